@@ -1,9 +1,11 @@
-"""What it would cost to parse messages in a process of its own, confined as those that decode pictures are: the round trip, beside parsing in place.
+"""What it would cost to parse messages in a process of its own, confined as those that decode
+pictures are: the round trip, beside parsing in place.
 
     python -m benchmarks.apart tests/golden/mails
 
-`parse` is what strangers' octets go through in C and C++: MIME, charsets, HTML, languages. The answer is the whole result, pickled, for the worker goes
-on with it; a worker would have to check its shape as well, which is not counted. Time is CPU of both processes, and what a caller waits.
+`parse` is what strangers' octets go through in C and C++: MIME, charsets, HTML, languages. The
+answer is the whole result, pickled, for the worker goes on with it; a worker would have to check
+its shape as well, which is not counted. Time is CPU of both processes, and what a caller waits.
 """
 
 from __future__ import annotations
@@ -33,7 +35,8 @@ def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("folder", type=Path)
     mails = [path.read_bytes() for path in sorted(asked.parse_args().folder.glob("*.eml"))]
-    octets = [len(pickle.dumps(parse(mail), 5)) for mail in mails]  # and every codec is loaded, for both
+    # and every codec is loaded, for both
+    octets = [len(pickle.dumps(parse(mail), 5)) for mail in mails]
     here, there = socket.socketpair()
     child = os.fork()
     if child == 0:
@@ -56,7 +59,8 @@ def main() -> None:
         return statistics.median(seconds) / len(mails) * 1e6
 
     sys.stdout.write(
-        f"{len(mails)} messages, {statistics.mean(map(len, mails)):.0f} octets each, results of {statistics.mean(octets):.0f}\n"
+        f"{len(mails)} messages, {statistics.mean(map(len, mails)):.0f} octets each, results of "
+        f"{statistics.mean(octets):.0f}\n"
         f"in place            {each(in_place):6.0f} us of CPU a message\n"
         f"apart, caller       {each(apart):6.0f}\n"
         f"apart, process      {each(busy):6.0f}\n"

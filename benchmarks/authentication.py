@@ -2,9 +2,11 @@
 
     python benchmarks/authentication.py [--messages 300] [--runs 5]
 
-Each letter is plain text with four Received fields, of 3, 6 and 60 kB; the DNS answers from a dictionary at once, as a warm cache does, and key
-records are known, as those of large senders are after their first message. A figure is the best of the runs, in microseconds of CPU.
-"shared" is what all methods have in common: splitting the letter into fields and body; it is part of every figure of ours.
+Each letter is plain text with four Received fields, of 3, 6 and 60 kB; the DNS answers from a
+dictionary at once, as a warm cache does, and key records are known, as those of large senders are
+after their first message. A figure is the best of the runs, in microseconds of CPU. "shared" is
+what all methods have in common: splitting the letter into fields and body; it is part of every
+figure of ours.
 """
 
 from __future__ import annotations
@@ -37,7 +39,8 @@ SIZES: Final = (3_000, 6_000, 60_000)  # octets
 AUTHORS: Final = ("example.org",)
 CLIENT: Final = "192.0.2.7"
 LINE: Final = (
-    b"A line of a letter as people write them,  with  some runs of spaces, and it is long enough.\r\n"
+    b"A line of a letter as people write them,  with  some runs of spaces, and it is long "
+    b"enough.\r\n"
 )
 HEADER: Final = (
     b"".join(
@@ -47,10 +50,21 @@ HEADER: Final = (
         for hop in range(4)
     )
     + b"From: Anna <anna@example.org>\r\nTo: Boris <boris@example.net>\r\nSubject: Tea at four\r\n"
-    b"Date: Thu, 15 Jan 2026 08:00:00 +0000\r\nMessage-ID: <1@example.org>\r\nReply-To: anna@example.org\r\n"
-    b"MIME-Version: 1.0\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: 8bit\r\n\r\n"
+    b"Date: Thu, 15 Jan 2026 08:00:00 +0000\r\nMessage-ID: <1@example.org>\r\nReply-To: "
+    b"anna@example.org\r\n"
+    b"MIME-Version: 1.0\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: "
+    b"8bit\r\n\r\n"
 )
-SIGNED: Final = ("From", "To", "Subject", "Date", "Message-ID", "Reply-To", "MIME-Version", "Content-Type")
+SIGNED: Final = (
+    "From",
+    "To",
+    "Subject",
+    "Date",
+    "Message-ID",
+    "Reply-To",
+    "MIME-Version",
+    "Content-Type",
+)
 
 
 class Warm:
@@ -88,13 +102,18 @@ def signature(raw: bytes, pen: Any, selector: str, *, body: str = "relaxed") -> 
 
 def chain(raw: bytes, length: int) -> bytes:
     for instance in range(1, length + 1):
-        raw = sealed(raw, rsa(2048), instance=instance, seal={"t": None})  # dkimpy has a clock of its own
+        # dkimpy has a clock of its own
+        raw = sealed(raw, rsa(2048), instance=instance, seal={"t": None})
     return raw
 
 
 async def spf(_letter: Letter) -> bool:
     found = await check_spf(
-        ip=CLIENT, helo="relay1.example.org", sender="anna@example.org", asker=DNS, receiver="mx.example.net"
+        ip=CLIENT,
+        helo="relay1.example.org",
+        sender="anna@example.org",
+        asker=DNS,
+        receiver="mx.example.net",
     )
     return found.result is Result.PASS
 
@@ -192,15 +211,21 @@ def main() -> None:
     parser.add_argument("--messages", type=int, default=300)
     parser.add_argument("--runs", type=int, default=5)
     arguments = parser.parse_args()
-    shown = Table("method", *(f"{size // 1000} kB: ours" for size in SIZES), title="µs of CPU per message")
+    shown = Table(
+        "method", *(f"{size // 1000} kB: ours" for size in SIZES), title="µs of CPU per message"
+    )
     for size in SIZES:
         shown.add_column(f"{size // 1000} kB: dkimpy")
     lines: dict[str, list[str]] = {}
     for size in SIZES:
         for name, raw, ours, peer in rows(size):
             spent = cost_us(partial(judged, raw, ours), arguments.messages, arguments.runs)
-            theirs = cost_us(partial(peer, raw), max(10, arguments.messages // 10), 3) if peer else None
-            lines.setdefault(name, []).extend((f"{spent:,.0f}", "" if theirs is None else f"{theirs:,.0f}"))
+            theirs = (
+                cost_us(partial(peer, raw), max(10, arguments.messages // 10), 3) if peer else None
+            )
+            lines.setdefault(name, []).extend(
+                (f"{spent:,.0f}", "" if theirs is None else f"{theirs:,.0f}")
+            )
     for name, cells in lines.items():
         shown.add_row(name, *cells[::2], *cells[1::2])
     Console(width=140).print(shown)

@@ -1,6 +1,8 @@
-"""bogofilter, the real program, as a filter of the quality benchmark: its own defaults, and its database in memory.
+"""bogofilter, the real program, as a filter of the quality benchmark: its own defaults, and its
+database in memory.
 
-Scoring runs in its bulk mode between two teachings, so a process is not started for each message where few are taught: same scores, less time.
+Scoring runs in its bulk mode between two teachings, so a process is not started for each message
+where few are taught: same scores, less time.
 """
 
 from __future__ import annotations

@@ -1,9 +1,12 @@
-"""What messages that are built to be dear cost: CPU of a whole scan, and seconds a megabyte, the dearest first.
+"""What messages that are built to be dear cost: CPU of a whole scan, and seconds a megabyte, the
+dearest first.
 
     python benchmarks/bombs.py [--only WORD] [--most 40] [--json]
 
-A scan is parsing, authentication (the DNS knows no name), pieces, the rules that ship and their marks; no pictures are read. A figure is of one scan of
-each message of `tests/bombs.py`, and of the best of three for those above `AGAIN_S`.  What is worst by size and what is worst at all are two questions: both columns are there.
+A scan is parsing, authentication (the DNS knows no name), pieces, the rules that ship and their
+marks; no pictures are read. A figure is of one scan of each message of `tests/bombs.py`, and of the
+best of three for those above `AGAIN_S`.  What is worst by size and what is worst at all are two
+questions: both columns are there.
 """
 
 from __future__ import annotations
@@ -33,7 +36,10 @@ from tests.bombs import bombs  # noqa: E402
 NOW: Final = 1_795_170_000.0
 AGAIN_S: Final = 0.05
 ENVELOPE: Final = Envelope(
-    client=Client(ip="192.0.2.1"), sender="ann@a.example", recipients=("bob@b.example",), helo="a.example"
+    client=Client(ip="192.0.2.1"),
+    sender="ann@a.example",
+    recipients=("bob@b.example",),
+    helo="a.example",
 )
 
 
@@ -97,9 +103,13 @@ def main() -> None:
         for cost in costs:
             print(json.dumps({**cost._asdict(), "per_mb": cost.per_mb}))
         return
-    table = Table("message", "kB", "CPU ms", "s a MB", title=f"the dearest of {len(costs)} messages")
+    table = Table(
+        "message", "kB", "CPU ms", "s a MB", title=f"the dearest of {len(costs)} messages"
+    )
     for cost in costs[: asked.most]:
-        table.add_row(cost.name, str(cost.octets // 1000), f"{cost.seconds * 1e3:.0f}", f"{cost.per_mb:.2f}")
+        table.add_row(
+            cost.name, str(cost.octets // 1000), f"{cost.seconds * 1e3:.0f}", f"{cost.per_mb:.2f}"
+        )
     Console().print(table)
 
 

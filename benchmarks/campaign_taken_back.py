@@ -1,12 +1,17 @@
-"""A campaign delivered to many mailboxes is taken back: real Postfix, real Dovecot, our daemon as it is shipped.
+"""A campaign delivered to many mailboxes is taken back: real Postfix, real Dovecot, our daemon as
+it is shipped.
 
-    python benchmarks/campaign_taken_back.py                    500 mailboxes; needs root, Postfix and Dovecot
-    python benchmarks/campaign_taken_back.py --mailboxes 100
-    python benchmarks/campaign_taken_back.py --brigade 200      then so many readers, who were bought, move theirs back from Junk
+    python benchmarks/campaign_taken_back.py                    500 mailboxes; needs root, Postfix
+    and Dovecot python benchmarks/campaign_taken_back.py --mailboxes 100
+    python benchmarks/campaign_taken_back.py --brigade 200      then so many readers, who were
+    bought, move theirs back from Junk
 
-Near-duplicates are delivered to all of them, a tenth of the readers opens theirs, ten move theirs to Junk with IMAP.  Prints one JSON line: seconds of the delivery;
-seconds from the tenth complaint until the first unread copy, and the last, is in Junk; how many copies that were opened are where they
-were; what became of the next copy; after the brigade, how many copies of others left Junk and what became of a further copy; seconds of CPU that our processes took meanwhile, and whether moves stopped.
+Near-duplicates are delivered to all of them, a tenth of the readers opens theirs, ten move theirs
+to Junk with IMAP.  Prints one JSON line: seconds of the delivery; seconds from the tenth complaint
+until the first unread copy, and the last, is in Junk; how many copies that were opened are where
+they were; what became of the next copy; after the brigade, how many copies of others left Junk and
+what became of a further copy; seconds of CPU that our processes took meanwhile, and whether moves
+stopped.
 """
 
 from __future__ import annotations
@@ -64,7 +69,9 @@ def _next_copy(site: After, user: str) -> str:
 
 def _decided(site: After) -> int:
     """Return how many pardons were decided about."""
-    said = site.oborona.run("feedback", "list", "--what", "pardon", "--last", "100000", "--json").stdout
+    said = site.oborona.run(
+        "feedback", "list", "--what", "pardon", "--last", "100000", "--json"
+    ).stdout
     return sum(json.loads(line)["decided"] is not None for line in said.splitlines())
 
 

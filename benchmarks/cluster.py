@@ -1,17 +1,22 @@
-"""What counting in a cluster costs, and how long the death of a primary is felt: the figures of docs/operate/cluster.md.
+"""What counting in a cluster costs, and how long the death of a primary is felt: the figures of
+docs/operate/cluster.md.
 
     python benchmarks/cluster.py                        all three tables
     python benchmarks/cluster.py --only failover --runs 3
 
-    pages      a cluster of one node takes half a million keys in pages of a size, and its memory is read before and after: first records
-               alone, one cell each and nine in two of a hundred; then a share of the keys seen once, the others with two cells
-    sending    six nodes, three of them replicas; new keys lie ready in a spool, and a sender, started then, brings them:
-               keys a second until all primaries have the last, CPU of its process and of the nodes
-    failover   six nodes and a worker that reads and adds a message of the bench's mix each 5 ms; one primary is killed.
-               "whole" and "sent" are the last moment a read was partial, and that some part lacked a step for half a second;
-               "wrong" is how many shingles somebody else then reads otherwise than a dictionary has them
+    pages      a cluster of one node takes half a million keys in pages of a size, and its memory is
+               read before and after: first records alone, one cell each and nine in two of a
+               hundred; then a share of the keys seen once, the others with two cells
+    sending    six nodes, three of them replicas; new keys lie ready in a spool, and a sender,
+               started then, brings them: keys a second until all primaries have the last, CPU of
+               its process and of the nodes
+    failover   six nodes and a worker that reads and adds a message of the bench's mix each 5 ms;
+               one primary is killed. "whole" and "sent" are the last moment a read was partial, and
+               that some part lacked a step for half a second; "wrong" is how many shingles somebody
+               else then reads otherwise than a dictionary has them
 
-Redis runs as real processes on loopback, of this machine as all else: the figures are of what all of them get of its cores.
+Redis runs as real processes on loopback, of this machine as all else: the figures are of what all
+of them get of its cores.
 """
 
 from __future__ import annotations
@@ -66,13 +71,15 @@ def pages_table() -> Table:
         shown.add_column(f"{share:.0%} once: records")
         shown.add_column("slots")
     with tempfile.TemporaryDirectory(prefix="oborona-bench-") as folder:
-        server = Node(Path(folder), cluster=True)  # pages of a member are larger than those of Redis alone
+        # pages of a member are larger than those of Redis alone
+        server = Node(Path(folder), cluster=True)
         with contextlib.ExitStack() as stack:
             stack.callback(server.kill)
             server.start()
             server.ask("CLUSTER", "ADDSLOTSRANGE", 0, 16_383)
             wait_for(
-                lambda: "cluster_state:ok" in str(server.ask("CLUSTER", "INFO")), "one node to be a cluster"
+                lambda: "cluster_state:ok" in str(server.ask("CLUSTER", "INFO")),
+                "one node to be a cluster",
             )
             node = stack.enter_context(contextlib.closing(Connection(server.address[1])))
             for size in PAGE_SIZES:
@@ -89,23 +96,34 @@ def pages_table() -> Table:
 
 
 def _bytes_a_key(
-    node: Connection, size: int, *, once: float | None = None, slots: bool = False, listpack_value: int = 2048
+    node: Connection,
+    size: int,
+    *,
+    once: float | None = None,
+    slots: bool = False,
+    listpack_value: int = 2048,
 ) -> float:
     """Return what so large pages took.
 
     Args:
         node: is emptied.
         size: keys in a page.
-        once: share of them seen once, the others twice; None: one cell each and nine in two of a hundred.
+        once: share of them seen once, the others twice; None: one cell each and nine in two of a
+            hundred.
         slots: whether those seen once wait in slots.
         listpack_value: as Redis has it.
     """
     settings = ("hash-max-listpack-value", listpack_value), ("hash-max-listpack-entries", 512)
     node.ask(
-        [pack([b"FLUSHALL"]), *(pack([b"CONFIG", b"SET", name.encode(), one]) for name, one in settings)]
+        [
+            pack([b"FLUSHALL"]),
+            *(pack([b"CONFIG", b"SET", name.encode(), one]) for name, one in settings),
+        ]
     )
     pages = min(PAGE_KEYS // size, len(OPENINGS) * len(PAGES))
-    names = [OPENINGS[at % len(OPENINGS)] + bytes(PAGES[at // len(OPENINGS)]) for at in range(pages)]
+    names = [
+        OPENINGS[at % len(OPENINGS)] + bytes(PAGES[at // len(OPENINGS)]) for at in range(pages)
+    ]
     before = _memory(node)
     chance = np.random.default_rng(1)
     own = [b"p", b"%d" % bucket_of(time.time()), APPLIED + os.urandom(ID_BYTES), b"1000"]
@@ -135,13 +153,20 @@ def _memory(node: Connection) -> int:
 async def sending_table(keys: int) -> Table:
     """Return what bringing new keys takes."""
     shown = Table(
-        "new keys get", "keys/s", "sender, µs a key", "primaries", "replicas", title=f"{keys:,} new keys"
+        "new keys get",
+        "keys/s",
+        "sender, µs a key",
+        "primaries",
+        "replicas",
+        title=f"{keys:,} new keys",
     )
     for doorkeeper in (False, True):
         with Cluster() as cluster, tempfile.TemporaryDirectory(prefix="oborona-bench-") as folder:
             found = await _send(cluster, Path(folder), keys, doorkeeper=doorkeeper)
         shown.add_row(
-            "slots" if doorkeeper else "records", f"{found[0]:,.0f}", *(f"{one:.1f}" for one in found[1:])
+            "slots" if doorkeeper else "records",
+            f"{found[0]:,.0f}",
+            *(f"{one:.1f}" for one in found[1:]),
         )
     return shown
 
@@ -161,7 +186,9 @@ async def _send(cluster: Cluster, folder: Path, keys: int, *, doorkeeper: bool) 
         flushes = 0
         for at in range(0, keys, FLUSHED):
             worker.add(
-                Pieces(shingles=tuple(shingles[at : at + FLUSHED]), pairs=()), Amounts(seen=1), time.time()
+                Pieces(shingles=tuple(shingles[at : at + FLUSHED]), pairs=()),
+                Amounts(seen=1),
+                time.time(),
             )
             flushes += bool(worker.flush(time.time()))
         sender = later.enter_context(writing(subject, folder))
@@ -192,7 +219,10 @@ async def failover_table(runs: int) -> Table:
     )  # fmt: skip
     for timeout_s in NODE_TIMEOUTS_S:
         for _ in range(runs):
-            with Cluster() as cluster, tempfile.TemporaryDirectory(prefix="oborona-bench-") as folder:
+            with (
+                Cluster() as cluster,
+                tempfile.TemporaryDirectory(prefix="oborona-bench-") as folder,
+            ):
                 for node in cluster.nodes:
                     node.ask("CONFIG", "SET", "cluster-node-timeout", 1000 * timeout_s)
                 subject = _subject(cluster, Path(folder), doorkeeper=False)

@@ -1,12 +1,15 @@
-"""What a connection costs before its first message: CPU per connection, refused or let in, by what decides.
+"""What a connection costs before its first message: CPU per connection, refused or let in, by what
+decides.
 
     python benchmarks/connect.py                       10,000 addresses, best of three runs
     python benchmarks/connect.py --profile "shipped"   where the time of one row goes
 
-Each connection is a mail server's, from its first word to its last (negotiation, connect, quit; at "recipient" HELO, MAIL and one RCPT between them), as bytes into the native transport's connection
-and bytes out of it; the socket alone is left out.  The session, the policy that ships, the counters and the log are the daemon's, in
-one process.  Every address is new, and the DNS has its answers at hand (the resolver's cache is filled), so that no row waits for
-anybody.  `stage` is the row's cost without that of the protocol alone.  No content is scanned: a scan fails the benchmark.
+Each connection is a mail server's, from its first word to its last (negotiation, connect, quit; at
+"recipient" HELO, MAIL and one RCPT between them), as bytes into the native transport's connection
+and bytes out of it; the socket alone is left out.  The session, the policy that ships, the counters
+and the log are the daemon's, in one process.  Every address is new, and the DNS has its answers at
+hand (the resolver's cache is filled), so that no row waits for anybody.  `stage` is the row's cost
+without that of the protocol alone.  No content is scanned: a scan fails the benchmark.
 """
 
 from __future__ import annotations
@@ -67,7 +70,10 @@ QUIT: Final = struct.pack("!Ic", 1, b"Q")
 BAD: Final = Amounts(seen=50, spam=50)
 LISTS: Final = ("one.test", "two.test", "three.test")
 DNS_LISTS: Final = "".join(
-    f'[[dns_list]]\nname = "{zone.partition(".")[0].upper()}"\nzone = "{zone}"\nof = ["client"]\nscore = 80\n'
+    (
+        f'[[dns_list]]\nname = "{zone.partition(".")[0].upper()}"\nzone = "{zone}"\nof = '
+        f'["client"]\nscore = 80\n'
+    )
     for zone in LISTS
 )
 DENIED: Final = (
@@ -101,7 +107,9 @@ CASES: Final = (
     Case("the protocol alone", refused=False, store="none", at="recipient"),
     Case("shipped policy", refused=False, at="recipient"),
     Case("three DNS lists, none has it", refused=False, policy=DNS_LISTS, at="recipient"),
-    Case("three DNS lists, all have it", refused=True, policy=DNS_LISTS, listed=True, at="recipient"),
+    Case(
+        "three DNS lists, all have it", refused=True, policy=DNS_LISTS, listed=True, at="recipient"
+    ),
     Case("bad history (RepIP)", refused=True, bad=True, at="recipient"),
     Case("local list", refused=True, policy=DENIED, at="recipient"),
 )
@@ -138,7 +146,9 @@ class Host:
 
 
 class Wire(asyncio.Transport):
-    """A transport that keeps what is written, and tells of the second answer: after the terms, the client's."""
+    """A transport that keeps what is written, and tells of the second answer: after the terms, the
+    client's.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__()
@@ -163,13 +173,19 @@ def frame(command: bytes, data: bytes) -> bytes:
 def client(number: int, *, named: bool) -> Client:
     """Return the client of a number."""
     ip = str(IPv4Address(FIRST + number))
-    return Client(ip=ip, name=f"host{number}.net{number % 997}.example" if named else "", port=25025)
+    return Client(
+        ip=ip, name=f"host{number}.net{number % 997}.example" if named else "", port=25025
+    )
 
 
 def said(one: Client, at: str) -> bytes:
-    """Return what a mail server says of a client up to the place where it waits, as Postfix does."""
+    """Return what a mail server says of a client up to the place where it waits, as Postfix
+    does.
+    """
     name = one.name or f"[{one.ip}]"
-    macros = f"Cj\0mx.example\0{{client_addr}}\0{one.ip}\0{{client_name}}\0{name}\0{{daemon_port}}\0" + "25\0"
+    macros = (
+        f"Cj\0mx.example\0{{client_addr}}\0{one.ip}\0{{client_name}}\0{name}\0{{daemon_port}}\025\0"
+    )
     connect = f"{name}\0".encode() + b"4" + struct.pack("!H", one.port) + f"{one.ip}\0".encode()
     words = OPTNEG + frame(b"D", macros.encode()) + frame(b"C", connect)
     if at == "connect":
@@ -263,7 +279,9 @@ async def measure(case: Case, count: int, runs: int, profile: cProfile.Profile |
         (folder / "policy.d").mkdir()
         for file in (ROOT / "etc/policy.d").glob("*.*"):
             (folder / "policy.d" / file.name).write_bytes(file.read_bytes())
-        (folder / "policy.d/90-case.toml").write_text(f'[verdict]\nclients_at = "{case.at}"\n{case.policy}')
+        (folder / "policy.d/90-case.toml").write_text(
+            f'[verdict]\nclients_at = "{case.at}"\n{case.policy}'
+        )
         policy = LivePolicy(folder / "policy.d", SCHEMA)
         # A server that does not exist: whatever is not at hand fails the row.
         asking = Asking(
@@ -311,8 +329,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--connections", type=int, default=10_000)
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--profile", metavar="ROW", help="profile the first row whose name begins so")
-    parser.add_argument("--sort", default="tottime", choices=["tottime", "cumtime"], help="of the profile")
+    parser.add_argument(
+        "--profile", metavar="ROW", help="profile the first row whose name begins so"
+    )
+    parser.add_argument(
+        "--sort", default="tottime", choices=["tottime", "cumtime"], help="of the profile"
+    )
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     with open(os.devnull, "w") as nowhere:  # noqa: PTH123
@@ -328,7 +350,9 @@ def run(options: argparse.Namespace) -> None:
         uvloop.run(measure(case, options.connections, 1, profile))
         pstats.Stats(profile).sort_stats(options.sort).print_stats(40)
         return
-    results = [(case, uvloop.run(measure(case, options.connections, options.runs, None))) for case in CASES]
+    results = [
+        (case, uvloop.run(measure(case, options.connections, options.runs, None))) for case in CASES
+    ]
     alone = {case.at: took for case, took in results if case.store == "none"}
     if options.json:
         for case, took in results:
@@ -341,9 +365,13 @@ def run(options: argparse.Namespace) -> None:
             }
             print(msgspec.json.encode(row).decode())
         return
-    table = Table(title=f"{options.connections:,} connections, each of a new address, best of {options.runs}")
+    table = Table(
+        title=f"{options.connections:,} connections, each of a new address, best of {options.runs}"
+    )
     for title in ("decided by", "at", "answer", "CPU µs a connection", "of these the stage"):
-        table.add_column(title, justify="right" if "CPU" in title or "of these" in title else "left")
+        table.add_column(
+            title, justify="right" if "CPU" in title or "of these" in title else "left"
+        )
     for case, took in results:
         answer = "554" if case.refused else "go on"
         table.add_row(case.name, case.at, answer, f"{took:.0f}", f"{took - alone[case.at]:.0f}")

@@ -1,7 +1,8 @@
-"""What the other stores of benchmarks/counters.py have in common: how they count, and how a read adds up.
+"""What the other stores of benchmarks/counters.py have in common: how they count, and how a read
+adds up.
 
-They keep `seen` alone, by ten-minute bucket and by day, so that an add counts twice; what has left the windows stays. A read gives the
-four windows, as ours does.
+They keep `seen` alone, by ten-minute bucket and by day, so that an add counts twice; what has left
+the windows stays. A read gives the four windows, as ours does.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ Slot = int
 
 
 def sights(sample: Sample, now: float) -> Iterator[tuple[bytes, Slot, int]]:
-    """Yield (key, slot, seen) of a sample's history, by key: what lies in a bucket counts in its day as well."""
+    """Yield (key, slot, seen) of a sample's history, by key: what lies in a bucket counts in its
+    day as well.
+    """
     firsts = first_buckets(now)[sample.slots]
     fine = sample.slots >= WHOLE_DAYS
     places = np.concatenate([sample.places[fine], sample.places])

@@ -1,7 +1,7 @@
 """Counting as one makes it of Redis in an afternoon, under the load of `oborona counters bench`.
 
-A hash for each shingle with a field for each bucket and day; a message is one pipeline of 40 HGETALL and 80 HINCRBY, by hiredis on a
-blocking socket. An add is in the store with its answer.
+A hash for each shingle with a field for each bucket and day; a message is one pipeline of 40
+HGETALL and 80 HINCRBY, by hiredis on a blocking socket. An add is in the store with its answer.
 """
 
 from __future__ import annotations
@@ -76,7 +76,10 @@ class RedisSubject(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Connection:
-    """A blocking connection; not redis-py, whose Python parser and packer cost more than Redis does."""
+    """A blocking connection.
+
+    Not redis-py, whose Python parser and packer cost more than Redis does.
+    """
 
     def __init__(self, port: int) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port), ANSWER_S)
@@ -108,7 +111,9 @@ class RedisCounters:
         self._redis = redis
         self._added = 0
 
-    async def read(self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN) -> Seen:
+    async def read(
+        self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
+    ) -> Seen:
         return self._seen(self._redis.ask(_hgetalls(shingles, prefix)), now)
 
     async def read_add(
@@ -134,7 +139,9 @@ class RedisCounters:
         found = []
         for answer in answers:
             assert isinstance(answer, list), "HGETALL answers with a list"
-            found.append(windows(dict(zip(map(int, answer[::2]), map(int, answer[1::2]), strict=True)), now))
+            found.append(
+                windows(dict(zip(map(int, answer[::2]), map(int, answer[1::2]), strict=True)), now)
+            )
         return found
 
 

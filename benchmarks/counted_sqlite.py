@@ -1,7 +1,8 @@
 """Counting as one makes it of SQLite in an afternoon, under the load of `oborona counters bench`.
 
-A row for each shingle and bucket or day; WAL, synchronous = NORMAL. A worker sums its adds in memory for 0.1 s and upserts them in one
-transaction of its own; a read is one SELECT of 40 keys, with what the worker has not written yet.
+A row for each shingle and bucket or day; WAL, synchronous = NORMAL. A worker sums its adds in
+memory for 0.1 s and upserts them in one transaction of its own; a read is one SELECT of 40 keys,
+with what the worker has not written yet.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ from oborona.counters.record import key_of
 from oborona.types import Amounts, Pieces, Prefix, Shingle
 
 BUSY_S: Final = 60.0  # for another worker's transaction: bounds a hang
-UPSERT: Final = "INSERT INTO counts (key, slot, seen) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET seen = seen + excluded.seen"
+UPSERT: Final = (
+    "INSERT INTO counts (key, slot, seen) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET seen = "
+    "seen + excluded.seen"
+)
 SELECT: Final = "SELECT key, slot, seen FROM counts WHERE key IN ({})"
 
 
@@ -55,7 +59,8 @@ class SqliteSubject(msgspec.Struct, frozen=True, kw_only=True):
         """Make the table and insert the history."""
         with contextlib.closing(self._open()) as database:
             database.execute(
-                "CREATE TABLE counts (key BLOB, slot INTEGER, seen INTEGER, PRIMARY KEY (key, slot)) WITHOUT ROWID"
+                "CREATE TABLE counts (key BLOB, slot INTEGER, seen INTEGER, PRIMARY KEY "
+                "(key, slot)) WITHOUT ROWID"
             )
             for done, sample in enumerate(rounds(keys), 1):
                 with database:
@@ -86,7 +91,9 @@ class SqliteCounters:
         self._database = database
         self._summed: Counter[tuple[bytes, Slot]] = Counter()
 
-    async def read(self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN) -> Seen:
+    async def read(
+        self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
+    ) -> Seen:
         keys = [key_of(shingle, prefix) for shingle in shingles]
         found: dict[bytes, dict[Slot, int]] = {key: {} for key in keys}
         query = SELECT.format(",".join("?" * len(keys)))  # as many marks as keys, and nothing else
@@ -115,7 +122,9 @@ class SqliteCounters:
     def flush(self, now: float) -> int:
         summed, self._summed = self._summed, Counter()
         with self._database:
-            self._database.executemany(UPSERT, [(*place, seen) for place, seen in sorted(summed.items())])
+            self._database.executemany(
+                UPSERT, [(*place, seen) for place, seen in sorted(summed.items())]
+            )
         return len(summed)
 
     def close(self) -> None:

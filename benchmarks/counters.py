@@ -1,12 +1,15 @@
-"""What counting costs: `oborona counters bench` on our store, and the same load on Redis and SQLite, in one run.
+"""What counting costs: `oborona counters bench` on our store, and the same load on Redis and
+SQLite, in one run.
 
     python benchmarks/counters.py                       a million keys, ten seconds each, one worker
-    python benchmarks/counters.py --keys 10000000       as the daemon is sized; Redis then takes over 2 GB of memory
+    python benchmarks/counters.py --keys 10000000       as the daemon is sized; Redis then takes
+    over 2 GB of memory
 
-The load is that of `counters/bench/workload.py`: 40 shingles a message, 24 of them new, the others by Zipf's law over keys with a fortnight's
-history. Unpaced, each takes what it can; ours are held to a second's lag, as `oborona counters bench` does it. The cluster is three primaries
-on this machine; how Redis alone and SQLite count is said in `counted_redis.py` and `counted_sqlite.py`. Lag is from the beginning of
-a flush until the store has it; Redis has an add with its answer.
+The load is that of `counters/bench/workload.py`: 40 shingles a message, 24 of them new, the others
+by Zipf's law over keys with a fortnight's history. Unpaced, each takes what it can; ours are held
+to a second's lag, as `oborona counters bench` does it. The cluster is three primaries on this
+machine; how Redis alone and SQLite count is said in `counted_redis.py` and `counted_sqlite.py`. Lag
+is from the beginning of a flush until the store has it; Redis has an add with its answer.
 """
 
 from __future__ import annotations
@@ -58,7 +61,9 @@ def measure(store: str, load: Load, folder: Path) -> Report:
         elif store == "sqlite":
             subject = SqliteSubject(path=str(folder / "counts.db"))
         else:
-            subject = LmdbSubject(directory=str(folder / "counters"), map_bytes=load.keys * 256 + (64 << 20))
+            subject = LmdbSubject(
+                directory=str(folder / "counters"), map_bytes=load.keys * 256 + (64 << 20)
+            )
         return run(subject, load, lambda _doing, _share: None)
 
 
@@ -80,7 +85,9 @@ def main() -> None:
     parser.add_argument("--store", action="append", choices=STORES, help="default: all")
     parser.add_argument("--keys", type=int, default=1_000_000)
     parser.add_argument("--seconds", type=float, default=10.0)
-    parser.add_argument("--rate", type=int, default=0, help="adds a second; 0 = as many as it takes")
+    parser.add_argument(
+        "--rate", type=int, default=0, help="adds a second; 0 = as many as it takes"
+    )
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()

@@ -1,11 +1,14 @@
-"""What the delivery door costs: deliveries a second, and CPU of the worker for each, beside the same mail without a door.
+"""What the delivery door costs: deliveries a second, and CPU of the worker for each, beside the
+same mail without a door.
 
     python -m benchmarks.delivery [--messages 600] [--connections 10] [--runs 3]
 
-One worker, and a next hop that takes everything and keeps nothing (`--sink`, a process of its own), or a Dovecot that delivers to Maildirs.  The
-client keeps its connections open, as Postfix does under load.  Rows: mail as most is, for people who have said nothing; for three, one of whom
-has lists, so that the journal is read and two copies are made; and large.  Client, next hop and worker share the machine's cores:
-the rate with a door stands beside the rate without one in the same run.  Medians of the runs.
+One worker, and a next hop that takes everything and keeps nothing (`--sink`, a process of its own),
+or a Dovecot that delivers to Maildirs.  The client keeps its connections open, as Postfix does
+under load.  Rows: mail as most is, for people who have said nothing; for three, one of whom has
+lists, so that the journal is read and two copies are made; and large.  Client, next hop and worker
+share the machine's cores: the rate with a door stands beside the rate without one in the same run.
+Medians of the runs.
 """
 
 from __future__ import annotations
@@ -105,8 +108,10 @@ def _against(home: Path, name: str, hop: Path, asked: argparse.Namespace) -> Non
                 through.append(_rate(home / "door.sock", row, letters, asked.connections))
                 cpu.append((cpu_s(pid) - before) / number * 1000)
             print(
-                f"{name}: {row.name}: {statistics.median(through):.0f} messages a second through the door,"
-                f" {statistics.median(alone):.0f} without; {statistics.median(cpu):.2f} ms CPU a message"
+                f"{name}: {row.name}: {statistics.median(through):.0f} messages a second through "
+                f"the door,"
+                f" {statistics.median(alone):.0f} without; {statistics.median(cpu):.2f} ms CPU a "
+                f"message"
             )
 
 
@@ -120,7 +125,9 @@ def _worker(state: Path) -> int:
 
 
 def _letters(state: Path, row: Row, number: int) -> list[bytes]:
-    """Return messages that the milter has judged, for all the door can tell: signed, and in the journal."""
+    """Return messages that the milter has judged, for all the door can tell: signed, and in the
+    journal.
+    """
     key, numbers, now = secret.load(state).signature, Numbers(200), time.time()
     facts = Facts(known=Known(), from_address=ANN, author=ANN, author_domain="a.example")
     kept = {name: value for name, value in msgspec.structs.asdict(facts).items() if name in KEPT}
@@ -175,7 +182,8 @@ async def _send(address: Path, row: Row, letters: Sequence[bytes], connections: 
         await _answers(reader, 1)
         envelope = b"MAIL FROM:<%b>\r\n" % ANN.encode()
         envelope += (
-            b"".join(b"RCPT TO:<%b@example.test>\r\n" % one.encode() for one in row.recipients) + b"DATA\r\n"
+            b"".join(b"RCPT TO:<%b@example.test>\r\n" % one.encode() for one in row.recipients)
+            + b"DATA\r\n"
         )
         for letter in left:
             writer.write(envelope)
@@ -196,7 +204,9 @@ async def _answers(reader: asyncio.StreamReader, number: int) -> None:
 
 @contextmanager
 def _next_hop(address: Path) -> Iterator[Path]:
-    process = subprocess.Popen([sys.executable, "-m", "benchmarks.delivery", "--sink", address], cwd=ROOT)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "benchmarks.delivery", "--sink", address], cwd=ROOT
+    )
     try:
         until = time.monotonic() + READY_S
         while time.monotonic() < until:

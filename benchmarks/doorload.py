@@ -1,9 +1,13 @@
-"""Load for one door: messages put to it over connections of its own each, some at a time; prints one object of JSON.
+"""Load for one door: messages put to it over connections of its own each, some at a time.
 
-    python benchmarks/doorload.py exim unix:/run/oborona/exim.sock --list sample.txt --connections 32 --count 2000 --watch oborona=PID
+Prints one object of JSON.
 
-Every request is written out before the clock starts, so that the client costs little; what it did cost is in the report. The envelope of a message is what milterload.py reads in it,
-and its bytes are the same. At the proxy the client is the next hop as well, and takes everything.
+    python benchmarks/doorload.py exim unix:/run/oborona/exim.sock --list sample.txt --connections
+    32 --count 2000 --watch oborona=PID
+
+Every request is written out before the clock starts, so that the client costs little; what it did
+cost is in the report. The envelope of a message is what milterload.py reads in it, and its bytes
+are the same. At the proxy the client is the next hop as well, and takes everything.
 """
 
 from __future__ import annotations
@@ -34,7 +38,9 @@ class _Mail:
 
     def __init__(self, path: str, number: int) -> None:
         known: Any = Message(path, number)  # type: ignore[no-untyped-call]
-        head = b"".join(b"%b:%b\r\n" % (name, value.replace(b"\n", b"\r\n")) for name, value in known.headers)
+        head = b"".join(
+            b"%b:%b\r\n" % (name, value.replace(b"\n", b"\r\n")) for name, value in known.headers
+        )
         self.head, self.body = head, known.body
         self.raw = head + b"\r\n" + known.body
         self.ip, self.helo, self.host = known.ip, known.helo, known.host or b""
@@ -58,21 +64,33 @@ def _exim(mail: _Mail) -> Talk:
         "helo": mail.helo, "name": mail.host, "from": mail.sender, "rcpts": mail.recipient, "headers": mail.head.replace(b"\r\n", b"\n"),
         "body": mail.body.replace(b"\r\n", b"\n"),
     }  # fmt: skip
-    fields = b" ".join(b"%b64=%b" % (name.encode(), base64.b64encode(value)) for name, value in said.items())
-    return _whole(b"oborona/1 data ip=%b port=25025 size=%d %b\n" % (mail.ip, len(mail.raw), fields))
+    fields = b" ".join(
+        b"%b64=%b" % (name.encode(), base64.b64encode(value)) for name, value in said.items()
+    )
+    return _whole(
+        b"oborona/1 data ip=%b port=25025 size=%d %b\n" % (mail.ip, len(mail.raw), fields)
+    )
 
 
 def _spamc(mail: _Mail) -> Talk:
-    """As a mail server hands it to spamc: with its own Received on top, by which the door knows the client."""
+    """As a mail server hands it to spamc: with its own Received on top, by which the door knows the
+    client.
+    """
     known = b"%b [%b]" % (mail.host or b"unknown", mail.ip)
-    trace = b"Return-Path: <%b>\r\nReceived: from %b (%b)\r\n\tby mx.example.org (Postfix) with ESMTP id %b\r\n\tfor <%b>; Sun, 22 Nov 2026 10:00:00 +0000 (UTC)\r\n"
+    trace = (
+        b"Return-Path: <%b>\r\nReceived: from %b (%b)\r\n\tby mx.example.org (Postfix) with "
+        b"ESMTP id %b\r\n\tfor <%b>; Sun, 22 Nov 2026 10:00:00 +0000 (UTC)\r\n"
+    )
     raw = trace % (mail.sender, mail.helo, known, mail.queue_id, mail.recipient) + mail.raw
     return _whole(b"SYMBOLS SPAMC/1.5\r\nContent-length: %d\r\n\r\n%b" % (len(raw), raw))
 
 
 def _rspamc(mail: _Mail) -> Talk:
     """As Exim asks with variant=rspamd."""
-    head = b"CHECK RSPAMC/1.3\r\nContent-length: %d\r\nQueue-Id: %b\r\nFrom: <%b>\r\nRecipient-Number: 1\r\nRcpt: <%b>\r\nHelo: %b\r\n%bIP: %b\r\n\r\n"
+    head = (
+        b"CHECK RSPAMC/1.3\r\nContent-length: %d\r\nQueue-Id: %b\r\nFrom: "
+        b"<%b>\r\nRecipient-Number: 1\r\nRcpt: <%b>\r\nHelo: %b\r\n%bIP: %b\r\n\r\n"
+    )
     name = b"Hostname: %b\r\n" % mail.host if mail.host else b""
     known = (len(mail.raw), mail.queue_id, mail.sender, mail.recipient, mail.helo, name, mail.ip)
     return _whole(head % known + mail.raw)
@@ -88,7 +106,10 @@ def _http(request: bytes) -> Talk:
 
 def _checkv2(mail: _Mail) -> Talk:
     name = b"Hostname: %b\r\n" % mail.host if mail.host else b""
-    head = b"POST /checkv2 HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\nIP: %b\r\nHelo: %b\r\n%bFrom: %b\r\nRcpt: %b\r\nQueue-Id: %b\r\n\r\n"
+    head = (
+        b"POST /checkv2 HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\nIP: "
+        b"%b\r\nHelo: %b\r\n%bFrom: %b\r\nRcpt: %b\r\nQueue-Id: %b\r\n\r\n"
+    )
     return _http(
         head % (len(mail.raw), mail.ip, mail.helo, name, mail.sender, mail.recipient, mail.queue_id)
         + mail.raw
@@ -97,7 +118,11 @@ def _checkv2(mail: _Mail) -> Talk:
 
 def _scan(mail: _Mail) -> Talk:
     asked = {
-        "client": {"ip": mail.ip.decode("latin-1"), "name": mail.host.decode("latin-1"), "port": 25025},
+        "client": {
+            "ip": mail.ip.decode("latin-1"),
+            "name": mail.host.decode("latin-1"),
+            "port": 25025,
+        },
         "helo": mail.helo.decode("latin-1"),
         "sender": mail.sender.decode("latin-1"),
         "recipients": [mail.recipient.decode("latin-1")],
@@ -105,7 +130,10 @@ def _scan(mail: _Mail) -> Talk:
         "raw": base64.b64encode(mail.raw).decode("ascii"),
     }
     body = json.dumps(asked).encode()
-    head = b"POST /v1/scan HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+    head = (
+        b"POST /v1/scan HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: "
+        b"application/json\r\nContent-Length: %d\r\n\r\n"
+    )
     return _http(head % len(body) + body)
 
 
@@ -194,7 +222,10 @@ async def load(
     warm_up: int,
     mark: Callable[[], None],
 ) -> tuple[list[float], list[bytes]]:
-    """Put messages to a door; return how long each took after the first ones, in seconds, and answers that were none."""
+    """Put messages to a door.
+
+    Return how long each took after the first ones, in seconds, and answers that were none.
+    """
     took: list[float] = []
     wrong: list[bytes] = []
     left: Iterator[Talk] = iter(talks)
@@ -225,7 +256,10 @@ async def load(
 async def run(asked: argparse.Namespace, paths: Sequence[str]) -> dict[str, Any]:
     """Do what the command line asks for and return the report."""
     said, good = SAID[asked.door]
-    mails = [_Mail(paths[number % len(paths)], number + 1) for number in range(asked.count + asked.warmup)]
+    mails = [
+        _Mail(paths[number % len(paths)], number + 1)
+        for number in range(asked.count + asked.warmup)
+    ]
     talks = [said(mail) for mail in mails]
     del mails
     watched = {name: int(pid) for name, _, pid in (one.partition("=") for one in asked.watch)}
@@ -243,7 +277,9 @@ async def run(asked: argparse.Namespace, paths: Sequence[str]) -> dict[str, Any]
     gc.collect()
     gc.freeze()
     gc.disable()
-    took, wrong = await load(parse_address(asked.address), talks, good, asked.connections, asked.warmup, mark)
+    took, wrong = await load(
+        parse_address(asked.address), talks, good, asked.connections, asked.warmup, mark
+    )
     if hop is not None:
         hop.close()
     (start, own_start, before), (end, own_end, after) = marks
@@ -260,7 +296,9 @@ async def run(asked: argparse.Namespace, paths: Sequence[str]) -> dict[str, Any]
         "client_cpu_ms_per_msg": round((own_end - own_start) * 1000 / count, 4),
         "server": {
             name: {
-                "cpu_ms_per_msg": round((after[name]["cpu"] - before[name]["cpu"]) * 1000 / count, 4),
+                "cpu_ms_per_msg": round(
+                    (after[name]["cpu"] - before[name]["cpu"]) * 1000 / count, 4
+                ),
                 "rss_mb": round(after[name]["rss"] / 1e6, 1),
                 "pss_mb": round(after[name]["pss"] / 1e6, 1),
             }

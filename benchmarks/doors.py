@@ -1,13 +1,18 @@
-"""What each door costs: messages a second, latency and CPU a message, beside the milter's, under the same load of real mail.
+"""What each door costs: messages a second, latency and CPU a message, beside the milter's, under
+the same load of real mail.
 
-    python benchmarks/doors.py                                          all doors, at 1, 8, 32 and 128 connections
+    python benchmarks/doors.py                                          all doors, at 1, 8, 32 and
+        128 connections
     python benchmarks/doors.py --doors milter,exim --connections 32     some of them
     python benchmarks/doors.py --messages 300                           a quick look
 
-Each door in turn has a daemon of its own with an empty store, and the same 2,000 messages of the corpus for each number of connections, one message a connection. The milter is driven by milterload.py,
-the others by doorload.py. CPU is that of all processes of the daemon, without the resolver on loopback, which knows no name; its pictures are not read. Clients that have earned it are refused at connect by the milter and the proxy,
-some in a hundred; the others are asked about whole messages alone, and scan these as well. With
---rounds N the doors take turns N times, and the table has the medians: on a machine that is not ours alone one round proves little.
+Each door in turn has a daemon of its own with an empty store, and the same 2,000 messages of the
+corpus for each number of connections, one message a connection. The milter is driven by
+milterload.py, the others by doorload.py. CPU is that of all processes of the daemon, without the
+resolver on loopback, which knows no name; its pictures are not read. Clients that have earned it
+are refused at connect by the milter and the proxy, some in a hundred; the others are asked about
+whole messages alone, and scan these as well. With --rounds N the doors take turns N times, and the
+table has the medians: on a machine that is not ours alone one round proves little.
 """
 
 from __future__ import annotations
@@ -62,17 +67,27 @@ def measure(
     settings: dict[str, str] = {"worker.max_messages": "1000"}
     address = ""
     if section:
-        address = f"inet:{free_port()}@127.0.0.1" if section == "proxy" else f"unix:{folder}/door.sock"
+        address = (
+            f"inet:{free_port()}@127.0.0.1" if section == "proxy" else f"unix:{folder}/door.sock"
+        )
         settings[f"doors.{section}.listen"] = address
     if section == "proxy":
         next_hop = f"inet:{free_port()}@127.0.0.1"
         settings["doors.proxy.next_hop"] = next_hop
     found = {}
-    with oborona(folder, transport="native", workers=workers, pictures=False, settings=settings) as server:
+    with oborona(
+        folder, transport="native", workers=workers, pictures=False, settings=settings
+    ) as server:
         watch = f"--watch=oborona={server.pids['oborona']}"
         for number in connections:
             if section:
-                words = ["doorload.py", door, address, f"--connections={number}", f"--next-hop={next_hop}"]
+                words = [
+                    "doorload.py",
+                    door,
+                    address,
+                    f"--connections={number}",
+                    f"--next-hop={next_hop}",
+                ]
             else:
                 words = ["milterload.py", server.address, "--json", f"--concurrency={number}", "--timeout=1800"]  # fmt: skip
             more = [f"--list={listing}", f"--count={count}", f"--warmup={WARM_UP}", watch]
@@ -88,20 +103,28 @@ def _cost(door: str, report: Mapping[str, Any]) -> Cost:
             f"{door}: {len(wrong)} of {report['messages']} messages had no answer: {wrong[:3]}"
         )
     used, late = report["server"]["oborona"], report["latency_ms"]
-    return Cost(report["msgs_per_s"], late["p50"], late["p99"], used["cpu_ms_per_msg"], used["rss_mb"])
+    return Cost(
+        report["msgs_per_s"], late["p50"], late["p99"], used["cpu_ms_per_msg"], used["rss_mb"]
+    )
 
 
 def table(costs: Mapping[tuple[str, int], Cost]) -> str:
-    """Return the costs as a table of Markdown, with each door's CPU as a multiple of the milter's."""
+    """Return the costs as a table of Markdown, with each door's CPU as a multiple of the
+    milter's.
+    """
     lines = [
-        "| door | connections | messages/s | p50 / p99 ms | CPU ms a message | of the milter's | RSS MB |",
+        (
+            "| door | connections | messages/s | p50 / p99 ms | CPU ms a message | of the "
+            "milter's | RSS MB |"
+        ),
         "|---|---|---|---|---|---|---|",
     ]
     for (door, connections), cost in costs.items():
         milter = costs.get(("milter", connections))
         share = f"{cost.cpu_ms / milter.cpu_ms:.2f}" if milter else ""
         lines.append(
-            f"| {door} | {connections} | {cost.messages_per_s:.0f} | {cost.p50_ms:.1f} / {cost.p99_ms:.1f}"
+            f"| {door} | {connections} | {cost.messages_per_s:.0f} | {cost.p50_ms:.1f} / "
+            f"{cost.p99_ms:.1f}"
             f" | {cost.cpu_ms:.2f} | {share} | {cost.rss_mb:.0f} |"
         )
     return "\n".join(lines)
@@ -114,14 +137,18 @@ def judged(costs: Mapping[tuple[str, int], Cost]) -> str:
         for (door, connections), cost in costs.items()
         if (milter := costs.get(("milter", connections))) and cost.cpu_ms > BAR * milter.cpu_ms
     ]
-    return f"bar: no door over {BAR:.2f} of the milter's CPU a message: " + ("; ".join(over) or "held")
+    return f"bar: no door over {BAR:.2f} of the milter's CPU a message: " + (
+        "; ".join(over) or "held"
+    )
 
 
 def main() -> None:
     """Measure what the command line asks for, and print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--doors", default=",".join(DOORS), help="parted by commas; default: all")
-    parser.add_argument("--connections", default=",".join(map(str, CONNECTIONS)), help="parted by commas")
+    parser.add_argument(
+        "--connections", default=",".join(map(str, CONNECTIONS)), help="parted by commas"
+    )
     parser.add_argument("--messages", type=int, default=MESSAGES)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=1)

@@ -1,13 +1,17 @@
-"""How many octets the time-line of an address takes: records as the store packs them, after two weeks.
+"""How many octets the time-line of an address takes: records as the store packs them, after two
+weeks.
 
     python benchmarks/entity_bytes.py                   half a minute
     python benchmarks/entity_bytes.py --addresses 20000
 
-An address has a record under `in`, one under each of `refused`, `first` and `deleted` where such things happened, and one that counts its distinct
-recipients. Each is written as the writer does it, message by message, and weighed with its key.
+An address has a record under `in`, one under each of `refused`, `first` and `deleted` where such
+things happened, and one that counts its distinct recipients. Each is written as the writer does it,
+message by message, and weighed with its key.
 
-Four addresses of one kind each, and a site: how many messages an address sends in two weeks is drawn from a power law, so that half of the
-addresses send one and a hundredth of them most of the mail, a tenth of which is spam. "in the store" is what LMDB's pages take for each address of the site, in random order.
+Four addresses of one kind each, and a site: how many messages an address sends in two weeks is
+drawn from a power law, so that half of the addresses send one and a hundredth of them most of the
+mail, a tenth of which is spam. "in the store" is what LMDB's pages take for each address of the
+site, in random order.
 """
 
 from __future__ import annotations
@@ -94,7 +98,12 @@ def octets(address: Address) -> int:
 
 def in_the_store(site: Sequence[Address], chance: random.Random) -> float:
     """Return the octets of LMDB's pages for each address."""
-    prefixes = {"in": Prefix.IN, "refused": Prefix.REFUSED, "first": Prefix.FIRST, "deleted": Prefix.DELETED}
+    prefixes = {
+        "in": Prefix.IN,
+        "refused": Prefix.REFUSED,
+        "first": Prefix.FIRST,
+        "deleted": Prefix.DELETED,
+    }
     rows = []
     for address in site:
         number = chance.getrandbits(64)
@@ -108,7 +117,9 @@ def in_the_store(site: Sequence[Address], chance: random.Random) -> float:
                 txn.put(key, record)
         stat = store.stat()
         return (
-            (stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"]) * stat["psize"] / len(site)
+            (stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"])
+            * stat["psize"]
+            / len(site)
         )
 
 
@@ -138,15 +149,20 @@ def main() -> None:
     every = sorted(map(octets, site))
     mean = sum(every) / len(every)
     print(
-        f"\n{len(site):,} addresses of a site, {sum(sent):,} messages, half of the addresses {sorted(sent)[len(sent) // 2]}"
-        f" or fewer\n  octets: mean {mean:,.0f}, median {every[len(every) // 2]:,}, 99 % {every[len(every) * 99 // 100]:,},"
+        f"\n{len(site):,} addresses of a site, {sum(sent):,} messages, half of the addresses "
+        f"{sorted(sent)[len(sent) // 2]}"
+        f" or fewer\n  octets: mean {mean:,.0f}, median {every[len(every) // 2]:,}, 99 % "
+        f"{every[len(every) * 99 // 100]:,},"
         f" largest {every[-1]:,}\n  in the store: {in_the_store(site, chance):,.0f} each"
     )
     verdicts = {
         f"mean of {BAR_MEAN} octets": mean <= BAR_MEAN,
         f"most of {BAR_MOST:,} octets": octets(busy) <= BAR_MOST,
     }
-    print("  " + ", ".join(f"{bar}: {'reached' if held else 'MISSED'}" for bar, held in verdicts.items()))
+    print(
+        "  "
+        + ", ".join(f"{bar}: {'reached' if held else 'MISSED'}" for bar, held in verdicts.items())
+    )
 
 
 if __name__ == "__main__":

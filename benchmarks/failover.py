@@ -86,7 +86,9 @@ async def outlive(subject: ClusterSubject, folder: Path, kill: Callable[[], None
         with reader.transaction():
             pass  # it is open now, and no process may open it twice
         with closing(
-            ClusterCounters(subject.directory, "worker", subject.access, environment=reader.environment)
+            ClusterCounters(
+                subject.directory, "worker", subject.access, environment=reader.environment
+            )
         ) as worker:
             life = _Life(worker, reader)
             await life.go_on(lambda: time.monotonic() > life.began + BEFORE_S)
@@ -95,7 +97,9 @@ async def outlive(subject: ClusterSubject, folder: Path, kill: Callable[[], None
             await life.go_on(life.quiet)
             worker.flush(time.time())
             await life.until_sent()
-        with closing(ClusterCounters(folder / "other", "other", subject.access, deadline_s=ALONE_S)) as other:
+        with closing(
+            ClusterCounters(folder / "other", "other", subject.access, deadline_s=ALONE_S)
+        ) as other:
             life.felt.wrong = await life.differences(other)
     return life.felt
 
@@ -130,7 +134,9 @@ class _Life:
         return time.monotonic() - max(self._partial_at, self._lacked_at, self.died_at) > QUIET_S
 
     async def until_sent(self) -> None:
-        """Wait until the cluster has had everything for a while: the last flush may not be taken yet."""
+        """Wait until the cluster has had everything for a while: the last flush may not be taken
+        yet.
+        """
         self._lacked_at = time.monotonic()
         while time.monotonic() - self._lacked_at < QUIET_S:
             if time.monotonic() > self.began + OVER_S:

@@ -1,13 +1,17 @@
-"""What people say, written down: events a second that are on the disk before they are acknowledged, and what is there after kill -9.
+"""What people say, written down: events a second that are on the disk before they are acknowledged,
+and what is there after kill -9.
 
     python benchmarks/feedback.py                         2,000 events a second for a minute
-    python benchmarks/feedback.py --seconds 300 --kill 10 killed and started again ten times meanwhile
-    python benchmarks/feedback.py --rate 0                as many as it takes
+    python benchmarks/feedback.py --seconds 300 --kill 10 killed and started again ten times
+    meanwhile python benchmarks/feedback.py --rate 0                as many as it takes
     python benchmarks/feedback.py --decide 2000           what it costs to decide so many, beside
 
-Events are complaints with a raw copy of a message of the size that mail has (4 kB, half of it text that packs), handed in by four hundred clients of one process, as the intake's and the workers' are. Each
-acknowledged one is written to a pipe; a process that is killed leaves whole lines there. One JSON line on standard output: `lost` is what was acknowledged and is not in the log, `twice` what is
-there more than once. `--decide` believes events of as many persons about one campaign and about messages of their own, with stores as they are and a journal in memory; CPU of this process.
+Events are complaints with a raw copy of a message of the size that mail has (4 kB, half of it text
+that packs), handed in by four hundred clients of one process, as the intake's and the workers' are.
+Each acknowledged one is written to a pipe; a process that is killed leaves whole lines there. One
+JSON line on standard output: `lost` is what was acknowledged and is not in the log, `twice` what is
+there more than once. `--decide` believes events of as many persons about one campaign and about
+messages of their own, with stores as they are and a journal in memory; CPU of this process.
 """
 
 from __future__ import annotations
@@ -46,15 +50,22 @@ from oborona.types import Action
 DOORS: Final = 400
 KEY: Final = bytes(32)
 TEXT: Final = (
-    "the quick brown fox jumps over the lazy dog while nobody looks and the rest of the field sleeps"
+    "the quick brown fox jumps over the lazy dog while nobody looks and the rest of the "
+    "field sleeps"
 )
 
 
 def main() -> None:
-    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     asked.add_argument("--seconds", type=float, default=60.0)
-    asked.add_argument("--rate", type=float, default=2000.0, help="events a second; 0: as many as it takes")
-    asked.add_argument("--kill", type=int, default=0, help="times that the process is killed meanwhile")
+    asked.add_argument(
+        "--rate", type=float, default=2000.0, help="events a second; 0: as many as it takes"
+    )
+    asked.add_argument(
+        "--kill", type=int, default=0, help="times that the process is killed meanwhile"
+    )
     asked.add_argument("--decide", type=int, default=0)
     asked.add_argument("--take", type=Path, help=argparse.SUPPRESS)
     options = asked.parse_args()
@@ -64,7 +75,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="oborona-feedback-") as made:
         found: dict[str, float] = {}
         if options.seconds:
-            found |= taken(Path(made) / state_files.EVENTS, options.rate, options.seconds, options.kill)
+            found |= taken(
+                Path(made) / state_files.EVENTS, options.rate, options.seconds, options.kill
+            )
         if options.decide:
             found |= decided(Path(made) / "decide", options.decide)
     print(json.dumps({name: round(value, 3) for name, value in found.items()}))
@@ -76,7 +89,8 @@ def letter(number: int, campaign: bool = False) -> bytes:
     text = " ".join(drawn.choice(words) + str(drawn.randrange(1000)) for _ in range(250))
     noise = drawn.randbytes(900).hex()
     return (
-        f"From: Shop <shop@s{number % 50}.example>\r\nTo: you@b.example\r\nSubject: news\r\nMessage-ID: <{number}@s.example>\r\n\r\n"
+        f"From: Shop <shop@s{number % 50}.example>\r\nTo: you@b.example\r\nSubject: "
+        f"news\r\nMessage-ID: <{number}@s.example>\r\n\r\n"
         f"{text}\r\nhttps://s.example/{noise}\r\n"
     ).encode()
 
@@ -198,7 +212,9 @@ class NoLists:
     def asked_for(self, person: str, origin: Origin, before: float) -> bool:
         return False
 
-    def say(self, person: str, word: int, entries: Sequence[Entry], *, replaced: int, now: float) -> None:
+    def say(
+        self, person: str, word: int, entries: Sequence[Entry], *, replaced: int, now: float
+    ) -> None:
         """Forget it."""
 
     def take_back(self, words: Sequence[int]) -> None:

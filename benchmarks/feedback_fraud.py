@@ -1,19 +1,26 @@
-"""How much of what bought accounts say is believed: a made-up site of a thousand people, and robots beside them.
+"""How much of what bought accounts say is believed: a made-up site of a thousand people, and robots
+beside them.
 
     python benchmarks/feedback_fraud.py                       three minutes
     python benchmarks/feedback_fraud.py --kinds patient --shares 0.05 0.1
 
-Each day ten campaigns of spam reach the inboxes of 200 people each, one in five of them a trap, too; six newsletters are wrongly filed.  Of those whom a campaign reached, 5 % say
-what they think of it within the day, as at Yahoo! Mail (6 % of people ever complained, Rao and Reiley 2012); 2 % of these press the wrong button.  Seven in ten people have a past, and three in
-ten of those complained before.  Robots are of one of four kinds; on the last day they all speak of six campaigns and six newsletters, within ten minutes or over the day:
+Each day ten campaigns of spam reach the inboxes of 200 people each, one in five of them a trap,
+too; six newsletters are wrongly filed.  Of those whom a campaign reached, 5 % say what they think
+of it within the day, as at Yahoo! Mail (6 % of people ever complained, Rao and Reiley 2012); 2 % of
+these press the wrong button.  Seven in ten people have a past, and three in ten of those complained
+before.  Robots are of one of four kinds; on the last day they all speak of six campaigns and six
+newsletters, within ten minutes or over the day:
 
     strangers    accounts made last week
     idle         bought 60 days ago, and never did anything
     clicked      the same, each with one complaint of anything
-    patient      bought 60 days ago; since the first day each complains of one real campaign of spam in three
+    patient      bought 60 days ago; since the first day each complains of one real campaign of spam
+                 in three
 
-Believed is what of theirs counts when the day is over.  Spam passes where the pardons of the campaign that count outweigh its complaints; a newsletter is outweighed where its complaints are ten or
-more, and outweigh its pardons: what becomes of it then is for counters and policy to say, which know its past.  The rules are the real ones, the rest is `tests/feedback/antifraud/site.py`.
+Believed is what of theirs counts when the day is over.  Spam passes where the pardons of the
+campaign that count outweigh its complaints; a newsletter is outweighed where its complaints are ten
+or more, and outweigh its pardons: what becomes of it then is for counters and policy to say, which
+know its past.  The rules are the real ones, the rest is `tests/feedback/antifraud/site.py`.
 """
 
 from __future__ import annotations
@@ -79,7 +86,9 @@ def simulated(kind: str, share: float, *, slow: bool, days: int, seed: int) -> R
             site.people[name] = Person(first=START - 60 * DAY_S, complaints=int(kind == "clicked"))
     deeds: list[Deed] = []
     for day in range(days):
-        deeds += _ordinary(day, chance, people, robots if kind == "patient" and day < days - 1 else [])
+        deeds += _ordinary(
+            day, chance, people, robots if kind == "patient" and day < days - 1 else []
+        )
     last = days - 1
     for number in range(TARGETS):
         for what, target, verdict in (
@@ -108,10 +117,14 @@ def _ordinary(day: int, chance: random.Random, people: list[str], robots: list[s
         for person in robots:
             if chance.random() < 1 / 3:
                 when = begin + chance.expovariate(1 / 3600)
-                found.append(Deed(when, What.COMPLAINT, _message(name, person, Action.ACCEPT, begin), person))
+                found.append(
+                    Deed(when, What.COMPLAINT, _message(name, person, Action.ACCEPT, begin), person)
+                )
         if chance.random() < TRAPPED and number >= TARGETS:
             found.append(
-                Deed(begin + 7200, What.TRAP, _message(name, "", Action.ACCEPT, begin), "", Way.TRAP)
+                Deed(
+                    begin + 7200, What.TRAP, _message(name, "", Action.ACCEPT, begin), "", Way.TRAP
+                )
             )
     for number in range(NEWS):
         name, begin = f"news {day} {number}", START + day * DAY_S
@@ -142,7 +155,9 @@ def _robots(
 
 
 def _message(campaign: str, person: str, verdict: Action, delivered: float) -> Message:
-    return Message(campaign=campaign, name=f"{campaign} {person}", verdict=verdict, delivered=delivered)
+    return Message(
+        campaign=campaign, name=f"{campaign} {person}", verdict=verdict, delivered=delivered
+    )
 
 
 def _result(site: Site, last: int) -> Result:
@@ -157,7 +172,9 @@ def _result(site: Site, last: int) -> Result:
 
     def counted(what: What) -> float:
         said = [one for one in site.events if one.person.startswith("robot") and one.what is what]
-        wanted = [one for one in said if one.message.campaign in {name for pair in names for name in pair}]
+        wanted = [
+            one for one in said if one.message.campaign in {name for pair in names for name in pair}
+        ]
         return sum(one.believed for one in wanted) / max(1, len(wanted))
 
     people = [one for one in site.events if one.person.startswith("person")]
@@ -180,14 +197,18 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--days", type=int, default=10, help="until they speak; patient ones are trusted from then on"
+        "--days",
+        type=int,
+        default=10,
+        help="until they speak; patient ones are trusted from then on",
     )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
     parser.add_argument("--shares", nargs="+", type=float, default=SHARES)
     asked = parser.parse_args()
     print(
-        "| robots | speak | of all accounts | their pardons believed | spam that passes | their complaints believed | newsletters outweighed | people believed |"
+        "| robots | speak | of all accounts | their pardons believed | spam that passes | "
+        "their complaints believed | newsletters outweighed | people believed |"
     )
     print("|---|---|---|---|---|---|---|---|")
     for kind in asked.kinds:
@@ -195,8 +216,10 @@ def main() -> None:
             for share in asked.shares:
                 found = simulated(kind, share, slow=slow, days=asked.days, seed=asked.seed)
                 print(
-                    f"| {kind} | {'over the day' if slow else 'in ten minutes'} | {share:.0%} | {found.pardons:.1%} | {found.passed} of {TARGETS}"
-                    f" | {found.complaints:.1%} | {found.outweighed} of {TARGETS} | {found.honest:.1%} |",
+                    f"| {kind} | {'over the day' if slow else 'in ten minutes'} | {share:.0%} | "
+                    f"{found.pardons:.1%} | {found.passed} of {TARGETS}"
+                    f" | {found.complaints:.1%} | {found.outweighed} of {TARGETS} | "
+                    f"{found.honest:.1%} |",
                     flush=True,
                 )
 

@@ -1,8 +1,11 @@
-"""What the final model and the meaning of texts cost: `python -m benchmarks.final --model FILE --corpus DIR|INDEX`.
+"""What the final model and the meaning of texts cost:
+`python -m benchmarks.final --model FILE --corpus DIR|INDEX`.
 
-    memory     of a process with what a worker imports; with the trained model; with the library that trained it (fresh processes)
+    memory     of a process with what a worker imports; with the trained model; with the library
+               that trained it (fresh processes)
     scan       CPU of a scan without and with the model, by turns over the same messages
-    weigh      of that, the model alone: features, trees, law; the library asked for one message; the parts that explain it
+    weigh      of that, the model alone: features, trees, law; the library asked for one message;
+               the parts that explain it
     meaning    of a text in the reader's process: time of an answer, and its memory
 
 Prints one JSON line, and the same for people on standard error.
@@ -65,7 +68,10 @@ print(before, rss() - before, time.perf_counter() - began)
 
 
 def memory(model: Path) -> dict[str, float]:
-    """Return MiB of a worker's imports, and what the model and the library add; and seconds that each takes to load."""
+    """Return MiB of a worker's imports, and what the model and the library add.
+
+    And seconds that each takes to load.
+    """
     found: dict[str, float] = {}
     for what in ("nothing", "model", "library"):
         runs = [
@@ -97,8 +103,13 @@ async def scanned(raws: Sequence[bytes], site: Site, policy: Policy) -> list[Sca
 
 async def scans(raws: Sequence[bytes], final: FollowedFinal, policy: Policy) -> dict[str, float]:
     """Return CPU milliseconds of a scan without and with the model."""
-    without = Site(name="mx.example", hasher=Hasher(b"k" * 32), counters=MemoryCounters(), final=Untaught())
-    sites = {"scan_ms": without, "scan_with_model_ms": msgspec.structs.replace(without, final=final)}
+    without = Site(
+        name="mx.example", hasher=Hasher(b"k" * 32), counters=MemoryCounters(), final=Untaught()
+    )
+    sites = {
+        "scan_ms": without,
+        "scan_with_model_ms": msgspec.structs.replace(without, final=final),
+    }
     spent: dict[str, list[float]] = {name: [] for name in sites}
     await scanned(raws[:50], sites["scan_with_model_ms"], policy)
     for _ in range(ROUNDS):
@@ -120,7 +131,9 @@ def each_us(work: Callable[[Any], object], over: Sequence[Any]) -> float:
     return round(min(times), 1)
 
 
-def weighing(forest: Forest, found: Sequence[Scan], spam: Sequence[bool], policy: Policy) -> dict[str, float]:
+def weighing(
+    forest: Forest, found: Sequence[Scan], spam: Sequence[bool], policy: Policy
+) -> dict[str, float]:
     """Return what the model takes for a message, step by step, beside the library."""
     from catboost import CatBoostClassifier  # noqa: PLC0415 - not before the memory of others was measured
 
@@ -140,11 +153,14 @@ def weighing(forest: Forest, found: Sequence[Scan], spam: Sequence[bool], policy
         "features": len(forest.trained.features),
         "trees": len(trees.places),
         "weigh_us": each_us(
-            lambda one: forest.weigh(one.facts, one.verdict.rules, policy.final, policy.verdict), found
+            lambda one: forest.weigh(one.facts, one.verdict.rules, policy.final, policy.verdict),
+            found,
         ),
         "features_us": each_us(lambda one: forest.vector(one.facts, one.verdict.rules), found),
         "trees_us": each_us(trees.raw, list(vectors)),
-        "library_us": each_us(lambda row: library.predict(row, prediction_type="RawFormulaVal"), rows),
+        "library_us": each_us(
+            lambda row: library.predict(row, prediction_type="RawFormulaVal"), rows
+        ),
         "explain_us": each_us(lambda one: forest.why(one.facts, one.verdict.rules), found[:20]),
     }
 
@@ -199,8 +215,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--model", type=Path, required=True, help="as `oborona model train` wrote it")
-    parser.add_argument("--corpus", type=Path, required=True, help="a folder with ham and spam, or an index")
+    parser.add_argument(
+        "--model", type=Path, required=True, help="as `oborona model train` wrote it"
+    )
+    parser.add_argument(
+        "--corpus", type=Path, required=True, help="a folder with ham and spam, or an index"
+    )
     parser.add_argument("--policy", type=Path, default=POLICY)
     parser.add_argument("--messages", type=int, default=MESSAGES)
     figures = asyncio.run(run(parser.parse_args()))

@@ -3,9 +3,10 @@
     python benchmarks/find.py                     100,000 messages of one day
     python benchmarks/find.py --rows 1000000      takes some minutes and 4 GB
 
-Fills a journal as `benchmarks/journal.py` does and asks it: words that one message has, that none has, in other letters than Latin, a rule, a network,
-a queue id.  Prints a JSON line of each: seconds of wall and of CPU, the median of five on an open journal, and how many were found; then of `append`,
-microseconds a message with From and without.
+Fills a journal as `benchmarks/journal.py` does and asks it: words that one message has, that none
+has, in other letters than Latin, a rule, a network, a queue id.  Prints a JSON line of each:
+seconds of wall and of CPU, the median of five on an open journal, and how many were found; then of
+`append`, microseconds a message with From and without.
 """
 
 from __future__ import annotations
@@ -65,7 +66,10 @@ async def main(asked: argparse.Namespace) -> None:
                     found = sum(1 for _ in journal.find(query, 20))
                     spent.append((time.perf_counter() - began, time.process_time() - cpu))
                 wall, cpu = (round(statistics.median(one), 4) for one in zip(*spent, strict=True))
-                print(json.dumps({"query": text, "wall_s": wall, "cpu_s": cpu, "found": found}), flush=True)
+                print(
+                    json.dumps({"query": text, "wall_s": wall, "cpu_s": cpu, "found": found}),
+                    flush=True,
+                )
     bare = [msgspec.structs.replace(one, header_from="") for one in kinds]
     for name, some in (("with From", kinds), ("without", bare)):
         best = min(_packing(some) for _ in range(TIMES))

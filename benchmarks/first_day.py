@@ -1,8 +1,11 @@
-"""From a bare Debian to the first message that its Postfix shows us, in seconds:  python -m benchmarks.first_day
+"""From a bare Debian to the first message that its Postfix shows us, in seconds:  python -m
+benchmarks.first_day
 
-A Debian 12 as debootstrap makes it boots (systemd-nspawn), with a mirror of the packages that apt and pip ask for on its own disk; Postfix is installed as it
-comes, then what docs/install.md says under its title is run as it stands there. The clock stops when a message has arrived by SMTP, been judged, and lies
-in its mailbox with our headers. Making the image, once, is not counted. Needs root, debootstrap and systemd-nspawn (`./setup test` installs them).
+A Debian 12 as debootstrap makes it boots (systemd-nspawn), with a mirror of the packages that apt
+and pip ask for on its own disk; Postfix is installed as it comes, then what docs/install.md says
+under its title is run as it stands there. The clock stops when a message has arrived by SMTP, been
+judged, and lies in its mailbox with our headers. Making the image, once, is not counted. Needs
+root, debootstrap and systemd-nspawn (`./setup test` installs them).
 """
 
 from __future__ import annotations
@@ -35,7 +38,9 @@ def main() -> None:
         ]
         lines = commands("install.md", "Install")[0].splitlines()
         steps.extend((line, partial(machine.run, line)) for line in lines)
-        steps.append(("a message in, filtered, and one refused", lambda: is_filtered(machine, "first")))
+        steps.append(
+            ("a message in, filtered, and one refused", lambda: is_filtered(machine, "first"))
+        )
         for what, step in steps:
             with _timed(what, spent):
                 step()

@@ -1,6 +1,7 @@
 """What it costs a message to be noted while it is judged:  flight.py [ROUNDS]
 
-Processor time in µs a message, the same stand-in for a scan with and without a flight: a coroutine that waits some twenty times, as for the DNS.
+Processor time in µs a message, the same stand-in for a scan with and without a flight: a coroutine
+that waits some twenty times, as for the DNS.
 """
 
 import sys
@@ -51,7 +52,8 @@ async def measure(rounds: int) -> None:
                         await scan()
                 best[which] = min(best[which], (time.process_time() - began) / rounds * 1e6)
         print(
-            f"{kilobytes:4d} KiB: {best[0]:6.2f} µs without, {best[1]:6.2f} µs with: {best[1] - best[0]:.2f} µs"
+            f"{kilobytes:4d} KiB: {best[0]:6.2f} µs without, {best[1]:6.2f} µs with: "
+            f"{best[1] - best[0]:.2f} µs"
         )
 
 

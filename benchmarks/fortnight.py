@@ -1,13 +1,16 @@
-"""Does a store go on for ever? Weeks of simulated mail: the size of its file day by day, and how long steps of the purge take.
+"""Does a store go on for ever? Weeks of simulated mail: the size of its file day by day, and how
+long steps of the purge take.
 
-    python benchmarks/fortnight.py                      ten million live shingles, 20 days; 3 GB of disk
+    python benchmarks/fortnight.py                      ten million live shingles, 20 days; 3 GB of
+                                                        disk
     python benchmarks/fortnight.py --live 1000000       a tenth of that
 
-The clock moves by an hour a step: 60 % of the adds are shingles that never come again, the others come by Zipf's law. All
-records are kept in the store (no doorkeeper), so that the purge has all of them to free; it does a round in six hours of
-the simulated time, as the writer's `run` does. Of its steps a few an hour are as large as `run` makes them, between two
-steps of the writer, and these are timed: "scan" is reading, "free" what it does inside a transaction, and "alone" a step
-that has a transaction of its own, with its end.
+The clock moves by an hour a step: 60 % of the adds are shingles that never come again, the others
+come by Zipf's law. All records are kept in the store (no doorkeeper), so that the purge has all of
+them to free; it does a round in six hours of the simulated time, as the writer's `run` does. Of its
+steps a few an hour are as large as `run` makes them, between two steps of the writer, and these are
+timed: "scan" is reading, "free" what it does inside a transaction, and "alone" a step that has a
+transaction of its own, with its end.
 """
 
 from __future__ import annotations
@@ -71,7 +74,10 @@ class Simulation:
 
     def hour(self, now: float) -> None:
         """Count an hour's mail, and purge an hour's share."""
-        new = [Shingle(1, number * SPREAD % 2**64) for number in range(self._born, self._born + self._new)]
+        new = [
+            Shingle(1, number * SPREAD % 2**64)
+            for number in range(self._born, self._born + self._new)
+        ]
         self._born += self._new
         often = self._often(int(self._new / NEW_SHARE * (1 - NEW_SHARE)))
         again = [Shingle(2, number * SPREAD % 2**64) for number in often.tolist()]
@@ -80,7 +86,9 @@ class Simulation:
         share = self._entries() * STEP_S / PURGE_ROUND_S
         paced = max(PURGE_LEAST, int(self._entries() / PURGE_ROUND_S))
         for part in range(parts):
-            self._worker.add(Pieces(shingles=tuple(every[part::parts]), pairs=()), Amounts(seen=1), now)
+            self._worker.add(
+                Pieces(shingles=tuple(every[part::parts]), pairs=()), Amounts(seen=1), now
+            )
             self._worker.flush(now)
             self._writer.step(now)
             self._time(now, paced)
@@ -135,7 +143,8 @@ def said(name: str, seconds: list[float]) -> str:
         return f"{name:14} none"
     p50, p99 = np.quantile(seconds, [0.5, 0.99]) * 1000
     return (
-        f"{name:14} {len(seconds):6} times, ms: p50 {p50:.2f}, p99 {p99:.2f}, max {max(seconds) * 1000:.2f}"
+        f"{name:14} {len(seconds):6} times, ms: p50 {p50:.2f}, p99 {p99:.2f}, max "
+        f"{max(seconds) * 1000:.2f}"
     )
 
 
@@ -147,7 +156,9 @@ def main() -> None:
     parser.add_argument("--live", type=int, default=10_000_000, help="shingles in the windows")
     parser.add_argument("--days", type=int, default=20)
     parser.add_argument("--durability", choices=["second", "none"], default="second")
-    parser.add_argument("--directory", help="where to make the store; else where temporary files go")
+    parser.add_argument(
+        "--directory", help="where to make the store; else where temporary files go"
+    )
     options = parser.parse_args()
     began = time.perf_counter()
     with tempfile.TemporaryDirectory(dir=options.directory) as folder:

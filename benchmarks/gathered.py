@@ -20,13 +20,19 @@ MESSAGES: Final = 1_000
 
 
 def facts() -> list[Facts]:
-    """Return the facts of `MESSAGES` messages, drawn by a seed, as the policy that ships gathers them."""
+    """Return the facts of `MESSAGES` messages, drawn by a seed, as the policy that ships gathers
+    them.
+    """
     policy = load_policy(ROOT / "etc/policy.d", SCHEMA)
     site = Site(name="mx.example.org", hasher=Hasher(b"k" * 32), counters=MemoryCounters())
 
     async def all_of_them() -> list[Facts]:
         return [
-            (await scan(letter.raw, Envelope(sender=letter.sender), site, policy, Silence(), now=1.7e9)).facts
+            (
+                await scan(
+                    letter.raw, Envelope(sender=letter.sender), site, policy, Silence(), now=1.7e9
+                )
+            ).facts
             for letter in corpus(MESSAGES, seed=1)
         ]
 

@@ -1,9 +1,12 @@
-"""What a process keeps of messages it has scanned: RSS, what Python holds, and how full its caches are, after each share of many distinct messages.
+"""What a process keeps of messages it has scanned: RSS, what Python holds, and how full its caches
+are, after each share of many distinct messages.
 
     python benchmarks/growth.py [--messages 20000] [--steps 8] [--json]
 
-Messages of the corpus in a fixed random order, each changed so that no word, link or address of it has come before. A cache fills and stops; a leak goes on. A column "caches"
-has the entries of all functools.lru_cache of ours together; the fullest follow below. Memory that Python holds is traced by itself (`--traced`), as that takes twice the time.
+Messages of the corpus in a fixed random order, each changed so that no word, link or address of it
+has come before. A cache fills and stops; a leak goes on. A column "caches" has the entries of all
+functools.lru_cache of ours together; the fullest follow below. Memory that Python holds is traced
+by itself (`--traced`), as that takes twice the time.
 """
 
 from __future__ import annotations
@@ -38,8 +41,15 @@ def distinct(number: int) -> Iterator[bytes]:
         turned = list(b"bcdfghjklmnpqrstvwxyz")
         chance.shuffle(turned)
         table = bytes.maketrans(b"bcdfghjklmnpqrstvwxyz", bytes(turned))
-        lines = [line for line in head.split(b"\n") if not line.lower().startswith((b"subject:", b"from:"))]
-        own = f"From: p{place} <p{place}@h{place}.example>\nSubject: \u0441\u043b\u043e\u0432\u043e{place} number {place}".encode()
+        lines = [
+            line
+            for line in head.split(b"\n")
+            if not line.lower().startswith((b"subject:", b"from:"))
+        ]
+        own = (
+            f"From: p{place} <p{place}@h{place}.example>\nSubject: "
+            f"\u0441\u043b\u043e\u0432\u043e{place} number {place}"
+        ).encode()
         yield own + b"\n" + b"\n".join(lines) + blank + body.translate(table)
 
 
@@ -47,7 +57,10 @@ def caches() -> dict[str, tuple[int, int | None]]:
     """Return entries and room of each lru_cache of ours."""
     found = (each for each in gc.get_objects() if isinstance(each, _lru_cache_wrapper))
     return {
-        f"{each.__module__}.{each.__qualname__}": (each.cache_info().currsize, each.cache_info().maxsize)
+        f"{each.__module__}.{each.__qualname__}": (
+            each.cache_info().currsize,
+            each.cache_info().maxsize,
+        )
         for each in found
         if each.__module__.startswith("oborona")
     }
@@ -64,7 +77,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--messages", type=int, default=20_000)
     parser.add_argument("--steps", type=int, default=8)
-    parser.add_argument("--traced", action="store_true", help="what Python holds, too: twice the time")
+    parser.add_argument(
+        "--traced", action="store_true", help="what Python holds, too: twice the time"
+    )
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
     scanner = Scanner()
@@ -83,7 +98,9 @@ def main() -> None:
         row["caches"] = sum(entries for entries, _ in caches().values())
         row["objects"] = len(gc.get_objects())
         print(
-            json.dumps(row) if asked.json else "  ".join(f"{key} {value}" for key, value in row.items()),
+            json.dumps(row)
+            if asked.json
+            else "  ".join(f"{key} {value}" for key, value in row.items()),
             flush=True,
         )
     fullest = sorted(caches().items(), key=lambda one: -one[1][0])[:SHOWN]

@@ -1,10 +1,13 @@
-"""What a person waits for while Dovecot tells of a move: milliseconds for each message, beside the same Dovecot that tells nothing.
+"""What a person waits for while Dovecot tells of a move: milliseconds for each message, beside the
+same Dovecot that tells nothing.
 
     python -m benchmarks.heard [--messages 200] [--runs 5]
 
-A real Dovecot with the shipped files, the intake as a process, and one IMAP client that moves all messages of its inbox in one command, or marks them read. Rows:
-messages as most are, and large ones; told, each written to the disk before the next; left in the spool, while the intake is away; and read, which nobody waits for
-to be written. All of them share the machine's cores. Medians of the runs.
+A real Dovecot with the shipped files, the intake as a process, and one IMAP client that moves all
+messages of its inbox in one command, or marks them read. Rows: messages as most are, and large
+ones; told, each written to the disk before the next; left in the spool, while the intake is away;
+and read, which nobody waits for to be written. All of them share the machine's cores. Medians of
+the runs.
 """
 
 from __future__ import annotations
@@ -35,25 +38,35 @@ class Times(NamedTuple):
 
 def main() -> None:
     """Run all, and print a table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("--messages", type=int, default=200)
     parser.add_argument("--runs", type=int, default=5)
     asked = parser.parse_args()
     print(
-        "| message | nobody told, ms | told, ms | in the spool, ms | read, nobody told, ms | read, told, ms |"
+        "| message | nobody told, ms | told, ms | in the spool, ms | read, nobody told, "
+        "ms | read, told, ms |"
     )
     print("|---|---|---|---|---|---|")
     for name, size in SIZES.items():
         with Dovecot([USER]) as silent:
             plain = median(
-                [measure(silent, [f"{n}" for n in range(asked.messages)], size) for _ in range(asked.runs)]
+                [
+                    measure(silent, [f"{n}" for n in range(asked.messages)], size)
+                    for _ in range(asked.runs)
+                ]
             )
         with FeedbackDovecot([USER]) as telling:
             with Intake({"intake.listen": f"unix:{telling.socket}"}) as intake:
                 idents = iter(range(1, asked.messages * asked.runs * 2))
                 told = median(
                     [
-                        measure(telling, [intake.sign(next(idents)) for _ in range(asked.messages)], size)
+                        measure(
+                            telling,
+                            [intake.sign(next(idents)) for _ in range(asked.messages)],
+                            size,
+                        )
                         for _ in range(asked.runs)
                     ]
                 )
@@ -64,11 +77,16 @@ def main() -> None:
                 (child,) = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
                 cpu_ms = cpu_s(int(child)) / written * 1000
             away = median(
-                [measure(telling, [f"{n}" for n in range(asked.messages)], size) for _ in range(asked.runs)]
+                [
+                    measure(telling, [f"{n}" for n in range(asked.messages)], size)
+                    for _ in range(asked.runs)
+                ]
             )
         print(
-            f"| {name} | {plain.moved:.2f} | {told.moved:.2f} | {away.moved:.2f} | {plain.read:.2f} | {told.read:.2f} |"
-            f"  {written} events, {lost} connections of 5 ms timed out, {cpu_ms:.2f} ms of CPU for each",
+            f"| {name} | {plain.moved:.2f} | {told.moved:.2f} | {away.moved:.2f} | "
+            f"{plain.read:.2f} | {told.read:.2f} |"
+            f"  {written} events, {lost} connections of 5 ms timed out, {cpu_ms:.2f} ms of CPU "
+            f"for each",
             flush=True,
         )
 

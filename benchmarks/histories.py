@@ -1,4 +1,5 @@
-"""What is said of each history of tests/golden/reputation: trust, flag and karma, in the order of the tables.
+"""What is said of each history of tests/golden/reputation: trust, flag and karma, in the order of
+the tables.
 
 python benchmarks/histories.py
 python benchmarks/histories.py --say      with the evidence
@@ -36,7 +37,9 @@ async def show(*, say: bool, told: bool) -> None:
     for table in histories():
         history = table
         if not told:
-            history = msgspec.structs.replace(table, own=unread(table.own), around=unread(table.around))
+            history = msgspec.structs.replace(
+                table, own=unread(table.own), around=unread(table.around)
+            )
         past, around, repip, karma = await counted(history)
         found = judge(past, around if history.around else None)
         connect = repip.flag if history.entity == "address" else ""
@@ -51,7 +54,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--say", action="store_true", help="with the evidence")
-    parser.add_argument("--unread", action="store_true", help="nobody tells what is read or deleted unread")
+    parser.add_argument(
+        "--unread", action="store_true", help="nobody tells what is read or deleted unread"
+    )
     asked = parser.parse_args()
     asyncio.run(show(say=asked.say, told=not asked.unread))
 

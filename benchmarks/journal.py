@@ -1,12 +1,15 @@
 """What the journal and its index cost when they are large.
 
-    python benchmarks/journal.py                         100,000 and 1,000,000 entries, some minutes and 4 GB
+    python benchmarks/journal.py                         100,000 and 1,000,000 entries, some minutes
+                                                         and 4 GB
     python benchmarks/journal.py --rows 100000 10000000  takes an hour and 40 GB
 
-Scans messages of the corpus, and fills a journal with copies of what is journaled of them, spread over a day: ids, Message-IDs and hashes of pieces are
-each one's own, but for one campaign of 100,000 that shares its template.  At each size it measures:
+Scans messages of the corpus, and fills a journal with copies of what is journaled of them, spread
+over a day: ids, Message-IDs and hashes of pieces are each one's own, but for one campaign of
+100,000 that shares its template.  At each size it measures:
 
-    append_ms    25 entries, a worker's batch at 100 messages a second, from the append to the commit: median, 99th of 100, the most of all
+    append_ms    25 entries, a worker's batch at 100 messages a second, from the append to the
+                 commit: median, 99th of 100, the most of all
     purge_ms     one step of the keeper's (200 entries), the same
     find_ms      one entry by its id, and by its Message-ID, on a connection that is open: median
     piece_ms     the newest 64 messages by the pieces of one, and the newest 64 of the campaign
@@ -67,7 +70,9 @@ class Filler:
     """
 
     def __init__(self, kinds: Sequence[Entry]) -> None:
-        self._kinds = [rows.pack(msgspec.structs.replace(one, verdict=Action.ACCEPT)) for one in kinds]
+        self._kinds = [
+            rows.pack(msgspec.structs.replace(one, verdict=Action.ACCEPT)) for one in kinds
+        ]
         self._pieces = [
             np.frombuffer(bytes(row.evidence[4]), dtype=_PIECE)  # type: ignore[call-overload]
             for row in self._kinds
@@ -168,7 +173,10 @@ async def measure(
                 ident = numbers.next(now)
                 journal.append(
                     msgspec.structs.replace(
-                        kinds[(turn + place) % len(kinds)], id=ident, time=now, verdict=Action.ACCEPT
+                        kinds[(turn + place) % len(kinds)],
+                        id=ident,
+                        time=now,
+                        verdict=Action.ACCEPT,
                     )
                 )
             await journal.flush()
@@ -198,7 +206,9 @@ async def measure(
     return found | {
         "append_ms": told(appends),
         "purge_ms": told(purges),
-        "find_ms": [round(1000 * statistics.median(column), 2) for column in zip(*finds, strict=True)],
+        "find_ms": [
+            round(1000 * statistics.median(column), 2) for column in zip(*finds, strict=True)
+        ],
         "piece_ms": [round(1000 * statistics.median(one), 2) for one in (by_piece, newest)],
         "campaign": members,
         "campaign_s": round(time.perf_counter() - began, 2),

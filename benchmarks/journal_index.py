@@ -1,11 +1,14 @@
-"""Where rows of the index may lie: tables of SQLite, LMDB with duplicates, and sorted files, side by side.
+"""Where rows of the index may lie: tables of SQLite, LMDB with duplicates, and sorted files, side
+by side.
 
     python benchmarks/journal_index.py                 50,000 messages of 16 pieces, a minute
 
-Each store takes the same rows, a hash and an id, in batches as they come at 500 messages a second (125 messages each quarter of a second); one piece of each message
-is a campaign's.  Prints a JSON line for each: microseconds a row, the median and the most of a batch (ms), octets a message on the disk and
-megabytes that were written for it all, and milliseconds to find the newest 1,000 messages of the campaign (median of 20).  Nothing is synced; the log of SQLite is written
-by the system as it is.
+Each store takes the same rows, a hash and an id, in batches as they come at 500 messages a second
+(125 messages each quarter of a second); one piece of each message is a campaign's.  Prints a JSON
+line for each: microseconds a row, the median and the most of a batch (ms), octets a message on the
+disk and megabytes that were written for it all, and milliseconds to find the newest 1,000 messages
+of the campaign (median of 20).  Nothing is synced; the log of SQLite is written by the system as it
+is.
 """
 
 from __future__ import annotations
@@ -46,7 +49,9 @@ def batches(messages: int) -> Batches:
     """Yield hashes and ids of messages that come."""
     draw = np.random.default_rng(1)
     for start in range(0, messages, BATCH):
-        ids = (np.arange(start, start + BATCH, dtype=np.uint64) + np.uint64(10**11)) << np.uint64(22)
+        ids = (np.arange(start, start + BATCH, dtype=np.uint64) + np.uint64(10**11)) << np.uint64(
+            22
+        )
         hashes = draw.integers(1 << 20, 1 << 62, size=(BATCH, PIECES), dtype=np.uint64)
         hashes[:, 0] = HOT
         yield hashes.ravel(), np.repeat(ids, PIECES)
@@ -68,7 +73,9 @@ def in_sqlite(folder: Path, some: Batches, *, log: bool) -> tuple[list[float], C
     db = sqlite3.connect(folder / "rows.db", isolation_level=None)
     db.execute(f"PRAGMA journal_mode = {'WAL' if log else 'OFF'}")
     db.execute(f"PRAGMA synchronous = {'NORMAL' if log else 'OFF'}")
-    db.execute("CREATE TABLE piece (hash INTEGER, id INTEGER, PRIMARY KEY (hash, id)) WITHOUT ROWID")
+    db.execute(
+        "CREATE TABLE piece (hash INTEGER, id INTEGER, PRIMARY KEY (hash, id)) WITHOUT ROWID"
+    )
     times = []
     for hashes, ids in some:
         began = time.perf_counter()
@@ -95,7 +102,10 @@ def in_lmdb(folder: Path, some: Batches) -> tuple[list[float], Callable[[], int]
         keys, values = hashes[order].astype(">u8").tobytes(), ids[order].astype(">u8").tobytes()
         with environment.begin(write=True, db=table) as change:
             change.cursor().putmulti(
-                [(keys[place : place + 8], values[place : place + 8]) for place in range(0, len(keys), 8)],
+                [
+                    (keys[place : place + 8], values[place : place + 8])
+                    for place in range(0, len(keys), 8)
+                ],
                 dupdata=True,
             )
         times.append(time.perf_counter() - began)
@@ -130,7 +140,11 @@ def in_files(folder: Path, some: Batches) -> tuple[list[float], Callable[[], int
     wanted = np.array([HOT], dtype=np.uint64)
 
     def find() -> int:
-        parts = [ids for one in files for ids in carrying(one.hashes, one.ids, wanted, 0, 1 << 63, NEWEST)]
+        parts = [
+            ids
+            for one in files
+            for ids in carrying(one.hashes, one.ids, wanted, 0, 1 << 63, NEWEST)
+        ]
         return len(np.unique(np.concatenate(parts))[::-1][:NEWEST])
 
     return times, find
@@ -156,7 +170,9 @@ def main(messages: int) -> None:
             found = {
                 "store": name,
                 "row_us": round(1e6 * sum(times) / messages / PIECES, 2),
-                "batch_ms": [round(1000 * one, 1) for one in (statistics.median(times), max(times))],
+                "batch_ms": [
+                    round(1000 * one, 1) for one in (statistics.median(times), max(times))
+                ],
                 "message_b": round(size(Path(folder)) / messages),
                 "written_mb": round(written_mb() - before),
                 "find_ms": round(1000 * statistics.median(finds), 2),

@@ -2,8 +2,9 @@
 
     python benchmarks/judged.py
 
-Four pasts: nothing known, a message or two a day, an office, and something of everything in each of the 158 buckets. Each is judged cold, as a scan does
-it: nothing of it was looked at before. The best of many short rounds counts, for what else a machine does makes it only slower.
+Four pasts: nothing known, a message or two a day, an office, and something of everything in each of
+the 158 buckets. Each is judged cold, as a scan does it: nothing of it was looked at before. The
+best of many short rounds counts, for what else a machine does makes it only slower.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ def line(full: float, most: int, chance: random.Random) -> Timeline:
 
     return Timeline(
         buckets=[row(full, most) for _ in range(BUCKETS_A_DAY)],
-        days=[row(1.0 if full else 0.0, round(full * BUCKETS_A_DAY * most) + 1) for _ in range(DAYS)],
+        days=[
+            row(1.0 if full else 0.0, round(full * BUCKETS_A_DAY * most) + 1) for _ in range(DAYS)
+        ],
     )
 
 

@@ -1,13 +1,18 @@
-"""What reputation costs a message: CPU of RepIP, karma and a hundred entities, read from a store of a million keys and judged.
+"""What reputation costs a message: CPU of RepIP, karma and a hundred entities, read from a store of
+a million keys and judged.
 
     python benchmarks/karma.py                  a million keys, 2,000 messages
     python benchmarks/karma.py --keys 5000000
     python benchmarks/karma.py --json
 
-A message has 106 pieces: client, network and autonomous system, author, his domain, proved sender, and a hundred entities: 20 link domains, 20 hosts, 30 links, 10 telephones,
-5 wallets, 5 attachments and 10 addresses; a usual one has a tenth of these.  Six of ten entities nobody has seen before, as of the pieces of `oborona counters bench`; the others are drawn by Zipf's law
-from 100,000 of each type, of whom a fortnight of mail is remembered, a quarter of it bad.  Microseconds of CPU a message, the best of five rounds: `read` is one read of the
-store for all of them, `judge` RepIP, entities and karma with their words.  Beside it, how many unique pairs a usual mail has, by the golden mails of the tests.
+A message has 106 pieces: client, network and autonomous system, author, his domain, proved sender,
+and a hundred entities: 20 link domains, 20 hosts, 30 links, 10 telephones, 5 wallets, 5 attachments
+and 10 addresses; a usual one has a tenth of these.  Six of ten entities nobody has seen before, as
+of the pieces of `oborona counters bench`; the others are drawn by Zipf's law from 100,000 of each
+type, of whom a fortnight of mail is remembered, a quarter of it bad.  Microseconds of CPU a
+message, the best of five rounds: `read` is one read of the store for all of them, `judge` RepIP,
+entities and karma with their words.  Beside it, how many unique pairs a usual mail has, by the
+golden mails of the tests.
 """
 
 from __future__ import annotations
@@ -64,7 +69,9 @@ SENDER: Final = (
     Type.PROVED_SENDER,
 )
 HASHER: Final = Hasher(b"k" * 32)
-ENVELOPE: Final = Envelope(client=Client(ip="9.1.1.1"), sender="ann@a.example", recipients=("bob@b.example",))
+ENVELOPE: Final = Envelope(
+    client=Client(ip="9.1.1.1"), sender="ann@a.example", recipients=("bob@b.example",)
+)
 WHO: Final = Proved(author="ann@a.example", author_domain="a.example", sender="ann@a.example")
 
 
@@ -81,12 +88,20 @@ def history(directory: Path, now: float, draw: random.Random) -> None:
     moments = sorted(now - draw.random() * 13 * 86_400 for _ in range(HISTORY))
     for number, moment in enumerate(moments):
         some = of[number * 12 : number * 12 + 12]
-        kinds = [kind for kind, _ in ENTITIES] + [Type.LINK_DOMAIN, Type.URL, Type.URL, Type.HOST, Type.PHONE]
+        kinds = [kind for kind, _ in ENTITIES] + [
+            Type.LINK_DOMAIN,
+            Type.URL,
+            Type.URL,
+            Type.HOST,
+            Type.PHONE,
+        ]
         found = [pool(kind, int(one)) for kind, one in zip(kinds, some, strict=True)]
         found += [pool(kind, int(who[number])) for kind in SENDER]
         bad = some[0] % 4 == 0
         pieces = Pieces(shingles=tuple(dict.fromkeys(found)), pairs=())
-        counters.add(pieces, Amounts(seen=1, spam=int(bad), complaints=int(bad and number % 7 == 0)), moment)
+        counters.add(
+            pieces, Amounts(seen=1, spam=int(bad), complaints=int(bad and number % 7 == 0)), moment
+        )
         if number % 2000 == 0:
             counters.flush(moment)
             writer.step(moment)
@@ -134,7 +149,8 @@ async def measured(directory: Path, now: float) -> dict[str, float]:
     async def judge(one: tuple[Shingle, ...]) -> None:
         with_reputation(Facts(known=Known(one, await counters.read(one, now))), seen)
 
-    # each message is read and judged at once, as a scan does it; every scan sorts its counts, whatever is asked of them
+    # each message is read and judged at once, as a scan does it; every scan sorts its counts,
+    # whatever is asked of them
     read_us, sort_us, judge_us = await best((read, sort, judge), messages)
     counters.close()
     found = {
@@ -150,7 +166,9 @@ Work = Callable[[tuple[Shingle, ...]], Awaitable[None]]
 
 
 async def best(works: tuple[Work, ...], messages: list[tuple[Shingle, ...]]) -> list[float]:
-    """Return microseconds of CPU a message of each work, by turns: the best of the rounds of each `CHUNK` messages, so that a busy machine spoils few."""
+    """Return microseconds of CPU a message of each work, by turns: the best of the rounds of each
+    `CHUNK` messages, so that a busy machine spoils few.
+    """
     gc.collect()
     gc.freeze()  # a scan has one message to look after, not all of them
     total = [0.0 for _ in works]
@@ -167,12 +185,18 @@ async def best(works: tuple[Work, ...], messages: list[tuple[Shingle, ...]]) -> 
 
 
 def pairs() -> dict[str, float]:
-    """Return how many unique pairs a golden mail to one reader has, proved of its author, and how many of these count readers of entities."""
+    """Return how many unique pairs a golden mail to one reader has, proved of its author, and how
+    many of these count readers of entities.
+    """
     found = []
     for file in sorted((Path(__file__).resolve().parents[1] / "tests/golden/mails").glob("*.eml")):
         mail = parse(file.read_bytes())
         box = mail.from_
-        who = Proved(author=box.address.lower(), author_domain=registrable(box.domain)) if box else Proved()
+        who = (
+            Proved(author=box.address.lower(), author_domain=registrable(box.domain))
+            if box
+            else Proved()
+        )
         found.append(shingles(mail, ENVELOPE, HASHER, (), who=who).pairs)
     reached = [sum(pair.distinct.type == Type.ENTITY_RECIPIENTS for pair in one) for one in found]
     return {

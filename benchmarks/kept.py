@@ -1,4 +1,6 @@
-"""Finished rows of the quality benchmark, in a file: what was measured once of the same mail by the same filter is not measured again."""
+"""Finished rows of the quality benchmark, in a file: what was measured once of the same mail by the
+same filter is not measured again.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ class Kept:
         """Return a filter's figures of a row; None = they were not measured."""
         return self._found.get(self._key(name, stamp, row, limit))
 
-    def put(self, name: str, stamp: str, row: Row, limit: int | None, figures: dict[str, Any]) -> None:
+    def put(
+        self, name: str, stamp: str, row: Row, limit: int | None, figures: dict[str, Any]
+    ) -> None:
         """Keep a filter's figures of a row."""
         self._found[self._key(name, stamp, row, limit)] = figures
         if self._file is not None:

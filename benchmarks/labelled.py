@@ -1,6 +1,8 @@
-"""Mail that people have sorted: a folder with `ham/` and `spam/` in it, or an index with `label path` in each line.
+"""Mail that people have sorted: a folder with `ham/` and `spam/` in it, or an index with
+`label path` in each line.
 
-`clean` takes off what was written after delivery: such headers tell where a message was collected, which a filter at the door never sees.
+`clean` takes off what was written after delivery: such headers tell where a message was collected,
+which a filter at the door never sees.
 """
 
 from __future__ import annotations
@@ -25,11 +27,13 @@ class Labelled:
     path: str
     spam: bool
     raw: bytes
-    arrived: float  # Unix seconds by its newest Received, else by its Date; 0 where neither can be read
+    # Unix seconds by its newest Received, else by its Date; 0 where neither can be read
+    arrived: float
 
 
 def folder(root: Path) -> Iterator[tuple[str, bool]]:
-    """Return the messages of all folders below `root` whose name holds ham or spam: path and whether it is spam.
+    """Return the messages of all folders below `root` whose name holds ham or spam: path and
+    whether it is spam.
 
     Raises:
         ValueError: there are none of one kind.
@@ -37,9 +41,16 @@ def folder(root: Path) -> Iterator[tuple[str, bool]]:
     found: list[tuple[str, bool]] = []
     for path in sorted(root.rglob("*")):
         kinds = [
-            SPAM in part.lower() for part in path.relative_to(root).parts[:-1] if _kind(part) is not None
+            SPAM in part.lower()
+            for part in path.relative_to(root).parts[:-1]
+            if _kind(part) is not None
         ]
-        if kinds and path.is_file() and path.suffix not in SIDE_FILES and not path.name.startswith("."):
+        if (
+            kinds
+            and path.is_file()
+            and path.suffix not in SIDE_FILES
+            and not path.name.startswith(".")
+        ):
             found.append((str(path), kinds[-1]))
     if len({spam for _, spam in found}) < 2:
         raise ValueError(f"{root} has no folder of ham and folder of spam with messages in them")
@@ -68,13 +79,18 @@ def read(where: Path, *, clean: bool) -> list[Labelled]:
         else ((Source(path, Path(path).read_bytes()), spam) for path, spam in folder(where))
     )
     return [
-        Labelled(source.name, spam, undelivered(source.raw) if clean else source.raw, arrived(source.raw))
+        Labelled(
+            source.name, spam, undelivered(source.raw) if clean else source.raw, arrived(source.raw)
+        )
         for source, spam in found
     ]
 
 
 def arrived(raw: bytes) -> float:
-    """Return when a message was received, by the time in its newest Received field that has one; else by its Date."""
+    """Return when a message was received, by the time in its newest Received field that has one.
+
+    Else by its Date.
+    """
     date = 0.0
     for name, value in _fields(raw):
         if name == b"received":

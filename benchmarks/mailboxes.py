@@ -1,10 +1,12 @@
-"""What moving delivered messages costs: moves a second, and CPU of the mail server for each, by each way into the mailboxes.
+"""What moving delivered messages costs: moves a second, and CPU of the mail server for each, by
+each way into the mailboxes.
 
     python -m benchmarks.mailboxes [--mailboxes 500] [--connections 4] [--runs 3] [--large 50000]
 
-A real Dovecot with a mailbox for each user, each with a spam folder and one letter that nobody has seen.  All letters are moved in calls of 32, four at a time, as
-the second look does; then moved back by force.  The last rows are of one mailbox with many messages: the first look ever, and the next.  Dovecot, its files and
-the client share the machine's cores.  Medians of the runs.
+A real Dovecot with a mailbox for each user, each with a spam folder and one letter that nobody has
+seen.  All letters are moved in calls of 32, four at a time, as the second look does; then moved
+back by force.  The last rows are of one mailbox with many messages: the first look ever, and the
+next.  Dovecot, its files and the client share the machine's cores.  Medians of the runs.
 """
 
 from __future__ import annotations
@@ -46,7 +48,9 @@ def main() -> None:
             asyncio.run(_large(dovecot, kind, asked.large))
 
 
-async def _many(dovecot: MailboxDovecot, kind: str, users: Sequence[str], asked: argparse.Namespace) -> None:
+async def _many(
+    dovecot: MailboxDovecot, kind: str, users: Sequence[str], asked: argparse.Namespace
+) -> None:
     there, back, cpu = [], [], []
     for _ in range(asked.runs):
         letters = [dovecot.deliver_letter(user) for user in users]
@@ -58,7 +62,8 @@ async def _many(dovecot: MailboxDovecot, kind: str, users: Sequence[str], asked:
         await boxes.close()
     print(
         f"{kind}: {len(users)} mailboxes: {statistics.median(there):.0f} moves a second, all in"
-        f" {len(users) / statistics.median(there):.1f} s; {statistics.median(cpu):.1f} ms CPU of Dovecot a move;"
+        f" {len(users) / statistics.median(there):.1f} s; {statistics.median(cpu):.1f} ms CPU of "
+        f"Dovecot a move;"
         f" back: {statistics.median(back):.0f} a second"
     )
 
@@ -103,7 +108,10 @@ async def _large(dovecot: MailboxDovecot, kind: str, number: int) -> None:
         times.append(time.perf_counter() - began)
         assert done.outcome is Outcome.MOVED, done
         await boxes.close()
-    print(f"{kind}: a mailbox with {number} messages: first move {times[0]:.2f} s, then {times[-1]:.2f} s")
+    print(
+        f"{kind}: a mailbox with {number} messages: first move {times[0]:.2f} s, then "
+        f"{times[-1]:.2f} s"
+    )
 
 
 def _cpu_s(dovecot: MailboxDovecot) -> float:

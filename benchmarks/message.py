@@ -2,12 +2,15 @@
 
     python benchmarks/message.py [--all] [--json]
 
-Real messages of the corpus with their envelopes, drawn by a seed, in one process; its processor time, so that what else runs on the
-machine counts less: it takes part of the caches. Totals are of plain calls. Then the same messages are taken apart again with a clock
-around the functions that are a step: each has the time between call and return, less that of the steps inside it; what the clock adds is a row of its own
-(the second time around hosts and links are known already, which hides part of it).
+Real messages of the corpus with their envelopes, drawn by a seed, in one process; its processor
+time, so that what else runs on the machine counts less: it takes part of the caches. Totals are of
+plain calls. Then the same messages are taken apart again with a clock around the functions that are
+a step: each has the time between call and return, less that of the steps inside it; what the clock
+adds is a row of its own (the second time around hosts and links are known already, which hides part
+of it).
 
-The bars: parse and shingles together, attachments left out, under 1 ms in the mean; and under 10 ms for 99 messages of 100.
+The bars: parse and shingles together, attachments left out, under 1 ms in the mean; and under 10 ms
+for 99 messages of 100.
 """
 
 from __future__ import annotations
@@ -60,7 +63,9 @@ from tests.letters import Letter, corpus  # noqa: E402
 MESSAGES: Final = 2000
 SPAM_SHARE: Final = 0.4
 ALL: Final = (6046, 1896 / 6046)  # messages of the corpus, and how many of them are spam
-BLOCK: Final = 100  # messages that are measured in each way in turn: what slows the machine for a while slows all of them
+# messages that are measured in each way in turn: what slows the machine for a while slows all of
+# them
+BLOCK: Final = 100
 WARM: Final = 200  # messages before the clock runs: a worker lives long
 BAR_MEAN_MS: Final = 1.0
 BAR_P99_MS: Final = 10.0
@@ -146,7 +151,9 @@ def by_step(letters: Sequence[Letter], hasher: Hasher) -> dict[str, list[float]]
     with ExitStack() as stack:
         for step, where, name in STEPS:
             stack.enter_context(patch.object(where, name, clock.timed(step, getattr(where, name))))
-        whole = clock.timed(ELSE, lambda raw, envelope: shingles.shingles(parse.parse(raw), envelope, hasher))
+        whole = clock.timed(
+            ELSE, lambda raw, envelope: shingles.shingles(parse.parse(raw), envelope, hasher)
+        )
         for letter in letters:
             envelope = envelope_of(letter)
             clock.spent.clear()
@@ -213,7 +220,9 @@ def measured(letters: Sequence[Letter]) -> list[dict[str, Any]]:
     return [
         *(row(step, taken) for step, taken in steps.items()),
         row(HASHING, alone),
-        row("(what the clock adds)", [one - other for one, other in zip(clocked, both, strict=True)]),
+        row(
+            "(what the clock adds)", [one - other for one, other in zip(clocked, both, strict=True)]
+        ),
         row("parse", parsing),
         row("shingles", hashing),
         row("parse and shingles", both),
@@ -238,7 +247,9 @@ def main() -> None:
     for name in rows[0]:
         table.add_column(name.removesuffix("_ms"), justify="left" if name == "step" else "right")
     for one in rows:
-        table.add_row(*map(str, one.values()), end_section=one["step"] in (ELSE, "(what the clock adds)"))
+        table.add_row(
+            *map(str, one.values()), end_section=one["step"] in (ELSE, "(what the clock adds)")
+        )
     console = Console()
     console.print(table)
     last = rows[-1]

@@ -1,11 +1,15 @@
-"""How much a spammer may change and still be counted as one with his other copies: the tables of docs/measured/likeness.md.
+"""How much a spammer may change and still be counted as one with his other copies: the tables of
+docs/measured/likeness.md.
 
     python benchmarks/mutations.py [--shared 8] [--values 32] [--keys 5]
 
-1. Real spam, each message changed by every trick of tricks.py: how many of the copies still count as near-duplicates of their original.
-2. The same for single sentences of spam.  3. Good messages that count as near-duplicates of one another under different senders, by how
-much of their text they really share.  4. HTML skeletons that messages have in common.  5. Pictures, drawn anew in every copy.  "Count" is what `mass.day` says: the copy
-is parsed and taken apart like any message, and asks counters that hold its original alone (`Known.copies`).
+1. Real spam, each message changed by every trick of tricks.py: how many of the copies still count
+   as near-duplicates of their original.
+2. The same for single sentences of spam.  3. Good messages that count as near-duplicates of one
+   another under different senders, by how
+much of their text they really share.  4. HTML skeletons that messages have in common.  5. Pictures,
+drawn anew in every copy.  "Count" is what `mass.day` says: the copy is parsed and taken apart like
+any message, and asks counters that hold its original alone (`Known.copies`).
 """
 
 from __future__ import annotations
@@ -73,13 +77,18 @@ def template(message: Message) -> list[str]:
 def original(message: Message) -> Original:
     """Return a message as a text to change."""
     to = message.recipients[0].address if len(message.recipients) == 1 else ""
-    return Original(message.text, to, tuple(frozenset(asked(pieces(message, hasher))) for hasher in HASHERS))
+    return Original(
+        message.text, to, tuple(frozenset(asked(pieces(message, hasher))) for hasher in HASHERS)
+    )
 
 
 def written(text: str, to: str, *, page: bool = False) -> Message:
     """Return a new message of a text, parsed."""
     kind = "html" if page else "plain"
-    raw = f"From: a@a.example\nTo: {Header(to).encode()}\nContent-Type: text/{kind}; charset=utf-8\n\n{text}"
+    raw = (
+        f"From: a@a.example\nTo: {Header(to).encode()}\nContent-Type: text/{kind}; "
+        f"charset=utf-8\n\n{text}"
+    )
     return parse(raw.encode("utf-8", "replace"))
 
 
@@ -105,7 +114,9 @@ def kept(originals: list[Original], by: dict[str, Trick], *, seed: int) -> dict[
     return shares
 
 
-def tricks_table(spam: list[Original], sentences: list[Original], by: dict[str, Trick], title: str) -> Table:
+def tricks_table(
+    spam: list[Original], sentences: list[Original], by: dict[str, Trick], title: str
+) -> Table:
     """Return the share of copies that meet their original, by trick."""
     table = Table("trick", "messages", "one sentence", title=title, box=box.MARKDOWN)
     columns = [kept(originals, by, seed=SEED) for originals in (spam, sentences)]
@@ -129,7 +140,9 @@ def sentences_of(messages: list[Message]) -> list[Original]:
 def windows(message: Message) -> frozenset[tuple[str, ...]]:
     """Return the windows of words that two texts are compared by."""
     words = template(message)
-    return frozenset(tuple(words[place : place + WINDOW]) for place in range(len(words) - WINDOW + 1))
+    return frozenset(
+        tuple(words[place : place + WINDOW]) for place in range(len(words) - WINDOW + 1)
+    )
 
 
 def near_duplicates(messages: list[Message], hasher: Hasher) -> Iterable[tuple[int, int]]:
@@ -194,9 +207,17 @@ def good_table(good: list[Message]) -> Table:
 
 
 def layouts_table(spam: list[Message], good: list[Message]) -> Table:
-    """Return how many messages have a skeleton, and how many share it with one of another domain."""
+    """Return how many messages have a skeleton, and how many share it with one of another
+    domain.
+    """
     table = Table(
-        "", "HTML", "with a skeleton", "met", "under another domain", "not by their text", box=box.MARKDOWN
+        "",
+        "HTML",
+        "with a skeleton",
+        "met",
+        "under another domain",
+        "not by their text",
+        box=box.MARKDOWN,
     )
     for name, messages in (("spam", spam), ("good", good)):
         by_text: defaultdict[int, set[int]] = defaultdict(set)
@@ -220,7 +241,9 @@ def layouts_table(spam: list[Message], good: list[Message]) -> Table:
                 met += len(group) > 1
                 elsewhere += bool(others)
                 anew += bool(others) and not by_text[place] & set(others)
-        html = sum(any(part.content_type == "text/html" for part in message.parts) for message in messages)
+        html = sum(
+            any(part.content_type == "text/html" for part in message.parts) for message in messages
+        )
         table.add_row(name, *map(str, (html, sum(map(len, groups.values())), met, elsewhere, anew)))
     return table
 
@@ -231,7 +254,9 @@ def main() -> None:
     parser.add_argument(
         "--values", type=int, default=fingerprint.WORD_VALUES, help="of the fingerprint of words"
     )
-    parser.add_argument("--shared", type=int, default=0, help="of them, that texts must share; 0 = as it is")
+    parser.add_argument(
+        "--shared", type=int, default=0, help="of them, that texts must share; 0 = as it is"
+    )
     parser.add_argument("--keys", type=int, default=5)
     given = parser.parse_args()
     if given.shared:
@@ -242,7 +267,9 @@ def main() -> None:
     spam = [parse(file.read_bytes()) for file in sorted(CORPUS.glob("spam-*/*.txt"))]
     good = [parse(file.read_bytes()) for file in sorted(CORPUS.glob("*-ham-*/*.txt"))]
     vocabulary = Counter(
-        word for message in good for word in set(re.findall(r"\b[a-z]{4,10}\b", message.normal_text))
+        word
+        for message in good
+        for word in set(re.findall(r"\b[a-z]{4,10}\b", message.normal_text))
     )
     words = sorted(word for word, times in vocabulary.items() if times >= 5)
     paragraphs = [
@@ -255,7 +282,10 @@ def main() -> None:
     readable = [message for message in spam if len(template(message)) >= MIN_WORDS]
     originals = [original(message) for message in chance.sample(readable, ORIGINALS)]
     sentences = chance.sample(sentences_of(spam), ORIGINALS)
-    for title, by in (("tricks", tricks(words, paragraphs)), ("excesses", excesses(words, paragraphs))):
+    for title, by in (
+        ("tricks", tricks(words, paragraphs)),
+        ("excesses", excesses(words, paragraphs)),
+    ):
         console.print(
             tricks_table(originals, sentences, by, f"{title}: % of copies that meet their original")
         )

@@ -1,12 +1,17 @@
-"""What persons with lists cost: how large their store is, how long a worker looks, what it holds, and how soon it sees a change.
+"""What persons with lists cost: how large their store is, how long a worker looks, what it holds,
+and how soon it sees a change.
 
-    python benchmarks/personal.py                                100,000 persons of 50 entries each: 2 of their own, 47 contacts, 1 text
+    python benchmarks/personal.py                                100,000 persons of 50 entries each:
+        2 of their own, 47 contacts, 1 text
     python benchmarks/personal.py --persons 10000
 
-`begin` is a worker's first look, which reads who has anything.  `nobody`, `kept` and `read` are a look-up of one recipient: of whom nothing is known, whose
-lists are in memory, and whose are not; `CPU` is of the whole process, the store's thread included, `wall` of the caller.  `match` is the decision about one
-message by a person's lists, in which nothing is found.  `memory` is what the process holds more after looking all up.  `change` is the time from
-a person's change, written by another process's connection, until a worker that looks every 0.25 s judges by it, of `CHANGES` changes.
+`begin` is a worker's first look, which reads who has anything.  `nobody`, `kept` and `read` are a
+look-up of one recipient: of whom nothing is known, whose lists are in memory, and whose are not;
+`CPU` is of the whole process, the store's thread included, `wall` of the caller.  `match` is the
+decision about one message by a person's lists, in which nothing is found.  `memory` is what the
+process holds more after looking all up.  `change` is the time from a person's change, written by
+another process's connection, until a worker that looks every 0.25 s judges by it, of `CHANGES`
+changes.
 """
 
 from __future__ import annotations
@@ -101,7 +106,12 @@ async def measured(path: Path, number: int) -> list[tuple[str, str]]:
     persons = FollowedPersons(path)
     began, cpu = time.perf_counter(), time.process_time()
     await persons.look()
-    rows.append(("begin", f"{time.perf_counter() - began:.2f} s wall, {time.process_time() - cpu:.2f} s CPU"))
+    rows.append(
+        (
+            "begin",
+            f"{time.perf_counter() - began:.2f} s wall, {time.process_time() - cpu:.2f} s CPU",
+        )
+    )
     chosen = draw.sample(range(number), min(LOOKS, number))
     found = await persons.of(person(chosen[0]))
     some = [person(one) for one in chosen]
@@ -124,7 +134,10 @@ async def measured(path: Path, number: int) -> list[tuple[str, str]]:
     rows.append(("match", f"{(time.process_time() - began) / LOOKS * 1e6:.1f} µs CPU"))
     waits = sorted([await _seen(path, persons, some[0], turn) for turn in range(CHANGES)])
     rows.append(
-        ("change", f"{waits[CHANGES // 2] * 1e3:.0f} ms at the median, {waits[-1] * 1e3:.0f} ms at most")
+        (
+            "change",
+            (f"{waits[CHANGES // 2] * 1e3:.0f} ms at the median, {waits[-1] * 1e3:.0f} ms at most"),
+        )
     )
     await persons.close()
     return rows

@@ -1,6 +1,8 @@
-"""Pictures to measure on, and what senders do to them: drawn here, or taken from folders of the machine.
+"""Pictures to measure on, and what senders do to them: drawn here, or taken from folders of the
+machine.
 
-Drawn: advertisements, pages of text, QR codes, flat things. Taken: photographs (each cut in nine), icons as logos.
+Drawn: advertisements, pages of text, QR codes, flat things. Taken: photographs (each cut in nine),
+icons as logos.
 """
 
 from __future__ import annotations
@@ -17,13 +19,17 @@ from PIL import Image, ImageDraw, ImageEnhance, ImageFont
 
 FONTS: Final = Path("/usr/share/fonts/truetype")
 _ENGLISH: Final = (
-    "cheap pills online best price order now free delivery pharmacy replica watches casino bonus win money credit approved today limited "
-    "offer account security verify invoice payment stock meeting report quarter project schedule team please review document thanks regards "
+    "cheap pills online best price order now free delivery pharmacy replica watches casino bonus "
+    "win money credit approved today limited "
+    "offer account security verify invoice payment stock meeting report quarter project schedule "
+    "team please review document thanks regards "
     "customer service number"
 )
 _RUSSIAN: Final = (
-    "купить дешево скидка доставка бесплатно заказ сегодня цена магазин кредит деньги одобрен казино бонус выигрыш аптека лекарства часы "
-    "подписка письмо встреча отчет проект договор оплата счет документ спасибо клиент служба поддержки номер телефон звоните сейчас акция"
+    "купить дешево скидка доставка бесплатно заказ сегодня цена магазин кредит деньги одобрен "
+    "казино бонус выигрыш аптека лекарства часы "
+    "подписка письмо встреча отчет проект договор оплата счет документ спасибо клиент служба "
+    "поддержки номер телефон звоните сейчас акция"
 )
 ENGLISH: Final = _ENGLISH.split()
 RUSSIAN: Final = _RUSSIAN.split()
@@ -31,16 +37,21 @@ TILES: Final = 3  # of a photograph, each way
 LARGEST: Final = 600  # pixels of a tile's longer side
 
 Changed = Callable[[Image.Image, random.Random], Image.Image]
-Sample = tuple[Image.Image, Image.Image | None]  # a picture, and the same with one line of text replaced
+# a picture, and the same with one line of text replaced
+Sample = tuple[Image.Image, Image.Image | None]
 
 
 def fonts() -> list[str]:
     """Fonts with Latin and Russian letters."""
     found = sorted(
-        str(path) for name in ("DejaVuS*.ttf", "Liberation*.ttf") for path in FONTS.glob(f"**/{name}")
+        str(path)
+        for name in ("DejaVuS*.ttf", "Liberation*.ttf")
+        for path in FONTS.glob(f"**/{name}")
     )
     if not found:
-        raise SystemExit("no DejaVu or Liberation fonts: apt-get install fonts-dejavu fonts-liberation")
+        raise SystemExit(
+            "no DejaVu or Liberation fonts: apt-get install fonts-dejavu fonts-liberation"
+        )
     return found
 
 
@@ -66,11 +77,22 @@ def advertisement(draw: random.Random, faces: list[str]) -> Sample:
         ink = colour(draw, 170, 255) if dark else colour(draw, 0, 130)
         left = draw.choice((10, 20, draw.randint(5, width // 3)))
         lines.append(
-            (left, top, words(draw, draw.randint(1, 6)), ImageFont.truetype(draw.choice(faces), size), ink)
+            (
+                left,
+                top,
+                words(draw, draw.randint(1, 6)),
+                ImageFont.truetype(draw.choice(faces), size),
+                ink,
+            )
         )
         top += int(1.4 * size) + draw.choice((0, 0, 8))
     x, y = draw.randint(0, width - 40), draw.randint(0, height - 20)
-    box = (x, y, min(width, x + draw.randint(30, width // 2)), min(height, y + draw.randint(15, height // 2)))
+    box = (
+        x,
+        y,
+        min(width, x + draw.randint(30, width // 2)),
+        min(height, y + draw.randint(15, height // 2)),
+    )
     fill = colour(draw, 60, 255)
 
     def drawn() -> Image.Image:
@@ -108,8 +130,12 @@ def page(draw: random.Random, faces: list[str], *, full: bool = False) -> Sample
 
 def code(draw: random.Random, scale: int = 6) -> tuple[Image.Image, str]:
     """A QR code and what it holds."""
-    payload = f"https://{draw.randrange(1 << 40):x}.example/{draw.randrange(1 << draw.randint(8, 120)):x}"
-    drawn = np.array(zxingcpp.create_barcode(payload, zxingcpp.BarcodeFormat.QRCode).to_image(scale=scale))
+    payload = (
+        f"https://{draw.randrange(1 << 40):x}.example/{draw.randrange(1 << draw.randint(8, 120)):x}"
+    )
+    drawn = np.array(
+        zxingcpp.create_barcode(payload, zxingcpp.BarcodeFormat.QRCode).to_image(scale=scale)
+    )
     image = Image.new("RGB", (drawn.shape[1] + 8 * scale, drawn.shape[0] + 8 * scale), "white")
     image.paste(Image.fromarray(drawn).convert("RGB"), (4 * scale, 4 * scale))
     return image, payload
@@ -123,7 +149,9 @@ def flat(draw: random.Random) -> Image.Image:
         case 1:
             shade = np.linspace(0, 255, width if draw.random() < 0.5 else height)
             greys = (
-                np.tile(shade, (height, 1)) if len(shade) == width else np.tile(shade[:, None], (1, width))
+                np.tile(shade, (height, 1))
+                if len(shade) == width
+                else np.tile(shade[:, None], (1, width))
             )
             image = Image.fromarray(greys.astype(np.uint8)).convert("RGB")
         case 2:
@@ -133,7 +161,9 @@ def flat(draw: random.Random) -> Image.Image:
             )
         case 3:
             ImageDraw.Draw(image).line(
-                (0, height // 2, width, height // 2), fill=colour(draw, 0, 255), width=draw.randint(1, 4)
+                (0, height // 2, width, height // 2),
+                fill=colour(draw, 0, 255),
+                width=draw.randint(1, 4),
             )
         case _:
             pass
@@ -211,7 +241,9 @@ def bordered(
     image: Image.Image, draw: random.Random, ground: tuple[int, ...], most: float = 0.2
 ) -> Image.Image:
     """With a border of 2 to 20 % on each side."""
-    left, top, right, bottom = (int(draw.uniform(0.02, most) * side) for side in (*image.size, *image.size))
+    left, top, right, bottom = (
+        int(draw.uniform(0.02, most) * side) for side in (*image.size, *image.size)
+    )
     framed = Image.new("RGB", (image.width + left + right, image.height + top + bottom), ground)
     framed.paste(image, (left, top))
     return framed
@@ -241,14 +273,18 @@ def turned(image: Image.Image, angle: float) -> Image.Image:
 
 def cropped(image: Image.Image, most: float, draw: random.Random) -> Image.Image:
     """Up to a share cut off each side."""
-    left, top, right, bottom = (int(draw.uniform(0, most) * side) for side in (*image.size, *image.size))
+    left, top, right, bottom = (
+        int(draw.uniform(0, most) * side) for side in (*image.size, *image.size)
+    )
     return image.crop((left, top, image.width - right, image.height - bottom))
 
 
 def hued(image: Image.Image, by: int) -> Image.Image:
     """With its colours moved round the circle, of 256."""
     hue, saturation, value = image.convert("HSV").split()
-    return Image.merge("HSV", (hue.point(lambda each: (each + by) % 256), saturation, value)).convert("RGB")
+    return Image.merge(
+        "HSV", (hue.point(lambda each: (each + by) % 256), saturation, value)
+    ).convert("RGB")
 
 
 def bent(image: Image.Image, power: float) -> Image.Image:
@@ -284,7 +320,9 @@ CHANGES: Final[dict[str, Changed]] = {
     "turned by 3 degrees": lambda image, draw: turned(image, draw.choice((-3, 3))),
     "cropped by up to 2 %": lambda image, draw: cropped(image, 0.02, draw),
     "cropped by up to 5 %": lambda image, draw: cropped(image, 0.05, draw),
-    "brightness": lambda image, draw: ImageEnhance.Brightness(image).enhance(draw.choice((0.7, 1.25))),
+    "brightness": lambda image, draw: ImageEnhance.Brightness(image).enhance(
+        draw.choice((0.7, 1.25))
+    ),
     "contrast": lambda image, draw: ImageEnhance.Contrast(image).enhance(draw.choice((0.7, 1.4))),
     "gamma": lambda image, draw: bent(image, draw.choice((0.6, 1.6))),
     "colours moved": lambda image, draw: hued(image, draw.choice((-30, 30, 80))),

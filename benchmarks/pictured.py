@@ -1,7 +1,9 @@
-"""Texts drawn as pictures, as senders do whose words are known, and what they do to a picture so that no two copies are equal: a table of docs/measured/likeness.md.
+"""Texts drawn as pictures, as senders do whose words are known, and what they do to a picture so
+that no two copies are equal: a table of docs/measured/likeness.md.
 
-Each copy is decoded and looked at like any picture of a message; it meets its original when the two share a value of the perceptual hash, as counters
-see it. Strangers are the originals among themselves: other words, colours and shapes.
+Each copy is decoded and looked at like any picture of a message; it meets its original when the two
+share a value of the perceptual hash, as counters see it. Strangers are the originals among
+themselves: other words, colours and shapes.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ Change = Callable[[Image.Image, random.Random], Image.Image]
 
 def drawn(text: str, chance: random.Random) -> Image.Image:
     """Return a picture of a text: a band of colour, a disc, and the words."""
-    image = Image.new("RGB", (chance.randrange(400, 700), chance.randrange(300, 500)), _colour(chance, 200))
+    image = Image.new(
+        "RGB", (chance.randrange(400, 700), chance.randrange(300, 500)), _colour(chance, 200)
+    )
     draw = ImageDraw.Draw(image)
     high = chance.randrange(40, 120)
     draw.rectangle((0, 0, image.width, high), fill=_colour(chance, 0))
@@ -47,7 +51,11 @@ def drawn(text: str, chance: random.Random) -> Image.Image:
 
 
 def _colour(chance: random.Random, least: int) -> tuple[int, int, int]:
-    return (chance.randrange(least, 256), chance.randrange(least, 256), chance.randrange(least, 256))
+    return (
+        chance.randrange(least, 256),
+        chance.randrange(least, 256),
+        chance.randrange(least, 256),
+    )
 
 
 def _resized(image: Image.Image, chance: random.Random) -> Image.Image:
@@ -73,7 +81,9 @@ def _noised(image: Image.Image, chance: random.Random) -> Image.Image:
 def _dotted(image: Image.Image, chance: random.Random) -> Image.Image:
     image = image.copy()
     for _ in range(300):
-        image.putpixel((chance.randrange(image.width), chance.randrange(image.height)), _colour(chance, 0))
+        image.putpixel(
+            (chance.randrange(image.width), chance.randrange(image.height)), _colour(chance, 0)
+        )
     return image
 
 
@@ -90,9 +100,9 @@ def _cropped(image: Image.Image, chance: random.Random) -> Image.Image:
 
 
 def _lit(image: Image.Image, chance: random.Random) -> Image.Image:
-    return ImageEnhance.Contrast(ImageEnhance.Brightness(image).enhance(chance.uniform(0.8, 1.2))).enhance(
-        chance.uniform(0.8, 1.2)
-    )
+    return ImageEnhance.Contrast(
+        ImageEnhance.Brightness(image).enhance(chance.uniform(0.8, 1.2))
+    ).enhance(chance.uniform(0.8, 1.2))
 
 
 CHANGES: Final[dict[str, Change]] = {
@@ -119,7 +129,9 @@ def pictures_table(texts: list[str], *, seed: int) -> Table:
     chance = random.Random(seed)  # noqa: S311 - the same pictures on every run
     images = [drawn(text, chance) for text in texts]
     originals = [values(image, 90) for image in images]
-    table = Table("picture", "% that meet", title=f"{len(images)} texts as pictures", box=box.MARKDOWN)
+    table = Table(
+        "picture", "% that meet", title=f"{len(images)} texts as pictures", box=box.MARKDOWN
+    )
     shares = []
     for name, change in CHANGES.items():
         met = 0
@@ -130,5 +142,7 @@ def pictures_table(texts: list[str], *, seed: int) -> Table:
         table.add_row(name, f"{100 * shares[-1]:.1f}")
     table.add_row("all", f"{100 * sum(shares) / len(shares):.1f}")
     strangers = sum(bool(one & other) for one, other in combinations(originals, 2))
-    table.add_row(f"strangers, of {len(originals) * (len(originals) - 1) // 2} pairs", str(strangers))
+    table.add_row(
+        f"strangers, of {len(originals) * (len(originals) - 1) // 2} pairs", str(strangers)
+    )
     return table

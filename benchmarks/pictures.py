@@ -1,12 +1,15 @@
-"""What pictures are told by, and what that costs: the tables of docs/policy/pictures.md and docs/measured/parts.md.
+"""What pictures are told by, and what that costs: the tables of docs/policy/pictures.md and
+docs/measured/parts.md.
 
-    python -m benchmarks.pictures alike     changed pictures that still meet, by change; strangers that meet
+    python -m benchmarks.pictures alike     changed pictures that still meet, by change; strangers
+                                            that meet
     python -m benchmarks.pictures codes     QR codes that are found, by what was done to them
     python -m benchmarks.pictures ocr       words read, by what was done to them
     python -m benchmarks.pictures cost      CPU of each step
 
-Pictures are drawn, and taken from folders: photographs (Debian: mate-backgrounds, gnome-backgrounds, ukui-wallpapers), icons (adwaita-icon-theme).
-Strangers are told by group: two photographs of one folder may be the same sky.
+Pictures are drawn, and taken from folders: photographs (Debian: mate-backgrounds,
+gnome-backgrounds, ukui-wallpapers), icons (adwaita-icon-theme). Strangers are told by group: two
+photographs of one folder may be the same sky.
 """
 
 from __future__ import annotations
@@ -60,7 +63,9 @@ def gathered(count: int, photographs: Path, icons: Path) -> Iterator[tuple[str, 
 
 
 def measure_alike(changed: int, strangers: int, photographs: Path, icons: Path) -> None:
-    """Print which share of changed pictures meets its original, and how many of a million pairs of strangers meet."""
+    """Print which share of changed pictures meets its original, and how many of a million pairs of
+    strangers meet.
+    """
     draw = _chance()
     by_change: dict[str, list[bool]] = defaultdict(list)
     by_group: dict[str, list[bool]] = defaultdict(list)
@@ -99,7 +104,10 @@ def print_strangers(count: int, photographs: Path, icons: Path) -> None:
     pairs = {pair for each in holders.values() for pair in combinations(each, 2)}
     met = Counter(tuple(sorted((groups[a], groups[b]))) for a, b in pairs)
     size = Counter(groups)
-    print(f"\n{len(groups)} pictures, {len(groups) * (len(groups) - 1) // 2:,} pairs, {len(pairs)} meet\n")
+    print(
+        f"\n{len(groups)} pictures, {len(groups) * (len(groups) - 1) // 2:,} pairs, "
+        f"{len(pairs)} meet\n"
+    )
     print("| strangers | pairs | meet | of a million |\n|---|---|---|---|")
     for one in size:
         total, found = size[one] * (size[one] - 1) // 2, met[one, one]
@@ -135,10 +143,16 @@ def measure_codes(count: int) -> None:
 
 
 def lines(
-    draw: random.Random, language: list[str], size: int = 18, ink: str = "black", ground: str = "white"
+    draw: random.Random,
+    language: list[str],
+    size: int = 18,
+    ink: str = "black",
+    ground: str = "white",
 ) -> tuple[Image.Image, list[str]]:
     """Five lines of words, and the words."""
-    font = ImageFont.truetype(next(name for name in samples.fonts() if name.endswith("DejaVuSans.ttf")), size)
+    font = ImageFont.truetype(
+        next(name for name in samples.fonts() if name.endswith("DejaVuSans.ttf")), size
+    )
     written = [" ".join(draw.choice(language) for _ in range(5)) for _ in range(5)]
     image = Image.new("RGB", (int(max(map(font.getlength, written))) + 30, int(9 * size)), ground)
     for number, line in enumerate(written):
@@ -182,10 +196,13 @@ def share(text: str, words: list[str]) -> float:
 
 
 def measure_ocr(count: int) -> None:
-    """Print the share of words that are read, with all preparations and with the first alone, and CPU of each picture."""
+    """Print the share of words that are read, with all preparations and with the first alone, and
+    CPU of each picture.
+    """
     ocr = read.Ocr(TESSDATA, "rus+eng")
     print(
-        "| picture | English | Russian | English, first preparation | Russian | CPU, ms |\n|---|---|---|---|---|---|"
+        "| picture | English | Russian | English, first preparation | Russian | CPU, ms "
+        "|\n|---|---|---|---|---|---|"
     )
     for name, drawn in OCR.items():
         cells = []
@@ -236,7 +253,9 @@ def measure_cost(times: int, photographs: Path) -> None:
     for number, name in enumerate(prepared.WAYS, start=1):
         ready = list(islice(prepared.prepared(image), number))
         upto = timed(partial(_ready, image, number), 5)
-        print(f"| {name} | {upto - before:.0f} | {timed(partial(ocr.recognised, ready[-1]), 5):.0f} |")
+        print(
+            f"| {name} | {upto - before:.0f} | {timed(partial(ocr.recognised, ready[-1]), 5):.0f} |"
+        )
         before = upto
 
 
@@ -263,7 +282,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("what", choices=("alike", "codes", "ocr", "cost"))
-    parser.add_argument("--count", type=int, default=30, help="pictures of each group, or of each row")
+    parser.add_argument(
+        "--count", type=int, default=30, help="pictures of each group, or of each row"
+    )
     parser.add_argument(
         "--strangers", type=int, default=300, help="pictures of each group that must not meet"
     )

@@ -1,11 +1,14 @@
-"""How well the content model tells spam from ham while it learns, beside bogofilter in the same order with the same feedback.
+"""How well the content model tells spam from ham while it learns, beside bogofilter in the same
+order with the same feedback.
 
     python benchmarks/quality.py --corpus DIR [--rows all] [--jobs 2] [--out FILE] > quality.json
     python benchmarks/quality.py --index FILE --order time --feedback 0.2 --delay 500 --noise 0.05
-    python benchmarks/quality.py --whole --limit 1000       the whole daemon, too, on the first messages of each order
+    python benchmarks/quality.py --whole --limit 1000       the whole daemon, too, on the first
+    messages of each order
 
-DIR has folders of ham and of spam; FILE has `ham path` or `spam path` in each line. Each message is scored, then taught, as `streams.py` tells.
-One line of JSON on standard output, a table on standard error. docs/measured/quality.md says how to read it.  `--out` keeps what is finished and goes on
+DIR has folders of ham and of spam; FILE has `ham path` or `spam path` in each line. Each message is
+scored, then taught, as `streams.py` tells. One line of JSON on standard output, a table on standard
+error. docs/measured/quality.md says how to read it.  `--out` keeps what is finished and goes on
 from there: each filter's rows by the mail, the row and the filter as it was (`kept.py`).
 
 The bar: in every row (1-ROCA)% at most half of bogofilter's.
@@ -79,7 +82,10 @@ def main() -> None:
     rows = _rows(options)
     _run_missing(kept, filters, rows, options)
     results = [
-        _joined({name: kept.get(name, stamp, row, options.limit) for name, stamp in filters.items()}, row)
+        _joined(
+            {name: kept.get(name, stamp, row, options.limit) for name, stamp in filters.items()},
+            row,
+        )
         for row in rows
     ]
     Console(stderr=True).print(_table(results))
@@ -95,7 +101,9 @@ def main() -> None:
     print(json.dumps(answer))
 
 
-def _run_missing(kept: Kept, filters: dict[str, str], rows: list[Row], options: argparse.Namespace) -> None:
+def _run_missing(
+    kept: Kept, filters: dict[str, str], rows: list[Row], options: argparse.Namespace
+) -> None:
     missing = [
         (name, row)
         for row in rows
@@ -105,13 +113,18 @@ def _run_missing(kept: Kept, filters: dict[str, str], rows: list[Row], options: 
     if any(name == OURS for name, _ in missing):
         _features.extend(taught.read(_mail))
     with ProcessPoolExecutor(options.jobs) as pool:
-        waiting = {pool.submit(_run, name, row, options.limit): (name, row) for name, row in missing}
+        waiting = {
+            pool.submit(_run, name, row, options.limit): (name, row) for name, row in missing
+        }
         for number, done in enumerate(as_completed(waiting), 1):
             name, row = waiting[done]
             found = done.result()
             kept.put(name, filters[name], row, options.limit, found)
             print(
-                f"{number}/{len(missing)}  {name}, {row.name}: {found['loss']}, {found['seconds']} s",
+                (
+                    f"{number}/{len(missing)}  {name}, {row.name}: {found['loss']}, "
+                    f"{found['seconds']} s"
+                ),
                 file=sys.stderr,
             )
 
@@ -133,7 +146,9 @@ def _run(name: str, row: Row, limit: int | None) -> dict[str, Any]:
             for each in reliability(told)
         ]
     else:
-        result = _figures(work, (bogofilter.Bogofilter if name == PEER else whole.Whole)(_mail).scores(work))
+        result = _figures(
+            work, (bogofilter.Bogofilter if name == PEER else whole.Whole)(_mail).scores(work)
+        )
     result["seconds"] = round(time.monotonic() - began, 1)
     return result
 
@@ -202,8 +217,12 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--corpus", type=Path, default=CORPUS, help="a folder with folders of ham and of spam"
     )
-    parser.add_argument("--index", type=Path, help="a file of `label path` lines, instead of a folder")
-    parser.add_argument("--clean", action="store_true", help="without what was written after delivery")
+    parser.add_argument(
+        "--index", type=Path, help="a file of `label path` lines, instead of a folder"
+    )
+    parser.add_argument(
+        "--clean", action="store_true", help="without what was written after delivery"
+    )
     parser.add_argument("--rows", choices=("one", "all"), default="one")
     parser.add_argument("--order", choices=ORDERS, help="default: random; of all rows: both")
     parser.add_argument(
@@ -214,10 +233,14 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--noise", type=float, default=0.0, help="share of wrong words")
     parser.add_argument("--limit", type=int, help="only so many messages of each order")
     parser.add_argument("--jobs", type=int, default=1, help="rows at a time")
-    parser.add_argument("--out", type=Path, help="a file that keeps finished rows; runs go on from it")
+    parser.add_argument(
+        "--out", type=Path, help="a file that keeps finished rows; runs go on from it"
+    )
     parser.add_argument("--bogofilter", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument(
-        "--whole", action="store_true", help="the whole daemon beside them: 0.05 to 0.15 s a message"
+        "--whole",
+        action="store_true",
+        help="the whole daemon beside them: 0.05 to 0.15 s a message",
     )
     return parser.parse_args()
 

@@ -50,7 +50,10 @@ def _joined(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _rows(runs: list[dict[str, Any]]) -> str:
-    told = f"{runs[0]['messages']:,} messages, {runs[0]['spam']:,} of them spam{', cleaned' if runs[0]['clean'] else ''}."
+    told = (
+        f"{runs[0]['messages']:,} messages, {runs[0]['spam']:,} of them "
+        f"spam{', cleaned' if runs[0]['clean'] else ''}."
+    )
     joined = _joined(runs)
     within = [
         result["oborona"]["loss"] <= BAR * result["bogofilter"]["loss"]
@@ -60,7 +63,10 @@ def _rows(runs: list[dict[str, Any]]) -> str:
     lines = [
         f"{told} Of {len(within)} rows {sum(within)} keep the bar.",
         "",
-        "| order | feedback | delay | wrong words | Oborona | missed at 0.1 % / 0.5 % | bogofilter | missed at 0.1 % / 0.5 % | ratio |",
+        (
+            "| order | feedback | delay | wrong words | Oborona | missed at 0.1 % / 0.5 % | "
+            "bogofilter | missed at 0.1 % / 0.5 % | ratio |"
+        ),
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for result in joined:
@@ -70,7 +76,8 @@ def _rows(runs: list[dict[str, Any]]) -> str:
         ratio = ours["loss"] / peer["loss"]
         shown = f"{ratio:.2f}" if ratio <= BAR else f"**{ratio:.2f}**"
         lines.append(
-            f"| {_order(row)} | {row['feedback']:.0%} | {row['delay']} | {row['noise']:.0%} | {_cells(ours)} | {_cells(peer)} | {shown} |"
+            f"| {_order(row)} | {row['feedback']:.0%} | {row['delay']} | "
+            f"{row['noise']:.0%} | {_cells(ours)} | {_cells(peer)} | {shown} |"
         )
     return "\n".join(lines) + "\n"
 
@@ -80,9 +87,14 @@ def _order(row: dict[str, Any]) -> str:
 
 
 def _whole(runs: list[dict[str, Any]]) -> str:
-    """Return the rows that the whole daemon ran, beside the content model alone over the same messages."""
+    """Return the rows that the whole daemon ran, beside the content model alone over the same
+    messages.
+    """
     lines = [
-        "| order | feedback | delay | wrong words | messages | the whole daemon | missed at 0.1 % / 0.5 % | the content model alone | missed at 0.1 % / 0.5 % |",
+        (
+            "| order | feedback | delay | wrong words | messages | the whole daemon | missed "
+            "at 0.1 % / 0.5 % | the content model alone | missed at 0.1 % / 0.5 % |"
+        ),
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for run in runs:
@@ -90,13 +102,21 @@ def _whole(runs: list[dict[str, Any]]) -> str:
             if "whole" in result:
                 row = result["row"]
                 lines.append(
-                    f"| {_order(row)} | {row['feedback']:.0%} | {row['delay']} | {row['noise']:.0%} | {run['limit'] or run['messages']:,} | {_cells(result['whole'])} | {_cells(result['oborona'])} |"
+                    f"| {_order(row)} | {row['feedback']:.0%} | {row['delay']} | "
+                    f"{row['noise']:.0%} | {run['limit'] or run['messages']:,} | "
+                    f"{_cells(result['whole'])} | {_cells(result['oborona'])} |"
                 )
-    return "\n".join(lines) + "\n" if len(lines) > 2 else "No run of the whole daemon is among these.\n"
+    return (
+        "\n".join(lines) + "\n"
+        if len(lines) > 2
+        else "No run of the whole daemon is among these.\n"
+    )
 
 
 def _cells(figures: dict[str, float]) -> str:
-    return f"{figures['loss']:.3f} | {figures['missed_at_0.1']:.1f} / {figures['missed_at_0.5']:.1f}"
+    return (
+        f"{figures['loss']:.3f} | {figures['missed_at_0.1']:.1f} / {figures['missed_at_0.5']:.1f}"
+    )
 
 
 def _reliability(runs: list[dict[str, Any]]) -> str:
@@ -109,7 +129,11 @@ def _reliability(runs: list[dict[str, Any]]) -> str:
         if row["delay"] or row["noise"] or row["feedback"] == 0.05 or row["seed"] != 1:
             continue
         lines += [
-            f"| {_order(row)} | {row['feedback']:.0%} | {each['low']:.1f}–{each['high']:.1f} | {each['messages']} | {each['predicted']:.3f} | {each['happened']:.3f} |"  # noqa: RUF001
+            (
+                f"| {_order(row)} | {row['feedback']:.0%} | "
+                f"{each['low']:.1f}–{each['high']:.1f} | {each['messages']} | "  # noqa: RUF001
+                f"{each['predicted']:.3f} | {each['happened']:.3f} |"
+            )
             for each in result.get("reliability", ())
         ]
     return "\n".join(lines) + "\n"

@@ -1,9 +1,13 @@
-"""What a picture costs from a worker's side: latency over the reader's socket, CPU of its processes, and the memory of each.
+"""What a picture costs from a worker's side: latency over the reader's socket, CPU of its
+processes, and the memory of each.
 
-    python benchmarks/reader.py                 100 different pictures of each sort, one after the other
+    python benchmarks/reader.py                 100 different pictures of each sort, one after the
+                                                other
 
-The reader is `oborona reader` with the settings that ship, in a state folder of its own; the questions are those of a worker. `first` is after
-the process that looks was started, as on a machine that serves, and for reading holds the start of its process; `known` asks for the same pictures once more. CPU is that of the children alone, by the kernel's account.
+The reader is `oborona reader` with the settings that ship, in a state folder of its own; the
+questions are those of a worker. `first` is after the process that looks was started, as on a
+machine that serves, and for reading holds the start of its process; `known` asks for the same
+pictures once more. CPU is that of the children alone, by the kernel's account.
 """
 
 from __future__ import annotations
@@ -60,7 +64,9 @@ def pictures(sort: str, number: int, seed: int) -> list[Picture]:
 
 
 def _picture(octets: bytes) -> Picture:
-    return Picture(octets=octets, sha256=sha256(octets).digest(), name="", kind="png", place=Held.ATTACHED)
+    return Picture(
+        octets=octets, sha256=sha256(octets).digest(), name="", kind="png", place=Held.ATTACHED
+    )
 
 
 def _drawn(sort: str, chance: random.Random) -> bytes:
@@ -70,7 +76,9 @@ def _drawn(sort: str, chance: random.Random) -> bytes:
     if sort == "text":
         image = Image.new("RGB", (900, 400), "white")
         lines = "\n".join(" ".join(chance.choices(WORDS, k=6)) for _ in range(5))
-        ImageDraw.Draw(image).multiline_text((30, 30), lines, fill="black", font_size=34, spacing=20)
+        ImageDraw.Draw(image).multiline_text(
+            (30, 30), lines, fill="black", font_size=34, spacing=20
+        )
         image.save(octets, "PNG")
     else:  # colours that run into one another, as in a photograph: nothing to read
         small = Image.frombytes("RGB", (24, 18), chance.randbytes(24 * 18 * 3))
@@ -100,7 +108,9 @@ def memory_mib(pid: int) -> tuple[float, float]:
     """Return RSS and PSS."""
     lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     found = {
-        line.split(":")[0]: int(line.split()[1]) / 1024 for line in lines if line.startswith(("Rss:", "Pss:"))
+        line.split(":")[0]: int(line.split()[1]) / 1024
+        for line in lines
+        if line.startswith(("Rss:", "Pss:"))
     }
     return found["Rss"], found["Pss"]
 
@@ -120,7 +130,14 @@ async def measured(state: Path, parent: int, number: int, console: Console) -> N
     await asyncio.sleep(SETTLED_S)
     line = Line(state / state_files.READER_SOCKET)
     table = Table(
-        "task", "pictures", "first ms", "p50 ms", "p99 ms", "known p50 ms", "CPU ms each", "not done"
+        "task",
+        "pictures",
+        "first ms",
+        "p50 ms",
+        "p99 ms",
+        "known p50 ms",
+        "CPU ms each",
+        "not done",
     )
     for task in Task:
         for sort in ("code", "text", "photo"):
@@ -141,7 +158,13 @@ async def measured(state: Path, parent: int, number: int, console: Console) -> N
                 started = time.perf_counter()
                 await line.ask(task, one, urgent=True, within_s=PATIENCE_S)
                 known.append(time.perf_counter() - started)
-            cells = (first_ms, quantile(times, 0.5), quantile(times, 0.99), quantile(known, 0.5), each_ms)
+            cells = (
+                first_ms,
+                quantile(times, 0.5),
+                quantile(times, 0.99),
+                quantile(known, 0.5),
+                each_ms,
+            )
             table.add_row(task.value, sort, *(f"{cell:.1f}" for cell in cells), str(undone))
     await line.close()
     console.print(table)

@@ -1,18 +1,24 @@
 """How soon a campaign is taken back, and what judging a message again costs.
 
-    python benchmarks/recheck.py                                 100,000 delivered messages, 500 of a campaign among them
-    python benchmarks/recheck.py --messages N --campaign N       a campaign of 50,000 is a hot shingle
-    python benchmarks/recheck.py --corpus DIR
+    python benchmarks/recheck.py                                 100,000 delivered messages, 500 of
+        a campaign among them
+    python benchmarks/recheck.py --messages N --campaign N       a campaign of 50,000 is a hot
+    shingle python benchmarks/recheck.py --corpus DIR
 
-Messages of the corpus are scanned and journaled, and copies of them with pieces of their own until there are as many as asked, spread over a day; the
-campaign, near-duplicates from many addresses to a reader each, lies in the last hour.  Counters are a real store on the disk, and so are journal, index and moves;
-mailboxes note what they are asked.  Then ten people complain, and the second look is told.  Prints one JSON line:
+Messages of the corpus are scanned and journaled, and copies of them with pieces of their own until
+there are as many as asked, spread over a day; the campaign, near-duplicates from many addresses to
+a reader each, lies in the last hour.  Counters are a real store on the disk, and so are journal,
+index and moves; mailboxes note what they are asked.  Then ten people complain, and the second look
+is told.  Prints one JSON line:
 
-    first_ms, all_ms           from the deciding event until the mailboxes are asked for the first move, and for the last
+    first_ms, all_ms           from the deciding event until the mailboxes are asked for the first
+                               move, and for the last
     moved                      messages of the campaign that were moved, all that passed
     others                     messages of nobody's campaign that were moved
-    rescored_per_s             messages judged again in a second of one core: reading them, counts, verdict, recipients
-    loop_us                    CPU of a thousand additions in a loop of Python: a machine that others use is slower, and so is all below
+    rescored_per_s             messages judged again in a second of one core: reading them, counts,
+                               verdict, recipients
+    loop_us                    CPU of a thousand additions in a loop of Python: a machine that
+                               others use is slower, and so is all below
     glanced_per_s              the first look, which most messages end with, in a second of one core
 """
 
@@ -69,11 +75,20 @@ FLUSHED: Final = 500  # entries that wait at most
 COUNTED: Final = 2000  # messages whose counts are handed over together
 SAMPLE: Final = 4000  # messages that are judged for the figures of one core
 COMMON: Final = frozenset(
-    {Type.CLIENT_NETWORK, Type.COUNTRY, Type.LANGUAGE, Type.MIME_TREE, Type.MAILER, Type.HEADER_ORDER}
+    {
+        Type.CLIENT_NETWORK,
+        Type.COUNTRY,
+        Type.LANGUAGE,
+        Type.MIME_TREE,
+        Type.MAILER,
+        Type.HEADER_ORDER,
+    }
 )
 TEXT: Final = (
-    "Dear friend, our laboratory has made a wonderful medicine that takes away all pain within three days, and only this week you can"
-    " order it without any prescription from our house in the mountains, where my grandmother found the herbs long ago."
+    "Dear friend, our laboratory has made a wonderful medicine that takes away all pain within "
+    "three days, and only this week you can"
+    " order it without any prescription from our house in the mountains, where my grandmother "
+    "found the herbs long ago."
 )
 
 
@@ -105,8 +120,10 @@ def letter(number: int) -> bytes:
     words = TEXT.split()
     words[number % len(words)] = f"certainly{number % 7}"
     return (
-        f"From: Doctor {number} <doctor{number}@d{number % 40}.example>\r\nTo: reader{number}@b.example\r\nSubject: news for you\r\n"
-        f"Message-ID: <{number}@d.example>\r\nDate: Fri, 20 Nov 2026 10:00:00 +0000\r\n\r\n{' '.join(words)}\r\n"
+        f"From: Doctor {number} <doctor{number}@d{number % 40}.example>\r\nTo: "
+        f"reader{number}@b.example\r\nSubject: news for you\r\n"
+        f"Message-ID: <{number}@d.example>\r\nDate: Fri, 20 Nov 2026 10:00:00 "
+        f"+0000\r\n\r\n{' '.join(words)}\r\n"
     ).encode()
 
 
@@ -128,7 +145,9 @@ class Filled:
 
     async def judged(self, raw: bytes, ip: str, sender: str, recipient: str, when: float) -> Entry:
         """Return the entry of a message."""
-        envelope = Envelope(client=Client(ip=ip), helo="x.example", sender=sender, recipients=(recipient,))
+        envelope = Envelope(
+            client=Client(ip=ip), helo="x.example", sender=sender, recipients=(recipient,)
+        )
         result = await scan(raw, envelope, self.site, self.policy, Silence(), now=when)
         return entry_of(0, when, self.policy, envelope, len(raw), result.verdict, result)
 
@@ -152,7 +171,11 @@ class Filled:
         random.Random(1).shuffle(paths)  # noqa: S311 - an order, not a secret
         models = [
             await self.judged(
-                path.read_bytes(), f"198.51.100.{at % 250}", "ann@a.example", "bob@b.example", self.now
+                path.read_bytes(),
+                f"198.51.100.{at % 250}",
+                "ann@a.example",
+                "bob@b.example",
+                self.now,
             )
             for at, path in enumerate(paths[:SCANNED])
         ]
@@ -190,7 +213,9 @@ def _copy(model: Entry, number: int) -> Entry:
     """Return a message as a model, with pieces of its own."""
     own = number * 0x9E3779B97F4A7C15 & (1 << 64) - 1
     shingles = tuple(
-        Shingle(one.type, one.hash ^ own if one.type in MOST and one.type not in COMMON else one.hash)
+        Shingle(
+            one.type, one.hash ^ own if one.type in MOST and one.type not in COMMON else one.hash
+        )
         for one in model.shingles
     )
     return msgspec.structs.replace(
@@ -227,7 +252,9 @@ async def measured(arguments: argparse.Namespace, folder: Path) -> dict[str, flo
             pass
         async with await Delivered.open(folder / "journal.db") as journal:
             site = msgspec.structs.replace(filled.site, counters=counters)
-            rescorer = Rescorer(site, policy, asked=asked, people=Nothing(), made=moves, folders=Folders())
+            rescorer = Rescorer(
+                site, policy, asked=asked, people=Nothing(), made=moves, folders=Folders()
+            )
             figures |= await one_core(rescorer, journal, now)
             figures |= await taken_back(filled, rescorer, journal, index, moves, boxes, spam)
     moves.close()
@@ -246,7 +273,8 @@ async def one_core(rescorer: Rescorer, journal: Delivered, now: float) -> dict[s
     before = time.process_time()
     for start in range(0, len(some), AT_ONCE):
         taken = await journal.taken(some[start : start + AT_ONCE])
-        await rescorer.again(taken, Cause.CLOCK, now + start)  # another moment each: all counts are read
+        # another moment each: all counts are read
+        await rescorer.again(taken, Cause.CLOCK, now + start)
     rates["rescored_per_s"] = len(some) / (time.process_time() - before)
     before = time.process_time()
     for start in range(0, len(some), AT_ONCE):
@@ -256,7 +284,9 @@ async def one_core(rescorer: Rescorer, journal: Delivered, now: float) -> dict[s
 
 
 def _loop_us() -> float:
-    """Return the CPU of a thousand additions in a loop, microseconds: how fast this machine is now."""
+    """Return the CPU of a thousand additions in a loop, microseconds: how fast this machine is
+    now.
+    """
     before, number = time.process_time(), 0
     for each in range(2_000_000):
         number += each & 3

@@ -1,14 +1,19 @@
-"""Policy changes under load: is any message lost, judged by half of two policies, or by the old one too long; how long does a change take; does memory grow.
+"""Policy changes under load: is any message lost, judged by half of two policies, or by the old one
+too long; how long does a change take; does memory grow.
 
-    python benchmarks/reload.py                                    100 reloads a minute for five minutes
-    python benchmarks/reload.py --minutes 0.5 --rules 2000         half a minute, with 2,000 more rules in the policy
-    python benchmarks/reload.py --steps --rules 500                what the steps of one reload cost, without load
+    python benchmarks/reload.py                                    100 reloads a minute for five
+        minutes
+    python benchmarks/reload.py --minutes 0.5 --rules 2000         half a minute, with 2,000 more
+    rules in the policy python benchmarks/reload.py --steps --rules 500                what the
+    steps of one reload cost, without load
 
-Runs `oborona serve` on the policy that ships and loads its milter door with milterload.py, messages at random times.  Each reload saves one file that
-moves the scores of two rules which every message hits: A by some number, B by its opposite, so that a mixture shows as a sum that is not 0.
-In the end the journal is read: each message's A and B must be those of the version that its entry names, and a message that was judged more than a
-second after a file was saved must name that version, or a later one.  The time of a change runs from the end of saving until it is in force in all
-workers at once: one write to the page that they share, which is read here a thousand times a second.
+Runs `oborona serve` on the policy that ships and loads its milter door with milterload.py, messages
+at random times.  Each reload saves one file that moves the scores of two rules which every message
+hits: A by some number, B by its opposite, so that a mixture shows as a sum that is not 0. In the
+end the journal is read: each message's A and B must be those of the version that its entry names,
+and a message that was judged more than a second after a file was saved must name that version, or a
+later one.  The time of a change runs from the end of saving until it is in force in all workers at
+once: one write to the page that they share, which is read here a thousand times a second.
 """
 
 from __future__ import annotations
@@ -88,7 +93,9 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--rules", type=int, default=0, help="further rules of the policy")
     parser.add_argument("--policy", type=Path, default=ROOT / "etc/policy.d")
-    parser.add_argument("--mail", type=Path, default=ROOT / "tests/golden/mails", help="a folder of *.eml")
+    parser.add_argument(
+        "--mail", type=Path, default=ROOT / "tests/golden/mails", help="a folder of *.eml"
+    )
     parser.add_argument("--steps", action="store_true", help="the steps of one reload alone")
     asked = parser.parse_args()
     if asked.steps:
@@ -108,7 +115,14 @@ def main() -> None:
 
 
 def run(
-    *, policy: Path, mail: Path, seconds: float, reloads: int, rate: float, workers: int, rules: int = 0
+    *,
+    policy: Path,
+    mail: Path,
+    seconds: float,
+    reloads: int,
+    rate: float,
+    workers: int,
+    rules: int = 0,
 ) -> Report:
     """Load a daemon of its own with mail, and change its policy meanwhile.
 
@@ -137,12 +151,16 @@ def run(
             said, _ = load.communicate(timeout=seconds + 120)
             sent: dict[str, Any] = json.loads(said)
             time.sleep(1.0)  # the journal writes what it has every 0.2 s
-            journaled, mixtures, stale = asyncio.run(judged(daemon.state / state_files.JOURNAL, changes))
+            journaled, mixtures, stale = asyncio.run(
+                judged(daemon.state / state_files.JOURNAL, changes)
+            )
             note(daemon, memory)
             page.close()
             print(daemon.log()[-2000:], file=sys.stderr)
     took = sorted(one.took_s for one in changes[1:])
-    lost = sum(number for verdict, number in sent["verdicts"].items() if verdict.startswith("error"))
+    lost = sum(
+        number for verdict, number in sent["verdicts"].items() if verdict.startswith("error")
+    )
     return Report(
         reloads=len(took),
         rules=rules,
@@ -186,13 +204,17 @@ def steps(policy: Path, rules: int) -> dict[str, float]:
 
 
 def _again(folder: Path, name: str) -> dict[str, float]:
-    """Return the CPU time of loading a policy of which one rule of one file changed, in the publisher and in a worker, ms, the least of several."""
+    """Return the CPU time of loading a policy of which one rule of one file changed, in the
+    publisher and in a worker, ms, the least of several.
+    """
     key = bytes(KEY_BYTES)
     publisher, worker, coder, handed = Before(), Before(), Coder(key), Handed(key, folder)
     text = (folder / name).read_text() if (folder / name).exists() else ""
     took: dict[str, list[float]] = {"publisher": [], "worker": []}
     for number in range(6):
-        (folder / name).write_text(f'{text}[[rule]]\nname = "RELOAD"\nwhen = "links > {number}"\nscore = 1\n')
+        (folder / name).write_text(
+            f'{text}[[rule]]\nname = "RELOAD"\nwhen = "links > {number}"\nscore = 1\n'
+        )
         for who, before, to_code in (("publisher", publisher, coder), ("worker", worker, handed)):
             started = time.process_time()
             load_policy(folder, SCHEMA, before, to_code=to_code)
@@ -219,7 +241,10 @@ def change(
     daemon: Oborona,
     memory: tuple[list[float], list[float]],
 ) -> Iterator[Change]:
-    """Save the file again and again; yield what was in force at first, and each change once it is."""
+    """Save the file again and again.
+
+    Yield what was in force at first, and each change once it is.
+    """
     started = time.monotonic()
     yield Change(version_of(page.active), 0, time.time(), 0.0)
     steps = range(1, reloads + 1)
@@ -241,7 +266,10 @@ def change(
 def save(folder: Path, number: int) -> None:
     """Save the file as editors do: every other time in place, else beside it and renamed."""
     text = "".join(
-        f'[[rule]]\nname = "RELOAD_{name}"\nwhen = "links >= 0"\nscore = {score}\nsay = "reload {number}"\n'
+        (
+            f'[[rule]]\nname = "RELOAD_{name}"\nwhen = "links >= 0"\nscore = {score}\nsay = '
+            f'"reload {number}"\n'
+        )
         for name, score in (("A", number), ("B", -number))
     )
     if number % 2:
@@ -255,8 +283,13 @@ def save(folder: Path, number: int) -> None:
 def further(number: int) -> Iterator[str]:
     """Yield rules that make a policy larger, and fire on nothing."""
     for each in range(number):
-        when = f"count[From].day.seen >= {each + 1_000_000} and contains(subject, 'never seen {each}')"
-        yield f'[[rule]]\nname = "FURTHER_{each}"\nwhen = "{when}"\nscore = 0.5\nsay = "{{links}} links"\n'
+        when = (
+            f"count[From].day.seen >= {each + 1_000_000} and contains(subject, 'never seen {each}')"
+        )
+        yield (
+            f'[[rule]]\nname = "FURTHER_{each}"\nwhen = "{when}"\nscore = 0.5\nsay = '
+            f'"{{links}} links"\n'
+        )
 
 
 def drive(address: str, mail: Path, *, rate: float, count: int) -> subprocess.Popen[str]:
@@ -270,7 +303,9 @@ def drive(address: str, mail: Path, *, rate: float, count: int) -> subprocess.Po
 
 
 async def judged(journal: Path, changes: list[Change]) -> tuple[int, int, int]:
-    """Return how many messages the journal has, how many were judged by a mixture, and how many by a policy that was over too long."""
+    """Return how many messages the journal has, how many were judged by a mixture, and how many by
+    a policy that was over too long.
+    """
     order = {one.version: place for place, one in enumerate(changes)}
     number = mixtures = stale = 0
     async with await Reader.open(journal) as reader:
@@ -279,7 +314,9 @@ async def judged(journal: Path, changes: list[Change]) -> tuple[int, int, int]:
             if isinstance(entry, int):
                 raise SystemExit(f"entry {entry} of the journal can't be read")
             place = order[entry.policy_version]
-            scores = {rule.name: rule.score for rule in entry.rules if rule.name.startswith("RELOAD_")}
+            scores = {
+                rule.name: rule.score for rule in entry.rules if rule.name.startswith("RELOAD_")
+            }
             score = changes[place].score
             mixtures += scores != {"RELOAD_A": score, "RELOAD_B": -score}
             later = changes[place + 1 : place + 2]
@@ -293,7 +330,10 @@ def note(daemon: Oborona, memory: tuple[list[float], list[float]]) -> None:
         raise SystemExit("the daemon does not run")
     status = daemon.state / "status"
     numbers = [
-        sum(_pss(msgspec.json.decode(path.read_bytes())["pid"]) for path in status.glob(f"{kind}.json"))
+        sum(
+            _pss(msgspec.json.decode(path.read_bytes())["pid"])
+            for path in status.glob(f"{kind}.json")
+        )
         for kind in ("worker-*", "policy")
     ]
     for series, number in zip(memory, numbers, strict=True):

@@ -1,11 +1,14 @@
 """What it costs to keep what a replay needs, and how fast a replay is.
 
-    python benchmarks/replay.py                          1,000 messages of the corpus, 20,000 entries
+    python benchmarks/replay.py                          1,000 messages of the corpus, 20,000
+                                                         entries
     python benchmarks/replay.py --corpus DIR --entries N
 
-Scans the first messages of the corpus in a fixed random order with counts, journals them with and without what is kept for replays (counts, answers of
-DNS lists, what the content model said), and replays a journal of copies of them under the policy that ships.  Prints one JSON line: octets of
-the journal an entry and CPU microseconds of `append` (the loop's part), both ways, and microseconds of a replayed entry.
+Scans the first messages of the corpus in a fixed random order with counts, journals them with and
+without what is kept for replays (counts, answers of DNS lists, what the content model said), and
+replays a journal of copies of them under the policy that ships.  Prints one JSON line: octets of
+the journal an entry and CPU microseconds of `append` (the loop's part), both ways, and microseconds
+of a replayed entry.
 """
 
 from __future__ import annotations
@@ -60,12 +63,16 @@ async def entries(corpus: Path, messages: int, policy: Policy) -> list[Entry]:
 
 
 async def written(path: Path, found: list[Entry]) -> tuple[float, float]:
-    """Write entries; return the octets of the file and the CPU seconds of appending, both an entry."""
+    """Write entries; return the octets of the file and the CPU seconds of appending, both an
+    entry.
+    """
     schema.prepare(path)
     numbers, spent = Numbers(), 0.0
     async with await Journal.open(path) as journal:
         for place, entry in enumerate(found):
-            one = msgspec.structs.replace(entry, id=numbers.next(START + place / 10), time=START + place / 10)
+            one = msgspec.structs.replace(
+                entry, id=numbers.next(START + place / 10), time=START + place / 10
+            )
             before = time.thread_time()
             journal.append(one)
             spent += time.thread_time() - before
@@ -83,7 +90,9 @@ async def replayed(path: Path, policy: Policy) -> tuple[int, float]:
         async for entry in journal.since(START - 1):
             again = judge.judge(entry, asked) if isinstance(entry, Entry) else None
             differ += (
-                again is None or isinstance(entry, int) or again.verdict != verdict_of(entry, again.verdict)
+                again is None
+                or isinstance(entry, int)
+                or again.verdict != verdict_of(entry, again.verdict)
             )
             number += 1
         return differ, (time.thread_time() - before) / number

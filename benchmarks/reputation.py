@@ -1,14 +1,19 @@
-"""Thirty days of made-up traffic: whom RepIP refuses at connect, how soon, and for how long; the tables of docs/measured/senders.md.
+"""Thirty days of made-up traffic: whom RepIP refuses at connect, how soon, and for how long.
 
-    python benchmarks/reputation.py                     five months of worlds drawn from their ranges; some minutes
-    python benchmarks/reputation.py --usual             of the world that RepIP was tuned on, by other seeds
-    python benchmarks/reputation.py --put-off           with poor = "tempfail" in [repip]: what that costs good mail
-    python benchmarks/reputation.py --unlearned         refusing from the first day on, with an empty memory
-    python benchmarks/reputation.py --numbers           what the worlds are made of, and where each number is from
-    python benchmarks/reputation.py --plots FOLDER      with pictures; needs the extra oborona[ml]
+The tables of docs/measured/senders.md.
 
-What connects, what its messages are and what people say of them is made up (benchmarks/traffic); what the site does is the daemon's own code on its
-own counters, with the clock of the traffic.  It learns for two weeks and refuses nobody; then thirty days are measured.
+    python benchmarks/reputation.py                     five months of worlds drawn from their
+                                                        ranges; some minutes
+    python benchmarks/reputation.py --usual             of the world that RepIP was tuned on, by
+    other seeds python benchmarks/reputation.py --put-off           with poor = "tempfail" in
+    [repip]: what that costs good mail python benchmarks/reputation.py --unlearned         refusing
+    from the first day on, with an empty memory python benchmarks/reputation.py --numbers
+    what the worlds are made of, and where each number is from python benchmarks/reputation.py
+    --plots FOLDER      with pictures; needs the extra oborona[ml]
+
+What connects, what its messages are and what people say of them is made up (benchmarks/traffic);
+what the site does is the daemon's own code on its own counters, with the clock of the traffic.  It
+learns for two weeks and refuses nobody; then thirty days are measured.
 """
 
 from __future__ import annotations
@@ -49,7 +54,9 @@ OUT: Final = Console(width=150)
 def policy(*, put_off: bool) -> Policy:
     """Return the policy that ships, with what is done about a poor address."""
     found = load_policy(ROOT / "etc/policy.d", SCHEMA)
-    poor = msgspec.structs.replace(found.repip, bad="reject", poor="tempfail" if put_off else "none")
+    poor = msgspec.structs.replace(
+        found.repip, bad="reject", poor="tempfail" if put_off else "none"
+    )
     return msgspec.structs.replace(found, repip=poor)
 
 
@@ -111,7 +118,9 @@ def months(every: list[Figures], first: int) -> Table:
         title="Refused at connect",
     )
     for name, each in zip(
-        [*map(str, range(first, first + len(every))), "all"], [[one] for one in every] + [every], strict=True
+        [*map(str, range(first, first + len(every))), "all"],
+        [[one] for one in every] + [every],
+        strict=True,
     ):
         spam, good = together(one.spam for one in each), together(one.good for one in each)
         caught = percent(together(one.caught for one in each))
@@ -143,7 +152,9 @@ def kinds(every: list[Figures]) -> Table:
             table.add_section()
         shares = [each.kinds[kind] for each in every]
         senders = "" if kind.spam else str(sum(each.senders[kind] for each in every))
-        table.add_row(kind.words, f"{together(shares).all:,}", *span(shares, 1 if kind.spam else 3), senders)
+        table.add_row(
+            kind.words, f"{together(shares).all:,}", *span(shares, 1 if kind.spam else 3), senders
+        )
     return table
 
 
@@ -158,7 +169,10 @@ def reaction(title: str, found: list[Reaction]) -> Table:
         "most",
         title=title,
     )
-    seconds, passed = np.array([each.seconds for each in found]), np.array([each.passed for each in found])
+    seconds, passed = (
+        np.array([each.seconds for each in found]),
+        np.array([each.passed for each in found]),
+    )
     if len(found):
         table.add_row(
             str(len(found)), str(int((seconds == 0).sum())), f"{np.median(seconds):.0f}", f"{seconds.max():.0f}",
@@ -173,7 +187,11 @@ def forgiving() -> Table:
     for offence in OFFENCES:
         hours = forgiven_h(offence)
         words = (
-            "over 16 days" if hours is None else f"{hours} hours" if hours < 48 else f"{hours / 24:.1f} days"
+            "over 16 days"
+            if hours is None
+            else f"{hours} hours"
+            if hours < 48
+            else f"{hours / 24:.1f} days"
         )
         table.add_row(offence.words, words)
     return table
@@ -185,12 +203,16 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--months", type=int, default=MONTHS)
-    parser.add_argument("--seed", type=int, default=FIRST_SEED, help="of the first month; the others follow")
+    parser.add_argument(
+        "--seed", type=int, default=FIRST_SEED, help="of the first month; the others follow"
+    )
     parser.add_argument("--usual", action="store_true", help="the world that RepIP was tuned on")
     parser.add_argument("--put-off", action="store_true", help='poor = "tempfail"')
     parser.add_argument("--unlearned", action="store_true", help="refuse from the first day on")
     parser.add_argument("--quick", action="store_true", help="a few days")
-    parser.add_argument("--numbers", action="store_true", help="show what the worlds are made of, and leave")
+    parser.add_argument(
+        "--numbers", action="store_true", help="show what the worlds are made of, and leave"
+    )
     parser.add_argument("--plots", type=Path, metavar="FOLDER")
     parser.add_argument("--processes", type=int, default=2)
     options = parser.parse_args()
@@ -206,7 +228,9 @@ def main() -> None:
         learning=0 if options.unlearned else LEARNING,
     )
     seeds = range(options.seed, options.seed + options.months)
-    with ProcessPoolExecutor(options.processes, mp_context=multiprocessing.get_context("spawn")) as pool:
+    with ProcessPoolExecutor(
+        options.processes, mp_context=multiprocessing.get_context("spawn")
+    ) as pool:
         found = list(pool.map(work, seeds))
     every = [shown for shown, _ in found]
     OUT.print(months(every, options.seed))

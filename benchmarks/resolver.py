@@ -2,8 +2,9 @@
 
     python benchmarks/resolver.py [--messages 300] [--runs 3]
 
-The responder is a process of its own on loopback that answers any question with one A record at once; a message asks 20
-questions at a time, as lists and authentication do. Each figure is the best of the runs, in microseconds of CPU per question (user and system).
+The responder is a process of its own on loopback that answers any question with one A record at
+once; a message asks 20 questions at a time, as lists and authentication do. Each figure is the best
+of the runs, in microseconds of CPU per question (user and system).
 """
 
 from __future__ import annotations
@@ -105,14 +106,18 @@ async def measure(port: int, messages: int, runs: int) -> dict[str, float]:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("--messages", type=int, default=300)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--respond", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.respond:
         respond()
-    with subprocess.Popen([sys.executable, __file__, "--respond"], stdout=subprocess.PIPE) as responder:
+    with subprocess.Popen(
+        [sys.executable, __file__, "--respond"], stdout=subprocess.PIPE
+    ) as responder:
         try:
             assert responder.stdout is not None
             port = int(responder.stdout.readline())

@@ -1,4 +1,5 @@
-"""How good scores are, whatever line is drawn: the area above the ROC curve, and the spam missed where few hams are lost.
+"""How good scores are, whatever line is drawn: the area above the ROC curve, and the spam missed
+where few hams are lost.
 
 Source: G. Cormack and T. Lynam, "TREC 2005 Spam Track Overview": (1-ROCA)%, ties counting half.
 """
@@ -14,7 +15,9 @@ from oborona.policy.models.final import curves
 
 
 def loss(scores: Sequence[float], spam: Sequence[bool]) -> float:
-    """Return (1-ROCA)%: how often a ham scores above a spam, of all pairs, in percent; equal scores are half a mistake.
+    """Return (1-ROCA)%: how often a ham scores above a spam, of all pairs, in percent.
+
+    Equal scores are half a mistake.
 
     Raises:
         ValueError: all are of one kind.
@@ -23,7 +26,8 @@ def loss(scores: Sequence[float], spam: Sequence[bool]) -> float:
 
 
 def missed(scores: Sequence[float], spam: Sequence[bool], lost: float) -> float:
-    """Return which share of spam is missed, in percent, at the line that loses no more than a share of ham.
+    """Return which share of spam is missed, in percent, at the line that loses no more than a share
+    of ham.
 
     Args:
         scores: higher is spam.
@@ -36,7 +40,9 @@ def missed(scores: Sequence[float], spam: Sequence[bool], lost: float) -> float:
     return 100.0 * (1.0 - curves.caught(*_both(scores, spam), lost))
 
 
-def _both(scores: Sequence[float], spam: Sequence[bool]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def _both(
+    scores: Sequence[float], spam: Sequence[bool]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     values, kinds = np.asarray(scores, np.float64), np.asarray(spam, np.bool_)
     if not kinds.any() or kinds.all():
         raise ValueError("a curve needs ham and spam")

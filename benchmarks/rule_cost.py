@@ -3,8 +3,9 @@
     python benchmarks/rule_cost.py                     the policy that ships
     python benchmarks/rule_cost.py --policy DIR        another one, in the same run
 
-1,000 messages of the corpus in a fixed random order, parsed before; microseconds of CPU a message, the best of five rounds.  Judging is all that a
-scan does after parsing and before the answer: pieces, counters (empty, in memory), checks, signatures, facts, rules, verdict.
+1,000 messages of the corpus in a fixed random order, parsed before; microseconds of CPU a message,
+the best of five rounds.  Judging is all that a scan does after parsing and before the answer:
+pieces, counters (empty, in memory), checks, signatures, facts, rules, verdict.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""Scores fitted to what rules hit: L2-regularised logistic regression, each rule held to its sign, scaled to the spam line.
+"""Scores fitted to what rules hit: L2-regularised logistic regression, each rule held to its sign,
+scaled to the spam line.
 
-A rule of a positive score never gets a negative one, whatever the sample says, and the other way round: what a rule means is known, and a sample that
-says otherwise is a sample.  Source: Hastie, Tibshirani, Friedman, "The Elements of Statistical Learning", 2009, sections 4.4 and 3.4.
+A rule of a positive score never gets a negative one, whatever the sample says, and the other way
+round: what a rule means is known, and a sample that says otherwise is a sample.  Source: Hastie,
+Tibshirani, Friedman, "The Elements of Statistical Learning", 2009, sections 4.4 and 3.4.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 LINE: Final = 100.0  # of spam
-LOST: Final = 0.001  # share of the good mail that may be lost where the line is put, of what is fitted
+# share of the good mail that may be lost where the line is put, of what is fitted
+LOST: Final = 0.001
 STEPS: Final = 3000  # of the descent: scores, which are whole numbers, change no more
 RIDGE: Final = 1.0  # of a weight's square, beside the sum of all messages' losses: a prior of one
 
@@ -56,7 +59,8 @@ def fitted(hits: Numbers, spam: NDArray[np.bool_], signs: Sequence[float]) -> Nu
 def interval(hits: int, of: int) -> tuple[float, float]:
     """Return the 95 % interval of a share, by Wilson's score.
 
-    Source: Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22, 1927.
+    Source: Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22,
+        1927.
     """
     if not of:
         return 0.0, 1.0

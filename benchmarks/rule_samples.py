@@ -1,8 +1,9 @@
 """Messages that rules are measured on: read, dated, and put into clusters of what belongs together.
 
-Two messages belong together that share sender, thread or text: by From, by the subject's template, by the text's, its opening's or closing's
-template, or by a quarter of the fingerprint.  A cluster is never split between what is fitted and what is tested: a rule that knows one copy of a
-campaign, or one letter of a thread, would know the others.
+Two messages belong together that share sender, thread or text: by From, by the subject's template,
+by the text's, its opening's or closing's template, or by a quarter of the fingerprint.  A cluster
+is never split between what is fitted and what is tested: a rule that knows one copy of a campaign,
+or one letter of a thread, would know the others.
 """
 
 from __future__ import annotations
@@ -61,7 +62,9 @@ def samples(corpus: Path, cache: Path | None = None) -> list[Sample]:
 
 
 def _parsed(mail: Labelled) -> Message:
-    """Parse a message; where From was written above what a mailbox noted, and so is gone, as it is kept."""
+    """Parse a message; where From was written above what a mailbox noted, and so is gone, as it is
+    kept.
+    """
     message = parse(mail.raw)
     return message if message.from_count else parse(Path(mail.path).read_bytes())
 

@@ -1,15 +1,19 @@
-"""What the rules that ship catch and lose on mail they have not seen: the tables of docs/measured/catch.md.
+"""What the rules that ship catch and lose on mail they have not seen: the tables of
+docs/measured/catch.md.
 
     python benchmarks/rules.py                                the corpus of the tests
-    python benchmarks/rules.py --corpus DIR --cache FILE      another; FILE keeps it parsed, so that the next run takes seconds
-    python benchmarks/rules.py --corpus INDEX                 lines `ham PATH` or `spam PATH`
-    python benchmarks/rules.py --policy DIR --rules           another policy folder; each rule's hits, too
-    python benchmarks/rules.py --missed 20 --part open        names of messages on the wrong side, of the part that may be looked at
+    python benchmarks/rules.py --corpus DIR --cache FILE      another; FILE keeps it parsed, so that
+    the next run takes seconds python benchmarks/rules.py --corpus INDEX                 lines
+    `ham PATH` or `spam PATH` python benchmarks/rules.py --policy DIR --rules           another
+    policy folder; each rule's hits, too python benchmarks/rules.py --missed 20 --part open
+    names of messages on the wrong side, of the part that may be looked at
 
-Every message is judged alone: no DNS, no history, no learning, an address that nobody knows, at the time when it arrived.  The scores that ship are
-held to clusters (benchmarks/rule_samples.py) and to time; beside them stand scores fitted (benchmarks/rule_fit.py) on all clusters but one fold's and
-tested on that, and fitted on the earlier half and tested on the later: how far what is seen here holds for what is not.  Clusters of the folds 0 and 1 are
-the closed part: nobody looked at them while rules were written.  Prints one line of JSON; the tables go to stderr.
+Every message is judged alone: no DNS, no history, no learning, an address that nobody knows, at the
+time when it arrived.  The scores that ship are held to clusters (benchmarks/rule_samples.py) and to
+time; beside them stand scores fitted (benchmarks/rule_fit.py) on all clusters but one fold's and
+tested on that, and fitted on the earlier half and tested on the later: how far what is seen here
+holds for what is not.  Clusters of the folds 0 and 1 are the closed part: nobody looked at them
+while rules were written.  Prints one line of JSON; the tables go to stderr.
 """
 
 from __future__ import annotations
@@ -80,7 +84,8 @@ async def verdicts(sample: Sequence[Sample], policy: Policy) -> list[Verdict]:
         envelope = Envelope(
             client=STRANGER,
             helo="mail.example",
-            sender=(one.message.from_.address if one.message.from_ else "") or "nobody@sender.example",
+            sender=(one.message.from_.address if one.message.from_ else "")
+            or "nobody@sender.example",
             recipients=("reader@example.test",),
         )
         parsed = Scan(
@@ -98,13 +103,17 @@ async def verdicts(sample: Sequence[Sample], policy: Policy) -> list[Verdict]:
 
 
 def folds(sample: Sequence[Sample]) -> NDArray[np.int64]:
-    """Return a fold for each message: clusters whole, largest first, each to where its kind is fewest; the largest of all to the last."""
+    """Return a fold for each message: clusters whole, largest first, each to where its kind is
+    fewest; the largest of all to the last.
+    """
     members: defaultdict[int, list[int]] = defaultdict(list)
     for place, one in enumerate(sample):
         members[one.cluster].append(place)
     load = [[0, 0] for _ in range(FOLDS)]
     fold = np.zeros(len(sample), dtype=np.int64)
-    for number, places in enumerate(sorted(members.values(), key=lambda some: (-len(some), some[0]))):
+    for number, places in enumerate(
+        sorted(members.values(), key=lambda some: (-len(some), some[0]))
+    ):
         kind = int(2 * sum(sample[place].spam for place in places) > len(places))
         to = FOLDS - 1 if number == 0 else min(range(FOLDS), key=lambda one: (load[one][kind], one))
         load[to][kind] += len(places)
@@ -122,7 +131,9 @@ def judged(sample: list[Sample], policy: Policy, part: str) -> Judged:
     ]
     some = [sample[place] for place in keep]
     found = asyncio.run(verdicts(some, policy))
-    names = sorted({hit.name for verdict in found for hit in verdict.rules if hit.mode is Mode.LIVE})
+    names = sorted(
+        {hit.name for verdict in found for hit in verdict.rules if hit.mode is Mode.LIVE}
+    )
     column = {name: number for number, name in enumerate(names)}
     hits, parts = np.zeros((len(some), len(names))), np.zeros((len(some), len(names)))
     for row, verdict in enumerate(found):
@@ -183,7 +194,9 @@ def report(found: Judged) -> dict[str, Any]:
         test, train = np.flatnonzero(found.fold == number), np.flatnonzero(found.fold != number)
         add("shipped", f"fold {number}", found.scores[test], test)
         if len(train):
-            held_out[test] = found.hits[test] @ fitted(found.hits[train], found.spam[train], found.signs)
+            held_out[test] = found.hits[test] @ fitted(
+                found.hits[train], found.spam[train], found.signs
+            )
             add("fitted", f"fold {number}", held_out[test], test)
     if not np.isnan(held_out).any():
         add("fitted", "all folds", held_out, np.arange(len(held_out)))
@@ -218,7 +231,10 @@ def rule_rows(found: Judged) -> list[dict[str, Any]]:
     good, bad = int((~found.spam).sum()), int(found.spam.sum())
     rows = []
     for number, name in enumerate(found.rules):
-        ham, spam = int(found.hits[~found.spam, number].sum()), int(found.hits[found.spam, number].sum())
+        ham, spam = (
+            int(found.hits[~found.spam, number].sum()),
+            int(found.hits[found.spam, number].sum()),
+        )
         rows.append({
             "rule": name, "file": found.files[number], "score": found.signs[number], "fitted": float(score[number]),
             "ham": ham, "ham_95": [round(100 * end, 3) for end in interval(ham, good)],
@@ -248,13 +264,22 @@ def main() -> None:
     parser.add_argument("--part", choices=["all", "open", "closed"], default="all")
     parser.add_argument("--rules", action="store_true", help="each rule's hits and fitted score")
     parser.add_argument(
-        "--missed", type=int, default=0, metavar="N", help="names of so many messages on the wrong side"
+        "--missed",
+        type=int,
+        default=0,
+        metavar="N",
+        help="names of so many messages on the wrong side",
     )
     asked = parser.parse_args()
     console = Console(stderr=True, width=200)
     policy = load_policy(asked.policy, SCHEMA)
     found = judged(samples(asked.corpus, asked.cache), policy, asked.part)
-    result = {"corpus": asked.corpus.name, "part": asked.part, "policy": policy.version, **report(found)}
+    result = {
+        "corpus": asked.corpus.name,
+        "part": asked.part,
+        "policy": policy.version,
+        **report(found),
+    }
     show(console, f"{len(found.scores)} messages, each alone", result["rows"])
     show(console, "by file", result["files"])
     if asked.rules:
@@ -266,7 +291,9 @@ def main() -> None:
 
 
 def missed(found: Judged, most: int) -> list[str]:
-    """Return good messages that were lost, then spam that was not caught, at most so many of each, with what fired."""
+    """Return good messages that were lost, then spam that was not caught, at most so many of each,
+    with what fired.
+    """
     lines = []
     for spam in (False, True):
         wrong = [
@@ -279,7 +306,8 @@ def missed(found: Judged, most: int) -> list[str]:
             fired = Counter({hit.name: hit.score for hit in found.verdicts[row].rules})
             rules = " ".join(f"{name}={score:g}" for name, score in fired.most_common())
             lines.append(
-                f"{'spam' if spam else 'ham'} {found.scores[row]:g} {found.sample[row].name[-60:]} {rules}"
+                f"{'spam' if spam else 'ham'} {found.scores[row]:g} "
+                f"{found.sample[row].name[-60:]} {rules}"
             )
     return lines
 

@@ -1,9 +1,12 @@
-"""What rules cost a message, by how many there are and of what they ask: the figures of docs/policy/policy.md.
+"""What rules cost a message, by how many there are and of what they ask: the figures of
+docs/policy/policy.md.
 
     python benchmarks/rules_cost.py [--json]
 
-The facts of 1,000 messages of the corpus, drawn by a seed, judged by 500 rules of each sort, of eight sorts in turns, and of these with a pattern and a
-list of domains among every fifty; in one process, its processor time, the best of nine rounds.  What reading the facts costs is told apart: the same rules whose conditions are false at once read all that they name.
+The facts of 1,000 messages of the corpus, drawn by a seed, judged by 500 rules of each sort, of
+eight sorts in turns, and of these with a pattern and a list of domains among every fifty; in one
+process, its processor time, the best of nine rounds.  What reading the facts costs is told apart:
+the same rules whose conditions are false at once read all that they name.
 """
 
 from __future__ import annotations
@@ -63,7 +66,8 @@ def mixture(every: int) -> list[str]:
 def compiled(conditions: Sequence[str]) -> CompiledRules:
     """Return rules with these conditions."""
     return compile_rules(
-        [Rule(name=f"R{number}", when=when, score=1.0) for number, when in enumerate(conditions)], SCHEMA
+        [Rule(name=f"R{number}", when=when, score=1.0) for number, when in enumerate(conditions)],
+        SCHEMA,
     )
 
 

@@ -1,11 +1,17 @@
-"""How much store so many shingles a day need: the arithmetic of docs/measured/scaling.md, and a run of a thousandth of it.
+"""How much store so many shingles a day need: the arithmetic of docs/measured/scaling.md, and a run
+of a thousandth of it.
 
-    python benchmarks/scaling.py                         the arithmetic for 10 M, 1 B and 13 B shingles a day
-    python benchmarks/scaling.py --run 1e6               17 days of a million shingles through a real store and writer, by a clock of their own:
-                                                         what the arithmetic says beside what there is; --doorkeeper MIB for the table of singletons
+    python benchmarks/scaling.py                         the arithmetic for 10 M, 1 B and 13 B
+                                                         shingles a day
+    python benchmarks/scaling.py --run 1e6               17 days of a million shingles through a
+    real store and writer, by a clock of their own:
+                                                         what the arithmetic says beside what there
+                                                         is; --doorkeeper MIB for the table of
+                                                         singletons
 
-Of the shingles of a day 0.6 are new and never come again, the others follow Zipf's law (s = 1.1) over nine days' worth of keys: the load of
-`counters/bench/workload.py`.  A record lives until it is out of the fortnight at a day's end and the purge has come by.
+Of the shingles of a day 0.6 are new and never come again, the others follow Zipf's law (s = 1.1)
+over nine days' worth of keys: the load of `counters/bench/workload.py`.  A record lives until it is
+out of the fortnight at a day's end and the purge has come by.
 """
 
 from __future__ import annotations
@@ -29,7 +35,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a scr
 from oborona import state_files
 from oborona.counters.batch import HEADER_BYTES, SEGMENT
 from oborona.counters.bench.subject import LmdbWatch
-from oborona.counters.bench.workload import KNOWN, NEW, SHINGLES, ZIPF_S, Workload, hashes, types, zipf_sum
+from oborona.counters.bench.workload import (
+    KNOWN,
+    NEW,
+    SHINGLES,
+    ZIPF_S,
+    Workload,
+    hashes,
+    types,
+    zipf_sum,
+)
 from oborona.counters.doorkeeper import PRINT, SLOT_BYTES, WAYS
 from oborona.counters.lmdb_store import Reader
 from oborona.counters.record import CELL_BYTES, DAYS_KEPT, FINE_BUCKETS, KEY_BYTES, TIDY_BYTES
@@ -40,17 +55,18 @@ from oborona.counters.writer import PURGE_ROUND_S, CounterWriter
 from oborona.types import Amounts, Metric, Shingle, Window
 
 RUN_DAYS: Final = 17  # a fortnight, the day more that a record is kept, and two to go
-POPULATION_DAYS: Final = (
-    9  # of all shingles: so many keys does Zipf's law run over, as many as a fortnight leaves behind
-)
+# of all shingles: so many keys does Zipf's law run over, as many as a fortnight leaves behind
+POPULATION_DAYS: Final = 9
 START: Final = 20_000 * DAY_S
 
 PAGE_BYTES: Final = 4096
 PAGE_HEADER: Final = 16
 NODE_BYTES: Final = 8 + 2  # LMDB's header of a node, and where it lies in the page
-# How full pages are while keys come at random places.  Source: Yao: On random 2-3 trees, Acta Informatica 9, 1978
+# How full pages are while keys come at random places.  Source: Yao: On random 2-3 trees, Acta
+# Informatica 9, 1978
 GROWN: Final = math.log(2)
-# ... and once as many go as come: LMDB merges a page when a quarter of it is left. Measured: --run 20000 --days 60
+# ... and once as many go as come: LMDB merges a page when a quarter of it is left. Measured: --run
+# 20000 --days 60
 SETTLED: Final = 0.585
 SETTLED_DAYS: Final = 45
 ROUNDS: Final = 50  # of the equation for the table, which settles in ten
@@ -70,7 +86,8 @@ class Need(NamedTuple):
     records: float
     bytes_a_record: float  # of pages in use
     spool_bytes_a_day: float
-    lost: float  # share of the sightings of known keys that a read does not find, for a table is too small
+    # share of the sightings of known keys that a read does not find, for a table is too small
+    lost: float
 
 
 class Ranks:
@@ -88,8 +105,11 @@ class Ranks:
         return float(np.dot(values, self.weights))
 
 
-def need(a_day: float, *, flushes_a_day: float, table_bytes: float = 0.0, page_fill: float = SETTLED) -> Need:
-    """Return what a store of `a_day` shingles holds at a day's end, and what goes through its spools.
+def need(
+    a_day: float, *, flushes_a_day: float, table_bytes: float = 0.0, page_fill: float = SETTLED
+) -> Need:
+    """Return what a store of `a_day` shingles holds at a day's end, and what goes through its
+    spools.
 
     Args:
         a_day: shingles a day, as they are added.
@@ -108,7 +128,9 @@ def need(a_day: float, *, flushes_a_day: float, table_bytes: float = 0.0, page_f
         kept, lost = _kept(ranks, new, table_bytes / SLOT_BYTES, lived)
         strays = new * lived * WAYS / (int(PRINT) + 1)  # found another's slot
     records = ranks.sum(kept) + strays
-    cells = (ranks.sum(kept * _cells(ranks.hits_a_day, lived, 2 if table_bytes else 1)) + strays) / records
+    cells = (
+        ranks.sum(kept * _cells(ranks.hits_a_day, lived, 2 if table_bytes else 1)) + strays
+    ) / records
     node = NODE_BYTES + KEY_BYTES + CELL_BYTES * cells
     leaves = node / (PAGE_BYTES - PAGE_HEADER) / page_fill * PAGE_BYTES
     branches = leaves * (NODE_BYTES + KEY_BYTES) / (PAGE_BYTES - PAGE_HEADER) / page_fill
@@ -120,8 +142,9 @@ def need(a_day: float, *, flushes_a_day: float, table_bytes: float = 0.0, page_f
 def _cells(hits_a_day: Floats, lived: float, least: int) -> Floats:
     """Return the cells of a record: it begins with `least`, gets one a hit, and is tidied each 16.
 
-    A key that is rarely seen has a record for a short while: another hit within its life comes with q. Of one that is seen so often that
-    tidying leaves 16 or more, half of 16 more are there on average.
+    A key that is rarely seen has a record for a short while: another hit within its life comes with
+    q. Of one that is seen so often that tidying leaves 16 or more, half of 16 more are there on
+    average.
     """
     again = -np.expm1(-hits_a_day * lived)
     fine = FINE_BUCKETS * -np.expm1(-hits_a_day / BUCKETS_A_DAY)
@@ -134,10 +157,12 @@ def _cells(hits_a_day: Floats, lived: float, least: int) -> Floats:
 
 
 def _kept(ranks: Ranks, new: float, slots: float, lived: float) -> tuple[Floats, float]:
-    """Return how likely each rank has a record where singletons go to a table, and the share of sightings that the table forgets.
+    """Return how likely each rank has a record where singletons go to a table, and the share of
+    sightings that the table forgets.
 
-    A sighting has a record behind it when the one before was in the table still, or had a record that lives still: with p and q for
-    a gap shorter than either time, r = p + (q - p) r. What has none takes a slot, and how fast slots are taken says how long one lasts.
+    A sighting has a record behind it when the one before was in the table still, or had a record
+    that lives still: with p and q for a gap shorter than either time, r = p + (q - p) r. What has
+    none takes a slot, and how fast slots are taken says how long one lasts.
     """
     hits, taken = ranks.hits_a_day, new
     within_life = -np.expm1(-hits * lived)
@@ -145,12 +170,17 @@ def _kept(ranks: Ranks, new: float, slots: float, lived: float) -> tuple[Floats,
         within_table = -np.expm1(-hits * min(slots / taken, DAYS))
         behind = within_table / (1 - within_life + within_table)
         taken = new + ranks.sum(hits * (1 - behind))
-    forgotten = ranks.sum(hits * (1 - behind) * (1 - within_table)) * (1 - min(slots / taken / DAYS, 1))
+    forgotten = ranks.sum(hits * (1 - behind) * (1 - within_table)) * (
+        1 - min(slots / taken / DAYS, 1)
+    )
     return within_life * behind, forgotten / ranks.sum(hits)
 
 
 class Mail:
-    """So many days of mail, a ten-minute bucket each time the writer waits; what `CounterWriter.run` takes to stop."""
+    """So many days of mail, a ten-minute bucket each time the writer waits.
+
+    What `CounterWriter.run` takes to stop.
+    """
 
     def __init__(self, writer: CounterWriter, directory: Path, a_day: int, days: int) -> None:
         self.now = float(START)
@@ -177,7 +207,9 @@ class Mail:
             self.spool_bytes += self._size() - before
         if self._buckets >= DAYS * BUCKETS_A_DAY:  # until then nothing is out of the fortnight
             share = BUCKET_S / PURGE_ROUND_S
-            self._writer.purge(self.now, 1 + int(self._writer.environment.stat()["entries"] * share))
+            self._writer.purge(
+                self.now, 1 + int(self._writer.environment.stat()["entries"] * share)
+            )
         self._buckets += 1
         self.now += BUCKET_S
 
@@ -189,7 +221,12 @@ class Mail:
 
 
 def run(
-    directory: Path, a_day: int, table_bytes: int, *, days: int = RUN_DAYS, exact: float | None = None
+    directory: Path,
+    a_day: int,
+    table_bytes: int,
+    *,
+    days: int = RUN_DAYS,
+    exact: float | None = None,
 ) -> tuple[Need, float]:
     """Bring days of `a_day` shingles each to a new store.
 
@@ -201,9 +238,12 @@ def run(
         exact: sightings of known keys that a store without a doorkeeper has after such a run.
 
     Returns:
-        What there is at the end of the last day, and its sightings of known keys, from a few thousand of them.
+        What there is at the end of the last day, and its sightings of known keys, from a few
+        thousand of them.
     """
-    writer = CounterWriter(directory, durability="none", doorkeeper_bytes=table_bytes, report=_quiet)
+    writer = CounterWriter(
+        directory, durability="none", doorkeeper_bytes=table_bytes, report=_quiet
+    )
     mail = Mail(writer, directory, a_day, days)
     try:
         writer.run(mail, clock=lambda: mail.now)
@@ -221,7 +261,9 @@ def run(
 def seen(directory: Path, ranks: Ranks, now: float) -> float:
     """Return how often all known keys were seen in the fortnight, from those of `ranks`."""
     numbers = ranks.ranks.round().astype(np.uint64)
-    wanted = [Shingle(*one) for one in zip(types(numbers).tolist(), hashes(numbers).tolist(), strict=True)]
+    wanted = [
+        Shingle(*one) for one in zip(types(numbers).tolist(), hashes(numbers).tolist(), strict=True)
+    ]
     with open_reader(directory) as stored:
         totals = asyncio.run(stored.read(wanted, now))
     return ranks.sum(np.array([one[Window.FORTNIGHT][Metric.SEEN] for one in totals], float))
@@ -236,7 +278,10 @@ def compare(said: Need, there: Need) -> Table:
     shown = Table("", "arithmetic", "run", "run / arithmetic")
     for name, one, other in zip(Need._fields, said, there, strict=True):
         shown.add_row(
-            name.replace("_", " "), f"{one:,.4g}", f"{other:,.4g}", f"{other / one:.3f}" if one else ""
+            name.replace("_", " "),
+            f"{one:,.4g}",
+            f"{other:,.4g}",
+            f"{other / one:.3f}" if one else "",
         )
     return shown
 
@@ -244,7 +289,14 @@ def compare(said: Need, there: Need) -> Table:
 def derive(tables_mib: list[float]) -> Table:
     """Return what stores of three sizes need, without a table of singletons and with some."""
     shown = Table(
-        "shingles a day", "messages/s", "table", "records", "bytes each", "store GB", "spool MB/s", "lost"
+        "shingles a day",
+        "messages/s",
+        "table",
+        "records",
+        "bytes each",
+        "store GB",
+        "spool MB/s",
+        "lost",
     )
     for a_day in (1e7, 1e9, 13e9):
         for mib in (0.0, *tables_mib):
@@ -269,7 +321,9 @@ def main() -> None:
         metavar="MIB",
         help="size of the table of singletons",
     )
-    parser.add_argument("--days", type=int, default=RUN_DAYS, help="of the run; default: %(default)s")
+    parser.add_argument(
+        "--days", type=int, default=RUN_DAYS, help="of the run; default: %(default)s"
+    )
     asked = parser.parse_args()
     console = Console(width=140)
     if not asked.run:
@@ -278,10 +332,14 @@ def main() -> None:
     exact = None
     for mib in (0.0, *asked.doorkeeper):
         with tempfile.TemporaryDirectory(prefix="oborona-scaling-") as folder:
-            there, sightings = run(Path(folder), int(asked.run), int(mib * MIB), days=asked.days, exact=exact)
+            there, sightings = run(
+                Path(folder), int(asked.run), int(mib * MIB), days=asked.days, exact=exact
+            )
         exact = exact if exact is not None else sightings
         page_fill = SETTLED if asked.days >= SETTLED_DAYS else GROWN
-        said = need(asked.run, flushes_a_day=BUCKETS_A_DAY, table_bytes=mib * MIB, page_fill=page_fill)
+        said = need(
+            asked.run, flushes_a_day=BUCKETS_A_DAY, table_bytes=mib * MIB, page_fill=page_fill
+        )
         console.print(f"{asked.run:,.0f} shingles a day, {asked.days} days, table of {mib:g} MiB")
         console.print(compare(said, there))
 

@@ -1,14 +1,20 @@
-"""What a scan costs: messages a second, CPU of all our processes, latency and memory, under a load of real mail.
+"""What a scan costs: messages a second, CPU of all our processes, latency and memory, under a load
+of real mail.
 
-    python benchmarks/scan.py                              both transports of ours, one after the other
-    python benchmarks/scan.py --peer rspamd                the same load on rspamd beside them (Debian's package)
-    python benchmarks/scan.py --no-pictures                without the reader: what is left is no matter of OCR
-    python benchmarks/scan.py --soak 50000                 one long run: does memory grow?
+    python benchmarks/scan.py                              both transports of ours, one after the
+                                                           other
+    python benchmarks/scan.py --peer rspamd                the same load on rspamd beside them
+    (Debian's package) python benchmarks/scan.py --no-pictures                without the reader:
+    what is left is no matter of OCR python benchmarks/scan.py --soak 50000                 one long
+    run: does memory grow?
 
-Drives the milter door with milterload.py, which plays Postfix's part, on 2,000 messages of the corpus in a fixed random order; unloaded
-(one connection at a time) for latency, then with 32 at once for throughput.  The store is empty at the start of each server.  CPU counts
-the parent, workers, writer, keeper, the reader with all that it starts to look at pictures and to read them, and the resolver on loopback that both
-filters ask, which knows no name; the resolver's part stands beside the sum.  rspamd runs as its package sets it up; greylisting is off, for it would answer without scanning.
+Drives the milter door with milterload.py, which plays Postfix's part, on 2,000 messages of the
+corpus in a fixed random order; unloaded (one connection at a time) for latency, then with 32 at
+once for throughput.  The store is empty at the start of each server.  CPU counts the parent,
+workers, writer, keeper, the reader with all that it starts to look at pictures and to read them,
+and the resolver on loopback that both filters ask, which knows no name; the resolver's part stands
+beside the sum.  rspamd runs as its package sets it up; greylisting is off, for it would answer
+without scanning.
 """
 
 from __future__ import annotations
@@ -92,11 +98,17 @@ def table(results: list[dict[str, Any]]) -> Table:
 def main() -> None:
     """Run what the command line asks for, print the table or, with --json, one object a row."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--peer", choices=["rspamd"], help="the same load on another filter, in the same run")
-    parser.add_argument("--transport", action="append", choices=["native", "libmilter"], help="default: both")
+    parser.add_argument(
+        "--peer", choices=["rspamd"], help="the same load on another filter, in the same run"
+    )
+    parser.add_argument(
+        "--transport", action="append", choices=["native", "libmilter"], help="default: both"
+    )
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--no-pictures", action="store_true", help="with reader.enabled = false")
-    parser.add_argument("--soak", type=int, metavar="N", help="N messages in ten runs, memory after each")
+    parser.add_argument(
+        "--soak", type=int, metavar="N", help="N messages in ten runs, memory after each"
+    )
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
     console = Console()
@@ -134,7 +146,8 @@ def soak(server: Server, listing: Path, count: int, console: Console) -> None:
         report = drive(server, listing, connections=32, count=count // 10)
         used = report["server"]["oborona"]
         console.print(
-            f"{(step + 1) * count // 10:>8} messages: RSS {used['rss_mb']} MB, PSS {used['pss_mb']} MB,"
+            f"{(step + 1) * count // 10:>8} messages: RSS {used['rss_mb']} MB, PSS "
+            f"{used['pss_mb']} MB,"
             f" {used['cpu_ms_per_msg']} CPU ms a message, {report['msgs_per_s']} a second"
         )
 

@@ -1,14 +1,17 @@
-"""What rules in Lua cost a message, beside the same rules as expressions: a table of docs/measured/parts.md.
+"""What rules in Lua cost a message, beside the same rules as expressions: a table of
+docs/measured/parts.md.
 
     python benchmarks/scripts.py [--json]
 
-The facts of 1,000 messages of the corpus, drawn by a seed, each judged by 0, 1, 10, 100 and 500 rules of ten sorts, in both languages in turns, in one
-process; its processor time.  Both must hit the same.  Memory is what the process has more with the rules than without.
+The facts of 1,000 messages of the corpus, drawn by a seed, each judged by 0, 1, 10, 100 and 500
+rules of ten sorts, in both languages in turns, in one process; its processor time.  Both must hit
+the same.  Memory is what the process has more with the rules than without.
 
     python benchmarks/scripts.py --machines
 
-The machines that lupa brings: a loop of whole numbers, plain and under the hook that limits need; whether the hook is called in compiled code; what a call
-from one language to the other costs; memory.  These are the figures of docs/adr/0016.
+The machines that lupa brings: a loop of whole numbers, plain and under the hook that limits need;
+whether the hook is called in compiled code; what a call from one language to the other costs;
+memory.  These are the figures of docs/adr/0016.
 """
 
 from __future__ import annotations
@@ -63,7 +66,10 @@ def in_lua(number: int) -> Callable[[Facts], list[str]]:
     if not number:
         return lambda _: []
     text = "\n".join(
-        f'oborona.rule {{ name = "R{n}", score = 1, when = function() return {SORTS[n % len(SORTS)][1].format(n=n)} end }}'
+        (
+            f'oborona.rule {{ name = "R{n}", score = 1, when = function() return '
+            f"{SORTS[n % len(SORTS)][1].format(n=n)} end }}"
+        )
         for n in range(number)
     )
     loaded = Loaded({"60.lua": f"{text}\n".encode()}, SCHEMA)
@@ -74,7 +80,10 @@ def in_lua(number: int) -> Callable[[Facts], list[str]]:
 
 def in_expressions(number: int) -> Callable[[Facts], list[str]]:
     """Return what judges facts by so many expressions."""
-    rules = [Rule(name=f"R{n}", when=SORTS[n % len(SORTS)][0].format(n=n), score=1.0) for n in range(number)]
+    rules = [
+        Rule(name=f"R{n}", when=SORTS[n % len(SORTS)][0].format(n=n), score=1.0)
+        for n in range(number)
+    ]
     compiled = compile_rules(rules, SCHEMA)
     return lambda one: [hit.name for hit in compiled.run(one, Stage.CONTENT)[0]]
 
@@ -112,8 +121,13 @@ def resident_kb() -> int:
     return pages * os.sysconf("SC_PAGE_SIZE") // 1024
 
 
-LOOP: Final = b"local x = 0 for i = 1, 3000000 do x = x + i % 7 if x > 1000 then x = 0 end end return x"
-HOOK: Final = b"local n, clock = 0, os.clock debug.sethook(function() n = n + 1 if clock() > 1e9 then error('x') end end, '', 200) return function() return n end"
+LOOP: Final = (
+    b"local x = 0 for i = 1, 3000000 do x = x + i % 7 if x > 1000 then x = 0 end end return x"
+)
+HOOK: Final = (
+    b"local n, clock = 0, os.clock debug.sethook(function() n = n + 1 if clock() > 1e9 then "
+    b"error('x') end end, '', 200) return function() return n end"
+)
 
 
 def machines() -> list[dict[str, Any]]:
@@ -142,7 +156,9 @@ def machines() -> list[dict[str, Any]]:
         row["hook_called"] = called() > 1000
         made.execute(b"debug.sethook()")
         made.globals()[b"there"] = lambda value: value
-        across = made.execute(b"local there = there return function() for i = 1, 100000 do there(i) end end")
+        across = made.execute(
+            b"local there = there return function() for i = 1, 100000 do there(i) end end"
+        )
         row["call_us"] = round(_best(across) / 100, 3)
         found.append(row)
     return found
@@ -161,7 +177,9 @@ def _best(call: Callable[[], object]) -> float:
 def main() -> None:
     """Run what the command line asks for, print the table or, with --json, one object a row."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--machines", action="store_true", help="what lupa brings, instead of rules")
+    parser.add_argument(
+        "--machines", action="store_true", help="what lupa brings, instead of rules"
+    )
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
     rows = machines() if asked.machines else measured(facts())

@@ -1,4 +1,6 @@
-"""The servers that benchmarks load: ours, and its peers on the same machine, each in a folder of its own on loopback."""
+"""The servers that benchmarks load: ours, and its peers on the same machine, each in a folder of
+its own on loopback.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,8 @@ def oborona(
     pictures: bool = True,
     settings: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[Server]:
-    """Run our daemon as it ships, with a store of its own, and a resolver on loopback that knows no name; pictures looked at and read, or not.
+    """Run our daemon as it ships, with a store of its own, and a resolver on loopback that knows no
+    name; pictures looked at and read, or not.
 
     `settings` are others than those that ship, by SECTION.KEY.
     """
@@ -55,12 +58,15 @@ def oborona(
         ]  # fmt: skip
         with _running(command, folder / "log") as pid:
             _wait(lambda: address.exists() and _unix_answers(address), folder / "log")
-            yield Server(f"oborona ({transport})", str(address), {"oborona": pid, "unbound": resolver})
+            yield Server(
+                f"oborona ({transport})", str(address), {"oborona": pid, "unbound": resolver}
+            )
 
 
 @contextmanager
 def rspamd(folder: Path, *, workers: int) -> Iterator[Server]:
-    """Run Debian's rspamd with its default modules, Redis, and a resolver on loopback that knows no name.
+    """Run Debian's rspamd with its default modules, Redis, and a resolver on loopback that knows no
+    name.
 
     Greylisting is off: it would answer what it saw before from Redis, without scanning.
     """
@@ -89,7 +95,9 @@ def rspamd(folder: Path, *, workers: int) -> Iterator[Server]:
             )
         )  # fmt: skip
         _wait(lambda: _port_answers(milter), folder / "rspamd.log")
-        yield Server("rspamd", f"127.0.0.1:{milter}", {"rspamd": pid, "redis": redis_pid, "unbound": dns_pid})
+        yield Server(
+            "rspamd", f"127.0.0.1:{milter}", {"rspamd": pid, "redis": redis_pid, "unbound": dns_pid}
+        )
 
 
 @contextmanager
@@ -98,9 +106,12 @@ def _resolver(folder: Path) -> Iterator[tuple[int, int]]:
     _need("unbound")
     port = free_port()
     (folder / "unbound.conf").write_text(
-        f'server:\n interface: 127.0.0.1@{port}\n username: ""\n chroot: ""\n directory: "{folder}"\n pidfile: ""\n'
-        ' use-syslog: no\n module-config: "iterator"\n do-not-query-localhost: no\n local-zone: "." static\n'
-        ' local-data: ". 3600 IN SOA ns.invalid. nobody.invalid. 1 3600 600 86400 3600"\n num-threads: 1\n'
+        f'server:\n interface: 127.0.0.1@{port}\n username: ""\n chroot: ""\n directory: '
+        f'"{folder}"\n pidfile: ""\n'
+        ' use-syslog: no\n module-config: "iterator"\n do-not-query-localhost: no\n local-zone: '
+        '"." static\n'
+        ' local-data: ". 3600 IN SOA ns.invalid. nobody.invalid. 1 3600 600 86400 3600"\n '
+        "num-threads: 1\n"
     )
     log = folder / "unbound.log"
     with _running(["/usr/sbin/unbound", "-d", "-c", folder / "unbound.conf"], log) as pid:
@@ -118,10 +129,15 @@ def redis(folder: Path, port: int) -> Iterator[int]:
         yield pid
 
 
-def _rspamd_settings(folder: Path, milter: int, redis: int, resolver: int, workers: int) -> dict[str, str]:
+def _rspamd_settings(
+    folder: Path, milter: int, redis: int, resolver: int, workers: int
+) -> dict[str, str]:
     off = "enabled = false;\n"
     return {
-        "options.inc": f'dns {{ nameserver = ["127.0.0.1:{resolver}"]; }}\ncontrol_socket = "{folder}/run/control.sock mode=0600";\n',
+        "options.inc": (
+            f'dns {{ nameserver = ["127.0.0.1:{resolver}"]; }}\ncontrol_socket = '
+            f'"{folder}/run/control.sock mode=0600";\n'
+        ),
         "logging.inc": 'type = "console";\nlevel = "warning";\n',
         "redis.conf": f'servers = "127.0.0.1:{redis}";\n',
         "greylist.conf": off,
@@ -129,7 +145,8 @@ def _rspamd_settings(folder: Path, milter: int, redis: int, resolver: int, worke
         "worker-controller.inc": off,
         "worker-fuzzy.inc": off,
         "worker-proxy.inc": (
-            f'bind_socket = "127.0.0.1:{milter}";\nmilter = yes;\ntimeout = 60s;\ncount = {workers};\n'
+            f'bind_socket = "127.0.0.1:{milter}";\nmilter = yes;\ntimeout = 60s;\ncount = '
+            f"{workers};\n"
             'upstream "local" { default = yes; self_scan = yes; }\n'
         ),
     }
@@ -155,7 +172,10 @@ def _running(command: Sequence[str | Path], log: Path) -> Iterator[int]:
 def _need(*programs: str) -> None:
     for program in programs:
         if shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin") is None:
-            sys.exit(f"{program} is missing: apt-get install --no-install-recommends {' '.join(programs)}")
+            sys.exit(
+                f"{program} is missing: apt-get install --no-install-recommends "
+                f"{' '.join(programs)}"
+            )
 
 
 def _wait(answers: Callable[[], bool], log: Path) -> None:

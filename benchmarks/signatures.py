@@ -1,11 +1,15 @@
-"""What signatures cost: CPU per message, the making of a book, memory, the longest hold-up of an event loop, and how soon workers follow.
+"""What signatures cost: CPU per message, the making of a book, memory, the longest hold-up of an
+event loop, and how soon workers follow.
 
     python benchmarks/signatures.py             all sizes
-    python benchmarks/signatures.py --live      also a real daemon of two workers: from the end of an addition to its taking by each
-    python benchmarks/signatures.py --proposals what is proposed from one half of the corpus finds in the other half
+    python benchmarks/signatures.py --live      also a real daemon of two workers: from the end of
+    an addition to its taking by each python benchmarks/signatures.py --proposals what is proposed
+    from one half of the corpus finds in the other half
 
-1,000 messages of the corpus in a fixed random order, parsed before; phrases are two to six words in a row from the corpus' spam, nine of ten with one word
-changed so that they are found nowhere; patterns have two words of it with a gap between. Every figure is of one process, CPU where nothing else is said.
+1,000 messages of the corpus in a fixed random order, parsed before; phrases are two to six words in
+a row from the corpus' spam, nine of ten with one word changed so that they are found nowhere;
+patterns have two words of it with a gap between. Every figure is of one process, CPU where nothing
+else is said.
 """
 
 from __future__ import annotations
@@ -67,19 +71,35 @@ def signatures(phrases: int, patterns: int) -> list[Signature]:
         start = chance.randrange(len(text) - length)
         some = text[start : start + length]
         if chance.random() < 0.9:
-            some[chance.randrange(length)] = "".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=7))
+            some[chance.randrange(length)] = "".join(
+                chance.choices("abcdefghijklmnopqrstuvwxyz", k=7)
+            )
         if sum(map(len, some)) > 8:
             found[" ".join(some)] = Kind.PHRASE
-    plain = [word for text in texts for word in text if word.isascii() and word.isalpha() and len(word) > 5]
+    plain = [
+        word
+        for text in texts
+        for word in text
+        if word.isascii() and word.isalpha() and len(word) > 5
+    ]
     while len(found) < phrases + patterns:
         found[rf"{chance.choice(plain)}.{{0,20}}{chance.choice(plain)}"] = Kind.PATTERN
     return [
-        Signature(id=f"s{number}", flag=Flag.SPAM, kind=kind, value=value, owner="bench", reason="measured")
+        Signature(
+            id=f"s{number}",
+            flag=Flag.SPAM,
+            kind=kind,
+            value=value,
+            owner="bench",
+            reason="measured",
+        )
         for number, (value, kind) in enumerate(found.items(), 1)
     ]
 
 
-def per_message(messages: Sequence[Message], find: Callable[[Message], object]) -> tuple[float, float]:
+def per_message(
+    messages: Sequence[Message], find: Callable[[Message], object]
+) -> tuple[float, float]:
     """Return mean and 99th percentile in microseconds; of CPU, the best of three rounds."""
     rounds = []
     for _ in range(3):
@@ -99,9 +119,12 @@ def resident() -> float:
 
 
 def hold_up(work: Callable[[], object]) -> tuple[float, float]:
-    """Run work in a thread beside an event loop that never rests; return how long it took, milliseconds, and the longest that the loop waited.
+    """Run work in a thread beside an event loop that never rests.
 
-    Of the wait the CPU time of this process counts: what other programs take meanwhile is not the work's fault.
+    Return how long it took, milliseconds, and the longest that the loop waited.
+
+    Of the wait the CPU time of this process counts: what other programs take meanwhile is not the
+    work's fault.
     """
 
     async def measure() -> tuple[float, float]:
@@ -130,7 +153,9 @@ def one_size(messages: Sequence[Message], phrases: int, patterns: int) -> dict[s
     hits = sum(bool(live.find(message, now).signatures) for message in messages)
     new = msgspec.structs.replace(some[0], id="s999999", value="nobody ever said these words")
     tries = [
-        hold_up(partial(live.follow_store, [msgspec.structs.replace(new, created=float(number))], []))
+        hold_up(
+            partial(live.follow_store, [msgspec.structs.replace(new, created=float(number))], [])
+        )
         for number in range(9)
     ]
     added, held = (median(column) for column in zip(*tries, strict=True))
@@ -138,7 +163,9 @@ def one_size(messages: Sequence[Message], phrases: int, patterns: int) -> dict[s
         msgspec.structs.replace(one, id=f"s{1_000_000 + number}", value=f"{one.value} indeed")
         for number, one in enumerate(some[: min(20_000, phrases)])
     ]
-    imported, held_bulk = hold_up(lambda: live.follow_store(bulk, [], rest=lambda: time.sleep(0.005)))
+    imported, held_bulk = hold_up(
+        lambda: live.follow_store(bulk, [], rest=lambda: time.sleep(0.005))
+    )
     after, _ = per_message(messages, lambda message: live.find(message, now))
     _, held_merge = hold_up(lambda: live.settle(now, rest=lambda: time.sleep(0.005)))
     settled, _ = per_message(messages, lambda message: live.find(message, now))
@@ -186,13 +213,17 @@ def live_daemon(console: Console) -> None:
             took.append((time.perf_counter() - began) * 1000)
             time.sleep(0.113 * number % 0.25)
         console.print(
-            f"two workers follow an addition within {min(took):.0f} to {max(took):.0f} ms ({len(took)} tries)"
+            f"two workers follow an addition within {min(took):.0f} to {max(took):.0f} ms "
+            f"({len(took)} tries)"
         )
 
 
 def look_cost(console: Console) -> None:
     """Print what a look at the store costs that finds nothing new."""
-    with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / state_files.SIGNATURES) as store:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Store(Path(folder) / state_files.SIGNATURES) as store,
+    ):
         began = time.process_time()
         for _ in range(2000):
             store.version()
@@ -200,7 +231,9 @@ def look_cost(console: Console) -> None:
 
 
 def proposed() -> Table:
-    """Return what signatures proposed from one half of spam, against one half of ham, find in the halves that nobody saw."""
+    """Return what signatures proposed from one half of spam, against one half of ham, find in the
+    halves that nobody saw.
+    """
     halves: dict[str, tuple[list[Message], list[Message]]] = {}
     for name, pattern in (("spam", "spam-*"), ("ham", "*-ham-*")):
         paths = sorted(CORPUS.glob(f"{pattern}/*.txt"))
@@ -208,7 +241,9 @@ def proposed() -> Table:
         parsed = [parse(path.read_bytes()) for path in paths]
         halves[name] = parsed[: len(parsed) // 2], parsed[len(parsed) // 2 :]
     table = Table(
-        "proposals", "took s", *(f"{kind} of {half} half" for half in ("seen", "other") for kind in halves)
+        "proposals",
+        "took s",
+        *(f"{kind} of {half} half" for half in ("seen", "other") for kind in halves),
     )
     for most in (20, 50):
         began = time.process_time()
@@ -216,7 +251,9 @@ def proposed() -> Table:
         def allowed(candidates: Sequence[Proposal]) -> list[Proposal]:
             book = Book.of([one.signature for one in candidates])
             ham = halves["ham"][0]
-            having = Counter(one.id for message in ham for one in book.find(message, 0.0).signatures)
+            having = Counter(
+                one.id for message in ham for one in book.find(message, 0.0).signatures
+            )
             return [
                 one
                 for one in candidates
@@ -241,7 +278,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--live", action="store_true", help="also a real daemon")
     parser.add_argument("--proposals", action="store_true", help="only what proposals find")
-    parser.add_argument("--size", help=argparse.SUPPRESS)  # of the child: each size in a process of its own
+    # of the child: each size in a process of its own
+    parser.add_argument("--size", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.size:
         phrases, patterns = map(int, asked.size.split(","))
@@ -254,7 +292,9 @@ def main() -> None:
     rows = [
         msgspec.json.decode(
             subprocess.run(
-                [sys.executable, __file__, "--size", f"{phrases},{patterns}"], check=True, capture_output=True
+                [sys.executable, __file__, "--size", f"{phrases},{patterns}"],
+                check=True,
+                capture_output=True,
             ).stdout
         )
         for phrases, patterns in SIZES

@@ -1,7 +1,9 @@
 """Mail in an order, classified and then taught: what every filter is held to in the same way.
 
-Each message is scored before anything is taught of it. A share of them gets people's word, which comes after a number of further messages and
-may be wrong. Which, and which is wrong, is drawn by the seed, the same for every filter: the 5 % that are taught in one row are among the 20 % of another.
+Each message is scored before anything is taught of it. A share of them gets people's word, which
+comes after a number of further messages and may be wrong. Which, and which is wrong, is drawn by
+the seed, the same for every filter: the 5 % that are taught in one row are among the 20 % of
+another.
 """
 
 from __future__ import annotations
@@ -47,7 +49,9 @@ class Filter(Protocol):
     """What scores and learns."""
 
     def scores(self, steps: Sequence[Step]) -> list[float]:
-        """Return the score of each step's message, made before the teaching of that step and after that of all steps before; higher is spam."""
+        """Return the score of each step's message, made before the teaching of that step and after
+        that of all steps before; higher is spam.
+        """
         ...
 
 

@@ -1,9 +1,12 @@
-"""What taking back costs beside adding: in a worker, in the writer, and in reads; one store, one process, nothing else on it.
+"""What taking back costs beside adding: in a worker, in the writer, and in reads.
+
+One store, one process, nothing else on it.
 
     python benchmarks/take_back.py [--messages 2000]
 
-Messages of 40 shingles, half of them among 300 that have a day's history, half never seen before. Each is added, and taken back
-again in the same bucket. Microseconds of CPU a message, the least of five runs; docs/operate/counters.md has the table.
+Messages of 40 shingles, half of them among 300 that have a day's history, half never seen before.
+Each is added, and taken back again in the same bucket. Microseconds of CPU a message, the least of
+five runs; docs/operate/counters.md has the table.
 """
 
 from __future__ import annotations
@@ -44,14 +47,19 @@ def measured(count: int) -> dict[str, float]:
     hot = [Shingle(8, drawn.getrandbits(64)) for _ in range(HOT)]
     messages = [
         Pieces(
-            shingles=(*drawn.sample(hot, 20), *(Shingle(9, drawn.getrandbits(64)) for _ in range(20))),
+            shingles=(
+                *drawn.sample(hot, 20),
+                *(Shingle(9, drawn.getrandbits(64)) for _ in range(20)),
+            ),
             pairs=(),
         )
         for _ in range(count)
     ]
     with tempfile.TemporaryDirectory() as folder:
         writer = CounterWriter(Path(folder), durability="none")
-        worker = LmdbCounters(Path(folder), "bench", environment=writer.environment, durability="none")
+        worker = LmdbCounters(
+            Path(folder), "bench", environment=writer.environment, durability="none"
+        )
         for ago in range(86_400, 0, -HISTORY_S):
             worker.add(Pieces(shingles=tuple(hot), pairs=()), SPAM, NOON - ago)
             worker.flush(NOON)

@@ -1,4 +1,6 @@
-"""The content model as a filter of the quality benchmark: the product's own parser, features, learner and calibration."""
+"""The content model as a filter of the quality benchmark: the product's own parser, features,
+learner and calibration.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ class Taught:
     """One that has learned nothing when a stream begins.
 
     Attributes:
-        probabilities: of the last stream, for each step: by the calibration as it was then; empty before both classes were learned.
+        probabilities: of the last stream, for each step: by the calibration as it was then; empty
+            before both classes were learned.
     """
 
     def __init__(self, mail: Sequence[bytes]) -> None:

@@ -1,7 +1,9 @@
-"""What senders of mass mail do to a text so that no two copies are equal: the tricks of docs/measured/likeness.md.
+"""What senders of mass mail do to a text so that no two copies are equal: the tricks of
+docs/measured/likeness.md.
 
-Each takes a text and a source of chance and returns a text, or HTML where its name is in `PAGES`. Strengths are those at which a reader
-still reads on without effort: one word in ten spaced out, one in five with digits for letters. `excesses` are tricks that go further.
+Each takes a text and a source of chance and returns a text, or HTML where its name is in `PAGES`.
+Strengths are those at which a reader still reads on without effort: one word in ten spaced out, one
+in five with digits for letters. `excesses` are tricks that go further.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ from tests.letters import NAMES
 
 Trick = Callable[[str, random.Random], str]
 
-_WORD: Final = re.compile(r"(?<![\w@./:=-])[A-Za-z]{4,}(?![\w@/:=-])")  # no part of a link or an address
+# no part of a link or an address
+_WORD: Final = re.compile(r"(?<![\w@./:=-])[A-Za-z]{4,}(?![\w@/:=-])")
 _LINK: Final = re.compile(r"(?:https?://|www\.)\S+", re.IGNORECASE)
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+|\n\s*\n")
 _LOOK_ALIKE: Final = dict(zip("aceiopsxyABCEHIKMOPTX", "асеіорѕхуАВСЕНІКМОРТХ", strict=True))  # noqa: RUF001 - the trick
@@ -35,7 +38,9 @@ _SYNONYMS: Final = [
         "personal private", "world globe", "online connected", "internet web", "computer machine", "opportunity chance",
     )
 ]  # fmt: skip
-_OTHER: Final = {word: [other for other in group if other != word] for group in _SYNONYMS for word in group}
+_OTHER: Final = {
+    word: [other for other in group if other != word] for group in _SYNONYMS for word in group
+}
 
 
 def some_words(text: str, share: float, chance: random.Random, change: Callable[[str], str]) -> str:
@@ -57,17 +62,22 @@ def some_words(text: str, share: float, chance: random.Random, change: Callable[
 
 
 def _letters(text: str, share: float, chance: random.Random, other: dict[str, str]) -> str:
-    return "".join(other[each] if each in other and chance.random() < share else each for each in text)
+    return "".join(
+        other[each] if each in other and chance.random() < share else each for each in text
+    )
 
 
 def _after_letters(text: str, share: float, chance: random.Random, marks: str) -> str:
     return "".join(
-        each + chance.choice(marks) if each.isalpha() and chance.random() < share else each for each in text
+        each + chance.choice(marks) if each.isalpha() and chance.random() < share else each
+        for each in text
     )
 
 
 def _styled(word: str) -> str:
-    return "".join(chr(ord(each) + (0x1D41A - 97 if each.islower() else 0x1D400 - 65)) for each in word)
+    return "".join(
+        chr(ord(each) + (0x1D41A - 97 if each.islower() else 0x1D400 - 65)) for each in word
+    )
 
 
 def _with_digits(word: str, chance: random.Random) -> str:
@@ -129,7 +139,10 @@ def _punctuation(text: str, chance: random.Random) -> str:
 
 def _greeted(text: str, chance: random.Random) -> str:
     name, other = chance.sample(NAMES, 2)
-    return f"{chance.choice(('Dear', 'Hello', 'Hi'))} {name},\n\n{text}\n\nKind regards,\n{other} {chance.choice(NAMES)}son\n"
+    return (
+        f"{chance.choice(('Dear', 'Hello', 'Hi'))} {name},\n\n{text}\n\nKind "
+        f"regards,\n{other} {chance.choice(NAMES)}son\n"
+    )
 
 
 def _rewrapped(text: str, chance: random.Random) -> str:
@@ -138,7 +151,9 @@ def _rewrapped(text: str, chance: random.Random) -> str:
 
 
 def _page(text: str, chance: random.Random) -> str:
-    """Return HTML that looks like the text: other elements around its lines, comments and empty elements inside its words."""
+    """Return HTML that looks like the text: other elements around its lines, comments and empty
+    elements inside its words.
+    """
 
     def cut(word: str) -> str:
         place = chance.randrange(1, len(word))
@@ -159,7 +174,10 @@ def _page(text: str, chance: random.Random) -> str:
 def _hidden(text: str, chance: random.Random, words: list[str]) -> str:
     """Return HTML with a text that nobody sees after every line."""
     lines = "".join(
-        f"<p>{html.escape(line)}<span style='display:none'>{' '.join(chance.choices(words, k=8))}</span></p>"
+        (
+            f"<p>{html.escape(line)}<span "
+            f"style='display:none'>{' '.join(chance.choices(words, k=8))}</span></p>"
+        )
         for line in text.splitlines()
     )
     return f"<html><body>{lines}</body></html>"
@@ -185,8 +203,12 @@ def tricks(words: list[str], paragraphs: list[str]) -> dict[str, Trick]:
         return f"{padding}\n\n{text}" if before else f"{text}\n\n{padding}"
 
     return {
-        "look-alike letters, two in five": lambda text, chance: _letters(text, 0.4, chance, _LOOK_ALIKE),
-        "styled letters, a third of the words": lambda text, chance: some_words(text, 1 / 3, chance, _styled),
+        "look-alike letters, two in five": lambda text, chance: _letters(
+            text, 0.4, chance, _LOOK_ALIKE
+        ),
+        "styled letters, a third of the words": lambda text, chance: some_words(
+            text, 1 / 3, chance, _styled
+        ),
         "accents, a fifth of the letters": lambda text, chance: _after_letters(
             text, 0.2, chance, "\u0301\u0308\u0323\u0336"
         ),
@@ -196,7 +218,9 @@ def tricks(words: list[str], paragraphs: list[str]) -> dict[str, Trick]:
         "digits for letters, a fifth of the words": lambda text, chance: some_words(
             text, 0.2, chance, lambda word: _with_digits(word, chance)
         ),
-        "spaces inside words, a tenth of them": lambda text, chance: some_words(text, 0.1, chance, " ".join),
+        "spaces inside words, a tenth of them": lambda text, chance: some_words(
+            text, 0.1, chance, " ".join
+        ),
         "marks inside words, a tenth of them": lambda text, chance: some_words(
             text, 0.1, chance, lambda word: chance.choice(".-_*").join(word)
         ),
@@ -221,14 +245,20 @@ def tricks(words: list[str], paragraphs: list[str]) -> dict[str, Trick]:
 
 
 def excesses(words: list[str], paragraphs: list[str]) -> dict[str, Trick]:
-    """Return tricks that change more than a reader likes, or that a sender pays for with a text that says less; see `tricks`."""
+    """Return tricks that change more than a reader likes, or that a sender pays for with a text
+    that says less; see `tricks`.
+    """
 
     def buried(text: str, chance: random.Random) -> str:
         around = chance.sample(paragraphs, 6)
         return "\n\n".join((*around[:3], text, *around[3:]))
 
     def quoted(text: str, chance: random.Random) -> str:
-        return chance.choice(paragraphs) + "\n\n" + "\n".join(f"> {line}" for line in text.splitlines())
+        return (
+            chance.choice(paragraphs)
+            + "\n\n"
+            + "\n".join(f"> {line}" for line in text.splitlines())
+        )
 
     return {
         "digits for letters, half of the words": lambda text, chance: some_words(

@@ -1,8 +1,11 @@
-"""The whole daemon as a filter of the quality benchmark: asked through its milter door, taught through the store of people's word.
+"""The whole daemon as a filter of the quality benchmark: asked through its milter door, taught
+through the store of people's word.
 
-It runs as it ships, with an empty state, but refuses nothing, so that every message gets its score; counters, reputations, rules, signatures and the
-content model work as in life, the DNS knows no name, and pictures are not read.  Client, HELO and envelope are those that the message's own Received,
-Return-Path and To tell (milterload.py).  All mail comes within minutes, whatever its dates say, so windows of counters hold all of it.
+It runs as it ships, with an empty state, but refuses nothing, so that every message gets its score;
+counters, reputations, rules, signatures and the content model work as in life, the DNS knows no
+name, and pictures are not read.  Client, HELO and envelope are those that the message's own
+Received, Return-Path and To tell (milterload.py).  All mail comes within minutes, whatever its
+dates say, so windows of counters hold all of it.
 """
 
 from __future__ import annotations
@@ -42,7 +45,10 @@ class Whole:
         self._mail = mail
 
     def scores(self, steps: Sequence[Step]) -> list[float]:
-        """Return its score for each step; what was taught is learned before the next message comes."""
+        """Return its score for each step.
+
+        What was taught is learned before the next message comes.
+        """
         with tempfile.TemporaryDirectory(prefix="oborona-") as held:
             home = Path(held)
             home.chmod(0o755)
@@ -52,13 +58,19 @@ class Whole:
             settings = {"paths.policy": str(policy)}
             with (
                 oborona(
-                    home / "daemon", transport="native", workers=1, pictures=False, settings=settings
+                    home / "daemon",
+                    transport="native",
+                    workers=1,
+                    pictures=False,
+                    settings=settings,
                 ) as server,
                 Store(home / "daemon/state" / state_files.FEEDBACK) as words,
             ):
                 return list(self._run(steps, home, server.address, words))
 
-    def _run(self, steps: Sequence[Step], home: Path, address: str, words: Store) -> Iterator[float]:
+    def _run(
+        self, steps: Sequence[Step], home: Path, address: str, words: Store
+    ) -> Iterator[float]:
         keys = secret.load(home / "daemon/state")
         hasher, file = Hasher(keys.shingles), home / "message"
         for place, step in enumerate(steps):

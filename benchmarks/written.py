@@ -1,9 +1,11 @@
-"""What a message costs to be kept before it is answered: CPU microseconds of a worker, and of the writer behind it.
+"""What a message costs to be kept before it is answered: CPU microseconds of a worker, and of the
+writer behind it.
 
     python benchmarks/written.py            200 messages of the corpus, half a minute
 
-Beside the ways in which it could be done: the journal's spool or none, counts written with each message or with ten together, which is what a
-flush each 0.1 s did at a hundred messages a second.  The best of some rounds counts, for what else a machine does makes it only slower.
+Beside the ways in which it could be done: the journal's spool or none, counts written with each
+message or with ten together, which is what a flush each 0.1 s did at a hundred messages a second.
+The best of some rounds counts, for what else a machine does makes it only slower.
 """
 
 from __future__ import annotations
@@ -52,7 +54,9 @@ def cost(made: Callable[[], object]) -> float:
 
 
 def counting(folder: Path, scans: list[Scan], each: int) -> tuple[float, float]:
-    """Return what counting costs a worker, and the writer, where so many messages are written together."""
+    """Return what counting costs a worker, and the writer, where so many messages are written
+    together.
+    """
 
     def count() -> None:
         counters = LmdbCounters(folder / "counters", "worker", durability="none")
@@ -81,7 +85,9 @@ async def main() -> None:
     site = Site(name="mx.b.example", hasher=Hasher(b"k" * 32), counters=MemoryCounters())
     envelopes = [
         Envelope(
-            client=Client(ip=f"198.51.100.{at % 50}"), sender="ann@a.example", recipients=("bob@b.example",)
+            client=Client(ip=f"198.51.100.{at % 50}"),
+            sender="ann@a.example",
+            recipients=("bob@b.example",),
         )
         for at in range(MESSAGES)
     ]
@@ -93,12 +99,21 @@ async def main() -> None:
     ]
     whole = (time.process_time_ns() - began) / MESSAGES / 1000
     both = list(enumerate(zip(scans, envelopes, strict=True)))
-    entries = [entry_of(at, START, policy, envelope, 5000, one.verdict, one) for at, (one, envelope) in both]
+    entries = [
+        entry_of(at, START, policy, envelope, 5000, one.verdict, one)
+        for at, (one, envelope) in both
+    ]
     packed = [rows.pack(entry) for entry in entries]
     print(f"{'a scan, for comparison':52}{whole:8.0f}")
-    made = cost(lambda: [entry_of(at, START, policy, env, 5000, one.verdict, one) for at, (one, env) in both])
+    made = cost(
+        lambda: [
+            entry_of(at, START, policy, env, 5000, one.verdict, one) for at, (one, env) in both
+        ]
+    )
     print(f"{'an entry of the journal is made':52}{made:8.1f}")
-    print(f"{'  and packed as a row':52}{cost(lambda: [rows.pack(entry) for entry in entries]):8.1f}")
+    print(
+        f"{'  and packed as a row':52}{cost(lambda: [rows.pack(entry) for entry in entries]):8.1f}"
+    )
     with tempfile.TemporaryDirectory() as name:
         spool = JournalSpool(Path(name) / "spool")
 
@@ -112,7 +127,9 @@ async def main() -> None:
         spool.close(written=True)
         for each in (1, TOGETHER):
             worker, writer = counting(Path(name), scans, each)
-            print(f"{f'counted, {each} written together':52}{worker:8.1f}{writer:8.1f} in the writer")
+            print(
+                f"{f'counted, {each} written together':52}{worker:8.1f}{writer:8.1f} in the writer"
+            )
 
 
 if __name__ == "__main__":

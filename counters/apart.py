@@ -1,4 +1,6 @@
-"""Reading a whole store in a process of its own, for LMDB ends the process that meets a page which is not what it should be."""
+"""Reading a whole store in a process of its own, for LMDB ends the process that meets a page which
+is not what it should be.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ FRESH: Final = multiprocessing.get_context("spawn")  # an environment is opened 
 
 
 def verify_apart(directory: Path) -> Report:
-    """Read every record of a store, as `verify` does; that its reader was ended by a signal is a problem that it found.
+    """Read every record of a store, as `verify` does.
+
+    That its reader was ended by a signal is a problem that it found.
 
     Raises:
         StoreVersion: a newer Oborona wrote it.
@@ -38,7 +42,9 @@ def verify_apart(directory: Path) -> Report:
         raise told
     if status < 0:
         name = signal.Signals(-status).name
-        return Report(records=0, cells=0, problems=[f"a page made LMDB end the reading process ({name})"])
+        return Report(
+            records=0, cells=0, problems=[f"a page made LMDB end the reading process ({name})"]
+        )
     raise StoreError(f"{directory} was not read: the reading process ended with status {status}")
 
 

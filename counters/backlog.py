@@ -1,7 +1,7 @@
 """What waits in the spools: counted by workers, and not in the store yet.
 
-Only looks: no lock is touched, so a running writer is not disturbed. It moves on meanwhile, so what is said here is
-at most a little too much.
+Only looks: no lock is touched, so a running writer is not disturbed. It moves on meanwhile, so what
+is said here is at most a little too much.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
     owner: str  # the worker and its session
     files: int
     bytes: int
-    oldest: float | None  # Unix time of the first flush that waits; None when none does, or it can't be told
+    # Unix time of the first flush that waits; None when none does, or it can't be told
+    oldest: float | None
 
 
 def waiting(directory: Path, positions: dict[str, Position]) -> list[Waiting]:

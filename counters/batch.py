@@ -1,16 +1,19 @@
 """One flush of one worker as bytes: a record of the spool. Bytes in, batches out; no file here.
 
-    header    magic "OBSP", version, segments, length of what follows the header, CRC-32 of all after itself,
-              sequence in the spool (1, 2, ...), Unix time of the flush, entries, pairs; little-endian
+    header    magic "OBSP", version, segments, length of what follows the header, CRC-32 of all
+              after itself, sequence in the spool (1, 2, ...), Unix time of the flush, entries,
+              pairs; little-endian
     segments  (bucket, entries) each: what was counted in one ten-minute bucket
-    entries   all keys of 10 bytes, then their cells of 8 bytes (`record.py`), in the segments' order
+    entries   all keys of 10 bytes, then their cells of 8 bytes (`record.py`), in the segments'
+              order
     pairs     key of P, key of U, bucket of the first sight
 
-Version 2 has one more segment before the others: keys to forget, their cells zero. Version 3 has it too, empty
-perhaps, and takes back: the last segments have cells of the levels for that. A record that takes nothing back is
-written as version 2, and as version 1 if it forgets nothing either. A record is applied whole or not at all: a pair
-and the count of its P never part. Reading tells a torn record (its end may still be coming) from a damaged one (no
-end will mend it). Limits: a length field that was itself damaged looks torn until the spool ends.
+Version 2 has one more segment before the others: keys to forget, their cells zero. Version 3 has it
+too, empty perhaps, and takes back: the last segments have cells of the levels for that. A record
+that takes nothing back is written as version 2, and as version 1 if it forgets nothing either. A
+record is applied whole or not at all: a pair and the count of its P never part. Reading tells a
+torn record (its end may still be coming) from a damaged one (no end will mend it). Limits: a length
+field that was itself damaged looks torn until the spool ends.
 """
 
 from __future__ import annotations
@@ -33,7 +36,8 @@ VERSION: Final = 3
 TAKES_NOTHING: Final = 2
 FORGETS_NOTHING: Final = 1
 START: Final = struct.Struct("<4sHHII")  # magic, version, segments, length, CRC
-REST: Final = struct.Struct("<QdII")  # sequence, time, entries, pairs: the first that the CRC covers
+# sequence, time, entries, pairs: the first that the CRC covers
+REST: Final = struct.Struct("<QdII")
 SEGMENT: Final = struct.Struct("<qI")
 PAIR: Final = struct.Struct(f"<{KEY_BYTES}s{KEY_BYTES}sq")
 HEADER_BYTES: Final = START.size + REST.size
@@ -110,7 +114,9 @@ def encode(buffer: Buffer, sequence: int, now: float) -> bytes:
         for distinct, firsts in buffer.pairs.items()
         for (both, _day), bucket in firsts.items()
     ]
-    covered = b"".join([REST.pack(sequence, now, entries, len(pairs)), *segments, *keys, *cells, *pairs])
+    covered = b"".join(
+        [REST.pack(sequence, now, entries, len(pairs)), *segments, *keys, *cells, *pairs]
+    )
     version = VERSION if buffer.taken else TAKES_NOTHING if buffer.forgotten else FORGETS_NOTHING
     start = START.pack(MAGIC, version, len(segments), len(covered) - REST.size, zlib.crc32(covered))
     return start + covered
@@ -153,7 +159,9 @@ def decode(data: bytes, offset: int = 0) -> Batch:
     cells = np.frombuffer(data, "<u8", entries, cell_place)
     at = 0
     for bucket, count in shape:
-        found.append(Segment(bucket=bucket, keys=keys[at : at + count], cells=cells[at : at + count]))
+        found.append(
+            Segment(bucket=bucket, keys=keys[at : at + count], cells=cells[at : at + count])
+        )
         at += count
     forgotten: list[bytes] = []
     if version > FORGETS_NOTHING and found:
@@ -175,6 +183,9 @@ def split_keys(keys: bytes) -> list[bytes]:
 
 
 def resume(data: bytes, offset: int) -> int:
-    """Return where the next record may begin after a damaged one at `offset`; the end of `data` if none does."""
+    """Return where the next record may begin after a damaged one at `offset`.
+
+    The end of `data` if none does.
+    """
     place = data.find(MAGIC, offset + 1)
     return len(data) if place < 0 else place

@@ -1,13 +1,14 @@
 """A worker's adds, summed in memory until they are flushed; no I/O.
 
-Per bucket a dictionary from key to one integer: six counts side by side, 96 bits each, so that adding a message is one
-lookup and one addition a shingle (five times 1 is 5), and four billion largest amounts meet no neighbour. Unique pairs
-are kept as the first sight of each (P, day) under its U: whether U grows is the store's to say, but a reader of this
-process may count on what it will say. What was forgotten is forgotten before anything here is added. What is taken back is
-summed beside what is added: a packed sum has no place for a sign.
+Per bucket a dictionary from key to one integer: six counts side by side, 96 bits each, so that
+adding a message is one lookup and one addition a shingle (five times 1 is 5), and four billion
+largest amounts meet no neighbour. Unique pairs are kept as the first sight of each (P, day) under
+its U: whether U grows is the store's to say, but a reader of this process may count on what it will
+say. What was forgotten is forgotten before anything here is added. What is taken back is summed
+beside what is added: a packed sum has no place for a sign.
 
-The size is bounded: at ENTRIES new keys are turned away and counted in `dropped`; known ones go on summing. It gets
-there only when nothing can be flushed for minutes: the disk is full.
+The size is bounded: at ENTRIES new keys are turned away and counted in `dropped`; known ones go on
+summing. It gets there only when nothing can be flushed for minutes: the disk is full.
 """
 
 from __future__ import annotations
@@ -16,7 +17,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
-from oborona.counters.record import BUCKET_SHIFT, CELL_BYTES, DIGIT, LEVEL_SHIFT, LEVELS, RING, cells
+from oborona.counters.record import (
+    BUCKET_SHIFT,
+    CELL_BYTES,
+    DIGIT,
+    LEVEL_SHIFT,
+    LEVELS,
+    RING,
+    cells,
+)
 from oborona.counters.window import (
     METRICS,
     MOST_TAKEN,
@@ -37,14 +46,17 @@ Summed = dict[bytes, int]
 
 
 class Buffer:
-    """What one flush brings: `counts` and `taken` by bucket and key, `pairs` by U and (P, day), `forgotten` keys."""
+    """What one flush brings: `counts` and `taken` by bucket and key, `pairs` by U and (P, day),
+    `forgotten` keys.
+    """
 
     __slots__ = ("_limit", "counts", "dropped", "entries", "forgotten", "pairs", "taken")
 
     def __init__(self, limit: int = ENTRIES) -> None:
         self.counts: dict[int, Summed] = {}
         self.taken: dict[int, Summed] = {}
-        self.pairs: dict[bytes, dict[tuple[bytes, int], int]] = {}  # U → (P, day) → bucket of the first
+        # U → (P, day) → bucket of the first
+        self.pairs: dict[bytes, dict[tuple[bytes, int], int]] = {}
         self.forgotten: set[bytes] = set()
         self.entries = 0
         self.dropped = 0
@@ -110,7 +122,9 @@ class Buffer:
         self.entries += len(summed) - before
 
     def forget(self, key: bytes) -> None:
-        """Note that all that was counted before this buffer began is to be forgotten; nothing may be counted in it yet.
+        """Note that all that was counted before this buffer began is to be forgotten.
+
+        Nothing may be counted in it yet.
 
         Raises:
             ValueError: something is.
@@ -135,14 +149,17 @@ def cells_of(packed: int, bucket: int) -> bytes:
     if packed <= DIGIT:  # seen a few times and nothing else: nearly all of them
         return ((bucket % RING) << BUCKET_SHIFT | packed).to_bytes(CELL_BYTES, "little")
     return cells(
-        [min(packed >> (FIELD_BITS * metric) & FIELD, SATURATED) for metric in range(METRICS)], bucket
+        [min(packed >> (FIELD_BITS * metric) & FIELD, SATURATED) for metric in range(METRICS)],
+        bucket,
     )
 
 
 def taken_cells_of(packed: int, bucket: int) -> bytes:
     """Return the cells that take a packed sum back."""
     if packed <= DIGIT:
-        return ((bucket % RING) << BUCKET_SHIFT | LEAST_TAKEN | packed).to_bytes(CELL_BYTES, "little")
+        return ((bucket % RING) << BUCKET_SHIFT | LEAST_TAKEN | packed).to_bytes(
+            CELL_BYTES, "little"
+        )
     counts = [min(packed >> (FIELD_BITS * metric) & FIELD, MOST_TAKEN) for metric in range(METRICS)]
     return cells(counts, bucket, taken=True)
 

@@ -1,8 +1,9 @@
 """Whether the clock may be believed before something is thrown away on its word.
 
-Folding, dropping and purging destroy, and they go by the age of a count. A machine that boots in 1970, or is set a
-year ahead for a minute, must not lose two weeks of counts for it. So a jump of more than a day, either way, is believed
-only after the new time has run on for an hour; until then counts are added and summed, and nothing is dropped.
+Folding, dropping and purging destroy, and they go by the age of a count. A machine that boots in
+1970, or is set a year ahead for a minute, must not lose two weeks of counts for it. So a jump of
+more than a day, either way, is believed only after the new time has run on for an hour; until then
+counts are added and summed, and nothing is dropped.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ class SteadyClock:
 
     def _settle(self, bucket: int) -> None:
         self.newest = (
-            bucket if self.newest is None or self._jumped_to is not None else max(self.newest, bucket)
+            bucket
+            if self.newest is None or self._jumped_to is not None
+            else max(self.newest, bucket)
         )
         self._jumped_to = None

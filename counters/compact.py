@@ -1,13 +1,14 @@
 """A store without its free pages: a copy that takes its place, while nobody writes.
 
-    lock → is there room? → copy the tree into data.mdb.compacting → number its transactions on → is it whole? → on the disk →
-    rename over data.mdb → the directory on the disk
+    lock → is there room? → copy the tree into data.mdb.compacting → number its transactions on → is
+    it whole? → on the disk → rename over data.mdb → the directory on the disk
 
-Killed anywhere, either file is in place, and both are whole. Readers go on with the old one until their next read, and
-then notice. LMDB numbers the transactions of a compacted copy from 1, while processes that have the store open take
-the number of the last one from their common lock file, and from it, odd or even, which of the two meta pages to read. So
-both meta pages of the copy are written as the original's last two transactions would have left them; LMDB's data format 1
-is what this knows, and anything else is refused.
+Killed anywhere, either file is in place, and both are whole. Readers go on with the old one until
+their next read, and then notice. LMDB numbers the transactions of a compacted copy from 1, while
+processes that have the store open take the number of the last one from their common lock file, and
+from it, odd or even, which of the two meta pages to read. So both meta pages of the copy are
+written as the original's last two transactions would have left them; LMDB's data format 1 is what
+this knows, and anything else is refused.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ from oborona.lock import Lock, hold
 PROGRAM: Final = "oborona counters compact"
 META_PAGES: Final = 2
 META_AT: Final = 16  # behind the header of its page
-META: Final = struct.Struct("=IIQQ48s48sQQ")  # magic, format, address, map, two trees, last page, transaction
+# magic, format, address, map, two trees, last page, transaction
+META: Final = struct.Struct("=IIQQ48s48sQQ")
 META_MAGIC: Final = 0xBEEFC0DE
 META_FORMAT: Final = 1
 
@@ -117,7 +119,9 @@ def _check_room(directory: Path, needed: int) -> None:
 
 
 def _number_on(descriptor: int, page_bytes: int, number: int) -> None:
-    """Make the copy's meta pages say that its tree is that of transaction `number`, and of the one before."""
+    """Make the copy's meta pages say that its tree is that of transaction `number`, and of the one
+    before.
+    """
     metas = []
     for page in range(META_PAGES):
         meta = META.unpack(os.pread(descriptor, META.size, page * page_bytes + META_AT))
@@ -138,4 +142,6 @@ def _check_whole(copy: Path, entries: int, number: int) -> None:
     ) as environment:
         found = environment.stat()["entries"], environment.info()["last_txnid"]
     if found != (entries, number):
-        raise StoreError(f"the copy {copy} is not what was copied, {found} and not {(entries, number)}")
+        raise StoreError(
+            f"the copy {copy} is not what was copied, {found} and not {(entries, number)}"
+        )

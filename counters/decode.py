@@ -1,11 +1,12 @@
 """Many packed records at once to window totals, as a scan reads them.
 
-    join all cells of the records that have any → the ring place of each gives its class by table: 0 RECENT, 1 rest of HOUR, 2 rest of DAY,
-    3 rest of FORTNIGHT, 4 outside → one weighted bincount over (record, class, metric) → running sum over classes
+    join all cells of the records that have any → the ring place of each gives its class by table: 0
+    RECENT, 1 rest of HOUR, 2 rest of DAY, 3 rest of FORTNIGHT, 4 outside → one weighted bincount
+    over (record, class, metric) → running sum over classes
 
-The table is made anew when the bucket of `now` changes. Sums are exact: they are doubles while no cell is above level
-5 (then under 2^53), and Python's own integers otherwise, as for cells that take back. No cell is invalid here;
-`record.problem` judges stored ones.
+The table is made anew when the bucket of `now` changes. Sums are exact: they are doubles while no
+cell is above level 5 (then under 2^53), and Python's own integers otherwise, as for cells that take
+back. No cell is invalid here; `record.problem` judges stored ones.
 """
 
 from __future__ import annotations
@@ -51,7 +52,9 @@ def totals(records: Sequence[bytes], now: float) -> list[list[list[int]]]:
 
 
 def signed_totals(records: Sequence[bytes], now: float) -> list[list[list[int]]]:
-    """Return what `totals` does, below zero where more is taken back than is there: more may come to it."""
+    """Return what `totals` does, below zero where more is taken back than is there: more may come
+    to it.
+    """
     nothing = [[0] * METRICS for _ in Window]
     found = {place: one for place, one in enumerate(records) if one}
     nested = [nothing] * len(records)
@@ -70,7 +73,9 @@ def _totals(records: list[bytes], now: float) -> list[list[list[int]]]:
         return [_exact(one, now) for one in records]
     counts = amounts(cells, levels)
     owners = np.repeat(np.arange(len(records)), [len(one) // record.CELL_BYTES for one in records])
-    groups = owners * (CLASSES + 1) + _classes(bucket_of(now))[(cells >> PLACE_SHIFT).astype(np.intp)]
+    groups = (
+        owners * (CLASSES + 1) + _classes(bucket_of(now))[(cells >> PLACE_SHIFT).astype(np.intp)]
+    )
     sums = np.bincount(
         (groups[:, None] * METRICS + COLUMNS).ravel(),
         weights=counts.ravel(),
@@ -86,8 +91,13 @@ def levels_of(cells: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     return cells >> LEVEL_SHIFT & LEVEL_MASK
 
 
-def amounts(cells: npt.NDArray[np.uint64], levels: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Return [cell][Metric], each 0..2^63-1; `levels` as `levels_of` gives them, none that takes back."""
+def amounts(
+    cells: npt.NDArray[np.uint64], levels: npt.NDArray[np.uint64]
+) -> npt.NDArray[np.uint64]:
+    """Return [cell][Metric], each 0..2^63-1.
+
+    `levels` as `levels_of` gives them, none that takes back.
+    """
     counts = cells[:, None] >> SHIFTS & DIGIT
     if levels.any():
         counts <<= (levels * WEIGHT_BITS)[:, None]

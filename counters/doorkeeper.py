@@ -1,17 +1,22 @@
-"""A table of shingles seen once: six in ten never come again, and the store need not keep a record for them.
+"""A table of shingles seen once: six in ten never come again, and the store need not keep a record
+for them.
 
     slot  u32: 15 bits of fingerprint, 17 bits of ring bucket; 0 is empty
     set   8 slots; which set and which fingerprint follow from the key's bits
 
-A key without a record whose only count is one `seen` takes a slot of its set: an empty one, else one out of the
-fortnight, else that of the oldest sighting, which is forgotten. When the key comes again, its first sighting, with
-its time, goes into a record and the slot is free. So nothing is approximate but this:
+A key without a record whose only count is one `seen` takes a slot of its set: an empty one, else
+one out of the fortnight, else that of the oldest sighting, which is forgotten. When the key comes
+again, its first sighting, with its time, goes into a record and the slot is free. So nothing is
+approximate but this:
 
-    full   the oldest sightings of a set are lost before their fortnight is over: the count of such a key is one low
-    alike  a new key finds another's slot by chance, at most 8 in 32,768: it counts one too many, the other one too few
+    full   the oldest sightings of a set are lost before their fortnight is over: the count of such
+           a key is one low
+    alike  a new key finds another's slot by chance, at most 8 in 32,768: it counts one too many,
+           the other one too few
 
-A shingle that is the first half of a unique pair never comes here: pairs stay exact. The arithmetic is whole arrays at
-a time and touches no file; changes are computed first and made after the store's transaction, `doorkept.py` says how.
+A shingle that is the first half of a unique pair never comes here: pairs stay exact. The arithmetic
+is whole arrays at a time and touches no file; changes are computed first and made after the store's
+transaction, `doorkept.py` says how.
 """
 
 from __future__ import annotations
@@ -105,7 +110,8 @@ def find(
     reference: int,
     meanwhile: Changes | None = None,
 ) -> Kept:
-    """Return which keys have a sighting in the table that is not out of the fortnight at bucket `reference`.
+    """Return which keys have a sighting in the table that is not out of the fortnight at bucket
+    `reference`.
 
     Args:
         slots: as they are.
@@ -156,7 +162,10 @@ def cells_of(
 
 
 def _is_live(slot: int, reference: int) -> bool:
-    """Tell whether the sighting of one slot that is not empty lies in the fortnight; `_ages` for one."""
+    """Tell whether the sighting of one slot that is not empty lies in the fortnight.
+
+    `_ages` for one.
+    """
     age = (reference - (slot & _BUCKET)) % RING
     return age < LIVES or age - RING >= -FUTURE_BUCKETS
 
@@ -190,7 +199,8 @@ def admit(
     first = np.ones(len(sets), dtype=bool)
     first[1:] = sets[1:] != sets[:-1]
     numbers = np.arange(len(sets))
-    rank = numbers - np.maximum.accumulate(np.where(first, numbers, 0))  # how many of the set come before it
+    # how many of the set come before it
+    rank = numbers - np.maximum.accumulate(np.where(first, numbers, 0))
     fits = rank < WAYS
     sets, prints, buckets, rank = sets[fits], prints[fits], buckets[fits], rank[fits]
     rows = _rows(slots, sets, meanwhile)
@@ -236,7 +246,9 @@ def _places(
 
 
 def _ages(rows: Slots, reference: int) -> npt.NDArray[np.int32]:
-    """Return by slot how many buckets ago its sighting was; below 0 for the future, RING for one that is empty or wrong.
+    """Return by slot how many buckets ago its sighting was.
+
+    Below 0 for the future, RING for one that is empty or wrong.
 
     What lies more than a day ahead comes from a clock that was wrong, as in a record.
     """

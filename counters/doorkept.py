@@ -1,4 +1,5 @@
-r"""The doorkeeper's table as a file beside the store, that the writer changes and every reader maps.
+r"""The doorkeeper's table as a file beside the store, that the writer changes and every reader
+maps.
 
     4096 bytes   magic "OBDK", version, sets, identity; little-endian
     the slots    `doorkeeper.py`
@@ -6,13 +7,14 @@ r"""The doorkeeper's table as a file beside the store, that the writer changes a
     \0doorkeeper        identity and sets of the table that belongs to this store
     \0doorkeeper/<n>    changes of the n-th transaction since the table was last brought to the disk
 
-A transaction carries its changes as a note; the table is changed when it is committed. So whatever is killed when, and
-whatever of the mapped file a power failure leaves, making the noted changes again gives the table that belongs to the
-store. Notes are dropped once the file is on the disk. A reader's snapshot and the table are not of one moment: a read
-during a commit may miss a sighting, or count one twice.
+A transaction carries its changes as a note; the table is changed when it is committed. So whatever
+is killed when, and whatever of the mapped file a power failure leaves, making the noted changes
+again gives the table that belongs to the store. Notes are dropped once the file is on the disk. A
+reader's snapshot and the table are not of one moment: a read during a commit may miss a sighting,
+or count one twice.
 
-A table that does not belong to the store (another size, another store, damaged) is begun anew: what was seen once
-counts as never seen.
+A table that does not belong to the store (another size, another store, damaged) is begun anew: what
+was seen once counts as never seen.
 """
 
 from __future__ import annotations
@@ -41,7 +43,8 @@ NOTE: Final = struct.Struct("<QQ")  # identity, sets
 NUMBER: Final = struct.Struct(">Q")
 HEADER_BYTES: Final = 4096
 SET_BYTES: Final = WAYS * SLOT_BYTES
-SYNC_S: Final = 20.0  # notes of so many seconds are kept: 2 MB a second at the highest rates measured
+# notes of so many seconds are kept: 2 MB a second at the highest rates measured
+SYNC_S: Final = 20.0
 
 
 class Doorkeeper:
@@ -66,7 +69,9 @@ class Doorkeeper:
         report: Callable[[str], None],
     ) -> None:
         if not SET_BYTES <= size <= doorkeeper.MOST_BYTES:
-            raise ValueError(f"a table has {SET_BYTES} to {doorkeeper.MOST_BYTES} bytes, not {size}")
+            raise ValueError(
+                f"a table has {SET_BYTES} to {doorkeeper.MOST_BYTES} bytes, not {size}"
+            )
         self._path = directory / state_files.DOORKEEPER
         self._report = report
         sets = 1 << (size // SET_BYTES).bit_length() - 1
@@ -110,7 +115,10 @@ class Doorkeeper:
             changes.make(self.slots)
 
     def sync_if_due(self, now: float) -> None:
-        """Have the disk take the table, in another thread, each SYNC_S; `now` in seconds of any clock."""
+        """Have the disk take the table, in another thread, each SYNC_S.
+
+        `now` in seconds of any clock.
+        """
         if self._syncing is not None:
             if not self._syncing.done():
                 return
@@ -131,7 +139,10 @@ class Doorkeeper:
         self.slots = np.empty((0, WAYS), np.uint32)
 
     def _sync(self, number: int) -> int:
-        """Return `number` when the disk has all changes up to it; fdatasync takes what was written through a map, too."""
+        """Return `number` when the disk has all changes up to it.
+
+        Fdatasync takes what was written through a map, too.
+        """
         descriptor = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)
         try:
             os.fdatasync(descriptor)
@@ -155,7 +166,11 @@ class DoorkeeperReader:
         self._slots: memoryview[int] | None = None
 
     def add_to(
-        self, txn: lmdb.Transaction[bytes], keys: Sequence[bytes], places: Sequence[int], reference: int
+        self,
+        txn: lmdb.Transaction[bytes],
+        keys: Sequence[bytes],
+        places: Sequence[int],
+        reference: int,
     ) -> list[tuple[int, bytes]]:
         """Return the cell of each key that was seen once, with its place.
 
@@ -177,7 +192,9 @@ class DoorkeeperReader:
         return doorkeeper.cells_of(self._slots, keys, places, reference)
 
 
-def forget_table(directory: Path, txn: lmdb.Transaction[bytes], report: Callable[[str], None]) -> None:
+def forget_table(
+    directory: Path, txn: lmdb.Transaction[bytes], report: Callable[[str], None]
+) -> None:
     """Drop a table that is not wanted any more, with all its notes."""
     if txn.get(DOORKEEPER_KEY):
         report("the table of shingles seen once is switched off and dropped")

@@ -1,14 +1,14 @@
 """The writer's eye on all spools: what is new in each, whose worker is dead, what can be removed.
 
-    list the files → for each owner, ask whether the file of its position is closed: the next number exists, or its
-    lock can be had, so its process is dead → only then read on: whole records are batches, in order
-    at the end of a closed file: the next number exists → go on there; else → finished
-    at the end of another: more may come
+    list the files → for each owner, ask whether the file of its position is closed: the next number
+    exists, or its lock can be had, so its process is dead → only then read on: whole records are
+    batches, in order at the end of a closed file: the next number exists → go on there; else →
+    finished at the end of another: more may come
 
-A torn end is waited for while its process lives, and cut when it is dead. Damage is skipped to the next whole record.
-Both are reported, never silent. Positions are the caller's to keep, in the transaction that applies the batches;
-files go only after `settle` says that this transaction is on disk, so a record is applied exactly once whatever is
-killed when.
+A torn end is waited for while its process lives, and cut when it is dead. Damage is skipped to the
+next whole record. Both are reported, never silent. Positions are the caller's to keep, in the
+transaction that applies the batches; files go only after `settle` says that this transaction is on
+disk, so a record is applied exactly once whatever is killed when.
 """
 
 from __future__ import annotations
@@ -86,7 +86,10 @@ class Follower:
                 if parse_name(path.with_suffix(SUFFIX).name) is None:
                     continue
                 # gone: it has its name now; locked: it is about to
-                with contextlib.suppress(FileNotFoundError, BlockingIOError), path.open("rb") as file:
+                with (
+                    contextlib.suppress(FileNotFoundError, BlockingIOError),
+                    path.open("rb") as file,
+                ):
                     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     path.unlink()
             if self._directory.is_dir():
@@ -114,7 +117,8 @@ class Follower:
                 continue
             walk = _Walk(self, owner, theirs, self._positions.get(owner, Position()), share)
             with self._failure_reported(owner, "read"):
-                for one in walk:  # what comes before a failure is sound, and so is the position behind it
+                # what comes before a failure is sound, and so is the position behind it
+                for one in walk:
                     found.append(one)  # noqa: PERF402 - see above
             if walk.position != self._positions.get(owner):
                 moved[owner] = walk.position
@@ -127,8 +131,8 @@ class Follower:
         """Take the positions as kept on disk, and remove what is applied as a whole.
 
         Returns:
-            The owners of whom nothing is left. Positions of others are needed on: a file that could not be removed,
-            which is reported once and tried again, would else be applied again.
+            The owners of whom nothing is left. Positions of others are needed on: a file that could
+            not be removed, which is reported once and tried again, would else be applied again.
 
         Raises:
             StoreError: the directory cannot be read, or not be synced.
@@ -153,7 +157,8 @@ class Follower:
             if not removed:
                 gone.discard(owner)
         if any_removed:
-            sync_directory(self._directory)  # or after a power cut a file is there again that has no position
+            # or after a power cut a file is there again that has no position
+            sync_directory(self._directory)
         for owner in gone:
             self._positions.pop(owner, None)
         return gone
@@ -179,7 +184,9 @@ class Follower:
 
     @contextlib.contextmanager
     def _failure_reported(self, owner: str, doing: str) -> Iterator[None]:
-        """Report, once for each kind of it, an error that concerns one owner's files alone, and go on."""
+        """Report, once for each kind of it, an error that concerns one owner's files alone, and go
+        on.
+        """
         try:
             yield
             self._failing.pop((owner, doing), None)
@@ -211,7 +218,8 @@ class Follower:
 
     def skip(self, file: SpoolFile, offset: int, size: int, why: str) -> None:
         self._report(
-            f"spool {file.name}: {size} bytes at {offset} are no whole record ({why}) and are skipped"
+            f"spool {file.name}: {size} bytes at {offset} are no whole record ({why}) and "
+            f"are skipped"
         )
 
     def missing(self, file: SpoolFile, after: int, found: int) -> None:
@@ -298,7 +306,10 @@ class _Walk:
             size *= 2  # one record is larger than the share
 
     def _batches(self, file: SpoolFile, data: bytes, *, ended: bool) -> Iterator[Batch]:
-        """Yield the whole records of `data`, which begins at the position; `ended`: nothing will follow it."""
+        """Yield the whole records of `data`, which begins at the position.
+
+        `ended`: nothing will follow it.
+        """
         at, base = 0, self.position.offset
         while at < len(data):
             try:
@@ -314,7 +325,8 @@ class _Walk:
             if self.position.sequence and found.sequence > self.position.sequence + 1:
                 self._follower.missing(file, self.position.sequence, found.sequence)
             at = found.end
-            fresh = found.sequence > self.position.sequence  # else a copy of what is applied already
+            # else a copy of what is applied already
+            fresh = found.sequence > self.position.sequence
             self._move(base + at, max(found.sequence, self.position.sequence))
             if fresh:
                 yield found

@@ -1,7 +1,8 @@
 """Many packed records at once, as the writer grows them: `record.merge`, a whole batch at a time.
 
-    the last cells of all records beside the one cell that each gains → where both are of one bucket and level and no
-    digit carries, the sum takes the place of the last cell; the others go one by one
+    the last cells of all records beside the one cell that each gains → where both are of one bucket
+    and level and no digit carries, the sum takes the place of the last cell; the others go one by
+    one
 
 Hot keys, of which a batch may have tens of thousands, are nearly all of the first kind.
 """

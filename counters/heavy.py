@@ -1,20 +1,24 @@
 """The heaviest keys of each type, by a sketch; numbers and bytes only.
 
-    for each prefix, type and metric up to ROOM keys, each with a weight: what was counted, halved once a day
+    for each prefix, type and metric up to ROOM keys, each with a weight: what was counted, halved
+    once a day
     feed    what the keys of a step gain → prune → wait
-    settle  what waits and what is kept, summed by key → prune; once enough waits, or when somebody asks
-    prune   of more keys than there is room for: take the weight of the first one too many from all of them, and leave
-            those that have some left
+    settle  what waits and what is kept, summed by key → prune; once enough waits, or when somebody
+            asks
+    prune   of more keys than there is room for: take the weight of the first one too many from all
+            of them, and leave those that have some left
 
-A prune takes the same from ROOM + 1 keys at least, and age scales all alike. So a weight is never too large, and too
-small by at most a (ROOM + 1)-th of all that was counted for its prefix, type and metric, halved once a day too: every key
-with more than that is kept. It is the summary of Misra and Gries; that it may be merged and keeps its bound is shown by
-Agarwal and others, Mergeable Summaries, PODS 2012. Readers see notes, and those have room for fewer keys.
+A prune takes the same from ROOM + 1 keys at least, and age scales all alike. So a weight is never
+too large, and too small by at most a (ROOM + 1)-th of all that was counted for its prefix, type and
+metric, halved once a day too: every key with more than that is kept. It is the summary of Misra and
+Gries; that it may be merged and keeps its bound is shown by Agarwal and others, Mergeable
+Summaries, PODS 2012. Readers see notes, and those have room for fewer keys.
 
-What is taken back weighs on until it is old: a key may be looked at for nothing, and its count says so.
+What is taken back weighs on until it is old: a key may be looked at for nothing, and its count says
+so.
 
-A weight below LEAST counts as none: all of it is over fifteen days old, and so out of every window. A clock that jumps
-ahead costs one halving, one that is set back costs none.
+A weight below LEAST counts as none: all of it is over fifteen days old, and so out of every window.
+A clock that jumps ahead costs one halving, one that is set back costs none.
 """
 
 from __future__ import annotations
@@ -35,7 +39,8 @@ from oborona.counters.window import DAY_S
 from oborona.types import Metric
 
 ROOM: Final = 1024  # keys kept in memory, for each prefix, type and metric; 18 bytes a key
-NOTE_ROOM: Final = 128  # keys of a note: 1,548 bytes, less than what LMDB would put on pages of its own
+# keys of a note: 1,548 bytes, less than what LMDB would put on pages of its own
+NOTE_ROOM: Final = 128
 WAITING: Final = 1 << 17  # keys of a metric that wait to be settled
 LEAST: Final = 2.0**-15
 LEVELS: Final = np.uint64(record.LEVELS)
@@ -113,7 +118,9 @@ class Heavy:
             self._parts[metric] = [kept.at(stays)]
 
     def weights(self, head: int, metric: Metric) -> dict[int, float]:
-        """Return the hashes of the keys kept of one prefix and type, heaviest first, with their weights."""
+        """Return the hashes of the keys kept of one prefix and type, heaviest first, with their
+        weights.
+        """
         kept = self._settle(metric)
         kept = kept.at(kept.heads == head)
         kept = kept.at(np.argsort(-kept.weights, kind="stable"))
@@ -190,10 +197,13 @@ def _read(note: bytes) -> tuple[float, npt.NDArray[np.uint64], npt.NDArray[np.fl
     return when, hashes, np.frombuffer(note, WEIGHT, number, NOTE.size + hashes.nbytes)
 
 
-def _gains(cells: Cells, starts: npt.NDArray[np.intp]) -> Iterator[tuple[Metric, npt.NDArray[np.float64]]]:
+def _gains(
+    cells: Cells, starts: npt.NDArray[np.intp]
+) -> Iterator[tuple[Metric, npt.NDArray[np.float64]]]:
     """Yield what each key gained, for each metric in which any did."""
     seen = (cells & decode.DIGIT).astype(np.float64)
-    beyond = np.flatnonzero(cells & BEYOND_SEEN)  # few: nearly all keys are seen a few times and nothing else
+    # few: nearly all keys are seen a few times and nothing else
+    beyond = np.flatnonzero(cells & BEYOND_SEEN)
     columns = {Metric.SEEN: seen}
     if len(beyond):
         levels = decode.levels_of(cells[beyond])
@@ -215,7 +225,9 @@ def _joined(several: Weighed) -> Weighed:
     """Return each key once, ascending, with the sum of its weights."""
     several = several.at(sorted_order(several.heads, several.hashes))
     first = np.ones(len(several.heads), dtype=bool)
-    first[1:] = (several.hashes[1:] != several.hashes[:-1]) | (several.heads[1:] != several.heads[:-1])
+    first[1:] = (several.hashes[1:] != several.hashes[:-1]) | (
+        several.heads[1:] != several.heads[:-1]
+    )
     if first.all():
         return several
     at = np.flatnonzero(first)
@@ -223,7 +235,9 @@ def _joined(several: Weighed) -> Weighed:
 
 
 def _pruned(weighed: Weighed, room: int) -> Weighed:
-    """Return at most `room` keys of each head: less, each, by the weight of the first one too many."""
+    """Return at most `room` keys of each head: less, each, by the weight of the first one too
+    many.
+    """
     crowded = [(start, end) for start, end in _runs(weighed.heads) if end - start > room]
     if not crowded:
         return weighed
@@ -238,7 +252,9 @@ def _first_too_many(weights: npt.NDArray[np.float64], room: int) -> float:
     least = weights.min()
     above = weights[weights > least]  # the many that were seen once are all alike
     return float(
-        least if len(above) <= room else np.partition(above, len(above) - room - 1)[len(above) - room - 1]
+        least
+        if len(above) <= room
+        else np.partition(above, len(above) - room - 1)[len(above) - room - 1]
     )
 
 

@@ -9,10 +9,11 @@ r"""The counter store on one machine: an LMDB environment, and reading it.
     \0top/...           `top.py`
     \1..., \2..., ...   packed records (`record.py`) by prefix
 
-One B-tree holds all, so that a count and the position it came from change in one transaction. An environment is opened
-once per process, after the fork, and used from one thread. Read transactions last for one read: an old one would keep
-every page freed since from being used again, and the file would grow. A file that is no whole LMDB file any more is set
-aside by the writer, never deleted; readers notice that another took its place.
+One B-tree holds all, so that a count and the position it came from change in one transaction. An
+environment is opened once per process, after the fork, and used from one thread. Read transactions
+last for one read: an old one would keep every page freed since from being used again, and the file
+would grow. A file that is no whole LMDB file any more is set aside by the writer, never deleted;
+readers notice that another took its place.
 """
 
 from __future__ import annotations
@@ -121,13 +122,17 @@ def check_version(txn: lmdb.Transaction[bytes], directory: Path) -> bool:
 
 
 def note_taking(txn: lmdb.Transaction[bytes]) -> None:
-    """Note that something is taken back in a store: who does not know of that would read it wrong."""
+    """Note that something is taken back in a store: who does not know of that would read it
+    wrong.
+    """
     if U32.unpack(txn.get(VERSION_KEY, b""))[0] < VERSION:
         txn.put(VERSION_KEY, U32.pack(VERSION))
 
 
 def set_aside(directory: Path, now: float) -> Path:
-    """Rename the data file, and LMDB's lock file with it; return its new name. To be called by who holds the writer's lock.
+    """Rename the data file, and LMDB's lock file with it; return its new name.
+
+    To be called by who holds the writer's lock.
 
     Raises:
         OSError: it can't be renamed.
@@ -147,17 +152,21 @@ def set_aside(directory: Path, now: float) -> Path:
 
 
 def missing(environment: lmdb.Environment, directory: Path) -> int:
-    """Return how many bytes the data file is shorter than its pages; reading there would end the process by SIGBUS."""
+    """Return how many bytes the data file is shorter than its pages.
+
+    Reading there would end the process by SIGBUS.
+    """
     length = int((environment.info()["last_pgno"] + 1) * environment.stat()["psize"])
     size = (directory / state_files.COUNTERS_DATA).stat().st_size  # looked at last: it only grows
     return max(0, length - size)
 
 
 def fill_up(environment: lmdb.Environment, directory: Path) -> None:
-    """Give a data file that is too short its length, in zeros: reading there is then an error, and not SIGBUS.
+    """Give a data file that is too short its length, in zeros: reading there is then an error, and
+    not SIGBUS.
 
-    One was cut short, another has pages at its end that a transaction took and never wrote; these stay unused. To be called
-    by who holds the writer's lock.
+    One was cut short, another has pages at its end that a transaction took and never wrote; these
+    stay unused. To be called by who holds the writer's lock.
     """
     short = missing(environment, directory)
     if short:
@@ -169,7 +178,8 @@ def _check_length(environment: lmdb.Environment, directory: Path) -> None:
     short = missing(environment, directory)
     if short:
         raise Damaged(
-            f"the counter store in {directory} is damaged: {state_files.COUNTERS_DATA} is {short} bytes shorter than its pages;"
+            f"the counter store in {directory} is damaged: {state_files.COUNTERS_DATA} is {short} "
+            f"bytes shorter than its pages;"
             " the writer looks at it when it starts"
         )
 
@@ -185,7 +195,10 @@ def get_position(txn: lmdb.Transaction[bytes], owner: str) -> Position | None:
 
 def put_position(txn: lmdb.Transaction[bytes], owner: str, position: Position) -> None:
     """Keep how far a spool is applied."""
-    txn.put(POSITION_KEY + owner.encode(), POSITION.pack(position.number, position.offset, position.sequence))
+    txn.put(
+        POSITION_KEY + owner.encode(),
+        POSITION.pack(position.number, position.offset, position.sequence),
+    )
 
 
 def positions(txn: lmdb.Transaction[bytes]) -> dict[str, Position]:
@@ -257,7 +270,10 @@ class Reader:
 
     @property
     def environment(self) -> lmdb.Environment | None:
-        """What the last transaction was of, for tools that walk it; None before the first, and while there is no store."""
+        """What the last transaction was of, for tools that walk it.
+
+        None before the first, and while there is no store.
+        """
         return self._environment
 
     def close(self) -> None:

@@ -1,8 +1,8 @@
 """The writing side of the counter store: its environment, kept usable.
 
-A map that is full doubles, as long as the disk has room; an environment that panicked, because a meta page could not be
-written, is opened again; a data file that is found damaged when it is opened is set aside, never deleted, and a new one
-begun.
+A map that is full doubles, as long as the disk has room; an environment that panicked, because a
+meta page could not be written, is opened again; a data file that is found damaged when it is opened
+is set aside, never deleted, and a new one begun.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ class WriteSide:
         StoreError: it cannot be made or opened.
     """
 
-    def __init__(self, directory: Path, map_bytes: int, *, sync: bool, report: Callable[[str], None]) -> None:
+    def __init__(
+        self, directory: Path, map_bytes: int, *, sync: bool, report: Callable[[str], None]
+    ) -> None:
         self.directory = directory
         self._map_bytes = map_bytes
         self._sync = sync
@@ -69,7 +71,9 @@ class WriteSide:
         return self._environment
 
     def within(self, work: Callable[[lmdb.Transaction[bytes]], Result]) -> Result:
-        """Do `work` in a write transaction that is committed when this returns; it may be done more than once.
+        """Do `work` in a write transaction that is committed when this returns.
+
+        It may be done more than once.
 
         Raises:
             StoreFull: no room on the disk.
@@ -103,7 +107,9 @@ class WriteSide:
             return
         ran = time.monotonic() - self._opened_at >= trust.RUN_S
         try:
-            trust.take_note(self.directory, synced=self._sync, failures=0 if ran else self._failures)
+            trust.take_note(
+                self.directory, synced=self._sync, failures=0 if ran else self._failures
+            )
         except StoreError as error:
             self._report(f"that the counter store was closed in order is not noted: {error}")
 
@@ -112,7 +118,9 @@ class WriteSide:
         try:
             fill_up(self._environment, self.directory)
         except OSError as error:  # what was done is committed all the same
-            self._report(f"the counter store in {self.directory} is shorter than its pages: {error}")
+            self._report(
+                f"the counter store in {self.directory} is shorter than its pages: {error}"
+            )
 
     def _opened(self) -> lmdb.Environment:
         with as_store_error(self.directory):
@@ -166,7 +174,8 @@ class WriteSide:
 def open_or_begin_anew(directory: Path, opened: Callable[[], Result]) -> Result:
     """Return what `opened` does; if the data file is damaged, set it aside and do it once more.
 
-    After another error, which may come of a page that is not what it should be, the next opening reads all of it first.
+    After another error, which may come of a page that is not what it should be, the next opening
+    reads all of it first.
 
     Raises:
         StoreError: it cannot be opened, and not be begun anew.

@@ -1,7 +1,7 @@
 """Counters in a dictionary: for tests, and for scoring files without a store.
 
-Everything is kept by its own ten-minute bucket and added up when asked: slow, whole, and obviously right. It is what
-the other stores are held against. Nothing outlives the process.
+Everything is kept by its own ten-minute bucket and added up when asked: slow, whole, and obviously
+right. It is what the other stores are held against. Nothing outlives the process.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ class MemoryCounters:
         self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
     ) -> list[Timeline]:
         """Return, for each shingle, 144 ten-minute buckets and 14 days up to `now`."""
-        return [window.timeline(self._kept.get((prefix, shingle), {}), {}, now) for shingle in shingles]
+        return [
+            window.timeline(self._kept.get((prefix, shingle), {}), {}, now) for shingle in shingles
+        ]
 
     async def top(
         self,
@@ -49,7 +51,9 @@ class MemoryCounters:
         prefix: Prefix = Prefix.IN,
         limit: int = TOP_LIMIT,
     ) -> Ranks:
-        """Return the shingles of a type that counted most of a metric in a window at `now`, heaviest first."""
+        """Return the shingles of a type that counted most of a metric in a window at `now`,
+        heaviest first.
+        """
         ours = [one for where, one in self._kept if (where, one.type) == (prefix, shingle_type)]
         return ranked(ours, await self.read(ours, now, prefix), metric, window, limit)
 
@@ -64,7 +68,9 @@ class MemoryCounters:
         for pair in pieces.pairs:
             kept = self._kept.get((prefix, pair.both), {})
             if not any(
-                counts[Metric.SEEN] > 0 for one, counts in kept.items() if day_of(one) == day_of(bucket)
+                counts[Metric.SEEN] > 0
+                for one, counts in kept.items()
+                if day_of(one) == day_of(bucket)
             ):
                 self._count(pair.distinct, Amounts(seen=1), bucket, prefix)
             self._count(pair.both, Amounts(seen=1), bucket, prefix)

@@ -1,11 +1,13 @@
 """Batches into the store, inside one write transaction.
 
-    decide the pairs: a P that has nothing stored for its day adds one to its U → sum all by key (`summed.py`)
-    → read the stored records, in key order → a key without a record: seen once, it goes to the doorkeeper; else it
-    takes what the doorkeeper has of it → merge cells into records → write in key order
+    decide the pairs: a P that has nothing stored for its day adds one to its U → sum all by key
+    (`summed.py`) → read the stored records, in key order → a key without a record: seen once, it
+    goes to the doorkeeper; else it takes what the doorkeeper has of it → merge cells into records →
+    write in key order
 
-Pairs are held against what is stored before the batches, and decided once for each (P, day) in them. A P that is also
-counted as a plain shingle in the same batch may or may not be new: types of pairs are for pairs alone.
+Pairs are held against what is stored before the batches, and decided once for each (P, day) in
+them. A P that is also counted as a plain shingle in the same batch may or may not be new: types of
+pairs are for pairs alone.
 """
 
 from __future__ import annotations
@@ -48,13 +50,17 @@ def apply_in_order(
     believed: bool,
     slots: Slots | None,
 ) -> tuple[list[Applied], Changes]:
-    """Merge batches into the records as `apply` does, those that forget in their place among the others."""
+    """Merge batches into the records as `apply` does, those that forget in their place among the
+    others.
+    """
     applied: list[Applied] = []
     changes = doorkeeper.together([])
     for forgets, run in groupby(batches, lambda one: bool(one.forgotten)):
         together = list(run)
         for part in [[one] for one in together] if forgets else [together]:
-            total, changed = apply(txn, part, reference, believed=believed, slots=slots, meanwhile=changes)
+            total, changed = apply(
+                txn, part, reference, believed=believed, slots=slots, meanwhile=changes
+            )
             applied.append(Applied(part[0].forgotten, total))
             changes = doorkeeper.together([changes, changed])
     return applied, changes
@@ -80,7 +86,8 @@ def apply(
         meanwhile: changes to it that are decided and not made.
 
     Returns:
-        What the batches added up to, and what the doorkeeper is to change once the transaction is committed.
+        What the batches added up to, and what the doorkeeper is to change once the transaction is
+        committed.
     """
     changes = [_forget(txn, batches, slots, reference, meanwhile)]
     pairs = pairs_of(batches, reference)
@@ -100,7 +107,9 @@ def apply(
         changes += at_the_door
         _put(values, seen_before, _grown(total, seen_before, sightings, None))
     _put(values, new, total.deltas(new))
-    _put(values, again, _grown(total, again, list(stored.values()), reference if believed else None))
+    _put(
+        values, again, _grown(total, again, list(stored.values()), reference if believed else None)
+    )
     for place in again.tolist():
         if not values[place]:
             txn.delete(keys[place])
@@ -136,7 +145,11 @@ def _forget(
     keys = np.frombuffer(b"".join(forgotten), KEYS)
     return doorkeeper.removed(
         doorkeeper.find(
-            slots, keys["head"].astype(np.uint16), keys["hash"].astype(np.uint64), reference, meanwhile
+            slots,
+            keys["head"].astype(np.uint16),
+            keys["hash"].astype(np.uint64),
+            reference,
+            meanwhile,
         )
     )
 
@@ -152,12 +165,13 @@ def _at_the_door(
     """Let the doorkeeper keep what is seen once.
 
     Returns:
-        Which of the absent keys are new and get records; which had been seen once, and their sightings, which
-        become records; and the changes to the table.
+        Which of the absent keys are new and get records; which had been seen once, and their
+        sightings, which become records; and the changes to the table.
     """
     heads = total.keys["head"][absent].astype(np.uint16)
     of_pairs = {int.from_bytes(both[:HEAD_BYTES], "big") for both, _distinct, _bucket in pairs}
-    exact = absent[np.isin(heads, list(of_pairs))]  # nothing that only looks like it may be taken for a P
+    # nothing that only looks like it may be taken for a P
+    exact = absent[np.isin(heads, list(of_pairs))]
     if len(exact):
         absent = np.setdiff1d(absent, exact, assume_unique=True)
         heads = total.keys["head"][absent].astype(np.uint16)
@@ -179,7 +193,9 @@ def _at_the_door(
     )
 
 
-def _new_pairs(txn: lmdb.Transaction[bytes], pairs: list[tuple[bytes, bytes, int]]) -> list[Segment]:
+def _new_pairs(
+    txn: lmdb.Transaction[bytes], pairs: list[tuple[bytes, bytes, int]]
+) -> list[Segment]:
     """Return what U's gain."""
     if not pairs:
         return []

@@ -1,11 +1,12 @@
 """A store of an older Oborona, brought to the format of this one.
 
     1 → 2   notes of the heaviest keys and of the doorkeeper are new; records stay as they are
-    2 → 3   records may take back; made when the first one does, so that an older program may go on with a store in which none does
+    2 → 3   records may take back; made when the first one does, so that an older program may go on
+            with a store in which none does
 
-All steps are made in one transaction with the version they lead to: killed anywhere, the store is of the old version or of
-the new. Only the writer migrates. A reader takes an older store as it is: its records read the same since version 1; what is new
-is not there yet.
+All steps are made in one transaction with the version they lead to: killed anywhere, the store is
+of the old version or of the new. Only the writer migrates. A reader takes an older store as it is:
+its records read the same since version 1; what is new is not there yet.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ def migrate(
     (found,) = U32.unpack(txn.get(VERSION_KEY, b""))
     for version in range(found, target):
         if version not in migrations:
-            raise StoreError(f"nothing makes version {version + 1} of a counter store of version {version}")
+            raise StoreError(
+                f"nothing makes version {version + 1} of a counter store of version {version}"
+            )
         step = migrations[version]
         if step is not None:
             step(txn)

@@ -1,4 +1,5 @@
-"""A worker's adds on their way out: summed in a buffer, appended to its spool, then waiting until the store has them.
+"""A worker's adds on their way out: summed in a buffer, appended to its spool, then waiting until
+the store has them.
 
 What waits is seen by this worker's reads; how, is the store's to say, through `Waits`.
 """
@@ -27,7 +28,8 @@ class Waits(Protocol):
 
 
 class Outgoing:
-    """The half of a store that is the same for each: what one worker process adds goes out by its spool; one thread.
+    """The half of a store that is the same for each: what one worker process adds goes out by its
+    spool; one thread.
 
     Args:
         directory: of the spools.
@@ -48,7 +50,9 @@ class Outgoing:
         file_bytes: int = FILE_BYTES,
         buffer_entries: int = ENTRIES,
     ) -> None:
-        self._spool = Spool(directory, worker_name, file_bytes=file_bytes, sync_s=SPOOL_SYNC_S[durability])
+        self._spool = Spool(
+            directory, worker_name, file_bytes=file_bytes, sync_s=SPOOL_SYNC_S[durability]
+        )
         self._waits = waits
         self._limit = buffer_entries
         self.buffer = Buffer(buffer_entries)
@@ -106,7 +110,9 @@ class Outgoing:
         self.buffer.take_back(keys_of(shingles, prefix), amounts, at)
 
     def forget(self, shingle: Shingle, now: float, prefix: Prefix = Prefix.IN) -> None:
-        """Forget what is counted under a shingle up to now; what other processes have not flushed yet may stay.
+        """Forget what is counted under a shingle up to now.
+
+        What other processes have not flushed yet may stay.
 
         Raises:
             StoreError: the spool cannot be written, and nothing is forgotten.
@@ -119,10 +125,13 @@ class Outgoing:
         self.buffer.forget(key_of(shingle, prefix))
 
     def write(self, now: float) -> int:
-        """Append what was added to the spool, which survives the death of this process; the disk is left to `flush`.
+        """Append what was added to the spool, which survives the death of this process.
 
-        Returns how many keys, 0 when there was nothing or no room. A disk that is full is raised once; adds go on in
-        memory, and it is tried again each second: `stuck` says until when, `dropped` what was turned away meanwhile.
+        The disk is left to `flush`.
+
+        Returns how many keys, 0 when there was nothing or no room. A disk that is full is raised
+        once; adds go on in memory, and it is tried again each second: `stuck` says until when,
+        `dropped` what was turned away meanwhile.
 
         Raises:
             StoreFull: for the first time in a row there is no room.
@@ -136,7 +145,9 @@ class Outgoing:
         return entries
 
     def flush(self, now: float) -> int:
-        """Write, and have the disk take what was written, as durability says; returns as `write` does.
+        """Write, and have the disk take what was written, as durability says.
+
+        Returns as `write` does.
 
         Raises:
             StoreFull: for the first time in a row there is no room.
@@ -150,7 +161,8 @@ class Outgoing:
         """Flush, sync, and let go of the spool.
 
         Raises:
-            StoreError: what was not flushed is lost, or what was may not be on the disk; the text says why.
+            StoreError: what was not flushed is lost, or what was may not be on the disk; the text
+                says why.
         """
         try:
             if self.buffer.entries:

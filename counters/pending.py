@@ -1,7 +1,7 @@
 """A worker's own adds that the store does not have yet, as its reads see them.
 
-What was flushed is kept until the writer has applied it. What was forgotten hides what the store has of a key until
-that is applied, too.
+What was flushed is kept until the writer has applied it. What was forgotten hides what the store
+has of a key until that is applied, too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ PENDING_ENTRIES: Final = 250_000  # flushed, not applied, and still seen by read
 
 
 class Pending:
-    """Flushes that are not applied, oldest first, and what they add up to: a read costs the same however many they are."""
+    """Flushes that are not applied, oldest first, and what they add up to: a read costs the same
+    however many they are.
+    """
 
     def __init__(self) -> None:
         self.hidden: dict[bytes, int] = {}  # keys that flushes forgot, and how many did
@@ -32,7 +34,9 @@ class Pending:
         return len(self._flushes)
 
     def push(self, sequence: int, buffer: Buffer) -> None:
-        """Keep a flush; what is too old to be kept beside it is not seen any more until it is applied."""
+        """Keep a flush; what is too old to be kept beside it is not seen any more until it is
+        applied.
+        """
         _sum_into(self.counts, buffer.counts)
         _sum_into(self.taken, buffer.taken)
         for distinct in buffer.pairs:
@@ -54,14 +58,20 @@ class Pending:
         return [buffer for _sequence, buffer in self._flushes]
 
     def with_pairs_of(self, distinct: bytes) -> Iterable[Buffer]:
-        """Return the flushes that have pairs of a U, and those that forget something, oldest first."""
+        """Return the flushes that have pairs of a U, and those that forget something, oldest
+        first.
+        """
         return self.all() if self.hidden else self._with_pairs.get(distinct, ())
 
     def places_with_pairs(self, keys: Sequence[bytes], buffer: Buffer) -> list[int]:
         """Return the places of keys that have pairs waiting."""
         if not (self._with_pairs or buffer.pairs):
             return []
-        return [place for place, key in enumerate(keys) if key in self._with_pairs or key in buffer.pairs]
+        return [
+            place
+            for place, key in enumerate(keys)
+            if key in self._with_pairs or key in buffer.pairs
+        ]
 
     def _drop_oldest(self) -> None:
         _sequence, buffer = self._flushes.popleft()
@@ -100,13 +110,23 @@ def _drop_from(sums: dict[int, Summed], gone: dict[int, Summed]) -> None:
             sums.pop(bucket, None)
 
 
-def add_to(rows: list[Row], keys: Sequence[bytes], counts: Iterable[dict[int, Summed]], now: float) -> None:
-    """Add to each key's windows at `now` what is counted under it; rows that change are made anew."""
+def add_to(
+    rows: list[Row], keys: Sequence[bytes], counts: Iterable[dict[int, Summed]], now: float
+) -> None:
+    """Add to each key's windows at `now` what is counted under it.
+
+    Rows that change are made anew.
+    """
     _change(rows, keys, counts, now, with_packed)
 
 
-def take_from(rows: list[Row], keys: Sequence[bytes], taken: Iterable[dict[int, Summed]], now: float) -> None:
-    """Take from each key's windows at `now` what is taken back of it, below zero if need be; rows that change are made anew."""
+def take_from(
+    rows: list[Row], keys: Sequence[bytes], taken: Iterable[dict[int, Summed]], now: float
+) -> None:
+    """Take from each key's windows at `now` what is taken back of it, below zero if need be.
+
+    Rows that change are made anew.
+    """
     _change(rows, keys, taken, now, without_packed)
 
 

@@ -1,8 +1,10 @@
-"""A time-line as people read it in a terminal: bars for a day of ten-minute buckets and for two weeks of days.
+"""A time-line as people read it in a terminal: bars for a day of ten-minute buckets and for two
+weeks of days.
 
-Each metric that counted anything gets a line of bars, scaled to its own highest bar, with the total and that peak.
-Buckets are put together until they fit the width; a column's number is their sum, so totals stay true. Text only, no
-colours: it goes into tickets and logs as it is. Times are UTC, as the buckets are.
+Each metric that counted anything gets a line of bars, scaled to its own highest bar, with the total
+and that peak. Buckets are put together until they fit the width; a column's number is their sum, so
+totals stay true. Text only, no colours: it goes into tickets and logs as it is. Times are UTC, as
+the buckets are.
 """
 
 from __future__ import annotations
@@ -11,7 +13,15 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from oborona.counters.window import BUCKET_S, BUCKETS_A_DAY, DAY_S, METRICS, Timeline, bucket_of, day_of
+from oborona.counters.window import (
+    BUCKET_S,
+    BUCKETS_A_DAY,
+    DAY_S,
+    METRICS,
+    Timeline,
+    bucket_of,
+    day_of,
+)
 from oborona.types import Metric
 
 BARS: Final = " ▁▂▃▄▅▆▇█"
@@ -72,13 +82,16 @@ def _bars(series: Sequence[Sequence[int]], together: int, wide: int) -> list[str
     lines = []
     for metric in range(METRICS):
         columns = [
-            sum(one[metric] for one in series[at : at + together]) for at in range(0, len(series), together)
+            sum(one[metric] for one in series[at : at + together])
+            for at in range(0, len(series), together)
         ]
         peak = max(columns)
         if peak:
             bars = "".join(BARS[_height(column, peak)] * wide for column in columns)
             label = Metric(metric).name.lower().ljust(LABEL)
-            lines.append(f"{label} {bars} {number(sum(columns)):>{NUMBER - 2}} ^{number(peak):<{NUMBER - 1}}")
+            lines.append(
+                f"{label} {bars} {number(sum(columns)):>{NUMBER - 2}} ^{number(peak):<{NUMBER - 1}}"
+            )
     return lines or [f"{'nothing'.ljust(LABEL)} {'.' * (len(series) // together * wide)}"]
 
 

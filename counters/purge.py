@@ -1,13 +1,15 @@
 """What a walk over the store frees: records out of every window, and cells that no read can reach.
 
     read up to N records from a place on → count the living cells of each → none: delete the record;
-    16 dead ones, or one from a wrong clock's future: tidy it → go on behind the last, or from the start again
+    16 dead ones, or one from a wrong clock's future: tidy it → go on behind the last, or from the
+    start again
 
-A step is short whatever it meets: after so many records to tidy it ends, and the next goes on there.
+A step is short whatever it meets: after so many records to tidy it ends, and the next goes on
+there.
 
-The walk is a read transaction that ends before anything is written; there is one writer, so nothing changes between.
-Records age without being touched, so this is what keeps the file from growing for ever: freed pages are used again,
-the file itself does not shrink.
+The walk is a read transaction that ends before anything is written; there is one writer, so nothing
+changes between. Records age without being touched, so this is what keeps the file from growing for
+ever: freed pages are used again, the file itself does not shrink.
 """
 
 from __future__ import annotations
@@ -40,7 +42,9 @@ class Purged(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def purge_from(txn: lmdb.Transaction[bytes], place: bytes, reference: int, limit: int) -> Purged:
-    """Return what is to be freed among the `limit` records from `place` on, at bucket `reference`."""
+    """Return what is to be freed among the `limit` records from `place` on, at bucket
+    `reference`.
+    """
     with txn.cursor() as cursor:
         if not cursor.set_range(place):
             return Purged(round_done=True)
@@ -64,7 +68,9 @@ def purge_from(txn: lmdb.Transaction[bytes], place: bytes, reference: int, limit
     )
 
 
-def _judged(records: list[bytes], reference: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+def _judged(
+    records: list[bytes], reference: int
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     """Return which records are out of every window, and which others are worth tidying."""
     cells = np.frombuffer(b"".join(records), "<u8")
     places = (cells >> PLACE_SHIFT).astype(np.int64)

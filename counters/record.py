@@ -3,19 +3,22 @@
     key    1 byte prefix, 1 byte type, 8 bytes hash, big-endian
     value  little-endian cells; whatever their order, what they mean is their sum
 
-    bits 63..47  ten-minute bucket mod 2^17 (a ring of 910 days, so that age is plain for 455 days either way)
+    bits 63..47  ten-minute bucket mod 2^17 (a ring of 910 days, so that age is plain for 455 days
+                 either way)
     bit  46      day cell (the bucket is the day's first)
-    bits 45..42  level: 0..8: the six counts are digits of weight 128^level; nine levels make 2^63-1 exactly
-                 9..15: what is taken back, digits of weight 128^(level-9); seven levels make 2^49-1
+    bits 45..42  level: 0..8: the six counts are digits of weight 128^level; nine levels make 2^63-1
+                 exactly 9..15: what is taken back, digits of weight 128^(level-9); seven levels
+                 make 2^49-1
     bits 41..0   six counts of 7 bits, `Metric` order from the low end
 
-A shingle seen once costs one cell. An add goes into the last cell when that is its bucket and no digit overflows;
-else a cell is appended, and each 16 cells the record is tidied: equal buckets summed, ten-minute cells older than a
-day folded into day cells, days out of the window dropped. Up to 16 cells of slack therefore bound the record, not its
-truth. What is taken back is netted at once; it stays a cell of its own only while there is less to take it from, as
-when it overtook its add in another worker's spool, and reads count that as 0. Ten-minute cells outlive their day by
-an hour and day cells their fortnight by a day, so that reads stay exact while a clock is set back by less than an
-hour. Writing is here; `decode.py` reads many records at once.
+A shingle seen once costs one cell. An add goes into the last cell when that is its bucket and no
+digit overflows; else a cell is appended, and each 16 cells the record is tidied: equal buckets
+summed, ten-minute cells older than a day folded into day cells, days out of the window dropped. Up
+to 16 cells of slack therefore bound the record, not its truth. What is taken back is netted at
+once; it stays a cell of its own only while there is less to take it from, as when it overtook its
+add in another worker's spool, and reads count that as 0. Ten-minute cells outlive their day by an
+hour and day cells their fortnight by a day, so that reads stay exact while a clock is set back by
+less than an hour. Writing is here; `decode.py` reads many records at once.
 """
 
 from __future__ import annotations
@@ -46,9 +49,12 @@ PREFIXES: Final = {
 KEY: Final = struct.Struct(">BBQ")
 KEY_BYTES: Final = KEY.size
 HEADS: Final = {
-    prefix: tuple(bytes((number, kind)) for kind in range(256)) for prefix, number in PREFIXES.items()
+    prefix: tuple(bytes((number, kind)) for kind in range(256))
+    for prefix, number in PREFIXES.items()
 }
-"""The first two bytes of a key, by prefix and type: with a hash behind it a key takes two thirds of the time of `KEY.pack`."""
+"""The first two bytes of a key, by prefix and type: with a hash behind it a key takes two thirds of
+the time of `KEY.pack`.
+"""
 HASH_BYTES: Final = KEY_BYTES - 2
 CELL_BYTES: Final = 8
 
@@ -119,7 +125,10 @@ def takes(record: bytes) -> bool:
 
 
 def split(record: bytes, reference: int) -> Iterator[tuple[bool, int, list[int]]]:
-    """Yield (is a day, absolute first bucket, [Metric]) for each cell; `reference` is a bucket near their time."""
+    """Yield (is a day, absolute first bucket, [Metric]) for each cell.
+
+    `reference` is a bucket near their time.
+    """
     for cell in unpack(record):
         bucket = absolute(cell >> BUCKET_SHIFT, reference)
         yield bool(cell & DAY_BIT), bucket, counts_of(cell)
@@ -131,23 +140,28 @@ def absolute(place: int, reference: int) -> int:
 
 
 def add(record: bytes, cell: bytes) -> bytes:
-    """Return the record with one more cell in it: summed into the last one if they match, else appended."""
+    """Return the record with one more cell in it: summed into the last one if they match, else
+    appended.
+    """
     last, new = int.from_bytes(record[-CELL_BYTES:], "little"), int.from_bytes(cell, "little")
     if last >> LEVEL_SHIFT == new >> LEVEL_SHIFT:
         have, more = last & COUNTS, new & COUNTS
         both = have + more
-        if not (have & more | (have | more) & ~both) & TOP_BITS:  # no digit carries into its neighbour
+        # no digit carries into its neighbour
+        if not (have & more | (have | more) & ~both) & TOP_BITS:
             return record[:-CELL_BYTES] + (last + more).to_bytes(CELL_BYTES, "little")
     return record + cell
 
 
 def merge(record: bytes, delta: bytes, reference: int | None) -> bytes:
-    """Return the record with the cells of `delta` added, tidied each time it has grown by 16 cells, or is taken from.
+    """Return the record with the cells of `delta` added, tidied each time it has grown by 16 cells,
+    or is taken from.
 
     Args:
         record: may be empty.
         delta: a record too, usually of one cell.
-        reference: the current bucket; None while the clock is not believed, then nothing is folded or dropped.
+        reference: the current bucket; None while the clock is not believed, then nothing is folded
+            or dropped.
     """
     if len(delta) == CELL_BYTES:
         merged = add(record, delta)
@@ -161,7 +175,9 @@ def merge(record: bytes, delta: bytes, reference: int | None) -> bytes:
 
 
 def tidy(record: bytes, reference: int | None) -> bytes:
-    """Return the record at its smallest: days first, then ten-minute buckets, oldest first; empty if all is out.
+    """Return the record at its smallest: days first, then ten-minute buckets, oldest first.
+
+    Empty if all is out.
 
     Without a reference equal buckets are summed, and all stay what and where they are.
     """
@@ -180,7 +196,9 @@ def tidy(record: bytes, reference: int | None) -> bytes:
     return b"".join(_netted(sums[day, bucket], bucket, day=day) for day, bucket in order)
 
 
-def _sum_into(sums: dict[tuple[bool, int], list[int]], place: tuple[bool, int], counts: list[int]) -> None:
+def _sum_into(
+    sums: dict[tuple[bool, int], list[int]], place: tuple[bool, int], counts: list[int]
+) -> None:
     have = sums.get(place)
     sums[place] = counts if have is None else [a + b for a, b in zip(have, counts, strict=True)]
 

@@ -1,12 +1,13 @@
 """Totals of records, most of which were read a moment ago.
 
-A record that is read often changes at its end only: the writer adds to its last cell, or appends one. So what is remembered
-are the totals of all cells but the last, and the last one is added. Short records, of which each message brings others, are
-added up as they are, and most of them say the same: seen once or twice, in one of the last buckets; the rest is decoded as `decode.py`
-does it.
+A record that is read often changes at its end only: the writer adds to its last cell, or appends
+one. So what is remembered are the totals of all cells but the last, and the last one is added.
+Short records, of which each message brings others, are added up as they are, and most of them say
+the same: seen once or twice, in one of the last buckets; the rest is decoded as `decode.py` does
+it.
 
-Sums are as they are: a record that is taken from before it is added to gives windows below zero, and who reads it adds what
-else it knows before it takes those for zero.
+Sums are as they are: a record that is taken from before it is added to gives windows below zero,
+and who reads it adds what else it knows before it takes those for zero.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ class Remembered:
     """Totals of records without their last cells, as they were when last read.
 
     Args:
-        limit: keys remembered; when there are more, the older half is dropped, and all when a bucket ends.
+        limit: keys remembered; when there are more, the older half is dropped, and all when a
+            bucket ends.
 
     Attributes:
         signed: whether some totals since the bucket began may be below zero.
@@ -46,9 +48,11 @@ class Remembered:
         self._limit = limit
         self._bucket = 0
         self.signed = False
-        self._starts: dict[bytes, tuple[bytes, Row]] = {}  # key → all cells but the last, and their totals
+        # key → all cells but the last, and their totals
+        self._starts: dict[bytes, tuple[bytes, Row]] = {}
         self._short: dict[bytes, Row] = {}  # a short record → its totals
-        self._windows: dict[int, int] = {}  # place on the ring and day bit → the first window that holds it
+        # place on the ring and day bit → the first window that holds it
+        self._windows: dict[int, int] = {}
 
     def totals(self, keys: Sequence[bytes], records: Sequence[bytes], now: float) -> list[Row]:
         """Return [record][Window][Metric], not to be changed; NOTHING for empty records."""
@@ -75,7 +79,9 @@ class Remembered:
         if missing:
             begun = [records[place][:-CELL_BYTES] for place in missing]
             self.signed = self.signed or any(map(takes, begun))
-            for place, cells, row in zip(missing, begun, decode.signed_totals(begun, now), strict=True):
+            for place, cells, row in zip(
+                missing, begun, decode.signed_totals(begun, now), strict=True
+            ):
                 self._starts.pop(keys[place], None)  # to be the newest again
                 self._starts[keys[place]] = cells, row
                 rows[place] = self._with_last(row, records[place])

@@ -34,7 +34,9 @@ def first_window(bucket: int, last: int) -> int | None:
 
 
 def first_window_of_day(day: int, last: int) -> int | None:
-    """Return the smallest window that holds a whole day when `last` is the current ten-minute bucket."""
+    """Return the smallest window that holds a whole day when `last` is the current ten-minute
+    bucket.
+    """
     return int(Window.FORTNIGHT) if day_of(last) - DAYS < day <= day_of(last) else None
 
 
@@ -54,7 +56,10 @@ def with_packed(row: Row, packed: int, first: int) -> Row:
 
 
 def without_packed(row: Row, packed: int, first: int) -> Row:
-    """Return a row with a sum of `buffer.py` taken from the window `first` and those that hold it; it may go below zero."""
+    """Return a row with a sum of `buffer.py` taken from the window `first` and those that hold it.
+
+    It may go below zero.
+    """
     row = [window[:] for window in row]
     metric = 0
     while packed:
@@ -72,7 +77,10 @@ def from_zero(row: Row) -> Row:
 
 
 def add_cell(row: Row, cell: int, first: int) -> bool:
-    """Add a cell of `record.py` to the window `first` and those that hold it, in place; return whether it takes back."""
+    """Add a cell of `record.py` to the window `first` and those that hold it, in place.
+
+    Return whether it takes back.
+    """
     counts = cell & COUNTS
     if counts <= DIGIT and not cell & LEVEL_BITS and row[-1][SEEN] < SAFE:  # nearly all of them
         for window in row[first:]:

@@ -1,7 +1,9 @@
-"""The loop of a process that writes counters: steps and chores until it is asked to stop; nothing ends it but that.
+"""The loop of a process that writes counters: steps and chores until it is asked to stop.
 
-An error is reported once and tried again each second; a store of a newer Oborona ends the process, for trying again would
-not help.
+Nothing ends it but that.
+
+An error is reported once and tried again each second; a store of a newer Oborona ends the process,
+for trying again would not help.
 """
 
 from __future__ import annotations

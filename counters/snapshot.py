@@ -1,10 +1,13 @@
 """A copy of a store as it was at one moment, taken while workers and writer go on.
 
-    open the spools → copy the doorkeeper's table → begin a read transaction: the moment → copy its tree, and what the spools hold
+    open the spools → copy the doorkeeper's table → begin a read transaction: the moment → copy its
+    tree, and what the spools hold
 
-The tree says how far each spool was applied, so that what its copy holds beyond that is applied after a restore, once. A spool without a
-position in the tree is new if its file is still there after the moment, and applied and forgotten if it is gone. The table is older than the
-tree, and the tree's notes make up for that as after a power failure (`doorkept.py`), unless some were dropped in between: then both are taken again.
+The tree says how far each spool was applied, so that what its copy holds beyond that is applied
+after a restore, once. A spool without a position in the tree is new if its file is still there
+after the moment, and applied and forgotten if it is gone. The table is older than the tree, and the
+tree's notes make up for that as after a power failure (`doorkept.py`), unless some were dropped in
+between: then both are taken again.
 """
 
 from __future__ import annotations
@@ -56,7 +59,9 @@ class StoreSnapshot:
             now = self._open_spools()  # a file that is unlinked later stays open here
             applied = positions(self._txn) if self._txn is not None else {}
             self._spools = now | {
-                name: file for name, file in before.items() if name not in now and _owner(name) in applied
+                name: file
+                for name, file in before.items()
+                if name not in now and _owner(name) in applied
             }
         except BaseException:
             self.close()
@@ -92,7 +97,9 @@ class StoreSnapshot:
                 environment.copyfd(file.fileno(), compact=True, txn=self._txn)
 
     def _begin(self) -> lmdb.Transaction[bytes] | None:
-        """Return a transaction whose notes bring the table that was read before it up to its moment."""
+        """Return a transaction whose notes bring the table that was read before it up to its
+        moment.
+        """
         for _ in range(TRIES):
             with self._reader.transaction() as looked:
                 if looked is None:
@@ -110,7 +117,9 @@ class StoreSnapshot:
                 self._opened.callback(txn.abort)
                 return txn
             txn.abort()
-        raise StoreBusy(f"{self._directory}: the disk is too slow for a copy of one moment; try again")
+        raise StoreBusy(
+            f"{self._directory}: the disk is too slow for a copy of one moment; try again"
+        )
 
     def _open_spools(self) -> dict[str, BinaryIO]:
         folder = self._directory / state_files.COUNTERS_SPOOL

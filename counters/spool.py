@@ -1,12 +1,14 @@
 """A worker's spool: append-only files that hold what it counted until the writer has applied it.
 
-    <worker>.<session>.<number>.spool    a session is one opening by one process; numbers grow as files fill up
+    <worker>.<session>.<number>.spool    a session is one opening by one process; numbers grow as
+                                         files fill up
 
-Each file is locked (flock) by its process for as long as it may grow, so that the writer can tell a quiet spool from
-a dead one; it gets its name only once it is locked. A session never continues another's file: whatever a crash left
-at an end, nothing is appended behind it. What is written survives the death of the process; syncs of file and folder,
-in a thread of their own so that no event loop waits for a disk, make it survive power loss, a second later at most.
-A sync that failed is always told: by the next `sync_if_due`, or by `close`.
+Each file is locked (flock) by its process for as long as it may grow, so that the writer can tell a
+quiet spool from a dead one; it gets its name only once it is locked. A session never continues
+another's file: whatever a crash left at an end, nothing is appended behind it. What is written
+survives the death of the process; syncs of file and folder, in a thread of their own so that no
+event loop waits for a disk, make it survive power loss, a second later at most. A sync that failed
+is always told: by the next `sync_if_due`, or by `close`.
 
 On a full disk a half-written record is cut off again, and the same bytes are offered later.
 """
@@ -71,7 +73,8 @@ class Spool:
         directory: made when missing.
         worker: letters, digits, - and _; for people, need not be unique.
         file_bytes: a file that has grown past this is followed by the next.
-        sync_s: at most this long between two `fdatasync`, seconds; 0: `sync_if_due` waits for one each time; None: none.
+        sync_s: at most this long between two `fdatasync`, seconds; 0: `sync_if_due` waits for one
+            each time; None: none.
 
     Nothing is made before the first `append`, so that a full disk keeps no worker from its mail.
     """
@@ -132,10 +135,12 @@ class Spool:
         self._unsynced = True
 
     def sync_if_due(self, now: float) -> None:
-        """Have the disk take what was appended, in another thread, if the last time is long enough ago.
+        """Have the disk take what was appended, in another thread, if the last time is long enough
+        ago.
 
         Raises:
-            StoreError: the sync before this one, or one that was waited for, failed; the spool goes on in a new file.
+            StoreError: the sync before this one, or one that was waited for, failed; the spool goes
+                on in a new file.
         """
         if self._sync_s is None:
             return
@@ -151,7 +156,8 @@ class Spool:
                 self._look_back()
 
     def drop(self, before: int) -> None:
-        """Remove this session's files below a number: for an owner who applies them himself while he lives.
+        """Remove this session's files below a number: for an owner who applies them himself while
+        he lives.
 
         Args:
             before: `number` at most, while anything is appended.
@@ -234,7 +240,8 @@ class Spool:
             self._let_go()
         if self._sync_s is not None:
             self._hand_to_syncer(partial(sync_directory, self._directory))
-            self._hand_to_syncer(partial(sync_directory, self._directory.parent))  # its own name may be new
+            # its own name may be new
+            self._hand_to_syncer(partial(sync_directory, self._directory.parent))
         self._descriptor, self._file = descriptor, following
         self._size, self._doubtful, self._unsynced = 0, False, False
 
@@ -260,11 +267,14 @@ class Spool:
 def _make_locked(path: Path) -> int:
     """Return a new file that had its lock before it had its name.
 
-    A writer that starts sweeps files without a name that are not locked yet, and may meet this very one: once.
+    A writer that starts sweeps files without a name that are not locked yet, and may meet this very
+    one: once.
     """
     unnamed = path.with_suffix(UNNAMED)
     for attempt in range(MAKE_ATTEMPTS):
-        descriptor = os.open(unnamed, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, MODE)
+        descriptor = os.open(
+            unnamed, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, MODE
+        )
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             unnamed.rename(path)
@@ -280,7 +290,9 @@ def _make_locked(path: Path) -> int:
 
 
 def _sync_behind(before: Future[None] | None, sync: Callable[[], None]) -> None:
-    """Sync, then pass on what the one before met: it is done, on the same thread, and nobody asked it."""
+    """Sync, then pass on what the one before met: it is done, on the same thread, and nobody asked
+    it.
+    """
     sync()
     if before is not None:
         before.result()

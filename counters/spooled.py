@@ -1,4 +1,6 @@
-"""Counters of a process that adds and never asks: nothing of what it added is kept in memory once it is spooled."""
+"""Counters of a process that adds and never asks: nothing of what it added is kept in memory once
+it is spooled.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ class Spooled(Outgoing):
     """
 
     def __init__(self, directory: Path, name: str, *, durability: Durability = "second") -> None:
-        super().__init__(directory / state_files.COUNTERS_SPOOL, name, _Nobody(), durability=durability)
+        super().__init__(
+            directory / state_files.COUNTERS_SPOOL, name, _Nobody(), durability=durability
+        )
 
 
 class _Nobody:

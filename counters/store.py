@@ -1,14 +1,17 @@
 """Counters as a worker uses them: the store, and its own adds that the store does not have yet.
 
     add    sums in memory
-    flush  appends the sums to this worker's spool; the buffer is kept as pending until the store has it
-    read   in one read transaction: how far our spool is applied (pending buffers up to there are dropped), the
-           records, the doorkeeper's sightings; to these come what is pending and the buffer
+    flush  appends the sums to this worker's spool; the buffer is kept as pending until the store
+           has it
+    read   in one read transaction: how far our spool is applied (pending buffers up to there are
+           dropped), the records, the doorkeeper's sightings; to these come what is pending and the
+           buffer
 
-So a worker sees its own adds at once and exactly once, and those of others when they have flushed and the writer has
-stepped. Own pairs count as the store would decide them now; where one U has more than PAIRS_LOOKED_UP of them waiting,
-the others count as new, an upper bound. If the writer stays away, adds go on into the spool; of what is pending the
-oldest is then dropped by reads, which count too little until it is back.
+So a worker sees its own adds at once and exactly once, and those of others when they have flushed
+and the writer has stepped. Own pairs count as the store would decide them now; where one U has more
+than PAIRS_LOOKED_UP of them waiting, the others count as new, an upper bound. If the writer stays
+away, adds go on into the spool; of what is pending the oldest is then dropped by reads, which count
+too little until it is back.
 """
 
 from __future__ import annotations
@@ -48,7 +51,9 @@ PAIRS_LOOKED_UP: Final = 64  # of one U in one read: 40 µs
 
 
 class LmdbCounters(Outgoing):
-    """The contract of `policy.ports.Counters`, for one worker process; make it after the fork, use it in one thread.
+    """The contract of `policy.ports.Counters`, for one worker process.
+
+    Make it after the fork, use it in one thread.
 
     Args:
         directory: the store's; need not exist yet, reads then give what this worker added.
@@ -91,7 +96,9 @@ class LmdbCounters(Outgoing):
     async def read(
         self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
     ) -> list[list[list[int]]]:
-        """Return [shingle][Window][Metric] at `now`, zeros where nothing was counted; not to be changed.
+        """Return [shingle][Window][Metric] at `now`, zeros where nothing was counted.
+
+        Not to be changed.
 
         Raises:
             StoreError: the store cannot answer; StoreVersion if it is newer than this program.
@@ -124,14 +131,18 @@ class LmdbCounters(Outgoing):
         keys = keys_of(shingles, prefix)
         with self._reader.transaction() as txn:
             self._stored(txn, [], now)  # drops what is applied
-            stored = [b""] * len(keys) if txn is None else records_of(txn, keys, self._doorkeeper, now)
+            stored = (
+                [b""] * len(keys) if txn is None else records_of(txn, keys, self._doorkeeper, now)
+            )
             gains = [self._own_pairs(txn, key) for key in keys]
         hidden, waiting = self._hidden(), self._waiting(keys)
         return [
             decode.timeline(
                 (b"" if key in hidden else one)
                 + waiting_cells(key, waiting)
-                + b"".join(record.cells((count, 0, 0, 0, 0, 0), at) for at, count in gained.items()),
+                + b"".join(
+                    record.cells((count, 0, 0, 0, 0, 0), at) for at, count in gained.items()
+                ),
                 now,
             )
             for key, one, gained in zip(keys, stored, gains, strict=True)
@@ -141,7 +152,8 @@ class LmdbCounters(Outgoing):
         """Flush, sync, and let go of store and spool.
 
         Raises:
-            StoreError: what was not flushed is lost, or what was may not be on the disk; the text says why.
+            StoreError: what was not flushed is lost, or what was may not be on the disk; the text
+                says why.
         """
         try:
             super().close()
@@ -166,7 +178,9 @@ class LmdbCounters(Outgoing):
             rows = list(map(from_zero, rows))
         return rows
 
-    def _stored(self, txn: lmdb.Transaction[bytes] | None, keys: list[bytes], now: float) -> list[Row]:
+    def _stored(
+        self, txn: lmdb.Transaction[bytes] | None, keys: list[bytes], now: float
+    ) -> list[Row]:
         """Return what the store has of keys, and drop what is applied from what is pending."""
         if txn is None:
             return [NOTHING] * len(keys)

@@ -1,4 +1,7 @@
-"""What the store has, for tools beside a running daemon; nothing is added and nobody is disturbed."""
+"""What the store has, for tools beside a running daemon.
+
+Nothing is added and nobody is disturbed.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,10 @@ from oborona.types import Metric, Prefix, Shingle, Window
 
 
 class StoredCounters:
-    """Reads what the store has; for tools beside a running daemon. Close it, or use it as a context."""
+    """Reads what the store has; for tools beside a running daemon.
+
+    Close it, or use it as a context.
+    """
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
@@ -36,7 +42,9 @@ class StoredCounters:
         Raises:
             StoreError: the store cannot answer.
         """
-        return decode.totals(self._records([key_of(shingle, prefix) for shingle in shingles], now), now)
+        return decode.totals(
+            self._records([key_of(shingle, prefix) for shingle in shingles], now), now
+        )
 
     async def timelines(
         self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
@@ -49,7 +57,9 @@ class StoredCounters:
         records = self._records([key_of(shingle, prefix) for shingle in shingles], now)
         return [decode.timeline(one, now) for one in records]
 
-    def sizes(self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN) -> list[int]:
+    def sizes(
+        self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
+    ) -> list[int]:
         """Return the octets that each shingle's key and record take; 0 where there is none.
 
         Raises:
@@ -67,7 +77,8 @@ class StoredCounters:
         prefix: Prefix = Prefix.IN,
         limit: int = TOP_LIMIT,
     ) -> Ranks:
-        """Return the shingles of a type that counted most of a metric in a window at `now`, heaviest first.
+        """Return the shingles of a type that counted most of a metric in a window at `now`,
+        heaviest first.
 
         Each count is exact; `heavy.py` says which shingles may be missing.
 
@@ -106,7 +117,8 @@ def open_reader(directory: str | os.PathLike[str]) -> StoredCounters:
     What workers have flushed and the writer has not applied, 0.2 s as a rule, is not in it.
 
     Raises:
-        StoreError: there is no store, or it cannot be read; StoreVersion if it is newer than this program.
+        StoreError: there is no store, or it cannot be read; StoreVersion if it is newer than this
+            program.
     """
     reader = Reader(Path(directory))
     with reader.transaction() as txn:

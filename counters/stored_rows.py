@@ -1,9 +1,13 @@
-"""What the store has of keys, decoded; what is hot is read and decoded once for each state that the writer commits.
+"""What the store has of keys, decoded.
+
+What is hot is read and decoded once for each state that the writer commits.
 
     records   LMDB, and for keys without one the doorkeeper
-    rows      their windows: kept by key until the next commit or the end of the bucket, which one snapshot answers alike
+    rows      their windows: kept by key until the next commit or the end of the bucket, which one
+              snapshot answers alike
 
-Between two commits, a tenth of a second apart under load, the same few hundred keys are in every message.
+Between two commits, a tenth of a second apart under load, the same few hundred keys are in every
+message.
 """
 
 from __future__ import annotations
@@ -36,10 +40,14 @@ class StoredRows:
 
     @property
     def signed(self) -> bool:
-        """Whether what `read` returned since the bucket began may be below zero: it was taken back before it was added."""
+        """Whether what `read` returned since the bucket began may be below zero: it was taken back
+        before it was added.
+        """
         return self._remembered.signed
 
-    def is_new(self, txn: lmdb.Transaction[bytes], environment: lmdb.Environment | None, now: float) -> bool:
+    def is_new(
+        self, txn: lmdb.Transaction[bytes], environment: lmdb.Environment | None, now: float
+    ) -> bool:
         """Take a snapshot to read from; return whether it may differ from the last one."""
         state = (txn.id(), bucket_of(now))
         if state == self._state and environment is self._environment and len(self._rows) < KEPT:
@@ -48,7 +56,10 @@ class StoredRows:
         return True
 
     def read(self, txn: lmdb.Transaction[bytes], keys: Sequence[bytes], now: float) -> list[Row]:
-        """Return [key][Window][Metric] of the snapshot that `is_new` was told of; not to be changed."""
+        """Return [key][Window][Metric] of the snapshot that `is_new` was told of.
+
+        Not to be changed.
+        """
         rows = [self._rows.get(key, UNREAD) for key in keys]
         places = [place for place, row in enumerate(rows) if row is UNREAD]
         asked = [keys[place] for place in places]
@@ -73,7 +84,9 @@ def records_of(
 
 
 def _sound(record: bytes) -> bytes:
-    """Return a record, or nothing for a damaged one: `verify` says so, and the next count takes its place."""
+    """Return a record, or nothing for a damaged one: `verify` says so, and the next count takes its
+    place.
+    """
     return record if not len(record) % CELL_BYTES else b""
 
 

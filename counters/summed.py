@@ -1,10 +1,11 @@
 """What several batches add up to: each key once, in key order, with the cells it gains.
 
-    all keys and cells side by side → sort by key → cells of one key, bucket and level summed, digits that carry
-    put right → distinct keys, and how many cells each has → of keys that are taken from, what is left
+    all keys and cells side by side → sort by key → cells of one key, bucket and level summed,
+    digits that carry put right → distinct keys, and how many cells each has → of keys that are
+    taken from, what is left
 
-Whole arrays at a time: nearly all keys come once and with one cell, so that only those that come more often are looked
-at again.
+Whole arrays at a time: nearly all keys come once and with one cell, so that only those that come
+more often are looked at again.
 """
 
 from __future__ import annotations
@@ -73,14 +74,20 @@ def summed(batches: Sequence[Batch], reference: int, *, gains: Sequence[Segment]
     if any(one.takes for one in batches):
         distinct, cells, starts = _netted(distinct, cells, starts)
     return Summed(
-        keys=distinct, cells=cells, starts=starts, pairs=pairs_of(batches, reference), foreign=foreign
+        keys=distinct,
+        cells=cells,
+        starts=starts,
+        pairs=pairs_of(batches, reference),
+        foreign=foreign,
     )
 
 
 def _netted(
     keys: Keys, cells: Cells, starts: npt.NDArray[np.intp]
 ) -> tuple[Keys, Cells, npt.NDArray[np.intp]]:
-    """Return keys, cells and starts with what is taken back subtracted where there is something to take it from."""
+    """Return keys, cells and starts with what is taken back subtracted where there is something to
+    take it from.
+    """
     deltas = [
         record.tidy(one, None) if record.takes(one) else one
         for one in (cells[start:end].tobytes() for start, end in pairwise(starts.tolist()))
@@ -94,11 +101,18 @@ def _netted(
 
 
 def pairs_of(batches: Sequence[Batch], reference: int) -> list[tuple[bytes, bytes, int]]:
-    """Return the unique pairs of batches, P, U and bucket of each, as they came; those of foreign times are left out."""
-    return [pair for one in batches for pair in one.pairs if abs(pair[2] - reference) <= FOREIGN_BUCKETS]
+    """Return the unique pairs of batches, P, U and bucket of each, as they came.
+
+    Those of foreign times are left out.
+    """
+    return [
+        pair for one in batches for pair in one.pairs if abs(pair[2] - reference) <= FOREIGN_BUCKETS
+    ]
 
 
-def sorted_order(heads: npt.NDArray[np.uint16], hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.intp]:
+def sorted_order(
+    heads: npt.NDArray[np.uint16], hashes: npt.NDArray[np.uint64]
+) -> npt.NDArray[np.intp]:
     """Return what sorts keys as the store does; equal keys in any order."""
     by_hash = np.argsort(hashes)
     return by_hash[np.argsort(heads[by_hash], kind="stable")]
@@ -133,7 +147,10 @@ def _merged(cells: Cells, fresh: npt.NDArray[np.bool_]) -> tuple[Cells, npt.NDAr
 
 
 def _sums(group: npt.NDArray[np.intp], cells: Cells) -> tuple[npt.NDArray[np.intp], Cells]:
-    """Return the cells of each group, one for each bucket and level unless a digit carries; groups ascending."""
+    """Return the cells of each group, one for each bucket and level unless a digit carries.
+
+    Groups ascending.
+    """
     places = cells >> PLACE_AND_LEVEL
     order = np.lexsort((places, group))
     group, places, cells = group[order], places[order], cells[order]
@@ -149,7 +166,10 @@ def _sums(group: npt.NDArray[np.intp], cells: Cells) -> tuple[npt.NDArray[np.int
         return group[at], one
     groups, found = [group[at][~carried]], [one[~carried]]
     for owner, place, counts in zip(
-        group[at][carried].tolist(), places[at][carried].tolist(), sums[carried].tolist(), strict=True
+        group[at][carried].tolist(),
+        places[at][carried].tolist(),
+        sums[carried].tolist(),
+        strict=True,
     ):
         level = place & record.LEVEL
         taken = level >= record.LEVELS

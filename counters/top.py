@@ -1,10 +1,12 @@
-r"""The heaviest keys of a type: candidates kept beside the records, their counts read from the records themselves.
+r"""The heaviest keys of a type: candidates kept beside the records, their counts read from the
+records themselves.
 
     \0top/<head><metric>    a note of `heavy.py` for each prefix, type and metric
 
-The writer feeds its sketch with each step and writes the notes twice a minute, in a transaction of their own; a writer that is
-killed loses the half minute. Who asks reads the candidates' windows and sorts by them. So every count is exact, and what
-may be missing is a key that never was among the candidates: `heavy.py` says which those are.
+The writer feeds its sketch with each step and writes the notes twice a minute, in a transaction of
+their own; a writer that is killed loses the half minute. Who asks reads the candidates' windows and
+sorts by them. So every count is exact, and what may be missing is a key that never was among the
+candidates: `heavy.py` says which those are.
 """
 
 from __future__ import annotations
@@ -76,7 +78,9 @@ def ranked(
     window: Window,
     limit: int,
 ) -> Ranks:
-    """Return the `limit` shingles that counted most in a window, heaviest first; none that counted nothing.
+    """Return the `limit` shingles that counted most in a window, heaviest first.
+
+    None that counted nothing.
 
     Args:
         shingles: distinct.

@@ -1,10 +1,13 @@
-"""Whether a data file may be handed to LMDB, which takes what it maps at its word and may end the process over a wrong page.
+"""Whether a data file may be handed to LMDB, which takes what it maps at its word and may end the
+process over a wrong page.
 
-A file that is written with syncs is sound whatever becomes of the machine. Not so one that was copied while it was
-written, nor one written without syncs when the machine went down, nor one of which a disk gave a page back wrong. So a
-note beside the data file says which file it is, if it is not synced, in which run of the machine it is written, and how
-many writers in a row ended soon after they had opened it. Where the note does not fit, after an error, and after two such
-writers, all pages are read and held against each other before LMDB sees them: a second or two for a million records.
+A file that is written with syncs is sound whatever becomes of the machine. Not so one that was
+copied while it was written, nor one written without syncs when the machine went down, nor one of
+which a disk gave a page back wrong. So a note beside the data file says which file it is, if it is
+not synced, in which run of the machine it is written, and how many writers in a row ended soon
+after they had opened it. Where the note does not fit, after an error, and after two such writers,
+all pages are read and held against each other before LMDB sees them: a second or two for a million
+records.
 """
 
 from __future__ import annotations
@@ -33,13 +36,14 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     device: int
     inode: int
     boot: str  # the run of the machine in which it is written without syncs; empty with syncs
-    failures: int = (
-        0  # openings in a row, the running one included, neither closed in order nor written to for RUN_S
-    )
+    # openings in a row, the running one included, neither closed in order nor written to for RUN_S
+    failures: int = 0
 
 
 def check(directory: Path, report: Callable[[str], None]) -> int:
-    """Read the data file as a whole, unless it is known to be sound; a file that is no LMDB file at all is LMDB's to judge.
+    """Read the data file as a whole, unless it is known to be sound.
+
+    A file that is no LMDB file at all is LMDB's to judge.
 
     Args:
         directory: the store's; whoever calls holds the writer's lock.
@@ -62,12 +66,19 @@ def check(directory: Path, report: Callable[[str], None]) -> int:
                 report(f"{path} is empty, and was not: a new store is begun")
             return 0
         if known is not None and known.boot and _boot() == UNKNOWN:
-            why = f"is written without syncs, and {BOOT} can't be read, which tells whether the machine went down"
+            why = (
+                f"is written without syncs, and {BOOT} can't be read, which tells whether the "
+                f"machine went down"
+            )
         elif known is None or (known.boot and known.boot != _boot()):
-            why = "was copied here, or comes from an older Oborona, or was not synced when the machine went down"
+            why = (
+                "was copied here, or comes from an older Oborona, or was not synced when the "
+                "machine went down"
+            )
         elif known.failures >= FAILURES:
             why = (
-                "came to an error when it was last used, or its last two writers ended soon and not in order"
+                "came to an error when it was last used, or its last two writers ended "
+                "soon and not in order"
             )
         else:
             return known.failures
@@ -89,7 +100,9 @@ def noted(directory: Path) -> bool:
 
 
 def take_note(directory: Path, *, synced: bool, failures: int) -> None:
-    """Note that the data file is sound, and how it is written from now on; with syncs it is on the disk first.
+    """Note that the data file is sound, and how it is written from now on.
+
+    With syncs it is on the disk first.
 
     Args:
         directory: the store's; whoever calls holds the writer's lock.
@@ -113,7 +126,8 @@ def take_note(directory: Path, *, synced: bool, failures: int) -> None:
 
 
 def distrust(directory: Path) -> None:
-    """Note that the data file is to be read as a whole at its next opening, for reading it came to an error.
+    """Note that the data file is to be read as a whole at its next opening, for reading it came to
+    an error.
 
     Raises:
         StoreError: the note cannot be written.
@@ -138,8 +152,14 @@ def _write(directory: Path, known: Known) -> None:
 
 
 def _known(directory: Path) -> Known | None:
-    """Return the note on the data file that is there, None if it is on another; failures before a minute's work are none."""
-    note, data = directory / state_files.COUNTERS_NOTE, (directory / state_files.COUNTERS_DATA).stat()
+    """Return the note on the data file that is there, None if it is on another.
+
+    Failures before a minute's work are none.
+    """
+    note, data = (
+        directory / state_files.COUNTERS_NOTE,
+        (directory / state_files.COUNTERS_DATA).stat(),
+    )
     try:
         known = msgspec.json.decode(note.read_bytes(), type=Known)
         taken_at = note.stat().st_mtime

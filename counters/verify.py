@@ -45,12 +45,17 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def verify(environment: lmdb.Environment) -> Report:
-    """Read every record and every note of the store's own; see `record.problem` for what is held against them."""
+    """Read every record and every note of the store's own.
+
+    See `record.problem` for what is held against them.
+    """
     records = cells = 0
     problems: list[str] = []
     for walked in walk(environment):
         for key, stored in walked:
-            wrong = record.problem(key, stored) if key >= FIRST_RECORD else _note_problem(key, stored)
+            wrong = (
+                record.problem(key, stored) if key >= FIRST_RECORD else _note_problem(key, stored)
+            )
             if wrong and len(problems) < PROBLEMS:
                 problems.append(f"{key.hex()}: {wrong}")
             if key >= FIRST_RECORD:

@@ -1,7 +1,8 @@
 """Walking over a whole store beside its writer, in short read transactions.
 
-A transaction that lasted for the whole walk would keep every page freed meanwhile from being used again. So a record
-that is written behind the walk's place while it goes on is not met, and one before it is met as it is then.
+A transaction that lasted for the whole walk would keep every page freed meanwhile from being used
+again. So a record that is written behind the walk's place while it goes on is not met, and one
+before it is met as it is then.
 """
 
 from __future__ import annotations
@@ -33,8 +34,13 @@ class Share(msgspec.Struct, frozen=True, kw_only=True):
     largest: int  # of one key and its record
 
 
-def walk(environment: lmdb.Environment, place: bytes = START) -> Iterator[list[tuple[bytes, bytes]]]:
-    """Yield keys and what is stored under them, in order, some thousands at a time; `place` is where to begin."""
+def walk(
+    environment: lmdb.Environment, place: bytes = START
+) -> Iterator[list[tuple[bytes, bytes]]]:
+    """Yield keys and what is stored under them, in order, some thousands at a time.
+
+    `place` is where to begin.
+    """
     while True:
         with begin(environment) as txn, txn.cursor() as cursor:
             if not cursor.set_range(place):
@@ -47,13 +53,18 @@ def walk(environment: lmdb.Environment, place: bytes = START) -> Iterator[list[t
 
 
 def shares(environment: lmdb.Environment) -> list[Share]:
-    """Return what each type takes, by prefix and number; keys that are not ours are left to `verify`."""
+    """Return what each type takes, by prefix and number.
+
+    Keys that are not ours are left to `verify`.
+    """
     records = np.zeros(1 << 16, dtype=np.int64)
     sizes = np.zeros(1 << 16, dtype=np.int64)
     largest = np.zeros(1 << 16, dtype=np.int64)
     for walked in walk(environment, FIRST_RECORD):
         ours = [(key, stored) for key, stored in walked if len(key) == KEY_BYTES]
-        heads = np.frombuffer(b"".join([key for key, _stored in ours]), KEYS)["head"].astype(np.intp)
+        heads = np.frombuffer(b"".join([key for key, _stored in ours]), KEYS)["head"].astype(
+            np.intp
+        )
         lengths = [KEY_BYTES + len(stored) for _key, stored in ours]
         records += np.bincount(heads, minlength=len(records))
         sizes += np.bincount(heads, weights=lengths, minlength=len(sizes)).astype(np.int64)

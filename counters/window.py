@@ -1,16 +1,18 @@
 """Windows of counting: which bucket a moment falls into, and what a window adds up.
 
-A bucket is 600 s or 86,400 s, numbered from the Unix epoch, so that day borders are UTC midnights and neither summer
-time nor a time zone moves one. A leap second repeats a Unix second: both count into the same bucket. Every count is
-kept once, by its ten-minute bucket; a day is the sum of its 144. Late and future moments need no special case here:
-a count belongs to the bucket of its own moment, and a read adds up the buckets that lie in its windows:
+A bucket is 600 s or 86,400 s, numbered from the Unix epoch, so that day borders are UTC midnights
+and neither summer time nor a time zone moves one. A leap second repeats a Unix second: both count
+into the same bucket. Every count is kept once, by its ten-minute bucket; a day is the sum of its
+144. Late and future moments need no special case here: a count belongs to the bucket of its own
+     moment, and a read adds up the buckets that lie in its windows:
 
-    RECENT, HOUR, DAY   the 1, 6, 144 ten-minute buckets up to the one of `now`; later ones are left out
-    FORTNIGHT           the 14 days up to the one of `now`; the current day counts whole, so after a clock went back
-                        it also holds what was counted later that day
+    RECENT, HOUR, DAY   the 1, 6, 144 ten-minute buckets up to the one of `now`; later ones are left
+                        out
+    FORTNIGHT           the 14 days up to the one of `now`; the current day counts whole, so after a
+                        clock went back it also holds what was counted later that day
 
-What is taken back is subtracted from the bucket it was counted in. Sums are read as 0 when more was taken back than is
-there, and saturate at 2^63-1.
+What is taken back is subtracted from the bucket it was counted in. Sums are read as 0 when more was
+taken back than is there, and saturate at 2^63-1.
 """
 
 from __future__ import annotations
@@ -43,7 +45,9 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def bucket_of(now: float) -> int:
-    """Return the number of the ten-minute bucket that holds `now`, Unix seconds; negative before 1970.
+    """Return the number of the ten-minute bucket that holds `now`, Unix seconds.
+
+    Negative before 1970.
 
     Raises:
         ValueError, OverflowError: `now` is not a finite number.
@@ -69,7 +73,9 @@ def check_taken(amounts: Counts) -> None:
 
 
 def summed(counts: Iterable[Counts]) -> list[int]:
-    """Return the sum for each metric, as it is: what is taken back before it is added makes it negative."""
+    """Return the sum for each metric, as it is: what is taken back before it is added makes it
+    negative.
+    """
     totals = [0] * METRICS
     for one in counts:
         for metric, count in enumerate(one):
@@ -97,12 +103,16 @@ def signed_totals(buckets: Mapping[int, Counts], now: float) -> list[list[int]]:
     today = day_of(last)
     return [
         *fine,
-        summed(counts for bucket, counts in buckets.items() if today - DAYS < day_of(bucket) <= today),
+        summed(
+            counts for bucket, counts in buckets.items() if today - DAYS < day_of(bucket) <= today
+        ),
     ]
 
 
 def timeline(buckets: Mapping[int, Counts], days: Mapping[int, Counts], now: float) -> Timeline:
-    """Return the time-line at `now` from counts by ten-minute bucket and by day, whichever they are kept under."""
+    """Return the time-line at `now` from counts by ten-minute bucket and by day, whichever they are
+    kept under.
+    """
     last = bucket_of(now)
     today = day_of(last)
     by_day: dict[int, list[Counts]] = {}

@@ -1,13 +1,14 @@
 """The one process that writes the counter store.
 
-    step   look at all spools → one write transaction: their batches, their positions, the newest bucket → on disk
-           → remove spools that are applied as a whole
-    look   walk on from where the last one stopped: records that are out of every window, and stale ones; the next step
-           frees them at its beginning, so that a purge waits for no disk of its own while mail flows
+    step   look at all spools → one write transaction: their batches, their positions, the newest
+           bucket → on disk → remove spools that are applied as a whole
+    look   walk on from where the last one stopped: records that are out of every window, and stale
+           ones; the next step frees them at its beginning, so that a purge waits for no disk of its
+           own while mail flows
 
-Killed anywhere, it goes on where the last transaction ended: a flush is applied exactly once. A disk that is full is
-an error that says so, the spools wait, and the same step succeeds when there is room.
-A second writer is refused by a lock that names the first.
+Killed anywhere, it goes on where the last transaction ended: a flush is applied exactly once. A
+disk that is full is an error that says so, the spools wait, and the same step succeeds when there
+is room. A second writer is refused by a lock that names the first.
 """
 
 from __future__ import annotations
@@ -64,7 +65,9 @@ LOG: Final = logging.getLogger(__name__)
 STEP_BYTES: Final = 8 << 20  # of spools in one step: 400,000 entries, a second of work
 READER_CHECK_S: Final = 30.0  # slots of dead readers hold freed pages back
 PURGE_ROUND_S: Final = 6 * 3600.0  # time for one walk over the whole store
-STEP_S: Final = 0.15  # between two steps: what one worker counts, another knows so much later; each step costs pages, whatever it brings
+# between two steps: what one worker counts, another knows so much later; each step costs pages,
+# whatever it brings
+STEP_S: Final = 0.15
 PURGE_LEAST: Final = 75  # records a look, of which there is one a step
 PURGE_MOST: Final = 3000  # 1.5 ms, however long the last look is ago; 430 million in a round
 LAG_S: Final = 10.0  # between flush and store; said once, and once more when it is over
@@ -125,7 +128,10 @@ class CounterWriter:
         return self._store.environment
 
     def _begin(self, why: str = "") -> None:
-        """Open the store, or begin it anew; what becomes of the one that was expected here is told."""
+        """Open the store, or begin it anew.
+
+        What becomes of the one that was expected here is told.
+        """
         path = self.directory / state_files.COUNTERS_DATA
         there = path.exists() and path.stat().st_size > 0
         if not why and not there and trust.noted(self.directory):
@@ -160,7 +166,9 @@ class CounterWriter:
                 kept = positions(txn)
                 self._purge_place = txn.get(PURGE_KEY, FIRST_RECORD)
                 self._heavy = top.load(txn, self._report)
-            self._follower = Follower(self.directory / state_files.COUNTERS_SPOOL, kept, self._report)
+            self._follower = Follower(
+                self.directory / state_files.COUNTERS_SPOOL, kept, self._report
+            )
             self._follower.sweep()
             self._orphans = set(kept) - self._follower.owners()
             self._found: Purged | None = None  # by a look, and not freed yet
@@ -196,17 +204,23 @@ class CounterWriter:
             self._say_lag(now - min((one.time for one in collected.batches), default=now))
             foreign = sum(one.total.foreign for one in applied)
             if foreign and not self._foreign:
-                self._report(f"{foreign} counts are left out: their time is over half a year from now")
+                self._report(
+                    f"{foreign} counts are left out: their time is over half a year from now"
+                )
             self._foreign = bool(foreign)
         self._orphans = set()
-        self._orphans = self._follower.settle(collected)  # their positions go with the next transaction
+        # their positions go with the next transaction
+        self._orphans = self._follower.settle(collected)
         return len(collected.batches)
 
     def look(self, now: float, limit: int) -> Purged:
-        """Walk over up to `limit` records; the next step frees those that are out of every window at `now`.
+        """Walk over up to `limit` records.
 
-        Goes on from where the last call stopped, also after a restart; does nothing while the clock has jumped. What no
-        step has freed since the last call, because nothing came, is freed first.
+        The next step frees those that are out of every window at `now`.
+
+        Goes on from where the last call stopped, also after a restart; does nothing while the clock
+        has jumped. What no step has freed since the last call, because nothing came, is freed
+        first.
 
         Raises:
             StoreError: the store cannot be read, or not be written.
@@ -233,7 +247,10 @@ class CounterWriter:
         return purged
 
     def verify(self) -> verify.Report:
-        """Read the whole store and say what is wrong with it; in short transactions, beside everything else."""
+        """Read the whole store and say what is wrong with it.
+
+        In short transactions, beside everything else.
+        """
         with as_store_error(self.directory):
             return verify.verify(self.environment)
 
@@ -253,7 +270,8 @@ class CounterWriter:
         return self._behind
 
     def chores(self, now: float, monotonic: float) -> None:
-        """Purge, sync the doorkeeper, clear dead readers' slots, write the heaviest keys down: what is due of it.
+        """Purge, sync the doorkeeper, clear dead readers' slots, write the heaviest keys down: what
+        is due of it.
 
         Raises:
             StoreError: the store cannot be used.
@@ -270,8 +288,12 @@ class CounterWriter:
         elapsed_s, self._purged_at = monotonic - self._purged_at, monotonic
         self.look(now, self._purge_share(elapsed_s))
 
-    def run(self, stop: Stop, interval_s: float = STEP_S, *, clock: Callable[[], float] = time.time) -> None:
-        """Step and do chores until `stop` is set, then apply what is left; errors are reported and tried again.
+    def run(
+        self, stop: Stop, interval_s: float = STEP_S, *, clock: Callable[[], float] = time.time
+    ) -> None:
+        """Step and do chores until `stop` is set, then apply what is left.
+
+        Errors are reported and tried again.
 
         Raises:
             StoreVersion: a newer Oborona has taken the store over.
@@ -306,7 +328,9 @@ class CounterWriter:
         if check_version(txn, self.directory):
             before = migrate(txn)
             if before < TAKES_NOTHING:
-                self._report(f"the counter store is brought from version {before} to {TAKES_NOTHING}")
+                self._report(
+                    f"the counter store is brought from version {before} to {TAKES_NOTHING}"
+                )
         else:
             if txn.stat()["entries"]:
                 raise StoreError(f"{self.directory} holds another program's data")
@@ -335,7 +359,8 @@ class CounterWriter:
         self._birth = birth or begun.born(self.directory)
         if begun.is_foreign(self._birth, self.directory):
             raise Damaged(
-                f"the counter store in {self.directory} is of another site: begun with another secret"
+                f"the counter store in {self.directory} is of another site: begun with "
+                f"another secret"
             )
         if birth is None:
             txn.put(BEGUN_KEY, msgspec.json.encode(self._birth))

@@ -1,9 +1,13 @@
-"""The milter protocol as bytes in, events out; no socket, no clock.  `answers` has the other direction.
+"""The milter protocol as bytes in, events out.
 
-A packet is a length (4 bytes, big-endian), a command byte and `length - 1` bytes of data.  `Codec.feed` takes bytes in any cut
-and yields one event per packet.  Which command may follow which is the transport's business: a codec knows packets only.
+No socket, no clock.  `answers` has the other direction.
 
-Macros repeated unchanged before each header are told once: Postfix repeats them before every packet of a message.
+A packet is a length (4 bytes, big-endian), a command byte and `length - 1` bytes of data.
+`Codec.feed` takes bytes in any cut and yields one event per packet.  Which command may follow which
+is the transport's business: a codec knows packets only.
+
+Macros repeated unchanged before each header are told once: Postfix repeats them before every packet
+of a message.
 
 Numbers as in Sendmail's include/libmilter/mfdef.h; there is no RFC.
 """
@@ -116,7 +120,8 @@ Event = (
 )  # fmt: skip
 
 _MACRO: Final = ord("D")
-_WITHIN_CONTENT: Final = frozenset(b"LNB")  # commands before which Postfix says the same macros again
+# commands before which Postfix says the same macros again
+_WITHIN_CONTENT: Final = frozenset(b"LNB")
 
 
 class Codec:
@@ -132,7 +137,8 @@ class Codec:
     def feed(self, data: bytes) -> Iterator[Event]:
         """Yield an event for each packet that `data` completes.
 
-        Guaranteed: the same bytes give the same events and the same error in whatever pieces they come.
+        Guaranteed: the same bytes give the same events and the same error in whatever pieces they
+        come.
 
         Args:
             data: the next bytes; exhaust the iterator before the next call.
@@ -195,7 +201,9 @@ def _macros(payload: bytes) -> Macros:
     if len(strings) % 2:
         raise PeerError(f"milter macro without a value: {strings[-1][:60]!r}")
     words = [text(string) for string in strings]
-    return Macros({name.strip("{}"): value for name, value in zip(words[::2], words[1::2], strict=True)})
+    return Macros(
+        {name.strip("{}"): value for name, value in zip(words[::2], words[1::2], strict=True)}
+    )
 
 
 def _connect(payload: bytes) -> Connect:
@@ -207,7 +215,9 @@ def _connect(payload: bytes) -> Connect:
     if family in (b"4", b"6"):
         if len(rest) < 5:
             raise PeerError(f"milter connect without an address: {payload[:60]!r}")
-        return Connect(client(text(host), text(_strings(rest[3:])[0]), _PORT.unpack_from(rest, 1)[0]))
+        return Connect(
+            client(text(host), text(_strings(rest[3:])[0]), _PORT.unpack_from(rest, 1)[0])
+        )
     return Connect(client(text(host), "", 0))
 
 

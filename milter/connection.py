@@ -1,11 +1,12 @@
-"""One connection of the native transport: milter events in order, a door asked at stages, one write per answer.
+"""One connection of the native transport: milter events in order, a door asked at stages, one write
+per answer.
 
-Headers and body are gathered here, without a step of the door.  A mail server that breaks the protocol loses its connection, as
-libmilter does it; its own default action decides then.  A command out of turn is such a break too: ignored, as libmilter does, it
-would leave the mail server waiting.
+Headers and body are gathered here, without a step of the door.  A mail server that breaks the
+protocol loses its connection, as libmilter does it; its own default action decides then.  A command
+out of turn is such a break too: ignored, as libmilter does, it would leave the mail server waiting.
 
-Known limits: after SMFIC_QUIT_NC the terms of the connection stay, so a policy that begins to refuse at an earlier stage
-does so on connections made after that.
+Known limits: after SMFIC_QUIT_NC the terms of the connection stay, so a policy that begins to
+refuse at an earlier stage does so on connections made after that.
 """
 
 from __future__ import annotations
@@ -152,7 +153,8 @@ class Connection(Stream):
         self._leading_space = self._terms.leading_space
         if not self._terms.edits:
             log.warning(
-                "the mail server lets headers alone (actions %#x): messages go unmarked", offer.actions
+                "the mail server lets headers alone (actions %#x): messages go unmarked",
+                offer.actions,
             )
         self._transport.write(answers.terms(self._terms))
 

@@ -1,8 +1,8 @@
 """What goes back to a mail server: terms, answers and header edits as milter packets.
 
 Numbers as in Sendmail's include/libmilter/mfdef.h; there is no RFC.
-Known limits: no quarantine, no change of sender or body, no recipient added; SMFIR_PROGRESS is not sent, deadlines are shorter than
-any mail server's patience.
+Known limits: no quarantine, no change of sender or body, no recipient added; SMFIR_PROGRESS is not
+sent, deadlines are shorter than any mail server's patience.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ def terms(agreed: Terms) -> bytes:
     data = _THREE.pack(agreed.version, agreed.actions, agreed.protocol)
     if agreed.actions & SET_MACROS:
         data += b"".join(
-            _FOUR_BYTES.pack(stage) + names.encode("ascii") + b"\0" for stage, names in MACROS.items()
+            _FOUR_BYTES.pack(stage) + names.encode("ascii") + b"\0"
+            for stage, names in MACROS.items()
         )
     return _packet(b"O", data)
 

@@ -1,20 +1,24 @@
-"""The libmilter transport: Sendmail's library through pymilter, its threads as thin gatherers under the event loop.
+"""The libmilter transport: Sendmail's library through pymilter, its threads as thin gatherers under
+the event loop.
 
-libmilter's threads call back for each step; headers and body are gathered there.  A step whose answer the mail server waits
-for is put to the door in the loop, together with those before it that nobody waits for, and the thread waits for the reply.
-A door is touched in the loop only.
+libmilter's threads call back for each step; headers and body are gathered there.  A step whose
+answer the mail server waits for is put to the door in the loop, together with those before it that
+nobody waits for, and the thread waits for the reply. A door is touched in the loop only.
 
-libmilter opens its listening socket itself.  It is made to open a placeholder, over which the workers' shared socket is laid with
-dup2(2): so both transports take the same socket, and three faults of the library are gone with its own.  Run by an ordinary user it
-unlinks the shared file when one worker stops; it blocks in accept() when another worker was faster; and smfi_stop cuts
-sessions in flight.  To stop accepting, the placeholder is laid back;
-when the server drains, a signal to libmilter's thread ends its poll(2), in which the kernel would keep the shared socket open, and
-so let new connections wait, for up to 5 s.
+libmilter opens its listening socket itself.  It is made to open a placeholder, over which the
+workers' shared socket is laid with dup2(2): so both transports take the same socket, and three
+faults of the library are gone with its own.  Run by an ordinary user it unlinks the shared file
+when one worker stops; it blocks in accept() when another worker was faster; and smfi_stop cuts
+sessions in flight.  To stop accepting, the placeholder is laid back; when the server drains, a
+signal to libmilter's thread ends its poll(2), in which the kernel would keep the shared socket
+open, and so let new connections wait, for up to 5 s.
 
-Known limits: one server a process.  It counts no client's connections, so `max_per_client` is the native transport's alone.  A HELO or header name that is not UTF-8 is lost in pymilter, which prints why.  Idle
-connections are looked for every 10 minutes, and after a pause for too many sessions accepting begins again within 5 s.  A body is never cut short; one whose last piece
-comes with the end of the message (Postfix before 2.4) gets no answer.  After SMFIC_QUIT_NC libmilter forgets what was agreed:
-the door is asked at each stage, and libmilter drops answers that nobody waits for.
+Known limits: one server a process.  It counts no client's connections, so `max_per_client` is the
+native transport's alone.  A HELO or header name that is not UTF-8 is lost in pymilter, which prints
+why.  Idle connections are looked for every 10 minutes, and after a pause for too many sessions
+accepting begins again within 5 s.  A body is never cut short; one whose last piece comes with the
+end of the message (Postfix before 2.4) gets no answer.  After SMFIC_QUIT_NC libmilter forgets what
+was agreed: the door is asked at each stage, and libmilter drops answers that nobody waits for.
 """
 
 from __future__ import annotations
@@ -40,7 +44,13 @@ from oborona.doors.reply import Answer
 from oborona.doors.room import Room
 from oborona.milter.codec import MAX_PACKET
 from oborona.milter.libmilter_connection import LibmilterConnection
-from oborona.milter.protocol import ADD_HEADERS, CHANGE_HEADERS, REMOVE_RECIPIENTS, SET_MACROS, Terms
+from oborona.milter.protocol import (
+    ADD_HEADERS,
+    CHANGE_HEADERS,
+    REMOVE_RECIPIENTS,
+    SET_MACROS,
+    Terms,
+)
 
 DRAIN_LOOK_S: Final = 0.02  # between looks at whether sessions are over
 NAME: Final = "oborona"  # libmilter keeps a pointer to it, so it must live as long as the process
@@ -95,13 +105,15 @@ class LibmilterServer:
         return len(self._connections)
 
     async def start(self, sock: socket.socket) -> None:
-        """Accept on a listening socket, which stays the caller's: it is neither closed nor unlinked here.
+        """Accept on a listening socket, which stays the caller's: it is neither closed nor unlinked
+        here.
 
         Raises:
             RuntimeError: libmilter can't be set up, or serves in this process already.
         """
         self.loop = asyncio.get_running_loop()
-        sock.setblocking(False)  # libmilter's accept() must not wait: another worker may have been faster
+        # libmilter's accept() must not wait: another worker may have been faster
+        sock.setblocking(False)
         self._socket = sock
         self._register()
         milter.settimeout(max(1, int(self._idle_s)))
@@ -109,7 +121,8 @@ class LibmilterServer:
         self._listening = _placeholder(sock.family)
         self._quiet = os.dup(self._listening)
         self._hear(True)
-        self.loop.add_signal_handler(_WAKE, lambda: None)  # one that is ignored would not end a poll
+        # one that is ignored would not end a poll
+        self.loop.add_signal_handler(_WAKE, lambda: None)
         self._thread = threading.Thread(target=self._main, name="libmilter", daemon=True)
         self._thread.start()
 
@@ -174,7 +187,8 @@ class LibmilterServer:
         milter.set_eom_callback(self._step(LibmilterConnection.end, milter.TEMPFAIL))
         milter.set_abort_callback(step(LibmilterConnection.abort))
         milter.set_close_callback(self._close)
-        # ours never raise: what is left are names that pymilter can't decode, and losing one must not decide a message
+        # ours never raise: what is left are names that pymilter can't decode, and losing one must
+        # not decide a message
         milter.set_exception_policy(milter.CONTINUE)
         milter.register(NAME, unknown=silent, data=silent, negotiate=self._negotiate)
 
@@ -200,9 +214,14 @@ class LibmilterServer:
         return self._step(LibmilterConnection.connect)(ctx, host, address)
 
     def _step(self, call: Callable[..., int], failure: int | None = None) -> Callable[..., int]:
-        """Return the callback that makes `call` on its connection; it never raises, and returns `failure` for that, or what is configured."""
+        """Return the callback that makes `call` on its connection.
+
+        It never raises, and returns `failure` for that, or what is configured.
+        """
         if failure is None:
-            failure = milter.TEMPFAIL if self.guard.failure.answer is Answer.TEMPFAIL else milter.CONTINUE
+            failure = (
+                milter.TEMPFAIL if self.guard.failure.answer is Answer.TEMPFAIL else milter.CONTINUE
+            )
 
         def callback(ctx: milter.Context, *arguments: object) -> int:
             try:
@@ -235,7 +254,10 @@ class LibmilterServer:
 
 
 def _placeholder(family: int) -> int:
-    """Have libmilter open a socket of the family where nobody connects; return its descriptor in libmilter."""
+    """Have libmilter open a socket of the family where nobody connects.
+
+    Return its descriptor in libmilter.
+    """
     before = _sockets()
     with tempfile.TemporaryDirectory(prefix="oborona-") as folder:
         match family:
@@ -266,11 +288,14 @@ def _sockets() -> dict[str, int]:
 
 def _listens(descriptor: int, family: int) -> bool:
     with socket.socket(fileno=os.dup(descriptor)) as sock:
-        return sock.family == family and bool(sock.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN))
+        return sock.family == family and bool(
+            sock.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+        )
 
 
 def _take_large_packets() -> None:
-    """Let headers over 64 KiB in, at which libmilter would close the connection: a way past the filter.
+    """Let headers over 64 KiB in, at which libmilter would close the connection: a way past the
+    filter.
 
     The function is libmilter's own, though in no header file; builds without it keep the limit.
     """

@@ -1,9 +1,11 @@
-"""One connection of the libmilter transport: what its callbacks do in libmilter's threads, and how the loop hears of it.
+"""One connection of the libmilter transport: what its callbacks do in libmilter's threads, and how
+the loop hears of it.
 
-Headers and body are gathered in the thread.  Steps that nobody waits for are put by, and go to the loop in order with the
-next one that is waited for, so that a message costs one change of threads for each answer; but where a refusal may follow, client and sender go at once, to be
-judged until then.  libmilter calls back one step of a
-connection at a time, though not always from the same thread.
+Headers and body are gathered in the thread.  Steps that nobody waits for are put by, and go to the
+loop in order with the next one that is waited for, so that a message costs one change of threads
+for each answer; but where a refusal may follow, client and sender go at once, to be judged until
+then.  libmilter calls back one step of a connection at a time, though not always from the same
+thread.
 """
 
 from __future__ import annotations
@@ -93,11 +95,14 @@ class LibmilterConnection:
             Exception: no door could be made.
         """
         self._open()
-        # libmilter saw to the version, and older ones need the end of headers for their own order of commands
+        # libmilter saw to the version, and older ones need the end of headers for their own order
+        # of commands
         steps = options[1] & ~NO_END_OF_HEADERS
         self.terms = agree(MAX_VERSION, options[0], steps, self._door.waits)
         if not self.terms.edits:
-            log.warning("the mail server lets headers alone (actions %#x): messages go unmarked", options[0])
+            log.warning(
+                "the mail server lets headers alone (actions %#x): messages go unmarked", options[0]
+            )
         options[:2] = self.terms.actions, self.terms.protocol
         if self.terms.actions & SET_MACROS:
             for stage, names in MACROS.items():
@@ -105,7 +110,9 @@ class LibmilterConnection:
         return self.terms
 
     def assume(self, terms: Terms) -> None:
-        """Begin without a negotiation: answer everything, libmilter drops what the mail server does not wait for."""
+        """Begin without a negotiation: answer everything, libmilter drops what the mail server does
+        not wait for.
+        """
         self._open()
         self.terms = Terms(
             version=terms.version,
@@ -156,9 +163,14 @@ class LibmilterConnection:
 
     def rcpt(self, argument: bytes, *more: bytes) -> int:
         """RCPT TO."""
-        recipient, params = arguments.path(arguments.text(argument)), tuple(map(arguments.text, more))
+        recipient, params = (
+            arguments.path(arguments.text(argument)),
+            tuple(map(arguments.text, more)),
+        )
         self._learn(_RCPT)
-        code = self._stage(Stage.RECIPIENT, lambda: self._guard.ask(self._door.rcpt(recipient, params)))
+        code = self._stage(
+            Stage.RECIPIENT, lambda: self._guard.ask(self._door.rcpt(recipient, params))
+        )
         self._in_message = code != milter.ACCEPT
         return code
 
@@ -216,7 +228,8 @@ class LibmilterConnection:
             return BUSY
         message = self._gather.finish()
         return self._ask(
-            lambda: self._guard.judged(self._door.end_of_message(message), self._door, message), NO_ANSWER
+            lambda: self._guard.judged(self._door.end_of_message(message), self._door, message),
+            NO_ANSWER,
         )
 
     def _forget(self) -> None:
@@ -230,7 +243,8 @@ class LibmilterConnection:
         for name in _NAMES[stage]:
             try:
                 value = self._ctx.getsymval(name)
-            except UnicodeDecodeError:  # pymilter's; the value is the client's doing and no name of ours
+            # pymilter's; the value is the client's doing and no name of ours
+            except UnicodeDecodeError:
                 continue
             if value is not None:
                 values[name.strip("{}")] = value

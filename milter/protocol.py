@@ -1,12 +1,15 @@
-"""The numbers of the milter protocol, version 6, and what is agreed with a mail server at the start of a connection.
+"""The numbers of the milter protocol, version 6, and what is agreed with a mail server at the start
+of a connection.
 
-A mail server opens with its version, the actions it allows and the protocol steps it can leave out or leave unanswered.  We
-take of that what we can use: no answers (SMFIP_NR_*) for every step where no verdict can fall, no steps that we don't read,
-headers with their leading space, and the macros that Postfix sends only when asked for (client address, login, queue id).
+A mail server opens with its version, the actions it allows and the protocol steps it can leave out
+or leave unanswered.  We take of that what we can use: no answers (SMFIP_NR_*) for every step where
+no verdict can fall, no steps that we don't read, headers with their leading space, and the macros
+that Postfix sends only when asked for (client address, login, queue id).
 
     terms = agree(offer.version, offer.actions, offer.protocol, waits)
 
-Numbers as in Sendmail's include/libmilter/mfdef.h; there is no RFC.  Both transports agree on the same terms here.
+Numbers as in Sendmail's include/libmilter/mfdef.h; there is no RFC.  Both transports agree on the
+same terms here.
 """
 
 from __future__ import annotations
@@ -49,9 +52,15 @@ NO_REPLY: Final = {
     b"N": 0x40000,  # end of headers
     b"B": 0x80000,  # body chunk
 }
-STAGE_OF: Final = {b"C": Stage.CONNECT, b"H": Stage.SENDER, b"M": Stage.SENDER, b"R": Stage.RECIPIENT}
+STAGE_OF: Final = {
+    b"C": Stage.CONNECT,
+    b"H": Stage.SENDER,
+    b"M": Stage.SENDER,
+    b"R": Stage.RECIPIENT,
+}
 
-MACROS: Final = {  # stage number (SMFIM_*): the names asked for; a mail server sends these in place of its own choice
+# stage number (SMFIM_*): the names asked for; a mail server sends these in place of its own choice
+MACROS: Final = {
     0: "j _ {daemon_name} {daemon_port} {client_addr} {client_name} {client_ptr}",  # connect
     2: "{auth_type} {auth_authen} {mail_addr}",  # MAIL FROM
     3: "{rcpt_addr}",  # RCPT TO
@@ -113,7 +122,9 @@ def agree(version: int, actions: int, protocol: int, waits: frozenset[Stage]) ->
         PeerError: a version that was never spoken, or older than 2.
     """
     if not MIN_VERSION <= version < 256:
-        raise PeerError(f"milter protocol version {version}, we speak {MIN_VERSION} to {MAX_VERSION}")
+        raise PeerError(
+            f"milter protocol version {version}, we speak {MIN_VERSION} to {MAX_VERSION}"
+        )
     wanted = _STEPS
     for command, bit in NO_REPLY.items():
         if STAGE_OF.get(command) not in waits:

@@ -1,4 +1,6 @@
-"""What a process keeps of the policies that it has loaded: files that are as they were are not taken apart again, rules that are as they were not checked."""
+"""What a process keeps of the policies that it has loaded: files that are as they were are not
+taken apart again, rules that are as they were not checked.
+"""
 
 from __future__ import annotations
 

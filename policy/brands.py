@@ -1,13 +1,17 @@
-"""Brands, as policy files give them: how a firm's name stands in letters, and which domains are its own.
+"""Brands, as policy files give them: how a firm's name stands in letters, and which domains are its
+own.
 
     [[brand]]
     name    = "SANTANDER"
     names   = ["Santander", "Banco Santander"]
-    domains = ["santander", "gruposantander"]   # a label: under whatever public suffix; with a full stop: this domain alone;
-                                                # with one in front: all of a TLD that is the brand's
+    domains = ["santander", "gruposantander"]   # a label: under whatever public suffix; with a full
+    stop: this domain alone;
+                                                # with one in front: all of a TLD that is the
+                                                brand's
 
-A sender bears a brand's name if nothing else stands in his display name but words such as "support", "online banking" or "your" (`beside.list`): people and small
-firms are called like parts of brands, and "Chase Smith" or "Apple user group" is nobody's spoof.
+A sender bears a brand's name if nothing else stands in his display name but words such as
+"support", "online banking" or "your" (`beside.list`): people and small firms are called like parts
+of brands, and "Chase Smith" or "Apple user group" is nobody's spoof.
 """
 
 from __future__ import annotations
@@ -28,9 +32,8 @@ from oborona.policy.named import Enabled, Fields, Name, Sort, Why, refuse
 MAX_BRANDS: Final = 2_000
 MAX_NAMES: Final = 50  # of one brand
 LOOKED_AT: Final = 100  # characters of a display name: what a screen shows of it
-LEAST_IN_HOST: Final = (
-    5  # letters of a name that is looked for in hosts: "ups" and "dhl" stand in too many other words
-)
+# letters of a name that is looked for in hosts: "ups" and "dhl" stand in too many other words
+LEAST_IN_HOST: Final = 5
 
 _LABEL: Final = r"\A\.?[a-z0-9](?:[a-z0-9.-]{0,100}[a-z0-9])?\Z"
 _WORDS: Final = re.compile(r"[^\w]+")
@@ -61,9 +64,16 @@ class BrandTable(msgspec.Struct, frozen=True, kw_only=True):
             Meta(
                 min_length=1,
                 max_length=MAX_NAMES,
-                description="What it writes from: the label before a public suffix (santander: .com, .co.uk, ...), or a registrable domain (santander.co.uk), or a TLD of its own (.apple).",
+                description=(
+                    "What it writes from: the label before a public suffix (santander: .com, "
+                    ".co.uk, ...), or a registrable domain (santander.co.uk), or a TLD of its "
+                    "own (.apple)."
+                ),
                 extra={
-                    "allowed": 'labels or domains in lower case, in brackets, such as ["santander", "bank.example"]'
+                    "allowed": (
+                        'labels or domains in lower case, in brackets, such as ["santander", '
+                        '"bank.example"]'
+                    )
                 },
             ),
         ]
@@ -74,8 +84,13 @@ class BrandTable(msgspec.Struct, frozen=True, kw_only=True):
             _Domains,
             Meta(
                 max_length=MAX_NAMES,
-                description="Those of its domains where anybody gets a mailbox: its name in From proves nothing there.",
-                extra={"allowed": 'labels or domains in lower case, in brackets, such as ["gmail"]'},
+                description=(
+                    "Those of its domains where anybody gets a mailbox: its name in From "
+                    "proves nothing there."
+                ),
+                extra={
+                    "allowed": 'labels or domains in lower case, in brackets, such as ["gmail"]'
+                },
             ),
         ]
         | UnsetType
@@ -114,7 +129,9 @@ def brand(fields: Fields) -> Brand | None:
         return None
     called = tuple(tuple(_words(one)) for one in fields["names"].value)
     if not all(called):
-        raise refuse(f"brand {fields['name'].value}: names: one has no letters", fields["names"].place)
+        raise refuse(
+            f"brand {fields['name'].value}: names: one has no letters", fields["names"].place
+        )
     return Brand(
         name=fields["name"].value,
         called=called,
@@ -147,7 +164,9 @@ class Brands:
             longest.sort(key=lambda entry: -len(entry[0]))
 
     def called(self, name: str) -> Brand | None:
-        """Return the brand that a display name bears: its name, and beside it nothing but words that change nothing."""
+        """Return the brand that a display name bears: its name, and beside it nothing but words
+        that change nothing.
+        """
         words = _words(name[:LOOKED_AT])
         beside = _beside()
         for at, length, found in self._found(words):
@@ -172,7 +191,9 @@ class Brands:
         )
 
     def borrowed(self, host: str) -> Brand | None:
-        """Return the brand whose name is a label of a host, or a part of one between hyphens, where the host is not the brand's own."""
+        """Return the brand whose name is a label of a host, or a part of one between hyphens, where
+        the host is not the brand's own.
+        """
         for piece in _PIECES.split(host):
             found = self._in_hosts.get(piece)
             if found is not None and not found.owns(host):
@@ -197,7 +218,9 @@ def brands(tables: Mapping[str, Fields]) -> Brands:
 
 def _is_one_of(domain: str, known: frozenset[str]) -> bool:
     site = registrable(domain)
-    return site in known or site.partition(".")[0] in known or "." + site.rpartition(".")[2] in known
+    return (
+        site in known or site.partition(".")[0] in known or "." + site.rpartition(".")[2] in known
+    )
 
 
 def _words(text: str) -> list[str]:

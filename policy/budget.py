@@ -1,6 +1,7 @@
 """What a scan may compute, and what it knew when that was spent.
 
-A scan asks its budget between its steps; who measures, and how, is the caller's: nothing here has a clock.
+A scan asks its budget between its steps; who measures, and how, is the caller's: nothing here has a
+clock.
 """
 
 from __future__ import annotations
@@ -65,12 +66,12 @@ class Course:
         self.step = budget.check  # between two steps of the scan
         self.evidence: Evidence | None = None
         self.findings: Sequence[Finding] = ()  # so far
-        self._before: tuple[Finding, ...] = ()  # of the whole message, where this goes on with its head
+        # of the whole message, where this goes on with its head
+        self._before: tuple[Finding, ...] = ()
         self.signatures = Matched()
         self.said: tuple[EngineSays, ...] | None = None  # by other engines
-        self.scan: Scan | None = (
-            None  # with a first verdict: what is asked for after it may make another of it
-        )
+        # with a first verdict: what is asked for after it may make another of it
+        self.scan: Scan | None = None
 
     def ended(self, finding: Finding) -> None:
         """Go on from here with the head of the message, within the same budget once more."""
@@ -78,7 +79,10 @@ class Course:
         self._budget.again()
 
     def found(self, findings: list[Finding]) -> list[Finding]:
-        """Take the findings of the message; return them with those of before that are not among them."""
+        """Take the findings of the message.
+
+        Return them with those of before that are not among them.
+        """
         if self._before:
             names = {one.name for one in findings}
             findings = [*findings, *(one for one in self._before if one.name not in names)]
@@ -88,6 +92,8 @@ class Course:
     def matched(self, found: Matched) -> Matched:
         """Take signatures that were found; return them with those that were found before."""
         if self.signatures.signatures:
-            found = Matched(signatures=tuple(dict.fromkeys((*self.signatures.signatures, *found.signatures))))
+            found = Matched(
+                signatures=tuple(dict.fromkeys((*self.signatures.signatures, *found.signatures)))
+            )
         self.signatures = found
         return found

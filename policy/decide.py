@@ -14,8 +14,11 @@ from oborona.types import Action, Finding, Mode, RuleHit, Verdict, Would
 BELOW: Final = "below-threshold"  # nothing that fired was enough
 TEMPERROR: Final = "temperror"  # somebody who was asked by DNS gave no answer in time
 SET_APART: Final = "set-apart"  # workers died over the message: it was not looked into
-PARTIAL: Final = "partial"  # something that should be known is not; decides where nothing is, and another answer had to be given
-UNFINISHED: Final = "scan-unfinished"  # the message took more than a scan may compute: its head was judged
+# something that should be known is not; decides where nothing is, and another answer had to be
+# given
+PARTIAL: Final = "partial"
+# the message took more than a scan may compute: its head was judged
+UNFINISHED: Final = "scan-unfinished"
 LOAD: Final = "load"  # why a scan is partial: others' messages held it up
 DEADLINE: Final = "deadline"  # what it waited for did not come
 FAULT: Final = "fault"  # of ours
@@ -43,12 +46,15 @@ def decide(
         reject_score: from here on it is refused; not below `spam_score`.
         shadow_spam_score: a line on trial in the place of `spam_score`; None = the same.
         shadow_reject_score: a line on trial in the place of `reject_score`; None = the same.
-        groups: whose caps the live hits keep to already, and those in shadow mode would have to keep to.
+        groups: whose caps the live hits keep to already, and those in shadow mode would have to
+            keep to.
 
     Returns:
-        A verdict whose score is the live hits' sum, rounded to a hundredth before it is compared, so that what is shown is
-        what decided. `line` is the line that was reached, or the next one that was not. The deciding rule is the heaviest
-        of those that speak against the message, by what the caps left of it. `would` is what the shadow rules and lines together would have made of it.
+        A verdict whose score is the live hits' sum, rounded to a hundredth before it is compared,
+        so that what is shown is what decided. `line` is the line that was reached, or the next one
+        that was not. The deciding rule is the heaviest of those that speak against the message, by
+        what the caps left of it. `would` is what the shadow rules and lines together would have
+        made of it.
     """
     live = _heaviest_first(hit for hit in hits if hit.mode is Mode.LIVE)
     shadow = _heaviest_first(hit for hit in hits if hit.mode is Mode.SHADOW)
@@ -89,14 +95,18 @@ def reached(score: float, spam_score: float, reject_score: float) -> tuple[Actio
     return (Action.SPAM if round(score, 2) >= spam_score else Action.ACCEPT), spam_score
 
 
-def _held(hits: Iterable[RuleHit], spam_score: float, reject_score: float) -> tuple[Action, float, float]:
+def _held(
+    hits: Iterable[RuleHit], spam_score: float, reject_score: float
+) -> tuple[Action, float, float]:
     """Hold the sum of all hits to both lines: what is done, the sum, and the line."""
     score = round(sum((hit.score for hit in hits), 0.0), 2)
     action, line = reached(score, spam_score, reject_score)
     return action, score, line
 
 
-def _would(hits: Sequence[RuleHit], spam_score: float, reject_score: float, given: Action) -> Would | None:
+def _would(
+    hits: Sequence[RuleHit], spam_score: float, reject_score: float, given: Action
+) -> Would | None:
     """What all hits together would have made of it, None where that is what was given."""
     action, score, line = _held(hits, spam_score, reject_score)
     if action is given:
@@ -106,12 +116,17 @@ def _would(hits: Sequence[RuleHit], spam_score: float, reject_score: float, give
 
 
 def _heaviest(live: Sequence[RuleHit]) -> str:
-    """The live rule that weighs the most, after the caps of groups; of equal ones the first by name."""
-    return next((hit.name for hit in live if hit.score > 0), BELOW)  # the sum reached a line, so there is one
+    """The live rule that weighs the most, after the caps of groups.
+
+    Of equal ones the first by name.
+    """
+    # the sum reached a line, so there is one
+    return next((hit.name for hit in live if hit.score > 0), BELOW)
 
 
 def enforced(verdict: Verdict, listed: Match, *, reject_score: float) -> Verdict:
-    """Return the verdict of a message or of a stage that a list of the site decides, whatever its score.
+    """Return the verdict of a message or of a stage that a list of the site decides, whatever its
+    score.
 
     Args:
         verdict: without the list.
@@ -124,7 +139,10 @@ def enforced(verdict: Verdict, listed: Match, *, reject_score: float) -> Verdict
         score=verdict.score,
         line=reject_score if action is Action.REJECT else verdict.line,
         decided_by=listed.list,
-        rules=(RuleHit(name=listed.list, score=0.0, say=f"{listed.action} {listed.entry}"), *verdict.rules),
+        rules=(
+            RuleHit(name=listed.list, score=0.0, say=f"{listed.action} {listed.entry}"),
+            *verdict.rules,
+        ),
         findings=verdict.findings,
     )
 
@@ -132,17 +150,21 @@ def enforced(verdict: Verdict, listed: Match, *, reject_score: float) -> Verdict
 def with_findings(verdict: Verdict, more: Iterable[Finding]) -> Verdict:
     """Return a verdict that carries some findings more; they decide nothing."""
     found = tuple(more)
-    return msgspec.structs.replace(verdict, findings=(*verdict.findings, *found)) if found else verdict
+    return (
+        msgspec.structs.replace(verdict, findings=(*verdict.findings, *found)) if found else verdict
+    )
 
 
 def set_apart(spam_score: float) -> Verdict:
-    """Return the verdict of a message that nobody dares to look into: filed as spam, and saying why.
+    """Return the verdict of a message that nobody dares to look into: filed as spam, and saying
+    why.
 
     Args:
         spam_score: the threshold.
 
     Returns:
-        No score of its own: a reader who has a higher threshold of spam has none for what nobody looked into.
+        No score of its own: a reader who has a higher threshold of spam has none for what nobody
+        looked into.
     """
     return Verdict(
         action=Action.SPAM,
@@ -159,7 +181,8 @@ def unfinished(
     """Return the verdict of a message that could not be judged, which says so.
 
     Args:
-        why: `LOAD`: it is put off; `COSTS`: its sender's doing, it is spam; `DEADLINE`, `FAULT`: as configured.
+        why: `LOAD`: it is put off; `COSTS`: its sender's doing, it is spam; `DEADLINE`, `FAULT`: as
+            configured.
         on_failure: accept or tempfail.
         spam_score: the line that the missing score would have been held to.
         findings: what was found before.

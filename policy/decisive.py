@@ -1,4 +1,6 @@
-"""Which rules a verdict hangs on: those without which the message would lie on the other side of the spam line."""
+"""Which rules a verdict hangs on: those without which the message would lie on the other side of
+the spam line.
+"""
 
 from __future__ import annotations
 
@@ -19,5 +21,7 @@ def hangs_on(hits: Iterable[RuleHit], score: float, spam_score: float) -> tuple[
     return tuple(
         hit.name
         for hit in hits
-        if hit.mode is Mode.LIVE and hit.score and (round(score - hit.score, 2) >= spam_score) != spam
+        if hit.mode is Mode.LIVE
+        and hit.score
+        and (round(score - hit.score, 2) >= spam_score) != spam
     )

@@ -30,7 +30,9 @@ from oborona.types import Mode
 MAX_DNS_LISTS: Final = 50  # more would make every message ask a thousand questions
 MAX_ZONE: Final = 180  # octets: the longest label before it, an IPv6 address, takes 64
 
-_ZONE: Final = r"\A(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.)+[A-Za-z][A-Za-z0-9-]{0,62}\.?\Z"
+_ZONE: Final = (
+    r"\A(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.)+[A-Za-z][A-Za-z0-9-]{0,62}\.?\Z"
+)
 _HOST: Final = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]{0,80}[A-Za-z0-9_])?")
 _UNFORGED: Final = frozenset({Subject.CLIENT, Subject.RDNS})  # all else is what anybody may write
 _FILLED: Final = re.compile(r"\{(?:subject|code)\}")
@@ -51,7 +53,8 @@ def _say(value: str) -> None:
 
 Scores = dict[str, Annotated[float, Meta(ge=-1000, le=1000)]]
 Score = Annotated[
-    float, Meta(ge=-1000, le=1000, description="What a listing weighs whose code `scores` does not name.")
+    float,
+    Meta(ge=-1000, le=1000, description="What a listing weighs whose code `scores` does not name."),
 ]
 
 
@@ -66,7 +69,11 @@ class DnsListTable(msgspec.Struct, frozen=True, kw_only=True):
                 pattern=_ZONE,
                 max_length=MAX_ZONE,
                 description="The domain that is asked.",
-                extra={"allowed": f'a domain of at most {MAX_ZONE} characters, such as "zen.spamhaus.org"'},
+                extra={
+                    "allowed": (
+                        f'a domain of at most {MAX_ZONE} characters, such as "zen.spamhaus.org"'
+                    )
+                },
             ),
         ]
         | UnsetType
@@ -79,7 +86,10 @@ class DnsListTable(msgspec.Struct, frozen=True, kw_only=True):
             Meta(
                 description="What a listing weighs, by return code; 100 is spam.",
                 extra={
-                    "allowed": 'codes with their scores from -1000 to 1000, such as { "127.0.0.2" = 100, "127.0.0.4-7" = 60 }',
+                    "allowed": (
+                        'codes with their scores from -1000 to 1000, such as { "127.0.0.2" = '
+                        '100, "127.0.0.4-7" = 60 }'
+                    ),
                     "check": _scores,
                 },
             ),
@@ -96,15 +106,21 @@ class DnsListTable(msgspec.Struct, frozen=True, kw_only=True):
         ]
         | UnsetType
     ) = UNSET
-    hash: Annotated[Hash, Meta(description="It lists mail addresses, by this hash of each.")] | UnsetType = (
-        UNSET
-    )
+    hash: (
+        Annotated[Hash, Meta(description="It lists mail addresses, by this hash of each.")]
+        | UnsetType
+    ) = UNSET
     whole: (
-        Annotated[bool, Meta(description="Names are asked about as they are, not the registered domain.")]
+        Annotated[
+            bool, Meta(description="Names are asked about as they are, not the registered domain.")
+        ]
         | UnsetType
     ) = UNSET
     ips: (
-        Annotated[bool, Meta(description="Addresses in place of names (links, HELO) are asked about, too.")]
+        Annotated[
+            bool,
+            Meta(description="Addresses in place of names (links, HELO) are asked about, too."),
+        ]
         | UnsetType
     ) = UNSET
     ipv4: Annotated[bool, Meta(description="It lists IPv4 addresses.")] | UnsetType = UNSET
@@ -114,7 +130,10 @@ class DnsListTable(msgspec.Struct, frozen=True, kw_only=True):
             str,
             Meta(
                 max_length=254,
-                description='What is always on it: an address, a name, a mail address. By default 127.0.0.2 and "test"; "": nothing is.',
+                description=(
+                    "What is always on it: an address, a name, a mail address. By default "
+                    '127.0.0.2 and "test"; "": nothing is.'
+                ),
             ),
         ]
         | UnsetType
@@ -136,19 +155,24 @@ class DnsListTable(msgspec.Struct, frozen=True, kw_only=True):
             Meta(
                 pattern=r"\A[!-$&-~]*\Z",  # a percent sign means something to libmilter
                 max_length=150,
-                description="Page where the refused find out why, told in refusals; {subject} is filled in.",
+                description=(
+                    "Page where the refused find out why, told in refusals; {subject} is filled in."
+                ),
                 extra={"allowed": 'a URL in ASCII without spaces and %, or ""'},
             ),
         ]
         | UnsetType
     ) = UNSET
-    mode: Annotated[Mode, Meta(description="shadow: explained and counted, scores nothing.")] | UnsetType = (
-        UNSET
-    )
+    mode: (
+        Annotated[Mode, Meta(description="shadow: explained and counted, scores nothing.")]
+        | UnsetType
+    ) = UNSET
     enabled: Enabled | UnsetType = UNSET
     why: Why | UnsetType = UNSET
     terms: (
-        Annotated[str, Meta(max_length=MAX_TEXT, description="Who may ask it, and where that is written.")]
+        Annotated[
+            str, Meta(max_length=MAX_TEXT, description="Who may ask it, and where that is written.")
+        ]
         | UnsetType
     ) = UNSET
 
@@ -191,7 +215,8 @@ def dns_list(fields: Fields) -> DnsList:
         )
     if found.probe and not _can_be_probed(found):
         raise refuse(
-            f'{name}: probe = "{found.probe[:60]}" is nothing that it could list', fields["probe"].place
+            f'{name}: probe = "{found.probe[:60]}" is nothing that it could list',
+            fields["probe"].place,
         )
     return found
 

@@ -1,4 +1,7 @@
-"""The `[engines]` table: what other engines' opinions stand for, and what is done about them; this is the only list of its keys."""
+"""The `[engines]` table: what other engines' opinions stand for, and what is done about them.
+
+This is the only list of its keys.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,10 @@ Row = tuple[Done, Done, Done]
 MAX_NAMES: Final = 100  # actions, or beginnings of names
 
 _ROW: Final = {
-    "allowed": 'three of "accept", "spam" and "reject" in brackets, for others that say good, perhaps, certain'
+    "allowed": (
+        'three of "accept", "spam" and "reject" in brackets, for others that say good, '
+        "perhaps, certain"
+    )
 }
 _ENGINES: Final = {"allowed": 'names of engines in brackets: "rspamd", "spamd", "clamd"'}
 _TEXTS: Final = {"allowed": "texts in brackets"}
@@ -29,28 +35,40 @@ _ROWS: Final = ("ours_good", "ours_perhaps", "ours_certain")
 
 
 class EnginesTable(msgspec.Struct, frozen=True, kw_only=True):
-    """The `[engines]` table: what is done where other engines look at the same message (docs/mail-servers/engines.md)."""
+    """The `[engines]` table: what is done where other engines look at the same message
+    (docs/mail-servers/engines.md).
+    """
 
     ours_good: Annotated[
         Row,
         Meta(
-            description="What is done with a message that we would accept, where the severest of the others says good, perhaps, certain.",
+            description=(
+                "What is done with a message that we would accept, where the severest of the "
+                "others says good, perhaps, certain."
+            ),
             extra=_ROW,
         ),
     ] = ("accept", "spam", "reject")
-    ours_perhaps: Annotated[Row, Meta(description="The same of one that is spam to us.", extra=_ROW)] = (
+    ours_perhaps: Annotated[
+        Row, Meta(description="The same of one that is spam to us.", extra=_ROW)
+    ] = (
         "spam",
         "spam",
         "reject",
     )
-    ours_certain: Annotated[Row, Meta(description="The same of one that we would refuse.", extra=_ROW)] = (
+    ours_certain: Annotated[
+        Row, Meta(description="The same of one that we would refuse.", extra=_ROW)
+    ] = (
         "reject",
         "reject",
         "reject",
     )
     never_refuse: Annotated[
         tuple[EngineName, ...],
-        Meta(description="Engines that are never certain: what they are counts as perhaps.", extra=_ENGINES),
+        Meta(
+            description="Engines that are never certain: what they are counts as perhaps.",
+            extra=_ENGINES,
+        ),
     ] = ()
     shadow: Annotated[
         tuple[EngineName, ...],
@@ -61,7 +79,9 @@ class EnginesTable(msgspec.Struct, frozen=True, kw_only=True):
     ] = ()
     own: Annotated[
         tuple[EngineName, ...],
-        Meta(description="Engines that are asked about mail of our own people, too.", extra=_ENGINES),
+        Meta(
+            description="Engines that are asked about mail of our own people, too.", extra=_ENGINES
+        ),
     ] = ("clamd",)
     rspamd_certain: Annotated[
         tuple[_Text, ...],
@@ -75,7 +95,10 @@ class EnginesTable(msgspec.Struct, frozen=True, kw_only=True):
         tuple[_Text, ...],
         Meta(
             max_length=MAX_NAMES,
-            description="Actions of rspamd that stand for perhaps; all others, `greylist` and `soft reject` among them, for good.",
+            description=(
+                "Actions of rspamd that stand for perhaps; all others, `greylist` and `soft "
+                "reject` among them, for good."
+            ),
             extra=_TEXTS,
         ),
     ] = ("add header", "rewrite subject", "quarantine")
@@ -84,14 +107,20 @@ class EnginesTable(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             ge=0,
             le=10_000,
-            description="From this score on spamd is certain; from its own threshold on (required_score) it says perhaps, below that good.",
+            description=(
+                "From this score on spamd is certain; from its own threshold on "
+                "(required_score) it says perhaps, below that good."
+            ),
         ),
     ] = 15.0
     clamd_perhaps: Annotated[
         tuple[_Text, ...],
         Meta(
             max_length=MAX_NAMES,
-            description="How names of clamd begin that stand for perhaps: guesses and unwanted programs; all others stand for certain.",
+            description=(
+                "How names of clamd begin that stand for perhaps: guesses and unwanted "
+                "programs; all others stand for certain."
+            ),
             extra=_TEXTS,
         ),
     ] = ("Heuristics.", "PUA.")
@@ -115,7 +144,10 @@ def engines_table(given: Mapping[str, Given]) -> EnginesTable:
             if rows[above][column] > rows[below][column]:
                 raise _milder(
                     below if below in given else above,
-                    f"in place {column + 1} {above} is more severe than {below}, which is the worse opinion of ours",
+                    (
+                        f"in place {column + 1} {above} is more severe than {below}, which is "
+                        f"the worse opinion of ours"
+                    ),
                     given,
                 )
     return table

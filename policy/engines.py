@@ -1,7 +1,9 @@
-"""Other engines that look at the same message: what each says of it, and what that makes of our verdict; pure.
+"""Other engines that look at the same message: what each says of it, and what that makes of our
+verdict; pure.
 
-An engine's own words (`EngineSays`) are evidence: they are kept as they came.  What they stand for is policy: each engine has a column, good, perhaps or
-certain, or unknown where it gave no answer in time.  Ours is a column, too: accept, spam, reject.  The table `[engines]` says what is done, by our
+An engine's own words (`EngineSays`) are evidence: they are kept as they came.  What they stand for
+is policy: each engine has a column, good, perhaps or certain, or unknown where it gave no answer in
+time.  Ours is a column, too: accept, spam, reject.  The table `[engines]` says what is done, by our
 column and the severest of the others:
 
     the others say    good      perhaps   certain
@@ -9,7 +11,8 @@ column and the severest of the others:
     ours perhaps      spam      spam      reject
     ours certain      reject    reject    reject
 
-Unknown is no column: the verdict is that of the others.  Lists of the site and of readers stand above all of this.
+Unknown is no column: the verdict is that of the others.  Lists of the site and of readers stand
+above all of this.
 """
 
 from __future__ import annotations
@@ -27,7 +30,9 @@ from oborona.policy.rules import VerdictLines
 from oborona.types import Action, Envelope, Finding, Mode, RuleHit, Verdict, Would
 
 VIRUS: Final = "virus"
-FINDINGS: Final = {VIRUS: "a file in which an engine that knows viruses by name is certain to have found one"}
+FINDINGS: Final = {
+    VIRUS: "a file in which an engine that knows viruses by name is certain to have found one"
+}
 """name -> what it says"""
 SHOWN: Final = 8  # symbols in the words of a hit
 
@@ -64,7 +69,10 @@ class Asked(Protocol):
     """Engines that are being asked about one message."""
 
     async def said(self) -> tuple[EngineSays, ...]:
-        """Return what all of them say, once the last has answered or missed its deadline; never raises."""
+        """Return what all of them say, once the last has answered or missed its deadline.
+
+        Never raises.
+        """
         ...
 
     def cancel(self) -> None:
@@ -150,7 +158,9 @@ _READINGS: Final[Mapping[EngineName, Callable[[EngineSays, EnginesTable], Says]]
 
 
 def engine_findings(said: Iterable[EngineSays], table: EnginesTable) -> list[Finding]:
-    """Return what is found by engines whose word counts: a virus, which no reader's list lets in."""
+    """Return what is found by engines whose word counts: a virus, which no reader's list lets
+    in.
+    """
     return [
         Finding(VIRUS, f"{one.engine}: {one.virus}")
         for one in said
@@ -173,10 +183,14 @@ def with_engines(facts: Facts, said: Sequence[EngineSays], table: EnginesTable) 
         match one.engine:
             case "rspamd":
                 symbols = frozenset(one.symbols)
-                facts = with_values(facts, rspamd_says=word, rspamd_score=one.score, rspamd_symbols=symbols)
+                facts = with_values(
+                    facts, rspamd_says=word, rspamd_score=one.score, rspamd_symbols=symbols
+                )
             case "spamd":
                 symbols = frozenset(one.symbols)
-                facts = with_values(facts, spamd_says=word, spamd_score=one.score, spamd_symbols=symbols)
+                facts = with_values(
+                    facts, spamd_says=word, spamd_score=one.score, spamd_symbols=symbols
+                )
             case "clamd":
                 facts = with_values(facts, clamd_says=word, clamd_virus=one.virus)
     return facts
@@ -194,15 +208,18 @@ def together(
         lines: that verdicts are shown with.
 
     Returns:
-        The same where nobody else has an opinion. Else our score, held to the line of what is done; `decided_by` is another engine's where the table made
-        something else of it than ours alone. `would` is what those in shadow mode, and all else that is, would have made of it.
+        The same where nobody else has an opinion. Else our score, held to the line of what is done;
+        `decided_by` is another engine's where the table made something else of it than ours alone.
+        `would` is what those in shadow mode, and all else that is, would have made of it.
     """
     if not said:
         return verdict
     live = [one for one in said if one.engine not in table.shadow]
     action = table_says(verdict.action, live, table)
     decider = "" if action is verdict.action else _decider(live, table)
-    hits = sorted(filter(None, (_hit(one, table) for one in said)), key=lambda hit: hit.name != decider)
+    hits = sorted(
+        filter(None, (_hit(one, table) for one in said)), key=lambda hit: hit.name != decider
+    )
     return msgspec.structs.replace(
         verdict,
         action=action,
@@ -242,7 +259,9 @@ def _counted(one: EngineSays, table: EnginesTable) -> int | None:
 
 
 def _severest(said: Iterable[EngineSays], table: EnginesTable) -> int | None:
-    return max((column for one in said if (column := _counted(one, table)) is not None), default=None)
+    return max(
+        (column for one in said if (column := _counted(one, table)) is not None), default=None
+    )
 
 
 def _decider(said: Sequence[EngineSays], table: EnginesTable) -> str:
@@ -276,16 +295,24 @@ def told(one: EngineSays) -> str:
         return one.virus
     parts = [one.action] if one.action else []
     if one.score is not None:
-        parts.append(f"{one.score:.1f} / {one.line:g}" if one.line is not None else f"{one.score:.1f}")
+        parts.append(
+            f"{one.score:.1f} / {one.line:g}" if one.line is not None else f"{one.score:.1f}"
+        )
     more = len(one.symbols) - SHOWN
     named = ", ".join(one.symbols[:SHOWN]) + (f" and {more} more" if more > 0 else "")
     return " ".join(parts) + (f": {named}" if named else "")
 
 
 def _would(
-    verdict: Verdict, said: Sequence[EngineSays], given: Action, table: EnginesTable, lines: VerdictLines
+    verdict: Verdict,
+    said: Sequence[EngineSays],
+    given: Action,
+    table: EnginesTable,
+    lines: VerdictLines,
 ) -> Would | None:
-    """Return what everything in shadow mode would have made of it, None where that is what was given."""
+    """Return what everything in shadow mode would have made of it, None where that is what was
+    given.
+    """
     ours = verdict.would or verdict
     action = table_says(ours.action, said, table)
     if action is given:

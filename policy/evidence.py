@@ -1,4 +1,7 @@
-"""What was learned of a client and a sender by asking: authentication and DNS lists; and where the client is."""
+"""What was learned of a client and a sender by asking: authentication and DNS lists.
+
+And where the client is.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +27,14 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def hits(self) -> list[RuleHit]:
-        """What the lists add to the score: each list once, by its weightiest answer; in words fit for a header."""
-        return [msgspec.structs.replace(one.hit, say=printable(one.say)) for one in strongest(self.listings)]
+        """What the lists add to the score: each list once, by its weightiest answer.
+
+        In words fit for a header.
+        """
+        return [
+            msgspec.structs.replace(one.hit, say=printable(one.say))
+            for one in strongest(self.listings)
+        ]
 
 
 class Inquiry(Protocol):
@@ -34,7 +43,10 @@ class Inquiry(Protocol):
     async def until(
         self, stage: Stage, envelope: Envelope, policy: Policy, *, spf: bool, iprev: bool
     ) -> Evidence:
-        """Return what DNS lists say of what is known at a stage before the content; SPF and iprev if they are wanted."""
+        """Return what DNS lists say of what is known at a stage before the content.
+
+        SPF and iprev if they are wanted.
+        """
         ...
 
     async def whole(
@@ -53,7 +65,9 @@ class Inquiry(Protocol):
     async def again(
         self, evidence: Evidence, message: Message, envelope: Envelope, policy: Policy
     ) -> Evidence:
-        """Return the evidence with what lists say of a message in which more was found since, by `whole` or long after it."""
+        """Return the evidence with what lists say of a message in which more was found since, by
+        `whole` or long after it.
+        """
         ...
 
 

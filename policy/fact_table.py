@@ -1,7 +1,7 @@
 """What rules may name: the facts that `policy.facts.Facts` declares, counts and findings.
 
-`SCHEMA` is what expressions are checked against, and what docs/policy/facts.md is written from; `KEPT`
-is what the journal stores.
+`SCHEMA` is what expressions are checked against, and what docs/policy/facts.md is written from;
+`KEPT` is what the journal stores.
 """
 
 from __future__ import annotations

@@ -30,7 +30,10 @@ class Faults:
         """Begin something that may be wrong."""
 
     def __exit__(
-        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        fault: BaseException | None,
+        trace: TracebackType | None,
     ) -> bool:
         """Note a `PolicyError`, and go on behind the block."""
         if not isinstance(fault, PolicyError):

@@ -1,9 +1,11 @@
-"""The JSON schema of policy files, for editors: keys, types, ranges and words of every table, and what conditions may name.
+"""The JSON schema of policy files, for editors: keys, types, ranges and words of every table, and
+what conditions may name.
 
-It is made of the very tables that files are read by, so that an editor knows what the loader knows; what expressions mean is beyond it, and is checked
-when the file is read.
+It is made of the very tables that files are read by, so that an editor knows what the loader knows;
+what expressions mean is beyond it, and is checked when the file is read.
 
-Source: JSON Schema 2020-12; taplo and Even Better TOML find it by a first line `#:schema ./schema.json`.
+Source: JSON Schema 2020-12; taplo and Even Better TOML find it by a first line
+`#:schema ./schema.json`.
 """
 
 from __future__ import annotations
@@ -29,7 +31,11 @@ def file_schema(schema: Schema) -> dict[str, Any]:
     Args:
         schema: what conditions may name.
     """
-    tables: list[type[msgspec.Struct]] = [*SINGLE.values(), *(sort.schema for sort in SORTS), TestTable]
+    tables: list[type[msgspec.Struct]] = [
+        *SINGLE.values(),
+        *(sort.schema for sort in SORTS),
+        TestTable,
+    ]
     references, parts = msgspec.json.schema_components(tables, ref_template=_REFERENCE)
     of = dict(zip((table.__name__ for table in tables), references, strict=True))
     parts = {name: _for_editors(part) for name, part in parts.items()}
@@ -79,7 +85,9 @@ def _fact(fact: Fact) -> dict[str, Any]:
 
 
 def _for_editors(part: Any) -> Any:
-    """Return a piece of schema in the words of JSON Schema: patterns of ECMAScript, no defaults that stand for nothing."""
+    """Return a piece of schema in the words of JSON Schema: patterns of ECMAScript, no defaults
+    that stand for nothing.
+    """
     if isinstance(part, list):
         return [_for_editors(one) for one in part]
     if not isinstance(part, dict):
@@ -87,6 +95,8 @@ def _for_editors(part: Any) -> Any:
     made = {key: _for_editors(value) for key, value in part.items() if key != "title"}
     if isinstance(made.get("pattern"), str):
         made["pattern"] = made["pattern"].replace(r"\A", "^").replace(r"\Z", "$")
+    if isinstance(made.get("description"), str):
+        made["description"] = " ".join(made["description"].split())  # docstrings are wrapped
     return made
 
 

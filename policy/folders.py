@@ -1,10 +1,13 @@
 """Where policy files are: in the folder that ships with the program, and in the admin's.
 
-What ships is read first, then what is the admin's; each in the order of names, which do not begin with a dot.  A file of the admin's with the name of one
-that ships stands in its place, whole: policy files, scripts and list files alike.  List files are looked for with the admin, then in what ships.
+What ships is read first, then what is the admin's; each in the order of names, which do not begin
+with a dot.  A file of the admin's with the name of one that ships stands in its place, whole:
+policy files, scripts and list files alike.  List files are looked for with the admin, then in what
+ships.
 
-The folder that ships may be read while an upgrade replaces it.  `MANIFEST` in it names what it must hold, and is written first of all its files
-(installers write in the order of names): a folder that does not hold all of it is none.  The admin's folder may be missing, or empty.
+The folder that ships may be read while an upgrade replaces it.  `MANIFEST` in it names what it must
+hold, and is written first of all its files (installers write in the order of names): a folder that
+does not hold all of it is none.  The admin's folder may be missing, or empty.
 """
 
 from __future__ import annotations
@@ -57,7 +60,10 @@ class Folders(NamedTuple):
         return [*shipped, *own.values()]
 
     def find(self, name: str) -> Path:
-        """Return where a file that policy files name is; where it would be with the admin, if it is nowhere."""
+        """Return where a file that policy files name is.
+
+        Where it would be with the admin, if it is nowhere.
+        """
         if self.shipped is not None and not (self.own is not None and _is_there(self.own / name)):
             there = self.shipped / name
             if self.own is None or _is_there(there):
@@ -73,12 +79,16 @@ class Folders(NamedTuple):
         return Whose.INSTEAD if _is_there(self.shipped / file.name) else Whose.OWN
 
     def copied(self, to: Path) -> Folders:
-        """Return the folders of a copy: the admin's files in `to` itself, those that ship in a folder there."""
+        """Return the folders of a copy: the admin's files in `to` itself, those that ship in a
+        folder there.
+        """
         return Folders(own=to, shipped=None if self.shipped is None else to / SHIPPED)
 
     def original(self, path: Path, copy: Folders) -> Path:
         """Return the path here of a file of a copy."""
-        folder = self.shipped if copy.shipped is not None and path.parent == copy.shipped else self.own
+        folder = (
+            self.shipped if copy.shipped is not None and path.parent == copy.shipped else self.own
+        )
         return path if folder is None else folder / path.name
 
     def is_own_there(self) -> bool:
@@ -107,10 +117,15 @@ class Folders(NamedTuple):
             raise _unreadable(self.shipped, fault) from fault
         names = {path.name for path in found}
         if MANIFEST in names:
-            missing = sorted({one.name for one in read(self.shipped / MANIFEST) if one.ships} - names)
+            missing = sorted(
+                {one.name for one in read(self.shipped / MANIFEST) if one.ships} - names
+            )
             if missing:
                 raise PolicyError(
-                    f"the policy that ships is not whole, {missing[0]} is missing: an upgrade that has not ended, or broke off",
+                    (
+                        f"the policy that ships is not whole, {missing[0]} is missing: an "
+                        f"upgrade that has not ended, or broke off"
+                    ),
                     file=str(self.shipped),
                 )
         return [path for path in found if path.suffix in suffixes]
@@ -118,7 +133,9 @@ class Folders(NamedTuple):
 
 def _listed(folder: Path, suffixes: tuple[str, ...]) -> list[Path]:
     return sorted(
-        path for path in folder.iterdir() if path.name[0] != "." and (not suffixes or path.suffix in suffixes)
+        path
+        for path in folder.iterdir()
+        if path.name[0] != "." and (not suffixes or path.suffix in suffixes)
     )
 
 

@@ -10,9 +10,8 @@ from oborona.message.normalise import normalise
 from oborona.policy.facts import CODE_LIMIT, NAME_LIMIT, TEXT_LIMIT, Facts, Words, with_values
 
 FEW_WORDS: Final = 20  # beside a picture that is the message: a greeting, or how to leave the list
-MESSAGE_PIXELS: Final = (
-    20_000  # of a picture that can hold a message: 200 by 100; logos under signatures are mostly smaller
-)
+# of a picture that can hold a message: 200 by 100; logos under signatures are mostly smaller
+MESSAGE_PIXELS: Final = 20_000
 MESSAGE_OCTETS: Final = 4096  # the same, of one that nobody has looked at
 
 
@@ -88,7 +87,9 @@ def _with_files(facts: Facts, message: Message) -> Facts:
     return with_values(
         facts,
         attachments=len(files),
-        attachments_names=frozenset([file.name.lower()[:NAME_LIMIT] for file in files if file.name]),
+        attachments_names=frozenset(
+            [file.name.lower()[:NAME_LIMIT] for file in files if file.name]
+        ),
         attachments_extensions=frozenset([file.extension for file in files if file.extension]),
         attachments_kinds=frozenset([file.kind for file in files if file.kind]),
         attachments_members=frozenset([member.extension for member in members if member.extension]),
@@ -107,7 +108,9 @@ def _with_pictures(facts: Facts, message: Message) -> Facts:
     return with_values(
         facts,
         pictures=facts.pictures + sum(picture.place is Held.DATA for picture in pictures),
-        pictures_codes=frozenset([code[:CODE_LIMIT] for picture in pictures for code in picture.codes]),
+        pictures_codes=frozenset(
+            [code[:CODE_LIMIT] for picture in pictures for code in picture.codes]
+        ),
         pictures_text=normalise(text)[:TEXT_LIMIT],
         pictures_words=len(text.split()),
         pictures_only=message.words <= FEW_WORDS and any(map(_holds_a_message, pictures)),

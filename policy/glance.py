@@ -1,9 +1,12 @@
-"""The stages before the content: what is known of client, sender and recipient in, one verdict out; cheapest first.
+"""The stages before the content: what is known of client, sender and recipient in, one verdict out.
+
+Cheapest first.
 
     local lists → RepIP → what DNS lists, SPF and iprev say → rules
 
-Whatever refuses ends it: a client that is on a local list is not asked about, and one that RepIP refuses waits for no DNS.  Nothing that happens
-here is counted as evidence: a refusal follows from evidence that is counted elsewhere, and would feed on itself (`oborona.reputation.address`).
+Whatever refuses ends it: a client that is on a local list is not asked about, and one that RepIP
+refuses waits for no DNS.  Nothing that happens here is counted as evidence: a refusal follows from
+evidence that is counted elsewhere, and would feed on itself (`oborona.reputation.address`).
 """
 
 from __future__ import annotations
@@ -36,7 +39,8 @@ class Glance(msgspec.Struct, frozen=True, kw_only=True):
 
     verdict: Verdict
     wait_s: float = 0.0  # before the answer is given
-    karma: float | None = None  # of client and sender; None: a local list decided, and nothing was looked up
+    # of client and sender; None: a local list decided, and nothing was looked up
+    karma: float | None = None
     faults: tuple[str, ...] = ()  # for the log
 
 
@@ -54,11 +58,14 @@ async def glance(
         now: Unix seconds.
 
     Returns:
-        The verdict: reject where a list, RepIP or a sum of scores says so; tempfail where RepIP does; else accept.
+        The verdict: reject where a list, RepIP or a sum of scores says so; tempfail where RepIP
+        does; else accept.
     """
     listed = match(policy.local_lists, envelope, stage)
     if listed is not None:
-        return Glance(verdict=enforced(_nothing(policy), listed, reject_score=policy.verdict.reject_score))
+        return Glance(
+            verdict=enforced(_nothing(policy), listed, reject_score=policy.verdict.reject_score)
+        )
     location = site.places.find(envelope.client.ip)
     pieces = envelope_shingles(envelope, site.hasher, location)
     shingles = asked(pieces)
@@ -79,7 +86,9 @@ async def glance(
     if stage is not Stage.CONNECT:
         facts, standings = await _with_sender(facts, standings, envelope, evidence, site, now)
     missing = [Finding(TEMPERROR, ", ".join(evidence.unanswered))] if evidence.unanswered else []
-    grounds = Grounds(envelope=envelope, identity=evidence.identity, hits=evidence.hits, missing=missing)
+    grounds = Grounds(
+        envelope=envelope, identity=evidence.identity, hits=evidence.hits, missing=missing
+    )
     ruling = judge(facts, grounds, stage, Evaluator(policy))
     return Glance(
         verdict=ruling.verdict,
@@ -90,9 +99,16 @@ async def glance(
 
 
 async def _with_sender(
-    facts: Facts, standings: Standings, envelope: Envelope, evidence: Evidence, site: Site, now: float
+    facts: Facts,
+    standings: Standings,
+    envelope: Envelope,
+    evidence: Evidence,
+    site: Site,
+    now: float,
 ) -> tuple[Facts, Standings]:
-    """Return facts and standings with what is remembered of who was proved: the login, or MAIL FROM where SPF passed; a store away knows nothing."""
+    """Return facts and standings with what is remembered of who was proved: the login, or MAIL FROM
+    where SPF passed; a store away knows nothing.
+    """
     who = proved(evidence.identity, envelope)
     of = (Type.ACCOUNT, who.account) if who.account else (Type.PROVED_SENDER, who.sender)
     if not of[1]:
@@ -102,13 +118,17 @@ async def _with_sender(
     told = with_values(
         facts, sender_proved=who.sender, repuser_flag=user.flag.value, repuser_share=user.share
     )
-    return told, msgspec.structs.replace(standings, **{"account" if who.account else "sender": user})
+    return told, msgspec.structs.replace(
+        standings, **{"account" if who.account else "sender": user}
+    )
 
 
 def _remembered(
     known: Known, envelope: Envelope, policy: Policy, *, young: bool
 ) -> tuple[Verdict | None, float]:
-    """Return what the counters' memory of the address alone decides, and how long it makes a client wait; a young one decides nothing."""
+    """Return what the counters' memory of the address alone decides, and how long it makes a client
+    wait; a young one decides nothing.
+    """
     refused = refusal(known, envelope, policy, young=young)
     if refused is not None:
         return _by_history(Action.REJECT, refused, policy), 0.0
@@ -126,9 +146,15 @@ def _remembered(
 
 def _by_history(action: Action, hit: RuleHit, policy: Policy) -> Verdict:
     return Verdict(
-        action=action, score=hit.score, line=policy.verdict.reject_score, decided_by=hit.name, rules=(hit,)
+        action=action,
+        score=hit.score,
+        line=policy.verdict.reject_score,
+        decided_by=hit.name,
+        rules=(hit,),
     )
 
 
 def _nothing(policy: Policy) -> Verdict:
-    return decide((), (), spam_score=policy.verdict.spam_score, reject_score=policy.verdict.reject_score)
+    return decide(
+        (), (), spam_score=policy.verdict.spam_score, reject_score=policy.verdict.reject_score
+    )

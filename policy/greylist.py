@@ -1,11 +1,15 @@
-"""Greylisting, of grey mail only: mail that is neither good nor spam is asked to come again, and a real mail server comes.
+"""Greylisting, of grey mail only: mail that is neither good nor spam is asked to come again, and a
+real mail server comes.
 
-What is remembered is who the message is from, as far as that was proved: the DKIM domain, else the domain that passed SPF (of a bounce that of HELO),
-else the client's network (so that a farm of senders may try again from another address), together with the sender's address.  Identities with good mail of other
-days are never put off; a login code from a known domain with a DKIM signature comes through at once.
+What is remembered is who the message is from, as far as that was proved: the DKIM domain, else the
+domain that passed SPF (of a bounce that of HELO), else the client's network (so that a farm of
+senders may try again from another address), together with the sender's address.  Identities with
+good mail of other days are never put off; a login code from a known domain with a DKIM signature
+comes through at once.
 
-The memory is the counters', under a prefix of its own: a message that was put off in an earlier bucket of ten minutes has waited long enough, so
-the wait is five minutes on average, and two weeks later it is forgotten.  If the counters do not answer, nothing is put off.
+The memory is the counters', under a prefix of its own: a message that was put off in an earlier
+bucket of ten minutes has waited long enough, so the wait is five minutes on average, and two weeks
+later it is forgotten.  If the counters do not answer, nothing is put off.
 
 Source: RFC 6647, section 5 (recommendations), with identities in place of the triplet's address.
 """
@@ -81,7 +85,9 @@ async def greylisted(
     if row[Window.FORTNIGHT][Metric.SEEN] > row[Window.RECENT][Metric.SEEN]:
         return None
     return PutOff(
-        msgspec.structs.replace(verdict, action=Action.TEMPFAIL, line=table.score, decided_by=GREYLISTED),
+        msgspec.structs.replace(
+            verdict, action=Action.TEMPFAIL, line=table.score, decided_by=GREYLISTED
+        ),
         shingle,
     )
 

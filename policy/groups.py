@@ -1,4 +1,5 @@
-"""Groups of rules with a cap: many rules that see the same thing from many sides together weigh no more than it does.
+"""Groups of rules with a cap: many rules that see the same thing from many sides together weigh no
+more than it does.
 
 [[group]]
 name = "MASS"
@@ -42,7 +43,10 @@ class GroupTable(msgspec.Struct, frozen=True, kw_only=True):
             Meta(
                 ge=0,
                 le=10_000,
-                description="The live scores of its rules add up to at most this, and to no less than this below 0.",
+                description=(
+                    "The live scores of its rules add up to at most this, and to no less than "
+                    "this below 0."
+                ),
             ),
         ]
         | UnsetType
@@ -74,7 +78,10 @@ def groups(tables: Mapping[str, Fields], rules: Sequence[Rule]) -> Groups:
     for rule in rules:
         if rule.group and rule.group not in tables:
             raise refuse(
-                f'rule {rule.name}: group = "{rule.group}": there is no such [[group]]{did_you_mean(rule.group, tables)}',
+                (
+                    f'rule {rule.name}: group = "{rule.group}": there is no such '
+                    f"[[group]]{did_you_mean(rule.group, tables)}"
+                ),
                 rule.places["group"],
             )
     caps = {
@@ -83,7 +90,8 @@ def groups(tables: Mapping[str, Fields], rules: Sequence[Rule]) -> Groups:
         if fields and ("enabled" not in fields or fields["enabled"].value)
     }
     return Groups(
-        caps=caps, members={rule.name: rule.group for rule in rules if rule.enabled and rule.group in caps}
+        caps=caps,
+        members={rule.name: rule.group for rule in rules if rule.enabled and rule.group in caps},
     )
 
 
@@ -103,8 +111,8 @@ def with_member(found: Groups, name: str, group: str) -> Groups:
 def capped(hits: Sequence[RuleHit], groups: Groups) -> list[RuleHit]:
     """Return hits whose scores keep to the caps; what was cut says so.
 
-    The lightest give way first: they lose what is too much, until the group's live hits add up to its cap. Those in shadow mode keep
-    their scores, which count for nothing.
+    The lightest give way first: they lose what is too much, until the group's live hits add up to
+    its cap. Those in shadow mode keep their scores, which count for nothing.
 
     Args:
         hits: of rules, in any order.
@@ -134,7 +142,10 @@ def capped(hits: Sequence[RuleHit], groups: Groups) -> list[RuleHit]:
 
 
 def uncut(hit: RuleHit) -> RuleHit:
-    """Return a hit as it was before a cap cut it, to the six figures that its words tell; the same where none did."""
+    """Return a hit as it was before a cap cut it, to the six figures that its words tell.
+
+    The same where none did.
+    """
     words = _CUT.match(hit.say)
     if words is None or words["left"] != f"{hit.score:g}":
         return hit

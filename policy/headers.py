@@ -21,10 +21,10 @@ RESULTS: Final = RESULTS_NAME.lower()
 OUR_NAMES: Final = (FAMILY, FLAG, RESULTS)  # how the name of a header begins that may be `foreign`
 FOLD: Final = 76  # columns, RFC 5322 section 2.1.1
 
-REASON_LENGTH: Final = (
-    4000  # characters of all rules together: some forty lines of a header, that no mail server refuses
-)
-LOOKED_AT: Final = 1000  # characters of a value: an id behind a longer comment is nobody's honest id
+# characters of all rules together: some forty lines of a header, that no mail server refuses
+REASON_LENGTH: Final = 4000
+# characters of a value: an id behind a longer comment is nobody's honest id
+LOOKED_AT: Final = 1000
 
 _QUOTED: Final = re.compile(r'"((?:[^"\\]|\\.)*+)"', re.DOTALL)
 _TOKEN: Final = re.compile(
@@ -64,7 +64,9 @@ def foreign(name: str, value: str, site: str) -> bool:
 
 
 def _authserv_id(value: str) -> str | None:
-    """Return the authserv-id of an Authentication-Results value in lower case; None where it can't be told, and nobody should trust it.
+    """Return the authserv-id of an Authentication-Results value in lower case.
+
+    None where it can't be told, and nobody should trust it.
 
     Source: RFC 8601 section 2.2, with comments and quoted strings of RFC 5322 section 3.2.
     """
@@ -85,9 +87,12 @@ def _authserv_id(value: str) -> str | None:
 
 
 def _name(text: str) -> str:
-    """Return a name as whoever is lenient compares it: in lower case, each letter in its usual width, without what nobody sees."""
+    """Return a name as whoever is lenient compares it: in lower case, each letter in its usual
+    width, without what nobody sees.
+    """
     if not text.isascii():
-        text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")  # it came as octets
+        # it came as octets
+        text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
         text = unicodedata.normalize("NFKC", text).translate(_NO_LETTERS)
     return text.lower().rstrip(".")
 
@@ -101,13 +106,15 @@ class Detail(StrEnum):
 
 
 def reason(verdict: Verdict, detail: Detail = Detail.FULL) -> str:
-    """Return why, in one line of at most some `REASON_LENGTH` characters: who decided, if it was no rule; then the rules, heaviest first.
+    """Return why, in one line of at most some `REASON_LENGTH` characters: who decided, if it was no
+    rule; then the rules, heaviest first.
 
     Args:
         verdict: of a message or a stage.
-        detail: full: with each rule's part and words, those in shadow mode marked and last, and what everything in shadow mode would have made of
-            it.  names: those of live rules alone.  none: empty; but the name of a list that decided whatever the score, which says
-            nothing of scores, and by which copies are delivered.
+        detail: full: with each rule's part and words, those in shadow mode marked and last, and
+            what everything in shadow mode would have made of it.  names: those of live rules alone.
+            none: empty; but the name of a list that decided whatever the score, which says nothing
+                of scores, and by which copies are delivered.
     """
     if detail is Detail.NONE:
         first = verdict.rules[0] if verdict.rules else None
@@ -144,7 +151,9 @@ def _shortened(parts: Iterable[str]) -> list[str]:
 
 
 def ours(verdict: Verdict, ident: str, detail: Detail) -> tuple[tuple[str, str], ...]:
-    """Return the headers of a message that passes, in the order they are written; its trace header is `trace`'s.
+    """Return the headers of a message that passes, in the order they are written.
+
+    Its trace header is `trace`'s.
 
     Args:
         verdict: accept, spam, or reject where refusing is switched off.
@@ -152,7 +161,8 @@ def ours(verdict: Verdict, ident: str, detail: Detail) -> tuple[tuple[str, str],
         detail: how much they say of why.
 
     Returns:
-        Name and value; values are ASCII, folded with a line feed and a tab, no line longer than 998 octets.
+        Name and value; values are ASCII, folded with a line feed and a tab, no line longer than 998
+        octets.
     """
     headers = of_verdict(
         verdict.action,
@@ -184,7 +194,9 @@ def of_verdict(action: Action, score: float | None, line: float, why: str) -> li
 
 
 def trace(results: str) -> tuple[str, str]:
-    """Return the header that says what authentication found; it goes above all others (RFC 8601 section 5).
+    """Return the header that says what authentication found.
+
+    It goes above all others (RFC 8601 section 5).
 
     Args:
         results: its value, one line of ASCII.
@@ -200,9 +212,9 @@ def fold(text: str, used: int) -> str:
         used: columns that the header's name takes of the first line.
     """
     if not text.isascii():
-        return Header(text, "utf-8", maxlinelen=FOLD, header_name="x" * used, continuation_ws="\t").encode(
-            linesep="\n"
-        )
+        return Header(
+            text, "utf-8", maxlinelen=FOLD, header_name="x" * used, continuation_ws="\t"
+        ).encode(linesep="\n")
     lines, room = [""], FOLD - used
     for word in text.split(" "):
         if lines[-1] and len(lines[-1]) + 1 + len(word) > room:

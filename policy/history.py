@@ -14,8 +14,12 @@ REPIP_BAD: Final = "REPIP_BAD"
 REPIP_POOR: Final = "REPIP_POOR"
 
 
-def refusal(known: Known, envelope: Envelope, policy: Policy, *, young: bool = False) -> RuleHit | None:
-    """Return what refuses a client with a bad history, where the policy wants that; None for any other.
+def refusal(
+    known: Known, envelope: Envelope, policy: Policy, *, young: bool = False
+) -> RuleHit | None:
+    """Return what refuses a client with a bad history, where the policy wants that.
+
+    None for any other.
 
     Args:
         known: its counts.

@@ -1,4 +1,6 @@
-"""Karma as a part of the score: one hit, bounded by the policy's table, that helps no message which bears what it must never help."""
+"""Karma as a part of the score: one hit, bounded by the policy's table, that helps no message which
+bears what it must never help.
+"""
 
 from __future__ import annotations
 

@@ -1,12 +1,15 @@
 """What the counters remember of one message's pieces, in the order that rules ask for it.
 
-A type with several pieces (links, addresses) answers with its worst one: the most spam in a day, then the most seen.  Of what recipients had from a sender
-before the last day the one answers who had the least.
+A type with several pieces (links, addresses) answers with its worst one: the most spam in a day,
+then the most seen.  Of what recipients had from a sender before the last day the one answers who
+had the least.
 
-The values of a fingerprint, and the unique counts that hang on them, answer each with the smallest count that a quarter of them reach (six of
-sixteen of characters, which short texts have).  Near-duplicates share most values and other texts hardly any, so that is more than a
-common phrase brings along, and less than a campaign leaves when it changes every fourth word (docs/adr/0005, docs/measured/likeness.md).  The values of a
-picture's look are no such fingerprint: alike pictures share one at least, and others none (docs/policy/pictures.md), so the worst one answers.
+The values of a fingerprint, and the unique counts that hang on them, answer each with the smallest
+count that a quarter of them reach (six of sixteen of characters, which short texts have).
+Near-duplicates share most values and other texts hardly any, so that is more than a common phrase
+brings along, and less than a campaign leaves when it changes every fourth word (docs/adr/0005,
+docs/measured/likeness.md).  The values of a picture's look are no such fingerprint: alike pictures
+share one at least, and others none (docs/policy/pictures.md), so the worst one answers.
 """
 
 from __future__ import annotations
@@ -28,7 +31,8 @@ from oborona.reputation.share import spam_share
 from oborona.types import Metric, Pieces, Shingle, Span, Window
 
 SHARED_WORDS: Final = 8 / 32  # of the values must be shared for texts to count as near-duplicates
-SHARED_CHARACTERS: Final = 6 / 16  # the same for short texts, of which a common phrase is a larger part
+# the same for short texts, of which a common phrase is a larger part
+SHARED_CHARACTERS: Final = 6 / 16
 FINGERPRINTS: Final = frozenset(
     {
         Type.WORDS,
@@ -66,7 +70,8 @@ PASTS: Final = frozenset(
 """Types of pieces whose good mail of other days may speak for a message."""
 MAX_LINES: Final = 16  # time-lines read for one message
 
-_SHORT: Final = frozenset({Type.CHARACTERS, Type.PICTURE_TEXT})  # texts that are mostly of few words
+# texts that are mostly of few words
+_SHORT: Final = frozenset({Type.CHARACTERS, Type.PICTURE_TEXT})
 _EVIDENCE: Final = itemgetter(
     Metric.SEEN, Metric.SPAM, Metric.COMPLAINTS, Metric.PARDONS, Metric.TRAPS
 )  # as `Counts` has them
@@ -75,7 +80,12 @@ _CLIENT_IP, _CLIENT_NETWORK, _IP_SENDERS = (
     int(Type.CLIENT_NETWORK),
     int(Type.IP_SENDERS),
 )  # plain numbers: an enum's member is hashed in Python, and every scan asks
-_HOUR, _DAY, _FORTNIGHT, _SEEN = int(Window.HOUR), int(Window.DAY), int(Window.FORTNIGHT), int(Metric.SEEN)
+_HOUR, _DAY, _FORTNIGHT, _SEEN = (
+    int(Window.HOUR),
+    int(Window.DAY),
+    int(Window.FORTNIGHT),
+    int(Metric.SEEN),
+)
 _EARLIER: Final = int(Span.EARLIER)
 _FROM: Final = int(Type.FROM)
 _AUTHOR: Final = int(Type.AUTHOR)
@@ -85,7 +95,9 @@ _NOTHING: Final = [[0] * len(Metric) for _ in Window]
 
 
 def asked(pieces: Pieces) -> tuple[Shingle, ...]:
-    """Return the shingles to read for a message: its own, what its unique pairs count, who of its recipients knows the sender, who vouches for the client."""
+    """Return the shingles to read for a message: its own, what its unique pairs count, who of its
+    recipients knows the sender, who vouches for the client.
+    """
     distinct = tuple(dict.fromkeys(pair.distinct for pair in pieces.pairs))
     return pieces.shingles + distinct + pieces.contacts + pieces.vouched
 
@@ -101,7 +113,8 @@ class Known:
 
     Attributes:
         asked: the shingles that were read, in the order of the rows of their types.
-        pinned: an analyst's word on the client's address, which stands in the place of what is counted of it; None = there is none.
+        pinned: an analyst's word on the client's address, which stands in the place of what is
+            counted of it; None = there is none.
     """
 
     __slots__ = ("_beside", "_lines", "_repip", "_rows", "asked", "away", "pinned")
@@ -151,9 +164,11 @@ class Known:
         return other
 
     def since(self, then: Known) -> Known:
-        """Return the counts of now for a message that was judged before: what came since a day before it counts as of the last day.
+        """Return the counts of now for a message that was judged before: what came since a day
+        before it counts as of the last day.
 
-        So that a second look takes neither the message nor its copies for a past of their sender.  Likenesses of its text stay as they are.
+        So that a second look takes neither the message nor its copies for a past of their sender.
+        Likenesses of its text stay as they are.
 
         Args:
             then: the counts that it was judged by, of the same pieces in the same order.
@@ -161,7 +176,8 @@ class Known:
         rows = dict(self._rows)
         for kind in PASTS & then._rows.keys() & rows.keys():
             rows[kind] = [
-                _as_of(row, before) for row, before in zip(rows[kind], then._rows[kind], strict=False)
+                _as_of(row, before)
+                for row, before in zip(rows[kind], then._rows[kind], strict=False)
             ] + rows[kind][len(then._rows[kind]) :]
         other = self.with_rows(rows)
         other.pinned = self.pinned
@@ -191,19 +207,29 @@ class Known:
         return _cell(rows[0] if kind == _IP_SENDERS else _worst(rows), window, metric)
 
     def copies(self, window: int, metric: int) -> int:
-        """Return one count of the texts that are nearly this one; of the same words only, where it is too short for likeness."""
+        """Return one count of the texts that are nearly this one.
+
+        Of the same words only, where it is too short for likeness.
+        """
         if self.has(Type.WORDS) or self.has(Type.CHARACTERS):
-            return max(self.count(Type.WORDS, window, metric), self.count(Type.CHARACTERS, window, metric))
+            return max(
+                self.count(Type.WORDS, window, metric), self.count(Type.CHARACTERS, window, metric)
+            )
         return self.count(Type.TEMPLATE, window, metric)
 
     def _shared(self, kind: int, values: int) -> int:
-        """Return how many values must reach a count; unique counts hang on those of either fingerprint, or of both."""
+        """Return how many values must reach a count.
+
+        Unique counts hang on those of either fingerprint, or of both.
+        """
         if kind in (Type.WORDS, Type.CHARACTERS) or not self.has(Type.CHARACTERS):
             return shared_values(kind, values)
         return shared_values(Type.CHARACTERS, values // 2 if self.has(Type.WORDS) else values)
 
     def repip(self) -> RepIP:
-        """Return the judgement on the client's address: an analyst's, or else by its own counts and its network's."""
+        """Return the judgement on the client's address: an analyst's, or else by its own counts and
+        its network's.
+        """
         if self.pinned is not None:
             return self.pinned
         if self._repip is None:
@@ -211,7 +237,9 @@ class Known:
         return self._repip
 
     def repip_beside(self) -> RepIP:
-        """Return the same without what the message's own sender sent in the last day: it is no word on the address."""
+        """Return the same without what the message's own sender sent in the last day: it is no word
+        on the address.
+        """
         if self.pinned is not None:
             return self.pinned
         if self._beside is None:
@@ -239,7 +267,9 @@ class Known:
         )
 
     def author_is_known(self) -> bool:
-        """Tell whether the proved author had good mail here before the last day, and none in two weeks that a person or a trap spoke against."""
+        """Tell whether the proved author had good mail here before the last day, and none in two
+        weeks that a person or a trap spoke against.
+        """
         rows = self._rows.get(_AUTHOR)
         if not rows:
             return False
@@ -248,7 +278,10 @@ class Known:
         return not spoken and _cell(row, _EARLIER, _SEEN) > _cell(row, _EARLIER, int(Metric.SPAM))
 
     def robotic(self, kind: int) -> float | None:
-        """Return how regularly a type of piece came in the last day, of the most regular one; None for too few to tell."""
+        """Return how regularly a type of piece came in the last day, of the most regular one.
+
+        None for too few to tell.
+        """
         found = [
             regular
             for line in self._lines.get(kind, ())
@@ -261,23 +294,33 @@ class Known:
         return max(0, self.count(kind, window, Metric.SEEN) - self.count(kind, window, Metric.SPAM))
 
     def most(self, kind: int, window: int, metric: int) -> int:
-        """Return one count of the piece of a type that has the most of it; 0 for a type that the message has not."""
+        """Return one count of the piece of a type that has the most of it.
+
+        0 for a type that the message has not.
+        """
         return max(_cells(self._rows.get(kind, ()), window, metric), default=0)
 
     def most_ham(self, kind: int, window: int) -> int:
         """Return how many were seen and were not spam, of the piece with the most of them."""
         rows = self._rows.get(kind, ())
         return max(
-            (_cell(row, window, Metric.SEEN) - _cell(row, window, Metric.SPAM) for row in rows), default=0
+            (_cell(row, window, Metric.SEEN) - _cell(row, window, Metric.SPAM) for row in rows),
+            default=0,
         )
 
     def spam_share(self, kind: int, window: int) -> float:
         """Return the expected share of spam, 0.5 for no history."""
-        return spam_share(self.count(kind, window, Metric.SEEN), self.count(kind, window, Metric.SPAM))
+        return spam_share(
+            self.count(kind, window, Metric.SEEN), self.count(kind, window, Metric.SPAM)
+        )
 
 
-def lines_wanted(shingles: Sequence[Shingle], totals: Totals, types: frozenset[int]) -> tuple[Shingle, ...]:
-    """Return the shingles whose time-lines are worth a look: of these types, with messages enough to have a rhythm; at most MAX_LINES."""
+def lines_wanted(
+    shingles: Sequence[Shingle], totals: Totals, types: frozenset[int]
+) -> tuple[Shingle, ...]:
+    """Return the shingles whose time-lines are worth a look: of these types, with messages enough
+    to have a rhythm; at most MAX_LINES.
+    """
     found = (
         shingle
         for shingle, rows in zip(shingles, totals, strict=True)
@@ -288,7 +331,8 @@ def lines_wanted(shingles: Sequence[Shingle], totals: Totals, types: frozenset[i
 
 @lru_cache(maxsize=256)  # a scan asks eight times, for one of few numbers
 def shared_values(kind: int, values: int) -> int:
-    """Return how many of the values that hang on one fingerprint two texts must share to count as near-duplicates.
+    """Return how many of the values that hang on one fingerprint two texts must share to count as
+    near-duplicates.
 
     Args:
         kind: of the values.
@@ -298,14 +342,21 @@ def shared_values(kind: int, values: int) -> int:
 
 
 def _cells(rows: Sequence[list[list[int]]], window: int, metric: int) -> list[int]:
-    """Return one count of each row; the windows of a read, which most ask for, without a call for each: a scan reads some three hundred."""
+    """Return one count of each row.
+
+    The windows of a read, which most ask for, without a call for each: a scan reads some three
+    hundred.
+    """
     if window == _EARLIER:
         return [_cell(row, window, metric) for row in rows]
     return [row[window][metric] for row in rows]
 
 
 def _cell(row: list[list[int]], window: int, metric: int) -> int:
-    """Return one count of a row; what is earlier than the last day is what the two weeks have and the day has not."""
+    """Return one count of a row.
+
+    What is earlier than the last day is what the two weeks have and the day has not.
+    """
     if window == _EARLIER:
         return max(0, row[_FORTNIGHT][metric] - row[_DAY][metric])
     return row[window][metric]
@@ -324,5 +375,7 @@ def _worst(rows: Totals) -> list[list[int]]:
     if len(rows) == 1:
         return rows[0]
     return max(
-        rows, key=lambda row: (row[Window.DAY][Metric.SPAM], row[Window.DAY][Metric.SEEN]), default=_NOTHING
+        rows,
+        key=lambda row: (row[Window.DAY][Metric.SPAM], row[Window.DAY][Metric.SEEN]),
+        default=_NOTHING,
     )

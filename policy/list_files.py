@@ -1,7 +1,8 @@
 """List files of a policy, read when they changed and not otherwise.
 
-A file that looks as before (times, size, number) is not opened; one whose contents are as before is not taken apart again.  So a change in a
-policy file costs nothing for a list of a million entries beside it.
+A file that looks as before (times, size, number) is not opened; one whose contents are as before is
+not taken apart again.  So a change in a policy file costs nothing for a list of a million entries
+beside it.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ def look(path: Path) -> Look:
         found = path.stat()
     except OSError:
         return 0, 0, 0, 0
-    # The change time moves with a new mode or owner: a file that could not be read may be readable now.
+    # The change time moves with a new mode or owner: a file that could not be read may be readable
+    # now.
     return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
 
 
@@ -65,7 +67,8 @@ class ListFiles:
     def read(
         self, folders: Folders, sources: Sequence[ListSource], *, force: bool = False
     ) -> tuple[LocalLists, dict[str, bytes]]:
-        """Return the lists that are switched on, and digests of what their files mean, by the names of the lists.
+        """Return the lists that are switched on, and digests of what their files mean, by the names
+        of the lists.
 
         Args:
             folders: of the policy.
@@ -73,7 +76,8 @@ class ListFiles:
             force: open the files even if they look as before.
 
         Raises:
-            PolicyError: a file that can't be used, with its line; what was known before stays known.
+            PolicyError: a file that can't be used, with its line; what was known before stays
+                known.
         """
         lists: list[LocalList] = []
         used: dict[str, _Known] = {}
@@ -90,7 +94,9 @@ class ListFiles:
                 table = used[source.file].table
                 vain = in_vain(table, source.of)
                 if vain is not None:
-                    raise PolicyError(f"local list {source.name}: {vain[1]}", file=str(path), line=vain[0])
+                    raise PolicyError(
+                        f"local list {source.name}: {vain[1]}", file=str(path), line=vain[0]
+                    )
                 tables.append(table)
             lists.append(
                 LocalList(
@@ -103,7 +109,9 @@ class ListFiles:
                 )
             )
             if sum(len(known.table) for known in used.values()) > MAX_TOTAL:
-                raise refuse(f"more than {MAX_TOTAL} entries in all list files", source.places["file"])
+                raise refuse(
+                    f"more than {MAX_TOTAL} entries in all list files", source.places["file"]
+                )
         self._known = used
         return LocalLists(lists), meant
 
@@ -123,7 +131,8 @@ class ListFiles:
 
 
 def _meant(raw: bytes, digest: bytes) -> bytes:
-    """Return a digest of the entries of a list file, in their order: to sort a million would take longer than to read them.
+    """Return a digest of the entries of a list file, in their order: to sort a million would take
+    longer than to read them.
 
     Args:
         raw: the file.
@@ -136,7 +145,10 @@ def _meant(raw: bytes, digest: bytes) -> bytes:
 
 
 def digest_of(entries: Iterable[bytes]) -> bytes:
-    """Return a digest of a list's entries, whatever their order; one that stands there twice is there once."""
+    """Return a digest of a list's entries, whatever their order.
+
+    One that stands there twice is there once.
+    """
     return hashlib.sha256(b"\n".join(sorted(set(entries)))).digest()
 
 
@@ -160,7 +172,9 @@ def contents(path: Path, of: str, place: Place, most: int) -> bytes:
             raw = handle.read(most + 1)
     except OSError as fault:
         why = fault.strerror or fault
-        raise PolicyError(f"cannot be read: {why}; {of} names it ({place})", file=str(path)) from fault
+        raise PolicyError(
+            f"cannot be read: {why}; {of} names it ({place})", file=str(path)
+        ) from fault
     if len(raw) > most:
         raise PolicyError(f"is larger than {most // 1024 // 1024} MiB", file=str(path))
     return raw

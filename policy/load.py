@@ -1,9 +1,10 @@
 """Policy files to a policy, as one whole or not at all.
 
-All `*.toml` and `*.lua` files are read, in the order that `oborona.policy.folders` tells: what ships, then what is the admin's.
-A file that is empty, or whose last line does not end, is taken for half-written: `score = 10` may be the beginning of
-`score = 100`. So are folders that hold no policy file: an empty policy would let everything through.
-List files (`*.list`) are read where a list of any sort names them.
+All `*.toml` and `*.lua` files are read, in the order that `oborona.policy.folders` tells: what
+ships, then what is the admin's. A file that is empty, or whose last line does not end, is taken for
+half-written: `score = 10` may be the beginning of `score = 100`. So are folders that hold no policy
+file: an empty policy would let everything through. List files (`*.list`) are read where a list of
+any sort names them.
 """
 
 from __future__ import annotations
@@ -47,7 +48,9 @@ from oborona.toml import Document
 from oborona.types import Stage
 
 MAX_FILES: Final = 200  # more are not written by people
-SHIPS_SO: Final = "this file ships with the program; what is yours goes into the policy folder of the site"
+SHIPS_SO: Final = (
+    "this file ships with the program; what is yours goes into the policy folder of the site"
+)
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,7 +80,9 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     version: str  # of what it means, wherever and however that is written: `oborona.policy.version`
     origins: Mapping[
         str, str
-    ]  # "verdict.spam_score", "rule.NAME.score", "dns_list.NAME.zone" -> "file:line"; what is not here is a default
+        # "verdict.spam_score", "rule.NAME.score", "dns_list.NAME.zone" -> "file:line"; what is not
+        # here is a default
+    ]
     lists: Mapping[str, Any]  # "dns_list.NAME.zone" -> its value as a file gave it
     files: tuple[str, ...] = ()  # in the order in which they were read
     folders: Folders = Folders()  # that places name
@@ -85,13 +90,19 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def private(self) -> frozenset[str]:
         """Names of rules that are not told: `oborona.policy.outward`."""
-        return self.compiled.private if self.scripts is None else self.compiled.private | self.scripts.private
+        return (
+            self.compiled.private
+            if self.scripts is None
+            else self.compiled.private | self.scripts.private
+        )
 
     @property
     def wordless(self) -> frozenset[str]:
         """Names of those that are told without what their words say of traps."""
         return (
-            self.compiled.wordless if self.scripts is None else self.compiled.wordless | self.scripts.wordless
+            self.compiled.wordless
+            if self.scripts is None
+            else self.compiled.wordless | self.scripts.wordless
         )
 
 
@@ -129,7 +140,9 @@ def _told(error: PolicyError, shipped: Path | None) -> PolicyError:
     """Return an error, and what else is wrong, with a word where a file is one that ships."""
     marked = [
         PolicyError(
-            f"{one.problem} ({SHIPS_SO})" if one.file and Path(one.file).parent == shipped else one.problem,
+            f"{one.problem} ({SHIPS_SO})"
+            if one.file and Path(one.file).parent == shipped
+            else one.problem,
             file=one.file,
             line=one.line,
             column=one.column,
@@ -141,7 +154,13 @@ def _told(error: PolicyError, shipped: Path | None) -> PolicyError:
 
 
 def _load(
-    folders: Folders, named: Folders, schema: Schema, before: Before, *, force: bool, to_code: ToCode
+    folders: Folders,
+    named: Folders,
+    schema: Schema,
+    before: Before,
+    *,
+    force: bool,
+    to_code: ToCode,
 ) -> Policy:
     files = folders.files(".toml", ".lua")
     names = {path: named.original(path, folders) for path in files}
@@ -151,7 +170,8 @@ def _load(
         raise PolicyError("the policy folder holds no *.toml file", file=str(folders.main))
     if len(files) > MAX_FILES:
         raise PolicyError(
-            f"the policy folder holds {len(files)} files; at most {MAX_FILES}", file=str(folders.main)
+            f"the policy folder holds {len(files)} files; at most {MAX_FILES}",
+            file=str(folders.main),
         )
     documents: dict[Path, Document] = {}
     faults = Faults()
@@ -164,7 +184,9 @@ def _load(
         loaded = Loaded({str(path): raw for path, raw in scripts.items()}, schema)
         schema = loaded.schema
         documents |= {path: loaded.document(str(path)) for path in scripts}
-    merged = merge_what_is_right([documents[names[path]] for path in files], schema.findings, faults)
+    merged = merge_what_is_right(
+        [documents[names[path]] for path in files], schema.findings, faults
+    )
     bound = None
     with faults:
         bound = None if loaded is None else loaded.bound(merged.rules)
@@ -175,7 +197,9 @@ def _load(
             folders, merged.signatures, merged.signature_lists, force=force
         )
     with faults:
-        trapped, of_traps = before.traps.read(folders, merged.traps, merged.traps_given, force=force)
+        trapped, of_traps = before.traps.read(
+            folders, merged.traps, merged.traps_given, force=force
+        )
     with faults:
         compiled = compile_rules(
             [rule for rule in merged.rules if not rule.scripted],
@@ -225,7 +249,9 @@ def _load(
 
 
 def hit_before(merged: Merged) -> dict[str, Stage]:
-    """Return the names that can be hit before the rules run, as their expressions may ask for by `fired`, with the stage from which that is known."""
+    """Return the names that can be hit before the rules run, as their expressions may ask for by
+    `fired`, with the stage from which that is known.
+    """
     found = dict.fromkeys(merged.broken - {rule.name for rule in merged.rules}, Stage.CONNECT)
     found |= dict.fromkeys(map(rule_name, merged.signatures), Stage.CONTENT)
     for one in merged.dns_lists:

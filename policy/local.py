@@ -1,10 +1,13 @@
 """What the site's own lists say of one envelope or message.
 
-Subjects are asked in the order in which a mail server tells them: client, its name, HELO, sender, recipient, From; the first that any list holds
-decides.  What anybody can write is believed to let mail in only when it was proved: a HELO or sender by SPF, an address in From by DMARC's
-alignment for its own domain and any other in From, and not by a signature that leaves out part of the text; to keep mail out, any word is good enough.
+Subjects are asked in the order in which a mail server tells them: client, its name, HELO, sender,
+recipient, From; the first that any list holds decides.  What anybody can write is believed to let
+mail in only when it was proved: a HELO or sender by SPF, an address in From by DMARC's alignment
+for its own domain and any other in From, and not by a signature that leaves out part of the text;
+to keep mail out, any word is good enough.
 
-A recipient is the one that is being asked about; a whole message is let in for its recipients only if all of them are on the list.
+A recipient is the one that is being asked about; a whole message is let in for its recipients only
+if all of them are on the list.
 """
 
 from __future__ import annotations
@@ -28,11 +31,17 @@ _PROVED_BY: Final = {
 }
 """What anybody can write → what proves it."""
 _MACHINE: Final = frozenset({Subject.CLIENT, Subject.RDNS, Subject.HELO})
-"""What is said of where mail comes from, and not of whom: one of our people who logs in there is kept out by none of it."""
+"""What is said of where mail comes from, and not of whom: one of our people who logs in there is
+kept out by none of it.
+"""
 
 
 def match(
-    lists: LocalLists, envelope: Envelope, stage: Stage, identity: Identity = _NOBODY, author: str = ""
+    lists: LocalLists,
+    envelope: Envelope,
+    stage: Stage,
+    identity: Identity = _NOBODY,
+    author: str = "",
 ) -> Match | None:
     """Return the entry that decides, None where none does.
 
@@ -48,7 +57,9 @@ def match(
     for subject, values in _values(envelope, stage, author):
         found = [lists.look(subject, value) for value in values]
         if envelope.login and subject in _MACHINE:
-            found = [one if one is None or one.action is ListAction.ALLOW else None for one in found]
+            found = [
+                one if one is None or one.action is ListAction.ALLOW else None for one in found
+            ]
         for one in found:
             if one is not None and one.action is ListAction.DENY:
                 return one
@@ -57,8 +68,11 @@ def match(
     return None
 
 
-def uncounted(lists: LocalLists, envelope: Envelope, identity: Identity, author: str) -> Iterator[Finding]:
-    """Yield the allows of live lists that were not counted at the content stage, since nobody proved who it is; what would count instead is told.
+def uncounted(
+    lists: LocalLists, envelope: Envelope, identity: Identity, author: str
+) -> Iterator[Finding]:
+    """Yield the allows of live lists that were not counted at the content stage, since nobody
+    proved who it is; what would count instead is told.
 
     Args:
         lists: of the policy.
@@ -87,7 +101,9 @@ def not_counted(has: str, subject: Subject, identity: Identity, envelope: Envelo
         identity: what was proved.
         envelope: whose client could be allowed instead.
     """
-    signed = sorted((one.result for one in identity.dkim), key=lambda result: result is not Result.PASS)
+    signed = sorted(
+        (one.result for one in identity.dkim), key=lambda result: result is not Result.PASS
+    )
     results = {
         "spf": identity.spf_helo.result if subject is Subject.HELO else identity.spf.result,
         "dkim": signed[0] if signed else Result.NONE,
@@ -102,7 +118,11 @@ def not_counted(has: str, subject: Subject, identity: Identity, envelope: Envelo
 
 
 def shadowed(
-    lists: LocalLists, envelope: Envelope, stage: Stage, identity: Identity = _NOBODY, author: str = ""
+    lists: LocalLists,
+    envelope: Envelope,
+    stage: Stage,
+    identity: Identity = _NOBODY,
+    author: str = "",
 ) -> list[RuleHit]:
     """Return what lists in shadow mode would have decided; arguments as of `match`."""
     if not lists.on_trial:
@@ -116,7 +136,9 @@ def shadowed(
     ]
 
 
-def _values(envelope: Envelope, stage: Stage, author: str) -> Iterator[tuple[Subject, tuple[str, ...]]]:
+def _values(
+    envelope: Envelope, stage: Stage, author: str
+) -> Iterator[tuple[Subject, tuple[str, ...]]]:
     recipients = envelope.recipients if stage is Stage.CONTENT else envelope.recipients[-1:]
     told = (
         (Subject.CLIENT, (envelope.client.ip,)),

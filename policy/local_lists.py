@@ -17,7 +17,17 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from oborona.policy.named import LIST_FILE, MAX_LIST_FILE, Enabled, Fields, Name, Sort, Why, refuse, subjects
+from oborona.policy.named import (
+    LIST_FILE,
+    MAX_LIST_FILE,
+    Enabled,
+    Fields,
+    Name,
+    Sort,
+    Why,
+    refuse,
+    subjects,
+)
 from oborona.reputation import locallists
 from oborona.reputation.locallists import BrokenLine, ListAction, Table
 from oborona.reputation.subject import MAILBOXES, Subject
@@ -40,7 +50,9 @@ class LocalListTable(msgspec.Struct, frozen=True, kw_only=True):
             Meta(
                 max_length=MAX_INLINE,
                 description="Addresses, networks, names, mail addresses.",
-                extra={"allowed": f"at most {MAX_INLINE} texts in brackets; more belong into a file"},
+                extra={
+                    "allowed": f"at most {MAX_INLINE} texts in brackets; more belong into a file"
+                },
             ),
         ]
         | UnsetType
@@ -52,12 +64,16 @@ class LocalListTable(msgspec.Struct, frozen=True, kw_only=True):
                 pattern=LIST_FILE,
                 max_length=MAX_LIST_FILE,
                 description="File of more entries, one a line, in the policy folder.",
-                extra={"allowed": 'the name of a file in the policy folder, such as "partners.list"'},
+                extra={
+                    "allowed": 'the name of a file in the policy folder, such as "partners.list"'
+                },
             ),
         ]
         | UnsetType
     ) = UNSET
-    mode: Annotated[Mode, Meta(description="shadow: explained, decides nothing.")] | UnsetType = UNSET
+    mode: Annotated[Mode, Meta(description="shadow: explained, decides nothing.")] | UnsetType = (
+        UNSET
+    )
     enabled: Enabled | UnsetType = UNSET
     why: Why | UnsetType = UNSET
 
@@ -73,7 +89,8 @@ class ListSource(msgspec.Struct, frozen=True, kw_only=True):
     mode: Mode = Mode.LIVE
     enabled: bool = True
     why: str = ""
-    places: Mapping[str, Place] = msgspec.field(default_factory=dict)  # of each field that a file gave
+    # of each field that a file gave
+    places: Mapping[str, Place] = msgspec.field(default_factory=dict)
 
 
 def _inspect(document: Document, path: tuple[str | int, ...], fields: Fields) -> None:
@@ -84,7 +101,8 @@ def _inspect(document: Document, path: tuple[str | int, ...], fields: Fields) ->
         except BrokenLine as fault:
             name = fields["name"].value
             raise refuse(
-                f"local list {name}: {fault.problem}", document.value(*path, "entries", fault.line - 1)
+                f"local list {name}: {fault.problem}",
+                document.value(*path, "entries", fault.line - 1),
             ) from None
 
 
@@ -114,7 +132,10 @@ def list_source(fields: Fields) -> ListSource:
 
 
 def in_vain(table: Table, of: tuple[Subject, ...]) -> tuple[int, str] | None:
-    """Return the line of an entry that none of a list's subjects can ever match, and what is wrong; None if there is none."""
+    """Return the line of an entry that none of a list's subjects can ever match, and what is wrong.
+
+    None if there is none.
+    """
     able = {
         locallists.Sort.NETWORK: {Subject.CLIENT, Subject.HELO},
         locallists.Sort.NAME: set(locallists.SUBJECTS) - {Subject.CLIENT},

@@ -1,10 +1,12 @@
 """How far the counters' memory reaches back; a young one refuses nobody.
 
-An empty memory knows no good past: of a provider whose first hundred messages here are a stolen account's it knows these.  So RepIP refuses, slows and puts
-off nobody until the memory reaches back eleven days; rules see its flags from the first message on.
+An empty memory knows no good past: of a provider whose first hundred messages here are a stolen
+account's it knows these.  So RepIP refuses, slows and puts off nobody until the memory reaches back
+eleven days; rules see its flags from the first message on.
 
-Every message that is counted counts one shingle that all have in common, and the time-line of that says since when there is mail.  So a store that was lost,
-set aside or emptied begins young again, wherever it lies, and an older Oborona's is young until it has counted that long.
+Every message that is counted counts one shingle that all have in common, and the time-line of that
+says since when there is mail.  So a store that was lost, set aside or emptied begins young again,
+wherever it lies, and an older Oborona's is young until it has counted that long.
 """
 
 from __future__ import annotations
@@ -17,8 +19,10 @@ from oborona.message.hashing import Type
 from oborona.policy.ports import CounterReader
 from oborona.types import Metric, Shingle
 
-ALL_MAIL: Final = Shingle(int(Type.COUNTRY), 0)  # no country's: theirs are hashes under the site's secret
-OLD_DAYS: Final = 11  # a weekend short of what counters keep: a small office has none at the week-end
+# no country's: theirs are hashes under the site's secret
+ALL_MAIL: Final = Shingle(int(Type.COUNTRY), 0)
+# a weekend short of what counters keep: a small office has none at the week-end
+OLD_DAYS: Final = 11
 AGAIN_S: Final = 600.0  # between two looks at an old one
 AGAIN_YOUNG_S: Final = 1.0
 
@@ -71,6 +75,9 @@ def is_young(line: Timeline) -> bool:
 
 
 def days_of(line: Timeline) -> int:
-    """Return how many days ago the first message of a time-line was counted; 0 for today's, and for none."""
+    """Return how many days ago the first message of a time-line was counted.
+
+    0 for today's, and for none.
+    """
     first = next((place for place, day in enumerate(line.days) if day[Metric.SEEN]), DAYS - 1)
     return DAYS - 1 - first

@@ -77,36 +77,64 @@ SINGLE: Final[Mapping[str, type[msgspec.Struct]]] = {
 class PolicyFile(msgspec.Struct, frozen=True, kw_only=True):
     """The top level of a policy file."""
 
-    verdict: Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [verdict]"})] | UnsetType = UNSET
-    repip: Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [repip]"})] | UnsetType = UNSET
-    karma: Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [karma]"})] | UnsetType = UNSET
-    greylist: Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [greylist]"})] | UnsetType = UNSET
+    verdict: (
+        Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [verdict]"})] | UnsetType
+    ) = UNSET
+    repip: Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [repip]"})] | UnsetType = (
+        UNSET
+    )
+    karma: Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [karma]"})] | UnsetType = (
+        UNSET
+    )
+    greylist: (
+        Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [greylist]"})] | UnsetType
+    ) = UNSET
     authentication: (
         Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [authentication]"})] | UnsetType
     ) = UNSET
-    pictures: Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [pictures]"})] | UnsetType = UNSET
-    final: Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [final]"})] | UnsetType = UNSET
-    meaning: Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [meaning]"})] | UnsetType = UNSET
-    traps: Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [traps]"})] | UnsetType = UNSET
-    engines: Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [engines]"})] | UnsetType = UNSET
-    rule: Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[rule]]"})] | UnsetType = UNSET
-    condition: (
-        Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[condition]]"})] | UnsetType
+    pictures: (
+        Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [pictures]"})] | UnsetType
     ) = UNSET
-    group: Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[group]]"})] | UnsetType = UNSET
-    dns_list: Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[dns_list]]"})] | UnsetType = (
+    final: Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [final]"})] | UnsetType = (
         UNSET
     )
+    meaning: (
+        Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [meaning]"})] | UnsetType
+    ) = UNSET
+    traps: Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [traps]"})] | UnsetType = (
+        UNSET
+    )
+    engines: (
+        Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [engines]"})] | UnsetType
+    ) = UNSET
+    rule: (
+        Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[rule]]"})] | UnsetType
+    ) = UNSET
+    condition: (
+        Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[condition]]"})]
+        | UnsetType
+    ) = UNSET
+    group: (
+        Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[group]]"})] | UnsetType
+    ) = UNSET
+    dns_list: (
+        Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[dns_list]]"})] | UnsetType
+    ) = UNSET
     local_list: (
-        Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[local_list]]"})] | UnsetType
+        Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[local_list]]"})]
+        | UnsetType
     ) = UNSET
     signature: (
-        Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[signature]]"})] | UnsetType
+        Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[signature]]"})]
+        | UnsetType
     ) = UNSET
     signature_list: (
-        Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[signature_list]]"})] | UnsetType
+        Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[signature_list]]"})]
+        | UnsetType
     ) = UNSET
-    brand: Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[brand]]"})] | UnsetType = UNSET
+    brand: (
+        Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[brand]]"})] | UnsetType
+    ) = UNSET
 
 
 class Merged(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,7 +161,8 @@ class Merged(msgspec.Struct, frozen=True, kw_only=True):
     brands: Brands
     origins: Mapping[str, str]  # as of `Policy`
     lists: Mapping[str, Any]
-    broken: frozenset[str]  # names of rules and lists that can't be used, and may be named all the same
+    # names of rules and lists that can't be used, and may be named all the same
+    broken: frozenset[str]
 
 
 def merge(documents: Sequence[Document], findings: Collection[str] | None = None) -> Merged:
@@ -160,7 +189,8 @@ def merge_what_is_right(
     Args:
         documents: the files, in their order.
         findings: all there are; None = any.
-        faults: gets each key, value or combination that is not allowed, with its place; what it stands in is left out.
+        faults: gets each key, value or combination that is not allowed, with its place; what it
+            stands in is left out.
     """
     single: dict[str, dict[str, Given]] = {name: {} for name in SINGLE}
     named = Gathered(SORTS, faults)
@@ -170,10 +200,14 @@ def merge_what_is_right(
             for name, schema in SINGLE.items():
                 if name in top:
                     with faults:
-                        single[name] |= table(document, (name,), schema, name=f"[{name}]", error=PolicyError)
+                        single[name] |= table(
+                            document, (name,), schema, name=f"[{name}]", error=PolicyError
+                        )
             named.add(document, top)
     origins = {
-        f"{name}.{key}": str(given.place) for name, fields in single.items() for key, given in fields.items()
+        f"{name}.{key}": str(given.place)
+        for name, fields in single.items()
+        for key, given in fields.items()
     }
     for sort, tables in named.tables.items():
         for name, fields in tables.items():
@@ -241,7 +275,9 @@ def merge_what_is_right(
         groups=with_member(found_groups, KARMA, karma.group),
         dns_lists=faults.each(dns_list, named.tables[DNS_LISTS.key].values()),
         local_lists=faults.each(list_source, named.tables[LOCAL_LISTS.key].values()),
-        signatures=tuple(filter(None, faults.each(signature_of, named.tables[SIGNATURES.key].values()))),
+        signatures=tuple(
+            filter(None, faults.each(signature_of, named.tables[SIGNATURES.key].values()))
+        ),
         signature_lists=tuple(
             filter(None, faults.each(signature_source, named.tables[SIGNATURE_LISTS.key].values()))
         ),

@@ -1,9 +1,10 @@
 """Tables that have a name, and how later files change those of earlier ones.
 
-A `[[rule]]`, `[[dns_list]]` or `[[local_list]]` whose name an earlier file has defined changes only the fields it gives: `90-local.toml` may set
-a score, or `mode = "shadow"`, or `enabled = false`, and everything else stays as it was. One name twice in one file is an error, and so is
-one name for two sorts of things, for headers and logs name them all alike. There are no includes and no other levels: file order is the whole story,
-and every field knows the line it is from.
+A `[[rule]]`, `[[dns_list]]` or `[[local_list]]` whose name an earlier file has defined changes only
+the fields it gives: `90-local.toml` may set a score, or `mode = "shadow"`, or `enabled = false`,
+and everything else stays as it was. One name twice in one file is an error, and so is one name for
+two sorts of things, for headers and logs name them all alike. There are no includes and no other
+levels: file order is the whole story, and every field knows the line it is from.
 """
 
 from __future__ import annotations
@@ -25,11 +26,16 @@ Name = Annotated[
         pattern=r"\A[A-Z][A-Z0-9]*(_[A-Z0-9]+)*\Z",
         max_length=64,
         description="What headers, logs and other files call it.",
-        extra={"allowed": "capital letters, digits and single underscores, at most 64, such as FROM_SPAMMY"},
+        extra={
+            "allowed": (
+                "capital letters, digits and single underscores, at most 64, such as FROM_SPAMMY"
+            )
+        },
     ),
 ]
 
-LIST_FILE: Final = r"\A[A-Za-z0-9_][A-Za-z0-9._+-]*\.list\Z"  # in the policy folder itself, and no hidden one
+# in the policy folder itself, and no hidden one
+LIST_FILE: Final = r"\A[A-Za-z0-9_][A-Za-z0-9._+-]*\.list\Z"
 MAX_LIST_FILE: Final = 100  # characters of its name
 MAX_TEXT: Final = 2_000  # characters of `when` and `why`
 Enabled = Annotated[bool, Meta(description="false: as if it were not there.")]
@@ -49,7 +55,8 @@ class Sort(NamedTuple):
     schema: type[msgspec.Struct]
     most: int
     needed: tuple[tuple[str, ...], ...]  # fields of a new one; of each tuple one is enough
-    inspect: Callable[[Document, tuple[str | int, ...], Fields], None] = _nothing  # one table of one file
+    # one table of one file
+    inspect: Callable[[Document, tuple[str | int, ...], Fields], None] = _nothing
 
 
 class Gathered:
@@ -69,7 +76,8 @@ class Gathered:
         self._faults = faults
         self.tables: dict[str, dict[str, Fields]] = {sort.key: {} for sort in sorts}
         self._sorts = sorts
-        self._taken: dict[str, tuple[str, Place]] = {}  # name -> sort's word, place of its definition
+        # name -> sort's word, place of its definition
+        self._taken: dict[str, tuple[str, Place]] = {}
 
     def add(self, document: Document, top: Fields) -> None:
         """Take the next file.
@@ -88,17 +96,25 @@ class Gathered:
                     self.broken[sort.key].discard(name)
 
     def _add_one(
-        self, document: Document, sort: Sort, number: int, here: dict[str, Place], earlier: list[str]
+        self,
+        document: Document,
+        sort: Sort,
+        number: int,
+        here: dict[str, Place],
+        earlier: list[str],
     ) -> None:
         path = (sort.key, number)
         start = document.key(*path)
-        fields = table(document, path, sort.schema, name=_called(document, sort, number), error=PolicyError)
+        fields = table(
+            document, path, sort.schema, name=_called(document, sort, number), error=PolicyError
+        )
         if "name" not in fields:
             raise refuse(f"a {sort.word} without name", start)
         name, place = fields["name"]
         if name in here:
             raise refuse(
-                f"{sort.word} {name} is already defined in line {here[name].line} of this file", place
+                (f"{sort.word} {name} is already defined in line {here[name].line} of this file"),
+                place,
             )
         word, taken = self._taken.get(name, (sort.word, place))
         if word != sort.word:
@@ -140,7 +156,9 @@ def _missing(sort: Sort, name: str, needed: tuple[str, ...], earlier: list[str])
     hint = did_you_mean(name, earlier) if earlier else ""
     hint = hint if hint.endswith("?") else ""
     what = " or ".join(needed)
-    return f"{sort.word} {name}: {what} is missing, and no earlier file defines the {sort.word}{hint}"
+    return (
+        f"{sort.word} {name}: {what} is missing, and no earlier file defines the {sort.word}{hint}"
+    )
 
 
 def _called(document: Document, sort: Sort, number: int) -> str:

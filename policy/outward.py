@@ -1,14 +1,20 @@
-"""What of a verdict leaves the house: headers, answers and reports tell nothing of traps; the journal, the log and `oborona explain` tell all.
+"""What of a verdict leaves the house: headers, answers and reports tell nothing of traps.
 
-Whoever knows an address for a trap can use it against others, and whoever has two mailboxes here reads the headers of what he sends himself.  So
+The journal, the log and `oborona explain` tell all.
 
-    a rule that asks for a trap fact, itself or by way of others     is told nowhere, nor is its part of the score
-    words that may hold traps (of karma, of entities, of RepIP)      are told without their number
-    the final model, whose probability is told                       knows neither such rules nor such facts: their part stands beside its own
+Whoever knows an address for a trap can use it against others, and whoever has two mailboxes here
+reads the headers of what he sends himself.  So
 
-by whatever `headers.reason` says, for rules of the site and of scripts, too: which facts a rule names decides (`oborona.policy.private`), and nobody has to mark it.
+    a rule that asks for a trap fact, itself or by way of others     is told nowhere, nor is its
+    part of the score words that may hold traps (of karma, of entities, of RepIP)      are told
+    without their number the final model, whose probability is told                       knows
+    neither such rules nor such facts: their part stands beside its own
 
-Known limit: what a verdict does can be seen.  Of a text whose other rules bring it close to a line, the spam folder tells that something more was known.
+by whatever `headers.reason` says, for rules of the site and of scripts, too: which facts a rule
+names decides (`oborona.policy.private`), and nobody has to mark it.
+
+Known limit: what a verdict does can be seen.  Of a text whose other rules bring it close to a line,
+the spam folder tells that something more was known.
 """
 
 from __future__ import annotations
@@ -50,12 +56,15 @@ def outward(verdict: Verdict, policy: Silent) -> Verdict:
         verdict: of a message or of a stage.
         policy: that it was judged by.
 
-    The action stays.  The score is the sum of what is told; of spam, and of what is refused, no less than the line that was reached.
+    The action stays.  The score is the sum of what is told; of spam, and of what is refused, no
+    less than the line that was reached.
     """
     private, wordless = policy.private, policy.wordless
     hidden = [hit for hit in verdict.rules if hit.name in private]
     silent = [
-        hit for hit in verdict.rules if "trap" in hit.say and (hit.name in WORDS or hit.name in wordless)
+        hit
+        for hit in verdict.rules
+        if "trap" in hit.say and (hit.name in WORDS or hit.name in wordless)
     ]
     if not hidden and not silent:
         return verdict
@@ -73,7 +82,9 @@ def outward(verdict: Verdict, policy: Silent) -> Verdict:
         verdict,
         score=score,
         rules=shown,
-        decided_by=_decided_by(verdict, shown) if verdict.decided_by in private else verdict.decided_by,
+        decided_by=_decided_by(verdict, shown)
+        if verdict.decided_by in private
+        else verdict.decided_by,
         would=None,  # it would have been something else without them
     )
 

@@ -8,19 +8,27 @@ from typing import Final
 
 from oborona.types import Client, Envelope
 
-# Python's is_private counts documentation and benchmark networks too, which are nobody's home network.
-_PRIVATE: Final = tuple(map(ip_network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")))
+# Python's is_private counts documentation and benchmark networks too, which are nobody's home
+# network.
+_PRIVATE: Final = tuple(
+    map(ip_network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"))
+)
 
-_NOWHERE: Final = frozenset({"localhost", "localdomain"})  # the second is of Linux distributions' own making
+# the second is of Linux distributions' own making
+_NOWHERE: Final = frozenset({"localhost", "localdomain"})
 
 
 def is_own(envelope: Envelope) -> bool:
-    """Tell whether mail comes from one of ours: such clients are no matter of DNS lists, SPF, DMARC and RepIP."""
+    """Tell whether mail comes from one of ours: such clients are no matter of DNS lists, SPF, DMARC
+    and RepIP.
+    """
     return envelope.own or bool(envelope.login) or is_near(envelope.client)
 
 
 def own_name(site: str, server: str) -> str:
-    """Return the name that we go by: the site's; where that is none that the Internet could know, what the mail server calls itself.
+    """Return the name that we go by: the site's.
+
+    Where that is none that the Internet could know, what the mail server calls itself.
 
     Args:
         site: as the settings or the host have it.
@@ -30,13 +38,17 @@ def own_name(site: str, server: str) -> str:
 
 
 def is_qualified(name: str) -> bool:
-    """Tell whether a host name may be one of the Internet: "localhost" and names without a dot are not."""
+    """Tell whether a host name may be one of the Internet: "localhost" and names without a dot are
+    not.
+    """
     labels = name.lower().rstrip(".").split(".")
     return len(labels) > 1 and all(labels) and labels[-1] not in _NOWHERE
 
 
 def is_near(client: Client) -> bool:
-    """Tell whether a client is no matter of the Internet: by its address, or as a program of the mail server's own machine. Whom nobody knows may be anywhere."""
+    """Tell whether a client is no matter of the Internet: by its address, or as a program of the
+    mail server's own machine. Whom nobody knows may be anywhere.
+    """
     return not client.unknown and is_local(client.ip)
 
 
@@ -47,4 +59,8 @@ def is_local(text: str) -> bool:
         address = ip_address(text)
     except ValueError:
         return True
-    return address.is_loopback or address.is_link_local or any(address in network for network in _PRIVATE)
+    return (
+        address.is_loopback
+        or address.is_link_local
+        or any(address in network for network in _PRIVATE)
+    )

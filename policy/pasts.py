@@ -1,14 +1,20 @@
-"""Judgements of time-lines, of the few who stand behind a message and have a past that is worth a look: what base records cannot tell.
+"""Judgements of time-lines, of the few who stand behind a message and have a past that is worth a
+look: what base records cannot tell.
 
-A time-line says what its totals hide: who warmed up for ten days and bursts today, who is complained of at a rising rate, whom nobody reads.  To read and
-judge one costs some hundred times what a base record does, so only these are looked at, and what was found is kept while little has changed:
+A time-line says what its totals hide: who warmed up for ten days and bursts today, who is
+complained of at a rising rate, whom nobody reads.  To read and judge one costs some hundred times
+what a base record does, so only these are looked at, and what was found is kept while little has
+changed:
 
-    who        the account; the proved author and his domain; the proved sender where there is no author
+    who        the account; the proved author and his domain; the proved sender where there is no
+               author
     from       `LEAST_SEEN` messages of two weeks on; below that the base record says all there is
-    again      in the next ten minutes; when it has more than `GROWN` times as much mail, and `MORE` messages more; when it has more than `GROWN` times as
-               much that people or we said of it, the first word included
+    again      in the next ten minutes; when it has more than `GROWN` times as much mail, and `MORE`
+               messages more; when it has more than `GROWN` times as much that people or we said of
+               it, the first word included
 
-An author is judged by what lies around him, too, his domain, whether or not that is judged again: the same counts give the same judgement.
+An author is judged by what lies around him, too, his domain, whether or not that is judged again:
+the same counts give the same judgement.
 
 Memory: `KEPT` judgements of a process, the least recently asked for go first.
 """
@@ -34,7 +40,8 @@ from oborona.types import Metric, Prefix, Proved, Shingle, Window
 _TRAPS: Final = int(Metric.TRAPS)
 LEAST_SEEN: Final = 20  # messages of two weeks
 GROWN: Final = 1.25
-MORE: Final = 20  # messages: a quarter of a small past is a few, and it would be looked at for each few
+# messages: a quarter of a small past is a few, and it would be looked at for each few
+MORE: Final = 20
 KEPT: Final = 4096
 
 Judgements = Mapping[int, Judgement]
@@ -58,7 +65,8 @@ class Pasts:
         return len(self._kept)
 
     def of(self, shingle: Shingle, row: Sequence[Sequence[int]], now: float) -> Judgement | None:
-        """Return what was found of an identity, None where that is too long ago, or much has changed since.
+        """Return what was found of an identity, None where that is too long ago, or much has
+        changed since.
 
         Args:
             shingle: of the identity.
@@ -74,7 +82,9 @@ class Pasts:
         self._kept.move_to_end(shingle)
         return kept.judgement
 
-    def keep(self, shingle: Shingle, row: Sequence[Sequence[int]], now: float, judgement: Judgement) -> None:
+    def keep(
+        self, shingle: Shingle, row: Sequence[Sequence[int]], now: float, judgement: Judgement
+    ) -> None:
         """Keep what was found of an identity."""
         self._kept[shingle] = _Kept(bucket_of(now), *_size(row), judgement)
         self._kept.move_to_end(shingle)
@@ -148,11 +158,14 @@ async def _read(
 
 
 def _heard(line: Timeline) -> Timeline:
-    """Return a time-line without trap hits where these are too few to say anything: the sender may be trying whose address is a trap."""
+    """Return a time-line without trap hits where these are too few to say anything: the sender may
+    be trying whose address is a trap.
+    """
     if not 0 < sum([day[_TRAPS] for day in line.days]) < TRAPS_LEAST:
         return line
     buckets, days = (
-        [[*row[:_TRAPS], 0, *row[_TRAPS + 1 :]] for row in rows] for rows in (line.buckets, line.days)
+        [[*row[:_TRAPS], 0, *row[_TRAPS + 1 :]] for row in rows]
+        for rows in (line.buckets, line.days)
     )
     return Timeline(buckets=buckets, days=days)
 
@@ -160,5 +173,10 @@ def _heard(line: Timeline) -> Timeline:
 def _size(row: Sequence[Sequence[int]]) -> tuple[int, int]:
     """Return how much mail there is, and how much speaks against it or for it in people's words."""
     counts = row[Window.FORTNIGHT]
-    words = counts[Metric.SPAM] + counts[Metric.COMPLAINTS] + counts[Metric.TRAPS] + counts[Metric.PARDONS]
+    words = (
+        counts[Metric.SPAM]
+        + counts[Metric.COMPLAINTS]
+        + counts[Metric.TRAPS]
+        + counts[Metric.PARDONS]
+    )
     return counts[Metric.SEEN], words

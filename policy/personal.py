@@ -1,4 +1,5 @@
-"""One reader's verdict on a message: what the site's verdict becomes by what they have said themselves.
+"""One reader's verdict on a message: what the site's verdict becomes by what they have said
+themselves.
 
 The order, of which docs/people/personal.md has the table:
 
@@ -7,8 +8,9 @@ The order, of which docs/people/personal.md has the table:
     the person's contacts           take CONTACT_POINTS off the score, and one step off the verdict
     policy                          the score, held to the person's own spam line
 
-Nothing personal lets in what bears a finding of `MALWARE`: an account that was broken into is one that people know.  A text that was said to be good
-leads from the spam folder to the inbox, and not past a refusal: whoever has the text can send it.
+Nothing personal lets in what bears a finding of `MALWARE`: an account that was broken into is one
+that people know.  A text that was said to be good leads from the spam folder to the inbox, and not
+past a refusal: whoever has the text can send it.
 """
 
 from __future__ import annotations
@@ -22,13 +24,23 @@ from oborona.domains import registrable
 from oborona.message.hashing import Type
 from oborona.policy.facts import Facts
 from oborona.policy.known import shared_values
-from oborona.reputation.personal import NOBODY, Found, Kind, Personal, Shown, Side, list_name, mail_address
+from oborona.reputation.personal import (
+    NOBODY,
+    Found,
+    Kind,
+    Personal,
+    Shown,
+    Side,
+    list_name,
+    mail_address,
+)
 from oborona.reputation.subject import Subject
 from oborona.types import Action, Proved, RuleHit, Shingle, Verdict
 
 PERSONAL: Final = "PERSONAL"  # decides, as a name
 CONTACT_POINTS: Final = 50.0  # half of what makes spam
-MOST_ASKED: Final = 100  # recipients of a message whose lists are asked; policy speaks for the others
+# recipients of a message whose lists are asked; policy speaks for the others
+MOST_ASKED: Final = 100
 MALWARE: Final = frozenset(
     {
         "disguised-program",
@@ -80,7 +92,10 @@ class Persons(Protocol):
     """What is known of persons."""
 
     async def of(self, address: str) -> Personal:
-        """Return what is known of the person behind a recipient's address; an empty `Personal` where nothing is, or can be read now."""
+        """Return what is known of the person behind a recipient's address.
+
+        An empty `Personal` where nothing is, or can be read now.
+        """
         ...
 
 
@@ -125,7 +140,9 @@ def delivered(
         author_domain=proved.author_domain,
         sender=proved.sender,
         list_id=facts.list_id,
-        list_domain=list_domain(facts.list_id, () if facts.dkim_unsigned else facts.dkim_domains, proved)
+        list_domain=list_domain(
+            facts.list_id, () if facts.dkim_unsigned else facts.dkim_domains, proved
+        )
         if facts.list_id
         else "",
         text=text_values(shingles),
@@ -141,7 +158,8 @@ def text_values(shingles: Iterable[Shingle]) -> tuple[Shingle, ...]:
 
 
 def list_domain(list_id: str, signed: Iterable[str], proved: Proved) -> str:
-    """Return the proved registrable domain that a list's message comes from: the List-Id's own before any other; empty where none is.
+    """Return the proved registrable domain that a list's message comes from: the List-Id's own
+    before any other; empty where none is.
 
     Args:
         list_id: of the message.
@@ -175,7 +193,8 @@ def outcome(message: Delivered, person: Personal, now: float) -> Outcome:
     """Return the verdict for one reader: pure.
 
     Args:
-        message: as the site judged it; one that another reader's entry has decided counts by its score.
+        message: as the site judged it; one that another reader's entry has decided counts by its
+            score.
         person: the reader.
         now: Unix seconds.
     """
@@ -184,13 +203,18 @@ def outcome(message: Delivered, person: Personal, now: float) -> Outcome:
         action, decided_by = _held(message.score, message.spam_score, message.reject_score), "score"
     line = min(message.spam_score * person.strictness, message.reject_score)
     site = Outcome(
-        action, decided_by, "", message.reject_score if action is Action.REJECT else message.spam_score
+        action,
+        decided_by,
+        "",
+        message.reject_score if action is Action.REJECT else message.spam_score,
     )
     if message.enforced or action is Action.TEMPFAIL or person.empty:
         return site
     found = person.match(shown(message), now, shared_values)
     if found is not None and found.side is Side.DENY:
-        return Outcome(max(action, Action.SPAM, key=_severity), PERSONAL, f"their list: {found.say}", line)
+        return Outcome(
+            max(action, Action.SPAM, key=_severity), PERSONAL, f"their list: {found.say}", line
+        )
     if found is not None and not message.malware:
         return _for(message, action, found, site, line)
     return _strict(message, site, line, person)
@@ -214,25 +238,40 @@ def _for(message: Delivered, action: Action, found: Found, site: Outcome, line: 
 
 
 def _strict(message: Delivered, site: Outcome, line: float, person: Personal) -> Outcome:
-    """Return the site's verdict with the person's line in the place of the policy's; malware is held to the stricter of both."""
+    """Return the site's verdict with the person's line in the place of the policy's.
+
+    Malware is held to the stricter of both.
+    """
     if message.malware:
         line = min(line, message.spam_score)
     given = _held(message.score, line, message.reject_score)
-    if site.action is given or _held(message.score, message.spam_score, message.reject_score) is given:
+    if (
+        site.action is given
+        or _held(message.score, message.spam_score, message.reject_score) is given
+    ):
         return site  # what was not decided by the score is not decided by a line
     return Outcome(given, PERSONAL, f"their line, {person.strictness:g} of the policy's", line)
 
 
 def _held(score: float, spam_score: float, reject_score: float) -> Action:
-    return Action.REJECT if score >= reject_score else Action.SPAM if score >= spam_score else Action.ACCEPT
+    return (
+        Action.REJECT
+        if score >= reject_score
+        else Action.SPAM
+        if score >= spam_score
+        else Action.ACCEPT
+    )
 
 
 def _severity(action: Action) -> int:
     return _SEVERITY[action]
 
 
-def unproved(message: Delivered, people: Sequence[Personal], now: float) -> Iterator[tuple[str, Subject]]:
-    """Yield what readers allow and what was not counted, since nobody proved who it is: whose list has what, and what of the message it is.
+def unproved(
+    message: Delivered, people: Sequence[Personal], now: float
+) -> Iterator[tuple[str, Subject]]:
+    """Yield what readers allow and what was not counted, since nobody proved who it is: whose list
+    has what, and what of the message it is.
 
     Args:
         message: as the site judged it.
@@ -247,7 +286,9 @@ def unproved(message: Delivered, people: Sequence[Personal], now: float) -> Iter
 
 
 async def readers(recipients: Sequence[str], persons: Persons) -> tuple[Personal, ...]:
-    """Return what is known of each distinct recipient of a message; nothing where nobody has said anything, as for most mail.
+    """Return what is known of each distinct recipient of a message.
+
+    Nothing where nobody has said anything, as for most mail.
 
     Args:
         recipients: of its envelope.
@@ -261,14 +302,18 @@ async def readers(recipients: Sequence[str], persons: Persons) -> tuple[Personal
 
 
 def mildest(message: Delivered, people: Sequence[Personal], now: float) -> Outcome | None:
-    """Return the one verdict for all readers of a message, the least severe of theirs; None where it is the site's.
+    """Return the one verdict for all readers of a message, the least severe of theirs.
+
+    None where it is the site's.
 
     Args:
         message: as the site judged it.
         people: its readers.
         now: Unix seconds.
     """
-    best = min((outcome(message, one, now) for one in people), key=lambda one: _severity(one.action))
+    best = min(
+        (outcome(message, one, now) for one in people), key=lambda one: _severity(one.action)
+    )
     if best.decided_by != PERSONAL:
         return None
     if len(people) == 1:

@@ -1,4 +1,6 @@
-"""When a verdict hangs on the pictures of a message, and what is found where they could not be looked at."""
+"""When a verdict hangs on the pictures of a message, and what is found where they could not be
+looked at.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +16,21 @@ from oborona.types import Verdict
 STOPPED: Final = "picture-stopped"
 UNREAD: Final = "pictures-unread"
 FINDINGS: Final = {
-    STOPPED: "a picture whose decoding or reading took more time or memory than any honest one does, and was stopped",
-    UNREAD: "a message that is a picture and little else, and grey; it should have been read, and was not in time",
+    STOPPED: (
+        "a picture whose decoding or reading took more time or memory than any honest one "
+        "does, and was stopped"
+    ),
+    UNREAD: (
+        "a message that is a picture and little else, and grey; it should have been read, and "
+        "was not in time"
+    ),
 }
 """name -> what it says"""
 
 
 def waits(facts: Facts, verdict: Verdict, table: PicturesTable, *, spam_score: float) -> bool:
-    """Tell whether a verdict should wait until the pictures have been read: picture and little else, and grey.
+    """Tell whether a verdict should wait until the pictures have been read: picture and little
+    else, and grey.
 
     Args:
         facts: of the message; its pictures not read.

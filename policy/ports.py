@@ -1,8 +1,9 @@
 """What policy needs of the world, as Protocols that stores satisfy.
 
-The scan gets these as arguments; it opens no socket, file or clock of its own. One test suite holds each counter store, in
-memory, on one machine and on a cluster, to its contract here. Who counted most (`top`) is no worker's to ask, for the writing
-process keeps it; and each store sees to its own purge.
+The scan gets these as arguments; it opens no socket, file or clock of its own. One test suite holds
+each counter store, in memory, on one machine and on a cluster, to its contract here. Who counted
+most (`top`) is no worker's to ask, for the writing process keeps it; and each store sees to its own
+purge.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ Totals = list[list[list[int]]]
 class CounterReader(Protocol):
     """Windowed counts, as a scan asks for them."""
 
-    async def read(self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN) -> Totals:
+    async def read(
+        self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
+    ) -> Totals:
         """Return both windows of every metric for each shingle, zeros where nothing was counted.
 
         Args:
@@ -53,8 +56,8 @@ class CounterWriter(Protocol):
     def add(self, pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix = Prefix.IN) -> None:
         """Count a message's shingles and decide its unique pairs, soon; returns at once.
 
-        Each shingle gets `amounts`. Each pair whose `both` was not yet seen in the day of `now` adds one to
-        `seen` of `distinct`; `both` is then seen.
+        Each shingle gets `amounts`. Each pair whose `both` was not yet seen in the day of `now`
+        adds one to `seen` of `distinct`; `both` is then seen.
 
         Args:
             pieces: one message's.
@@ -74,10 +77,13 @@ class CounterCorrector(Protocol):
     def take_back(
         self, shingles: Sequence[Shingle], amounts: Amounts, at: float, prefix: Prefix = Prefix.IN
     ) -> None:
-        """Take back what was added to each of the shingles, soon; returns at once. Unique pairs stay as they are.
+        """Take back what was added to each of the shingles, soon; returns at once.
 
-        In whatever order adds and take-backs arrive: as long as no more is taken back than was added, and no sum is
-        saturated, every later read is as if both had never been. No window is ever below zero.
+        Unique pairs stay as they are.
+
+        In whatever order adds and take-backs arrive: as long as no more is taken back than was
+        added, and no sum is saturated, every later read is as if both had never been. No window is
+        ever below zero.
 
         Args:
             shingles: that were added to.
@@ -98,12 +104,16 @@ class Counters(CounterReader, CounterWriter, Protocol):
 class View(msgspec.Struct, frozen=True, kw_only=True):
     """The pictures of a message after somebody looked."""
 
-    pictures: tuple[Picture, ...]  # as many as there were, in their order; those not looked at as they were
+    # as many as there were, in their order; those not looked at as they were
+    pictures: tuple[Picture, ...]
     findings: tuple[Finding, ...] = ()  # distinct names
 
 
 class Pictures(Protocol):
-    """Looks at pictures and reads them, in time; what is not done in time, or cannot be, is left as it was."""
+    """Looks at pictures and reads them, in time.
+
+    What is not done in time, or cannot be, is left as it was.
+    """
 
     async def look(self, pictures: Sequence[Picture]) -> View:
         """Return the pictures with what is in them: size, hashes, codes."""

@@ -1,4 +1,6 @@
-"""Which rules tell of traps, by the facts that they name: what is done with these is `oborona.policy.outward`'s."""
+"""Which rules tell of traps, by the facts that they name: what is done with these is
+`oborona.policy.outward`'s.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,8 @@ from collections.abc import Collection
 from typing import Final
 
 TRAP_FACT: Final = "traps"  # ends the names of facts and counts about them
-WORDY: Final = frozenset({"karma.why", "repentity.why"})  # facts that are words about counts, of traps, too
+# facts that are words about counts, of traps, too
+WORDY: Final = frozenset({"karma.why", "repentity.why"})
 
 
 def is_private(named: Collection[str], *texts: str) -> bool:

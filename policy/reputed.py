@@ -1,7 +1,9 @@
-"""RepUser, RepEntity and karma of one message, as facts: from its counts, what was proved of its sender, and what analysts have pinned; pure.
+"""RepUser, RepEntity and karma of one message, as facts: from its counts, what was proved of its
+sender, and what analysts have pinned; pure.
 
-Everything is read off the base records that a scan has anyway; where who wrote it has enough of a past, the judgement of his time-line
-(`policy.pasts`) stands in the place of his base record.  Names of entities are looked for only where there is something to say of them.
+Everything is read off the base records that a scan has anyway; where who wrote it has enough of a
+past, the judgement of his time-line (`policy.pasts`) stands in the place of his base record.  Names
+of entities are looked for only where there is something to say of them.
 """
 
 from __future__ import annotations
@@ -38,7 +40,9 @@ SORTS: Final[tuple[tuple[int, str, str], ...]] = (
     (int(Type.ADDRESS), "mail address", "addresses"),
     (int(Type.MEMBER_CHECKSUM), "file in an archive", ""),
 )
-"""The entities of a message, those that tell most first: their type, their word, and the fact that has their names; empty = none has."""
+"""The entities of a message, those that tell most first: their type, their word, and the fact that
+has their names; empty = none has.
+"""
 
 _WHO: Final = tuple(map(int, (Type.ACCOUNT, Type.AUTHOR, Type.PROVED_SENDER)))
 # plain numbers: an enum's member is hashed in Python, and every scan asks
@@ -52,7 +56,8 @@ Pinned = Mapping[int, Mapping[int, Standing]]
 
 NOT_PINNED: Final[Pinned] = {}
 NOT_JUDGED: Final[Judgements] = {}
-_SHARE: Final = {Flag.GOOD: 0.0, Flag.UNKNOWN: 0.5, Flag.POOR: 0.75, Flag.BAD: 1.0}  # that a pin gives
+# that a pin gives
+_SHARE: Final = {Flag.GOOD: 0.0, Flag.UNKNOWN: 0.5, Flag.POOR: 0.75, Flag.BAD: 1.0}
 _POOR: Final = -25.0  # trust of an address that is poor, at most
 _BAD: Final = -60.0  # of one that is bad
 _NOTHING: Final = Standing()
@@ -91,7 +96,9 @@ def pins_of(asked: Sequence[Shingle], pins: Pins, now: float) -> Pinned:
 
 
 def pin_address(known: Known, pinned: Pinned) -> None:
-    """Have what an analyst said of the client's address, or else of its network, stand in the place of what is counted of it."""
+    """Have what an analyst said of the client's address, or else of its network, stand in the place
+    of what is counted of it.
+    """
     said = pinned.get(Type.CLIENT_IP) or pinned.get(Type.CLIENT_NETWORK)
     if said:
         flag, trust, share, say = said[0][:4]
@@ -110,7 +117,8 @@ def with_reputation(facts: Facts, seen: Seen) -> Facts:
     shared = _shared(facts, seen, names)
     reader = facts.recipient_domain
     everybodys = partial(_is_everybodys, names, shared | {registrable(reader)}, reader)
-    # what the sender himself sent in the last day speaks neither for him nor for what is around him, nor for what he links to
+    # what the sender himself sent in the last day speaks neither for him nor for what is around
+    # him, nor for what he links to
     today = known.ham(_FROM, Window.DAY)
     entities = judge(_sorts(known, pinned), names.of, everybodys, today)
     account, author, sender = (_one(known, pinned, kind, seen.judgements, ALL) for kind in _WHO)
@@ -150,7 +158,9 @@ def with_reputation(facts: Facts, seen: Seen) -> Facts:
 
 
 def client_standings(known: Known, pinned: Pinned, *, own: bool) -> Standings:
-    """Return what karma before the content is made of at least: the client's address, network and system; of one of ours nothing is remembered."""
+    """Return what karma before the content is made of at least: the client's address, network and
+    system; of one of ours nothing is remembered.
+    """
     if own:
         return Standings()
     return Standings(
@@ -161,12 +171,16 @@ def client_standings(known: Known, pinned: Pinned, *, own: bool) -> Standings:
 
 
 def sender_standing(known: Known, who: Proved, pinned: Pinned) -> Standing:
-    """Return the standing of the sender before the content: of the login, or else of MAIL FROM where SPF passed."""
+    """Return the standing of the sender before the content: of the login, or else of MAIL FROM
+    where SPF passed.
+    """
     return _one(known, pinned, Type.ACCOUNT if who.account else Type.PROVED_SENDER, own=ALL)
 
 
 def first_contact(known: Known, span: Span = Span.EARLIER) -> bool | None:
-    """Tell whether none of the recipients had mail from this sender in a span of time; None where that is not known.
+    """Tell whether none of the recipients had mail from this sender in a span of time.
+
+    None where that is not known.
 
     Args:
         known: counts of the message's pieces.
@@ -181,7 +195,9 @@ def first_contact(known: Known, span: Span = Span.EARLIER) -> bool | None:
 def _one(
     known: Known, pinned: Pinned, kind: int, judgements: Judgements = NOT_JUDGED, own: int = 0
 ) -> Standing:
-    """Return the standing of the only piece of a type: an analyst's word, or else by its time-line, or else by its base record."""
+    """Return the standing of the only piece of a type: an analyst's word, or else by its time-line,
+    or else by its base record.
+    """
     rows = known.rows.get(kind)
     if not rows:
         return _NOTHING
@@ -217,8 +233,12 @@ def _sorts(known: Known, pinned: Pinned) -> list[Sort]:
     ]
 
 
-def _is_everybodys(names: _Names, shared: frozenset[str], reader: str, kind: int, place: int) -> bool:
-    """Tell whether good and bad mail share an entity by its nature: an address of the reader's own, a domain or a host of many."""
+def _is_everybodys(
+    names: _Names, shared: frozenset[str], reader: str, kind: int, place: int
+) -> bool:
+    """Tell whether good and bad mail share an entity by its nature: an address of the reader's own,
+    a domain or a host of many.
+    """
     if kind == Type.ADDRESS:
         return names.of(kind, place).rpartition("@")[2] == reader
     if kind in (Type.LINK_DOMAIN, Type.HOST):
@@ -228,7 +248,9 @@ def _is_everybodys(names: _Names, shared: frozenset[str], reader: str, kind: int
 
 
 def _shared(facts: Facts, seen: Seen, names: _Names) -> frozenset[str]:
-    """Return the domains among a message's links that many senders share, by their names or by their past."""
+    """Return the domains among a message's links that many senders share, by their names or by
+    their past.
+    """
     found = {name for name in facts.links_domains if name in seen.shared or is_service(name)}
     rows = facts.known.rows
     senders = rows.get(Type.LINK_SENDERS, ())
@@ -239,7 +261,10 @@ def _shared(facts: Facts, seen: Seen, names: _Names) -> frozenset[str]:
 
 
 class _Names:
-    """The names of entities, by their places among those of their type; each looked for when it is asked for."""
+    """The names of entities, by their places among those of their type.
+
+    Each looked for when it is asked for.
+    """
 
     def __init__(self, facts: Facts, seen: Seen) -> None:
         self._facts = facts

@@ -5,8 +5,9 @@ facts = { "text.words" = 3, "count[From].day.seen" = 20, findings = ["hidden-tex
 fired = ["MASS_TEXT"]
 hit   = true
 
-A test knows what it gives and nothing else: other counts are 0, other facts empty, 0, false, or none where they may be unknown. The rule runs alone,
-with the conditions of the policy; what it asks for by fired() was hit if the test says so.
+A test knows what it gives and nothing else: other counts are 0, other facts empty, 0, false, or
+none where they may be unknown. The rule runs alone, with the conditions of the policy; what it asks
+for by fired() was hit if the test says so.
 """
 
 from __future__ import annotations
@@ -142,7 +143,9 @@ def _values(test: RuleTest, schema: Schema, others: Mapping[str, Stage]) -> dict
             raise Fault(f"facts: {fault.problem}") from None
         loaded = list(loads.facts.values())
         if len(loaded) != 1 or piece.code != loaded[0].local:
-            raise Fault(f'facts: "{key[:60]}" is no fact; write "text.words" or "count[From].day.seen"')
+            raise Fault(
+                f'facts: "{key[:60]}" is no fact; write "text.words" or "count[From].day.seen"'
+            )
         found[loaded[0].code] = _value(key, value, piece)
     return found
 
@@ -168,12 +171,16 @@ def _value(key: str, value: Any, piece: Typed) -> Any:
             raise Fault(f"facts: {key} is never {show(word)}{known}")
     if isinstance(value, list):
         return frozenset(map(piece.form.whole, value))
-    return piece.form.whole(value) if isinstance(value, str) else value  # as a message's fact is written
+    # as a message's fact is written
+    return piece.form.whole(value) if isinstance(value, str) else value
 
 
 def failure(failed: Failed) -> PolicyError:
     """Return a failed test as an error with its place."""
     place = failed.place
     return PolicyError(
-        f"rule {failed.rule}: test: {failed.problem}", file=place.file, line=place.line, column=place.column
+        f"rule {failed.rule}: test: {failed.problem}",
+        file=place.file,
+        line=place.line,
+        column=place.column,
     )

@@ -25,7 +25,8 @@ from oborona.types import Mode, Stage
 MAX_SCORE: Final = 1000.0  # of one rule, either way
 MAX_CONDITIONS: Final = 1_000
 MAX_TESTS: Final = 100  # of one rule
-MAX_RULES: Final = 5_000  # ten times a large rule set; more are made by a program, and belong into signatures
+# ten times a large rule set; more are made by a program, and belong into signatures
+MAX_RULES: Final = 5_000
 
 
 class RuleTest(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,7 +54,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     enabled: bool = True
     why: str = ""
     test: tuple[RuleTest, ...] = ()
-    places: Mapping[str, Place] = msgspec.field(default_factory=dict)  # of each field that a file gave
+    # of each field that a file gave
+    places: Mapping[str, Place] = msgspec.field(default_factory=dict)
 
     @property
     def scripted(self) -> bool:
@@ -72,36 +74,51 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     when: str
     why: str = ""
-    places: Mapping[str, Place] = msgspec.field(default_factory=dict)  # of each field that a file gave
+    # of each field that a file gave
+    places: Mapping[str, Place] = msgspec.field(default_factory=dict)
 
 
 class VerdictLines(msgspec.Struct, frozen=True, kw_only=True):
     """The `[verdict]` table: the scores that decide."""
 
-    spam_score: Annotated[float, Meta(ge=1, le=10_000, description="This score and more is spam.")] = 100.0
-    reject_score: Annotated[float, Meta(ge=1, le=10_000, description="This score and more is refused.")] = (
-        200.0
-    )
+    spam_score: Annotated[
+        float, Meta(ge=1, le=10_000, description="This score and more is spam.")
+    ] = 100.0
+    reject_score: Annotated[
+        float, Meta(ge=1, le=10_000, description="This score and more is refused.")
+    ] = 200.0
     shadow_spam_score: (
         Annotated[
             float,
-            Meta(ge=1, le=10_000, description="A spam threshold on trial: reported, and decides nothing."),
+            Meta(
+                ge=1,
+                le=10_000,
+                description="A spam threshold on trial: reported, and decides nothing.",
+            ),
         ]
         | None
     ) = None
     shadow_reject_score: (
         Annotated[
             float,
-            Meta(ge=1, le=10_000, description="A reject threshold on trial: reported, and decides nothing."),
+            Meta(
+                ge=1,
+                le=10_000,
+                description="A reject threshold on trial: reported, and decides nothing.",
+            ),
         ]
         | None
     ) = None
-    refuse: Annotated[bool, Meta(description="Refuse mail at all; else it goes to the spam folder.")] = True
+    refuse: Annotated[
+        bool, Meta(description="Refuse mail at all; else it goes to the spam folder.")
+    ] = True
     clients_at: Annotated[
         Literal["connect", "sender", "recipient"],
         Meta(
-            description="Where clients are refused, and the earliest place where anybody is: when they connect, at MAIL FROM, or at"
-            " RCPT TO, where they see why and the log knows sender and recipient. They are judged when they connect."
+            description="Where clients are refused, and the earliest place where anybody is: when "
+            "they connect, at MAIL FROM, or at"
+            " RCPT TO, where they see why and the log knows sender and recipient. They are judged "
+            "when they connect."
         ),
     ] = "recipient"
 
@@ -115,7 +132,9 @@ class RuleTable(msgspec.Struct, frozen=True, kw_only=True):
     """The keys of a `[[rule]]` table; this is their only list."""
 
     name: Name
-    when: Annotated[str, Meta(max_length=MAX_TEXT, description="The condition.")] | UnsetType = UNSET
+    when: Annotated[str, Meta(max_length=MAX_TEXT, description="The condition.")] | UnsetType = (
+        UNSET
+    )
     score: (
         Annotated[
             float,
@@ -123,20 +142,26 @@ class RuleTable(msgspec.Struct, frozen=True, kw_only=True):
                 ge=-MAX_SCORE,
                 le=MAX_SCORE,
                 description="Added when it fires; 100 is spam. A text is a formula: a number of facts.",
-                extra={"allowed": 'a number, -1000 to 1000, or a formula in quotes, such as "10 * links"'},
+                extra={
+                    "allowed": 'a number, -1000 to 1000, or a formula in quotes, such as "10 * links"'
+                },
             ),
         ]
         | Annotated[str, Meta(max_length=MAX_TEXT)]
         | UnsetType
     ) = UNSET
-    say: Annotated[str, Meta(max_length=1000, description="Its words in the explanation.")] | UnsetType = (
-        UNSET
-    )
-    mode: Annotated[Mode, Meta(description="shadow: explained and counted, scores nothing.")] | UnsetType = (
-        UNSET
-    )
+    say: (
+        Annotated[str, Meta(max_length=1000, description="Its words in the explanation.")]
+        | UnsetType
+    ) = UNSET
+    mode: (
+        Annotated[Mode, Meta(description="shadow: explained and counted, scores nothing.")]
+        | UnsetType
+    ) = UNSET
     stage: (
-        Annotated[Stage, Meta(description="Run no earlier; by default as soon as its facts are known.")]
+        Annotated[
+            Stage, Meta(description="Run no earlier; by default as soon as its facts are known.")
+        ]
         | UnsetType
     ) = UNSET
     group: (
@@ -162,7 +187,9 @@ class ConditionTable(msgspec.Struct, frozen=True, kw_only=True):
     """The keys of a `[[condition]]` table; this is their only list."""
 
     name: Name
-    when: Annotated[str, Meta(max_length=MAX_TEXT, description="The condition.")] | UnsetType = UNSET
+    when: Annotated[str, Meta(max_length=MAX_TEXT, description="The condition.")] | UnsetType = (
+        UNSET
+    )
     why: Why | UnsetType = UNSET
 
 
@@ -173,7 +200,10 @@ class TestTable(msgspec.Struct, frozen=True, kw_only=True):
         Annotated[
             dict[str, Any],
             Meta(
-                description='Facts of the case, such as { "text.words" = 3, "count[From].day.seen" = 20 }; all others are empty, 0, false or none.',
+                description=(
+                    'Facts of the case, such as { "text.words" = 3, "count[From].day.seen" = '
+                    "20 }; all others are empty, 0, false or none."
+                ),
                 extra={"allowed": 'a table, such as { "text.words" = 3 }'},
             ),
         ]
@@ -210,17 +240,24 @@ def verdict_lines(given: Mapping[str, Given]) -> VerdictLines:
     return lines
 
 
-def _uncrossed(given: Mapping[str, Given], spam: tuple[str, float], reject: tuple[str, float]) -> None:
+def _uncrossed(
+    given: Mapping[str, Given], spam: tuple[str, float], reject: tuple[str, float]
+) -> None:
     """Refuse a line of refusal below the spam line."""
     if reject[1] >= spam[1]:
         return
     low, high = given.get(reject[0]), given.get(spam[0])
     at = max((one.place for one in (low, high) if one), key=lambda place: (place.file, place.line))
-    first, words, second = (reject, "below", spam) if low and low.place is at else (spam, "above", reject)
+    first, words, second = (
+        (reject, "below", spam) if low and low.place is at else (spam, "above", reject)
+    )
     other = given.get(second[0])
     beside = f"{second[0]} = {second[1]:g}" + (f" ({other.place})" if other else "")
     raise PolicyError(
-        f"{first[0]} = {first[1]:g} is {words} {beside}", file=at.file, line=at.line, column=at.column
+        f"{first[0]} = {first[1]:g} is {words} {beside}",
+        file=at.file,
+        line=at.line,
+        column=at.column,
     )
 
 
@@ -250,5 +287,7 @@ def tests(document: Document, path: tuple[str | int, ...], fields: Fields) -> No
         given = table(document, where, TestTable, name="[[rule.test]]", error=PolicyError)
         if "hit" not in given:
             raise refuse("[[rule.test]]: hit is missing; true or false", document.key(*where))
-        found.append(RuleTest(**{key: one.value for key, one in given.items()}, place=document.key(*where)))
+        found.append(
+            RuleTest(**{key: one.value for key, one in given.items()}, place=document.key(*where))
+        )
     fields["test"] = Given(tuple(found), fields["test"].place)

@@ -1,7 +1,10 @@
 """The content stage: one message with its envelope in, one verdict with all its evidence out.
 
-Reads top to bottom: parse, look at pictures, authenticate, take apart, ask the counters, find, rule, decide, hear other
-engines; where the verdict hangs on a picture, read it and decide `again`.  Nothing is counted here: `policy.settling` does that, after the answer is given.  Stores and answers of the DNS come as arguments; the same message, evidence, counts, policy and time give the same verdict.
+Reads top to bottom: parse, look at pictures, authenticate, take apart, ask the counters, find,
+rule, decide, hear other engines; where the verdict hangs on a picture, read it and decide `again`.
+Nothing is counted here: `policy.settling` does that, after the answer is given.  Stores and answers
+of the DNS come as arguments; the same message, evidence, counts, policy and time give the same
+verdict.
 """
 
 from __future__ import annotations
@@ -34,7 +37,15 @@ from oborona.policy.models.opinion import UNTAUGHT, Opinion
 from oborona.policy.models.ports import ContentModel, FinalModel, Untaught
 from oborona.policy.own import is_own, own_name
 from oborona.policy.pasts import Judgements, Pasts, judge_pasts
-from oborona.policy.personal import Nobody, Persons, delivered, mildest, personally, readers, unproved
+from oborona.policy.personal import (
+    Nobody,
+    Persons,
+    delivered,
+    mildest,
+    personally,
+    readers,
+    unproved,
+)
 from oborona.policy.pictures import UNREAD, Blind, waits
 from oborona.policy.ports import CounterReader, Pictures, Places, View
 from oborona.policy.reputed import (
@@ -73,7 +84,8 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
     signatures: Matched = Matched()
     opinion: Opinion = UNTAUGHT
     engines: tuple[EngineSays, ...] = ()  # what others say of it
-    site_verdict: Verdict | None = None  # where lists of its readers made another of it: what is counted
+    # where lists of its readers made another of it: what is counted
+    site_verdict: Verdict | None = None
     behind: Behind = Behind()
     young: bool = False  # memory was: it refused nobody
     put_off: Shingle | None = None  # what is remembered of a greylisted message
@@ -83,7 +95,9 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def counted(self) -> Verdict:
-        """The verdict that is counted: the site's, for what a reader's list says of a sender is their own."""
+        """The verdict that is counted: the site's, for what a reader's list says of a sender is
+        their own.
+        """
         return self.verdict if self.site_verdict is None else self.site_verdict
 
 
@@ -128,12 +142,15 @@ async def scan(
         inquiry: asks the DNS.
         now: Unix seconds.
         size: bytes of the whole message; 0 = those of `raw`.
-        course: has the budget, and keeps what is known for who waits no longer; None = it may take what it takes.
+        course: has the budget, and keeps what is known for who waits no longer; None = it may take
+            what it takes.
 
     Returns:
-        The verdict with its evidence. One that used up its budget is the verdict on the message's head, with what was found of the whole by then and
-        the finding `scan-unfinished`. A store that does not answer, or not for all, means the counts that are known, the finding `partial`
-        and a fault, no exception; the DNS, the finding `temperror`; another engine, no opinion of it.
+        The verdict with its evidence. One that used up its budget is the verdict on the message's
+        head, with what was found of the whole by then and the finding `scan-unfinished`. A store
+        that does not answer, or not for all, means the counts that are known, the finding `partial`
+        and a fault, no exception; the DNS, the finding `temperror`; another engine, no opinion of
+        it.
 
     Raises:
         OverBudgetError: the head took as much again.
@@ -141,11 +158,15 @@ async def scan(
     asking = site.engines.ask(raw, envelope, max(size, len(raw)), policy)
     course = course or Course(Unlimited())
     try:
-        return await _scanned(raw, envelope, site, policy, inquiry, asking, course, now=now, size=size)
+        return await _scanned(
+            raw, envelope, site, policy, inquiry, asking, course, now=now, size=size
+        )
     except OverBudgetError as spent:
         course.ended(Finding(UNFINISHED, str(spent)))
         size, raw = max(size, len(raw)), raw[:HEAD_OCTETS]
-        return await _scanned(raw, envelope, site, policy, inquiry, asking, course, now=now, size=size)
+        return await _scanned(
+            raw, envelope, site, policy, inquiry, asking, course, now=now, size=size
+        )
     finally:
         if asking is not None:
             asking.cancel()
@@ -172,17 +193,26 @@ async def _scanned(
         message = seen(message, view.pictures, site.regions)
     if course.evidence is None:
         evidence = await inquiry.whole(message, envelope, policy, truncated=size > len(raw))
-        course.evidence = msgspec.structs.replace(evidence, location=site.places.find(envelope.client.ip))
+        course.evidence = msgspec.structs.replace(
+            evidence, location=site.places.find(envelope.client.ip)
+        )
     evidence = course.evidence
     course.step()
     who = proved(
-        evidence.identity, envelope, message.from_.address if message.from_ else "", message.from_domains
+        evidence.identity,
+        envelope,
+        message.from_.address if message.from_ else "",
+        message.from_domains,
     )
-    pieces = shingles(message, envelope, site.hasher, evidence.identity.dkim_domains, evidence.location, who)
+    pieces = shingles(
+        message, envelope, site.hasher, evidence.identity.dkim_domains, evidence.location, who
+    )
     course.step()
     await site.memory.look(site.counters, now)
     known, faults = await read_known(site.counters, asked(pieces), now, policy.compiled.timelines)
-    judgements, more = await judge_pasts(site.counters, known, who, site.hasher, site.pasts, now=now)
+    judgements, more = await judge_pasts(
+        site.counters, known, who, site.hasher, site.pasts, now=now
+    )
     faults += more
     if course.said is None:
         course.said = () if asking is None else await asking.said()
@@ -214,7 +244,9 @@ async def _scanned(
         meaning = await site.meanings.read(result.message)
         if meaning is not None:
             unchanged = View(pictures=result.message.pictures)
-            result = await again(result, unchanged, site, inquiry, now=now, meaning=meaning, course=course)
+            result = await again(
+                result, unchanged, site, inquiry, now=now, meaning=meaning, course=course
+            )
     result = await _for_readers(result, site.persons, now)
     decided = result.site_verdict is not None  # by who reads it: nothing is grey
     if decided or not policy.verdict.refuse:
@@ -274,7 +306,8 @@ async def again(
 ) -> Scan:
     """Judge a message again, of which more has been seen since.
 
-    Only what is new is asked for: of the pieces that were there the counts stay those of the first time, which do not hold the message itself.
+    Only what is new is asked for: of the pieces that were there the counts stay those of the first
+    time, which do not hold the message itself.
 
     Args:
         result: of the first time.
@@ -345,7 +378,9 @@ def _judged(
     meaning: float | None = None,
 ) -> Scan:
     """Return the verdict on all that was learned, with the facts that it rests on: pure."""
-    findings = course.found([*message.findings, *_checked(message, envelope, site, policy, now), *found])
+    findings = course.found(
+        [*message.findings, *_checked(message, envelope, site, policy, now), *found]
+    )
     course.step()
     missing = [Finding(PARTIAL, "counters")] if faults else []
     if evidence.unanswered:
@@ -355,7 +390,8 @@ def _judged(
     opinion = site.content.read(message, envelope)
     if meaning is not None:
         opinion = msgspec.structs.replace(opinion, meaning=meaning)
-    pinned = pins_of(known.asked or asked(pieces), site.pins, now)  # a store that is away was asked nothing
+    # a store that is away was asked nothing
+    pinned = pins_of(known.asked or asked(pieces), site.pins, now)
     pin_address(known, pinned)
     facts = facts_of(
         message,
@@ -370,7 +406,9 @@ def _judged(
         partial=bool(faults),
     )
     everybodys, own = _everybodys(signatures, policy.karma.shared), is_own(envelope)
-    facts = with_reputation(facts, Seen(behind.who, site.hasher, everybodys, pinned, own, behind.judgements))
+    facts = with_reputation(
+        facts, Seen(behind.who, site.hasher, everybodys, pinned, own, behind.judgements)
+    )
     course.step()
     ruling = judge(
         facts,
@@ -409,11 +447,17 @@ def _judged(
 
 def _everybodys(signatures: Matched, lists: Collection[str]) -> frozenset[str]:
     """Return the domains that marks of these lists found in a message."""
-    marks = (one for one in signatures.signatures if one.kind in (SignatureKind.DOMAIN, SignatureKind.HOST))
+    marks = (
+        one
+        for one in signatures.signatures
+        if one.kind in (SignatureKind.DOMAIN, SignatureKind.HOST)
+    )
     return frozenset(one.value for one in marks if one.id.partition(":")[0] in lists)
 
 
-def _checked(message: Message, envelope: Envelope, site: Site, policy: Policy, now: float) -> list[Finding]:
+def _checked(
+    message: Message, envelope: Envelope, site: Site, policy: Policy, now: float
+) -> list[Finding]:
     context = Context(
         message=message,
         envelope=envelope,

@@ -16,7 +16,18 @@ from oborona.policy.known import Known, lines_wanted
 from oborona.policy.memory import ALL_MAIL
 from oborona.policy.own import is_own
 from oborona.policy.ports import CounterCorrector, CounterReader, CounterWriter
-from oborona.types import Action, Amounts, Envelope, Location, Pair, Pieces, Prefix, Proved, Shingle, Verdict
+from oborona.types import (
+    Action,
+    Amounts,
+    Envelope,
+    Location,
+    Pair,
+    Pieces,
+    Prefix,
+    Proved,
+    Shingle,
+    Verdict,
+)
 
 CONTACTING: Final = frozenset(
     {
@@ -44,7 +55,8 @@ def counts(verdict: Verdict) -> bool:
 def vouching(
     envelope: Envelope, who: Proved, known: Known, verdict: Verdict, hasher: Hasher
 ) -> tuple[Pair, ...]:
-    """Return the pair by which the author of a message vouches for its client's address: one who was proved and known before, with mail that is no spam.
+    """Return the pair by which the author of a message vouches for its client's address: one who
+    was proved and known before, with mail that is no spam.
 
     Args:
         envelope: of the message.
@@ -55,7 +67,11 @@ def vouching(
     """
     if not who.author or verdict.action is not Action.ACCEPT or is_own(envelope):
         return ()
-    return unique_pairs.vouching(envelope.client.ip, who.author, hasher) if known.author_is_known() else ()
+    return (
+        unique_pairs.vouching(envelope.client.ip, who.author, hasher)
+        if known.author_is_known()
+        else ()
+    )
 
 
 def settle(
@@ -67,9 +83,12 @@ def settle(
     first: bool | None = False,
     vouching: tuple[Pair, ...] = (),
 ) -> None:
-    """Count a message that is about to be answered; one that is put off is counted when it comes again.
+    """Count a message that is about to be answered.
 
-    What memory alone has decided is not counted: it would feed on itself.  That it was refused is written beside the counts, where no judgement reads it.
+    One that is put off is counted when it comes again.
+
+    What memory alone has decided is not counted: it would feed on itself.  That it was refused is
+    written beside the counts, where no judgement reads it.
 
     Args:
         pieces: of the message.
@@ -94,8 +113,16 @@ def settle(
 def settle_refused(
     envelope: Envelope, hasher: Hasher, location: Location, counters: CounterWriter, *, now: float
 ) -> None:
-    """Write down that a client or sender was refused before its content: beside the counts, where no judgement reads it."""
-    _beside(envelope_shingles(envelope, hasher, location).shingles, REFUSABLE, counters, now, Prefix.REFUSED)
+    """Write down that a client or sender was refused before its content: beside the counts, where
+    no judgement reads it.
+    """
+    _beside(
+        envelope_shingles(envelope, hasher, location).shingles,
+        REFUSABLE,
+        counters,
+        now,
+        Prefix.REFUSED,
+    )
 
 
 def _beside(
@@ -109,7 +136,9 @@ def _beside(
     counters.add(Pieces(shingles=found, pairs=()), Amounts(seen=1), now, prefix)
 
 
-def unsettle(shingles: tuple[Shingle, ...], action: Action, counters: CounterCorrector, at: float) -> None:
+def unsettle(
+    shingles: tuple[Shingle, ...], action: Action, counters: CounterCorrector, at: float
+) -> None:
     """Take back what a verdict counted as spam, for a message that is none; that it was seen stays.
 
     Args:

@@ -1,9 +1,12 @@
-"""Which policy files ever shipped: `00-shipped.tsv` beside those that ship now, a line for each version of each file.
+"""Which policy files ever shipped: `00-shipped.tsv` beside those that ship now, a line for each
+version of each file.
 
-    NAME   ships | was   first 16 digits of its SHA-256   fingerprints of what a policy file says, - of other files
+    NAME   ships | was   first 16 digits of its SHA-256   fingerprints of what a policy file says, -
+           of other files
 
-By it an installer's half-done work is known (`oborona.policy.folders`), and what an admin changed in a copy is told from what a later program
-ships (`oborona policy migrate`).  `python -m oborona.cli.policy_history` writes it.
+By it an installer's half-done work is known (`oborona.policy.folders`), and what an admin changed
+in a copy is told from what a later program ships (`oborona policy migrate`).
+`python -m oborona.cli.policy_history` writes it.
 """
 
 from __future__ import annotations
@@ -22,11 +25,12 @@ from oborona.errors import PolicyError
 MANIFEST: Final = "00-shipped.tsv"
 SHIPS: Final = "ships"
 WAS: Final = "was"
-HEAD: Final = "# Which files ship, and every version of them that ever shipped. Written by `make docs`."
-DIGITS: Final = 16  # of SHA-256
-_OCTETS: Final = (
-    4  # of a fingerprint: one of all versions of one file is taken for another once in ten million
+HEAD: Final = (
+    "# Which files ship, and every version of them that ever shipped. Written by `make docs`."
 )
+DIGITS: Final = 16  # of SHA-256
+# of a fingerprint: one of all versions of one file is taken for another once in ten million
+_OCTETS: Final = 4
 _NOTHING: Final = "-"
 
 
@@ -36,7 +40,8 @@ class Version(NamedTuple):
     name: str
     ships: bool  # now
     digest: str
-    said: frozenset[bytes] | None = None  # fingerprints of what it says; None = it is no policy file
+    # fingerprints of what it says; None = it is no policy file
+    said: frozenset[bytes] | None = None
 
 
 def read(path: Path) -> list[Version]:
@@ -56,7 +61,11 @@ def read(path: Path) -> list[Version]:
             continue
         try:
             name, state, digest, said = line.split("\t")
-            prints = None if said == _NOTHING else frozenset(_split(base64.b64decode(said, validate=True)))
+            prints = (
+                None
+                if said == _NOTHING
+                else frozenset(_split(base64.b64decode(said, validate=True)))
+            )
         except (ValueError, binascii.Error):
             raise PolicyError(
                 "is no line of the table of shipped files", file=str(path), line=number
@@ -66,10 +75,14 @@ def read(path: Path) -> list[Version]:
 
 
 def written(versions: Iterable[Version]) -> str:
-    """Return the table as text: in the order of names, for each the versions as they are given, the one that ships last."""
+    """Return the table as text: in the order of names, for each the versions as they are given, the
+    one that ships last.
+    """
     lines = [HEAD]
     for one in sorted(versions, key=lambda one: (one.name, one.ships)):
-        said = _NOTHING if one.said is None else base64.b64encode(b"".join(sorted(one.said))).decode()
+        said = (
+            _NOTHING if one.said is None else base64.b64encode(b"".join(sorted(one.said))).decode()
+        )
         lines.append("\t".join((one.name, SHIPS if one.ships else WAS, one.digest, said)))
     return "\n".join(lines) + "\n"
 
@@ -80,7 +93,8 @@ def digest(raw: bytes) -> str:
 
 
 def said_by(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return everything that a policy file says by its tables: `verdict.spam_score`, `rule.NAME.score` and so on.
+    """Return everything that a policy file says by its tables: `verdict.spam_score`,
+    `rule.NAME.score` and so on.
 
     Args:
         data: of a file that was read without error.

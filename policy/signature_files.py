@@ -1,7 +1,9 @@
-"""List files of signatures, one phrase, pattern or entity a line, read when they changed and not otherwise.
+"""List files of signatures, one phrase, pattern or entity a line, read when they changed and not
+otherwise.
 
-A line that begins with # is a comment, for a phrase may hold one. The id of a signature is its list's name and a hash of what stands in the line: the same
-wherever in the file the line is moved to.
+A line that begins with # is a comment, for a phrase may hold one. The id of a signature is its
+list's name and a hash of what stands in the line: the same wherever in the file the line is moved
+to.
 """
 
 from __future__ import annotations
@@ -48,7 +50,8 @@ class SignatureFiles:
         *,
         force: bool = False,
     ) -> tuple[Mapping[str, Signature], dict[str, bytes]]:
-        """Return all signatures of a policy by id, and digests of what the list files mean, by the names of the lists.
+        """Return all signatures of a policy by id, and digests of what the list files mean, by the
+        names of the lists.
 
         The signatures are the same object as before if nothing changed.
 
@@ -95,7 +98,9 @@ class SignatureFiles:
 def _signatures(raw: bytes, path: Path, pattern: Signature) -> Mapping[str, Signature]:
     if not raw.strip():
         raise PolicyError(
-            "is empty: half-written? A comment (#) makes it empty on purpose", file=str(path), line=1
+            "is empty: half-written? A comment (#) makes it empty on purpose",
+            file=str(path),
+            line=1,
         )
     if not raw.endswith(b"\n"):
         raise PolicyError(
@@ -110,7 +115,9 @@ def _signatures(raw: bytes, path: Path, pattern: Signature) -> Mapping[str, Sign
         except BrokenSignature as fault:
             raise PolicyError(str(fault), file=str(path), line=number) from None
         if len(found) > MAX_SIGNATURES:
-            raise PolicyError(f"holds more than {MAX_SIGNATURES} signatures", file=str(path), line=number)
+            raise PolicyError(
+                f"holds more than {MAX_SIGNATURES} signatures", file=str(path), line=number
+            )
     return found
 
 

@@ -13,7 +13,8 @@
     kind = "domain"
     file = "pharma-domains.list"
 
-How later files change earlier ones: `oborona.policy.named`. What a list file holds is read in `oborona.policy.signature_files`.
+How later files change earlier ones: `oborona.policy.named`. What a list file holds is read in
+`oborona.policy.signature_files`.
 """
 
 from __future__ import annotations
@@ -26,7 +27,13 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from oborona.policy.named import LIST_FILE, MAX_LIST_FILE, Enabled, Fields, Name, Sort, refuse
-from oborona.policy.signatures.check import MAX_SCORE, MAX_VALUE, MAX_WORDS, BrokenSignature, checked
+from oborona.policy.signatures.check import (
+    MAX_SCORE,
+    MAX_VALUE,
+    MAX_WORDS,
+    BrokenSignature,
+    checked,
+)
 from oborona.policy.signatures.model import Flag, Kind, Signature, Where
 from oborona.toml import Place
 from oborona.types import Mode
@@ -59,9 +66,9 @@ class _Common(msgspec.Struct, frozen=True, kw_only=True):
     flag: Annotated[Flag, Meta(description="What mail with it is.")] | UnsetType = UNSET
     kind: Annotated[Kind, Meta(description="What it looks for.")] | UnsetType = UNSET
     where: Annotated[Where, Meta(description="In which part of a message.")] | UnsetType = UNSET
-    inside: Annotated[bool, Meta(description="Of phrases: also found inside longer words.")] | UnsetType = (
-        UNSET
-    )
+    inside: (
+        Annotated[bool, Meta(description="Of phrases: also found inside longer words.")] | UnsetType
+    ) = UNSET
     owner: Annotated[_Text, Meta(description="Who answers for it.")] | UnsetType = UNSET
     reason: Annotated[
         _Text, Meta(description="Why it is one; stands in the header of mail that it decides.")
@@ -79,11 +86,13 @@ class _Common(msgspec.Struct, frozen=True, kw_only=True):
         | UnsetType
     ) = UNSET
     score: (
-        Annotated[float, Meta(ge=-MAX_SCORE, le=MAX_SCORE, description="A score of its own.")] | UnsetType
+        Annotated[float, Meta(ge=-MAX_SCORE, le=MAX_SCORE, description="A score of its own.")]
+        | UnsetType
     ) = UNSET
-    mode: Annotated[Mode, Meta(description="shadow: counted and explained, scores nothing.")] | UnsetType = (
-        UNSET
-    )
+    mode: (
+        Annotated[Mode, Meta(description="shadow: counted and explained, scores nothing.")]
+        | UnsetType
+    ) = UNSET
     enabled: Enabled | UnsetType = UNSET
 
 
@@ -91,7 +100,8 @@ class SignatureTable(_Common, frozen=True, kw_only=True):
     """The keys of a `[[signature]]` table; this is their only list."""
 
     value: (
-        Annotated[str, Meta(max_length=MAX_VALUE, description="The phrase, pattern or entity.")] | UnsetType
+        Annotated[str, Meta(max_length=MAX_VALUE, description="The phrase, pattern or entity.")]
+        | UnsetType
     ) = UNSET
 
 
@@ -105,14 +115,18 @@ class SignatureListTable(_Common, frozen=True, kw_only=True):
                 pattern=LIST_FILE,
                 max_length=MAX_LIST_FILE,
                 description="File in the policy folder, one phrase, pattern or entity a line.",
-                extra={"allowed": 'the name of a file in the policy folder, such as "phrases.list"'},
+                extra={
+                    "allowed": 'the name of a file in the policy folder, such as "phrases.list"'
+                },
             ),
         ]
         | UnsetType
     ) = UNSET
 
 
-SIGNATURES: Final = Sort("signature", "signature", SignatureTable, MAX_TABLES, (("flag",), ("value",)))
+SIGNATURES: Final = Sort(
+    "signature", "signature", SignatureTable, MAX_TABLES, (("flag",), ("value",))
+)
 SIGNATURE_LISTS: Final = Sort(
     "signature_list", "signature list", SignatureListTable, MAX_LISTS, (("flag",), ("file",))
 )
@@ -143,7 +157,10 @@ def signature_of(fields: Fields) -> Signature | None:
 
 
 def signature_source(fields: Fields) -> SignatureSource | None:
-    """Return the list that files give together, its file not read yet; None if it is switched off."""
+    """Return the list that files give together, its file not read yet.
+
+    None if it is switched off.
+    """
     values = _values(fields)
     if values is None:
         return None

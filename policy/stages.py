@@ -1,4 +1,5 @@
-"""At which stages a verdict can fall and be said, so that a mail server is made to wait there and nowhere else, and what has to be asked for it.
+"""At which stages a verdict can fall and be said, so that a mail server is made to wait there and
+nowhere else, and what has to be asked for it.
 
 Each answer that a mail server waits for is a round trip, and costs more than the rules themselves.
 """
@@ -46,10 +47,12 @@ class Deciding:
 
 
 def deciding(policy: Policy) -> frozenset[Stage]:
-    """Return the stages before the content where a client, sender or recipient can be refused, put off or slowed down.
+    """Return the stages before the content where a client, sender or recipient can be refused, put
+    off or slowed down.
 
-    Rules and DNS lists: a stage counts when it has a live one of its own, and the positive scores of all live ones up to it reach
-    the reject score.  Local lists: wherever what they name is known.  RepIP: at connect.  Where it is said is `said_at`.
+    Rules and DNS lists: a stage counts when it has a live one of its own, and the positive scores
+    of all live ones up to it reach the reject score.  Local lists: wherever what they name is
+    known.  RepIP: at connect.  Where it is said is `said_at`.
     """
     if not policy.verdict.refuse:
         return frozenset()
@@ -75,5 +78,7 @@ def deciding(policy: Policy) -> frozenset[Stage]:
 
 
 def said_at(falls: frozenset[Stage], policy: Policy) -> frozenset[Stage]:
-    """Return the stages where a mail server has to wait for what falls at others: none before the policy wants anybody to be refused."""
+    """Return the stages where a mail server has to wait for what falls at others: none before the
+    policy wants anybody to be refused.
+    """
     return frozenset(max(stage, policy.verdict.first, key=lambda one: one.order) for stage in falls)

@@ -1,4 +1,7 @@
-"""The tables of a policy that say what is done about what was found of a client and a sender; this is the only list of their keys."""
+"""The tables of a policy that say what is done about what was found of a client and a sender.
+
+This is the only list of their keys.
+"""
 
 from __future__ import annotations
 
@@ -17,22 +20,33 @@ SLOWEST_S: Final = 9  # on top of worker.command_deadline_s, at most 20 s: Postf
 
 
 class RepIpTable(msgspec.Struct, frozen=True, kw_only=True):
-    """The `[repip]` table: what is done, before the content, about an address with a bad history."""
+    """The `[repip]` table: what is done, before the content, about an address with a bad
+    history.
+    """
 
     bad: Annotated[
         Literal["reject", "none"],
-        Meta(description="Refuse the connection with 554, or go on; rules see repip.flag either way."),
+        Meta(
+            description="Refuse the connection with 554, or go on; rules see repip.flag either way."
+        ),
     ] = "reject"
     poor: Annotated[
         Literal["none", "slow", "tempfail"],
-        Meta(description="Nothing, make the client wait before it may go on, or ask it to come back later."),
+        Meta(
+            description=(
+                "Nothing, make the client wait before it may go on, or ask it to come back later."
+            )
+        ),
     ] = "none"
     slow_s: Annotated[
         float,
         Meta(
             ge=0.1,
             le=SLOWEST_S,
-            description="How long `slow` makes it wait, in seconds; more would be longer than the mail server waits for us.",
+            description=(
+                "How long `slow` makes it wait, in seconds; more would be longer than the "
+                "mail server waits for us."
+            ),
         ),
     ] = 5.0
 
@@ -42,14 +56,17 @@ class GreylistTable(msgspec.Struct, frozen=True, kw_only=True):
 
     enabled: Annotated[bool, Meta(description="Off: nothing is ever put off.")] = False
     score: Annotated[
-        float, Meta(ge=0, le=10_000, description="From here on, below the spam threshold, mail is grey.")
+        float,
+        Meta(ge=0, le=10_000, description="From here on, below the spam threshold, mail is grey."),
     ] = 60.0
     known_after: Annotated[
         int,
         Meta(
             ge=1,
             le=10_000,
-            description="An identity with so many good messages in two weeks is known, and never put off.",
+            description=(
+                "An identity with so many good messages in two weeks is known, and never put off."
+            ),
         ),
     ] = 3
 
@@ -62,19 +79,26 @@ class PicturesTable(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             ge=-10_000,
             le=10_000,
-            description="Mail that is a picture and little else is read before the answer if its score is from here up to the"
+            description="Mail that is a picture and little else is read before the answer if its "
+            "score is from here up to the"
             " spam threshold; all other mail after it.",
         ),
     ] = 30.0
 
 
 class FinalTable(msgspec.Struct, frozen=True, kw_only=True):
-    """The `[final]` table: what the final model's probability of spam does; without a trained model nothing."""
+    """The `[final]` table: what the final model's probability of spam does.
+
+    Without a trained model nothing.
+    """
 
     mode: Annotated[
         Mode,
         Meta(
-            description="shadow: explained, scores nothing. live: the score is the one its probability stands for."
+            description=(
+                "shadow: explained, scores nothing. live: the score is the one its "
+                "probability stands for."
+            )
         ),
     ] = Mode.SHADOW
     spam: Annotated[
@@ -86,13 +110,17 @@ class FinalTable(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             ge=0,
             le=0.99999999,
-            description="The probability that stands for `reject_score`, above that of `spam`; 0: it never refuses.",
+            description=(
+                "The probability that stands for `reject_score`, above that of `spam`; 0: it "
+                "never refuses."
+            ),
         ),
     ] = 0.0
     overrules: Annotated[
         tuple[str, ...],
         Meta(
-            description="Rules that are no decisions of the site, however much they score: what the content model alone would file as spam,"
+            description="Rules that are no decisions of the site, however much they score: what "
+            "the content model alone would file as spam,"
             " the final model, which takes its result into account, may let pass."
         ),
     ] = ("CONTENT_SPAM",)
@@ -106,7 +134,8 @@ class MeaningTable(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             ge=-10_000,
             le=10_000,
-            description="The meaning of grey mail (embeddings) is used if its score is from here up to the spam threshold; needs the extra `ml`, a"
+            description="The meaning of grey mail (embeddings) is used if its score is from here "
+            "up to the spam threshold; needs the extra `ml`, a"
             " model that was trained with it, and [reader] meaning.",
         ),
     ] = 30.0
@@ -130,13 +159,19 @@ class KarmaTable(msgspec.Struct, frozen=True, kw_only=True):
     never_helps: Annotated[
         tuple[str, ...],
         Meta(
-            description="Findings, rules, lists and groups: what bears one of them gets nothing for a high karma, whoever sent it."
+            description=(
+                "Findings, rules, lists and groups: what bears one of them gets nothing for a "
+                "high karma, whoever sent it."
+            )
         ),
     ] = ()
     shared: Annotated[
         tuple[str, ...],
         Meta(
-            description="Signature lists with the flag `mark` whose domains everybody uses, such as shorteners: karma judges the links to them, not the domains."
+            description=(
+                "Signature lists with the flag `mark` whose domains everybody uses, such as "
+                "shorteners: karma judges the links to them, not the domains."
+            )
         ),
     ] = ()
 
@@ -147,7 +182,10 @@ class AuthenticationTable(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     trusted_sealers: Annotated[
         tuple[str, ...],
         Meta(
-            description="Domains whose ARC seals are trusted, subdomains included: forwarders that check what they forward."
+            description=(
+                "Domains whose ARC seals are trusted, subdomains included: forwarders that "
+                "check what they forward."
+            )
         ),
     ] = ()
     max_signatures: Annotated[
@@ -155,7 +193,10 @@ class AuthenticationTable(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         Meta(
             ge=1,
             le=50,
-            description="DKIM signatures of one message that are checked, those of From's domain before others; the rest are counted.",
+            description=(
+                "DKIM signatures of one message that are checked, those of From's domain "
+                "before others; the rest are counted."
+            ),
         ),
     ] = 8
 
@@ -219,7 +260,9 @@ def final_table(given: Mapping[str, Given], rules: Collection[str]) -> FinalTabl
         PolicyError: its lines are crossed, or it names a rule that there is not.
     """
     table = FinalTable(**{key: item.value for key, item in given.items()})
-    unknown = [name for name in table.overrules if name not in rules] if "overrules" in given else []
+    unknown = (
+        [name for name in table.overrules if name not in rules] if "overrules" in given else []
+    )
     if unknown:
         place = given["overrules"].place
         raise PolicyError(
@@ -231,7 +274,10 @@ def final_table(given: Mapping[str, Given], rules: Collection[str]) -> FinalTabl
     if table.reject and table.reject <= table.spam:
         place = (given.get("reject") or given["spam"]).place
         raise PolicyError(
-            f"reject = {table.reject:g} is not above spam = {table.spam:g}; 0 = the model never refuses",
+            (
+                f"reject = {table.reject:g} is not above spam = {table.spam:g}; 0 = the model "
+                f"never refuses"
+            ),
             file=place.file,
             line=place.line,
             column=place.column,

@@ -11,7 +11,8 @@ _UNFIT: Final = re.compile(
 
 
 def quoted(text: str, limit: int) -> str:
-    """Return the text in one line of at most `limit` characters, what can't be shown as `?`, the rest as `…`.
+    """Return the text in one line of at most `limit` characters, what can't be shown as `?`, the
+    rest as `…`.
 
     Args:
         text: anything a peer sent.

@@ -1,6 +1,7 @@
 """The `[traps]` table, and the files of addresses that it names.
 
-A file has one trap a line: an address, or a domain; # begins a comment.  It is read when it changed and not otherwise.
+A file has one trap a line: an address, or a domain; # begins a comment.  It is read when it changed
+and not otherwise.
 """
 
 from __future__ import annotations
@@ -17,7 +18,15 @@ from oborona.errors import PolicyError
 from oborona.policy.folders import Folders
 from oborona.policy.list_files import Look, contents, look
 from oborona.policy.named import LIST_FILE, MAX_LIST_FILE, refuse
-from oborona.policy.traps import MAX_PATTERN, NO_TRAPS, BrokenTrap, Then, Traps, trap_address, trap_domain
+from oborona.policy.traps import (
+    MAX_PATTERN,
+    NO_TRAPS,
+    BrokenTrap,
+    Then,
+    Traps,
+    trap_address,
+    trap_domain,
+)
 from oborona.toml import Given
 
 MAX_INLINE: Final = 1000  # entries in a policy file; more belong into a list file
@@ -40,7 +49,8 @@ class TrapsTable(msgspec.Struct, frozen=True, kw_only=True):
         tuple[str, ...],
         Meta(
             max_length=MAX_INLINE,
-            description="Domains of which every address is a trap but postmaster@ and abuse@; with a full stop in front, all domains below"
+            description="Domains of which every address is a trap but postmaster@ and abuse@; "
+            "with a full stop in front, all domains below"
             " it, too.",
         ),
     ] = ()
@@ -59,7 +69,8 @@ class TrapsTable(msgspec.Struct, frozen=True, kw_only=True):
     then: Annotated[
         Then,
         Meta(
-            description="What becomes of mail to a trap once it is learned from: drop (taken and thrown away), file (delivered, marked as"
+            description="What becomes of mail to a trap once it is learned from: drop (taken and "
+            "thrown away), file (delivered, marked as"
             " spam), reject (refused as spam is)."
         ),
     ] = Then.DROP
@@ -102,7 +113,12 @@ class TrapFiles:
         self._meant = b""
 
     def read(
-        self, folders: Folders, asked: TrapsTable, given: Mapping[str, Given], *, force: bool = False
+        self,
+        folders: Folders,
+        asked: TrapsTable,
+        given: Mapping[str, Given],
+        *,
+        force: bool = False,
     ) -> tuple[Traps, bytes]:
         """Return all traps, and a digest of them; the same object as before if nothing changed.
 
@@ -113,7 +129,8 @@ class TrapFiles:
             force: open the files even if they look as before.
 
         Raises:
-            PolicyError: a file that can't be used, with its line; what was known before stays known.
+            PolicyError: a file that can't be used, with its line; what was known before stays
+                known.
         """
         known: dict[str, _Known] = {}
         for name in asked.files:
@@ -144,7 +161,9 @@ def _entries(raw: bytes, path: Path) -> tuple[frozenset[str], frozenset[str]]:
     """Return addresses and domains of a file."""
     if not raw.strip():
         raise PolicyError(
-            "is empty: half-written? A comment (#) makes it empty on purpose", file=str(path), line=1
+            "is empty: half-written? A comment (#) makes it empty on purpose",
+            file=str(path),
+            line=1,
         )
     if not raw.endswith(b"\n"):
         raise PolicyError(
@@ -164,7 +183,9 @@ def _entries(raw: bytes, path: Path) -> tuple[frozenset[str], frozenset[str]]:
         except BrokenTrap as fault:
             raise PolicyError(str(fault), file=str(path), line=number) from None
         if len(addresses) + len(domains) > MAX_FILE_TRAPS:
-            raise PolicyError(f"holds more than {MAX_FILE_TRAPS} traps", file=str(path), line=number)
+            raise PolicyError(
+                f"holds more than {MAX_FILE_TRAPS} traps", file=str(path), line=number
+            )
     return frozenset(addresses), frozenset(domains)
 
 

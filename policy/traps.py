@@ -1,7 +1,8 @@
 """Traps: addresses that no person uses, so that whatever comes to one is spam.  Pure.
 
-An address is compared in its normal form: lower case, its domain in A-labels.  Of a domain that is a trap as a whole, and of patterns, postmaster@ and
-abuse@ are left out: people write there about the domain itself (RFC 2142); who wants them as traps names them as addresses.
+An address is compared in its normal form: lower case, its domain in A-labels.  Of a domain that is
+a trap as a whole, and of patterns, postmaster@ and abuse@ are left out: people write there about
+the domain itself (RFC 2142); who wants them as traps names them as addresses.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ MAX_PATTERN: Final = 500  # characters
 PATTERN_MEMORY: Final = 1 << 20  # bytes that RE2 may take for one pattern
 ROLES: Final = frozenset({"postmaster", "abuse"})
 NOBODYS: Final = ("x7q2v9k4w1@example.com", "zhk-81.tt@mail.example.net")
-"""Addresses that a pattern of traps has no reason to match: one that matches all of them matches everybody's."""
+"""Addresses that a pattern of traps has no reason to match: one that matches all of them matches
+everybody's.
+"""
 
 
 class Then(StrEnum):
@@ -39,7 +42,8 @@ class Traps:
 
     Args:
         addresses: in their normal form.
-        domains: in A-labels and lower case; one that begins with a full stop is meant with all below it.
+        domains: in A-labels and lower case; one that begins with a full stop is meant with all
+            below it.
         patterns: of RE2, of whole addresses.
 
     Raises:
@@ -99,7 +103,8 @@ def trap_address(text: str) -> str:
 
 
 def trap_domain(text: str) -> str:
-    """Return the normal form of a domain that is to be a trap, with the full stop before it that stands for all below it.
+    """Return the normal form of a domain that is to be a trap, with the full stop before it that
+    stands for all below it.
 
     Raises:
         BrokenTrap: it is none, or one that holds many people's.

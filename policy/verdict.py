@@ -1,10 +1,14 @@
-"""The one place where a verdict is decided: facts and what is given beside them in, verdict out; pure.
+"""The one place where a verdict is decided: facts and what is given beside them in, verdict out.
 
-    facts → scripts → rules → caps of groups → final model, karma → decision → engines' table → local lists
+Pure.
 
-The content, the stages before it, evidence that came late, the recheck, `oborona policy replay` and `oborona explain` differ
-in what they know, and in nothing else.  What gives the facts stands in `oborona.policy.scan` and `oborona.policy.glance`,
-and in `oborona.recheck.then` for a message of the journal.
+    facts → scripts → rules → caps of groups → final model, karma → decision → engines' table →
+    local lists
+
+The content, the stages before it, evidence that came late, the recheck, `oborona policy replay` and
+`oborona explain` differ in what they know, and in nothing else.  What gives the facts stands in
+`oborona.policy.scan` and `oborona.policy.glance`, and in `oborona.recheck.then` for a message of
+the journal.
 """
 
 from __future__ import annotations
@@ -56,24 +60,36 @@ class Ruling(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Evaluator(msgspec.Struct):
-    """What a policy says of facts, part by part; a message of the journal, of which not all is kept, has another."""
+    """What a policy says of facts, part by part.
+
+    A message of the journal, of which not all is kept, has another.
+    """
 
     policy: Policy  # to judge by
     final: FinalModel = _UNTAUGHT  # the final model in force; there is none before the content
 
     def scripts(self, facts: Facts, stage: Stage) -> Judged:
         """Return what scripts find, their rules that fire, and the facts with their findings."""
-        return Judged(facts) if self.policy.scripts is None else self.policy.scripts.judge(facts, stage)
+        return (
+            Judged(facts)
+            if self.policy.scripts is None
+            else self.policy.scripts.judge(facts, stage)
+        )
 
     def rules(
         self, facts: Facts, stage: Stage, before: Sequence[RuleHit]
     ) -> tuple[list[RuleHit], Sequence[str]]:
-        """Return the rules that fire, and what went wrong with others; `before` is what others hit."""
+        """Return the rules that fire, and what went wrong with others.
+
+        `before` is what others hit.
+        """
         return self.policy.compiled.run(facts, stage, before)
 
     def model(self, facts: Facts, hits: Sequence[RuleHit]) -> Sequence[RuleHit]:
         """Return the final model's part; it knows nothing of what is private."""
-        return self.final.weigh(facts, told(hits, self.policy), self.policy.final, self.policy.verdict)
+        return self.final.weigh(
+            facts, told(hits, self.policy), self.policy.final, self.policy.verdict
+        )
 
     def karma(self, facts: Facts, hits: Sequence[RuleHit]) -> Sequence[RuleHit]:
         """Return karma's part."""
@@ -98,7 +114,8 @@ def judge(
         step: is called between two parts; what it raises ends the judgement.
 
     Returns:
-        A local list decides whatever else is said.  The final model weighs all but karma, under the caps; its part is under none.
+        A local list decides whatever else is said.  The final model weighs all but karma, under the
+        caps; its part is under none.
     """
     policy, envelope, said = evaluator.policy, grounds.envelope, grounds.engines
     lines, whole = policy.verdict, stage in _WHOLE
@@ -106,13 +123,25 @@ def judge(
     if said:
         facts = with_engines(facts, said, policy.engines)
         findings = [*findings, *engine_findings(said, policy.engines)]
-    lists = policy.local_lists, envelope, Stage.CONTENT if whole else stage, grounds.identity, grounds.author
-    # a client with a bad history is refused when it connects; where nothing is refused its mail is marked
+    lists = (
+        policy.local_lists,
+        envelope,
+        Stage.CONTENT if whole else stage,
+        grounds.identity,
+        grounds.author,
+    )
+    # a client with a bad history is refused when it connects; where nothing is refused its mail is
+    # marked
     remembered = refusal(facts.known, envelope, policy, young=grounds.young) if whole else None
     scripted = evaluator.scripts(facts, stage)
     facts = scripted.facts
     step()
-    before = [*scripted.hits, *grounds.hits, *shadowed(*lists), *([remembered] if remembered else [])]
+    before = [
+        *scripted.hits,
+        *grounds.hits,
+        *shadowed(*lists),
+        *([remembered] if remembered else []),
+    ]
     fired, failed = evaluator.rules(facts, stage, before)
     hits = [*fired, *before]
     held = capped(hits, policy.groups)
@@ -132,8 +161,11 @@ def judge(
     listed = match(*lists)
     if listed is not None:
         verdict = enforced(verdict, listed, reject_score=lines.reject_score)
-    elif whole and verdict.action is not Action.ACCEPT:  # where an allow would have made a difference
+    # where an allow would have made a difference
+    elif whole and verdict.action is not Action.ACCEPT:
         verdict = with_findings(
             verdict, uncounted(policy.local_lists, envelope, grounds.identity, grounds.author)
         )
-    return Ruling(verdict=verdict, facts=facts, listed=listed, failed=(*map(str, scripted.problems), *failed))
+    return Ruling(
+        verdict=verdict, facts=facts, listed=listed, failed=(*map(str, scripted.problems), *failed)
+    )

@@ -1,11 +1,14 @@
 """The version of a policy: a digest of what it means.
 
-What decides about mail, or is said of it, is in the digest: tables as all files together give them, rules and lists that are switched on, the entries of list
-files, the code of scripts.  What is not: comments, white space, file names, in which file or line a thing stands, the order of tables, values
-that say again what was so, notes (`why`, `terms`, `author`, `created`) and tests, what is switched off.  Two policies of one version judge alike; those of two
-versions may do so all the same, as where one condition is written in two ways, or a list in another order.
+What decides about mail, or is said of it, is in the digest: tables as all files together give them,
+rules and lists that are switched on, the entries of list files, the code of scripts.  What is not:
+comments, white space, file names, in which file or line a thing stands, the order of tables, values
+that say again what was so, notes (`why`, `terms`, `author`, `created`) and tests, what is switched
+off.  Two policies of one version judge alike; those of two versions may do so all the same, as
+where one condition is written in two ways, or a list in another order.
 
-A field that has its default is as one that is not there, so that a new key of a later program is no new policy.
+A field that has its default is as one that is not there, so that a new key of a later program is no
+new policy.
 """
 
 from __future__ import annotations
@@ -78,7 +81,11 @@ def meaning_of(
         "local_list": local,
         "signature": {one.id: _fields(one) for one in merged.signatures},
         "brand": {
-            one.name: [sorted(map(" ".join, one.called)), sorted(one.domains), sorted(one.mailboxes)]
+            one.name: [
+                sorted(map(" ".join, one.called)),
+                sorted(one.domains),
+                sorted(one.mailboxes),
+            ]
             for one in merged.brands.all
         },
         "signature_list": {
@@ -113,9 +120,14 @@ def _fields(one: msgspec.Struct, without: Iterable[str] = ()) -> dict[str, Any]:
 
 @cache
 def _defaults(of: type[msgspec.Struct]) -> Mapping[str, Any]:
-    """Return the defaults of a table's fields, notes left out; what has none is unlike any value."""
+    """Return the defaults of a table's fields, notes left out.
+
+    What has none is unlike any value.
+    """
     return {
-        field.name: field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
+        field.name: field.default
+        if field.default_factory is msgspec.NODEFAULT
+        else field.default_factory()
         for field in msgspec.structs.fields(of)
         if field.name not in _NOTES
     }

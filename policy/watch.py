@@ -1,8 +1,10 @@
-"""The policy of two folders, and whether its files (`*.toml`, the `*.list` of lists, the `*.lua` of scripts) have changed since.
+"""The policy of two folders, and whether its files (`*.toml`, the `*.list` of lists, the `*.lua` of
+scripts) have changed since.
 
-`folder_state` asks the file system only, so it may be called twenty times a second. It is taken before the files are read: what
-changes meanwhile is seen at the next look. Known limit: a file changed in place, to the same length, within one
-clock tick of the file system, is not seen; `force` reads whatever the state says.
+`folder_state` asks the file system only, so it may be called twenty times a second. It is taken
+before the files are read: what changes meanwhile is seen at the next look. Known limit: a file
+changed in place, to the same length, within one clock tick of the file system, is not seen; `force`
+reads whatever the state says.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ FolderState = tuple[tuple[str, int, int, int, int], ...]
 
 
 def folder_state(where: Path | Folders) -> FolderState:
-    """Return what changes whenever a file that a policy is made of is changed, added, renamed or taken away, or a folder comes or goes.
+    """Return what changes whenever a file that a policy is made of is changed, added, renamed or
+    taken away, or a folder comes or goes.
 
     Never raises; a folder that cannot be read has no files, a file that vanishes meanwhile zeros.
 
@@ -92,7 +95,9 @@ class LivePolicy:
         return self.current
 
     def reload(self, force: bool = False) -> bool:
-        """Read the files again if they changed; return whether a policy of another version is in use now.
+        """Read the files again if they changed.
+
+        Return whether a policy of another version is in use now.
 
         Args:
             force: read them even if they look the same.
@@ -114,4 +119,6 @@ class LivePolicy:
         return another
 
     def _load(self, *, force: bool) -> Policy:
-        return load_policy(self._folders, self._schema, self._before, force=force, to_code=self._to_code)
+        return load_policy(
+            self._folders, self._schema, self._before, force=force, to_code=self._to_code
+        )

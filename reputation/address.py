@@ -1,50 +1,68 @@
-"""RepIP: what the counters remember of a client address and of its network, as one of four flags and a number.
+"""RepIP: what the counters remember of a client address and of its network, as one of four flags
+and a number.
 
-Every message is evidence, by weight (`oborona.reputation.evidence`): a spam verdict of ours counts as one bad message, a complaint as five (most people never
-complain), a trap hit as ten (nobody ever asked for mail there; one or two in two weeks weigh nothing), a pardon as five good ones.
+Every message is evidence, by weight (`oborona.reputation.evidence`): a spam verdict of ours counts
+as one bad message, a complaint as five (most people never complain), a trap hit as ten (nobody ever
+asked for mail there; one or two in two weeks weigh nothing), a pardon as five good ones.
 
-    bad, good   today in full, older a quarter                   all bad, all good   two weeks in full
+    bad, good   today in full, older a quarter                   all bad, all good   two weeks in
+                full
     fresh       bad of today, and at most 17 of a quarter of what is older
-    share       (bad + 4 p) / (bad + good + 4), p: the share in the rest of the network, drawn to one half by 4 messages
+    share       (bad + 4 p) / (bad + good + 4), p: the share in the rest of the network, drawn to
+                one half by 4 messages
     low, high   share -+ 2 sqrt(share (1 - share) / (bad + good + 5))
     spoken for  at least 5 good messages in two weeks, and all good > all bad
 
-    bad      judged      fresh >= 20, low >= 0.5, all bad >= 1.2 all good + a quarter of all good mail of the rest of the network, and no fewer
+    bad      judged      fresh >= 20, low >= 0.5, all bad >= 1.2 all good + a quarter of all good
+             mail of the rest of the network, and no fewer
                          bad messages than good ones, whatever each of them weighs
-             cried out   10 complaints and trap hits today, at least one for a hundred messages of today that passed, and for 25 good ones of before;
-                         each person and each trap is one of them a day at most (`oborona.feedback.voices`)
-             neighbour   not spoken for, a bad message, and one at least for two good ones, in a bad network
-    poor     at least 3 bad and low >= 0.4; or not spoken for, in a bad network; or suddenly loud (below)
-    good     at least 20 good, high <= 0.1, and in two weeks no more than one complaint or trap hit for 300 good messages
+             cried out   10 complaints and trap hits today, at least one for a hundred messages of
+                         today that passed, and for 25 good ones of before; each person and each
+                         trap is one of them a day at most (`oborona.feedback.voices`)
+             neighbour   not spoken for, a bad message, and one at least for two good ones, in a bad
+                         network
+    poor     at least 3 bad and low >= 0.4; or not spoken for, in a bad network; or suddenly loud
+             (below)
+    good     at least 20 good, high <= 0.1, and in two weeks no more than one complaint or trap hit
+             for 300 good messages
     unknown  everything else
 
-Vouched for: for five complaints and trap hits of today, or of an average day of the two weeks, one known author at least writes from here, today or on an
-average day.  Then these are words on who wrote, and not on the address, and spam verdicts alone speak against it.  A known author was proved, had good
-mail on a day before, and nobody complained of his: who complains of a relay, or has it write to traps, does not have it refused to the others who write
-from there.
+Vouched for: for five complaints and trap hits of today, or of an average day of the two weeks, one
+known author at least writes from here, today or on an average day.  Then these are words on who
+wrote, and not on the address, and spam verdicts alone speak against it.  A known author was proved,
+had good mail on a day before, and nobody complained of his: who complains of a relay, or has it
+write to traps, does not have it refused to the others who write from there.
 
-A network is bad when the others in it have sent at least 3 bad messages that weigh 4, and 1.3 times as many as good ones, two weeks in full:
-networks of rented or infected machines hold each address to few messages, and stay what they are for weeks.  It makes nobody bad without a bad
-message of his own.
+A network is bad when the others in it have sent at least 3 bad messages that weigh 4, and 1.3 times
+as many as good ones, two weeks in full: networks of rented or infected machines hold each address
+to few messages, and stay what they are for weeks.  It makes nobody bad without a bad message of his
+own.
 
-Good mail of two weeks is weighed in full against bad mail: an address that people get letters from (a company's NAT, a large sender) is not
-refused for a handful of bad ones, and good neighbours speak for a provider's host that is new here.
+Good mail of two weeks is weighed in full against bad mail: an address that people get letters from
+(a company's NAT, a large sender) is not refused for a handful of bad ones, and good neighbours
+speak for a provider's host that is new here.
 
-Reaction.  Counts are read with each connection, so the next connection after the evidence is refused.  A filter may know nothing of a new campaign, and
-its messages then pass for good; that one in a hundred is complained of within the day is more than any mail that people want.
+Reaction.  Counts are read with each connection, so the next connection after the evidence is
+refused.  A filter may know nothing of a new campaign, and its messages then pass for good; that one
+in a hundred is complained of within the day is more than any mail that people want.
 
-Recovery.  Mail that is refused before its content is not counted, so being refused feeds nothing.  A day after the last message that was let in
-and found bad, an address that is not in a bad network is let in again, however much it has sent: fresh is 17 at most then.  Three bad messages
-refuse it for another day.  In a bad network it may take two weeks; after these nothing is left.
+Recovery.  Mail that is refused before its content is not counted, so being refused feeds nothing.
+A day after the last message that was let in and found bad, an address that is not in a bad network
+is let in again, however much it has sent: fresh is 17 at most then.  Three bad messages refuse it
+for another day.  In a bad network it may take two weeks; after these nothing is left.
 
-Suddenly loud: 50 or more messages within the hour, five times the average day of the two weeks before, under at least half as many sender
-addresses, and less than 20 good messages before, in the whole network.  Mailing lists have one sender, and large providers a past.
+Suddenly loud: 50 or more messages within the hour, five times the average day of the two weeks
+before, under at least half as many sender addresses, and less than 20 good messages before, in the
+whole network.  Mailing lists have one sender, and large providers a past.
 
-Trust is 100 (1 - 2 share): 0 for who is not known, towards 100 with good mail, towards -100 with bad.
+Trust is 100 (1 - 2 share): 0 for who is not known, towards 100 with good mail, towards -100 with
+bad.
 
-Known limits: whoever sends a handful of messages here from each network is let in with most of them; spam through good addresses is not refused here;
-spam verdicts of ours are among the evidence, and so a filter's mistake about an address lasts a day, or longer where it goes on (`oborona counters
-forget`, `oborona reputation set`).  `docs/measured/senders.md` has what it refuses in thirty days of made-up traffic.
+Known limits: whoever sends a handful of messages here from each network is let in with most of
+them; spam through good addresses is not refused here; spam verdicts of ours are among the evidence,
+and so a filter's mistake about an address lasts a day, or longer where it goes on
+(`oborona counters forget`, `oborona reputation set`).  `docs/measured/senders.md` has what it
+refuses in thirty days of made-up traffic.
 """
 
 from __future__ import annotations
@@ -154,10 +172,12 @@ def judge(address: History, network: History, sender: Own = NOBODYS) -> RepIP:
         sender: of a message that is judged.
 
     Returns:
-        Monotone: a further spam verdict, complaint or trap hit never makes the flag or the trust better, a further pardon never worse, and a further
+        Monotone: a further spam verdict, complaint or trap hit never makes the flag or the trust
+            better, a further pardon never worse, and a further
         message of the sender neither.
 
-    Source: Beta-binomial model with the network as its prior; the interval is the normal approximation of the Beta posterior.
+    Source: Beta-binomial model with the network as its prior; the interval is the normal
+        approximation of the Beta posterior.
     """
     said = address, network
     address, network = _heard(address), _heard(network)
@@ -170,13 +190,18 @@ def judge(address: History, network: History, sender: Own = NOBODYS) -> RepIP:
     low, high = share - sure, share + sure
     neighbour = not own.spoken_for and _is_bad(others)
     flag = Flag.UNKNOWN
-    if _judged(own, others, low) or _cried_out(own) or (neighbour and 2 * own.bad_messages > own.all_good):
+    if (
+        _judged(own, others, low)
+        or _cried_out(own)
+        or (neighbour and 2 * own.bad_messages > own.all_good)
+    ):
         flag = Flag.BAD
     elif any(
         (
             neighbour,
             own.bad >= POOR_LEAST and low >= POOR_LOW,
-            max(others.all_good, own.all_good - address.hour) < NETWORK_GOOD and _loud(address, sender),
+            max(others.all_good, own.all_good - address.hour) < NETWORK_GOOD
+            and _loud(address, sender),
         )
     ):
         flag = Flag.POOR
@@ -203,11 +228,15 @@ def _heard(history: History) -> History:
     """Return a history without trap hits where these are too few to say anything."""
     if not 0 < history.fortnight.traps < TRAPS_LEAST:
         return history
-    return history._replace(day=history.day._replace(traps=0), fortnight=history.fortnight._replace(traps=0))
+    return history._replace(
+        day=history.day._replace(traps=0), fortnight=history.fortnight._replace(traps=0)
+    )
 
 
 def _vouched(address: History) -> bool:
-    """Tell whether so many known authors write from an address that what people and traps say is no word on it."""
+    """Tell whether so many known authors write from an address that what people and traps say is no
+    word on it.
+    """
     cries = _a_day(_cries(address.day), _cries(address.fortnight))
     return cries > 0 and _a_day(address.authors, address.author_days) * AUTHOR_TO_CRY >= cries
 

@@ -1,25 +1,34 @@
-"""RepEntity: what the counters' base records say of up to a hundred entities of one message, and of whoever stands behind it; quick.
+"""RepEntity: what the counters' base records say of up to a hundred entities of one message, and of
+whoever stands behind it; quick.
 
-A base record is what every scan reads of a piece: four windows of six metrics.  What speaks against it counts in full for the last day and a quarter
-for the two weeks before (`oborona.reputation.evidence` has the weights):
+A base record is what every scan reads of a piece: four windows of six metrics.  What speaks against
+it counts in full for the last day and a quarter for the two weeks before
+(`oborona.reputation.evidence` has the weights):
 
     bad    = (spam - pardons) + 5 complaints + 10 traps      last day + (two weeks - last day) / 4
-    good   = messages that were no spam, less those complained of and trapped, + 5 pardons          two weeks, without `own`
-    own    = of the last day's good messages those of the sender who is judged: nobody has had time to say what they were
+    good   = messages that were no spam, less those complained of and trapped, + 5 pardons
+           two weeks, without `own`
+    own    = of the last day's good messages those of the sender who is judged: nobody has had time
+           to say what they were
     tried  = good, without all messages of the last day
     share  = (bad + 2) / (bad + good + 4)               expected share of bad mail
-    trust  = 100 n (good - bad) / (n + 4)^2             n = bad + good: share, drawn to 0 where there is little to go by;
-             above 0 of `tried` instead of good, times tried / (tried + 20): nobody is good at once, and nobody by what came today
+    trust  = 100 n (good - bad) / (n + 4)^2             n = bad + good: share, drawn to 0 where
+           there is little to go by;
+             above 0 of `tried` instead of good, times tried / (tried + 20): nobody is good at once,
+             and nobody by what came today
 
-Trust never falls with a further pardon or an older good message, and never rises with a further spam verdict, complaint or trap hit, or with a good message of
-the sender's own within the last day.
+Trust never falls with a further pardon or an older good message, and never rises with a further
+spam verdict, complaint or trap hit, or with a good message of the sender's own within the last day.
 
-Of a message's entities the worst one speaks.  None speaks for it: anybody can link to a good site.  A domain that many senders share (a shortener, a
-place for everybody's files) is not judged, nor is a host of it: known ones by their names, others by their past: in the days before today
-`SHARED_SENDERS` different authors linked to it, and a fifth of that mail, 20 messages at least, was good, less 5 for a complaint and 10 for a trap.  The links to it are judged each.
+Of a message's entities the worst one speaks.  None speaks for it: anybody can link to a good site.
+A domain that many senders share (a shortener, a place for everybody's files) is not judged, nor is
+a host of it: known ones by their names, others by their past: in the days before today
+`SHARED_SENDERS` different authors linked to it, and a fifth of that mail, 20 messages at least, was
+good, less 5 for a complaint and 10 for a trap.  The links to it are judged each.
 
-Sudden: today `SUDDEN_SEEN` messages of `SUDDEN_SENDERS` authors and more link to a domain, ten times an average day of the two weeks before.
-Fresh: a domain that nobody here linked to before the last day.
+Sudden: today `SUDDEN_SEEN` messages of `SUDDEN_SENDERS` authors and more link to a domain, ten
+times an average day of the two weeks before. Fresh: a domain that nobody here linked to before the
+last day.
 
 Source: Beta-binomial model, as of `oborona.reputation.address`.
 """
@@ -56,9 +65,12 @@ GOOD_LEAST: Final = 20.0
 GOOD_HIGH: Final = 0.1  # the high end
 TOLD: Final = 3  # entities that are named
 
-_SEEN, _SPAM, _COMPLAINTS, _TRAPS = map(int, (Metric.SEEN, Metric.SPAM, Metric.COMPLAINTS, Metric.TRAPS))
+_SEEN, _SPAM, _COMPLAINTS, _TRAPS = map(
+    int, (Metric.SEEN, Metric.SPAM, Metric.COMPLAINTS, Metric.TRAPS)
+)
 _COMPLAINT, _TRAP, _PARDON = Weight.COMPLAINT, Weight.TRAP, Weight.PARDON
-_COMPLAINED, _TRAPPED = int(_COMPLAINT) + 1, int(_TRAP) + 1  # what was complained of is no good message
+# what was complained of is no good message
+_COMPLAINED, _TRAPPED = int(_COMPLAINT) + 1, int(_TRAP) + 1
 _BAD: Final = Flag.BAD  # an enum's member is looked up in Python
 _DAY, _FORTNIGHT = int(Window.DAY), int(Window.FORTNIGHT)
 
@@ -111,7 +123,8 @@ def standing(row: Row, own: int = 0) -> Standing:
 
     Args:
         row: of an entity.
-        own: good messages of the last day, of the sender who is judged, which speak for nobody; `ALL` where the entity is the sender.
+        own: good messages of the last day, of the sender who is judged, which speak for nobody;
+            `ALL` where the entity is the sender.
     """
     fortnight = row[_FORTNIGHT]
     if not any(fortnight):
@@ -239,7 +252,9 @@ def _evidence(row: Row, own: int = 0) -> tuple[float, float]:
 
 
 def _tried(row: Row) -> float:
-    """Return how much good mail is older than a day, what people took out of the spam folder included."""
+    """Return how much good mail is older than a day, what people took out of the spam folder
+    included.
+    """
     seen, spam, complaints, pardons, _, traps = row[_FORTNIGHT]
     fine = seen - spam - complaints - traps
     seen, spam, *_ = row[_DAY]
@@ -290,5 +305,6 @@ def _suddenly(sort: Sort, place: int, name: Name) -> str:
     authors = _of(sort.senders, place)[_DAY][_SEEN]
     before = fortnight[_SEEN] - day[_SEEN]
     return (
-        f"{_named(sort, place, name)} {day[_SEEN]} today from {authors} authors, {before} in two weeks before"
+        f"{_named(sort, place, name)} {day[_SEEN]} today from {authors} authors, {before} "
+        f"in two weeks before"
     )

@@ -1,21 +1,26 @@
-"""Karma: one number for who stands behind a message, -100 to 100, from all that is remembered; its parts add up to it.
+"""Karma: one number for who stands behind a message, -100 to 100, from all that is remembered.
+
+Its parts add up to it.
 
     part       at trust -100    at +100
     account      -50             +50     the login, of our own people
     author       -50             +50     the address in From, proved
-    sender       -25             +50     MAIL FROM, proved; for a message only where it has no proved author
+    sender       -25             +50     MAIL FROM, proved; for a message only where it has no
+                 proved author
     domain       -25             +25     the author's domain, proved
     address      -25             +25     of the client (RepIP)
     network      -10             +10     its /24 or /64
     system        -5              +5     its autonomous system
     entities     -50               0     the worst link, telephone, wallet, attachment, picture
 
-What is around a sender speaks for him no louder than his own past does: what domain, address, network and system add above 0 is at most what account,
-author or sender adds.  So nobody is good at first sight, wherever he writes from; and who writes another's name into From, which proves nothing,
+What is around a sender speaks for him no louder than his own past does: what domain, address,
+network and system add above 0 is at most what account, author or sender adds.  So nobody is good at
+first sight, wherever he writes from; and who writes another's name into From, which proves nothing,
 gains nothing by it.  What speaks against a message counts whoever it is about.
 
-Nothing known is 0.  A further pardon or good message never lowers karma, a further spam verdict, complaint or trap hit never raises it.  An analyst's pin
-stands in the place of the trust of what it speaks of: good 100, poor -50, bad -100, unknown 0.
+Nothing known is 0.  A further pardon or good message never lowers karma, a further spam verdict,
+complaint or trap hit never raises it.  An analyst's pin stands in the place of the trust of what it
+speaks of: good 100, poor -50, bad -100, unknown 0.
 """
 
 from __future__ import annotations
@@ -56,13 +61,15 @@ class Karma(msgspec.Struct, frozen=True, kw_only=True):
     """One number from all reputations."""
 
     value: int = 0  # -100 to 100
-    parts: tuple[Part, ...] = ()  # heaviest first; together they may be more than what `value` is cut to
+    # heaviest first; together they may be more than what `value` is cut to
+    parts: tuple[Part, ...] = ()
 
     @property
     def say(self) -> str:
         """The parts in words: `author +31 (2 spam of 90), entities -12 (...)`."""
         return ", ".join(
-            f"{part.name} {part.points:+.0f}{f' ({part.say})' if part.say else ''}" for part in self.parts
+            f"{part.name} {part.points:+.0f}{f' ({part.say})' if part.say else ''}"
+            for part in self.parts
         )
 
 
@@ -112,7 +119,9 @@ def karma(of: Standings) -> Karma:
             vouched += max(points, 0.0)
             around.append((name, points, by))
     loudest = min(1.0, past / vouched) if vouched else 1.0
-    parts = own + [(name, points * loudest if points > 0 else points, by) for name, points, by in around]
+    parts = own + [
+        (name, points * loudest if points > 0 else points, by) for name, points, by in around
+    ]
     total = sum([points for _, points, _ in parts])
     told = sorted([one for one in parts if abs(one[1]) >= LEAST], key=lambda one: -abs(one[1]))
     return Karma(

@@ -1,10 +1,13 @@
 """IP networks in masses, and which of them is the narrowest around an address.
 
-CIDR networks lie inside each other or apart, never across.  Sorted by first address, wide before narrow, the narrowest network around an
-address is the last one that begins at or before it, or one of those around that one.  So a table holds for each network its first address, its
-length, and the place of the next wider network around it: 9 octets for IPv4, 21 for IPv6.  A look-up is one binary search and a few steps up.
+CIDR networks lie inside each other or apart, never across.  Sorted by first address, wide before
+narrow, the narrowest network around an address is the last one that begins at or before it, or one
+of those around that one.  So a table holds for each network its first address, its length, and the
+place of the next wider network around it: 9 octets for IPv4, 21 for IPv6.  A look-up is one binary
+search and a few steps up.
 
-An IPv4 address mapped into IPv6 (::ffff:192.0.2.1) is the IPv4 address, in tables and when asked for.
+An IPv4 address mapped into IPv6 (::ffff:192.0.2.1) is the IPv4 address, in tables and when asked
+for.
 """
 
 from __future__ import annotations
@@ -28,7 +31,8 @@ _AT_ONCE: Final = 1 << 16
 _MAPPED: Final = IPv6Network("::ffff:0:0/96")
 
 
-@lru_cache(maxsize=4096)  # a client's address is looked at by several, and lists answer in few codes
+# a client's address is looked at by several, and lists answer in few codes
+@lru_cache(maxsize=4096)
 def plain(text: str) -> Address | None:
     """Return the address that a text is, a mapped IPv4 address as itself; None when it is none."""
     try:
@@ -53,7 +57,9 @@ def network(text: str) -> Network:
         try:
             wider = kind(text, strict=False)
         except ValueError:
-            raise ValueError("is no address and no network, such as 192.0.2.0/24 or 2001:db8::/32") from None
+            raise ValueError(
+                "is no address and no network, such as 192.0.2.0/24 or 2001:db8::/32"
+            ) from None
         raise ValueError(f"has bits set behind its length; the network is {wider}") from None
     if isinstance(found, IPv6Network):
         if found.network_address.scope_id:
@@ -68,7 +74,8 @@ class _Family:
 
     Args:
         bits: 32 or 128.
-        columns: of the first addresses, in words, highest first; sorted, with the lengths as the last key, each network once.
+        columns: of the first addresses, in words, highest first; sorted, with the lengths as the
+            last key, each network once.
         lengths: of the networks.
     """
 
@@ -84,7 +91,11 @@ class _Family:
     @property
     def nbytes(self) -> int:
         """Memory that it takes."""
-        return self._lengths.nbytes + self._around.nbytes + sum(column.nbytes for column in self._columns)
+        return (
+            self._lengths.nbytes
+            + self._around.nbytes
+            + sum(column.nbytes for column in self._columns)
+        )
 
     def find(self, value: int) -> tuple[int, int] | None:
         """Return first address and length of the narrowest network around an address."""
@@ -125,11 +136,15 @@ def _masks(bits: int) -> Columns:
     )
 
 
-def _around(columns: Columns, lengths: npt.NDArray[np.uint8], masks: Columns) -> npt.NDArray[np.int32]:
-    """Return for each of the sorted networks the place of the next wider one around it, -1 for none.
+def _around(
+    columns: Columns, lengths: npt.NDArray[np.uint8], masks: Columns
+) -> npt.NDArray[np.int32]:
+    """Return for each of the sorted networks the place of the next wider one around it, -1 for
+    none.
 
-    The candidate of each is first the one before it.  A candidate that does not lie around it gives way to its own candidate, for what lies
-    around a network lies around the candidate too.  So it goes for some thousands at a time: as all of them step at once, steps double.
+    The candidate of each is first the one before it.  A candidate that does not lie around it gives
+    way to its own candidate, for what lies around a network lies around the candidate too.  So it
+    goes for some thousands at a time: as all of them step at once, steps double.
     """
     around = np.arange(-1, len(lengths) - 1, dtype=np.int32)
     for begin in range(1, len(lengths), _AT_ONCE):

@@ -1,7 +1,8 @@
 """Pins: what an analyst has said of an entity, which stands above what its past says; pure.
 
-A pin has a flag, a reason, who said it and until when. One is in force for an entity at a time: the next one takes its place. It speaks of the one
-entity alone: that of an address says nothing of its network, and that of a network is asked for only where the address has none.
+A pin has a flag, a reason, who said it and until when. One is in force for an entity at a time: the
+next one takes its place. It speaks of the one entity alone: that of an address says nothing of its
+network, and that of a network is asked for only where the address has none.
 """
 
 from __future__ import annotations
@@ -49,11 +50,16 @@ class Pins(Protocol):
     """The pins in force."""
 
     def of(self, shingle: Shingle, now: float) -> Pin | None:
-        """Return the pin of an entity that is in force at Unix time `now`; None where there is none."""
+        """Return the pin of an entity that is in force at Unix time `now`.
+
+        None where there is none.
+        """
         ...
 
     def none_of(self, shingles: Sequence[Shingle]) -> bool:
-        """Tell whether none of some entities is pinned, as in most messages: one look instead of one for each."""
+        """Tell whether none of some entities is pinned, as in most messages: one look instead of
+        one for each.
+        """
         ...
 
 
@@ -83,7 +89,10 @@ class Book:
         return len(self._pins)
 
     def of(self, shingle: Shingle, now: float) -> Pin | None:
-        """Return the pin of an entity that is in force at Unix time `now`; None where there is none."""
+        """Return the pin of an entity that is in force at Unix time `now`.
+
+        None where there is none.
+        """
         pin = self._pins.get(shingle)
         return None if pin is None or pin.expired(now) else pin
 
@@ -105,5 +114,7 @@ class Book:
 
     def flags(self, now: float) -> dict[str, int]:
         """Return how many are in force at Unix time `now`, by flag."""
-        counted = Counter(pin.flag.value for pin in tuple(self._pins.values()) if not pin.expired(now))
+        counted = Counter(
+            pin.flag.value for pin in tuple(self._pins.values()) if not pin.expired(now)
+        )
         return {flag.value: counted[flag.value] for flag in Flag}

@@ -1,11 +1,15 @@
-"""Where an address is: the records of databases in MaxMind's format, whoever made them, read into one form.
+"""Where an address is: the records of databases in MaxMind's format, whoever made them, read into
+one form.
 
-    GeoIP2, GeoLite2, DB-IP    country.iso_code, else registered_country.iso_code; autonomous_system_number, autonomous_system_organization,
-                               in some under traits
-    IPinfo                     country_code, or country with two letters; asn ("AS64496"), as_name or name
+    GeoIP2, GeoLite2, DB-IP    country.iso_code, else registered_country.iso_code;
+                               autonomous_system_number, autonomous_system_organization, in some
+                               under traits
+    IPinfo                     country_code, or country with two letters; asn ("AS64496"), as_name
+                               or name
     others                     country_code; asn as a number
 
-Nothing is asked of whoever sells them: a record that says nothing in one of these ways says nothing.
+Nothing is asked of whoever sells them: a record that says nothing in one of these ways says
+nothing.
 """
 
 from __future__ import annotations
@@ -33,7 +37,9 @@ class Nowhere:
 
 
 def country(record: object) -> str:
-    """Return the country of a record in two capital letters (ISO 3166-1), empty when it names none."""
+    """Return the country of a record in two capital letters (ISO 3166-1), empty when it names
+    none.
+    """
     if not isinstance(record, Mapping):
         return ""
     for key in ("country_code", "country", "registered_country"):

@@ -1,7 +1,8 @@
 """What share of a history is spam, as far as so few messages can tell.
 
-A Beta posterior: the mean of Beta(spam + a, ham + b) with a prior that knows nothing of the sender but is cautious, so that one bad
-message makes nobody a spammer and one good one makes nobody honest.
+A Beta posterior: the mean of Beta(spam + a, ham + b) with a prior that knows nothing of the sender
+but is cautious, so that one bad message makes nobody a spammer and one good one makes nobody
+honest.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ def spam_share(seen: int, spam: int) -> float:
     Returns:
         From 0 to 1; 0.5 for no history, and never quite 0 or 1 for less than 10^15 messages.
 
-    Source: Beta-binomial model with Jeffreys' prior (Brown, Cai, DasGupta 2001, "Interval estimation for a binomial proportion").
+    Source: Beta-binomial model with Jeffreys' prior (Brown, Cai, DasGupta 2001, "Interval
+        estimation for a binomial proportion").
     """
     spam = min(spam, seen)
     return (spam + PRIOR_SPAM) / (seen + PRIOR_SPAM + PRIOR_HAM)

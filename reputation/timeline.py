@@ -1,16 +1,21 @@
-"""The past of one address, sender or entity as judgements read it: 144 buckets of ten minutes, 14 days, and what happened beside the mail.
+"""The past of one address, sender or entity as judgements read it: 144 buckets of ten minutes, 14
+days, and what happened beside the mail.
 
-The counters keep it all: the entity's own record, the `seen` of its records under the prefixes `refused`, `first` and `deleted`, and the distinct
-recipients of a day, which a unique pair counts.  `past` lays these beside each other, so that one bucket says all of one time.
+The counters keep it all: the entity's own record, the `seen` of its records under the prefixes
+`refused`, `first` and `deleted`, and the distinct recipients of a day, which a unique pair counts.
+`past` lays these beside each other, so that one bucket says all of one time.
 
-    buckets   the last 24 hours, oldest first; the current one, which may have just begun, is the last
+    buckets   the last 24 hours, oldest first; the current one, which may have just begun, is the
+              last
     days      14 of UTC, oldest first; today, as far as it has come, is the last
 
-Both windows hold the same mail: today's buckets are in today, and the older ones in yesterday.  So `before` gives the thirteen days before today
-less what lies in the last 24 hours: two parts without overlap.
+Both windows hold the same mail: today's buckets are in today, and the older ones in yesterday.  So
+`before` gives the thirteen days before today less what lies in the last 24 hours: two parts without
+overlap.
 
-Weighed sums: the last 24 hours count whole, what was before them halves every GOOD_HALF_LIFE days, or every BAD_HALF_LIFE days where it is held
-against somebody, and what is older than the window is forgotten.
+Weighed sums: the last 24 hours count whole, what was before them halves every GOOD_HALF_LIFE days,
+or every BAD_HALF_LIFE days where it is held against somebody, and what is older than the window is
+forgotten.
 """
 
 from __future__ import annotations
@@ -26,7 +31,8 @@ import numpy.typing as npt
 
 from oborona.types import Metric
 
-# Past NamedTuple's own constructor, which costs more than the rest: 158 of these are laid out for each past.
+# Past NamedTuple's own constructor, which costs more than the rest: 158 of these are laid out for
+# each past.
 _new: Final = tuple.__new__
 
 BUCKETS: Final = 144  # of ten minutes, as the counters keep them: a day
@@ -65,11 +71,14 @@ class Bucket(NamedTuple):
     refused: int = 0  # before their content: no evidence
     first: int = 0  # to somebody who had had none from this sender for two weeks
     deleted: int = 0  # by their readers, unread
-    recipients: int = 0  # of these the ones that were new in their day: a day's are its distinct recipients
+    # of these the ones that were new in their day: a day's are its distinct recipients
+    recipients: int = 0
 
     @property
     def good(self) -> int:
-        """Mail that was neither found to be spam nor complained of nor in a trap, as far as it was said in the same period."""
+        """Mail that was neither found to be spam nor complained of nor in a trap, as far as it was
+        said in the same period.
+        """
         return max(0, self.seen - self.spam - self.complaints - self.traps)
 
 
@@ -92,7 +101,8 @@ NOTHING: Final = Bucket()
 class Past(msgspec.Struct, frozen=True, dict=True):
     """The time-line of one entity."""
 
-    buckets: tuple[Bucket, ...] = ()  # 144 of ten minutes, oldest first; none where nothing is known
+    # 144 of ten minutes, oldest first; none where nothing is known
+    buckets: tuple[Bucket, ...] = ()
     days: tuple[Bucket, ...] = ()  # 14, oldest first, today last
 
     @cached_property
@@ -124,12 +134,16 @@ class Past(msgspec.Struct, frozen=True, dict=True):
         if yesterday is NOTHING or not any(yesterday):
             return self.days[:-1]
         since = [max(0, day - part) for day, part in zip(self.day, today, strict=True)]
-        older = Bucket(*(max(0, whole - part) for whole, part in zip(yesterday, since, strict=True)))
+        older = Bucket(
+            *(max(0, whole - part) for whole, part in zip(yesterday, since, strict=True))
+        )
         return (*self.days[:-2], older)
 
     @cached_property
     def settled(self) -> Past:
-        """The same without the good mail of the last 24 hours, of which nobody has had time to say anything; what speaks against it stays."""
+        """The same without the good mail of the last 24 hours, of which nobody has had time to say
+        anything; what speaks against it stays.
+        """
         if not self.days:
             return self
         buckets = tuple([one if one is NOTHING else _against(one) for one in self.buckets])
@@ -208,4 +222,6 @@ def _laid(rows: list[list[int]], beside: Sequence[list[list[int]] | None]) -> tu
     seen = Metric.SEEN
     columns = [repeat(0) if one is None else [row[seen] for row in one] for one in beside]
     laid = zip(rows, zip(*columns, strict=False), strict=False)
-    return tuple([_new(Bucket, (*row, *also)) if any(row) or any(also) else NOTHING for row, also in laid])
+    return tuple(
+        [_new(Bucket, (*row, *also)) if any(row) or any(also) else NOTHING for row, also in laid]
+    )

@@ -1,4 +1,7 @@
-"""Askers without a network, for what needs no server, above all for thousands of hostile records; and inquirers who ask them."""
+"""Askers without a network, for what needs no server, above all for thousands of hostile records.
+
+And inquirers who ask them.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,9 @@ class Table:
         broken: names and kinds that end in a temporary error; ("*", "*") is all.
     """
 
-    def __init__(self, records: Records | None = None, *, broken: Collection[tuple[str, str]] = ()) -> None:
+    def __init__(
+        self, records: Records | None = None, *, broken: Collection[tuple[str, str]] = ()
+    ) -> None:
         self.zones = Zones(records or {})  # never started; `add` and `remove` change the records
         self.broken = set(broken)
         self.asked: list[tuple[str, Kind]] = []
@@ -43,11 +48,15 @@ class Table:
         response = self.zones.answer(question)
         if response.rcode() == dns.rcode.NXDOMAIN:
             return Answer(outcome=Outcome.NO_NAME, ttl=TTL)
-        found = [rrset for rrset in response.answer if rrset.rdtype == dns.rdatatype.from_text(kind.name)]
+        found = [
+            rrset for rrset in response.answer if rrset.rdtype == dns.rdatatype.from_text(kind.name)
+        ]
         if not found:
             return Answer(outcome=Outcome.NO_DATA, ttl=TTL)
         return Answer(
-            outcome=Outcome.FOUND, records=tuple(_record(one) for rrset in found for one in rrset), ttl=TTL
+            outcome=Outcome.FOUND,
+            records=tuple(_record(one) for rrset in found for one in rrset),
+            ttl=TTL,
         )
 
 

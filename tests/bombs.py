@@ -1,6 +1,8 @@
-"""Messages built to cost as much as they can: each kind of piece repeated in each place that is read, and structures that parsers fear.
+"""Messages built to cost as much as they can: each kind of piece repeated in each place that is
+read, and structures that parsers fear.
 
-`benchmarks/bombs.py` measures what a whole scan of each costs; `tests/message/test_message_cost.py` holds the worst of them to a bound.
+`benchmarks/bombs.py` measures what a whole scan of each costs; `tests/message/test_message_cost.py`
+holds the worst of them to a bound.
 """
 
 from __future__ import annotations
@@ -11,10 +13,14 @@ from base64 import b64encode
 from collections.abc import Callable, Iterator
 from typing import Final
 
-HEAD: Final = b"From: Ann <ann@a.example>\nTo: bob@b.example\nDate: Fri, 20 Nov 2026 10:00:00 +0000\nMessage-ID: <1@a.example>\nMIME-Version: 1.0\n"
+HEAD: Final = (
+    b"From: Ann <ann@a.example>\nTo: bob@b.example\nDate: Fri, 20 Nov 2026 10:00:00 "
+    b"+0000\nMessage-ID: <1@a.example>\nMIME-Version: 1.0\n"
+)
 FIELD: Final = 63_000  # octets: just under what is read of one header field
 TEXT: Final = 262_000  # octets: just under what is read of one part
-MARKS: Final = "\u0301\u0316"  # of two combining classes: in the wrong order, which normalisation has to sort
+# of two combining classes: in the wrong order, which normalisation has to sort
+MARKS: Final = "\u0301\u0316"
 
 # Characters and words that one step or another makes more of, or has to look at again and again.
 PIECES: Final[dict[str, str]] = {
@@ -89,7 +95,9 @@ def _filled(piece: str, octets: int) -> bytes:
 
 def _text(kind: str, number: int = 1) -> Callable[[str], bytes]:
     def built(piece: str) -> bytes:
-        part = b"--b\nContent-Type: text/%b; charset=utf-8\nContent-Transfer-Encoding: 8bit\n\n%b\n" % (
+        part = (
+            b"--b\nContent-Type: text/%b; charset=utf-8\nContent-Transfer-Encoding: 8bit\n\n%b\n"
+        ) % (
             kind.encode(),
             _filled(piece, TEXT),
         )
@@ -100,7 +108,9 @@ def _text(kind: str, number: int = 1) -> Callable[[str], bytes]:
 
 def _names(piece: str) -> bytes:
     name = piece.strip().replace('"', "").replace("\n", "") or "a"
-    part = b'--b\nContent-Type: application/pdf; name="%b.pdf"\n\nx\n' % (name.encode() * (1000 // len(name)))
+    part = b'--b\nContent-Type: application/pdf; name="%b.pdf"\n\nx\n' % (
+        name.encode() * (1000 // len(name))
+    )
     return HEAD + b"Content-Type: multipart/mixed; boundary=b\n\n" + part * 400 + b"--b--\n"
 
 
@@ -108,7 +118,8 @@ def _recipients(piece: str) -> bytes:
     return (
         b"To: %b\n"
         % b", ".join(
-            b'"%b" <u%d@b.example>' % (piece.replace('"', "").replace("\n", " ").encode() * 20, number)
+            b'"%b" <u%d@b.example>'
+            % (piece.replace('"', "").replace("\n", " ").encode() * 20, number)
             for number in range(500)
         )
         + HEAD
@@ -123,12 +134,18 @@ def _members(piece: str) -> bytes:
         for number in range(400):
             archive.writestr(zipfile.ZipInfo(f"{number}{name}.exe"[:200]), b"x" * 100)
     octets = b64encode(out.getvalue())
-    return HEAD + b"Content-Type: application/zip; name=a.zip\nContent-Transfer-Encoding: base64\n\n" + octets
+    return (
+        HEAD
+        + b"Content-Type: application/zip; name=a.zip\nContent-Transfer-Encoding: base64\n\n"
+        + octets
+    )
 
 
 def _anchors(piece: str) -> bytes:
     shown = piece * (200 // len(piece) or 1)
-    links = "".join(f"<a href='http://h{number}.example/{piece}'>{shown}</a> " for number in range(300))
+    links = "".join(
+        f"<a href='http://h{number}.example/{piece}'>{shown}</a> " for number in range(300)
+    )
     return HEAD + b"Content-Type: text/html; charset=utf-8\n\n" + links.encode()
 
 
@@ -164,13 +181,15 @@ def _nested() -> bytes:
 
 
 _SIGNED: Final = (
-    b"DKIM-Signature: v=1; a=rsa-sha256; d=d%d.example; s=s; c=relaxed/relaxed; h=from:to:subject:date:"
+    (b"DKIM-Signature: v=1; a=rsa-sha256; d=d%d.example; s=s; c=relaxed/relaxed; "
+        b"h=from:to:subject:date:")
     + b"from:" * 200
     + b"; bh=47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=; b=" + b"QUJD" * 80 + b"\n"
 )  # fmt: skip
 _SEALED: Final = (
     b"ARC-Seal: i=%d; a=rsa-sha256; t=1; cv=pass; d=a.example; s=s; b=QUJD\n"
-    b"ARC-Message-Signature: i=%d; a=rsa-sha256; c=relaxed/relaxed; d=a.example; s=s; h=from; bh=QUJD; b=QUJD\n"
+    b"ARC-Message-Signature: i=%d; a=rsa-sha256; c=relaxed/relaxed; d=a.example; s=s; h=from; "
+    b"bh=QUJD; b=QUJD\n"
     b"ARC-Authentication-Results: i=%d; mx.a.example; spf=pass\n"
 )
 STRUCTURES: Final[dict[str, Callable[[], bytes]]] = {
@@ -185,7 +204,8 @@ STRUCTURES: Final[dict[str, Callable[[], bytes]]] = {
         b"Authentication-Results: mx.test; " * 1 + b"spf=pass smtp.mailfrom=a@b.example; " * 1500 + b"\n"
     ) * 100 + HEAD + b"\nhello\n",
     "Received": lambda: (
-        b"Received: from a.example (a.example [192.0.2.1])\n\tby mx.test (Postfix) with ESMTPS id 4F3 for <b@b.example>; Fri, 20 Nov 2026 10:00:00 +0000\n"
+        b"Received: from a.example (a.example [192.0.2.1])\n\tby mx.test (Postfix) with "
+            b"ESMTPS id 4F3 for <b@b.example>; Fri, 20 Nov 2026 10:00:00 +0000\n"
     ) * 1000 + HEAD + b"\nhello\n",
     "long Received": lambda: b"Received: from %b\n%b\nhello\n" % (b"a.example (b [192.0.2.1]) by " * 2000, HEAD),
     "fields": _repeated(HEAD, b"X: y\n", 400_000, b"\nhello\n"),
@@ -200,14 +220,18 @@ STRUCTURES: Final[dict[str, Callable[[], bytes]]] = {
     "comments": _repeated(HEAD + b"Content-Type: text/html\n\n", b"<!--a-->", 30_000),
     "pictures in data:": _repeated(HEAD + b"Content-Type: text/html\n\n", b"<img src='data:image/png;base64,iVBORw0KGgo='>", 5_500),
     "entities": _repeated(HEAD + b"Content-Type: text/html\n\n", b"&#xfdfa;", 32_000),
-    "quoted-printable U+FDFA": _repeated(HEAD + b"Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: quoted-printable\n\n", b"=EF=B7=BA", 87_000),
+    "quoted-printable U+FDFA": _repeated(HEAD + (b"Content-Type: text/plain; "
+        b"charset=utf-8\nContent-Transfer-Encoding: "
+        b"quoted-printable\n\n"), b"=EF=B7=BA", 87_000),
     "UTF-7": _repeated(HEAD + b"Content-Type: text/plain; charset=utf-7\n\n", b"+/fo-", 50_000),
     "ISO-2022-JP": _repeated(HEAD + b"Content-Type: text/plain; charset=iso-2022-jp\n\n", b'\x1b$B$"\x1b(Ba', 30_000),
     "GB 18030": _repeated(HEAD + b"Content-Type: text/plain; charset=gb18030\n\n", b"\x81\x30\x81\x30", 65_000),
     "HZ": _repeated(HEAD + b"Content-Type: text/plain; charset=hz\n\n", b"~{VP~}a", 35_000),
     "no charset": _repeated(HEAD + b"Content-Type: text/plain\n\n", bytes(range(128, 256)), 2_000),
     "uuencoded files": _repeated(HEAD + b"\n", b"begin 644 a\n#8F]Y\n`\nend\n", 20_000),
-    "base64 lines": _repeated(HEAD + b"Content-Type: application/octet-stream; name=a\nContent-Transfer-Encoding: base64\n\n", b"QQ==\n", 1_000_000),
+    "base64 lines": _repeated(HEAD + (b"Content-Type: application/octet-stream; "
+        b"name=a\nContent-Transfer-Encoding: "
+        b"base64\n\n"), b"QQ==\n", 1_000_000),
     "parameters": lambda: HEAD + b"Content-Type: text/plain; " + b"".join(b"name*%d*=utf-8''a; " % each for each in range(3_000)) + b"\n\nhello\n",
     "cards": _repeated(HEAD + b"Content-Type: text/calendar\n\nBEGIN:VCALENDAR\n", b"DESCRIPTION:a\\n\n b\n", 12_000),
 }  # fmt: skip

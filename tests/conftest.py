@@ -1,4 +1,6 @@
-"""What tests of several folders stand on: folders that other users can enter, a DNS of their own."""
+"""What tests of several folders stand on: folders that other users can enter, a DNS of their
+own.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,17 @@ from hypothesis import settings
 from oborona.metrics import REGISTRY
 from tests.peers.dns import Zones
 
-# Some hundreds of programs are started here: where the environment says so, each would compile all modules anew, for a second of CPU.
+# Some hundreds of programs are started here: where the environment says so, each would compile all
+# modules anew, for a second of CPU.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
-# A script's `pytest &` begins with SIGINT ignored, and so would each program that a test starts and interrupts.
+# A script's `pytest &` begins with SIGINT ignored, and so would each program that a test starts and
+# interrupts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-settings.register_profile("house", deadline=None)  # how long an example takes is the machine's affair
+# how long an example takes is the machine's affair
+settings.register_profile("house", deadline=None)
 settings.load_profile("house")
 
 

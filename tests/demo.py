@@ -1,8 +1,9 @@
 """`make demo`: mail through a private Postfix, Oborona and Dovecot, and what happened to it.
 
-Everyday letters, the golden mails of this repository, a small campaign of near-duplicates and GTUBE go in by SMTP; with --corpus real messages besides
-(`./setup test` fetches them), from the addresses they really came from. Everything listens on loopback, lives in folders in /tmp, and is
-stopped and removed at the end, also by Ctrl-C. Needs root, as Postfix and Dovecot do.
+Everyday letters, the golden mails of this repository, a small campaign of near-duplicates and GTUBE
+go in by SMTP; with --corpus real messages besides (`./setup test` fetches them), from the addresses
+they really came from. Everything listens on loopback, lives in folders in /tmp, and is stopped and
+removed at the end, also by Ctrl-C. Needs root, as Postfix and Dovecot do.
 """
 
 from __future__ import annotations
@@ -61,7 +62,11 @@ class Outcome:
 
 @click.command()
 @click.option(
-    "--everyday", "letters_made", default=180, show_default=True, help="Ordinary letters, made here."
+    "--everyday",
+    "letters_made",
+    default=180,
+    show_default=True,
+    help="Ordinary letters, made here.",
 )
 @click.option(
     "--corpus",
@@ -70,7 +75,9 @@ class Outcome:
     show_default=True,
     help="Real messages besides, which `./setup test` fetches.",
 )
-@click.option("--campaign", "variants", default=60, show_default=True, help="Near-duplicates among them.")
+@click.option(
+    "--campaign", "variants", default=60, show_default=True, help="Near-duplicates among them."
+)
 @click.option("--seed", default=SEED, show_default=True, help="Which, and in what order.")
 @click.option("--keep", is_flag=True, help="Leave everything running until Ctrl-C.")
 def main(letters_made: int, messages: int, variants: int, seed: int, keep: bool) -> None:
@@ -78,7 +85,9 @@ def main(letters_made: int, messages: int, variants: int, seed: int, keep: bool)
     console = Console()
     interrupt = Interrupt()
     if os.geteuid():
-        raise click.ClickException("Postfix and Dovecot must be started by root; try: sudo make demo")
+        raise click.ClickException(
+            "Postfix and Dovecot must be started by root; try: sudo make demo"
+        )
     real = corpus(messages, seed=seed) if messages else []
     made = [*everyday(letters_made, seed=seed), *golden(), *campaign(variants, seed=seed), gtube()]
     letters = list(mixed([*made, *real], seed=seed))
@@ -94,13 +103,20 @@ def main(letters_made: int, messages: int, variants: int, seed: int, keep: bool)
             with doing("waiting for the last delivery", console):
                 await_delivery(outcomes, dovecot)
             console.print(table(outcomes, dovecot))
-            for line in (caught_after(outcomes, dovecot), *examples(outcomes, dovecot), *complaints(oborona)):
+            for line in (
+                caught_after(outcomes, dovecot),
+                *examples(outcomes, dovecot),
+                *complaints(oborona),
+            ):
                 console.print(line)
             if keep:
                 console.print(
-                    f"\nSMTP 127.0.0.1:{postfix.port} (XCLIENT allowed)   IMAP 127.0.0.1:{dovecot.imap_port}"
-                    f" (any user, password secret)\nmilter {oborona.milter}   state {oborona.state}\n"
-                    f"look closer: {' '.join(oborona.command('explain', 'ID'))}\nCtrl-C stops and removes all of it."
+                    f"\nSMTP 127.0.0.1:{postfix.port} (XCLIENT allowed)   IMAP "
+                    f"127.0.0.1:{dovecot.imap_port}"
+                    f" (any user, password secret)\nmilter {oborona.milter}   state "
+                    f"{oborona.state}\n"
+                    f"look closer: {' '.join(oborona.command('explain', 'ID'))}\nCtrl-C stops and "
+                    f"removes all of it."
                 )
                 signal.pause()
         except KeyboardInterrupt:
@@ -111,7 +127,9 @@ def main(letters_made: int, messages: int, variants: int, seed: int, keep: bool)
 
 
 class Interrupt:
-    """Ctrl-C or SIGTERM, kept back while an SMTP session is open: smtplib would say QUIT in the middle of it."""
+    """Ctrl-C or SIGTERM, kept back while an SMTP session is open: smtplib would say QUIT in the
+    middle of it.
+    """
 
     def __init__(self) -> None:
         self._came = False
@@ -216,14 +234,18 @@ def table(outcomes: Sequence[Outcome], dovecot: Dovecot) -> Table:
 
 
 def examples(outcomes: Sequence[Outcome], dovecot: Dovecot) -> list[Text]:
-    """Return reasons as the daemon gave them: the highest score of the inbox and of the spam folder, and a refusal."""
+    """Return reasons as the daemon gave them: the highest score of the inbox and of the spam
+    folder, and a refusal.
+    """
     lines = []
     for wanted, mailbox in ((Place.INBOX, "INBOX"), (Place.JUNK, "Junk")):
         scored = []
         for outcome in outcomes:
             if place(outcome, dovecot) is wanted:
                 user = outcome.letter.recipient.partition("@")[0]
-                message = message_from_bytes(dovecot.messages(user, mailbox)[0], policy=policy.compat32)
+                message = message_from_bytes(
+                    dovecot.messages(user, mailbox)[0], policy=policy.compat32
+                )
                 score = str(message["X-Mras-Score"] or "0")
                 reason = readable(message["X-Mras-Reason"] or "none")
                 scored.append(
@@ -234,7 +256,9 @@ def examples(outcomes: Sequence[Outcome], dovecot: Dovecot) -> list[Text]:
                 )
         if scored:
             lines.append(Text(max(scored)[1]))
-    refused = next((one for one in reversed(outcomes) if place(one, dovecot) is Place.REFUSED), None)
+    refused = next(
+        (one for one in reversed(outcomes) if place(one, dovecot) is Place.REFUSED), None
+    )
     if refused is not None:
         lines.append(Text(f"{Place.REFUSED} ({refused.letter.kind}): {refused.reply}"))
     return lines
@@ -247,16 +271,23 @@ def readable(value: str) -> str:
 
 def caught_after(outcomes: Sequence[Outcome], dovecot: Dovecot) -> Text:
     """Return how much of the campaign was delivered before the first of it was filed or refused."""
-    ended = [place(outcome, dovecot) for outcome in outcomes if outcome.letter.kind is Kind.CAMPAIGN]
-    first = next((count for count, where in enumerate(ended) if where is not Place.INBOX), len(ended))
+    ended = [
+        place(outcome, dovecot) for outcome in outcomes if outcome.letter.kind is Kind.CAMPAIGN
+    ]
+    first = next(
+        (count for count, where in enumerate(ended) if where is not Place.INBOX), len(ended)
+    )
     return Text(
-        f"campaign: {first} of {len(ended)} in the inbox before the first was held, {ended.count(Place.INBOX)} in all"
+        f"campaign: {first} of {len(ended)} in the inbox before the first was held, "
+        f"{ended.count(Place.INBOX)} in all"
     )
 
 
 def complaints(oborona: Oborona) -> list[Text]:
     """Return the last errors that the daemon logged: there should be none."""
-    return [Text(line, style="red") for line in oborona.log().splitlines() if " level=error " in line][-5:]
+    return [
+        Text(line, style="red") for line in oborona.log().splitlines() if " level=error " in line
+    ][-5:]
 
 
 if __name__ == "__main__":

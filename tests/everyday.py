@@ -1,7 +1,10 @@
-"""Mail for the demo that needs nothing but this repository: everyday letters made here, and the golden mails.
+"""Mail for the demo that needs nothing but this repository: everyday letters made here, and the
+golden mails.
 
-Everyday letters are of the kinds that fill a mailbox (a question, an answer, an order, a bill, an appointment, a newsletter, a list; English and Russian),
-with names, numbers and dates drawn by a seed.  They show what ordinary mail becomes; how much spam is caught is measured on real mail elsewhere.
+Everyday letters are of the kinds that fill a mailbox (a question, an answer, an order, a bill, an
+appointment, a newsletter, a list; English and Russian), with names, numbers and dates drawn by a
+seed.  They show what ordinary mail becomes; how much spam is caught is measured on real mail
+elsewhere.
 """
 
 from __future__ import annotations
@@ -15,7 +18,16 @@ from typing import Final
 from tests.letters import DOMAIN, NAMES, Kind, Letter, as_it_arrived, varied
 
 KINDS: Final = tomllib.loads(Path(__file__).with_suffix(".toml").read_text())["letter"]
-HOUSES: Final = ("bakery", "library", "school", "workshop", "garden", "museum", "clinic", "printers")
+HOUSES: Final = (
+    "bakery",
+    "library",
+    "school",
+    "workshop",
+    "garden",
+    "museum",
+    "clinic",
+    "printers",
+)
 GOLDEN: Final = Path(__file__).parent / "golden/mails"
 SPAM: Final = (
     "06", "07", "18-disguised", "20", "22", "23", "25", "65-advance", "66-sextortion", "67-mailbox", "68-parcel", "69-gift", "70-crypto", "71-pills",
@@ -32,7 +44,9 @@ def golden() -> list[Letter]:
         good = name.startswith("good-")
         if good or file.stem.startswith(SPAM):
             kind = Kind.HAM if good else Kind.SPAM
-            letters.append(as_it_arrived(file.read_bytes(), kind, f"golden{number}{len(letters):03}"))
+            letters.append(
+                as_it_arrived(file.read_bytes(), kind, f"golden{number}{len(letters):03}")
+            )
     return letters
 
 
@@ -69,8 +83,10 @@ def _letter(place: int, chance: random.Random) -> Letter:
     recipient = f"everyday{place:04}@{DOMAIN}"
     raw = (
         f"From: {name} <{sender}>\nTo: <{recipient}>\nSubject: {title}\n"
-        f"Date: Mon, {words['day']:>02} Jun 2026 {words['hour']:>02}:14:07 +0000\nMessage-ID: <{words['ident']}@{domain}>\n"
-        f"{kind['headers'].format(**words)}MIME-Version: 1.0\nContent-Type: text/plain; charset=utf-8\n"
+        f"Date: Mon, {words['day']:>02} Jun 2026 {words['hour']:>02}:14:07 +0000\nMessage-ID: "
+        f"<{words['ident']}@{domain}>\n"
+        f"{kind['headers'].format(**words)}MIME-Version: 1.0\nContent-Type: text/plain; "
+        f"charset=utf-8\n"
         f"Content-Transfer-Encoding: 8bit\n\n{body}"
     ).encode()
     return Letter(

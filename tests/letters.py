@@ -1,8 +1,8 @@
 """Mail for whole-way tests and the demo: real messages, a campaign of near-duplicates, and GTUBE.
 
-Real messages are those of the SpamAssassin corpus, put back to what they were when they arrived: the headers that
-the receiver added are taken off, and what they say (client address, HELO, envelope sender) becomes the envelope.
-Everything is drawn by a seed, so that two runs send the same.
+Real messages are those of the SpamAssassin corpus, put back to what they were when they arrived:
+the headers that the receiver added are taken off, and what they say (client address, HELO, envelope
+sender) becomes the envelope. Everything is drawn by a seed, so that two runs send the same.
 """
 
 from __future__ import annotations
@@ -70,7 +70,9 @@ def corpus(number: int, *, seed: int, spam_share: float = 0.4) -> list[Letter]:
         FileNotFoundError: the corpus is not installed.
     """
     files = {
-        kind: sorted(file for folder in sorted(CORPUS.glob(pattern)) for file in folder.glob("*.txt"))
+        kind: sorted(
+            file for folder in sorted(CORPUS.glob(pattern)) for file in folder.glob("*.txt")
+        )
         for kind, pattern in ((Kind.SPAM, "spam-*"), (Kind.HAM, "*-ham-*"))
     }
     if not all(files.values()):
@@ -111,7 +113,8 @@ def as_it_arrived(stored: bytes, kind: Kind, recipient: str) -> Letter:
         if name not in _RECEIVER_ADDED and not (name == b"received" and place <= hop)
     ]
     from_ = mailbox[0] if mailbox else b""
-    if not client_ip:  # written on the receiver's own machine: an address of nobody's, the same for a sender
+    # written on the receiver's own machine: an address of nobody's, the same for a sender
+    if not client_ip:
         network, host = hashlib.sha256(from_).digest()[:2]
         client_ip = f"198.19.{network}.{host}"
     return Letter(
@@ -125,7 +128,8 @@ def as_it_arrived(stored: bytes, kind: Kind, recipient: str) -> Letter:
 
 
 def campaign(number: int, *, seed: int, clients: int = 200) -> list[Letter]:
-    """Return one text in many variants: words, names, numbers and links differ, and so do senders and clients.
+    """Return one text in many variants: words, names, numbers and links differ, and so do senders
+    and clients.
 
     Args:
         number: how many.
@@ -137,9 +141,7 @@ def campaign(number: int, *, seed: int, clients: int = 200) -> list[Letter]:
     letters = []
     for place in range(number):
         name = chance.choice(NAMES)
-        domain = (
-            f"{chance.choice(_WORDS)}-{chance.choice(_WORDS)}{chance.randrange(100)}.{chance.choice(_ENDS)}"
-        )
+        domain = f"{chance.choice(_WORDS)}-{chance.choice(_WORDS)}{chance.randrange(100)}.{chance.choice(_ENDS)}"
         sender = f"{name.lower()}{chance.randrange(1000)}@{domain}"
         recipient = f"campaign{place:04}@{DOMAIN}"
         body = varied(_TEXT, chance).format(
@@ -149,7 +151,8 @@ def campaign(number: int, *, seed: int, clients: int = 200) -> list[Letter]:
             code=f"{chance.getrandbits(32):08X}",
         )
         raw = (
-            f"From: {name} <{sender}>\nTo: {recipient}\nSubject: {varied(_SUBJECT, chance)} {chance.randrange(1000)}\n"
+            f"From: {name} <{sender}>\nTo: {recipient}\nSubject: {varied(_SUBJECT, chance)} "
+            f"{chance.randrange(1000)}\n"
             f"Date: Sat, 14 Jun 2025 10:{place // 60 % 60:02}:{place % 60:02} +0000\n"
             f"Message-ID: <{chance.getrandbits(64):x}@{domain}>\nMIME-Version: 1.0\n"
             f"Content-Type: text/plain; charset=utf-8\n\n{body}"
@@ -170,7 +173,10 @@ def campaign(number: int, *, seed: int, clients: int = 200) -> list[Letter]:
 
 def gtube() -> Letter:
     """Return the message that every filter must refuse."""
-    raw = f"From: Ann <ann@example.org>\nTo: gtube@{DOMAIN}\nSubject: Test\nMessage-ID: <gtube@example.org>\n\n{GTUBE}\n"
+    raw = (
+        f"From: Ann <ann@example.org>\nTo: gtube@{DOMAIN}\nSubject: Test\nMessage-ID: "
+        f"<gtube@example.org>\n\n{GTUBE}\n"
+    )
     return Letter(
         kind=Kind.GTUBE,
         raw=raw.encode(),
@@ -189,7 +195,9 @@ def mixed(letters: list[Letter], *, seed: int) -> Iterator[Letter]:
 
 
 def _hop(headers: list[tuple[bytes, bytes, bytes]]) -> tuple[int, str, str]:
-    """Return the topmost Received header whose client was a public address: its place, the address, the HELO."""
+    """Return the topmost Received header whose client was a public address: its place, the address,
+    the HELO.
+    """
     for place, (name, value, _) in enumerate(headers):
         if name != b"received" or _FETCHED.search(value):
             continue

@@ -1,4 +1,6 @@
-"""Databases of places for tests, in MaxMind's format, written as those of each maker are laid out."""
+"""Databases of places for tests, in MaxMind's format, written as those of each maker are laid
+out.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,14 @@ COUNTRIES: dict[str, dict[str, Any]] = {
     "2001:db8::/32": {"country": {"iso_code": "RU"}},
 }  # fmt: skip
 SYSTEMS: dict[str, dict[str, Any]] = {
-    "192.0.2.0/24": {"autonomous_system_number": 64496, "autonomous_system_organization": "Example Net"},
-    "2001:db8::/32": {"autonomous_system_number": 4_200_000_000, "autonomous_system_organization": "Пример"},
+    "192.0.2.0/24": {
+        "autonomous_system_number": 64496,
+        "autonomous_system_organization": "Example Net",
+    },
+    "2001:db8::/32": {
+        "autonomous_system_number": 4_200_000_000,
+        "autonomous_system_organization": "Пример",
+    },
 }
 
 

@@ -16,7 +16,8 @@ import pytest
 from tests.demo import readable
 
 ROOT = Path(__file__).parents[1]
-ROW = re.compile(r"│" + r"([^│]*)│" * 8)  # kind, sent, inbox, junk, refused, tempfailed, lost, median
+# kind, sent, inbox, junk, refused, tempfailed, lost, median
+ROW = re.compile(r"│" + r"([^│]*)│" * 8)
 
 
 def demo(*options: str) -> subprocess.Popen[str]:
@@ -60,7 +61,9 @@ def test_mail_goes_through_and_gtube_is_refused() -> None:
     assert sent["campaign"] == 10
     assert sent["ham"] > 40, "everyday letters and golden ones"
     assert rows["ham"][2:4] == ["·", "·"], "no good mail is filed or refused"
-    assert int(rows["spam"][2]) + int(rows["spam"][3].replace("·", "0")) >= sent["spam"] // 2, output
+    assert int(rows["spam"][2]) + int(rows["spam"][3].replace("·", "0")) >= sent["spam"] // 2, (
+        output
+    )
     assert all(row[4:6] == ["·", "·"] for row in rows.values()), output  # none put off, none lost
     assert "level=error" not in output
 

@@ -11,7 +11,11 @@ from tests.letters import Kind
 def test_everyday_letters_are_drawn_by_their_seed_and_have_nothing_left_to_fill_in() -> None:
     letters = everyday(200, seed=3)
     assert letters == everyday(200, seed=3) != everyday(200, seed=4)
-    assert len({letter.recipient for letter in letters}) == len({letter.sender for letter in letters}) == 200
+    assert (
+        len({letter.recipient for letter in letters})
+        == len({letter.sender for letter in letters})
+        == 200
+    )
     for letter in letters:
         message = message_from_bytes(letter.raw, policy=policy.default)
         assert not message.defects

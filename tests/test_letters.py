@@ -59,7 +59,9 @@ def test_a_campaign_has_no_two_alike_and_many_senders() -> None:
     assert len({letter.recipient for letter in letters}) == 300
     assert len({letter.sender.partition("@")[2] for letter in letters}) > 290
     assert not any(
-        mark in letter.raw.partition(b"\n\n")[2] for letter in letters for mark in (b"|", b"{", b"<")
+        mark in letter.raw.partition(b"\n\n")[2]
+        for letter in letters
+        for mark in (b"|", b"{", b"<")
     )
 
 

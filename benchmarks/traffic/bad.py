@@ -1,4 +1,6 @@
-"""Spammers: bots, snowshoe networks, bursts, servers that do it for weeks, and those who hide behind good addresses."""
+"""Spammers: bots, snowshoe networks, bursts, servers that do it for weeks, and those who hide
+behind good addresses.
+"""
 
 from __future__ import annotations
 
@@ -36,9 +38,19 @@ def bad(world: World, ground: Ground, places: Places, made: Made, rng: np.random
         address, sender = _rented(ground, places, rng), made.sender()
         campaigns = np.array([made.campaign() for _ in range(DAYS + 11)])
         times = evenly(rng, count, begin * DAY_S, end * DAY_S)
-        made.add(times, address, Kind.STEADY, campaign=campaigns[(times // DAY_S).astype(int)], sender=sender)
+        made.add(
+            times,
+            address,
+            Kind.STEADY,
+            campaign=campaigns[(times // DAY_S).astype(int)],
+            sender=sender,
+        )
     for _ in range(round(month * world.warmed / (BURST + WARM_DAYS * WARM_RATE))):
-        address, sender, begin = _rented(ground, places, rng), made.sender(), rng.uniform(0, DAYS - 11)
+        address, sender, begin = (
+            _rented(ground, places, rng),
+            made.sender(),
+            rng.uniform(0, DAYS - 11),
+        )
         warm = office(rng, WARM_RATE, begin, begin + WARM_DAYS)
         made.add(warm, address, Kind.WARMED, campaign=-2, sender=sender)
         _burst(address, Kind.WARMED, sender, made, rng, begin=(begin + WARM_DAYS) * DAY_S)
@@ -59,7 +71,13 @@ def _rented(ground: Ground, places: Places, rng: np.random.Generator) -> int:
 
 
 def _burst(
-    address: int, kind: Kind, sender: int, made: Made, rng: np.random.Generator, *, begin: float = -1
+    address: int,
+    kind: Kind,
+    sender: int,
+    made: Made,
+    rng: np.random.Generator,
+    *,
+    begin: float = -1,
 ) -> None:
     begin = begin if begin >= 0 else rng.uniform(0, MONTH_S)
     length = np.exp(rng.uniform(0, np.log(24))) * 3600
@@ -75,15 +93,23 @@ def _bots(world: World, ground: Ground, made: Made, rng: np.random.Generator) ->
     counts = rng.geometric(1 / world.bot_visit, visits)
     begins, lengths = rng.uniform(0, MONTH_S, visits), rng.exponential(2 * 3600.0, visits)
     times = np.repeat(begins, counts) + rng.random(counts.sum()) * np.repeat(lengths, counts)
-    campaigns = np.array([[made.campaign() for _ in range(BOTNET_CAMPAIGNS)] for _ in range(DAYS + 2)])
+    campaigns = np.array(
+        [[made.campaign() for _ in range(BOTNET_CAMPAIGNS)] for _ in range(DAYS + 2)]
+    )
     which = np.repeat(rng.integers(0, BOTNET_CAMPAIGNS, visits), counts)
     days = np.minimum(times // DAY_S, DAYS + 1).astype(int)
     made.add(
-        times, np.repeat(addresses, counts), Kind.BOT, campaign=campaigns[days, which], sender=made.sender()
+        times,
+        np.repeat(addresses, counts),
+        Kind.BOT,
+        campaign=campaigns[days, which],
+        sender=made.sender(),
     )
 
 
-def _snowshoe(world: World, ground: Ground, places: Places, made: Made, rng: np.random.Generator) -> None:
+def _snowshoe(
+    world: World, ground: Ground, places: Places, made: Made, rng: np.random.Generator
+) -> None:
     each = world.shoe_addresses * world.shoe_messages
     for _ in range(max(1, round(world.spam * DAYS * world.snowshoe / each))):
         base = (
@@ -91,7 +117,9 @@ def _snowshoe(world: World, ground: Ground, places: Places, made: Made, rng: np.
             if rng.random() < 0.3
             else places.network(hoster(int(rng.integers(1000))))
         )
-        hosts = base + rng.choice(BAD_HOSTS, min(len(BAD_HOSTS), round(world.shoe_addresses)), replace=False)
+        hosts = base + rng.choice(
+            BAD_HOSTS, min(len(BAD_HOSTS), round(world.shoe_addresses)), replace=False
+        )
         begin = rng.uniform(0, MONTH_S)
         count = rng.poisson(each)
         times = evenly(rng, count, begin, begin + rng.uniform(1, 3) * DAY_S)
@@ -111,12 +139,20 @@ def _behind(world: World, ground: Ground, made: Made, rng: np.random.Generator) 
         hosts = ground.providers[_some(len(ground.providers), rng)]
         begin = rng.uniform(0, MONTH_S)
         times = evenly(rng, 300, begin, begin + rng.uniform(0.1, 1) * DAY_S)
-        made.add(times, rng.choice(hosts, 300), Kind.HACKED, campaign=made.campaign(), sender=made.sender())
+        made.add(
+            times,
+            rng.choice(hosts, 300),
+            Kind.HACKED,
+            campaign=made.campaign(),
+            sender=made.sender(),
+        )
     for _ in range(round(month * world.infected / EPISODE)):
         hosts = ground.universities[_some(len(ground.universities), rng)]
         begin = rng.uniform(0, MONTH_S)
         times = evenly(rng, EPISODE, begin, begin + 2 * DAY_S)
-        made.add(times, rng.choice(hosts), Kind.INFECTED, campaign=made.campaign(), sender=made.sender())
+        made.add(
+            times, rng.choice(hosts), Kind.INFECTED, campaign=made.campaign(), sender=made.sender()
+        )
     for hosts, share, of in (
         (ground.forwarders, FORWARDER, world.relayed),
         (ground.lists, LIST, world.relayed / 10),
@@ -124,7 +160,9 @@ def _behind(world: World, ground: Ground, made: Made, rng: np.random.Generator) 
         weights = 1 / np.arange(
             1, len(hosts) + 1
         )  # the more people one has, the more of either comes through it
-        campaigns = np.array([[made.campaign() for _ in range(BOTNET_CAMPAIGNS)] for _ in range(DAYS)])
+        campaigns = np.array(
+            [[made.campaign() for _ in range(BOTNET_CAMPAIGNS)] for _ in range(DAYS)]
+        )
         count = rng.poisson(world.good * share * DAYS * of / (1 - of))
         times = evenly(rng, count, 0, MONTH_S)
         which = campaigns[(times // DAY_S).astype(int), rng.integers(0, BOTNET_CAMPAIGNS, count)]

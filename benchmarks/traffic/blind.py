@@ -24,7 +24,10 @@ MOST: Final = 4000
 
 
 def blind(world: World, seed: int, policy: Policy, bursts: int = BURSTS) -> list[Reaction]:
-    """Let bursts come from fresh addresses, none of which the filter catches; return how soon they were refused."""
+    """Let bursts come from fresh addresses, none of which the filter catches.
+
+    Return how soon they were refused.
+    """
     rng, places, made = np.random.default_rng(seed), Places(), Made()
     world = msgspec.structs.replace(world, caught=1e-9)
     for number in range(bursts):

@@ -74,7 +74,11 @@ class Connections(NamedTuple):
     def where(self, which: Flags) -> Connections:
         """Return some of them."""
         return Connections(
-            self.time[which], self.address[which], self.kind[which], self.campaign[which], self.sender[which]
+            self.time[which],
+            self.address[which],
+            self.kind[which],
+            self.campaign[which],
+            self.sender[which],
         )
 
 
@@ -119,7 +123,9 @@ def joined(parts: Iterable[Connections], until: float) -> Connections:
 
 
 def office(rng: np.random.Generator, rate: float, begin: float, end: float) -> Floats:
-    """Return moments at a rate a working day, in days `begin` to `end`: by daylight, few at weekends."""
+    """Return moments at a rate a working day, in days `begin` to `end`: by daylight, few at
+    weekends.
+    """
     first = int(begin)
     days = np.arange(first, max(first + 1, int(np.ceil(end))))
     counts = rng.poisson(rate * np.where(days % 7 >= 5, WEEKEND, 1.0))

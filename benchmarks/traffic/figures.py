@@ -29,7 +29,9 @@ class Share(NamedTuple):
 class Reaction(NamedTuple):
     """Of one burst that had CRIES of them."""
 
-    seconds: float  # from the last of these to the first refusal; 0: it was refused before; infinite: never, though it went on for five minutes
+    # from the last of these to the first refusal; 0: it was refused before; infinite: never, though
+    # it went on for five minutes
+    seconds: float
     passed: int  # messages let in before that
 
 
@@ -81,7 +83,9 @@ def figures(month: Month) -> Figures:
 
 
 def reactions(month: Month, senders: list[int]) -> list[Reaction]:
-    """Return how soon those senders were refused who had CRIES complaints and trap hits, and went on."""
+    """Return how soon those senders were refused who had CRIES complaints and trap hits, and went
+    on.
+    """
     mail, refused = month.mail, month.outcome.refused
     known_before = set(mail.sender[mail.time < month.since].tolist())
     cries: dict[int, list[float]] = {}

@@ -1,4 +1,7 @@
-"""How long an address stays refused after its last bad message, by what it had sent; with real counters, hour by hour."""
+"""How long an address stays refused after its last bad message, by what it had sent.
+
+With real counters, hour by hour.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,10 @@ OFFENCES: Final = (
 
 
 def forgiven_h(offence: Offence) -> int | None:
-    """Return the hours from the last bad message until the address is let in; 0: it never was refused; None: more than MOST_H."""
+    """Return the hours from the last bad message until the address is let in.
+
+    0: it never was refused; None: more than MOST_H.
+    """
     return asyncio.run(_forgiven(offence))
 
 

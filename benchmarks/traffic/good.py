@@ -1,4 +1,6 @@
-"""Good senders: offices, providers, newsletters, universities, those who pass on what others write, and newcomers."""
+"""Good senders: offices, providers, newsletters, universities, those who pass on what others write,
+and newcomers.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,13 @@ NOTICES: Final = 400  # messages of a burst of good mail
 DISLIKERS: Final = 4  # disliked newsletters
 
 
-def good(world: World, ground: Ground, places: Places, made: Made, rng: np.random.Generator) -> None:
-    """Make the month's good mail; each message shares its fate with none, but for issues of newsletters."""
+def good(
+    world: World, ground: Ground, places: Places, made: Made, rng: np.random.Generator
+) -> None:
+    """Make the month's good mail.
+
+    Each message shares its fate with none, but for issues of newsletters.
+    """
     _small(world, ground, places, made, rng)
     _steady(world, ground, places, made, rng)
     _newsletters(world, places, made, rng)
@@ -47,7 +54,9 @@ def _send(times: Floats, address: int, kind: Kind, made: Made) -> None:
     made.add(times, address, kind, campaign=-1, sender=made.sender())
 
 
-def _small(world: World, ground: Ground, places: Places, made: Made, rng: np.random.Generator) -> None:
+def _small(
+    world: World, ground: Ground, places: Places, made: Made, rng: np.random.Generator
+) -> None:
     free: Iterator[int] = iter(())
     for _ in range(round(world.good * SMALL / SMALL_RATE)):
         rate = SMALL_RATE * rng.lognormal(-0.5, 1.0)
@@ -78,10 +87,17 @@ def _inherited(rate: float, places: Places, made: Made, rng: np.random.Generator
     _send(office(rng, rate + 1, again, DAYS), address, Kind.NEW_OWNER, made)
 
 
-def _steady(world: World, ground: Ground, places: Places, made: Made, rng: np.random.Generator) -> None:
+def _steady(
+    world: World, ground: Ground, places: Places, made: Made, rng: np.random.Generator
+) -> None:
     for number in range(round(world.good * COMPANY / COMPANY_RATE)):
         rate = COMPANY_RATE * rng.lognormal(-0.3, 0.8)
-        _send(office(rng, rate, 0, DAYS), places.network(office_as(2000 + number)) + 2, Kind.COMPANY, made)
+        _send(
+            office(rng, rate, 0, DAYS),
+            places.network(office_as(2000 + number)) + 2,
+            Kind.COMPANY,
+            made,
+        )
     groups = (
         (Kind.PROVIDER, PROVIDER, ground.providers),
         (Kind.UNIVERSITY, UNIVERSITY, ground.universities),
@@ -92,7 +108,9 @@ def _steady(world: World, ground: Ground, places: Places, made: Made, rng: np.ra
         weights = 1 / np.arange(1, len(members) + 1)
         for addresses, weight in zip(members, weights / weights.sum(), strict=True):
             times = office(rng, world.good * share * float(weight), 0, DAYS)
-            made.add(times, rng.choice(addresses, len(times)), kind, campaign=-1, sender=made.sender())
+            made.add(
+                times, rng.choice(addresses, len(times)), kind, campaign=-1, sender=made.sender()
+            )
 
 
 def _newsletters(world: World, places: Places, made: Made, rng: np.random.Generator) -> None:
@@ -113,5 +131,9 @@ def _newsletters(world: World, places: Places, made: Made, rng: np.random.Genera
                 begin = (int(day) + rng.uniform(7, 18) / 24) * DAY_S
                 times = evenly(rng, rng.poisson(mean), begin, begin + 1800)
                 made.add(
-                    times, rng.choice(addresses, len(times)), kind, campaign=made.campaign(), sender=sender
+                    times,
+                    rng.choice(addresses, len(times)),
+                    kind,
+                    campaign=made.campaign(),
+                    sender=sender,
                 )

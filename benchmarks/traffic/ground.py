@@ -18,7 +18,8 @@ PROVIDER_HOSTS: Final = 20  # in each of these networks
 UNIVERSITIES: Final = 2
 FORWARDERS: Final = 15
 LISTS: Final = 8
-GOOD_HOSTS: Final = np.arange(1, 50)  # in networks that both use, no address has two tenants at a time
+# in networks that both use, no address has two tenants at a time
+GOOD_HOSTS: Final = np.arange(1, 50)
 BAD_HOSTS: Final = np.arange(50, 255)
 
 
@@ -44,7 +45,9 @@ def ground(world: World, places: Places, rng: np.random.Generator) -> Ground:
         pools=networks([isp(int(rng.integers(1000))) for _ in range(round(world.pools))]),
         rented=networks([hoster(number) for number in range(RENTED)]),
         providers=[
-            np.concatenate([base + hosts for base in networks([office_as(number)] * PROVIDER_NETWORKS)])
+            np.concatenate(
+                [base + hosts for base in networks([office_as(number)] * PROVIDER_NETWORKS)]
+            )
             for number in range(PROVIDERS)
         ],
         universities=[

@@ -21,7 +21,8 @@ from oborona.policy.load import Policy
 class Month(msgspec.Struct, frozen=True, kw_only=True):
     """What came, what would have become of it, and what the site did."""
 
-    since: float  # seconds from the first midnight; before that nobody was refused, and nothing is measured
+    # seconds from the first midnight; before that nobody was refused, and nothing is measured
+    since: float
     mail: Connections
     fates: Fates
     outcome: Outcome

@@ -1,4 +1,6 @@
-"""What becomes of each message if it is let in: the filter's verdict, a trap, and what its reader says of it, and when."""
+"""What becomes of each message if it is let in: the filter's verdict, a trap, and what its reader
+says of it, and when.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def fates(world: World, made: Made, mail: Connections, rng: np.random.Generator)
     spam = mail.kind >= Kind.BOT
     warm = mail.campaign == WARM
     at_once = 1 - world.late
-    own = rng.beta(world.alike * world.caught, world.alike * (1 - world.caught), max(made.campaigns, 1))
+    own = rng.beta(
+        world.alike * world.caught, world.alike * (1 - world.caught), max(made.campaigns, 1)
+    )
     whole = rng.random(max(made.campaigns, 1)) < world.mistaken / 2  # issues of newsletters
     issue = (mail.campaign >= 0) & ~spam
     judged = np.where(
@@ -39,13 +43,16 @@ def fates(world: World, made: Made, mail: Connections, rng: np.random.Generator)
         rng.random(count) < own[mail.campaign] * at_once,
         (rng.random(count) < world.mistaken / 2) | (issue & whole[mail.campaign]),
     )
-    late = spam & ~judged & ~warm & (rng.random(count) < world.late * own[mail.campaign])  # out of sight soon
+    # out of sight soon
+    late = spam & ~judged & ~warm & (rng.random(count) < world.late * own[mail.campaign])
     rate = np.where(spam & ~warm, world.complain, world.complain * world.noise)
     rate = np.where(mail.kind == Kind.NEWSLETTER, world.liked, rate)
     rate = np.where(mail.kind == Kind.DISLIKED, world.disliked, rate)
     complains = (rng.random(count) < rate) & ~judged & ~late
     wait = rng.lognormal(np.log(world.complain_h * 3600), SIGMA, count)
-    pardons = judged & (rng.random(count) < np.where(spam, world.complain * world.noise, world.pardon))
+    pardons = judged & (
+        rng.random(count) < np.where(spam, world.complain * world.noise, world.pardon)
+    )
     rest = rng.lognormal(np.log(PARDON_H * 3600), SIGMA, count)
     trapped = spam & ~warm & (rng.random(count) < world.traps)
     return Fates(

@@ -27,7 +27,12 @@ def _days(path: Path, every: list[Figures]) -> None:
     figure, (above, below) = plt.subplots(2, 1, sharex=True, figsize=(9, 6))
     for each in every:
         above.plot([100 * spam.value for spam, _ in each.days], color="tab:blue", alpha=0.6)
-        below.step(range(len(each.days)), [good.refused for _, good in each.days], color="tab:red", alpha=0.6)
+        below.step(
+            range(len(each.days)),
+            [good.refused for _, good in each.days],
+            color="tab:red",
+            alpha=0.6,
+        )
     above.axhline(70, color="grey", linestyle=":")
     above.set(ylabel="% of spam refused at connect", ylim=(0, 100))
     below.set(ylabel="good connections refused", xlabel="day")

@@ -1,7 +1,8 @@
-"""The site: what a daemon does at connect and after its answer, by the code that does it, with real counters and a clock of the traffic's own.
+"""The site: what a daemon does at connect and after its answer, by the code that does it, with real
+counters and a clock of the traffic's own.
 
-What is let in is counted with the filter's verdict; what is refused is counted as refused alone.  Complaints, pardons and traps are counted when they
-come, and only of mail that was let in.
+What is let in is counted with the filter's verdict; what is refused is counted as refused alone.
+Complaints, pardons and traps are counted when they come, and only of mail that was let in.
 """
 
 from __future__ import annotations
@@ -51,11 +52,18 @@ class Outcome(NamedTuple):
     cries: list[Cry]  # in the order of time
 
 
-async def run(mail: Connections, fates: Fates, places: Places, policy: Policy, since: float = 0.0) -> Outcome:
-    """Let the traffic come, one connection after the other; refuse nobody before `since` seconds."""
+async def run(
+    mail: Connections, fates: Fates, places: Places, policy: Policy, since: float = 0.0
+) -> Outcome:
+    """Let the traffic come, one connection after the other.
+
+    Refuse nobody before `since` seconds.
+    """
     with tempfile.TemporaryDirectory() as folder:
         writer = CounterWriter(Path(folder), durability="none", report=lambda _: None)
-        counters = LmdbCounters(Path(folder), "site", durability="none", environment=writer.environment)
+        counters = LmdbCounters(
+            Path(folder), "site", durability="none", environment=writer.environment
+        )
         try:
             return await _run(mail, fates, places, policy, since, counters, writer)
         finally:

@@ -1,6 +1,8 @@
-"""What the traffic is made of: every number, the range that it is drawn from, and where it comes from.
+"""What the traffic is made of: every number, the range that it is drawn from, and where it comes
+from.
 
-The defaults are the world that RepIP was tuned on; `drawn` gives another one, each number anywhere in its range, for what is reported.
+The defaults are the world that RepIP was tuned on; `drawn` gives another one, each number anywhere
+in its range, for what is reported.
 """
 
 from __future__ import annotations
@@ -74,22 +76,34 @@ NUMBERS: Final[dict[str, Number]] = {
     ),
     "sold": Number(0.005, 0.02, "of spam: addresses of good senders that have a new owner", ASSUMED),
     "infected": Number(0.005, 0.02, "of spam: machines behind the address of a university", ASSUMED),
-    "pools": Number(100, 400, "/24 networks with bots, by Zipf's law: a tenth sends two thirds", "a tenth of bad neighbourhoods sends most spam (Moura, Sadre, Pras 2011); their number is assumed"),
-    "bot_visit": Number(3, 20, "messages of a bot before its address changes", "few messages over very short periods (Ramachandran, Feamster 2006); 3.1 connections an address and week (cks, utcc.utoronto.ca, 2005); 23 a month (botnet-tracker, September 2016)"),
+    "pools": Number(100, 400, "/24 networks with bots, by Zipf's law: a tenth sends two thirds", ("a tenth of bad neighbourhoods sends most spam (Moura, Sadre, Pras 2011); their "
+        "number is assumed")),
+    "bot_visit": Number(3, 20, "messages of a bot before its address changes", ("few messages over very short periods (Ramachandran, Feamster 2006); 3.1 connections "
+        "an address and week (cks, utcc.utoronto.ca, 2005); 23 a month (botnet-tracker, "
+        "September 2016)")),
     "shoe_messages": Number(5, 50, "messages of a snowshoe address, over one to three days", ASSUMED),
-    "shoe_addresses": Number(30, 200, "snowshoe addresses in a /24", "50, so that its other tenants forbid to refuse it whole (circleid.com, on snowshoe spam and how not to look like it)"),
+    "shoe_addresses": Number(30, 200, "snowshoe addresses in a /24", ("50, so that its other "
+        "tenants forbid to refuse it whole (circleid.com, on snowshoe "
+        "spam and how not to look like it)")),
     "caught": Number(0.70, 0.95, "of spam that the content filter catches", ASSUMED),
     "late": Number(0.0, 0.3, "of what is caught: later, by a second look; it counts nothing", ASSUMED),
-    "alike": Number(0.8, 3.0, "how far a campaign's messages share their fate: each is caught with a share of its own, Beta(caught x this, missed x this)", ASSUMED),
+    "alike": Number(0.8, 3.0, ("how far a campaign's messages share their fate: each is caught "
+        "with a share of its "
+        "own, Beta(caught x this, missed x this)"), ASSUMED),
     "mistaken": Number(0.0005, 0.002, "of good mail judged spam; half of it by whole issues of newsletters", ASSUMED),
-    "complain": Number(0.02, 0.05, "of spam in the inbox: complained of", "assumed; a fifth of users has ever reported spam to their provider (Pew Internet, June 2003)"),
+    "complain": Number(0.02, 0.05, "of spam in the inbox: complained of", ("assumed; a fifth of "
+        "users has ever reported spam to their provider (Pew Internet, "
+        "June 2003)")),
     "complain_h": Number(1, 6, "hours from delivery to complaint, median, log-normal (sigma 1.2)", ASSUMED),
-    "noise": Number(0.01, 0.04, "of people's acts that are wrong: so many times as much as spam is good mail complained of, and caught spam pardoned", "people err more than filters (Cormack, Kolcz 2009)"),
+    "noise": Number(0.01, 0.04, ("of people's acts that are wrong: so many times as much as spam "
+        "is good mail "
+        "complained of, and caught spam pardoned"), "people err more than filters (Cormack, Kolcz 2009)"),
     "pardon": Number(0.1, 0.4, "of good mail in the spam folder: pardoned, half a day later", ASSUMED),
     "traps": Number(0.002, 0.01, "of spam: to a trap", ASSUMED),
     "liked": Number(0.0002, 0.001, "of a newsletter's copies: complained of", "below 0.1 % is acceptable (wordtothewise.com, January 2025)"),
     "disliked": Number(0.005, 0.015, "of a disliked newsletter's copies: complained of", "over 0.3 % is bad (wordtothewise.com, January 2025)"),
-    "hosted": Number(0.2, 0.5, "of small good senders: in networks of hosting companies where spammers rent, too", "refusing a whole /24 hits many good mail servers (Wilcox, Papadopoulos, Heidemann 2010)"),
+    "hosted": Number(0.2, 0.5, "of small good senders: in networks of hosting companies where spammers rent, too", ("refusing a whole /24 hits many good mail servers (Wilcox, Papadopoulos, Heidemann "
+        "2010)")),
     "pooled": Number(0.01, 0.06, "of small good senders: a fixed address in a pool with bots", ASSUMED),
     "newcomers": Number(0.1, 0.4, "of small good senders: first heard of within the month", "most good mail comes from long-lived addresses (Venkataraman and others 2007)"),
     "inherited": Number(0.0, 0.004, "of small good senders: at an address that sent spam until 1 to 14 days before", ASSUMED),

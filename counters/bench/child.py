@@ -1,11 +1,13 @@
-"""A process of the bench: a worker that loads the store, or its writer. `python -m oborona.counters.bench.child JOB`
+"""A process of the bench: a worker that loads the store, or its writer.
 
-    says "ready" → is told when to start → loads until the time is over, or its input ends → says "done"
-    → keeps the store open until its input ends
+`python -m oborona.counters.bench.child JOB`
 
-The end of its input is the only signal, so that a process whose parent is gone, however it went, ends as well. A worker does
-as a worker of the service does: each message is one `read_add`, a flush each 0.1 s. Of each 16th message read and add are two
-calls, so that the read can be timed.
+    says "ready" → is told when to start → loads until the time is over, or its input ends → says
+    "done" → keeps the store open until its input ends
+
+The end of its input is the only signal, so that a process whose parent is gone, however it went,
+ends as well. A worker does as a worker of the service does: each message is one `read_add`, a flush
+each 0.1 s. Of each 16th message read and add are two calls, so that the read can be timed.
 """
 
 from __future__ import annotations
@@ -159,7 +161,8 @@ async def work(job: Job, number: int) -> None:
     try:
         worker = Worker(job, number, counters, stop)
         _say(READY)
-        told = os.read(0, 64)  # one short write on a pipe comes whole; nothing: the parent has ended
+        # one short write on a pipe comes whole; nothing: the parent has ended
+        told = os.read(0, 64)
         if told:
             job.note(await worker.load(workload, float(told)))
             _say(DONE)

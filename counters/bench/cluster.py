@@ -1,4 +1,6 @@
-"""The cluster store as a subject of the bench: filled past outbox and functions, and asked itself how far it is."""
+"""The cluster store as a subject of the bench: filled past outbox and functions, and asked itself
+how far it is.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,9 @@ class ClusterSubject(msgspec.Struct, frozen=True, kw_only=True):
         return True
 
     @contextlib.contextmanager
-    def filled(self, keys: int, now: float, progress: Callable[[float], None]) -> Iterator[ClusterWatch]:
+    def filled(
+        self, keys: int, now: float, progress: Callable[[float], None]
+    ) -> Iterator[ClusterWatch]:
         """Put the records into their pages, and remove all pages at the end.
 
         Raises:
@@ -86,14 +90,18 @@ class ClusterSubject(msgspec.Struct, frozen=True, kw_only=True):
                 for done, sample in enumerate(rounds(keys), 1):
                     _put(shards, sample.keys, records(sample, now))
                     progress(done / ROUNDS)
-                with contextlib.closing(Reader(Path(self.directory) / state_files.COUNTERS_OUTBOX)) as reader:
+                with contextlib.closing(
+                    Reader(Path(self.directory) / state_files.COUNTERS_OUTBOX)
+                ) as reader:
                     yield ClusterWatch(shards, reader)
             finally:
                 for tag in range(TAGS):
                     _ask(shards, [(SLOT_OF_TAG[tag], (b"UNLINK", APPLIED_KEYS[tag], *_pages(tag)))])
 
     def counters(self, number: int) -> ClusterCounters:
-        return ClusterCounters(self.directory, f"{BENCH}-{number}", self.access, durability=self.durability)
+        return ClusterCounters(
+            self.directory, f"{BENCH}-{number}", self.access, durability=self.durability
+        )
 
     def writer(self) -> ClusterWriter:
         return ClusterWriter(
@@ -139,7 +147,9 @@ class ClusterWatch:
         for tag in range(TAGS):
             pages = _pages(tag)
             lengths = _ask(self._shards, [(SLOT_OF_TAG[tag], (b"HLEN", page)) for page in pages])
-            others = _ask(self._shards, [(SLOT_OF_TAG[tag], (b"HMGET", page, *ours)) for page in pages])
+            others = _ask(
+                self._shards, [(SLOT_OF_TAG[tag], (b"HMGET", page, *ours)) for page in pages]
+            )
             fields += sum(map(_number, lengths))
             for found in others:
                 assert isinstance(found, list), "HMGET answers with a list"
@@ -173,7 +183,10 @@ def _put(shards: Shards, keys: list[bytes], found: list[bytes]) -> None:
     pages: dict[bytes, tuple[int, list[bytes]]] = {}
     for key, record in zip(keys, found, strict=True):
         pages.setdefault(page_of(key), (tag_of(key), []))[1].extend((field_of(key), record))
-    _ask(shards, [(SLOT_OF_TAG[tag], (b"HSET", page, *pairs)) for page, (tag, pairs) in pages.items()])
+    _ask(
+        shards,
+        [(SLOT_OF_TAG[tag], (b"HSET", page, *pairs)) for page, (tag, pairs) in pages.items()],
+    )
 
 
 def _pages(tag: int) -> list[bytes]:

@@ -1,9 +1,11 @@
-"""A counter store filled at once, for measuring: records with their history, put into LMDB past spools and writer.
+"""A counter store filled at once, for measuring: records with their history, put into LMDB past
+spools and writer.
 
     64 rounds: a sample of the keys in key order → their sights → cells → records → one transaction
 
-In one pass in key order LMDB would fill each page to its end, and the load would then split all of them at once: the file
-looks smaller and the load slower than either is later on. Rounds leave pages as full as they become by themselves.
+In one pass in key order LMDB would fill each page to its end, and the load would then split all of
+them at once: the file looks smaller and the load slower than either is later on. Rounds leave pages
+as full as they become by themselves.
 
 Source: Glombiewski, Seeger, Graefe: Waves of misery after index creation, BTW 2019.
 """
@@ -51,7 +53,9 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def rounds(keys: int) -> Iterator[Sample]:
-    """Yield keys 1 to `keys` of the workload in 64 samples, each spread over all the space of keys."""
+    """Yield keys 1 to `keys` of the workload in 64 samples, each spread over all the space of
+    keys.
+    """
     history = History(keys)
     for first in range(1, ROUNDS + 1):
         numbers = np.arange(first, keys + 1, ROUNDS, dtype=np.uint64)
@@ -76,7 +80,9 @@ def first_buckets(now: float) -> Numbers:
     return np.concatenate([days, np.arange(last - BUCKETS_A_DAY + 1, last + 1)])
 
 
-def fill(environment: lmdb.Environment, keys: int, now: float, progress: Callable[[float], None]) -> None:
+def fill(
+    environment: lmdb.Environment, keys: int, now: float, progress: Callable[[float], None]
+) -> None:
     """Put keys 1 to `keys` of the workload into an empty store.
 
     Args:

@@ -1,4 +1,6 @@
-"""What the bench's parent and its processes tell each other: a job each, how far the store is, what was noted."""
+"""What the bench's parent and its processes tell each other: a job each, how far the store is, what
+was noted.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     def made(self) -> Subject:
         """Return the subject, made anew in this process."""
         module, _, name = self.subject.partition(":")
-        made: Subject = msgspec.json.decode(self.settings, type=getattr(import_module(module), name))
+        made: Subject = msgspec.json.decode(
+            self.settings, type=getattr(import_module(module), name)
+        )
         return made
 
     def note(self, noted: Noted) -> None:

@@ -14,7 +14,8 @@ import msgspec
 from oborona.counters.bench.job import Job
 from oborona.errors import StoreError
 
-CPU_CLOCK: Final = 2  # of a process: clock_getcpuclockid(3) makes the clock's number of this and its pid
+# of a process: clock_getcpuclockid(3) makes the clock's number of this and its pid
+CPU_CLOCK: Final = 2
 
 
 def cpu_s(pid: int) -> float:
@@ -27,7 +28,10 @@ def cpu_s(pid: int) -> float:
 
 
 class Child:
-    """A process that does a job; a terminal's Ctrl-C does not reach it. Use it as a context, which kills what has not ended."""
+    """A process that does a job; a terminal's Ctrl-C does not reach it.
+
+    Use it as a context, which kills what has not ended.
+    """
 
     def __init__(self, job: Job) -> None:
         self._name = "the writer" if job.number is None else f"worker {job.number}"

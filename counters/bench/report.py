@@ -64,12 +64,15 @@ def lags(noted: Noted, looks: Sequence[tuple[float, int]] | None) -> list[float]
 
     Args:
         noted: a worker's.
-        looks: moments, and how many of its flushes the store then had; the last look saw all. None: a flush ends when the store has it.
+        looks: moments, and how many of its flushes the store then had; the last look saw all. None:
+            a flush ends when the store has it.
     """
     if looks is None:
         return [end - start for start, end in zip(noted.flushed_at, noted.stored_at, strict=True)]
     times, counts = zip(*looks, strict=True)
-    first_looks = np.searchsorted(np.maximum.accumulate(counts), np.arange(1, len(noted.flushed_at) + 1))
+    first_looks = np.searchsorted(
+        np.maximum.accumulate(counts), np.arange(1, len(noted.flushed_at) + 1)
+    )
     return (np.array(times)[first_looks] - np.array(noted.flushed_at)).tolist()  # type: ignore[no-any-return]
 
 

@@ -1,10 +1,12 @@
-"""A run of the bench: fill a store, load it by real processes, see how far it is, gather what they noted.
+"""A run of the bench: fill a store, load it by real processes, see how far it is, gather what they
+noted.
 
-    fill → start the writer, then the workers → all begin at one moment → until all are done, each 5 ms: which flushes has the store?
-    → until it has the last one → end workers, then the writer
+    fill → start the writer, then the workers → all begin at one moment → until all are done, each 5
+    ms: which flushes has the store? → until it has the last one → end workers, then the writer
 
-The time of a run ends when the store has the last flush: the rate is of adds that it has, not of adds that were handed over.
-Ctrl-C ends the load early, and what was measured is reported; a second one ends all at once.
+The time of a run ends when the store has the last flush: the rate is of adds that it has, not of
+adds that were handed over. Ctrl-C ends the load early, and what was measured is reported; a second
+one ends all at once.
 """
 
 from __future__ import annotations
@@ -61,24 +63,33 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.keys < KNOWN:
-            raise ValueError(f"{self.keys} keys are too few: a message has {KNOWN} different ones of them")
+            raise ValueError(
+                f"{self.keys} keys are too few: a message has {KNOWN} different ones of them"
+            )
         if not 0 < self.seconds <= MOST_SECONDS:  # nor is NaN
-            raise ValueError(f"{self.seconds} seconds: not above 0 and up to {MOST_SECONDS:.0f}, a day")
+            raise ValueError(
+                f"{self.seconds} seconds: not above 0 and up to {MOST_SECONDS:.0f}, a day"
+            )
         if not 0 <= self.rate <= MOST_ADDS:
             raise ValueError(f"{self.rate} adds a second: not 0 to {MOST_ADDS}")
         if self.workers < 1 or self.pairs < 0:
-            raise ValueError(f"{self.workers} workers, {self.pairs} pairs: one at least, and none at least")
+            raise ValueError(
+                f"{self.workers} workers, {self.pairs} pairs: one at least, and none at least"
+            )
 
 
 def run(subject: Subject, load: Load, progress: Progress) -> Report:
     """Fill an empty store, load it, and return what that measured.
 
     Raises:
-        StoreError: it can't be filled, it is stuck, or a process ended before its time; why is on standard error.
+        StoreError: it can't be filled, it is stuck, or a process ended before its time; why is on
+            standard error.
         KeyboardInterrupt: before the load began, or for the second time.
     """
     with (
-        subject.filled(load.keys, time.time(), lambda share: progress("filling the store", share)) as watch,
+        subject.filled(
+            load.keys, time.time(), lambda share: progress("filling the store", share)
+        ) as watch,
         tempfile.TemporaryDirectory(prefix="oborona-bench-") as folder,
         contextlib.ExitStack() as children,
     ):
@@ -106,7 +117,9 @@ def _job(subject: Subject, load: Load, folder: str) -> Job:
 class _Run:
     """One load of a store that is filled."""
 
-    def __init__(self, subject: Subject, load: Load, job: Job, watch: Watch, progress: Progress) -> None:
+    def __init__(
+        self, subject: Subject, load: Load, job: Job, watch: Watch, progress: Progress
+    ) -> None:
         self._subject = subject
         self._load = load
         self._job = job
@@ -155,7 +168,10 @@ class _Run:
         )
 
     def _follow(self, workers: list[Child], writer: Child | None, started: float) -> list[Noted]:
-        """Look at the store until all workers are done and it has the last flush of each; return what they noted."""
+        """Look at the store until all workers are done and it has the last flush of each.
+
+        Return what they noted.
+        """
         noted: dict[int, Noted] = {}
         with selectors.DefaultSelector() as selector:
             for number, worker in enumerate(workers):
@@ -169,7 +185,9 @@ class _Run:
                         noted[key.data] = self._job.noted(key.data)
                         selector.unregister(key.fileobj)
                     self._look()
-                    self._progress("loading", min((time.monotonic() - started) / self._load.seconds, 1.0))
+                    self._progress(
+                        "loading", min((time.monotonic() - started) / self._load.seconds, 1.0)
+                    )
                 except KeyboardInterrupt:
                     if self._interrupted:
                         raise

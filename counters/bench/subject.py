@@ -1,7 +1,7 @@
 """What the bench needs of a store, and the LMDB store as such a subject.
 
-A subject is a few settings: each process of a run makes its own from them. Another store joins by one more class here or
-elsewhere; `run` is told its name and knows nothing else of it.
+A subject is a few settings: each process of a run makes its own from them. Another store joins by
+one more class here or elsewhere; `run` is told its name and knows nothing else of it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ BENCH: Final = "bench"  # workers' names begin with it
 class Counting(Protocol):
     """A store in one worker, as src/oborona/daemon/worker.py uses it."""
 
-    async def read(self, shingles: Sequence[Shingle], now: float, prefix: Prefix = ...) -> object: ...
+    async def read(
+        self, shingles: Sequence[Shingle], now: float, prefix: Prefix = ...
+    ) -> object: ...
     async def read_add(
         self, pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix = ...
     ) -> object: ...
@@ -55,8 +57,9 @@ class Writing(Protocol):
 class Size(msgspec.Struct, frozen=True, kw_only=True):
     """What a store takes.
 
-    LMDB's is of records alone: shingles seen once that wait in the table are not among its keys, nor is the table, whose size
-    is set, in its bytes. In a cluster they wait in the pages, so both are in.
+    LMDB's is of records alone: shingles seen once that wait in the table are not among its keys,
+    nor is the table, whose size is set, in its bytes. In a cluster they wait in the pages, so both
+    are in.
     """
 
     keys: int
@@ -67,14 +70,20 @@ class Watch(Protocol):
     """Looks at a store from outside while it is loaded."""
 
     def applied(self, number: int) -> int | None:
-        """Return how many flushes of that worker the store has; None: a flush ends when the store has it."""
+        """Return how many flushes of that worker the store has.
+
+        None: a flush ends when the store has it.
+        """
         ...
 
     def size(self) -> Size: ...
 
 
 class Subject(Protocol):
-    """A store to be measured; a msgspec struct, so that each process of a run makes the same one."""
+    """A store to be measured.
+
+    A msgspec struct, so that each process of a run makes the same one.
+    """
 
     @property
     def name(self) -> str: ...
@@ -86,7 +95,10 @@ class Subject(Protocol):
 
     @property
     def at_once(self) -> int:
-        """Messages that a worker has under way at the same time; more than one where a read waits for a network."""
+        """Messages that a worker has under way at the same time.
+
+        More than one where a read waits for a network.
+        """
         ...
 
     @property
@@ -139,7 +151,9 @@ class LmdbSubject(msgspec.Struct, frozen=True, kw_only=True):
         return True
 
     @contextlib.contextmanager
-    def filled(self, keys: int, now: float, progress: Callable[[float], None]) -> Iterator[LmdbWatch]:
+    def filled(
+        self, keys: int, now: float, progress: Callable[[float], None]
+    ) -> Iterator[LmdbWatch]:
         """Make the store and fill it; see `fill.py`.
 
         Raises:
@@ -186,16 +200,22 @@ class LmdbWatch:
         with self._reader.transaction() as txn:
             found = {} if txn is None else positions(txn)
         return max(
-            (p.sequence for owner, p in found.items() if owner.startswith(f"{BENCH}-{number}.")), default=0
+            (p.sequence for owner, p in found.items() if owner.startswith(f"{BENCH}-{number}.")),
+            default=0,
         )
 
     def size(self) -> Size:
-        """Return records and the pages that hold them; what the store notes for itself is not in it."""
+        """Return records and the pages that hold them.
+
+        What the store notes for itself is not in it.
+        """
         with self._reader.transaction() as txn:
             assert txn is not None, "it was filled before"
             stat = txn.stat()
             with txn.cursor() as cursor:
-                notes = [len(note) for _key, note in takewhile(lambda one: one[0] < FIRST_RECORD, cursor)]
+                notes = [
+                    len(note) for _key, note in takewhile(lambda one: one[0] < FIRST_RECORD, cursor)
+                ]
         page = stat["psize"]
         pages = stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"]
         pages -= sum(

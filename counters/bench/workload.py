@@ -1,13 +1,15 @@
 """The mix of shingles that mail brings, as a load for a counter store; numbers in, messages out.
 
-    a message   40 shingles: 24 never seen before, 16 by Zipf's law (s = 1.1) over the keys that the store was filled with,
-                distinct within the message as `Pieces` are
-    a key       a number; its type goes by turns, its hash is the number mixed: hashes lie anywhere, as real ones do
-    history     what the stored keys had counted: each its first sight, and the Zipf share of the messages that brought
-                them, spread over the last fortnight
+    a message   40 shingles: 24 never seen before, 16 by Zipf's law (s = 1.1) over the keys that the
+                store was filled with, distinct within the message as `Pieces` are
+    a key       a number; its type goes by turns, its hash is the number mixed: hashes lie anywhere,
+                as real ones do
+    history     what the stored keys had counted: each its first sight, and the Zipf share of the
+                messages that brought them, spread over the last fortnight
 
-So frequent keys have long records, as after two weeks of mail, and most have one cell. Messages are made with numpy, a
-thousand at a time, the slow part ahead; `spent_s` says what the rest costs, so that it can be told from the store's share.
+So frequent keys have long records, as after two weeks of mail, and most have one cell. Messages are
+made with numpy, a thousand at a time, the slow part ahead; `spent_s` says what the rest costs, so
+that it can be told from the store's share.
 """
 
 from __future__ import annotations
@@ -27,12 +29,14 @@ SHINGLES: Final = 40  # a message
 NEW: Final = 24  # of them never seen before
 KNOWN: Final = SHINGLES - NEW
 ZIPF_S: Final = 1.1
-HEAD_RANKS: Final = 10_000  # of the Zipf sum added up one by one; the others by an integral, exact to 1e-9
+# of the Zipf sum added up one by one; the others by an integral, exact to 1e-9
+HEAD_RANKS: Final = 10_000
 CHUNK: Final = 200  # messages made at once
 
 # Types as a message has them; 16 windows of words, the others one each.
 TYPES: Final = np.array(
-    [5] * 16 + [1, 2, 3, 4, 8, 9, 14, 15, 16, 18, 19, 21, 22, 23, 24, 26, 27, 42, 43, 47, 50, 51, 52, 56]
+    [5] * 16
+    + [1, 2, 3, 4, 8, 9, 14, 15, 16, 18, 19, 21, 22, 23, 24, 26, 27, 42, 43, 47, 50, 51, 52, 56]
 )
 PAIR_TYPE: Final = 30
 DISTINCT_TYPE: Final = 31
@@ -47,7 +51,8 @@ _new: Final = tuple.__new__  # past `Shingle`'s own constructor: 40 of them a me
 def hashes(numbers: Numbers) -> Numbers:
     """Return the hash of each key; no two alike.
 
-    Source: Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014 (its finalizer, MurmurHash3's).
+    Source: Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014 (its
+        finalizer, MurmurHash3's).
     """
     mixed = numbers * np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ mixed >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
@@ -64,7 +69,8 @@ class Workload:
     """The messages of one worker.
 
     Args:
-        keys: how many the store was filled with: numbers 1 to `keys`, which are their Zipf ranks too.
+        keys: how many the store was filled with: numbers 1 to `keys`, which are their Zipf ranks
+            too.
         worker: its number, from 0; no two bring the same new key.
         workers: how many there are.
         pairs: unique pairs a message: 24 in 40 are a first sight.
@@ -78,7 +84,9 @@ class Workload:
         self, *, keys: int, worker: int = 0, workers: int = 1, pairs: int = 0, seed: int = 1
     ) -> None:
         if keys < KNOWN:
-            raise ValueError(f"{keys} keys are too few: a message has {KNOWN} different ones of them")
+            raise ValueError(
+                f"{keys} keys are too few: a message has {KNOWN} different ones of them"
+            )
         self.spent_s = 0.0  # CPU, for messages given; what was prepared is not in it
         self._keys = keys
         self._pairs = pairs
@@ -115,7 +123,11 @@ class Workload:
     def _make(self, ranks: npt.NDArray[np.int64]) -> list[Pieces]:
         numbers = np.concatenate([ranks.astype(np.uint64), self._new(NEW)], axis=1).ravel()
         flat = list(
-            map(_new, repeat(Shingle), zip(types(numbers).tolist(), hashes(numbers).tolist(), strict=True))
+            map(
+                _new,
+                repeat(Shingle),
+                zip(types(numbers).tolist(), hashes(numbers).tolist(), strict=True),
+            )
         )
         pairs = self._make_pairs() if self._pairs else repeat(())
         return [
@@ -126,9 +138,13 @@ class Workload:
     def _make_pairs(self) -> list[tuple[Pair, ...]]:
         fresh = self._random.random((CHUNK, self._pairs)) < NEW / SHINGLES
         numbers = np.where(
-            fresh, self._new(self._pairs), self._random.integers(1, self._keys, fresh.shape, np.uint64)
+            fresh,
+            self._new(self._pairs),
+            self._random.integers(1, self._keys, fresh.shape, np.uint64),
         )
-        owners = hashes(hashes(numbers) % np.uint64(self._keys // 100 + 1) + np.uint64(PAIR_NUMBERS))
+        owners = hashes(
+            hashes(numbers) % np.uint64(self._keys // 100 + 1) + np.uint64(PAIR_NUMBERS)
+        )
         both = owners & TAG_BITS | hashes(numbers) & ~TAG_BITS
         return [
             tuple(
@@ -140,14 +156,18 @@ class Workload:
 
     def _new(self, a_message: int) -> Numbers:
         count = CHUNK * a_message
-        numbers = np.arange(self._next_new, self._next_new + count * self._step, self._step, dtype=np.uint64)
+        numbers = np.arange(
+            self._next_new, self._next_new + count * self._step, self._step, dtype=np.uint64
+        )
         self._next_new += count * self._step
         return numbers.reshape(CHUNK, a_message)
 
 
 WHOLE_DAYS: Final = DAYS - 1
 SLOTS: Final = WHOLE_DAYS + BUCKETS_A_DAY
-"""Where a past sight may lie: in one of 13 whole days, the oldest first, or in one of the last 144 ten-minute buckets."""
+"""Where a past sight may lie: in one of 13 whole days, the oldest first, or in one of the last 144
+ten-minute buckets.
+"""
 
 
 class History:
@@ -165,7 +185,9 @@ class History:
     def sights(
         self, numbers: Numbers
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Return when and how often these keys were seen: place in `numbers`, slot, count; by place, then by slot.
+        """Return when and how often these keys were seen: place in `numbers`, slot, count.
+
+        By place, then by slot.
 
         Each key comes once at least; each (place, slot) once at most.
         """

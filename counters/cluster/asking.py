@@ -1,7 +1,7 @@
 """What the cluster has of some keys: one question to each page, and what is in its answer.
 
-A page is asked for the records, its shingles seen once, and the last step of our outbox that touched it, all at once. An
-answer is remembered, and serves for a while.
+A page is asked for the records, its shingles seen once, and the last step of our outbox that
+touched it, all at once. An answer is remembered, and serves for a while.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ def pages_of(keys: Iterable[bytes]) -> list[Page]:
 def answer_of(
     page: Page, reply: Reply, reference: int, halves: Collection[bytes] = ()
 ) -> tuple[int, list[bytes]] | None:
-    """Return the step that a page was last touched by, and the cells of its keys; None when it is no answer.
+    """Return the step that a page was last touched by, and the cells of its keys.
+
+    None when it is no answer.
 
     Args:
         page: that was asked.
@@ -102,15 +104,19 @@ class Asking:
         self._nodes = nodes
         self._progress = progress
         self._recent = recent
-        self._under_way: list[float] = []  # when each round began that is not over, monotonic seconds
+        # when each round began that is not over, monotonic seconds
+        self._under_way: list[float] = []
         self.done = 0
 
-    async def ask(self, keys: Collection[bytes], halves: Mapping[bytes, bytes], reference: int) -> Stored:
+    async def ask(
+        self, keys: Collection[bytes], halves: Mapping[bytes, bytes], reference: int
+    ) -> Stored:
         """Return what the cluster has of keys; what is not answered for is counted as missing.
 
         Args:
             keys: any, duplicates allowed.
-            halves: first halves of unique pairs whose records are wanted as well, P → U; each U is among the keys.
+            halves: first halves of unique pairs whose records are wanted as well, P → U; each U is
+                among the keys.
             reference: the current bucket.
 
         Raises:
@@ -128,10 +134,14 @@ class Asking:
                 self._under_way.remove(began)
             if self._progress.id == outbox:
                 return stored
-            self._recent.clear()  # begun, or begun anew: what pages say of the other one is of no use
+            # begun, or begun anew: what pages say of the other one is of no use
+            self._recent.clear()
 
     def _look(self) -> None:
-        """Look at the outbox; however long a round takes, what it uses may be as old as when it began."""
+        """Look at the outbox.
+
+        However long a round takes, what it uses may be as old as when it began.
+        """
         now = time.monotonic()
         self.done = self._progress.look(now, min(self._under_way, default=now))
 
@@ -139,9 +149,12 @@ class Asking:
         self, keys: Collection[bytes], halves: Mapping[bytes, bytes], reference: int, now: float
     ) -> Stored:
         stored = Stored(self._progress)
-        # pairs first: a node answers in order, so a page of P that has a flush tells that a page of U has it, too
+        # pairs first: a node answers in order, so a page of P that has a flush tells that a page of
+        # U has it, too
         asked_for = dict.fromkeys((*halves, *keys))
-        known = {key: answer for key in asked_for if (answer := self._recent.get(key, now)) is not None}
+        known = {
+            key: answer for key in asked_for if (answer := self._recent.get(key, now)) is not None
+        }
         for both, distinct in halves.items():  # and so it must be with what is remembered
             if distinct in known and (both not in known or known[both].time > known[distinct].time):
                 del known[distinct]

@@ -1,7 +1,9 @@
-"""The heaviest keys of a cluster, as far as this machine can tell: those that most of its own counts go to.
+"""The heaviest keys of a cluster, as far as this machine can tell: those that most of its own
+counts go to.
 
-The sketch is fed with each step, and its notes are kept in the outbox. Whether a unique pair was new is the cluster's to
-say; here each first sight of a (P, day) in a step counts for its U. Who asks reads the counts from the cluster.
+The sketch is fed with each step, and its notes are kept in the outbox. Whether a unique pair was
+new is the cluster's to say; here each first sight of a (P, day) in a step counts for its U. Who
+asks reads the counts from the cluster.
 """
 
 from __future__ import annotations
@@ -37,7 +39,9 @@ def feed(sketch: Heavy, parts: Sequence[Applied], now: float) -> None:
 
 def _met(pairs: Sequence[tuple[bytes, bytes, int]]) -> list[Segment]:
     """Return what U's would gain if no pair had been seen before."""
-    firsts = {(both, day_of(bucket)): (distinct, bucket) for both, distinct, bucket in reversed(pairs)}
+    firsts = {
+        (both, day_of(bucket)): (distinct, bucket) for both, distinct, bucket in reversed(pairs)
+    }
     gains: dict[int, list[bytes]] = defaultdict(list)
     for distinct, bucket in firsts.values():
         gains[bucket].append(distinct)

@@ -1,4 +1,6 @@
-"""A connection to one node for an event loop: questions are sent at once, answers come in their order."""
+"""A connection to one node for an event loop: questions are sent at once, answers come in their
+order.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +28,15 @@ class Connection(asyncio.Protocol):
         return self._transport is not None
 
     def owes_since(self) -> float | None:
-        """When the oldest question was asked that has no answer yet, monotonic; None when there is none."""
+        """When the oldest question was asked that has no answer yet, monotonic.
+
+        None when there is none.
+        """
         return self._owed[0][0] if self._owed else None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.WriteTransport, transport)  # of uvloop: no subclass, and the same
+        # of uvloop: no subclass, and the same
+        self._transport = cast(asyncio.WriteTransport, transport)
 
     def data_received(self, data: bytes) -> None:
         self._reader.feed(data)
@@ -56,7 +62,10 @@ class Connection(asyncio.Protocol):
                 future.set_result([])  # no answer
 
     def ask(self, commands: bytes, count: int) -> asyncio.Future[list[Reply]]:
-        """Send packed commands; the future gives their answers, or fewer when the connection is lost."""
+        """Send packed commands.
+
+        The future gives their answers, or fewer when the connection is lost.
+        """
         future: asyncio.Future[list[Reply]] = asyncio.get_running_loop().create_future()
         if self._transport is None:
             future.set_result([])

@@ -1,8 +1,8 @@
 """Steps on their way: each tag is sent what it lacks, in order, until it says that it has it.
 
-What a tag has is what it last said. If that turns out to be less than it was, a primary died before its replica had
-everything: what is kept is sent again from there. If what it lacks is not kept any more, the loss is reported and the tag
-goes on with what there is.
+What a tag has is what it last said. If that turns out to be less than it was, a primary died before
+its replica had everything: what is kept is sent again from there. If what it lacks is not kept any
+more, the loss is reported and the tag goes on with what there is.
 """
 
 from __future__ import annotations
@@ -23,9 +23,8 @@ from oborona.counters.cluster.wire import NO_FUNCTION, Reply
 from oborona.errors import StoreError, StoreVersion
 
 ROUND_BYTES: Final = 8 << 20  # of steps in one go
-ROUNDS: Final = (
-    8  # in one call: a slot that moved, a function that is missing, a replica that lacks something
-)
+# in one call: a slot that moved, a function that is missing, a replica that lacks something
+ROUNDS: Final = 8
 PATIENCE_S: Final = 3.0  # what passes by itself, such as a slot that moves, is not reported before
 
 
@@ -46,7 +45,8 @@ class Delivery:
         self._shards = shards
         self._retain_s = retain_s
         self._report = report
-        self._has: dict[int, int] = {}  # by tag that lost what is not kept: the step it is to go on from
+        # by tag that lost what is not kept: the step it is to go on from
+        self._has: dict[int, int] = {}
         self._verified = np.zeros(TAGS, np.uint64)
         self._checks: deque[tuple[float, int]] = deque()  # when, and up to which step all was there
         self._long_there = 0  # up to which step all was there when `retain_s` had not begun
@@ -59,7 +59,8 @@ class Delivery:
 
         Raises:
             StoreVersion: a newer Oborona counts in the cluster.
-            StoreError: the outbox cannot be read, or the cluster has more of it than it knows itself.
+            StoreError: the outbox cannot be read, or the cluster has more of it than it knows
+                itself.
         """
         trouble = ""
         for _ in range(ROUNDS):
@@ -67,7 +68,9 @@ class Delivery:
             if not lacking:
                 break
             before = self._outbox.applied.copy()
-            trouble, loaded = self._round([tag for tag in lacking if self._shards.reaches(SLOT_OF_TAG[tag])])
+            trouble, loaded = self._round(
+                [tag for tag in lacking if self._shards.reaches(SLOT_OF_TAG[tag])]
+            )
             if not loaded and np.array_equal(before, self._outbox.applied):
                 break
         self._tell(trouble)
@@ -80,7 +83,9 @@ class Delivery:
         """
         outbox = self._outbox
         tags = np.flatnonzero(outbox.last).tolist()
-        asked: list[Command] = [(SLOT_OF_TAG[tag], (b"HGET", APPLIED_KEYS[tag], outbox.id)) for tag in tags]
+        asked: list[Command] = [
+            (SLOT_OF_TAG[tag], (b"HGET", APPLIED_KEYS[tag], outbox.id)) for tag in tags
+        ]
         for tag, answer in zip(tags, self._shards.ask(asked), strict=True):
             if answer is None or isinstance(answer, bytes):
                 has = int(answer.split()[0]) if answer else 0
@@ -95,7 +100,10 @@ class Delivery:
         outbox.note(outbox.steps_up_to(min(there, self._long_there)))
 
     def _round(self, tags: list[int]) -> tuple[str, bool]:
-        """Send to these tags once; returns what is wrong, in words, and whether a function was loaded."""
+        """Send to these tags once.
+
+        Returns what is wrong, in words, and whether a function was loaded.
+        """
         outbox = self._outbox
         has = {tag: self._has.get(tag, int(outbox.applied[tag])) for tag in tags}
         sent: list[tuple[int, int]] = []
@@ -126,7 +134,8 @@ class Delivery:
                 outbox.applied[tag] = outbox.last[tag]
         if lost:
             self._report(
-                f"the cluster lost counts of {len(lost)} of {TAGS} parts that it had, and they are not kept any more"
+                f"the cluster lost counts of {len(lost)} of {TAGS} parts that it had, and "
+                f"they are not kept any more"
             )
         return self._answered(sent, self._shards.ask(commands))
 
@@ -159,7 +168,8 @@ class Delivery:
         last = int(self._outbox.last[tag])
         if step > last:
             raise StoreError(
-                f"the cluster has step {step} of the outbox in {self._outbox.directory}, which made only {last}: an old"
+                f"the cluster has step {step} of the outbox in {self._outbox.directory}, which "
+                f"made only {last}: an old"
                 " copy of it? Remove it, and what the spools hold is sent under a new one"
             )
         if step < int(self._outbox.applied[tag]):
@@ -167,10 +177,14 @@ class Delivery:
         self._outbox.applied[tag] = step
 
     def _tell(self, trouble: str) -> None:
-        """Report what shards had forgotten; once, that something waits, and once that nothing does any more."""
+        """Report what shards had forgotten.
+
+        Once, that something waits, and once that nothing does any more.
+        """
         if self._fallen_back:
             self._report(
-                f"{len(self._fallen_back)} of {TAGS} parts of the cluster had not kept the last of what they"
+                f"{len(self._fallen_back)} of {TAGS} parts of the cluster had not kept the last "
+                f"of what they"
                 " acknowledged; it is sent again"
             )
             self._fallen_back.clear()

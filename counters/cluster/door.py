@@ -1,14 +1,17 @@
-"""Shingles seen once, as their page keeps them: a field beside the records, made and read by `pages.lua`, and read here.
+"""Shingles seen once, as their page keeps them: a field beside the records, made and read by
+`pages.lua`, and read here.
 
-    field "d"   slots in the order they came, 4 bytes each: print u16, ten-minute bucket mod 2^16 u16, little-endian
-    print       prefix and type, and the last 16 bits of the hash, added modulo 2^16; the page's name says 18 others
+    field "d"   slots in the order they came, 4 bytes each: print u16, ten-minute bucket mod 2^16
+                u16, little-endian
+    print       prefix and type, and the last 16 bits of the hash, added modulo 2^16; the page's
+                name says 18 others
 
-A key without a record whose only count is one `seen` gets a slot at the end. When it comes again, its sighting goes into a
-record and the slot is taken out. So nothing is approximate but this:
+A key without a record whose only count is one `seen` gets a slot at the end. When it comes again,
+its sighting goes into a record and the slot is taken out. So nothing is approximate but this:
 
     full   of more than SLOTS the oldest goes: the count of its key is one low
-    alike  a new key finds another's print by chance, one in 65,536 for each slot: it counts one too many, the other one
-           too few
+    alike  a new key finds another's print by chance, one in 65,536 for each slot: it counts one too
+           many, the other one too few
 
 A shingle that is the first half of a unique pair is not looked for here: pairs stay exact.
 """

@@ -1,8 +1,10 @@
-"""The function that adds, as the primaries hold it: loaded where it is missing, never over a newer one.
+"""The function that adds, as the primaries hold it: loaded where it is missing, never over a newer
+one.
 
-Its library's name ends in its version, which grows with any change of what it does or of what lies in the pages. An older
-one is taken out, so that who still calls it misses it, finds the newer one and stops. Replicas get it from their
-primaries; a primary that is new to the cluster gets it when it is first asked for it.
+Its library's name ends in its version, which grows with any change of what it does or of what lies
+in the pages. An older one is taken out, so that who still calls it misses it, finds the newer one
+and stops. Replicas get it from their primaries; a primary that is new to the cluster gets it when
+it is first asked for it.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ def load(shards: Shards, node: Address) -> None:
     newest = max(there, default=0)
     if newest > VERSION:
         raise StoreVersion(
-            f"the counters on {node} have version {newest}, this Oborona knows {VERSION}: written by a newer Oborona"
+            f"the counters on {node} have version {newest}, this Oborona knows {VERSION}: "
+            f"written by a newer Oborona"
         )
     if VERSION not in there:
         code = files("oborona.counters.cluster").joinpath("pages.lua").read_text("utf-8")
@@ -47,5 +50,7 @@ def load(shards: Shards, node: Address) -> None:
 
 def _versions(listed: Reply) -> list[int]:
     assert isinstance(listed, list)
-    names = [dict(zip(one[::2], one[1::2], strict=True))[b"library_name"].decode() for one in listed]
+    names = [
+        dict(zip(one[::2], one[1::2], strict=True))[b"library_name"].decode() for one in listed
+    ]
     return [int(number) for name in names if (number := name.removeprefix(LIBRARY)).isdecimal()]

@@ -1,14 +1,18 @@
 """Where a record lies in the cluster: tags, pages, fields.
 
-    tag     the first 8 bits of the hash; a word whose slot lies in that 256th of all slots, so that shards get equal parts
-    page    a hash of Redis for each 18 bits: "{word}" and two bytes; small hashes are packed lists, 25 bytes a record
+    tag     the first 8 bits of the hash; a word whose slot lies in that 256th of all slots, so that
+            shards get equal parts
+    page    a hash of Redis for each 18 bits: "{word}" and two bytes; small hashes are packed lists,
+            25 bytes a record
     field   prefix, type and the last 48 bits of the hash → the record's cells (`record.py`)
 
     field "a" and 8 bytes   the last step that touched this page, of the outbox with that id
-    field "p"               the ten-minute bucket of the last time the page was gone through for what is out of the windows
+    field "p"               the ten-minute bucket of the last time the page was gone through for
+                            what is out of the windows
     key "{word}a"           a hash: outbox id → the last step applied to this tag, and its bucket
 
-The two shingles of a unique pair agree in the first 12 bits, so their pages share a tag, and a tag has one slot.
+The two shingles of a unique pair agree in the first 12 bits, so their pages share a tag, and a tag
+has one slot.
 """
 
 from __future__ import annotations
@@ -35,7 +39,9 @@ def slot_of(key: bytes) -> int:
 
 
 def _words() -> tuple[bytes, ...]:
-    """Return for each tag the first two letters or digits whose slot lies in its part of the slots."""
+    """Return for each tag the first two letters or digits whose slot lies in its part of the
+    slots.
+    """
     found: dict[int, bytes] = {}
     for pair in product((string.ascii_letters + string.digits).encode(), repeat=2):
         word = bytes(pair)

@@ -1,10 +1,13 @@
-"""All nodes of a cluster, for an event loop that must not wait: one connection to each, many questions on their way at once.
+"""All nodes of a cluster, for an event loop that must not wait: one connection to each, many
+questions on their way at once.
 
-    ask    to each node its part, at once → wait until all have answered or the deadline is over → follow MOVED and ASK once
+    ask    to each node its part, at once → wait until all have answered or the deadline is over →
+           follow MOVED and ASK once
 
-A node that is known to be away, or that owes an answer for longer than the deadline, is not asked: who asks next does not
-wait for it again. What is owed is the probe: once it comes, the node is asked again. While something is away the map is
-asked for anew beside the questions, so that a replica that took over is found.
+A node that is known to be away, or that owes an answer for longer than the deadline, is not asked:
+who asks next does not wait for it again. What is owed is the probe: once it comes, the node is
+asked again. While something is away the map is asked for anew beside the questions, so that a
+replica that took over is found.
 """
 
 from __future__ import annotations
@@ -17,7 +20,16 @@ from typing import Any, Final
 import hiredis
 
 from oborona.counters.cluster.connection import Connection
-from oborona.counters.cluster.wire import ASKING, MAP, Access, Address, Map, Reply, redirect, tells_old_map
+from oborona.counters.cluster.wire import (
+    ASKING,
+    MAP,
+    Access,
+    Address,
+    Map,
+    Reply,
+    redirect,
+    tells_old_map,
+)
 from oborona.errors import StoreError
 
 SILENT_S: Final = 2.0  # a connection that owes an answer for so long is given up
@@ -41,7 +53,8 @@ class Nodes:
         self._access = access
         self._deadline_s = deadline_s
         self._connections: dict[Address, Connection] = {}
-        self._tasks: dict[Address | None, tuple[float, asyncio.Task[None]]] = {}  # connecting; None: the map
+        # connecting; None: the map
+        self._tasks: dict[Address | None, tuple[float, asyncio.Task[None]]] = {}
         self._peace: dict[Address | None, float] = {}  # until when it is not tried, monotonic
         self._map: Map | None = None
         self._map_old = True
@@ -72,7 +85,11 @@ class Nodes:
         again = await self._round(by_node, questions, answers, end, b"")
         if again:
             for asking in (b"", ASKING):
-                part = {address: places for (address, before), places in again.items() if before == asking}
+                part = {
+                    address: places
+                    for (address, before), places in again.items()
+                    if before == asking
+                }
                 await self._round(part, questions, answers, end, asking)
         return answers
 
@@ -93,7 +110,9 @@ class Nodes:
         end: float,
         before_each: bytes,
     ) -> dict[tuple[Address, bytes], list[int]]:
-        """Ask these nodes; returns what is to be asked elsewhere, and with what before each question."""
+        """Ask these nodes; returns what is to be asked elsewhere, and with what before each
+        question.
+        """
         waiting: dict[asyncio.Future[list[Reply]], tuple[Address, list[int]]] = {}
         each = 2 if before_each else 1
         for address in [one for one in by_node if not self._is_open(one)]:
@@ -206,7 +225,9 @@ class Nodes:
             connection = self._connections.get(address)
             if connection is None or not self._answers(connection):
                 continue
-            done, _late = await asyncio.wait([connection.ask(MAP, 1)], timeout=self._access.connect_s)
+            done, _late = await asyncio.wait(
+                [connection.ask(MAP, 1)], timeout=self._access.connect_s
+            )
             for future in done:
                 for answer in future.result():
                     try:

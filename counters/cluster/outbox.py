@@ -1,17 +1,22 @@
-r"""What is on its way to the cluster, kept on this machine: an LMDB environment of the sender's, read by the workers.
+r"""What is on its way to the cluster, kept on this machine: an LMDB environment of the sender's,
+read by the workers.
 
     \0version                 format, u32
-    \0id                      of this outbox, 8 random bytes: under it the cluster keeps which steps it has
+    \0id                      of this outbox, 8 random bytes: under it the cluster keeps which steps
+                              it has
     \0newest                  the last ten-minute bucket that was believed, i64
-    \0tags                    by tag: the last step that has something for it, the last one that the cluster has; u64 each
+    \0tags                    by tag: the last step that has something for it, the last one that the
+                              cluster has; u64 each
     \0done                    all steps up to this one were applied everywhere, u64
     \0spool/<owner>           how far that spool is taken into steps: file number, offset, sequence
     \0top/...                 `top.py`; of what this machine counted
-    \0taken/<step><owner>     of a step that is kept: the owner's last flush before it, and the last one in it; u64 each
+    \0taken/<step><owner>     of a step that is kept: the owner's last flush before it, and the last
+                              one in it; u64 each
     \1<step>                  a step (`steps.py`)
 
-A flush goes from a spool into a step in one transaction, which is on the disk before the first byte of it is sent. So a
-sender that dies anywhere sends the same step again, and the cluster knows it by its number.
+A flush goes from a spool into a step in one transaction, which is on the disk before the first byte
+of it is sent. So a sender that dies anywhere sends the same step again, and the cluster knows it by
+its number.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""What a worker added itself and the cluster's answer does not hold: its flushes that wait, and its buffer."""
+"""What a worker added itself and the cluster's answer does not hold: its flushes that wait, and its
+buffer.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ class Own:
         return bool(self._waiting.taken or self._outgoing.buffer.taken)
 
     def halves(self, keys: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
-        """Yield (P, U) of those of our pairs of these U's that the cluster may not have decided yet."""
+        """Yield (P, U) of those of our pairs of these U's that the cluster may not have decided
+        yet.
+        """
         pairs = self._outgoing.buffer.pairs
         if not (pairs or self._waiting.paired):
             return
@@ -64,7 +68,10 @@ class Own:
             return gains
         sights = [
             *self._waiting.pairs(distinct, stored.after(distinct)),
-            *((UNFLUSHED, sight, bucket) for sight, bucket in buffer.pairs.get(distinct, {}).items()),
+            *(
+                (UNFLUSHED, sight, bucket)
+                for sight, bucket in buffer.pairs.get(distinct, {}).items()
+            ),
         ]
         begins = self._forgotten_by(distinct)
         known: dict[tuple[bytes, int], int] = {}
@@ -74,11 +81,16 @@ class Own:
             if sight in known and not known[sight] < forgotten <= flush:
                 continue
             known[sight] = flush
-            since = stored.after(both) < forgotten <= flush  # what the cluster has of P is from before
+            # what the cluster has of P is from before
+            since = stored.after(both) < forgotten <= flush
             if flush >= begins and (since or not record.seen_in_day(stored.cells(both), day)):
                 gains[bucket] += 1
         return gains
 
     def _forgotten_by(self, key: bytes) -> int:
         """Return the last flush that forgot a key, which comes before what that flush counts."""
-        return UNFLUSHED if key in self._outgoing.buffer.forgotten else self._waiting.hidden.get(key, 0)
+        return (
+            UNFLUSHED
+            if key in self._outgoing.buffer.forgotten
+            else self._waiting.hidden.get(key, 0)
+        )

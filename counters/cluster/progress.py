@@ -2,8 +2,9 @@
 
     flush  --taken into-->  step  --applied to each tag in its own time-->  done everywhere
 
-A page that was last touched by step 7 has every flush that was taken up to step 7. What is done is dropped only when no
-answer that may still be used is older: answers from memory lack what came since.
+A page that was last touched by step 7 has every flush that was taken up to step 7. What is done is
+dropped only when no answer that may still be used is older: answers from memory lack what came
+since.
 """
 
 from __future__ import annotations
@@ -80,7 +81,10 @@ class Progress:
         return self._upto[place - 1] if place else self._floor
 
     def _begin(self, found: bytes) -> None:
-        """Another outbox took the place of the last one; what was on its way is not known any more."""
+        """Another outbox took the place of the last one.
+
+        What was on its way is not known any more.
+        """
         self.id = found
         self._looked = 0
         self._steps, self._upto = [], []

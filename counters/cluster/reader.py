@@ -1,4 +1,6 @@
-"""What the cluster has, for tools beside a running daemon; nothing is added, and answers are waited for.
+"""What the cluster has, for tools beside a running daemon.
+
+Nothing is added, and answers are waited for.
 
 What this machine has counted and not sent yet, 0.2 s as a rule, is not in it.
 """
@@ -29,7 +31,9 @@ NO_OUTBOX: Final = b""
 
 
 class ClusterReader:
-    """Reads what a cluster has; for tools beside a running daemon. Close it, or use it as a context.
+    """Reads what a cluster has; for tools beside a running daemon.
+
+    Close it, or use it as a context.
 
     Args:
         directory: of the outbox, which has the candidates for `top`.
@@ -57,7 +61,9 @@ class ClusterReader:
         Raises:
             StorePartial: part of the cluster does not answer; it carries what the others say.
         """
-        records, trouble = self._records([key_of(shingle, prefix) for shingle in shingles], bucket_of(now))
+        records, trouble = self._records(
+            [key_of(shingle, prefix) for shingle in shingles], bucket_of(now)
+        )
         totals = decode.totals(records, now)
         if trouble:
             raise StorePartial(f"part of the cluster does not answer: {trouble}", totals)
@@ -71,7 +77,9 @@ class ClusterReader:
         Raises:
             StoreError: part of the cluster does not answer.
         """
-        records, trouble = self._records([key_of(shingle, prefix) for shingle in shingles], bucket_of(now))
+        records, trouble = self._records(
+            [key_of(shingle, prefix) for shingle in shingles], bucket_of(now)
+        )
         if trouble:
             raise StoreError(f"the cluster does not answer: {trouble}")
         return [decode.timeline(one, now) for one in records]
@@ -85,9 +93,11 @@ class ClusterReader:
         prefix: Prefix = Prefix.IN,
         limit: int = TOP_LIMIT,
     ) -> Ranks:
-        """Return the shingles of a type that counted most of a metric in a window at `now`, heaviest first.
+        """Return the shingles of a type that counted most of a metric in a window at `now`,
+        heaviest first.
 
-        Each count is that of the whole cluster; looked at are those that this machine counted most, `candidates.py`.
+        Each count is that of the whole cluster; looked at are those that this machine counted most,
+        `candidates.py`.
 
         Raises:
             StoreError: no writer has run on this machine, or part of the cluster does not answer.
@@ -110,7 +120,10 @@ class ClusterReader:
         self.close()
 
     def _records(self, keys: list[bytes], reference: int) -> tuple[list[bytes], str]:
-        """Return the records of keys, empty where there is none; and what is wrong, empty when all are answered for."""
+        """Return the records of keys, empty where there is none.
+
+        And what is wrong, empty when all are answered for.
+        """
         found: dict[bytes, bytes] = {}
         left = pages_of(dict.fromkeys(keys))
         trouble = ""

@@ -1,6 +1,8 @@
-"""Records as a worker last read them from the cluster: a busy key is not asked for with each message.
+"""Records as a worker last read them from the cluster: a busy key is not asked for with each
+message.
 
-An answer serves for `stale_s`. Older ones stay, as far as there is room, for the time when their node is away.
+An answer serves for `stale_s`. Older ones stay, as far as there is room, for the time when their
+node is away.
 """
 
 from __future__ import annotations

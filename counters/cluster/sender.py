@@ -1,16 +1,20 @@
-"""The one process of a machine that brings its counts to the cluster; the cluster's counterpart of the writer.
+"""The one process of a machine that brings its counts to the cluster.
 
-    step    look at all spools → one transaction of the outbox: how far they are taken, and what was in them as a step
-            → remove spools that are taken as a whole → send each tag what it lacks, in order → note what it has
+The cluster's counterpart of the writer.
+
+    step    look at all spools → one transaction of the outbox: how far they are taken, and what was
+            in them as a step → remove spools that are taken as a whole → send each tag what it
+            lacks, in order → note what it has
     check   ask each tag what it has; drop steps that it had a minute ago and has still
 
-A step is applied to a tag wholly, once and in order: the function keeps the number of the last one beside the records, and
-takes the next one alone. So a step may be sent again whenever it is not certain that it arrived: after a crash, after a
-lost answer, and after a failover to a replica that had not got everything yet. Redis acknowledges before it replicates;
-the steps of the last minute are therefore kept, and what a replica lacks is sent to it again.
+A step is applied to a tag wholly, once and in order: the function keeps the number of the last one
+beside the records, and takes the next one alone. So a step may be sent again whenever it is not
+certain that it arrived: after a crash, after a lost answer, and after a failover to a replica that
+had not got everything yet. Redis acknowledges before it replicates; the steps of the last minute
+are therefore kept, and what a replica lacks is sent to it again.
 
-A shard that is away holds up its own tags alone, until the outbox has grown to its limit; then flushes wait in the spools.
-A second sender is refused by a lock that names the first.
+A shard that is away holds up its own tags alone, until the outbox has grown to its limit; then
+flushes wait in the spools. A second sender is refused by a lock that names the first.
 """
 
 from __future__ import annotations
@@ -40,7 +44,8 @@ from oborona.lock import hold
 
 LOG: Final = logging.getLogger(__name__)
 
-OUTBOX_BYTES: Final = 1 << 30  # of steps; 15 hours of a thousand messages a minute, with every shard away
+# of steps; 15 hours of a thousand messages a minute, with every shard away
+OUTBOX_BYTES: Final = 1 << 30
 RETAIN_S: Final = 60.0  # longer than a replica may be behind that Redis still elects
 CHECK_S: Final = 10.0
 
@@ -98,14 +103,17 @@ class ClusterWriter:
             if before is not None and before != _file_number(folder):
                 flushes = self._taking.pass_over()
                 report(
-                    f"{flushes} flushes in the spools are passed over: some of them may have been sent before"
+                    f"{flushes} flushes in the spools are passed over: some of them may "
+                    f"have been sent before"
                 )
         except BaseException:
             self.close()
             raise
 
     def _open(self) -> Outbox:
-        outbox = Outbox(self.directory / state_files.COUNTERS_OUTBOX, sync=self._sync, report=self._report)
+        outbox = Outbox(
+            self.directory / state_files.COUNTERS_OUTBOX, sync=self._sync, report=self._report
+        )
         try:
             self._taking = Taking(
                 self.directory / state_files.COUNTERS_SPOOL,
@@ -125,11 +133,16 @@ class ClusterWriter:
 
     @property
     def waiting(self) -> int:
-        """Bytes of steps that are kept; what the cluster has had for long enough is dropped by `check`."""
+        """Bytes of steps that are kept.
+
+        What the cluster has had for long enough is dropped by `check`.
+        """
         return self._outbox.size
 
     def step(self, now: float) -> int:
-        """Take what is new in the spools, and send what the cluster lacks; returns how many flushes were taken.
+        """Take what is new in the spools, and send what the cluster lacks.
+
+        Returns how many flushes were taken.
 
         That a shard is away is no error: it is reported, and what it lacks waits.
 
@@ -139,7 +152,8 @@ class ClusterWriter:
         Raises:
             StoreFull: no room for the outbox; nothing is lost, the next step tries again.
             StoreVersion: a newer Oborona counts in the cluster.
-            StoreError: the spools or the outbox cannot be used, or the outbox is not what the cluster knows.
+            StoreError: the spools or the outbox cannot be used, or the outbox is not what the
+                cluster knows.
         """
         taken = self._taking.take(now) if self._outbox.size < self._outbox_bytes else 0
         self._delivery.send()
@@ -192,7 +206,9 @@ class ClusterWriter:
     def run(
         self, stop: Stop, interval_s: float = INTERVAL_S, *, clock: Callable[[], float] = time.time
     ) -> None:
-        """Step and do chores until `stop` is set, then send what is left; errors are reported and tried again.
+        """Step and do chores until `stop` is set, then send what is left.
+
+        Errors are reported and tried again.
 
         Raises:
             StoreVersion: a newer Oborona counts in the cluster.
@@ -208,7 +224,10 @@ class ClusterWriter:
 
 
 def _file_number(folder: Path) -> int | None:
-    """Return what tells the outbox's file from one that takes its place; None when there is none."""
+    """Return what tells the outbox's file from one that takes its place.
+
+    None when there is none.
+    """
     try:
         return (folder / state_files.COUNTERS_DATA).stat().st_ino
     except FileNotFoundError:

@@ -1,8 +1,9 @@
-"""All nodes of a cluster, for who may wait: each command to the node that has its slot, all nodes at once.
+"""All nodes of a cluster, for who may wait: each command to the node that has its slot, all nodes
+at once.
 
-A node that is away is left in peace for a while, and the map is asked for anew; its commands come back as errors, the
-others' are answered. ASK is followed within a call, MOVED is noted for the next. Whatever a node refuses is the caller's
-to offer again: nothing is done twice here.
+A node that is away is left in peace for a while, and the map is asked for anew; its commands come
+back as errors, the others' are answered. ASK is followed within a call, MOVED is noted for the
+next. Whatever a node refuses is the caller's to offer again: nothing is done twice here.
 """
 
 from __future__ import annotations
@@ -30,9 +31,8 @@ from oborona.errors import StoreError
 
 ANSWER_S: Final = 5.0  # a step of 8 MiB is worked off in a fraction of it
 PEACE_S: Final = 0.5  # between two tries to reach a node, or to get a map
-PEACE_SHARE: Final = (
-    4  # of the time that a try took: a machine that vanished holds the others up a fifth of the time
-)
+# of the time that a try took: a machine that vanished holds the others up a fifth of the time
+PEACE_SHARE: Final = 4
 
 Command = tuple[int, Sequence[Word]]
 """Its slot, and its words"""
@@ -144,7 +144,11 @@ class Shards:
         return elsewhere
 
     def _note(
-        self, error: hiredis.ReplyError, asked: Address, place: int, elsewhere: dict[Address, list[int]]
+        self,
+        error: hiredis.ReplyError,
+        asked: Address,
+        place: int,
+        elsewhere: dict[Address, list[int]],
     ) -> None:
         other = redirect(error, asked)
         if other is None:

@@ -1,4 +1,6 @@
-"""What a cluster and this machine's way to it are made of, as an admin asks for it: nodes, outbox, spools."""
+"""What a cluster and this machine's way to it are made of, as an admin asks for it: nodes, outbox,
+spools.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,8 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     """One node at one moment."""
 
     address: str
-    role: Role | Literal["unknown"]  # unknown: the settings name it, and no node of the cluster does
+    # unknown: the settings name it, and no node of the cluster does
+    role: Role | Literal["unknown"]
     slots: int  # of 16,384
     memory_bytes: int | None = None  # None: it does not say
     pages: int | None = None  # hashes of records; one for each tag is none of them
@@ -106,13 +109,19 @@ def _outbox(directory: Path) -> tuple[Outgoing, dict[str, Position]]:
                     oldest = steps.made_at(step) if oldest is None else oldest
         kept = positions(txn)
     out = Outgoing(
-        bytes=sum(sizes), steps=len(sizes), unsent_bytes=sum(unsent), unsent_steps=len(unsent), oldest=oldest
+        bytes=sum(sizes),
+        steps=len(sizes),
+        unsent_bytes=sum(unsent),
+        unsent_steps=len(unsent),
+        oldest=oldest,
     )
     return out, kept
 
 
 def _nodes(access: Access) -> list[Node]:
-    """Return the nodes that the cluster names, primaries first, then those of the settings that do not answer."""
+    """Return the nodes that the cluster names, primaries first, then those of the settings that do
+    not answer.
+    """
     known: Mapping[Address, tuple[Role, int]] = {}
     trouble: dict[Address, str] = {}
     for address in access.nodes:

@@ -1,11 +1,15 @@
-"""One step of an outbox as bytes: what each tag is sent. Batches in, bytes out; no file and no socket here.
+"""One step of an outbox as bytes: what each tag is sent. Batches in, bytes out.
 
-    step      Unix time it was made at, f64; shares, u16; then for each: tag u8, step that must have been the last one of this tag u64, pages u16,
-              length of the body u32, two bytes for each page, the body
-    body      what the function of `pages.lua` takes: what a page gains, forgets and which pairs it decides
+No file and no socket here.
 
-A step is kept as these bytes until it is certain that the cluster has it, and sent again as these bytes: what is sent
-under one number is the same each time, whoever sends it.
+    step      Unix time it was made at, f64; shares, u16; then for each: tag u8, step that must have
+              been the last one of this tag u64, pages u16, length of the body u32, two bytes for
+              each page, the body
+    body      what the function of `pages.lua` takes: what a page gains, forgets and which pairs it
+              decides
+
+A step is kept as these bytes until it is certain that the cluster has it, and sent again as these
+bytes: what is sent under one number is the same each time, whoever sends it.
 """
 
 from __future__ import annotations
@@ -47,7 +51,10 @@ class Share(msgspec.Struct, frozen=True):
     def arguments(self, function: bytes, step: int, before: int) -> tuple[bytes | int, ...]:
         """Return the command that applies it, if `before` was the last step applied."""
         opening = OPENINGS[self.tag]
-        pages = [opening + self.pages[at : at + PAGE_BYTES] for at in range(0, len(self.pages), PAGE_BYTES)]
+        pages = [
+            opening + self.pages[at : at + PAGE_BYTES]
+            for at in range(0, len(self.pages), PAGE_BYTES)
+        ]
         return (
             b"FCALL",
             function,

@@ -1,15 +1,19 @@
-"""Counters of a cluster as a worker uses them: the cluster, and its own adds that the cluster does not have yet.
+"""Counters of a cluster as a worker uses them: the cluster, and its own adds that the cluster does
+not have yet.
 
-    add, flush   into this worker's spool, as for the store on one machine; one sender takes it from there
-    read         one round trip to each node: of each page the records, and the last step of our outbox that touched it
-                 → to these come the flushes that were taken into later steps or none, and the buffer
+    add, flush   into this worker's spool, as for the store on one machine; one sender takes it from
+                 there
+    read         one round trip to each node: of each page the records, and the last step of our
+                 outbox that touched it → to these come the flushes that were taken into later steps
+                 or none, and the buffer
 
-Page and step are read at once, so a worker sees its own adds at once and exactly once, whichever shards have them. Records
-are remembered for `stale_s`: what others add to a busy key is seen that much later, and asked for that much less often.
-Own pairs count as the cluster would decide them now, as far as the pairs' records were read along; the others count as new.
+Page and step are read at once, so a worker sees its own adds at once and exactly once, whichever
+shards have them. Records are remembered for `stale_s`: what others add to a busy key is seen that
+much later, and asked for that much less often. Own pairs count as the cluster would decide them
+now, as far as the pairs' records were read along; the others count as new.
 
-When a node is away, `StorePartial` carries what is known: all that the others say, what is remembered however old, and this
-worker's own adds.
+When a node is away, `StorePartial` carries what is known: all that the others say, what is
+remembered however old, and this worker's own adds.
 """
 
 from __future__ import annotations
@@ -50,14 +54,17 @@ Rows = list[list[list[int]]]
 
 
 class ClusterCounters(Outgoing):
-    """The contract of `policy.ports.Counters`, for one worker process; make it after the fork, use it in one event loop.
+    """The contract of `policy.ports.Counters`, for one worker process.
+
+    Make it after the fork, use it in one event loop.
 
     Args:
         directory: of the spools and the outbox; need not exist yet.
         worker_name: names its spool; letters, digits, - and _.
         access: how to reach the cluster.
         deadline_s: for a read.
-        stale_s: so long a record is remembered, seconds; 0: never used again while its node answers.
+        stale_s: so long a record is remembered, seconds; 0: never used again while its node
+            answers.
         durability: what of the flushed survives a power failure.
         file_bytes: size at which a spool goes on in a new file.
         buffer_entries: keys kept in memory while nothing can be flushed.
@@ -100,8 +107,12 @@ class ClusterCounters(Outgoing):
         """Flushes that are kept because the cluster may not have them everywhere."""
         return len(self._waiting)
 
-    async def read(self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN) -> Rows:
-        """Return [shingle][Window][Metric] at `now`, zeros where nothing was counted; not to be changed.
+    async def read(
+        self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
+    ) -> Rows:
+        """Return [shingle][Window][Metric] at `now`, zeros where nothing was counted.
+
+        Not to be changed.
 
         Raises:
             StorePartial: part of the cluster does not answer in time; it carries what is known.
@@ -139,10 +150,13 @@ class ClusterCounters(Outgoing):
         return [decode.timeline(self._cells(key, stored), now) for key in keys]
 
     def close(self) -> None:
-        """Flush, sync, hang up, and let go of the spool and the outbox; in the event loop that read.
+        """Flush, sync, hang up, and let go of the spool and the outbox.
+
+        In the event loop that read.
 
         Raises:
-            StoreError: what was not flushed is lost, or what was may not be on the disk; the text says why.
+            StoreError: what was not flushed is lost, or what was may not be on the disk; the text
+                says why.
         """
         self._nodes.close()
         try:
@@ -155,7 +169,9 @@ class ClusterCounters(Outgoing):
         stored = await self._stored(keys, last)
         rows = self._remembered.totals(keys, [self._own.record(key, stored) for key in keys], now)
         for place, key in enumerate(keys):
-            gains = itertools.chain(self._own.counts(key, stored), self._own.gains(key, stored).items())
+            gains = itertools.chain(
+                self._own.counts(key, stored), self._own.gains(key, stored).items()
+            )
             for bucket, packed in gains:
                 first = first_window(bucket, last)
                 if first is not None:
@@ -165,12 +181,18 @@ class ClusterCounters(Outgoing):
             rows = self._taken_from(rows, keys, stored, now)
         if stored.missing:
             raise StorePartial(
-                f"{stored.missing} of {len(keys)} shingles are not answered for: {self._nodes.trouble}", rows
+                (
+                    f"{stored.missing} of {len(keys)} shingles are not answered for: "
+                    f"{self._nodes.trouble}"
+                ),
+                rows,
             )
         return rows
 
     def _taken_from(self, rows: Rows, keys: list[bytes], stored: Stored, now: float) -> Rows:
-        """Return rows without what we take back and the cluster does not yet, and nothing below zero."""
+        """Return rows without what we take back and the cluster does not yet, and nothing below
+        zero.
+        """
         last = bucket_of(now)
         for place, key in enumerate(keys):
             for bucket, packed in self._own.take_backs(key, stored):
@@ -184,9 +206,15 @@ class ClusterCounters(Outgoing):
         """Return all that is counted under a key, as cells of a record."""
         own = [
             *(cells_of(packed, bucket) for bucket, packed in self._own.counts(key, stored)),
-            *(taken_cells_of(packed, bucket) for bucket, packed in self._own.take_backs(key, stored)),
+            *(
+                taken_cells_of(packed, bucket)
+                for bucket, packed in self._own.take_backs(key, stored)
+            ),
             waiting_cells(key, Unstored([self.buffer.counts], [self.buffer.taken])),
-            *(record.cells((count, 0, 0, 0, 0, 0), at) for at, count in self._own.gains(key, stored).items()),
+            *(
+                record.cells((count, 0, 0, 0, 0, 0), at)
+                for at, count in self._own.gains(key, stored).items()
+            ),
         ]
         return self._own.record(key, stored) + b"".join(own)
 

@@ -1,4 +1,6 @@
-"""Flushes out of the spools and into the outbox: one transaction for what is new in all of them, as one step."""
+"""Flushes out of the spools and into the outbox: one transaction for what is new in all of them, as
+one step.
+"""
 
 from __future__ import annotations
 
@@ -77,15 +79,21 @@ class Taking:
             candidates.feed(self.heavy, made.parts, now)
             foreign = sum(one.total.foreign for one in made.parts)
             if foreign:
-                self._report(f"{foreign} counts are left out: their time is over half a year from now")
+                self._report(
+                    f"{foreign} counts are left out: their time is over half a year from now"
+                )
             if made.parted:
-                self._report(f"{made.parted} pairs are left out: the hashes of the two begin differently")
+                self._report(
+                    f"{made.parted} pairs are left out: the hashes of the two begin differently"
+                )
         self._orphans = set()
-        self._orphans = self._follower.settle(collected)  # their positions go with the next transaction
+        # their positions go with the next transaction
+        self._orphans = self._follower.settle(collected)
         return len(collected.batches)
 
     def pass_over(self) -> int:
-        """Take what lies in the spools without sending it: how much of it was sent is not known any more.
+        """Take what lies in the spools without sending it: how much of it was sent is not known any
+        more.
 
         Returns how many flushes.
 

@@ -1,7 +1,8 @@
 """A worker's own flushes that the cluster may not have yet, by key.
 
-Each page says which step touched it last, so one read finds some pages that have a flush and some that do not. A flush is
-therefore kept by its number under each of its keys, until it has been everywhere for as long as an answer may be old.
+Each page says which step touched it last, so one read finds some pages that have a flush and some
+that do not. A flush is therefore kept by its number under each of its keys, until it has been
+everywhere for as long as an answer may be old.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ class Waiting:
         return len(self._flushes)
 
     def push(self, sequence: int, buffer: Buffer) -> None:
-        """Keep a flush; what is too old to be kept beside it is not seen any more until it is in the cluster."""
+        """Keep a flush; what is too old to be kept beside it is not seen any more until it is in
+        the cluster.
+        """
         for key in buffer.forgotten:
             self.hidden[key] = sequence
         for kept, brought in ((self.counted, buffer.counts), (self.taken, buffer.taken)):
@@ -53,7 +56,9 @@ class Waiting:
             self._drop_oldest()
 
     def counts(self, key: bytes, after: int) -> Iterator[tuple[int, int]]:
-        """Yield (bucket, packed sum) of what flushes after this one count under a key since it was forgotten."""
+        """Yield (bucket, packed sum) of what flushes after this one count under a key since it was
+        forgotten.
+        """
         return self._since(self.counted, key, after)
 
     def take_backs(self, key: bytes, after: int) -> Iterator[tuple[int, int]]:
@@ -69,7 +74,9 @@ class Waiting:
                 yield bucket, packed
 
     def pairs(self, distinct: bytes, after: int) -> Iterator[tuple[int, tuple[bytes, int], int]]:
-        """Yield (flush, (P, day), bucket of the first) of the pairs of a U in flushes after this one."""
+        """Yield (flush, (P, day), bucket of the first) of the pairs of a U in flushes after this
+        one.
+        """
         for one in self.paired.get(distinct, ()):
             if one[0] > after:
                 yield one
@@ -89,7 +96,8 @@ class Waiting:
 
 
 def _cut(
-    kept: dict[bytes, deque[tuple[int, int, int]]] | dict[bytes, deque[tuple[int, tuple[bytes, int], int]]],
+    kept: dict[bytes, deque[tuple[int, int, int]]]
+    | dict[bytes, deque[tuple[int, tuple[bytes, int], int]]],
     key: bytes,
     sequence: int,
 ) -> None:

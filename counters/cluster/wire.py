@@ -2,9 +2,11 @@
 
     address    "host:port"
     map        which node has a slot, from CLUSTER SLOTS
-    errors     MOVED and ASK name another node; some say that the map is old, one that a function is missing
+    errors     MOVED and ASK name another node; some say that the map is old, one that a function is
+               missing
 
-Source: Redis cluster specification ("MOVED Redirection", "ASK Redirection"); Valkey and Kvrocks say the same.
+Source: Redis cluster specification ("MOVED Redirection", "ASK Redirection"); Valkey and Kvrocks say
+the same.
 """
 
 from __future__ import annotations
@@ -107,7 +109,9 @@ class Map(msgspec.Struct, frozen=True):
 
     @classmethod
     def parse(cls, reply: Reply, asked: Address) -> Map:
-        """Return the map from an answer to MAP; of a server that is no cluster, one that has it all.
+        """Return the map from an answer to MAP.
+
+        Of a server that is no cluster, one that has it all.
 
         Raises:
             StoreError: it is no such answer.
@@ -159,7 +163,10 @@ class Redirect(NamedTuple):
 
 
 def redirect(error: hiredis.ReplyError, asked: Address) -> Redirect | None:
-    """Return what MOVED and ASK say; None for other errors, and for one that names no slot and no node."""
+    """Return what MOVED and ASK say.
+
+    None for other errors, and for one that names no slot and no node.
+    """
     kind, *rest = str(error).split(" ")
     if kind not in ("MOVED", "ASK") or len(rest) != 2:
         return None

@@ -1,12 +1,13 @@
-"""What OpenSMTPD's filter does: each SMTP session told to the daemon over a milter connection, each answer put in smtpd's words.
+"""What OpenSMTPD's filter does: each SMTP session told to the daemon over a milter connection, each
+answer put in smtpd's words.
 
     connect → helo, ehlo → mail-from → rcpt-to… → data-line… → commit
 
-A message goes to the daemon at its last line, and is given back with its edits; what became of it is said at commit.  A daemon that gives no answer
-is asked no more in that SMTP session.
+A message goes to the daemon at its last line, and is given back with its edits; what became of it
+is said at commit.  A daemon that gives no answer is asked no more in that SMTP session.
 
-Known limits: a spam folder is a header (smtpd takes "junk" only before the content); a message can't be thrown away, nor lose a recipient; recipients that
-smtpd itself refuses later count.
+Known limits: a spam folder is a header (smtpd takes "junk" only before the content); a message
+can't be thrown away, nor lose a recipient; recipients that smtpd itself refuses later count.
 """
 
 from __future__ import annotations
@@ -132,7 +133,9 @@ class _Session:
                 async with asyncio.timeout(self._of.patience_s):
                     answer = await self._answer(line)
             except Exception as error:
-                log.warning("no answer of the daemon: %r", error, exc_info=not isinstance(error, _LOST))
+                log.warning(
+                    "no answer of the daemon: %r", error, exc_info=not isinstance(error, _LOST)
+                )
                 self._drop(self._of.away)
                 answer = self._unasked(line)
             if line.what == b"data-line":
@@ -172,7 +175,9 @@ class _Session:
         if line.what == b"data-line":
             return content(line, await self._judged(self._link))
         told = text(line.rest) if line.what in (b"helo", b"ehlo") else f"<{text(line.rest)}>"
-        said = await self._link.ask(_COMMANDS[line.what], f"{told}\0".encode(), auth_authen=self._login)
+        said = await self._link.ask(
+            _COMMANDS[line.what], f"{told}\0".encode(), auth_authen=self._login
+        )
         if said.letter == b"a":
             self._decided = PROCEED
         return result(line, _decision(said))
@@ -223,7 +228,9 @@ def _decision(said: Said) -> str:
     """Return an answer of the daemon in smtpd's words."""
     if said.letter == b"y":  # 550-5.7.1 one line, 550 5.7.1 and the last
         lines = said.data.rstrip(b"\0").decode("ascii", "replace").split("\r\n")
-        words = " ".join([f"{lines[0][:3]} {lines[0][4:]}", *(one[len("550 5.7.1 ") :] for one in lines[1:])])
+        words = " ".join(
+            [f"{lines[0][:3]} {lines[0][4:]}", *(one[len("550 5.7.1 ") :] for one in lines[1:])]
+        )
         return f"reject|{words[:MAX_TEXT_LINE]}"
     if said.letter not in _DECISIONS:
         raise PeerError(f"an answer that is none: {said.letter!r}")

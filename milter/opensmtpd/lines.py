@@ -1,9 +1,11 @@
-"""OpenSMTPD's filter protocol, line by line: what smtpd asks or reports, and the answers.  No socket, no clock.
+"""OpenSMTPD's filter protocol, line by line: what smtpd asks or reports, and the answers.  No
+socket, no clock.
 
-    filter|0.7|1576146008.006099|smtp-in|rcpt-to|SESSION|TOKEN|joe@example.test      → filter-result|SESSION|TOKEN|proceed
-    report|0.7|1576146008.006099|smtp-in|link-disconnect|SESSION
+    filter|0.7|1576146008.006099|smtp-in|rcpt-to|SESSION|TOKEN|joe@example.test      →
+    filter-result|SESSION|TOKEN|proceed report|0.7|1576146008.006099|smtp-in|link-disconnect|SESSION
 
-Source: smtpd-filters(7); lka_filter.c of OpenSMTPD 6.8 (protocol 0.6) and 7.8 (0.7).  Before 0.5 answers had the token first.
+Source: smtpd-filters(7); lka_filter.c of OpenSMTPD 6.8 (protocol 0.6) and 7.8 (0.7).  Before 0.5
+answers had the token first.
 """
 
 from __future__ import annotations
@@ -42,13 +44,21 @@ def read(line: bytes) -> Line:
     if found is None or (asks and token is None):
         raise PeerError(f"no line of OpenSMTPD's filter protocol: {line[:80]!r}")
     return Line(
-        found[2], found[3], (token or found)[2 if token else 4] or b"", token[1] if token else b"", found[1]
+        found[2],
+        found[3],
+        (token or found)[2 if token else 4] or b"",
+        token[1] if token else b"",
+        found[1],
     )
 
 
 def result(line: Line, decision: str) -> bytes:
     """Return the answer to what is asked in a phase: one decision, with its text."""
-    return b"filter-result|%b|%b|%b\n" % (line.session, line.token, decision.encode("ascii", "replace"))
+    return b"filter-result|%b|%b|%b\n" % (
+        line.session,
+        line.token,
+        decision.encode("ascii", "replace"),
+    )
 
 
 def content(line: Line, message: bytes) -> bytes:

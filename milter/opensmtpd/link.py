@@ -1,7 +1,9 @@
-"""The mail server's side of a milter connection: what an adapter asks the daemon by, one SMTP session each.
+"""The mail server's side of a milter connection: what an adapter asks the daemon by, one SMTP
+session each.
 
-Headers and body go without a wait; every other step is answered.  Whatever is wrong is an OSError, EOFError or PeerError, and the end of the connection.
-Numbers as in Sendmail's include/libmilter/mfdef.h; there is no RFC.
+Headers and body go without a wait; every other step is answered.  Whatever is wrong is an OSError,
+EOFError or PeerError, and the end of the connection. Numbers as in Sendmail's
+include/libmilter/mfdef.h; there is no RFC.
 """
 
 from __future__ import annotations
@@ -15,7 +17,13 @@ from oborona.config.address import Address, UnixAddress
 from oborona.doors import rfc5322 as letter
 from oborona.doors.reply import AddHeader, RemoveHeader
 from oborona.errors import PeerError
-from oborona.milter.protocol import ADD_HEADERS, CHANGE_HEADERS, LEADING_SPACE, MAX_VERSION, NO_REPLY
+from oborona.milter.protocol import (
+    ADD_HEADERS,
+    CHANGE_HEADERS,
+    LEADING_SPACE,
+    MAX_VERSION,
+    NO_REPLY,
+)
 
 MAX_ANSWER: Final = 1 << 20  # bytes of one packet
 CHUNK: Final = 65_535  # bytes of body in a packet, as libmilter takes it
@@ -49,7 +57,10 @@ class Link:
 
     @classmethod
     async def over(cls, peer: socket.socket) -> Link:
-        """Agree on terms with whoever is at the other end of a socket; it is closed with the link."""
+        """Agree on terms with whoever is at the other end of a socket.
+
+        It is closed with the link.
+        """
         peer.setblocking(False)
         return await cls(*await asyncio.open_connection(sock=peer)).agree()
 
@@ -79,8 +90,12 @@ class Link:
         await self._writer.drain()
         return await self._read()
 
-    async def message(self, raw: bytes, queue_id: str) -> tuple[Said, list[AddHeader | RemoveHeader]]:
-        """Send a message, CRLF at each line's end, and return the answer and the edits before it."""
+    async def message(
+        self, raw: bytes, queue_id: str
+    ) -> tuple[Said, list[AddHeader | RemoveHeader]]:
+        """Send a message, CRLF at each line's end, and return the answer and the edits before
+        it.
+        """
         end = 0
         for field in letter.fields(raw):
             self.tell(b"L", field.name + b"\0" + field.value + b"\0")

@@ -1,4 +1,5 @@
-"""The checks: each looks at a message for one thing and returns a finding or nothing; it never decides.
+"""The checks: each looks at a message for one thing and returns a finding or nothing; it never
+decides.
 
 Registration is this one tuple; the order is the order of findings.
 """
@@ -79,6 +80,7 @@ _MODULES: Final = (
 CHECKS: Final[tuple[Check, ...]] = tuple(module.check for module in _MODULES)
 
 FINDINGS: Final[dict[str, str]] = {
-    module.SLUG: (module.__doc__ or "").partition("\n")[0] for module in _MODULES
+    module.SLUG: " ".join((module.__doc__ or "").partition("\n\n")[0].split())
+    for module in _MODULES
 }
 """Name of each finding that a check can make → what it means."""

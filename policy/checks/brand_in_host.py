@@ -12,7 +12,9 @@ SLUG: Final = "brand-in-host"
 
 
 def check(context: Context) -> Finding | None:
-    """Return a finding with the first such host: santander-verify.example, paypal.com.login.example."""
+    """Return a finding with the first such host: santander-verify.example,
+    paypal.com.login.example.
+    """
     asked: set[str] = set()
     for link in context.message.links:
         if link.host in asked:

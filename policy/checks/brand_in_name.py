@@ -12,7 +12,9 @@ SLUG: Final = "brand-in-name"
 
 
 def check(context: Context) -> Finding | None:
-    """Return a finding with name and address; whose the names and domains are stands in the `[[brand]]` tables of the policy."""
+    """Return a finding with name and address; whose the names and domains are stands in the
+    `[[brand]]` tables of the policy.
+    """
     box = context.message.from_
     if box is None or not box.domain or not box.name:
         return None

@@ -1,4 +1,6 @@
-"""The name in From is a well-known firm's, the address is not, and there are links, none of which leads to that firm."""
+"""The name in From is a well-known firm's, the address is not, and there are links, none of which
+leads to that firm.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ SLUG: Final = "brand-unlinked"
 
 
 def check(context: Context) -> Finding | None:
-    """Return a finding with the first link's host; pictures that are fetched from the firm lead nowhere, and codes do.
+    """Return a finding with the first link's host; pictures that are fetched from the firm lead
+    nowhere, and codes do.
 
     A firm that writes from a domain that no table knows links to its own site all the same.
     """

@@ -15,11 +15,15 @@ SLUG: Final = "disguised-program"
 
 
 def check(context: Context) -> Finding | None:
-    """Return a finding for the first such program; the evidence is its name, that of what it is in, and how it hides."""
+    """Return a finding for the first such program; the evidence is its name, that of what it is in,
+    and how it hides.
+    """
     for attachment in context.message.attachments:
         for member in attachment.members:
             if disguise := _disguise(member):
-                return Finding(SLUG, f"{quoted(attachment.name, 40)}: {quoted(member.name, 60)} ({disguise})")
+                return Finding(
+                    SLUG, f"{quoted(attachment.name, 40)}: {quoted(member.name, 60)} ({disguise})"
+                )
     return None
 
 
@@ -28,6 +32,7 @@ def _disguise(member: Member) -> str:
     stem = member.name.lower().rstrip(". ").rsplit(".", 2)
     if member.extension in EXECUTABLE and len(stem) == 3 and stem[1].strip() in HARMLESS:
         return "double extension"
-    if member.kind in PROGRAMS and member.extension in HARMLESS - {"zip"}:  # a jar is a zip by right
+    # a jar is a zip by right
+    if member.kind in PROGRAMS and member.extension in HARMLESS - {"zip"}:
         return "a program by its first bytes"
     return ""

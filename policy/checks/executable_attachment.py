@@ -1,4 +1,6 @@
-"""An attachment is a program by its name or its first bytes, or hides its kind behind a second extension."""
+"""An attachment is a program by its name or its first bytes, or hides its kind behind a second
+extension.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from oborona.types import Finding
 
 SLUG: Final = "executable-attachment"
 
-# What Windows and macOS run, or hand to an interpreter, on a double click.  Gmail, Outlook and Postfix admins refuse the same.
+# What Windows and macOS run, or hand to an interpreter, on a double click.  Gmail, Outlook and
+# Postfix admins refuse the same.
 EXECUTABLE: Final = frozenset(
     [
         "ade",
@@ -107,7 +110,9 @@ def check(context: Context) -> Finding | None:
         extension = attachment.extension.lower()
         if extension in EXECUTABLE:
             stem = attachment.name.lower().rsplit(".", 2)
-            disguise = " (double extension)" if len(stem) == 3 and stem[1].strip() in HARMLESS else ""
+            disguise = (
+                " (double extension)" if len(stem) == 3 and stem[1].strip() in HARMLESS else ""
+            )
             return Finding(SLUG, quoted(attachment.name, 80) + disguise)
         if attachment.kind in PROGRAMS:
             return Finding(SLUG, quoted(attachment.name, 80) + " (a program by its first bytes)")

@@ -1,4 +1,6 @@
-"""The name that the reader sees in From is an address of another domain than the one that really stands there."""
+"""The name that the reader sees in From is an address of another domain than the one that really
+stands there.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ _ADDRESS: Final = re.compile(r"[\w.+-]{1,64}@((?:[\w-]{1,63}\.){1,8}[a-z]{2,24})
 def check(context: Context) -> Finding | None:
     """Return a finding when the display name holds an address under another registrable domain.
 
-    Mailing lists rewrite From for DMARC's sake ("ann@a.example via List" <list@b.example>); a List-Id says so and is believed.
+    Mailing lists rewrite From for DMARC's sake ("ann@a.example via List" <list@b.example>); a
+    List-Id says so and is believed.
     """
     sender = context.message.from_
     if sender is None or "@" not in sender.name or context.message.get("list-id") is not None:

@@ -1,4 +1,6 @@
-"""The client called itself by a name that is ours, by "localhost", by a recipient's domain, or by an address that is not its own."""
+"""The client called itself by a name that is ours, by "localhost", by a recipient's domain, or by
+an address that is not its own.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ _NOBODY: Final = frozenset({"localhost", "localhost.localdomain"})  # nobody's n
 
 
 def check(context: Context) -> Finding | None:
-    """Return a finding for a HELO that can't be true; our own people and machines may say what they like.
+    """Return a finding for a HELO that can't be true; our own people and machines may say what they
+    like.
 
     Source: RFC 5321 section 4.1.4 (the argument is the client's own name or address literal).
     """

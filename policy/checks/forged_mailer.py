@@ -1,4 +1,6 @@
-"""The message names a well-known mail program, and its Message-ID is not one that this program writes."""
+"""The message names a well-known mail program, and its Message-ID is not one that this program
+writes.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ _HEX: Final = "[0-9a-f]"
 _DOLLARS: Final = rf"{_HEX}{{12}}\${_HEX}{{8}}\${_HEX}{{8}}@"
 _UUID: Final = f"{_HEX}{{8}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{12}}@"
 _SHAPES: Final = (
-    # Outlook Express and Windows Mail; Hotmail and MSN number what came to them over HTTP themselves
+    # Outlook Express and Windows Mail; Hotmail and MSN number what came to them over HTTP
+    # themselves
     (
         "microsoft outlook express",
         rf"{_DOLLARS}|{_HEX}{{32}}@|[a-z]+\d+[\w.-]*@(?:[\w.-]+\.)?(?:hotmail|msn|live|passport|phx|msnusers)\.",
@@ -40,7 +43,8 @@ _COMPILED: Final = tuple((name, re.compile(shape)) for name, shape in _SHAPES)
 def check(context: Context) -> Finding | None:
     """Return a finding with the program and the Message-ID that does not fit.
 
-    A program that is not in the table, and a message that has no Message-ID at all, say nothing here.
+    A program that is not in the table, and a message that has no Message-ID at all, say nothing
+    here.
     """
     message = context.message
     if not message.message_id:

@@ -10,11 +10,13 @@ from oborona.types import Finding
 
 SLUG: Final = "forged-reply"
 
-# The marks by which programs of many languages say "reply"; forwards carry no In-Reply-To and are left alone.
+# The marks by which programs of many languages say "reply"; forwards carry no In-Reply-To and are
+# left alone.
 _REPLY: Final = re.compile(
     r"\s*(?:re|aw|antw|sv|vs|odp|отв|ответ|rif|r)(?:\[\d{1,3}\]|\(\d{1,3}\))?\s*:", re.IGNORECASE
 )
-# A person's answer quotes or refers; old programs and some list software drop the headers but keep the quotation.
+# A person's answer quotes or refers; old programs and some list software drop the headers but keep
+# the quotation.
 _QUOTE: Final = re.compile(
     r"^\s{0,4}(?:>|\|)|^.{0,120}(?:wrote|writes|schrieb|écrit|пишет|писал)\S{0,4}:", re.MULTILINE
 )

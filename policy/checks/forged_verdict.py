@@ -1,4 +1,6 @@
-"""The message came with headers that only we write: a forged verdict, or Authentication-Results under our name."""
+"""The message came with headers that only we write: a forged verdict, or Authentication-Results
+under our name.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ SLUG: Final = "forged-verdict"
 
 
 def check(context: Context) -> Finding | None:
-    """Return a finding that names the headers; X-Spam-Flag is no forgery, many filters on the way write it."""
+    """Return a finding that names the headers; X-Spam-Flag is no forgery, many filters on the way
+    write it.
+    """
     names = sorted(
         {
             header.name

@@ -16,11 +16,17 @@ MIN_WORDS: Final = 2  # DEUTSCHE BAHN shouts, UNICEF and YOUTUBE are called so
 
 
 def check(context: Context) -> Finding | None:
-    """Return a finding with the name. Letters without case, as those of Chinese, can't shout; a name that is an address does not."""
+    """Return a finding with the name. Letters without case, as those of Chinese, can't shout; a
+    name that is an address does not.
+    """
     box = context.message.from_
     if box is None or "@" in box.name:
         return None
     name = box.name[:LOOKED_AT]
-    if not name.isupper() or sum(map(str.isalpha, name)) < MIN_LETTERS or len(name.split()) < MIN_WORDS:
+    if (
+        not name.isupper()
+        or sum(map(str.isalpha, name)) < MIN_LETTERS
+        or len(name.split()) < MIN_WORDS
+    ):
         return None
     return Finding(SLUG, quoted(name, LOOKED_AT))

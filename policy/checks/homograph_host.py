@@ -1,4 +1,6 @@
-"""A link's host, or the domain of From, is written in letters of another script so that it reads like an ASCII name."""
+"""A link's host, or the domain of From, is written in letters of another script so that it reads
+like an ASCII name.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ SLUG: Final = "homograph-host"
 def check(context: Context) -> Finding | None:
     """Return a finding with the first such host.
 
-    Names in one script that no ASCII name looks like (пример.рф, münchen.de, 例え.jp) are what they seem.
+    Names in one script that no ASCII name looks like (пример.рф, münchen.de, 例え.jp) are what they
+    seem.
     """
     message = context.message
     hosts = dict.fromkeys(link.host for link in message.links)

@@ -1,4 +1,6 @@
-"""A link shows an address below the domain in From and leads to another domain, such as a mailer's that counts clicks."""
+"""A link shows an address below the domain in From and leads to another domain, such as a mailer's
+that counts clicks.
+"""
 
 from __future__ import annotations
 

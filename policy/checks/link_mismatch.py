@@ -15,8 +15,9 @@ SLUG: Final = "link-mismatch"
 def check(context: Context) -> Finding | None:
     """Return a finding with the first such link.
 
-    Newsletters count clicks: all their links lead through one host, of their own (`link-through-sender`) or of their mailer, where what they show is often
-    their own site (`link-leaves-sender`), and otherwise the site of who pays for a place in them.
+    Newsletters count clicks: all their links lead through one host, of their own
+    (`link-through-sender`) or of their mailer, where what they show is often their own site
+    (`link-leaves-sender`), and otherwise the site of who pays for a place in them.
     """
     for link in shown_elsewhere(context.message):
         own = home(context.message)

@@ -13,10 +13,16 @@ SLUG: Final = "link-shows-brand"
 
 
 def check(context: Context) -> Finding | None:
-    """Return a finding with the first such link; the firm's own letters, and links to another of its domains, are none."""
+    """Return a finding with the first such link; the firm's own letters, and links to another of
+    its domains, are none.
+    """
     sender = context.message.from_.domain if context.message.from_ else ""
     for link in shown_elsewhere(context.message, namesakes=True):
         brand = context.brands.owner(link.shows)
-        if brand is not None and not brand.owns(link.host) and not (sender and brand.writes_from(sender)):
+        if (
+            brand is not None
+            and not brand.owns(link.host)
+            and not (sender and brand.writes_from(sender))
+        ):
             return Finding(SLUG, quoted(str(link), 160))
     return None

@@ -13,7 +13,9 @@ SLUG: Final = "link-through-sender"
 
 
 def check(context: Context) -> Finding | None:
-    """Return a finding with the first such link: clicks counted by the sender himself, or his copy of what it shows."""
+    """Return a finding with the first such link: clicks counted by the sender himself, or his copy
+    of what it shows.
+    """
     for link in shown_elsewhere(context.message):
         if link.domain in home(context.message):
             return Finding(SLUG, quoted(str(link), 160))

@@ -1,4 +1,6 @@
-"""A link begins with the name of one site, as a user before an @, and leads to another: http://bank.example@evil.example/."""
+"""A link begins with the name of one site, as a user before an @, and leads to another:
+http://bank.example@evil.example/.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,11 @@ SLUG: Final = "link-userinfo"
 
 
 def check(context: Context) -> Finding | None:
-    """Return a finding with the first link whose user part is a host name under another registrable domain.
+    """Return a finding with the first link whose user part is a host name under another registrable
+    domain.
 
-    Plain users (ftp://anonymous@host/, http://ann:secret@host/) promise nothing, nor do e-mail addresses of the same domain.
+    Plain users (ftp://anonymous@host/, http://ann:secret@host/) promise nothing, nor do e-mail
+    addresses of the same domain.
     """
     for link in context.message.links:
         if not link.user:

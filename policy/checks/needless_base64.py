@@ -13,9 +13,11 @@ MIN_CHARACTERS: Final = 100  # of the text: a line that says nothing proves noth
 
 
 def check(context: Context) -> Finding | None:
-    """Return a finding where every part that holds the text is in base64 and the text is ASCII alone, lines of reasonable length.
+    """Return a finding where every part that holds the text is in base64 and the text is ASCII
+    alone, lines of reasonable length.
 
-    Base64 is right for other letters, for lines over 998 octets and for what must not change on its way: signed mail is left out.
+    Base64 is right for other letters, for lines over 998 octets and for what must not change on its
+    way: signed mail is left out.
     """
     message = context.message
     texts = [
@@ -25,6 +27,10 @@ def check(context: Context) -> Finding | None:
     ]
     if not texts or any(part.encoding != "base64" for part in texts):
         return None
-    if len(message.text) < MIN_CHARACTERS or not message.text.isascii() or "signed" in message.mime_tree:
+    if (
+        len(message.text) < MIN_CHARACTERS
+        or not message.text.isascii()
+        or "signed" in message.mime_tree
+    ):
         return None
     return Finding(SLUG, texts[0].content_type)

@@ -20,7 +20,9 @@ _PORT: Final = re.compile(r"https?://[^/?#]*?:([0-9]{1,5})(?:[/?#]|\Z)")
 
 
 def check(context: Context) -> Finding | None:
-    """Return a finding with the first such link that a reader may follow; hosts without a dot are of the house."""
+    """Return a finding with the first such link that a reader may follow; hosts without a dot are
+    of the house.
+    """
     for link in context.message.links:
         if link.place is Place.PICTURE or "." not in link.host:
             continue

@@ -12,14 +12,17 @@ from oborona.types import Finding
 
 SLUG: Final = "packed-program"
 
-# Files beside the program: source code and installed software come by the dozen, and hold scripts and libraries; bait comes alone.
+# Files beside the program: source code and installed software come by the dozen, and hold scripts
+# and libraries; bait comes alone.
 FEW: Final = 5
 # An archive may hold a folder as an empty file: one called example.com is no program.
 EMPTY: Final = EXECUTABLE - {"com", "app"}
 
 
 def check(context: Context) -> Finding | None:
-    """Return a finding for the first such program; the evidence is its name and that of what it is in."""
+    """Return a finding for the first such program; the evidence is its name and that of what it is
+    in.
+    """
     for attachment in context.message.attachments:
         files = [one for one in attachment.members if one.size != 0 or one.extension in EMPTY]
         if len(files) > FEW:

@@ -1,4 +1,6 @@
-"""Links that show one site's address and lead to another: which of the two is whose decides what it means."""
+"""Links that show one site's address and lead to another: which of the two is whose decides what it
+means.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from oborona.message import links
 from oborona.message.model import Message, Place
 from oborona.message.redirects import is_service, targets
 
-# The whole shown text is one address: "see example.org" inside a sentence promises nothing about where it leads.
+# The whole shown text is one address: "see example.org" inside a sentence promises nothing about
+# where it leads.
 _SHOWN: Final = re.compile(
     r"\s*(?:https?://)?(?:[\w-]{1,63}@)?((?:[\w-]{1,63}\.){1,8}[a-z]{2,24})(?::\d{1,5})?(?:[/?#]\S*)?\s*",
     re.IGNORECASE,
@@ -37,14 +40,18 @@ class ShownElsewhere(NamedTuple):
 
 def home(message: Message) -> frozenset[str]:
     """Return the registrable domains of From and Reply-To."""
-    return frozenset(registrable(box.domain) for box in (message.from_, *message.reply_to) if box is not None)
+    return frozenset(
+        registrable(box.domain) for box in (message.from_, *message.reply_to) if box is not None
+    )
 
 
 def _one_owner(shown: str, domain: str) -> bool:
-    """Tell whether two registrable domains differ in nothing but where a company trades: shop.co.za and shop.com.
+    """Tell whether two registrable domains differ in nothing but where a company trades: shop.co.za
+    and shop.com.
 
-    Under the oldest suffixes and those of countries alone: a name that somebody has is free under the hundreds of new ones for who
-    wants to look like him. A short name is anybody's. Whose domains are known is held to these (`link-shows-brand`).
+    Under the oldest suffixes and those of countries alone: a name that somebody has is free under
+    the hundreds of new ones for who wants to look like him. A short name is anybody's. Whose
+    domains are known is held to these (`link-shows-brand`).
     """
     name, _, there = domain.partition(".")
     other, _, here = shown.partition(".")
@@ -59,14 +66,18 @@ def _inside(shown: str, domain: str) -> frozenset[str]:
 
 
 def click_counter(message: Message, domain: str) -> bool:
-    """Tell whether a mailing leads its readers through one host, whatever its links show: through its mailer's, which counts clicks.
+    """Tell whether a mailing leads its readers through one host, whatever its links show: through
+    its mailer's, which counts clicks.
 
-    One says how to leave it (List-Unsubscribe) and has most of its many links there, each of its own: bait has one or two.
+    One says how to leave it (List-Unsubscribe) and has most of its many links there, each of its
+    own: bait has one or two.
     """
     if not any(header.name == "list-unsubscribe" for header in message.headers):
         return False
     followed = {
-        link.url: link.domain for link in message.links if link.place is Place.ANCHOR and not link.through
+        link.url: link.domain
+        for link in message.links
+        if link.place is Place.ANCHOR and not link.through
     }
     there = list(followed.values()).count(domain)
     return there >= COUNTED and there * 2 >= len(followed)
@@ -90,10 +101,16 @@ def shown_elsewhere(message: Message, *, namesakes: bool = False) -> Iterator[Sh
             continue
         host = shown[1].lower()
         domain = registrable(host)
-        if not domain or domain == link.domain or (not namesakes and _one_owner(domain, link.domain)):
+        if (
+            not domain
+            or domain == link.domain
+            or (not namesakes and _one_owner(domain, link.domain))
+        ):
             continue
         if is_service(domain) and link.domain in _inside(link.shown.strip(), domain):
-            continue  # a gateway's address, undone on the way by a list or a reader's own gateway, but not in what is shown
+            # a gateway's address, undone on the way by a list or a reader's own gateway, but not in
+            # what is shown
+            continue
         if passed is None:
             passed = {one.through for one in message.links if one.through}
         if link.url not in passed or not is_service(link.domain):

@@ -17,7 +17,8 @@ LOOKED_AT: Final = 100  # characters behind the last semicolon of Received
 def check(context: Context) -> Finding | None:
     """Return a finding with the days between Date and the newest Received.
 
-    Both stand in the message: one that is judged again years later, from a mailbox, is as stale as it was. Where no server before us wrote Received nothing is said.
+    Both stand in the message: one that is judged again years later, from a mailbox, is as stale as
+    it was. Where no server before us wrote Received nothing is said.
 
     Source: RFC 5321 section 4.4 (the time stamp of Received).
     """

@@ -1,4 +1,6 @@
-"""The subject ends in letters or digits that stand far behind its words, so that no two copies have the same."""
+"""The subject ends in letters or digits that stand far behind its words, so that no two copies have
+the same.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ _TAIL: Final = re.compile(r"\S[ \t\u00a0]{5,}\S{1,40}[ \t]*\Z")
 
 
 def check(context: Context) -> Finding | None:
-    """Return a finding with the tail; five spaces are more than a slip of the hand, and no word is longer than 40 letters."""
+    """Return a finding with the tail; five spaces are more than a slip of the hand, and no word is
+    longer than 40 letters.
+    """
     subject = context.message.subject[-LOOKED_AT:]
     if "     " not in subject and "\u00a0" not in subject and "\t" not in subject:
         return None

@@ -15,7 +15,11 @@ PER_MARK: Final = 250  # characters, at most: one sentence in three
 
 
 def check(context: Context) -> Finding | None:
-    """Return a finding with the number of exclamation marks, those of answered letters (lines with >) included."""
+    """Return a finding with the number of exclamation marks, those of answered letters (lines with
+    >) included.
+    """
     text = context.message.text[:LOOKED_AT]
     marks = text.count("!") + text.count("\uff01")
-    return Finding(SLUG, str(marks)) if marks >= MIN_MARKS and marks * PER_MARK >= len(text) else None
+    return (
+        Finding(SLUG, str(marks)) if marks >= MIN_MARKS and marks * PER_MARK >= len(text) else None
+    )

@@ -17,11 +17,15 @@ SHARE: Final = 0.2  # of the words: contracts and code have some clauses and nam
 _LONG: Final = 4  # letters; shorter ones are abbreviations
 _WORD: Final = re.compile(rf"[^\W\d_]{{{_LONG},}}")
 
-_CAPITALS: Final = bytes(octet if chr(octet) in ascii_uppercase else ord(" ") for octet in range(256))
+_CAPITALS: Final = bytes(
+    octet if chr(octet) in ascii_uppercase else ord(" ") for octet in range(256)
+)
 
 
 def check(context: Context) -> Finding | None:
-    """Return a finding with how many of the words of four letters and more are in capitals; letters without case are none."""
+    """Return a finding with how many of the words of four letters and more are in capitals; letters
+    without case are none.
+    """
     text = context.message.text[:LOOKED_AT]
     if text.isascii():  # a quick look, which is enough for most letters
         runs = text.encode("ascii").translate(_CAPITALS).split()

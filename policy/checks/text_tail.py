@@ -18,9 +18,11 @@ _CONSONANTS: Final = re.compile(r"[bcdfghjklmnpqrstvwxz]{5}", re.IGNORECASE)
 
 
 def check(context: Context) -> Finding | None:
-    """Return a finding with the last line, where it is one word that nobody says: five consonants in a row, or three turns between kinds of letters.
+    """Return a finding with the last line, where it is one word that nobody says: five consonants
+    in a row, or three turns between kinds of letters.
 
-    A line of an encoded file, of a signature in ASCII or of a checksum is longer, or stands among others like it: the line above it must have words.
+    A line of an encoded file, of a signature in ASCII or of a checksum is longer, or stands among
+    others like it: the line above it must have words.
     """
     lines = [line.strip() for line in context.message.text[-LOOKED_AT:].splitlines()]
     lines = [line for line in lines if line]

@@ -1,4 +1,6 @@
-"""A link says how to be taken off a list, and the header does not: mass mail that does not want to be known for such."""
+"""A link says how to be taken off a list, and the header does not: mass mail that does not want to
+be known for such.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ _WORDS: Final = (
 def check(context: Context) -> Finding | None:
     """Return a finding with the first such link, or such an e-mail address.
 
-    Senders of much mail must say so in List-Unsubscribe, or the large mailbox providers do not take it.
+    Senders of much mail must say so in List-Unsubscribe, or the large mailbox providers do not take
+    it.
 
     Source: RFC 2369, RFC 8058.
     """

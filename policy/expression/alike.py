@@ -1,4 +1,6 @@
-"""Texts of an expression in one form before they are compared: those that stand in the rule when it is compiled, facts when it runs."""
+"""Texts of an expression in one form before they are compared: those that stand in the rule when it
+is compiled, facts when it runs.
+"""
 
 from __future__ import annotations
 
@@ -42,12 +44,17 @@ def alike(pieces: Sequence[Typed], part: Part, loads: Loads) -> list[Typed]:
     for piece in texts:
         form = form.common(piece.form)
     longest = max((piece.longest for piece in texts), default=0)
-    return [_brought(piece, form, part, longest, loads) if _is_text(piece) else piece for piece in pieces]
+    return [
+        _brought(piece, form, part, longest, loads) if _is_text(piece) else piece
+        for piece in pieces
+    ]
 
 
 def _is_text(piece: Typed) -> bool:
     if piece.kind is Kind.LIST:
-        return isinstance(piece.literal, tuple) and any(isinstance(one, str) for one in piece.literal)
+        return isinstance(piece.literal, tuple) and any(
+            isinstance(one, str) for one in piece.literal
+        )
     return piece.kind in _TEXTS
 
 
@@ -57,7 +64,9 @@ def _brought(piece: Typed, form: Form, part: Part, longest: int, loads: Loads) -
         text = _literal(literal, form, part, longest, piece.index, loads)
         return replace(piece, code=ascii(text), literal=text, form=form)
     if isinstance(literal, tuple):
-        several = tuple(_literal(str(one), form, part, longest, piece.index, loads) for one in literal)
+        several = tuple(
+            _literal(str(one), form, part, longest, piece.index, loads) for one in literal
+        )
         code = "{" + ", ".join(map(ascii, several)) + "}" if several else "()"
         return replace(piece, code=code, literal=several, form=form)
     if piece.form is form:
@@ -69,17 +78,28 @@ def _literal(text: str, form: Form, part: Part, longest: int, index: int, loads:
     turned = form.whole(text) if part is Part.WHOLE else form.piece(text)
     if form is Form.FOLDED:
         turned = (
-            turned.lstrip(" ") if part is Part.START else turned.rstrip(" ") if part is Part.END else turned
+            turned.lstrip(" ")
+            if part is Part.START
+            else turned.rstrip(" ")
+            if part is Part.END
+            else turned
         )
     shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
     if text and not turned:
         raise Fault(
-            f'nothing is left of "{ascii(shown)[1:-1]}" in a text that is {form.value}; write "" for an empty one',
+            (
+                f'nothing is left of "{ascii(shown)[1:-1]}" in a text that is {form.value}; '
+                f'write "" for an empty one'
+            ),
             index,
         )
     if longest and len(turned) > longest:
         raise Fault(
-            f'this is never "{shown}": it has at most {longest} characters, and that is {len(turned)}', index
+            (
+                f'this is never "{shown}": it has at most {longest} characters, and that is '
+                f"{len(turned)}"
+            ),
+            index,
         )
     loads.note_turned(text, turned)
     return turned

@@ -95,7 +95,9 @@ def _members(runtime: str, kind: Kind) -> Emit:
         outside |= inside
         function = caller.loads.function([MEMBER, *inside], code)
         tests, (known,) = guarded([members], caller.loads.local)
-        made = Typed(code=f"{runtime}({', '.join([function, known.code, *inside])})", kind=kind, index=index)
+        made = Typed(
+            code=f"{runtime}({', '.join([function, known.code, *inside])})", kind=kind, index=index
+        )
         return unless_none(tests, made)
 
     return emit
@@ -106,13 +108,18 @@ def _rate(caller: Caller, nodes: list[ast.expr], index: int) -> Typed:
     window = _word(caller, nodes[1], WINDOWS, "window")
     metric = _word(caller, nodes[2], METRICS, "metric") if len(nodes) > 2 else Metric.SEEN
     return _of(
-        caller, [caller.names.total(counted, window, metric, index)], "per_hour", f", {HOURS[window]!r}"
+        caller,
+        [caller.names.total(counted, window, metric, index)],
+        "per_hour",
+        f", {HOURS[window]!r}",
     )
 
 
 def _trend(caller: Caller, nodes: list[ast.expr], index: int) -> Typed:
     counted = _counted(caller, "trend", nodes[0])
-    totals = [caller.names.total(counted, window, Metric.SEEN, index) for window in (Span.HOUR, Span.DAY)]
+    totals = [
+        caller.names.total(counted, window, Metric.SEEN, index) for window in (Span.HOUR, Span.DAY)
+    ]
     return _of(caller, totals, "trend")
 
 
@@ -122,7 +129,9 @@ def _robotic(caller: Caller, nodes: list[ast.expr], index: int) -> Typed:
 
 def _distinct(caller: Caller, nodes: list[ast.expr], index: int) -> Typed:
     known = caller.names.schema.by_pair
-    words, at = _text(caller, nodes[0], 'distinct() takes what it counts in quotes: "recipients per sender"')
+    words, at = _text(
+        caller, nodes[0], 'distinct() takes what it counts in quotes: "recipients per sender"'
+    )
     if words not in known:
         raise Fault(f'unknown "{short(words)}"{did_you_mean(words, known)}', at)
     window = _word(caller, nodes[1], WINDOWS, "window") if len(nodes) > 1 else Span.DAY
@@ -133,7 +142,9 @@ def _time(runtime: str) -> Emit:
     def emit(caller: Caller, nodes: list[ast.expr], index: int) -> Typed:
         name, at = ("UTC", index)
         if nodes:
-            name, at = _text(caller, nodes[0], f'{runtime}() takes a time zone in quotes: "Europe/Moscow"')
+            name, at = _text(
+                caller, nodes[0], f'{runtime}() takes a time zone in quotes: "Europe/Moscow"'
+            )
         try:
             where = caller.loads.constant(("zone", name), lambda: zone(name))
         except ValueError as fault:
@@ -141,7 +152,9 @@ def _time(runtime: str) -> Emit:
         now = caller.names.fact("time.now", index)
         if now is None:
             raise Fault(f"{runtime}() is not known here", index)
-        return Typed(code=f"{runtime}({where}, {now.code})", kind=Kind.NUMBER, index=index, optional=True)
+        return Typed(
+            code=f"{runtime}({where}, {now.code})", kind=Kind.NUMBER, index=index, optional=True
+        )
 
     return emit
 
@@ -156,7 +169,9 @@ def _counted(caller: Caller, function: str, node: ast.expr) -> Counted:
     try:
         return caller.names.counted(node, caller.source)
     except Fault as fault:
-        words = f"{function}() {fault.problem}" if fault.problem.startswith("takes") else fault.problem
+        words = (
+            f"{function}() {fault.problem}" if fault.problem.startswith("takes") else fault.problem
+        )
         raise Fault(words, fault.index) from None
 
 
@@ -179,12 +194,18 @@ CALLS: Final[Mapping[str, Call]] = MappingProxyType(
         "found": Call('found("name")', "There is a finding of this name.", _found),
         "fired": Call(
             "fired(NAME)",
-            "The rule, DNS list, local list or signature of this name was hit; of a live rule, by what is live.",
+            (
+                "The rule, DNS list, local list or signature of this name was hit; of a live "
+                "rule, by what is live."
+            ),
             _fired,
         ),
         "any_of": Call(
             "any_of(set, condition)",
-            f"The condition holds for any member, which it calls `{MEMBER}`; 200 members are looked at.",
+            (
+                f"The condition holds for any member, which it calls `{MEMBER}`; 200 members "
+                f"are looked at."
+            ),
             _members("any_of", Kind.CONDITION),
         ),
         "all_of": Call(
@@ -204,12 +225,16 @@ CALLS: Final[Mapping[str, Call]] = MappingProxyType(
         ),
         "trend": Call(
             "trend(count[TYPE])",
-            "Messages of the last hour over those of an average hour of the 23 before it, each with one more: 1 is steady.",
+            (
+                "Messages of the last hour over those of an average hour of the 23 before it, "
+                "each with one more: 1 is steady."
+            ),
             _trend,
         ),
         "robotic": Call(
             "robotic(count[TYPE])",
-            "How regular the day's messages came, by their gaps in ten-minute buckets: 1 like a clock, 0 at random or in bursts (Goh and Barabási 2008,"
+            "How regular the day's messages came, by their gaps in ten-minute buckets: 1 like a "
+            "clock, 0 at random or in bursts (Goh and Barabási 2008,"
             " Kim and Jo 2016); none for fewer than eight.",
             _robotic,
         ),
@@ -218,9 +243,13 @@ CALLS: Final[Mapping[str, Call]] = MappingProxyType(
             "Distinct things of one sort for another, in a day by default; see below.",
             _distinct,
         ),
-        "hour": Call('hour(["zone"])', "The hour, 0 to 23, in a time zone; UTC by default.", _time("hour")),
+        "hour": Call(
+            'hour(["zone"])', "The hour, 0 to 23, in a time zone; UTC by default.", _time("hour")
+        ),
         "weekday": Call(
-            'weekday(["zone"])', "The day of the week, 1 for Monday to 7 for Sunday.", _time("weekday")
+            'weekday(["zone"])',
+            "The day of the week, 1 for Monday to 7 for Sunday.",
+            _time("weekday"),
         ),
     }
 )

@@ -1,13 +1,14 @@
 """Syntax tree to code: what is allowed, what fits together, from which stage on it is known.
 
-One walk over the tree. Every node type that the language has is a case below and yields a `Typed`: a piece of Python
-text with its kind; all other nodes are refused by name. The code is put together from three things only: operators
-written here, `repr` of checked literals, and names that the schema or `Loads` gave. Nothing of the rule's own text
-reaches it in another way.
+One walk over the tree. Every node type that the language has is a case below and yields a `Typed`:
+a piece of Python text with its kind; all other nodes are refused by name. The code is put together
+from three things only: operators written here, `repr` of checked literals, and names that the
+schema or `Loads` gave. Nothing of the rule's own text reaches it in another way.
 
 What may be `none` is guarded where it is used (`typed`).
 
-Known limits: kinds are coarse (whole numbers and fractions are one kind); texts are compared for equality only.
+Known limits: kinds are coarse (whole numbers and fractions are one kind); texts are compared for
+equality only.
 """
 
 from __future__ import annotations
@@ -115,7 +116,9 @@ class Checker:
             case ast.BoolOp(values=values):
                 return self._both("and" if isinstance(node.op, ast.And) else "or", values, index)
             case ast.UnaryOp(op=ast.Not(), operand=operand):
-                return Typed(code=f"(not {self.condition(operand)})", kind=Kind.CONDITION, index=index)
+                return Typed(
+                    code=f"(not {self.condition(operand)})", kind=Kind.CONDITION, index=index
+                )
             case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=operand):
                 return self._signed(node.op, operand, index)
             case ast.BinOp():
@@ -150,20 +153,27 @@ class Checker:
         value = node.value
         match value:
             case bool():
-                return Typed(code=repr(value), kind=Kind.CONDITION, index=index, literal=value, constant=True)
+                return Typed(
+                    code=repr(value), kind=Kind.CONDITION, index=index, literal=value, constant=True
+                )
             case int() | float():
                 if (
                     not (math.isfinite(value) if isinstance(value, float) else True)
                     or abs(value) > MAX_NUMBER
                 ):
                     raise Fault(f"a number may be at most {MAX_NUMBER}", index)
-                return Typed(code=repr(value), kind=Kind.NUMBER, index=index, literal=value, constant=True)
+                return Typed(
+                    code=repr(value), kind=Kind.NUMBER, index=index, literal=value, constant=True
+                )
             case str():
                 if len(value) > MAX_TEXT:
                     raise Fault(
-                        f"a text is {len(value)} characters long; at most {MAX_TEXT} are allowed", index
+                        (f"a text is {len(value)} characters long; at most {MAX_TEXT} are allowed"),
+                        index,
                     )
-                return Typed(code=ascii(value), kind=Kind.TEXT, index=index, literal=value, constant=True)
+                return Typed(
+                    code=ascii(value), kind=Kind.TEXT, index=index, literal=value, constant=True
+                )
         raise Fault("only numbers, texts, true and false may stand here", index)
 
     def _list(self, nodes: list[ast.expr], index: int) -> Typed:
@@ -208,14 +218,20 @@ class Checker:
         else:
             sign, function = _DIVISIONS[kind]
             plain = isinstance(right.literal, int | float) and right.literal
-            code = f"({left.code} {sign} {right.code})" if plain else f"{function}({left.code}, {right.code})"
+            code = (
+                f"({left.code} {sign} {right.code})"
+                if plain
+                else f"{function}({left.code}, {right.code})"
+            )
         for piece in pieces:
             want(piece, ARITHMETIC, sign)
         self._products += sign == "*"
         if self._products > MAX_PRODUCTS:
             raise Fault(f"more than {MAX_PRODUCTS} multiplications in one expression", index)
         constant = left.constant and right.constant
-        return unless_none(tests, Typed(code=code, kind=Kind.NUMBER, index=index, constant=constant))
+        return unless_none(
+            tests, Typed(code=code, kind=Kind.NUMBER, index=index, constant=constant)
+        )
 
     def _comparison(self, node: ast.Compare, index: int) -> Typed:
         pieces = [self.piece(node.left), *map(self.piece, node.comparators)]
@@ -228,7 +244,9 @@ class Checker:
                 return asked_for_none(pieces, signs, index)
             comparable(left, signs[-1], right)
             one_of_its_words(left, right, part=False)
-            one_of_its_words(right, left, part=right.kind is Kind.TEXT and signs[-1] in ("in", "not in"))
+            one_of_its_words(
+                right, left, part=right.kind is Kind.TEXT and signs[-1] in ("in", "not in")
+            )
         tests, known = guarded(pieces, self.loads.local)
         inside = any(
             sign in ("in", "not in") and right.kind is Kind.TEXT
@@ -271,7 +289,9 @@ class Checker:
             raise Fault(f"unknown function {short(name)}{did_you_mean(name, _KNOWN)}", index)
         fewest, most = arguments(function.signature)
         if not fewest <= len(node.args) <= most:
-            raise Fault(f"{name}() has {len(node.args)} arguments; it is {function.signature}", index)
+            raise Fault(
+                f"{name}() has {len(node.args)} arguments; it is {function.signature}", index
+            )
         if name in CALLS:
             return CALLS[name].emit(self, node.args, index)
         pieces = [self.piece(argument) for argument in node.args]

@@ -17,7 +17,9 @@ def zone(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise ValueError(f'unknown time zone "{name[:60]}"; such as "UTC" or "Europe/Moscow"') from None
+        raise ValueError(
+            f'unknown time zone "{name[:60]}"; such as "UTC" or "Europe/Moscow"'
+        ) from None
 
 
 def hour(where: tzinfo, now: float) -> int | None:
@@ -27,7 +29,10 @@ def hour(where: tzinfo, now: float) -> int | None:
 
 
 def weekday(where: tzinfo, now: float) -> int | None:
-    """Return the day of the week, 1 for Monday to 7 for Sunday; None for no time of this calendar."""
+    """Return the day of the week, 1 for Monday to 7 for Sunday.
+
+    None for no time of this calendar.
+    """
     at = _local(where, now)
     return None if at is None else at.isoweekday()
 

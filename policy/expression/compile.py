@@ -1,6 +1,7 @@
 """All rules of a set to one function.
 
-The function that is generated looks like this; `f` is the facts object, `stage` how much of it is known:
+The function that is generated looks like this; `f` is the facts object, `stage` how much of it is
+known:
 
     def run(f, stage, hits, errors, live, every):
         r1 = False                                      rules that others name
@@ -18,8 +19,9 @@ The function that is generated looks like this; `f` is the facts object, `stage`
 
 with the hash of what it stands for in place of each number: see `loads`.
 
-A rule that fails does not fire, is reported by name, and stops no other; so does every rule that names a fact which
-could not be read. The code sees no builtins but the functions of the language. `benchmarks/rules_cost.py` measures it.
+A rule that fails does not fire, is reported by name, and stops no other; so does every rule that
+names a fact which could not be read. The code sees no builtins but the functions of the language.
+`benchmarks/rules_cost.py` measures it.
 """
 
 from __future__ import annotations
@@ -57,7 +59,8 @@ class CompiledRules:
         private: names of rules that are not told: they ask for traps (`oborona.policy.outward`).
         wordless: names of those that are told without what their words say of traps.
         timelines: types of shingles whose time-lines the rules ask for.
-        turned: texts and patterns of rules and conditions that are looked for in another form than they are written in, by name.
+        turned: texts and patterns of rules and conditions that are looked for in another form than
+            they are written in, by name.
         schema: what they may name.
         before: names of what can be hit before the rules run.
         warnings: what is allowed, and hardly meant.
@@ -82,7 +85,9 @@ class CompiledRules:
         self.before = before
         self.stages = {one.given.name: one.stage for one in checked if isinstance(one.given, Rule)}
         self.named = {
-            stage: frozenset[str]().union(*(one.named for one in checked if one.stage.order <= stage.order))
+            stage: frozenset[str]().union(
+                *(one.named for one in checked if one.stage.order <= stage.order)
+            )
             for stage in Stage
         }
         self.private = frozenset(
@@ -90,9 +95,13 @@ class CompiledRules:
             for one in checked
             if is_private(one.named, one.given.when, str(getattr(one.given, "score", "")))
         )
-        self.wordless = frozenset(one.given.name for one in checked if not WORDY.isdisjoint(one.named))
+        self.wordless = frozenset(
+            one.given.name for one in checked if not WORDY.isdisjoint(one.named)
+        )
         self.timelines = timelines
-        self.turned = {one.given.name: dict(one.loads.turned) for one in checked if one.loads.turned}
+        self.turned = {
+            one.given.name: dict(one.loads.turned) for one in checked if one.loads.turned
+        }
         self.warnings = tuple(warnings)
         self.source = source
         self._function = function
@@ -104,11 +113,13 @@ class CompiledRules:
         """Return the rules that fired, and what went wrong with others.
 
         Args:
-            facts: has the attributes and methods that the schema promises, as far as `stage` knows them.
+            facts: has the attributes and methods that the schema promises, as far as `stage` knows
+                them.
             stage: rules of this stage and of those before it run.
             before: what was hit before, by others than these rules.
 
-        Hits come by stage, then in the order of the rules, each after those that it names. Errors name the rule or the fact. Never raises.
+        Hits come by stage, then in the order of the rules, each after those that it names. Errors
+        name the rule or the fact. Never raises.
         """
         hits: list[RuleHit] = []
         errors: list[str] = []
@@ -139,9 +150,11 @@ def compile_rules(
         rules: of distinct names; those with `enabled` off are left out.
         schema: what they may name.
         conditions: with names that rules may use.
-        before: names of what can be hit before the rules run, with the stage from which that is known; None = nothing.
+        before: names of what can be hit before the rules run, with the stage from which that is
+            known; None = nothing.
         to_code: turns the source into code, or knows the code of this very source.
-        memory: of what was compiled before; the same rules give the same source, with one or without.
+        memory: of what was compiled before; the same rules give the same source, with one or
+            without.
 
     Raises:
         PolicyError: rules that cannot be used, each with its place in the file.
@@ -182,7 +195,10 @@ def _never(checked: Sequence[Checked], names: dict[str, Any]) -> list[Warned]:
     """Warn of conditions that name no fact and do not hold."""
     constant = [one for one in checked if one.constant]
     return [
-        Warned(f"{one.given.name} can never hold: it names no fact, and is false", one.given.places["when"])
+        Warned(
+            f"{one.given.name} can never hold: it names no fact, and is false",
+            one.given.places["when"],
+        )
         for one in constant
         if "when" in one.given.places and not eval(one.code, names)  # noqa: S307 - as above
     ]
@@ -199,7 +215,9 @@ def _generate(checked: Sequence[Checked], loads: Iterable[Load], used: set[str])
                 lines += _read(load)
         for one in checked:
             if one.stage is stage:
-                lines += _rule(one, one.given, used) if isinstance(one.given, Rule) else _condition(one)
+                lines += (
+                    _rule(one, one.given, used) if isinstance(one.given, Rule) else _condition(one)
+                )
     return lines
 
 
@@ -223,7 +241,9 @@ def _rule(one: Checked, rule: Rule, used: set[str]) -> list[str]:
         said, more = "said", [" try:", f"  said = ({values})", " except Exception:", "  said = ()"]
     points = f", {one.score}" if one.score else ""
     noted = [f" {one.local} = True"] if one.local in used else []
-    return _kept(rule.name, [f"if {one.code}:", *more, f" hits.append({_hit(one)}({said}{points}))", *noted])
+    return _kept(
+        rule.name, [f"if {one.code}:", *more, f" hits.append({_hit(one)}({said}{points}))", *noted]
+    )
 
 
 def _kept(label: str, lines: Sequence[str]) -> list[str]:
@@ -238,7 +258,8 @@ def _kept(label: str, lines: Sequence[str]) -> list[str]:
 
 def _failed(name: str, fault: Exception) -> str:
     """Return a line about a rule or fact that failed."""
-    if isinstance(fault, NameError):  # a local that was never set: its fact has been reported already
+    # a local that was never set: its fact has been reported already
+    if isinstance(fault, NameError):
         return f"{name}: a fact it names could not be read"
     try:
         words = str(fault)[:MAX_ERROR]

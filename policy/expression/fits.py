@@ -42,7 +42,9 @@ _REFUSED: Final[dict[type[ast.AST], str]] = {
 
 def certain(piece: Typed) -> Typed:
     """Return a condition that is false where it was none."""
-    return replace(piece, code=f"({piece.code} is True)", optional=False) if piece.optional else piece
+    return (
+        replace(piece, code=f"({piece.code} is True)", optional=False) if piece.optional else piece
+    )
 
 
 def asked_for_none(pieces: Sequence[Typed], signs: Sequence[str], index: int) -> Typed:
@@ -85,7 +87,9 @@ def comparable(left: Typed, sign: str, right: Typed) -> None:
     """
     if sign in ("in", "not in"):
         if right.kind is Kind.LIST and isinstance(right.literal, tuple):
-            of = Kind.TEXT if any(isinstance(value, str) for value in right.literal) else Kind.NUMBER
+            of = (
+                Kind.TEXT if any(isinstance(value, str) for value in right.literal) else Kind.NUMBER
+            )
             fits = not right.literal or left.kind is of
         else:
             fits = left.kind is Kind.TEXT and right.kind in (Kind.TEXT, Kind.SET)
@@ -114,7 +118,9 @@ def one_of_its_words(piece: Typed, other: Typed, *, part: bool) -> None:
             continue
         if not (part and any(text in word for word in known)):
             words = (
-                did_you_mean(text, known) if len(known) > MAX_WORDS else f"; it is one of {', '.join(known)}"
+                did_you_mean(text, known)
+                if len(known) > MAX_WORDS
+                else f"; it is one of {', '.join(known)}"
             )
             raise Fault(f'this is never "{short(text)}"{words}', other.index)
 

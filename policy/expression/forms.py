@@ -3,10 +3,13 @@
     sent     as it was sent
     capital  in capitals
     small    in lower case
-    folded   `normalise`d: lower case, look-alike letters made Latin, invisible characters out, white space one space
+    folded   `normalise`d: lower case, look-alike letters made Latin, invisible characters out,
+             white space one space
 
-What a rule compares with a fact is brought into the fact's form when the rule is compiled, by the function that made the fact: `Casino` becomes `casino`, and a Russian
-word the mixture of letters in which it stands in a folded text. Two facts of different forms are compared in the form that keeps less of how they were written.
+What a rule compares with a fact is brought into the fact's form when the rule is compiled, by the
+function that made the fact: `Casino` becomes `casino`, and a Russian word the mixture of letters in
+which it stands in a folded text. Two facts of different forms are compared in the form that keeps
+less of how they were written.
 """
 
 from __future__ import annotations
@@ -40,7 +43,9 @@ class Form(Enum):
 
     def letters(self, letters: Iterable[str]) -> list[str]:
         """Return what becomes of each of some characters: one, several, or none."""
-        return normalised_letters(letters) if self is Form.FOLDED else list(map(_WHOLE[self], letters))
+        return (
+            normalised_letters(letters) if self is Form.FOLDED else list(map(_WHOLE[self], letters))
+        )
 
     def common(self, other: Form) -> Form:
         """Return the form in which texts of this form and of another are compared."""

@@ -1,6 +1,7 @@
 """The functions of numbers, texts and sets: what each takes, and the code it becomes.
 
-Their arguments are known when the code runs: the caller has seen to `none`. Functions that name facts stand in `calls`.
+Their arguments are known when the code runs: the caller has seen to `none`. Functions that name
+facts stand in `calls`.
 """
 
 from __future__ import annotations
@@ -57,7 +58,9 @@ def _round(pieces: Sequence[Typed], _: Loads) -> Typed:
     want(pieces[0], ARITHMETIC, "round()")
     digits = pieces[1].literal if len(pieces) > 1 else 0
     if type(digits) is not int or not 0 <= digits <= MAX_DECIMALS:
-        raise Fault(f"round() takes its decimals as a plain number, 0 to {MAX_DECIMALS}", pieces[1].index)
+        raise Fault(
+            f"round() takes its decimals as a plain number, 0 to {MAX_DECIMALS}", pieces[1].index
+        )
     return _result(f"rounded({pieces[0].code}, {digits})", Kind.NUMBER)
 
 
@@ -126,10 +129,16 @@ def _listed(
         want(pieces[0], TEXTS, f"{name}()")
         given = pieces[1].literal
         given = (given,) if isinstance(given, str) else given
-        if not isinstance(given, tuple) or not given or not all(isinstance(text, str) for text in given):
+        if (
+            not isinstance(given, tuple)
+            or not given
+            or not all(isinstance(text, str) for text in given)
+        ):
             raise Fault(f"{name}() takes a list of texts, or one", pieces[1].index)
         try:
-            constant = loads.constant((name, given), lambda: made([str(text) for text in given]).has)
+            constant = loads.constant(
+                (name, given), lambda: made([str(text) for text in given]).has
+            )
         except ValueError as fault:
             raise Fault(f"{name}(): {fault}", pieces[1].index) from None
         if pieces[0].kind is Kind.TEXT:
@@ -166,7 +175,8 @@ FUNCTIONS: Final[Mapping[str, Function]] = MappingProxyType(
         ),
         "matches": Function(
             signature='matches(text, r"pattern")',
-            doc="The pattern (RE2 syntax) is found in the text, or in any of a set. (?i) before it ignores case.",
+            doc=("The pattern (RE2 syntax) is found in the text, or in any of a set. (?i) "
+                "before it ignores case."),
             emit=_matches,
         ),
         "share": Function(
@@ -174,7 +184,8 @@ FUNCTIONS: Final[Mapping[str, Function]] = MappingProxyType(
         ),
         "log_odds": Function(
             signature="log_odds(share)",
-            doc="ln(share / (1 - share)), held to -10 to 10: 0 at 0.5, 2.2 at 0.9, 4.6 at 0.99; as far below 0 at 0.1 and 0.01.",
+            doc=("ln(share / (1 - share)), held to -10 to 10: 0 at 0.5, 2.2 at 0.9, 4.6 at "
+                "0.99; as far below 0 at 0.1 and 0.01."),
             emit=_log_odds,
         ),
         "in_networks": Function(
@@ -184,7 +195,8 @@ FUNCTIONS: Final[Mapping[str, Function]] = MappingProxyType(
         ),
         "in_domains": Function(
             signature='in_domains(text, ("example.org", ...))',
-            doc="The text, or any of a set, is one of these domains or a name below it; of an address what stands after its @.",
+            doc=("The text, or any of a set, is one of these domains or a name below it; of an "
+                "address what stands after its @."),
             emit=_listed("in_domains", Domains),
         ),
     }

@@ -1,7 +1,8 @@
-"""What the code of a rule needs from outside: facts, each read once into a local, compiled patterns, and other constants.
+"""What the code of a rule needs from outside: facts, each read once into a local, compiled
+patterns, and other constants.
 
-Names are made of what they stand for: the same fact has the same name in every rule of every policy, so code that was generated for one set of rules
-is good in any other.
+Names are made of what they stand for: the same fact has the same name in every rule of every
+policy, so code that was generated for one set of rules is good in any other.
 """
 
 from __future__ import annotations
@@ -52,7 +53,10 @@ class Loads:
         self._temporary = 0
 
     def local(self) -> str:
-        """Return a new local variable; other rules have it, too, and each sets it before it reads it."""
+        """Return a new local variable.
+
+        Other rules have it, too, and each sets it before it reads it.
+        """
         self._temporary += 1
         return f"t{self._temporary}"
 
@@ -107,7 +111,10 @@ class Loads:
         return self._made_once(f"octets({code})", code)
 
     def in_form(self, code: str, form: Form) -> str:
-        """Return the code of a text or set in another form; of a fact it is made once for all rules."""
+        """Return the code of a text or set in another form.
+
+        Of a fact it is made once for all rules.
+        """
         return self._made_once(f"{form.name.lower()}({code})", code)
 
     def _made_once(self, made: str, code: str) -> str:

@@ -1,6 +1,8 @@
-"""What was found out of rules when a policy was loaded before: a change of one rule of a thousand costs the check of one.
+"""What was found out of rules when a policy was loaded before: a change of one rule of a thousand
+costs the check of one.
 
-A rule is known again by its own texts, and if everything that it names (facts, conditions, what can be hit) is as it was.
+A rule is known again by its own texts, and if everything that it names (facts, conditions, what can
+be hit) is as it was.
 """
 
 from __future__ import annotations
@@ -14,7 +16,9 @@ from oborona.policy.rules import Condition, Rule
 from oborona.types import Mode
 
 Answers = dict[tuple[str, bool], Reference | None]
-"""What a rule asked of its set, by name and whether that was asked for by fired(): a condition is not."""
+"""What a rule asked of its set, by name and whether that was asked for by fired(): a condition is
+not.
+"""
 
 Made = TypeVar("Made")
 
@@ -36,7 +40,9 @@ class Remembered(NamedTuple, Generic[Made]):
 
 
 class Memory(Generic[Made]):
-    """The rules of the policies that one process has loaded: all of the last, and of such that were refused since."""
+    """The rules of the policies that one process has loaded: all of the last, and of such that were
+    refused since.
+    """
 
     def __init__(self) -> None:
         self._schema: Schema | None = None

@@ -1,4 +1,6 @@
-"""Names in expressions: facts, counts, conditions; each becomes a local variable that is read once for all rules.
+"""Names in expressions: facts, counts, conditions.
+
+Each becomes a local variable that is read once for all rules.
 
 The facts that one expression names decide from which stage on it can run.
 """
@@ -53,7 +55,10 @@ class Naming:
         self._others = others
 
     def piece(
-        self, node: ast.Name | ast.Attribute | ast.Subscript, source: Source, functions: Sequence[str]
+        self,
+        node: ast.Name | ast.Attribute | ast.Subscript,
+        source: Source,
+        functions: Sequence[str],
     ) -> Typed:
         """Check `true`, `text.words`, `NEW_SENDER`, or `count[From].day.seen`.
 
@@ -71,9 +76,15 @@ class Naming:
             name = KEYWORD_FACT if at.id == STAND_IN else at.id
             as_written(at, name, source.index(at), source)
             return self._plain([name, *names], index, functions)
-        if isinstance(at, ast.Subscript) and isinstance(at.value, ast.Name) and at.value.id == "count":
+        if (
+            isinstance(at, ast.Subscript)
+            and isinstance(at.value, ast.Name)
+            and at.value.id == "count"
+        ):
             return self._count(self.counted(at, source), names, index)
-        raise Fault("only facts have attributes, and only count has an index: count[From].day.seen", index)
+        raise Fault(
+            "only facts have attributes, and only count has an index: count[From].day.seen", index
+        )
 
     def counted(self, node: ast.expr, source: Source) -> Counted:
         """Check `count[From]`.
@@ -83,12 +94,16 @@ class Naming:
         """
         index = source.index(node)
         if not (
-            isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == "count"
+            isinstance(node, ast.Subscript)
+            and isinstance(node.value, ast.Name)
+            and node.value.id == "count"
         ):
             raise Fault("takes a shingle type: count[From]", index)
         kind = node.slice
         if not isinstance(kind, ast.Name):
-            raise Fault("count takes the name of a shingle type, without quotes: count[From]", index)
+            raise Fault(
+                "count takes the name of a shingle type, without quotes: count[From]", index
+            )
         as_written(kind, kind.id, source.index(kind), source)
         counted = self.schema.by_type.get(kind.id)
         if counted is None:
@@ -118,7 +133,9 @@ class Naming:
         words = fact.words
         if name == "findings" and self.schema.findings is not None:
             words = tuple(self.schema.findings)
-        loaded = self.load(f"f.{fact.attribute}", name, fact.stage, fact.kind, index, optional=fact.optional)
+        loaded = self.load(
+            f"f.{fact.attribute}", name, fact.stage, fact.kind, index, optional=fact.optional
+        )
         return replace(loaded, words=words, form=fact.form, longest=fact.longest)
 
     def fired(self, name: str, index: int) -> Typed:
@@ -169,20 +186,25 @@ class Naming:
         name = ".".join(names)
         if name in _WORDS:
             value = _WORDS[name]
-            return Typed(code=repr(value), kind=Kind.CONDITION, index=index, literal=value, constant=True)
+            return Typed(
+                code=repr(value), kind=Kind.CONDITION, index=index, literal=value, constant=True
+            )
         if name == "none":
             return Typed(code="None", kind=Kind.NONE, index=index, optional=True, constant=True)
         if name == MEMBER:
             if self.member is None:
                 raise Fault(
-                    f"{MEMBER} stands for a member inside any_of(), all_of() and count_of() only", index
+                    (f"{MEMBER} stands for a member inside any_of(), all_of() and count_of() only"),
+                    index,
                 )
             return replace(self.member, index=index)
         fact = self.fact(name, index)
         if fact is not None:
             return fact
         if names[0] == "count":
-            raise Fault("count is written count[TYPE].WINDOW.METRIC, such as count[From].day.seen", index)
+            raise Fault(
+                "count is written count[TYPE].WINDOW.METRIC, such as count[From].day.seen", index
+            )
         if name in functions:
             raise Fault(f"{name} is a function; write {name}(...)", index)
         try:
@@ -200,7 +222,9 @@ class Naming:
 
     def _count(self, counted: Counted, names: list[str], index: int) -> Typed:
         if len(names) != 2:
-            raise Fault(f"count[{counted.name}] needs a window and a metric, such as .day.seen", index)
+            raise Fault(
+                f"count[{counted.name}] needs a window and a metric, such as .day.seen", index
+            )
         window, metric = names
         if window not in WINDOWS:
             raise Fault(f"unknown window {short(window)}{did_you_mean(window, WINDOWS)}", index)

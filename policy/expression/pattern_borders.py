@@ -1,11 +1,15 @@
-r"""`\b` and `\B` of every script, for a matcher that knows those of ASCII only and looks neither ahead nor back.
+r"""`\b` and `\B` of every script, for a matcher that knows those of ASCII only and looks neither
+ahead nor back.
 
-Whether a border is there hangs on the character before and the one behind. So each piece of a pattern is written once for each case of them: `_Case`
-says of what sort (a letter of a word, or none; the end of the text is none) the last character was and what the next one must be. Cases that can't be are
-left out, which nearly always leaves one: `\bcasino\b` is `(?:\A|[^w])casino(?:\z|[^w])` with w for letters of words. The character beside the
-pattern is taken along; that is no harm, as nobody asks where a match begins and ends.
+Whether a border is there hangs on the character before and the one behind. So each piece of a
+pattern is written once for each case of them: `_Case` says of what sort (a letter of a word, or
+none; the end of the text is none) the last character was and what the next one must be. Cases that
+can't be are left out, which nearly always leaves one: `\bcasino\b` is
+`(?:\A|[^w])casino(?:\z|[^w])` with w for letters of words. The character beside the pattern is
+taken along; that is no harm, as nobody asks where a match begins and ends.
 
-Limits: a border inside of what is repeated more than `MAX_TIMES` times but not for ever, or whose cases fill `MAX_WRITTEN` characters, is refused.
+Limits: a border inside of what is repeated more than `MAX_TIMES` times but not for ever, or whose
+cases fill `MAX_WRITTEN` characters, is refused.
 """
 
 from __future__ import annotations
@@ -74,14 +78,20 @@ def without_borders(tree: Tree) -> str:
         }
         anyway = by_next[False] & by_next[True]
         ends[before] = anyway | {
-            _wrapped(code) + _BEHIND[behind] for behind, codes in by_next.items() for code in codes - anyway
+            _wrapped(code) + _BEHIND[behind]
+            for behind, codes in by_next.items()
+            for code in codes - anyway
         }
     anyway = ends[False] & ends[True]
     options = anyway | {
-        _BEFORE[before] + _wrapped(code) for before, codes in ends.items() for code in codes - anyway
+        _BEFORE[before] + _wrapped(code)
+        for before, codes in ends.items()
+        for code in codes - anyway
     }
     if not options:
-        raise PatternError(r"is never found: \b stands between two letters of a word, or beside none")
+        raise PatternError(
+            r"is never found: \b stands between two letters of a word, or beside none"
+        )
     return _any(options)
 
 
@@ -105,9 +115,15 @@ def _cases(tree: Tree) -> _Cases:
         case Set():
             return _between((sort, sort, set_of(part)) for sort, part in _parts(tree))
         case Edge(code, begins):
-            return {(case, case): code for case in _CASES if not (case.before if begins else case.behind)}
+            return {
+                (case, case): code
+                for case in _CASES
+                if not (case.before if begins else case.behind)
+            }
         case Border(there):
-            return {(case, case): "" for case in _CASES if (case.before is not case.behind) is there}
+            return {
+                (case, case): "" for case in _CASES if (case.before is not case.behind) is there
+            }
         case Row(items):
             done = _NOTHING
             for each in items:
@@ -120,7 +136,9 @@ def _cases(tree: Tree) -> _Cases:
 
 
 def _between(parts: Iterable[tuple[bool, bool, str]]) -> _Cases:
-    """Return the cases of what has a character: whatever stands before the first, whatever behind the last."""
+    """Return the cases of what has a character: whatever stands before the first, whatever behind
+    the last.
+    """
     found: dict[tuple[_Case, _Case], list[str]] = {}
     for first, last, code in parts:
         for before in (False, True):
@@ -133,7 +151,8 @@ def _parts(one: Set) -> Iterable[tuple[bool, Set]]:
     """Yield what of a class is a letter of a word, and what is none."""
     if one.names and (one.negated or one.ranges):
         raise PatternError(
-            r"has \b, and a class of several with \p in it; write (?:...|...), or what may stand beside the word"
+            r"has \b, and a class of several with \p in it; write (?:...|...), or what "
+            r"may stand beside the word"
         )
     if one.names:
         inverse = one.names[0].startswith("\\P") or one.names[0].startswith("\\p{^")
@@ -172,7 +191,9 @@ def _repeated(item: Tree, least: int, most: int | None) -> _Cases:
 
 
 def _run(item: Tree, cases: _Cases, least: int, most: int | None) -> _Cases:
-    """Return the cases of something without borders so many times: it hangs on its first and its last time only."""
+    """Return the cases of something without borders so many times: it hangs on its first and its
+    last time only.
+    """
     filled = {key: code for key, code in cases.items() if code}
     if len(filled) < len(cases):
         least = 0  # each time may be nothing
@@ -183,7 +204,9 @@ def _run(item: Tree, cases: _Cases, least: int, most: int | None) -> _Cases:
         found.append(filled)
     if most is None or most >= 2:
         between = grouped(item) + times(max(least - 2, 0), None if most is None else most - 2)
-        starts = {(start, _Case(False, False)): code for (start, end), code in _starts(filled).items()}
+        starts = {
+            (start, _Case(False, False)): code for (start, end), code in _starts(filled).items()
+        }
         found.append(
             {
                 (start, end): _row(_wrapped(code), between, _wrapped(last))
@@ -209,7 +232,10 @@ def _lasts(filled: _Cases) -> Mapping[_Case, str]:
 
 
 def _for_ever(cases: _Cases) -> _Cases:
-    """Return the cases of something any number of times. Source: Kleene 1956, one place after the other."""
+    """Return the cases of something any number of times.
+
+    Source: Kleene 1956, one place after the other.
+    """
     done = dict(cases)
     for by in _CASES:
         around = done.get((by, by), "")
@@ -218,12 +244,17 @@ def _for_ever(cases: _Cases) -> _Cases:
             for end in _CASES:
                 if (start, by) in done and (by, end) in done:
                     way = _row(_wrapped(done[start, by]), loop, _wrapped(done[by, end]))
-                    done[start, end] = _any({way, *([done[start, end]] if (start, end) in done else [])})
+                    done[start, end] = _any(
+                        {way, *([done[start, end]] if (start, end) in done else [])}
+                    )
     return _united([_NOTHING, done])
 
 
 def _after(first: _Cases, second: _Cases) -> _Cases:
-    """Return the cases of one thing and then another; what is the same for several is written once."""
+    """Return the cases of one thing and then another.
+
+    What is the same for several is written once.
+    """
     found: dict[tuple[_Case, _Case], set[str]] = {}
     for start in _CASES:
         here: dict[str, list[_Case]] = {}
@@ -234,7 +265,9 @@ def _after(first: _Cases, second: _Cases) -> _Cases:
             for code, middles in here.items():
                 rest = {second[middle, end] for middle in middles if (middle, end) in second}
                 if rest:
-                    found.setdefault((start, end), set()).add(_row(_wrapped(code), _wrapped(_any(rest))))
+                    found.setdefault((start, end), set()).add(
+                        _row(_wrapped(code), _wrapped(_any(rest)))
+                    )
     return {key: _any(codes) for key, codes in found.items()}
 
 
@@ -247,7 +280,11 @@ def _united(some: Iterable[_Cases]) -> _Cases:
 
 
 def _any(codes: Iterable[str]) -> str:
-    return _small("|".join(sorted(dict.fromkeys(codes), key=lambda code: (not code, code)))) if codes else ""
+    return (
+        _small("|".join(sorted(dict.fromkeys(codes), key=lambda code: (not code, code))))
+        if codes
+        else ""
+    )
 
 
 def _row(*codes: str) -> str:

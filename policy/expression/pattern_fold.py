@@ -1,14 +1,17 @@
 r"""A pattern's letters in the form of the fact it is asked of.
 
     letters     as `Form` turns them: Бонус becomes bohyc where the fact is folded
-    classes     each member, of ranges, too; one that becomes several letters stands beside the class: [ß] is (?:ss)
+    classes     each member, of ranges, too; one that becomes several letters stands beside the
+                class: [ß] is (?:ss)
     white space one space, and none at the ends: `a +b` and `a \s\s b` find "a b"
     \w \d \s .  as they are: whatever such a class holds, it holds the form of
 
-Refused is what no text of that form has (capitals by name, invisible characters), and classes that would change their sense (letters of one script).
+Refused is what no text of that form has (capitals by name, invisible characters), and classes that
+would change their sense (letters of one script).
 
-Limits: a class without its members ([^я]) leaves out their forms, so what leaves out the Cyrillic a leaves out the Latin one; characters that become several are one to a dot only
-where they are written out.
+Limits: a class without its members ([^я]) leaves out their forms, so what leaves out the Cyrillic a
+leaves out the Latin one; characters that become several are one to a dot only where they are
+written out.
 """
 
 from __future__ import annotations
@@ -26,9 +29,8 @@ from oborona.policy.expression.pattern_tree import Edge, Either, Many, Row, Set,
 from oborona.policy.expression.word_class import SPACES, Ranges, both, merged, without
 
 MAX_MEMBERS: Final = 30_000  # of a class, taken one by one: all Chinese characters of daily use
-ALPHABET: Final = (
-    10  # letters of another script in one class, from which on it is hardly meant as a word's letter
-)
+# letters of another script in one class, from which on it is hardly meant as a word's letter
+ALPHABET: Final = 10
 _CAPITALS: Final = frozenset({"Lu", "Lt"})
 
 
@@ -83,7 +85,8 @@ def _set(one: Set, form: Form) -> Tree:
     explicit = both(one.ranges, without(one.kept))
     if sum(last - first + 1 for first, last in explicit) > MAX_MEMBERS:
         raise PatternError(
-            f"holds a class of more than {MAX_MEMBERS:,} characters, in a text that is {form.value}; write \\pL, \\w or a dot"
+            f"holds a class of more than {MAX_MEMBERS:,} characters, in a text that is "
+            f"{form.value}; write \\pL, \\w or a dot"
         )
     turned = form.letters(_members(explicit))
     single = merged([*one.kept, *((ord(each), ord(each)) for each in turned if len(each) == 1)])
@@ -105,7 +108,8 @@ def _members(ranges: Ranges) -> Iterator[str]:
 
 
 def alphabet(tree: Tree, form: Form) -> str:
-    """Return the first letters of a class that stands for an alphabet and is none in a folded fact, where Latin letters are in it; empty where there is none.
+    """Return the first letters of a class that stands for an alphabet and is none in a folded fact,
+    where Latin letters are in it; empty where there is none.
 
     Args:
         tree: as it was written.
@@ -116,7 +120,9 @@ def alphabet(tree: Tree, form: Form) -> str:
     match tree:
         case Set(negated=False):
             explicit = [
-                each for each in _members(_few(both(tree.ranges, without(tree.kept)))) if each.isalpha()
+                each
+                for each in _members(_few(both(tree.ranges, without(tree.kept))))
+                if each.isalpha()
             ]
             if len(explicit) < ALPHABET or any(map(str.isascii, explicit)):
                 return ""
@@ -139,11 +145,13 @@ def _name(written: str, form: Form) -> str:
         return written
     if name in _CAPITALS:
         raise PatternError(
-            f"asks for capitals ({written}), and the text is {form.value}; write \\pL, or ask subject.raw or text.raw"
+            f"asks for capitals ({written}), and the text is {form.value}; write \\pL, or "
+            f"ask subject.raw or text.raw"
         )
     if form is Form.FOLDED and name != "Latin" and len(name) > 2 and _has_look_alikes(name.upper()):
         raise PatternError(
-            f"asks for letters of a script ({written}), and here those that look Latin are Latin; ask subject.raw, from.name.raw or text.raw"
+            f"asks for letters of a script ({written}), and here those that look Latin "
+            f"are Latin; ask subject.raw, from.name.raw or text.raw"
         )
     return written
 
@@ -166,7 +174,9 @@ def _is_space(tree: Tree) -> bool:
 
 
 def _spaced(items: list[Tree]) -> list[Tree]:
-    """Return a row in which white space in a row is one, and none is asked for beside the ends of the text."""
+    """Return a row in which white space in a row is one, and none is asked for beside the ends of
+    the text.
+    """
     done: list[Tree] = []
     for one in (piece for item in items for piece in _split(item)):
         last = done[-1] if done else None

@@ -1,7 +1,7 @@
 """A pattern of RE2 to its tree. Source: https://github.com/google/re2/wiki/Syntax
 
-It is given what RE2 has taken already, so it knows no errors of syntax but those of its own limits; and what RE2 does not have is said here in words of
-what to write instead.
+It is given what RE2 has taken already, so it knows no errors of syntax but those of its own limits;
+and what RE2 does not have is said here in words of what to write instead.
 """
 
 from __future__ import annotations
@@ -69,7 +69,10 @@ class Flags(NamedTuple):
 
 
 def missing(pattern: str) -> str:
-    """Return what RE2 has not and a pattern uses, with what to write instead; empty where RE2's own words must do."""
+    """Return what RE2 has not and a pattern uses, with what to write instead.
+
+    Empty where RE2's own words must do.
+    """
     for sign, what, instead in _MISSING:
         if found := sign.search(pattern):
             return f"RE2 has no {what} ({found[0]}); {instead}"
@@ -101,7 +104,10 @@ class _Reader:
         return tree
 
     def _either(self, flags: Flags, depth: int) -> Tree:
-        """Read up to a closing parenthesis or the end; flags may be set on the way, for all that follows."""
+        """Read up to a closing parenthesis or the end.
+
+        Flags may be set on the way, for all that follows.
+        """
         if depth > MAX_DEPTH:
             raise PatternError(f"is nested too deeply; at most {MAX_DEPTH} groups in groups")
         options: list[Tree] = []

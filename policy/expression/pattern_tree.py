@@ -1,7 +1,8 @@
 r"""The tree of a pattern, and the pattern of a tree.
 
-Only what tells whether a pattern is found has a place here: names and numbers of groups, and whether a repetition is greedy, are gone. Classes are
-ranges of characters; what RE2 alone knows by name (`\p{Greek}`) stays as it is written.
+Only what tells whether a pattern is found has a place here: names and numbers of groups, and
+whether a repetition is greedy, are gone. Classes are ranges of characters; what RE2 alone knows by
+name (`\p{Greek}`) stays as it is written.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ class Set:
     """One character of several, or of all but several."""
 
     ranges: Ranges = ()  # merged
-    kept: Ranges = ()  # those of them that came from classes such as \\w, which hold the forms of their members
+    # those of them that came from classes such as \\w, which hold the forms of their members
+    kept: Ranges = ()
     names: tuple[str, ...] = ()  # such as \\p{Greek}
     negated: bool = False
     any_case: bool = False
@@ -94,7 +96,9 @@ def written(tree: Tree) -> str:
         case Border(there):
             return r"\b" if there else r"\B"
         case Row(items):
-            return "".join(grouped(one) if isinstance(one, Either) else written(one) for one in items)
+            return "".join(
+                grouped(one) if isinstance(one, Either) else written(one) for one in items
+            )
         case Either(options):
             return "|".join(map(written, options))
         case Many(item, least, most):
@@ -112,7 +116,8 @@ def grouped(tree: Tree) -> str:
 def text_of(text: str) -> str:
     """Return characters as a pattern has them."""
     return "".join(
-        f"\\{each}" if each in _META else each if each >= " " else f"\\x{ord(each):02x}" for each in text
+        f"\\{each}" if each in _META else each if each >= " " else f"\\x{ord(each):02x}"
+        for each in text
     )
 
 
@@ -150,7 +155,11 @@ def _letter(code: int) -> str:
     if letter.isalnum() or (code > 0xA0 and letter.isprintable()):
         return letter
     return (
-        f"\\x{{{code:x}}}" if code > 0x7E or code < 0x20 else f"\\{letter}" if letter in _IN_CLASS else letter
+        f"\\x{{{code:x}}}"
+        if code > 0x7E or code < 0x20
+        else f"\\{letter}"
+        if letter in _IN_CLASS
+        else letter
     )
 
 

@@ -1,7 +1,7 @@
 r"""Patterns of RE2 as rules write them, and as they are asked of a fact of some form.
 
-RE2 judges the syntax; `pattern_read` takes apart what it took; `pattern_fold` brings letters into the form of the fact; `pattern_borders` makes
-`\b` know all scripts, as `word_class` does `\w`.
+RE2 judges the syntax; `pattern_read` takes apart what it took; `pattern_fold` brings letters into
+the form of the fact; `pattern_borders` makes `\b` know all scripts, as `word_class` does `\w`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ MAX_PATTERN_MEMORY: Final = (
 )  # bytes that one pattern's automaton may fill on hostile text; it stays linear
 
 
-MAX_MADE: Final = 100_000  # characters of one that is made of another, whose classes may be written out
+# characters of one that is made of another, whose classes may be written out
+MAX_MADE: Final = 100_000
 
 
 _WORD: Final = set_of(Set(WORD))
@@ -36,8 +37,11 @@ class Pattern(NamedTuple):
     """A pattern as it is looked for."""
 
     text: str  # for RE2
-    shown: str  # for people: as it was written where its letters and borders stay; else with the short names of classes
-    alphabet: str  # the first letters of a class that finds Latin letters, too; empty where there is none
+    # for people: as it was written where its letters and borders stay; else with the short names of
+    # classes
+    shown: str
+    # the first letters of a class that finds Latin letters, too; empty where there is none
+    alphabet: str
 
 
 @lru_cache(maxsize=2048)
@@ -50,7 +54,8 @@ def pattern_for(text: str, form: Form, *, lines: bool = False) -> Pattern:
         lines: ^ and $ are the ends of its lines.
 
     Raises:
-        PatternError: RE2 does not take it, or nothing that it asks for is ever there; never anything else.
+        PatternError: RE2 does not take it, or nothing that it asks for is ever there; never
+            anything else.
     """
     compile_pattern(text)
     tree = tree_of(text, lines=lines)
@@ -75,7 +80,9 @@ def compile_pattern(text: str, *, captures: bool = False, most: int = MAX_PATTER
     for letter in text:
         if letter < " ":
             # "\b" in a plain string is a backspace, not a word border.
-            raise PatternError(f'holds the control character U+{ord(letter):04X}; write it as r"..."')
+            raise PatternError(
+                f'holds the control character U+{ord(letter):04X}; write it as r"..."'
+            )
         if "\ud800" <= letter <= "\udfff":
             raise PatternError(f"holds half a character, U+{ord(letter):04X}")
     options = re2.Options()

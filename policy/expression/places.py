@@ -38,13 +38,18 @@ class Networks:
             except ValueError:
                 raise ValueError(_no_network(text)) from None
             shift = network.max_prefixlen - network.prefixlen
-            found.setdefault((network.version, shift), set()).add(int(network.network_address) >> shift)
+            found.setdefault((network.version, shift), set()).add(
+                int(network.network_address) >> shift
+            )
         self._found = tuple(
             (version, shift, frozenset(prefixes)) for (version, shift), prefixes in found.items()
         )
 
     def has(self, text: str) -> bool:
-        """Tell whether a text is an address in one of them; an IPv4 address written in IPv6 is that IPv4 address."""
+        """Tell whether a text is an address in one of them.
+
+        An IPv4 address written in IPv6 is that IPv4 address.
+        """
         if len(text) > _MAX_ADDRESS:
             return False
         try:

@@ -1,4 +1,6 @@
-"""What an expression may name beside facts: the other rules of its set, conditions, and names of what was hit before the rules run."""
+"""What an expression may name beside facts: the other rules of its set, conditions, and names of
+what was hit before the rules run.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """All rules and conditions of a set, checked in the order in which they hang on each other.
 
-A rule that names another by `fired(NAME)`, or a condition by its name, is checked after it; so the code of every piece stands before the code
-that uses it, and a piece that hangs on itself is found, with the way round. A live rule sees what live rules did, and nothing of those in shadow mode:
-what is on trial decides nothing. A rule in shadow mode sees both.
+A rule that names another by `fired(NAME)`, or a condition by its name, is checked after it; so the
+code of every piece stands before the code that uses it, and a piece that hangs on itself is found,
+with the way round. A live rule sees what live rules did, and nothing of those in shadow mode: what
+is on trial decides nothing. A rule in shadow mode sees both.
 """
 
 from __future__ import annotations
@@ -66,9 +67,16 @@ class Checked:
                 at, text = "score", given.score
                 self.score = _formula(checker, text)
         except Fault as fault:
-            if at == "score" and fault.problem.startswith("unknown fact") and text.strip().isidentifier():
+            if (
+                at == "score"
+                and fault.problem.startswith("unknown fact")
+                and text.strip().isidentifier()
+            ):
                 fault = Fault(
-                    f'"{short(text.strip())}" is no number and no fact; write score = 10 without quotes, or a formula such as "10 * links"',
+                    (
+                        f'"{short(text.strip())}" is no number and no fact; write score = 10 '
+                        f'without quotes, or a formula such as "10 * links"'
+                    ),
                     fault.index,
                 )
             raise refused(given, at, text, fault) from None
@@ -78,11 +86,15 @@ class Checked:
         self.named = frozenset(checker.names.named)
         self.loads = checker.loads
         if self.stage.order < known.order:
-            problem = f'rule {given.name}: its facts are known from stage "{known}" on, not at "{wanted}"'
+            problem = (
+                f'rule {given.name}: its facts are known from stage "{known}" on, not at "{wanted}"'
+            )
             raise _error(problem, given.places.get("stage", Place()))
 
     def of(self, given: Rule | Condition) -> Checked:
-        """Return the same for a rule or condition of the same texts, which may stand elsewhere in the file and score otherwise."""
+        """Return the same for a rule or condition of the same texts, which may stand elsewhere in
+        the file and score otherwise.
+        """
         same = copy(self)
         same.given = given
         return same
@@ -95,7 +107,8 @@ class RuleSet:
         rules: of distinct names.
         conditions: of distinct names, and none that a rule has.
         schema: the facts.
-        before: names of what can be hit before the rules run, with the stage from which that is known.
+        before: names of what can be hit before the rules run, with the stage from which that is
+            known.
         memory: of what was checked before.
     """
 
@@ -120,7 +133,9 @@ class RuleSet:
         self._wrong: set[str] = set()  # has been told: by itself, or by what hangs on it
 
     def checked(self) -> Iterator[Checked]:
-        """Yield all conditions and all enabled rules, each after those it names; once all are, the memory holds these and no others.
+        """Yield all conditions and all enabled rules, each after those it names.
+
+        Once all are, the memory holds these and no others.
 
         Raises:
             PolicyError: some cannot be used; each with its place in the file.
@@ -195,7 +210,10 @@ class RuleSet:
         return tuple(self._conditions)
 
     def fired(self, name: str, asking: Rule | Condition, loads: Loads) -> Reference | None:
-        """Return whether something was hit, as a live rule sees it or one in shadow mode; None for an unknown name."""
+        """Return whether something was hit, as a live rule sees it or one in shadow mode.
+
+        None for an unknown name.
+        """
         live = isinstance(asking, Condition) or asking.mode is Mode.LIVE
         rule = self._rules.get(name)
         if rule is None:
@@ -206,7 +224,11 @@ class RuleSet:
             label = f"fired({name})"
             return Reference(loads.fact(code, label, self._before[name]).local, self._before[name])
         if not rule.enabled or (live and rule.mode is not Mode.LIVE):
-            state = "switched off" if not rule.enabled else "in shadow mode, which live rules do not see"
+            state = (
+                "switched off"
+                if not rule.enabled
+                else "in shadow mode, which live rules do not see"
+            )
             self._warn(asking, f"names {name}, which is {state}")
             return Reference(OFF, Stage.CONNECT)
         found = self.check(rule)
@@ -265,7 +287,9 @@ class _Seen:
 
 
 def hit_maker(checked: Checked, rule: Rule) -> object:
-    """Return what makes a rule's hit of the values of its words, and of its score where that is a formula."""
+    """Return what makes a rule's hit of the values of its words, and of its score where that is a
+    formula.
+    """
     fill = checked.template.fill
     name, mode, score = rule.name, rule.mode, rule.score
     if isinstance(score, str):
@@ -282,7 +306,9 @@ def refused(one: Rule | Condition, field: str, text: str, fault: Fault) -> Polic
     place = one.places.get(field)
     if place is None:
         before = text[: fault.index]
-        return PolicyError(problem, line=before.count("\n") + 1, column=len(before) - before.rfind("\n"))
+        return PolicyError(
+            problem, line=before.count("\n") + 1, column=len(before) - before.rfind("\n")
+        )
     return _error(problem, place.inside(fault.index))
 
 

@@ -1,8 +1,9 @@
 """What generated code calls: arithmetic that never fails, and tests on texts and sets of texts.
 
-Division, whole division and remainder by zero give 0: the share of nothing is nothing, and a rule such as
-`count[From].day.spam / count[From].day.seen > 0.9` means no sender that was never seen.
-On a set of texts a test holds when it holds for any member; on one text it is written out where it stands.
+Division, whole division and remainder by zero give 0: the share of nothing is nothing, and a rule
+such as `count[From].day.spam / count[From].day.seen > 0.9` means no sender that was never seen.
+On a set of texts a test holds when it holds for any member; on one text it is written out where it
+stands.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from oborona.policy.expression.flow import per_hour, trend
 from oborona.policy.expression.forms import capital, folded, small
 from oborona.policy.rules import MAX_SCORE
 
-MAX_MEMBERS: Final = 200  # of a set that a condition is asked of, one by one: bounded work for every message
+# of a set that a condition is asked of, one by one: bounded work for every message
+MAX_MEMBERS: Final = 200
 
 MOST_ODDS: Final = 10.0  # of log_odds(): beyond that a share says no more than its own rounding
 _LEAST_SHARE: Final = 1 / (1 + exp(MOST_ODDS))
@@ -54,7 +56,10 @@ def log_odds(share: Number) -> float:
 
 
 def rounded(a: Number, digits: int = 0) -> Number:
-    """Return a to so many decimals; infinities, nan and floats that have no decimals stay as they are."""
+    """Return a to so many decimals.
+
+    Infinities, nan and floats that have no decimals stay as they are.
+    """
     if isinstance(a, float) and not abs(a) < 1e15:
         return a
     return round(a, digits) if digits else round(a)
@@ -101,14 +106,18 @@ def within(has: Callable[[str], bool], texts: Collection[str]) -> bool:
 
 
 def points(score: float | None) -> float:
-    """Return what a formula gives as a score: 0 for none and for what is no number, and within the bounds of a score."""
+    """Return what a formula gives as a score: 0 for none and for what is no number, and within the
+    bounds of a score.
+    """
     if score is None or score != score:  # noqa: PLR0124 - nan alone is not itself
         return 0.0
     return float(max(-MAX_SCORE, min(MAX_SCORE, score)))
 
 
 def octets(text: str | None) -> bytes:
-    """Return a text as RE2 reads it, none as nothing: surrogates have no UTF-8, and become question marks."""
+    """Return a text as RE2 reads it, none as nothing: surrogates have no UTF-8, and become question
+    marks.
+    """
     return b"" if text is None else text.encode("utf-8", "replace")
 
 

@@ -1,7 +1,7 @@
 """Which facts a rule may name: their types, and the stage from which each is known.
 
-A fact's dotted name is read from the facts object as an attribute with underscores (`text.words` is `facts.text_words`).
-Besides plain facts there are two families:
+A fact's dotted name is read from the facts object as an attribute with underscores (`text.words` is
+`facts.text_words`). Besides plain facts there are two families:
   count[TYPE].WINDOW.METRIC   what is counted of this message's shingle of a type; see `Counted`
   found("finding-name")       whether a check found something; see `Schema.findings`
 A fact that may be unknown is `optional`, and then None.
@@ -23,9 +23,8 @@ from oborona.types import Metric, Span, Stage
 
 FactType = type[int] | type[float] | type[bool] | type[str] | type[frozenset[str]]
 
-KEYWORD_FACT: Final = (
-    "from"  # the one word of Python's grammar that a fact's name may begin with: from.domain
-)
+# the one word of Python's grammar that a fact's name may begin with: from.domain
+KEYWORD_FACT: Final = "from"
 _FACT_NAME: Final = re.compile(r"[a-z][a-z0-9]*(?:[._][a-z0-9]+)*")
 WINDOWS: Final = MappingProxyType({span.name.lower(): span for span in Span})
 METRICS: Final = MappingProxyType({metric.name.lower(): metric for metric in Metric})
@@ -62,7 +61,9 @@ class Fact:
         if not _FACT_NAME.fullmatch(self.name) or "__" in self.attribute:
             raise ValueError(f"not a name of a fact: {self.name!r}")
         first, *others = re.split(r"[.]", self.name)
-        if any(map(keyword.iskeyword, others)) or (keyword.iskeyword(first) and first != KEYWORD_FACT):
+        if any(map(keyword.iskeyword, others)) or (
+            keyword.iskeyword(first) and first != KEYWORD_FACT
+        ):
             raise ValueError(f"{self.name!r} holds a word of the language")
         if self.name in _RESERVED:
             raise ValueError(f"{self.name!r} has a meaning of its own in expressions")
@@ -87,9 +88,8 @@ class Counted:
     number: int  # 1..75, what `facts.count(number, window, metric)` gets
     stage: Stage
     doc: str
-    distinct: str = (
-        ""  # of what counts distinct things: what distinct() calls it, such as "recipients per sender"
-    )
+    # of what counts distinct things: what distinct() calls it, such as "recipients per sender"
+    distinct: str = ""
 
     def __post_init__(self) -> None:
         if not (self.name.isidentifier() and self.name.isascii()):
@@ -112,15 +112,17 @@ _RESERVED: Final = frozenset({"count", "found", "fired", "it", "true", "false", 
 class Schema:
     """All that rules may name.
 
-    The facts object has, for each fact, its attribute; and when counts or findings are named, the methods
-    `count(type, window, metric) -> int | None`, `ham(type, window) -> int | None`, `spam_share(type, window) -> float | None`,
-    `robotic(type) -> float | None`, `found(name) -> bool`; None where the counters could not be asked. They may compute lazily; what
+    The facts object has, for each fact, its attribute; and when counts or findings are named, the
+    methods `count(type, window, metric) -> int | None`, `ham(type, window) -> int | None`,
+    `spam_share(type, window) -> float | None`, `robotic(type) -> float | None`,
+    `found(name) -> bool`; None where the counters could not be asked. They may compute lazily; what
     they raise is reported and kills no other rule.
     """
 
     facts: tuple[Fact, ...] = ()
     counted: tuple[Counted, ...] = ()
-    findings: Mapping[str, Stage] | None = field(default=None)  # None: any name, from the content stage on
+    # None: any name, from the content stage on
+    findings: Mapping[str, Stage] | None = field(default=None)
 
     def __post_init__(self) -> None:
         for what in ({f.attribute: f for f in self.facts}, {f.name: f for f in self.facts}):

@@ -1,8 +1,9 @@
 """Text to syntax tree: Python's own parser in expression mode, behind limits.
 
-Python's parser is the grammar; `check` says which of it may be used. Here stand the limits that keep the parser and
-everything after it small: length before parsing, depth after. Line ends and comments inside an expression are
-allowed (long conditions are written over several lines), which the wrapping in parentheses gives.
+Python's parser is the grammar; `check` says which of it may be used. Here stand the limits that
+keep the parser and everything after it small: length before parsing, depth after. Line ends and
+comments inside an expression are allowed (long conditions are written over several lines), which
+the wrapping in parentheses gives.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from oborona.policy.expression.fault import Fault
 from oborona.policy.expression.schema import KEYWORD_FACT
 
 MAX_LENGTH = 2_000  # characters; the longest rule of large published rule sets is below half of it
-MAX_DEPTH = 40  # levels of the tree; code generated from it stays far below the 200 parentheses Python allows
+# levels of the tree; code generated from it stays far below the 200 parentheses Python allows
+MAX_DEPTH = 40
 
 
 # `from.domain` is no Python, so the parser gets a name of the same length instead.
@@ -41,7 +43,9 @@ _MEANT = {
     "NOT": "not",
     "[from]": "[From]",
 }
-_OTHER = re.compile(rf"{_PASSED}|(?P<sign>&&|\|\||!(?!=)|<>|\b(?:AND|OR|NOT)\b|\[from\])", re.DOTALL)
+_OTHER = re.compile(
+    rf"{_PASSED}|(?P<sign>&&|\|\||!(?!=)|<>|\b(?:AND|OR|NOT)\b|\[from\])", re.DOTALL
+)
 
 
 class Source:
@@ -75,7 +79,8 @@ def parse(text: str) -> tuple[ast.expr, Source]:
     """
     if len(text) > MAX_LENGTH:
         raise Fault(
-            f"the expression is {len(text)} characters long; at most {MAX_LENGTH} are allowed", MAX_LENGTH
+            (f"the expression is {len(text)} characters long; at most {MAX_LENGTH} are allowed"),
+            MAX_LENGTH,
         )
     for index, letter in enumerate(text):
         if (letter < " " and letter not in "\n\t") or "\ud800" <= letter <= "\udfff":
@@ -102,7 +107,8 @@ def _parse(wrapped: str, source: Source) -> ast.expr:
         raise Fault(f"not an expression: {fault}") from None
     if isinstance(tree, ast.Tuple) and not tree.elts and tree.lineno == 1:
         raise Fault("the expression is empty")
-    # what begins in the first line begins with the parenthesis that was put there: a tuple does, and what closes it early
+    # what begins in the first line begins with the parenthesis that was put there: a tuple does,
+    # and what closes it early
     if tree.lineno == 1 and (index := _closes_early(wrapped)) is not None:
         raise Fault("unmatched ')'", index)
     return tree
@@ -159,4 +165,6 @@ def _check_depth(tree: ast.expr, source: Source) -> None:
         level = [child for node in level for child in ast.iter_child_nodes(node)]
         if not level:
             return
-    raise Fault(f"nested too deeply; at most {MAX_DEPTH} levels are allowed", source.index(level[0]))
+    raise Fault(
+        f"nested too deeply; at most {MAX_DEPTH} levels are allowed", source.index(level[0])
+    )

@@ -2,9 +2,10 @@
 
     "{count[From].day.spam_share:.0%} of {count[From].day.seen:,} from {from.domain:.40s}"
 
-In braces stands an expression of the rules' language, then optionally a colon and a format: `[,][.N][d f % g s]`. `{{`
-and `}}` are braces. Everything is checked when the policy is loaded; filling in never fails, and its result is one line
-of printable characters of a stated length, because it goes into a header and facts hold text from strangers.
+In braces stands an expression of the rules' language, then optionally a colon and a format:
+`[,][.N][d f % g s]`. `{{` and `}}` are braces. Everything is checked when the policy is loaded;
+filling in never fails, and its result is one line of printable characters of a stated length,
+because it goes into a header and facts hold text from strangers.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ class Template:
         """
         if len(text) > MAX_TEMPLATE:
             raise Fault(
-                f"say is {len(text)} characters long; at most {MAX_TEMPLATE} are allowed", MAX_TEMPLATE
+                f"say is {len(text)} characters long; at most {MAX_TEMPLATE} are allowed",
+                MAX_TEMPLATE,
             )
         self.codes: list[str] = []
         self._formatters: list[Formatter] = []
@@ -90,7 +92,9 @@ class Template:
         if not self.codes:
             return self._words[0]
         said = self._words[0]
-        for number, (formatter, words) in enumerate(zip(self._formatters, self._words[1:], strict=True)):
+        for number, (formatter, words) in enumerate(
+            zip(self._formatters, self._words[1:], strict=True)
+        ):
             try:
                 value = values[number]
                 said += "none" if value is None else formatter(value)
@@ -101,7 +105,9 @@ class Template:
 
 
 def printable(text: str) -> str:
-    """Return one line of at most `MAX_SAID` characters: controls, line ends, bidi marks and surrogates as spaces."""
+    """Return one line of at most `MAX_SAID` characters: controls, line ends, bidi marks and
+    surrogates as spaces.
+    """
     text = text[:_CUT]
     if not text.isprintable():
         text = "".join(letter if letter.isprintable() else " " for letter in text)
@@ -135,7 +141,10 @@ def _limits(text: str, start: int) -> tuple[int, int | None]:
 def _formatter(piece: Typed, text: str, index: int) -> Formatter:
     found = _FORMAT.fullmatch(text)
     if found is None:
-        raise Fault("a format is [,][.N] and one of d f % g s, such as {x:,} {x:.1f} {x:.0%} {x:.40s}", index)
+        raise Fault(
+            "a format is [,][.N] and one of d f % g s, such as {x:,} {x:.1f} {x:.0%} {x:.40s}",
+            index,
+        )
     comma, digits, letter = found["comma"] or "", found["digits"], found["letter"] or ""
     places = int(digits) if digits is not None else None
     if piece.kind is not Kind.NUMBER:

@@ -1,8 +1,10 @@
-"""A checked piece of an expression, and how one that may be `none` is kept from the code that can't take it.
+"""A checked piece of an expression, and how one that may be `none` is kept from the code that can't
+take it.
 
-`none` stands for what is not known. Compared with anything it gives false, `!=` and `not in` included; calculated with it
-gives `none`; a function of it is `none`, or false where the function is a condition. `x == none` asks for it. So every piece knows whether
-it may be `none`, and code for it is guarded where it is used, and only there: pieces that are always known cost nothing more.
+`none` stands for what is not known. Compared with anything it gives false, `!=` and `not in`
+included; calculated with it gives `none`; a function of it is `none`, or false where the function
+is a condition. `x == none` asks for it. So every piece knows whether it may be `none`, and code for
+it is guarded where it is used, and only there: pieces that are always known cost nothing more.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ class Typed:
     code: str  # Python, safe to paste: an atom or in parentheses
     kind: Kind
     index: int  # where it begins in the text
-    literal: str | int | float | bool | tuple[str | int | float, ...] | None = None  # its value, where known
+    # its value, where known
+    literal: str | int | float | bool | tuple[str | int | float, ...] | None = None
     optional: bool = False  # it may be none
     constant: bool = False  # it names no fact
     words: tuple[str, ...] = ()  # the only texts that it may be, or hold; none given: any
@@ -42,7 +45,9 @@ def want(piece: Typed, kinds: Sequence[Kind], what: str) -> None:
         Fault: it is not.
     """
     if piece.kind not in kinds:
-        raise Fault(f"{what} takes {' or '.join(dict.fromkeys(kinds))}, not {piece.kind}", piece.index)
+        raise Fault(
+            f"{what} takes {' or '.join(dict.fromkeys(kinds))}, not {piece.kind}", piece.index
+        )
 
 
 def guarded(pieces: Sequence[Typed], local: Callable[[], str]) -> tuple[list[str], list[Typed]]:

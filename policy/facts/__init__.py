@@ -13,4 +13,12 @@ from oborona.policy.facts.declaration import Words
 from oborona.policy.facts.facts import Facts, with_values
 from oborona.policy.facts.header import MAILER_LIMIT
 
-__all__ = ["CODE_LIMIT", "MAILER_LIMIT", "NAME_LIMIT", "TEXT_LIMIT", "Facts", "Words", "with_values"]
+__all__ = [
+    "CODE_LIMIT",
+    "MAILER_LIMIT",
+    "NAME_LIMIT",
+    "TEXT_LIMIT",
+    "Facts",
+    "Words",
+    "with_values",
+]

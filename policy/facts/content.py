@@ -37,7 +37,10 @@ class ContentFacts(HeaderFacts, frozen=True, kw_only=True):
         str,
         _text(
             "text.raw",
-            "the same as it was sent: capitals, letters of each script, line ends; as many characters",
+            (
+                "the same as it was sent: capitals, letters of each script, line ends; as "
+                "many characters"
+            ),
             "Dear Bob,\nlunch on Friday?",
             longest=TEXT_LIMIT,
         ),
@@ -57,7 +60,10 @@ class ContentFacts(HeaderFacts, frozen=True, kw_only=True):
         str,
         _text(
             "text.charset",
-            "the charset it was read in, declared or found out: utf-8, us-ascii, windows-1251, koi8-r, gbk, ...",
+            (
+                "the charset it was read in, declared or found out: utf-8, us-ascii, "
+                "windows-1251, koi8-r, gbk, ..."
+            ),
             "utf-8",
         ),
     ] = ""
@@ -69,7 +75,10 @@ class ContentFacts(HeaderFacts, frozen=True, kw_only=True):
         float | None,
         _text(
             "text.own_share",
-            "what is left of it without quotations, signature and boilerplate; none where there is no text",
+            (
+                "what is left of it without quotations, signature and boilerplate; none where "
+                "there is no text"
+            ),
             0.8,
             unit=SHARE,
         ),
@@ -78,12 +87,17 @@ class ContentFacts(HeaderFacts, frozen=True, kw_only=True):
         float, _text("text.hidden_share", "hidden words of the HTML, among all", 0.0, unit=SHARE)
     ] = 0.0
     html: Annotated[bool, _text("html", "there is an HTML part", True)] = False
-    html_only: Annotated[bool, _text("html.only", "there is one, and no plain text beside it", False)] = False
+    html_only: Annotated[
+        bool, _text("html.only", "there is one, and no plain text beside it", False)
+    ] = False
     html_share: Annotated[
         float | None,
         _text(
             "html.share",
-            "octets of HTML parts among those of all text parts, as sent; none where there are none",
+            (
+                "octets of HTML parts among those of all text parts, as sent; none where "
+                "there are none"
+            ),
             0.7,
             unit=SHARE,
         ),
@@ -92,7 +106,10 @@ class ContentFacts(HeaderFacts, frozen=True, kw_only=True):
     links_hosts: Annotated[
         Words,
         _links(
-            "links.hosts", "host names that links lead to", frozenset({"www.example.com"}), form=Form.SMALL
+            "links.hosts",
+            "host names that links lead to",
+            frozenset({"www.example.com"}),
+            form=Form.SMALL,
         ),
     ] = frozenset()
     links_domains: Annotated[
@@ -129,12 +146,18 @@ class ContentFacts(HeaderFacts, frozen=True, kw_only=True):
         int, _links("links.documents", "links in attached PDFs, and in what these say", 0)
     ] = 0
     links_foreign: Annotated[
-        int, _links("links.foreign", "registrable domains that links lead to and that are not From's", 1)
+        int,
+        _links(
+            "links.foreign", "registrable domains that links lead to and that are not From's", 1
+        ),
     ] = 0
     addresses: Annotated[
         Words,
         _links(
-            "addresses", "e-mail addresses in the text", frozenset({"office@example.org"}), form=Form.SMALL
+            "addresses",
+            "e-mail addresses in the text",
+            frozenset({"office@example.org"}),
+            form=Form.SMALL,
         ),
     ] = frozenset()
     phones: Annotated[
@@ -158,7 +181,10 @@ class ContentFacts(HeaderFacts, frozen=True, kw_only=True):
         Words, _links("handles", "names on messengers and networks", frozenset({"telegram:name"}))
     ] = frozenset()
     list_id: Annotated[
-        str, _message("list_id", "the mailing list's name in List-Id", "chess.example.org", form=Form.SMALL)
+        str,
+        _message(
+            "list_id", "the mailing list's name in List-Id", "chess.example.org", form=Form.SMALL
+        ),
     ] = ""
     attachments: Annotated[int, _files("attachments", "attached files, pictures included", 1)] = 0
     attachments_names: Annotated[
@@ -174,14 +200,20 @@ class ContentFacts(HeaderFacts, frozen=True, kw_only=True):
     attachments_extensions: Annotated[
         Words,
         _files(
-            "attachments.extensions", "their extensions, without the dot", frozenset({"pdf"}), form=Form.SMALL
+            "attachments.extensions",
+            "their extensions, without the dot",
+            frozenset({"pdf"}),
+            form=Form.SMALL,
         ),
     ] = frozenset()
     attachments_kinds: Annotated[
         Words,
         _files(
             "attachments.kinds",
-            "what they are by content: exe, lnk, zip, rar, 7z, iso, pdf, doc, docx, html, png, jpeg, ...; those that are known",
+            (
+                "what they are by content: exe, lnk, zip, rar, 7z, iso, pdf, doc, docx, html, "
+                "png, jpeg, ...; those that are known"
+            ),
             frozenset({"pdf"}),
             form=Form.SMALL,
         ),
@@ -197,10 +229,14 @@ class ContentFacts(HeaderFacts, frozen=True, kw_only=True):
     ] = frozenset()
     attachments_files: Annotated[int, _files("attachments.files", "files in archives", 0)] = 0
     attachments_encrypted: Annotated[
-        bool, _files("attachments.encrypted", "an archive or an office document needs a password", False)
+        bool,
+        _files("attachments.encrypted", "an archive or an office document needs a password", False),
     ] = False
     attachments_macros: Annotated[
-        bool, _files("attachments.macros", "an office document has macros, also one in an archive", False)
+        bool,
+        _files(
+            "attachments.macros", "an office document has macros, also one in an archive", False
+        ),
     ] = False
     attachments_size: Annotated[
         int, _files("attachments.size", "all of them, decoded", 65_536, unit="bytes")
@@ -228,5 +264,9 @@ class ContentFacts(HeaderFacts, frozen=True, kw_only=True):
     pictures_words: Annotated[int, _files("pictures.words", "words of that", 2)] = 0
     pictures_only: Annotated[
         bool,
-        _files("pictures.only", "a picture large enough for a message, and next to no text beside it", False),
+        _files(
+            "pictures.only",
+            "a picture large enough for a message, and next to no text beside it",
+            False,
+        ),
     ] = False

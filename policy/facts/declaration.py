@@ -88,7 +88,9 @@ def by_area(facts: Iterable[Declared]) -> Mapping[Area, Sequence[Fact]]:
 def _fact(declaration: Declaration, annotation: Any) -> Fact:
     optional = isinstance(annotation, UnionType)
     (kind,) = (
-        (member for member in get_args(annotation) if member is not type(None)) if optional else (annotation,)
+        (member for member in get_args(annotation) if member is not type(None))
+        if optional
+        else (annotation,)
     )
     words = tuple(map(str, declaration.words))
     return Fact(

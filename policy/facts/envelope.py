@@ -38,7 +38,10 @@ class EnvelopeFacts(msgspec.Struct, frozen=True, kw_only=True):
         float,
         _time(
             "time.now",
-            "when the client was judged, or the message; the functions hour() and weekday() tell it by a time zone",
+            (
+                "when the client was judged, or the message; the functions hour() and "
+                "weekday() tell it by a time zone"
+            ),
             1_700_000_000.0,
             unit="Unix seconds",
         ),
@@ -47,7 +50,9 @@ class EnvelopeFacts(msgspec.Struct, frozen=True, kw_only=True):
     client_name: Annotated[
         str,
         _client(
-            "client.name", "verified rDNS name of the client, empty when it has none", "mail.example.org"
+            "client.name",
+            "verified rDNS name of the client, empty when it has none",
+            "mail.example.org",
         ),
     ] = ""
     client_local: Annotated[
@@ -62,7 +67,10 @@ class EnvelopeFacts(msgspec.Struct, frozen=True, kw_only=True):
         bool,
         _client(
             "client.own",
-            "one of ours: it logged in, is in a network of the site, came by a submission port, or is no client on the Internet",
+            (
+                "one of ours: it logged in, is in a network of the site, came by a submission "
+                "port, or is no client on the Internet"
+            ),
             False,
         ),
     ] = False
@@ -112,7 +120,10 @@ class EnvelopeFacts(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = Result.NONE.value
     repip_flag: Annotated[
-        str, _client("repip.flag", "what the counters remember of the address", "unknown", words=tuple(Flag))
+        str,
+        _client(
+            "repip.flag", "what the counters remember of the address", "unknown", words=tuple(Flag)
+        ),
     ] = Flag.UNKNOWN.value
     repip_share: Annotated[
         float,
@@ -136,7 +147,10 @@ class EnvelopeFacts(msgspec.Struct, frozen=True, kw_only=True):
         str,
         _sender_history(
             "repuser.flag",
-            "what is remembered of the login, or else of the proved author, or else of the proved sender",
+            (
+                "what is remembered of the login, or else of the proved author, or else of "
+                "the proved sender"
+            ),
             "good",
             words=tuple(Flag),
         ),
@@ -154,7 +168,11 @@ class EnvelopeFacts(msgspec.Struct, frozen=True, kw_only=True):
         bool | None,
         _history(
             "repuser.first",
-            "no recipient, of the first four, had mail from this author (MAIL FROM where none is proved) in two weeks, the last 24 hours left out; none where that is not known",
+            (
+                "no recipient, of the first four, had mail from this author (MAIL FROM where "
+                "none is proved) in two weeks, the last 24 hours left out; none where that is "
+                "not known"
+            ),
             True,
         ),
     ] = None
@@ -182,7 +200,10 @@ class EnvelopeFacts(msgspec.Struct, frozen=True, kw_only=True):
         str,
         _history(
             "repentity.flag",
-            "what is remembered of the worst of the message's links, domains, telephones, wallets, attachments and pictures",
+            (
+                "what is remembered of the worst of the message's links, domains, telephones, "
+                "wallets, attachments and pictures"
+            ),
             "bad",
             words=tuple(Flag),
         ),
@@ -195,7 +216,10 @@ class EnvelopeFacts(msgspec.Struct, frozen=True, kw_only=True):
         int,
         _history(
             "repentity.sudden",
-            "link domains that were quiet for two weeks, and are today in many messages of many authors",
+            (
+                "link domains that were quiet for two weeks, and are today in many messages "
+                "of many authors"
+            ),
             1,
         ),
     ] = 0
@@ -206,26 +230,37 @@ class EnvelopeFacts(msgspec.Struct, frozen=True, kw_only=True):
         Words,
         _history(
             "repentity.shared",
-            "link domains that many senders share, which are not judged: shorteners, places for everybody's files",
+            (
+                "link domains that many senders share, which are not judged: shorteners, "
+                "places for everybody's files"
+            ),
             frozenset({"bit.ly"}),
             form=Form.SMALL,
         ),
     ] = frozenset()
     repentity_why: Annotated[
         str,
-        _history("repentity.why", "the worst of them, as text", "link domain win.example: 390 spam of 400"),
+        _history(
+            "repentity.why",
+            "the worst of them, as text",
+            "link domain win.example: 390 spam of 400",
+        ),
     ] = ""
     karma: Annotated[
         float,
         _history(
             "karma",
-            "one number for who stands behind the message, from all that is remembered; 0 where nothing is",
+            (
+                "one number for who stands behind the message, from all that is remembered; 0 "
+                "where nothing is"
+            ),
             37.0,
             unit=POINTS,
         ),
     ] = 0.0
     karma_why: Annotated[
-        str, _history("karma.why", "its parts", "author +31 (1 spam of 90), domain +6 (3 spam of 400)")
+        str,
+        _history("karma.why", "its parts", "author +31 (1 spam of 90), domain +6 (3 spam of 400)"),
     ] = ""
     helo: Annotated[str, _sender("helo", "what the client called itself", "mail.example.org")] = ""
     lists_sender: Annotated[
@@ -237,18 +272,29 @@ class EnvelopeFacts(msgspec.Struct, frozen=True, kw_only=True):
             form=Form.CAPITAL,
         ),
     ] = frozenset()
-    spf_result: Annotated[str, _spf("spf.result", "SPF of MAIL FROM", "pass", words=_SPF)] = Result.NONE.value
+    spf_result: Annotated[str, _spf("spf.result", "SPF of MAIL FROM", "pass", words=_SPF)] = (
+        Result.NONE.value
+    )
     spf_domain: Annotated[
         str, _spf("spf.domain", "the domain that was checked", "example.org", form=Form.SMALL)
     ] = ""
-    spf_helo: Annotated[str, _spf("spf.helo", "SPF of the HELO name", "none", words=_SPF)] = Result.NONE.value
+    spf_helo: Annotated[str, _spf("spf.helo", "SPF of the HELO name", "none", words=_SPF)] = (
+        Result.NONE.value
+    )
     sender: Annotated[
-        str, _sender("sender", "MAIL FROM, empty for a bounce", "anna@example.org", before="lists.sender")
+        str,
+        _sender(
+            "sender", "MAIL FROM, empty for a bounce", "anna@example.org", before="lists.sender"
+        ),
     ] = ""
     sender_domain: Annotated[
         str,
         _sender(
-            "sender.domain", "domain of MAIL FROM", "example.org", form=Form.SMALL, before="lists.sender"
+            "sender.domain",
+            "domain of MAIL FROM",
+            "example.org",
+            form=Form.SMALL,
+            before="lists.sender",
         ),
     ] = ""
     login: Annotated[
@@ -273,4 +319,6 @@ class EnvelopeFacts(msgspec.Struct, frozen=True, kw_only=True):
             1,
         ),
     ] = 0
-    recipients_traps: Annotated[int, _traps("recipients.traps", "how many of them are traps", 1)] = 0
+    recipients_traps: Annotated[
+        int, _traps("recipients.traps", "how many of them are traps", 1)
+    ] = 0

@@ -12,7 +12,14 @@ from oborona.types import Stage
 _links = partial(Declaration, Area.LINKS, Stage.CONTENT)
 _proof = partial(Declaration, Area.AUTHENTICATION, Stage.CONTENT)
 _signatures = partial(Declaration, Area.SIGNATURES, Stage.CONTENT)
-_DKIM = (Result.PASS, Result.FAIL, Result.POLICY, Result.NEUTRAL, Result.TEMPERROR, Result.PERMERROR)
+_DKIM = (
+    Result.PASS,
+    Result.FAIL,
+    Result.POLICY,
+    Result.NEUTRAL,
+    Result.TEMPERROR,
+    Result.PERMERROR,
+)
 _DMARC = (Result.NONE, Result.PASS, Result.FAIL, Result.TEMPERROR, Result.PERMERROR)
 _ARC = (Result.NONE, Result.PASS, Result.FAIL, Result.TEMPERROR)
 
@@ -39,7 +46,8 @@ class EvidenceFacts(ContentFacts, frozen=True, kw_only=True):
         ),
     ] = frozenset()
     dkim_results: Annotated[
-        Words, _proof("dkim.results", "results of all DKIM signatures", frozenset({"pass"}), words=_DKIM)
+        Words,
+        _proof("dkim.results", "results of all DKIM signatures", frozenset({"pass"}), words=_DKIM),
     ] = frozenset()
     dkim_signatures: Annotated[
         int, _proof("dkim.signatures", "DKIM signatures, those not looked at included", 1)
@@ -48,14 +56,17 @@ class EvidenceFacts(ContentFacts, frozen=True, kw_only=True):
         int,
         _proof(
             "dkim.unsigned",
-            "octets of the body that the best signature of From's domain leaves out by its l= tag; of any signature where none of its own passed",
+            (
+                "octets of the body that the best signature of From's domain leaves out by "
+                "its l= tag; of any signature where none of its own passed"
+            ),
             0,
             unit="bytes",
         ),
     ] = 0
-    dmarc_result: Annotated[str, _proof("dmarc.result", "DMARC of From's domain", "pass", words=_DMARC)] = (
-        Result.NONE.value
-    )
+    dmarc_result: Annotated[
+        str, _proof("dmarc.result", "DMARC of From's domain", "pass", words=_DMARC)
+    ] = Result.NONE.value
     dmarc_domain: Annotated[
         str,
         _proof(
@@ -78,7 +89,10 @@ class EvidenceFacts(ContentFacts, frozen=True, kw_only=True):
         str,
         _proof(
             "dmarc.disposition",
-            "what it asks to be done with this message; none where a trusted ARC sealer saw it pass",
+            (
+                "what it asks to be done with this message; none where a trusted ARC sealer "
+                "saw it pass"
+            ),
             "none",
             words=tuple(Published),
         ),
@@ -86,35 +100,48 @@ class EvidenceFacts(ContentFacts, frozen=True, kw_only=True):
     dmarc_aligned: Annotated[
         bool,
         _proof(
-            "dmarc.aligned", "SPF or DKIM passed for From's domain, for each of several, record or not", True
+            "dmarc.aligned",
+            "SPF or DKIM passed for From's domain, for each of several, record or not",
+            True,
         ),
     ] = False
-    arc_result: Annotated[str, _proof("arc.result", "the chain of ARC seals", "none", words=_ARC)] = (
-        Result.NONE.value
-    )
+    arc_result: Annotated[
+        str, _proof("arc.result", "the chain of ARC seals", "none", words=_ARC)
+    ] = Result.NONE.value
     arc_instances: Annotated[int, _proof("arc.instances", "ARC seals", 0)] = 0
     arc_trusted: Annotated[
         str,
-        _proof("arc.trusted", "the trusted sealer whose results are used, empty = none", "lists.example.org"),
+        _proof(
+            "arc.trusted",
+            "the trusted sealer whose results are used, empty = none",
+            "lists.example.org",
+        ),
     ] = ""
     signatures_spam: Annotated[
         Words,
         _signatures(
             "signatures.spam",
-            "ids of the spam signatures that are found in it; not of those in shadow mode or with a score of their own",
+            (
+                "ids of the spam signatures that are found in it; not of those in shadow mode "
+                "or with a score of their own"
+            ),
             frozenset({"PILLS_BY_POST"}),
         ),
     ] = frozenset()
     signatures_ham: Annotated[
         Words,
         _signatures(
-            "signatures.ham", "the same of signatures of good mail", frozenset({"MINUTES_OF_THE_CLUB"})
+            "signatures.ham",
+            "the same of signatures of good mail",
+            frozenset({"MINUTES_OF_THE_CLUB"}),
         ),
     ] = frozenset()
     signatures_owners: Annotated[
         Words,
         _signatures(
-            "signatures.owners", "owners of all signatures found in it that are live", frozenset({"anna"})
+            "signatures.owners",
+            "owners of all signatures found in it that are live",
+            frozenset({"anna"}),
         ),
     ] = frozenset()
     signatures_spam_why: Annotated[
@@ -137,7 +164,10 @@ class EvidenceFacts(ContentFacts, frozen=True, kw_only=True):
         Words,
         _signatures(
             "signatures.marks",
-            "lists of signatures with the flag `mark` that have something in it: NAME, and NAME:2 to NAME:9 where they have so many",
+            (
+                "lists of signatures with the flag `mark` that have something in it: NAME, "
+                "and NAME:2 to NAME:9 where they have so many"
+            ),
             frozenset({"MONEY_WORDS", "MONEY_WORDS:2"}),
             form=Form.CAPITAL,
         ),

@@ -37,9 +37,12 @@ class Facts(EvidenceFacts, frozen=True, kw_only=True):
         ),
     ] = None
     model_spam_learned: Annotated[
-        int, _models("model.spam_learned", "spam messages that the content model has learned from", 412)
+        int,
+        _models("model.spam_learned", "spam messages that the content model has learned from", 412),
     ] = 0
-    model_ham_learned: Annotated[int, _models("model.ham_learned", "the same of good ones", 380)] = 0
+    model_ham_learned: Annotated[
+        int, _models("model.ham_learned", "the same of good ones", 380)
+    ] = 0
     model_meaning: Annotated[
         float | None,
         _models(
@@ -53,7 +56,10 @@ class Facts(EvidenceFacts, frozen=True, kw_only=True):
         str | None,
         _engines(
             "rspamd.says",
-            "what rspamd's action stands for; unknown: no answer in time; none where it was not asked",
+            (
+                "what rspamd's action stands for; unknown: no answer in time; none where it "
+                "was not asked"
+            ),
             "perhaps",
             words=_SAYS,
         ),
@@ -64,13 +70,19 @@ class Facts(EvidenceFacts, frozen=True, kw_only=True):
     rspamd_symbols: Annotated[
         Words,
         _engines(
-            "rspamd.symbols", "its symbols, at most 64, the weightiest", frozenset({"BAYES_SPAM"}), kept=False
+            "rspamd.symbols",
+            "its symbols, at most 64, the weightiest",
+            frozenset({"BAYES_SPAM"}),
+            kept=False,
         ),
     ] = frozenset()
     spamd_says: Annotated[
         str | None,
         _engines(
-            "spamd.says", "what SpamAssassin's score stands for, as of `rspamd.says`", "good", words=_SAYS
+            "spamd.says",
+            "what SpamAssassin's score stands for, as of `rspamd.says`",
+            "good",
+            words=_SAYS,
         ),
     ] = None
     spamd_score: Annotated[
@@ -79,42 +91,59 @@ class Facts(EvidenceFacts, frozen=True, kw_only=True):
     spamd_symbols: Annotated[
         Words,
         _engines(
-            "spamd.symbols", "its rules that fired, at most 64", frozenset({"HTML_MESSAGE"}), kept=False
+            "spamd.symbols",
+            "its rules that fired, at most 64",
+            frozenset({"HTML_MESSAGE"}),
+            kept=False,
         ),
     ] = frozenset()
     clamd_says: Annotated[
         str | None,
         _engines(
-            "clamd.says", "what ClamAV's finding stands for, as of `rspamd.says`", "certain", words=_SAYS
+            "clamd.says",
+            "what ClamAV's finding stands for, as of `rspamd.says`",
+            "certain",
+            words=_SAYS,
         ),
     ] = None
     clamd_virus: Annotated[
         str,
         _engines(
-            "clamd.virus", "its name for what it found; empty where that is nothing", "Win.Test.EICAR_HDB-1"
+            "clamd.virus",
+            "its name for what it found; empty where that is nothing",
+            "Win.Test.EICAR_HDB-1",
         ),
     ] = ""
     findings: Annotated[
-        Words, _message("findings", "names of all findings, see the list below", frozenset({"hidden-text"}))
+        Words,
+        _message(
+            "findings", "names of all findings, see the list below", frozenset({"hidden-text"})
+        ),
     ] = frozenset()
     partial: Annotated[
         bool,
         _message(
             "partial",
-            "the counters could not be asked: counts are none; or not all of them: what did not answer is 0",
+            (
+                "the counters could not be asked: counts are none; or not all of them: what "
+                "did not answer is 0"
+            ),
             False,
         ),
     ] = False
     mass_hour: Annotated[
         int | None,
-        _mass("mass.hour", "messages of the last hour that share their text with this one, nearly", 40),
+        _mass(
+            "mass.hour", "messages of the last hour that share their text with this one, nearly", 40
+        ),
     ] = None
     mass_day: Annotated[int | None, _mass("mass.day", "the same for the last day", 120)] = None
-    mass_fortnight: Annotated[int | None, _mass("mass.fortnight", "the same for the last two weeks", 130)] = (
-        None
-    )
+    mass_fortnight: Annotated[
+        int | None, _mass("mass.fortnight", "the same for the last two weeks", 130)
+    ] = None
     mass_earlier: Annotated[
-        int | None, _mass("mass.earlier", "the same for the last two weeks without the last 24 hours", 10)
+        int | None,
+        _mass("mass.earlier", "the same for the last two weeks without the last 24 hours", 10),
     ] = None
     mass_spam: Annotated[
         int | None, _mass("mass.spam", "how many of those of the last day were judged spam", 30)
@@ -123,19 +152,23 @@ class Facts(EvidenceFacts, frozen=True, kw_only=True):
         int | None, _mass("mass.complaints", "complaints about those of the last day", 3)
     ] = None
     mass_pardons: Annotated[
-        int | None, _mass("mass.pardons", "people who said of those of the last day that they are no spam", 1)
+        int | None,
+        _mass("mass.pardons", "people who said of those of the last day that they are no spam", 1),
     ] = None
     mass_traps: Annotated[
         int | None, _mass("mass.traps", "how many of those of the last day came to traps", 2)
     ] = None
     mass_ips: Annotated[
-        int | None, _mass("mass.ips", "distinct client addresses that sent nearly this text, last day", 35)
+        int | None,
+        _mass("mass.ips", "distinct client addresses that sent nearly this text, last day", 35),
     ] = None
     mass_senders: Annotated[
-        int | None, _mass("mass.senders", "distinct From addresses of nearly this text, last day", 90)
+        int | None,
+        _mass("mass.senders", "distinct From addresses of nearly this text, last day", 90),
     ] = None
     mass_recipients: Annotated[
-        int | None, _mass("mass.recipients", "distinct recipients of nearly this text, last day", 118)
+        int | None,
+        _mass("mass.recipients", "distinct recipients of nearly this text, last day", 118),
     ] = None
 
     def count(self, kind: int, window: int, metric: int) -> int | None:
@@ -160,9 +193,14 @@ class Facts(EvidenceFacts, frozen=True, kw_only=True):
 
 
 def _typed(_: Callable[_Values, Facts]) -> Callable[Concatenate[Facts, _Values], Facts]:
-    """Return `msgspec.structs.replace`, which takes anything, with the arguments of the struct itself."""
+    """Return `msgspec.structs.replace`, which takes anything, with the arguments of the struct
+    itself.
+    """
     return cast(Callable[Concatenate[Facts, _Values], Facts], msgspec.structs.replace)
 
 
 with_values: Final = _typed(Facts)
-"""Return facts with other values: `with_values(facts, partial=True)`; names and types are checked."""
+"""Return facts with other values: `with_values(facts, partial=True)`.
+
+Names and types are checked.
+"""

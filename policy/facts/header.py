@@ -22,17 +22,25 @@ class HeaderFacts(EnvelopeFacts, frozen=True, kw_only=True):
     message_truncated: Annotated[
         bool, _message("message.truncated", "only the head of the message was scanned", False)
     ] = False
-    message_parts: Annotated[int, _message("message.parts", "MIME parts, containers included", 3)] = 0
+    message_parts: Annotated[
+        int, _message("message.parts", "MIME parts, containers included", 3)
+    ] = 0
     message_depth: Annotated[
         int, _message("message.depth", "deepest nesting of MIME parts and attached messages", 1)
     ] = 0
     message_tree: Annotated[
-        str, _message("message.tree", "the MIME structure", "multipart/mixed(text/plain,application/zip)")
+        str,
+        _message(
+            "message.tree", "the MIME structure", "multipart/mixed(text/plain,application/zip)"
+        ),
     ] = ""
     headers: Annotated[
         Words,
         _message(
-            "headers", "names of the headers present", frozenset({"from", "subject", "date"}), form=Form.SMALL
+            "headers",
+            "names of the headers present",
+            frozenset({"from", "subject", "date"}),
+            form=Form.SMALL,
         ),
     ] = frozenset()
     headers_count: Annotated[
@@ -41,7 +49,9 @@ class HeaderFacts(EnvelopeFacts, frozen=True, kw_only=True):
     received_count: Annotated[
         int, _message("received.count", "Received fields: servers that it came by", 2)
     ] = 0
-    subject: Annotated[str, _message("subject", "decoded", "lunch on friday?", form=Form.FOLDED)] = ""
+    subject: Annotated[
+        str, _message("subject", "decoded", "lunch on friday?", form=Form.FOLDED)
+    ] = ""
     subject_raw: Annotated[
         str, _message("subject.raw", "decoded, and else as it was sent", "Lunch on Friday?")
     ] = ""
@@ -56,15 +66,24 @@ class HeaderFacts(EnvelopeFacts, frozen=True, kw_only=True):
     ] = None
     subject_digits: Annotated[
         float | None,
-        _message("subject.digits", "digits among its characters; none where there are none", 0.0, unit=SHARE),
+        _message(
+            "subject.digits",
+            "digits among its characters; none where there are none",
+            0.0,
+            unit=SHARE,
+        ),
     ] = None
     subject_words: Annotated[int, _message("subject.words", "words in it", 3)] = 0
-    from_address: Annotated[str, _message("from.address", "address in From", "anna@example.org")] = ""
-    from_name: Annotated[str, _message("from.name", "display name in From", "anna", form=Form.FOLDED)] = ""
+    from_address: Annotated[
+        str, _message("from.address", "address in From", "anna@example.org")
+    ] = ""
+    from_name: Annotated[
+        str, _message("from.name", "display name in From", "anna", form=Form.FOLDED)
+    ] = ""
     from_name_raw: Annotated[str, _message("from.name.raw", "the same as it was sent", "Anna")] = ""
-    from_domain: Annotated[str, _message("from.domain", "domain in From", "example.org", form=Form.SMALL)] = (
-        ""
-    )
+    from_domain: Annotated[
+        str, _message("from.domain", "domain in From", "example.org", form=Form.SMALL)
+    ] = ""
     from_count: Annotated[int, _message("from.count", "From fields; there should be one", 1)] = 0
     from_is_sender: Annotated[
         bool,
@@ -75,7 +94,8 @@ class HeaderFacts(EnvelopeFacts, frozen=True, kw_only=True):
         ),
     ] = False
     from_domain_is_sender: Annotated[
-        bool, _message("from.domain_is_sender", "From's registrable domain is that of MAIL FROM", True)
+        bool,
+        _message("from.domain_is_sender", "From's registrable domain is that of MAIL FROM", True),
     ] = False
     from_name_has_address: Annotated[
         bool,
@@ -88,7 +108,9 @@ class HeaderFacts(EnvelopeFacts, frozen=True, kw_only=True):
     reply_to_address: Annotated[
         str,
         _message(
-            "reply_to.address", "first address in Reply-To, empty when there is none", "office@example.org"
+            "reply_to.address",
+            "first address in Reply-To, empty when there is none",
+            "office@example.org",
         ),
     ] = ""
     reply_to_domain: Annotated[
@@ -96,16 +118,22 @@ class HeaderFacts(EnvelopeFacts, frozen=True, kw_only=True):
     ] = ""
     reply_to_differs: Annotated[
         bool,
-        _message("reply_to.differs", "there is a Reply-To, and its registrable domain is not From's", False),
+        _message(
+            "reply_to.differs",
+            "there is a Reply-To, and its registrable domain is not From's",
+            False,
+        ),
     ] = False
     to_count: Annotated[int, _message("to.count", "mailboxes in To and Cc", 1)] = 0
     to_has_recipient: Annotated[
         bool, _message("to.has_recipient", "a recipient of the envelope stands in To or Cc", True)
     ] = False
-    to_is_from: Annotated[bool, _message("to.is_from", "From's own address stands in To or Cc", False)] = (
-        False
-    )
-    message_id: Annotated[str, _message("message_id", "Message-ID, without <>", "7f3a@mail.example.org")] = ""
+    to_is_from: Annotated[
+        bool, _message("to.is_from", "From's own address stands in To or Cc", False)
+    ] = False
+    message_id: Annotated[
+        str, _message("message_id", "Message-ID, without <>", "7f3a@mail.example.org")
+    ] = ""
     message_id_domain: Annotated[
         str,
         _message(
@@ -130,7 +158,11 @@ class HeaderFacts(EnvelopeFacts, frozen=True, kw_only=True):
     mailer: Annotated[
         str,
         _message(
-            "mailer", "X-Mailer or User-Agent", "thunderbird 128", form=Form.SMALL, longest=MAILER_LIMIT
+            "mailer",
+            "X-Mailer or User-Agent",
+            "thunderbird 128",
+            form=Form.SMALL,
+            longest=MAILER_LIMIT,
         ),
     ] = ""
     urgent: Annotated[
@@ -140,7 +172,10 @@ class HeaderFacts(EnvelopeFacts, frozen=True, kw_only=True):
         bool,
         _message(
             "bulk",
-            "List-Id, List-Unsubscribe or Precedence: bulk, list or junk say that this went to many",
+            (
+                "List-Id, List-Unsubscribe or Precedence: bulk, list or junk say that this "
+                "went to many"
+            ),
             False,
         ),
     ] = False
@@ -148,7 +183,10 @@ class HeaderFacts(EnvelopeFacts, frozen=True, kw_only=True):
         bool,
         _message(
             "automatic",
-            "a program's answer or invitation: Auto-Submitted, a calendar part or a report; such texts are alike by nature",
+            (
+                "a program's answer or invitation: Auto-Submitted, a calendar part or a "
+                "report; such texts are alike by nature"
+            ),
             False,
         ),
     ] = False

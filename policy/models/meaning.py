@@ -1,7 +1,10 @@
-"""What a text means, as a probability of spam: a linear model on the numbers of a sentence encoder, for grey mail alone.
+"""What a text means, as a probability of spam: a linear model on the numbers of a sentence encoder,
+for grey mail alone.
 
-The encoder (universal sentence encoder, 16 languages) is a process of its own; what is here is text in, and numbers out of its numbers.
-Source: Y. Yang et al., "Multilingual Universal Sentence Encoder for Semantic Retrieval", 2019; logistic regression with a ridge, by Newton's method.
+The encoder (universal sentence encoder, 16 languages) is a process of its own; what is here is text
+in, and numbers out of its numbers.
+Source: Y. Yang et al., "Multilingual Universal Sentence Encoder for Semantic Retrieval", 2019;
+logistic regression with a ridge, by Newton's method.
 """
 
 from __future__ import annotations
@@ -17,7 +20,8 @@ from oborona.policy.tables import MeaningTable
 from oborona.types import Action, Verdict
 
 NUMBERS: Final = 512  # of a text
-CHARACTERS: Final = 1000  # of a text: what it is about stands in its beginning, and each thousand costs 15 ms
+# of a text: what it is about stands in its beginning, and each thousand costs 15 ms
+CHARACTERS: Final = 1000
 LEAST: Final = 3  # words: less means nothing
 RIDGE: Final = 3.0  # against learning single messages by heart: 512 numbers tell many apart
 ROUNDS: Final = 30
@@ -30,7 +34,10 @@ class Meanings(Protocol):
     """Who says what a text means."""
 
     async def read(self, message: Message) -> float | None:
-        """Return the probability that a message is spam by what it means; None where nobody can say, or not in time."""
+        """Return the probability that a message is spam by what it means.
+
+        None where nobody can say, or not in time.
+        """
         ...
 
 
@@ -43,7 +50,8 @@ class Silent:
 
 
 def wants(message: Message, verdict: Verdict, table: MeaningTable, *, spam_score: float) -> bool:
-    """Tell whether a verdict should wait until the meaning of its message is known: it is grey, and has words.
+    """Tell whether a verdict should wait until the meaning of its message is known: it is grey, and
+    has words.
 
     Args:
         message: that was judged.
@@ -71,7 +79,9 @@ def probability(weights: Floats, numbers: Floats) -> float:
 
 
 def fit(numbers: Floats, spam: NDArray[np.bool_]) -> Floats:
-    """Return the weights that fit texts of both kinds best; spam and good mail weigh the same together.
+    """Return the weights that fit texts of both kinds best.
+
+    Spam and good mail weigh the same together.
 
     Args:
         numbers: [text, number].

@@ -7,9 +7,8 @@ from typing import Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-HELD: Final = (
-    30.0  # log-odds beyond which a probability is as good as 0 or 1, and its logarithm still a number
-)
+# log-odds beyond which a probability is as good as 0 or 1, and its logarithm still a number
+HELD: Final = 30.0
 
 Odds = TypeVar("Odds", float, NDArray[np.float64])
 

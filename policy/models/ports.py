@@ -27,7 +27,9 @@ class FinalModel(Protocol):
     def weigh(
         self, facts: Facts, hits: Sequence[RuleHit], table: FinalTable, lines: VerdictLines
     ) -> tuple[RuleHit, ...]:
-        """Return its part of the score, beside those of the rules; nothing where there is no model.  Never raises, and waits for nothing.
+        """Return its part of the score, beside those of the rules.
+
+        Nothing where there is no model.  Never raises, and waits for nothing.
 
         Args:
             facts: of the message.

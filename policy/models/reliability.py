@@ -29,7 +29,8 @@ def reliability(
 
     Args:
         predictions: probability, and what people said.
-        borders: of the bins, ascending from 0 to 1; a bin holds what lies on its lower border, the last one also 1.
+        borders: of the bins, ascending from 0 to 1; a bin holds what lies on its lower border, the
+            last one also 1.
     """
     said = np.array([probability for probability, _ in predictions], np.float64)
     spam = np.array([label for _, label in predictions], np.bool_)

@@ -1,7 +1,8 @@
 """What scripts ask of a message: facts, counts, findings and patterns, as values that Lua takes.
 
-Texts are UTF-8, with a question mark where a fact holds half a character, as `matches` of expressions reads them; a set is its members in
-order, each with a NUL behind it; none is nil.  A text and a set of one message are copied when a script asks for them, once, and cut at a bound.
+Texts are UTF-8, with a question mark where a fact holds half a character, as `matches` of
+expressions reads them; a set is its members in order, each with a NUL behind it; none is nil.  A
+text and a set of one message are copied when a script asks for them, once, and cut at a bound.
 Nothing here raises: Lua would have to hand it on through frames of C.
 """
 
@@ -23,7 +24,8 @@ MOST_OCTETS: Final = 262_144  # of one text or set: 65,536 characters
 MOST_MEMBERS: Final = 5_000  # of a set
 MOST_LISTED: Final = 16_384  # octets of one list of networks or domains: some thousand
 MOST_LISTS: Final = 100  # of networks and domains, kept read
-MOST_PATTERNS: Final = 500  # kept compiled; a script that makes patterns of what it reads pays for them
+# kept compiled; a script that makes patterns of what it reads pays for them
+MOST_PATTERNS: Final = 500
 _WHOLE: Final = 2**63 - 1  # a whole number of Lua
 _FAILED: Final = 100  # characters of what went wrong
 
@@ -121,7 +123,8 @@ class Answers:
         else:
             group = min(1, compiled.groups)
             held = [
-                found.group(group) for found, _ in zip(compiled.finditer(text), range(most), strict=False)
+                found.group(group)
+                for found, _ in zip(compiled.finditer(text), range(most), strict=False)
             ]
         return _packed(one or b"" for one in held)
 
@@ -182,7 +185,9 @@ class Answers:
             return problem_of_count(self.schema, []).encode()
         if what == b"found":
             return problem_of_found(self.schema, []).encode()
-        return f"unknown name {word}{did_you_mean(word, _text(known).split())}".encode("utf-8", "replace")
+        return f"unknown name {word}{did_you_mean(word, _text(known).split())}".encode(
+            "utf-8", "replace"
+        )
 
     def _pattern(self, pattern: bytes) -> Any:
         compiled = self._patterns.get(pattern)
@@ -211,7 +216,9 @@ def _turned(form: Form, name: str, piece: str) -> str:
 
 
 def _asked(schema: Schema, kind: str, window: str, metric: str) -> tuple[int, str, tuple[int, ...]]:
-    """Return from which stage a count is known, the method of the facts that gives it, and what that takes."""
+    """Return from which stage a count is known, the method of the facts that gives it, and what
+    that takes.
+    """
     counted, at = schema.by_type[kind], int(WINDOWS[window])
     if metric in DERIVED_METRICS:
         return counted.stage.order, metric, (counted.number, at)
@@ -262,4 +269,9 @@ _KINDS: Final[dict[Kind, bytes]] = {
     Kind.TEXT: b"text",
     Kind.SET: b"set",
 }
-_EMPTY: Final[dict[Kind, Answer]] = {Kind.NUMBER: 0, Kind.CONDITION: False, Kind.TEXT: b"", Kind.SET: b""}
+_EMPTY: Final[dict[Kind, Answer]] = {
+    Kind.NUMBER: 0,
+    Kind.CONDITION: False,
+    Kind.TEXT: b"",
+    Kind.SET: b"",
+}

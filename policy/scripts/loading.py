@@ -1,8 +1,10 @@
-"""Scripts read and run once: the rules and checks that they register, as if they stood in a policy file.
+"""Scripts read and run once: the rules and checks that they register, as if they stood in a policy
+file.
 
-A script's rules become a document of the same shape as a TOML file's `[[rule]]` tables, so that one schema, one set of names and one law for later
-files hold for both.  A rule whose condition is a function has `when` from a file `*.lua`.  Every function is tried once on a message of
-which nothing is known: what fails there would fail on mail, too.
+A script's rules become a document of the same shape as a TOML file's `[[rule]]` tables, so that one
+schema, one set of names and one law for later files hold for both.  A rule whose condition is a
+function has `when` from a file `*.lua`.  Every function is tried once on a message of which nothing
+is known: what fails there would fail on mail, too.
 """
 
 from __future__ import annotations
@@ -37,7 +39,9 @@ class CheckTable(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             pattern=r"\A[a-z][a-z0-9]*(-[a-z0-9]+)*\Z",
             max_length=64,
-            extra={"allowed": "small letters, digits and single hyphens, at most 64, such as many-hosts"},
+            extra={
+                "allowed": "small letters, digits and single hyphens, at most 64, such as many-hosts"
+            },
         ),
     ]
     stage: Stage | UnsetType = UNSET
@@ -73,7 +77,11 @@ class Loaded:
             self._run_all()
         self.schema = schema
         self._reaches = [
-            Reach(text, [(one.first, one.last) for one in self._registered if one.file == number], schema)
+            Reach(
+                text,
+                [(one.first, one.last) for one in self._registered if one.file == number],
+                schema,
+            )
             for number, text in enumerate(self._sources)
         ]
         self._checks = self._of_checks(schema)
@@ -107,14 +115,17 @@ class Loaded:
                         raise refuse(f"oborona.rule: {key} is not a text here", place)
                 if isinstance(one.fields.get("score"), str):
                     raise refuse(
-                        "oborona.rule: score is a number; the function may return a share of it", place
+                        ("oborona.rule: score is a number; the function may return a share of it"),
+                        place,
                     )
                 keys["rule", len(rules)] = place
                 rules.append({**one.fields, "when": f"function in lines {one.first} to {one.last}"})
         return Document(file=file, data={"rule": rules} if rules else {}, keys=keys, values={})
 
     def bound(self, rules: Iterable[Rule]) -> Scripts | None:
-        """Return the scripts, with their rules as all files together have them; None where there is nothing to run.
+        """Return the scripts, with their rules as all files together have them.
+
+        None where there is nothing to run.
 
         Args:
             rules: of the policy; those without a function are passed over.
@@ -129,7 +140,9 @@ class Loaded:
         }
         functions = list(self._checks)
         functions += [
-            self._of_rule(rule, slots[rule.places["when"].file, rule.name]) for rule in rules if rule.scripted
+            self._of_rule(rule, slots[rule.places["when"].file, rule.name])
+            for rule in rules
+            if rule.scripted
         ]
         if self._runtime is None or not functions:
             return None
@@ -148,7 +161,9 @@ class Loaded:
             document = Document(
                 file=place.file, data={"check": [one.fields]}, keys={("check", 0): place}, values={}
             )
-            fields = table(document, ("check", 0), CheckTable, name="oborona.check", error=PolicyError)
+            fields = table(
+                document, ("check", 0), CheckTable, name="oborona.check", error=PolicyError
+            )
             if "name" not in fields:
                 raise refuse("a check without name", place)
             name = fields["name"].value
@@ -167,7 +182,8 @@ class Loaded:
             if (key == "score" and isinstance(rule.score, str)) or (key == "test" and rule.test):
                 raise refuse(f"rule {rule.name}: {key} {words}", rule.places[key])
         return msgspec.structs.replace(
-            self._function(one, rule.name, rule.stage or Stage.CONTENT, enabled=rule.enabled), rule=rule
+            self._function(one, rule.name, rule.stage or Stage.CONTENT, enabled=rule.enabled),
+            rule=rule,
         )
 
     def _function(self, one: Registered, name: str, stage: Stage, *, enabled: bool) -> Function:
@@ -176,7 +192,11 @@ class Loaded:
         Raises:
             PolicyError: it names a fact that is known later than it runs.
         """
-        file, reach, lines = self._sources[one.file].file, self._reaches[one.file], (one.first, one.last)
+        file, reach, lines = (
+            self._sources[one.file].file,
+            self._reaches[one.file],
+            (one.first, one.last),
+        )
         late = reach.too_late(lines, stage)
         if late is not None:
             known = self.schema.by_name[late.name].stage

@@ -1,7 +1,7 @@
 """Which facts a function of a script may ask for, by the lines that name them.
 
-A function reaches what is named in its own lines, and in lines of nobody: those of functions that any other may call.  Where a name is worked out as
-the script runs, it may be any.
+A function reaches what is named in its own lines, and in lines of nobody: those of functions that
+any other may call.  Where a name is worked out as the script runs, it may be any.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ class Reach:
         self._known: dict[Lines, frozenset[str]] = {}
 
     def named(self, lines: Lines, stage: Stage) -> frozenset[str]:
-        """Return the facts that are known at a stage, of those that the function in these lines may ask for."""
+        """Return the facts that are known at a stage, of those that the function in these lines may
+        ask for.
+        """
         reached = self._known.get(lines)
         if reached is None:
             reached = self._known[lines] = self._reached(lines)
@@ -43,7 +45,9 @@ class Reach:
 
     def too_late(self, lines: Lines, stage: Stage) -> Named | None:
         """Return the first fact in these lines that is not known at a stage yet."""
-        return next((fact for fact in self._own(lines) if self._since(fact.name).order > stage.order), None)
+        return next(
+            (fact for fact in self._own(lines) if self._since(fact.name).order > stage.order), None
+        )
 
     def _reached(self, lines: Lines) -> frozenset[str]:
         first, last = lines

@@ -1,7 +1,9 @@
-"""A machine for the scripts of one policy: Lua 5.4 by lupa, closed, and held to limits (docs/adr/0016).
+"""A machine for the scripts of one policy: Lua 5.4 by lupa, closed, and held to limits
+(docs/adr/0016).
 
-What scripts see and how they are run stands in `guard.lua`, `library.lua` and `sandbox.lua`, which are loaded first and alone have the whole
-of Lua.  No object of Python is ever in a script's hands; functions of ours are called by those files only.
+What scripts see and how they are run stands in `guard.lua`, `library.lua` and `sandbox.lua`, which
+are loaded first and alone have the whole of Lua.  No object of Python is ever in a script's hands;
+functions of ours are called by those files only.
 """
 
 from __future__ import annotations
@@ -90,7 +92,9 @@ class Runtime:
         self._load, self._seal, self._run = (given[-1][name] for name in (b"load", b"seal", b"run"))
 
     def load(self, number: int, text: str) -> str:
-        """Run a script, which registers its rules and checks; return what is wrong with it, or nothing.
+        """Run a script, which registers its rules and checks.
+
+        Return what is wrong with it, or nothing.
 
         Args:
             number: of the file; errors begin with it and a line: `3:12: ...`.
@@ -133,12 +137,20 @@ class Runtime:
         if rows is None:
             return []
         return [
-            Said(abs(slot), slot < 0, None if share is False else share, _text(words) if words else "")
+            Said(
+                abs(slot),
+                slot < 0,
+                None if share is False else share,
+                _text(words) if words else "",
+            )
             for slot, share, words in zip(rows[::3], rows[1::3], rows[2::3], strict=True)
         ]
 
 
-_LOAD: Final = b"local code, name = ... local run, fault = load(code, name, 't') return assert(run, fault)(select(3, ...))"
+_LOAD: Final = (
+    b"local code, name = ... local run, fault = load(code, name, 't') return assert(run, "
+    b"fault)(select(3, ...))"
+)
 _LIMITS: Final = {
     b"stride": STRIDE,
     b"steps": STEPS,
@@ -153,10 +165,17 @@ _LIMITS: Final = {
 
 
 def _register(registered: list[Registered]) -> Any:
-    """Return what collects rules and checks; not a method, so that Lua holds no machine of its own."""
+    """Return what collects rules and checks.
 
-    def register(kind: bytes, file: int, line: int, slot: int, first: int, last: int, *flat: Any) -> None:
-        fields = {_text(key): _value(value) for key, value in zip(flat[::2], flat[1::2], strict=True)}
+    Not a method, so that Lua holds no machine of its own.
+    """
+
+    def register(
+        kind: bytes, file: int, line: int, slot: int, first: int, last: int, *flat: Any
+    ) -> None:
+        fields = {
+            _text(key): _value(value) for key, value in zip(flat[::2], flat[1::2], strict=True)
+        }
         registered.append(Registered(_text(kind), file, line, slot, first, last, fields))
 
     return register

@@ -1,6 +1,9 @@
-"""The rules and checks of scripts, run for each message: checks add findings, then rules fire; what fails is a finding and harms nobody.
+"""The rules and checks of scripts, run for each message: checks add findings, then rules fire.
 
-A function that fails on `MOST_FAILURES` of `PERIOD` messages is switched off until the policy is read again, which is said once.
+What fails is a finding and harms nobody.
+
+A function that fails on `MOST_FAILURES` of `PERIOD` messages is switched off until the policy is
+read again, which is said once.
 """
 
 from __future__ import annotations
@@ -27,7 +30,8 @@ SCRIPT_FAILED: Final = "script-failed"
 FINDINGS: Final = {SCRIPT_FAILED: "a rule or check of a script failed, and was left out"}
 MOST_FAILURES: Final = 10
 PERIOD: Final = 100  # messages, or stages of one, in which they are counted
-MOST_TABLES: Final = 50  # of functions that run together: two a stage, and two for each set that is left out
+# of functions that run together: two a stage, and two for each set that is left out
+MOST_TABLES: Final = 50
 _TOLD: Final = 3  # failures that a finding names
 _WORDS: Final = 200  # characters of an error
 _PLACED: Final = re.compile(r"(\d+):(\d+): (.*)", re.DOTALL)
@@ -77,7 +81,8 @@ class Without(NamedTuple):
     """Functions that do not run on a message, since what they ask for is no longer known of it."""
 
     names: frozenset[str] = frozenset()
-    found: frozenset[str] = frozenset()  # what those of them that are checks found when they did run
+    # what those of them that are checks found when they did run
+    found: frozenset[str] = frozenset()
 
 
 ALL_RUN: Final = Without()
@@ -97,11 +102,17 @@ class Scripts:
         private, wordless: as of `CompiledRules`.
     """
 
-    def __init__(self, runtime: Runtime, files: Sequence[str], functions: Iterable[Function]) -> None:
+    def __init__(
+        self, runtime: Runtime, files: Sequence[str], functions: Iterable[Function]
+    ) -> None:
         self.functions = tuple(functions)
         self.named = {
             stage: frozenset[str]().union(
-                *(one.named for one in self.functions if one.enabled and one.stage.order <= stage.order)
+                *(
+                    one.named
+                    for one in self.functions
+                    if one.enabled and one.stage.order <= stage.order
+                )
             )
             for stage in Stage
         }
@@ -119,7 +130,9 @@ class Scripts:
     @property
     def stages(self) -> dict[str, Stage]:
         """From which stage on each enabled rule runs, by name."""
-        return {one.name: one.stage for one in self.functions if one.enabled and one.rule is not None}
+        return {
+            one.name: one.stage for one in self.functions if one.enabled and one.rule is not None
+        }
 
     def judge(self, facts: Facts, stage: Stage, without: Without = ALL_RUN) -> Judged:
         """Return what they find in a message, and which of their rules fire.
@@ -141,7 +154,12 @@ class Scripts:
         ]
         facts = _with(facts, findings, without.found)
         hits = [
-            RuleHit(name=rule.name, score=round(rule.score * share, 2), say=_say(rule, words), mode=rule.mode)
+            RuleHit(
+                name=rule.name,
+                score=round(rule.score * share, 2),
+                say=_say(rule, words),
+                mode=rule.mode,
+            )
             for one, share, words in self._run(facts, stage, without.names, failed, checks=False)
             if (rule := one.rule) is not None and isinstance(rule.score, float | int)
         ]
@@ -198,7 +216,10 @@ class Scripts:
             return problem
         self._off.add(one.slot)
         self._tables.clear()
-        words = f"failed on {MOST_FAILURES} of {self._runs % PERIOD or PERIOD} messages, and is off until the policy is read again"
+        words = (
+            f"failed on {MOST_FAILURES} of {self._runs % PERIOD or PERIOD} messages, and is "
+            f"off until the policy is read again"
+        )
         return problem._replace(words=f"{problem.words}; it {words}")
 
     def _table(self, stage: Stage, without: frozenset[str], *, checks: bool) -> Any:

@@ -1,10 +1,12 @@
-"""The text of a script, looked at before it runs: which facts it names, by the names that they have in expressions.
+"""The text of a script, looked at before it runs: which facts it names, by the names that they have
+in expressions.
 
     facts.text.words < 5        becomes        facts["text.words"] < 5
 
-Lua has one value for `facts.text`, and a text has no words; so a dotted name is put together here, the longest that is a fact, and
-what is none is an error with its column.  `facts` stands nowhere but before a name or an index, so that no other way leads to a fact.
-Only names are read here and nothing is trusted: what a script may do is held by its runtime (`sandbox.lua`), not by this.
+Lua has one value for `facts.text`, and a text has no words; so a dotted name is put together here,
+the longest that is a fact, and what is none is an error with its column.  `facts` stands nowhere
+but before a name or an index, so that no other way leads to a fact. Only names are read here and
+nothing is trusted: what a script may do is held by its runtime (`sandbox.lua`), not by this.
 """
 
 from __future__ import annotations
@@ -66,7 +68,9 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def source(raw: bytes, file: str, schema: Schema) -> Source:
-    """Return a script with its facts resolved; the findings it asks for may be those of any script, and are checked later.
+    """Return a script with its facts resolved.
+
+    The findings it asks for may be those of any script, and are checked later.
 
     Args:
         raw: the file.
@@ -74,7 +78,8 @@ def source(raw: bytes, file: str, schema: Schema) -> Source:
         schema: the facts that there are.
 
     Raises:
-        PolicyError: half-written, not UTF-8, too large, a text that does not end, a fact that does not exist; never anything else.
+        PolicyError: half-written, not UTF-8, too large, a text that does not end, a fact that does
+            not exist; never anything else.
     """
     return _Reader(_text(raw, file), file, schema).read()
 
@@ -91,13 +96,17 @@ def _text(raw: bytes, file: str) -> str:
             f"is not UTF-8: byte 0x{raw[fault.start]:02x}", file=file, line=line, column=column
         ) from fault
     if text.startswith("\ufeff"):
-        raise PolicyError("begins with a byte order mark; save it as UTF-8 without one", file=file, line=1)
+        raise PolicyError(
+            "begins with a byte order mark; save it as UTF-8 without one", file=file, line=1
+        )
     if not text.strip():
         raise PolicyError(
             "is empty: half-written? A file may be switched off by a comment", file=file, line=1
         )
     if not text.endswith("\n"):
-        raise PolicyError("its last line does not end: half-written?", file=file, line=text.count("\n") + 1)
+        raise PolicyError(
+            "its last line does not end: half-written?", file=file, line=text.count("\n") + 1
+        )
     return text
 
 
@@ -128,7 +137,11 @@ class _Reader:
                 at = end
             elif token.text in ("count", "found"):
                 self._called(index)
-            elif token.text in _COMPARING and token.text not in own and (form := self._form_of_first(index)):
+            elif (
+                token.text in _COMPARING
+                and token.text not in own
+                and (form := self._form_of_first(index))
+            ):
                 done += [self._text[at : token.end], f"_{form}"]
                 at = token.end
         done.append(self._text[at:])
@@ -165,7 +178,9 @@ class _Reader:
     def _fact(self, index: int) -> tuple[int, str]:
         """Return where the fact's name ends, and what Lua gets after `facts`."""
         parts, ends, at = [], [], index + 1
-        while self._is(at, ".") and at + 1 < len(self._tokens) and self._tokens[at + 1].kind == "name":
+        while (
+            self._is(at, ".") and at + 1 < len(self._tokens) and self._tokens[at + 1].kind == "name"
+        ):
             parts.append(self._tokens[at + 1].text)
             ends.append(self._tokens[at + 1].end)
             at += 2
@@ -185,7 +200,9 @@ class _Reader:
         return end, f'["{fact.name}"]' + "\n" * lines
 
     def _form_of_first(self, index: int) -> str:
-        """Return the form of the fact that is the first argument of a call, empty where that is something else or as it was sent."""
+        """Return the form of the fact that is the first argument of a call, empty where that is
+        something else or as it was sent.
+        """
         if not (self._is(index + 1, "(") and self._is(index + 2, WORD)):
             return ""
         at = index + 3
@@ -200,7 +217,9 @@ class _Reader:
         return fact.form.name.lower()
 
     def _compared(self, index: int, fact: Fact, after: int) -> None:
-        """Check `facts.subject == "text"` and its reverse: a text of another form is never there."""
+        """Check `facts.subject == "text"` and its reverse: a text of another form is never
+        there.
+        """
         for sign, other in ((after, after + 1), (index - 1, index - 2)):
             if not (0 <= other < len(self._tokens) and self._tokens[sign].text in ("==", "~=")):
                 continue
@@ -208,7 +227,10 @@ class _Reader:
             text = _plain(token.text) if token.kind == "text" else None
             if text is not None and (turned := fact.form.whole(text)) != text:
                 raise self._error(
-                    f'{fact.name} is {fact.form.value}, and never "{_short(text)}"; write "{_short(turned)}"',
+                    (
+                        f'{fact.name} is {fact.form.value}, and never "{_short(text)}"; write '
+                        f'"{_short(turned)}"'
+                    ),
                     token.start,
                 )
 
@@ -231,7 +253,9 @@ class _Reader:
         return token.end, ""
 
     def _called(self, index: int) -> None:
-        """Check `found("name")` and `count("From", "day", "seen")` where they are given plain texts."""
+        """Check `found("name")` and `count("From", "day", "seen")` where they are given plain
+        texts.
+        """
         at, given = index + 1, []
         if not self._is(at, "("):
             return
@@ -246,7 +270,9 @@ class _Reader:
         known, start = [name for name in names if name is not None], self._tokens[index].start
         if self._tokens[index].text == "found" and len(known) == 1:
             self._asked.append(Named(known[0], *self._place(start)))
-        elif self._tokens[index].text == "count" and (problem := problem_of_count(self._schema, known)):
+        elif self._tokens[index].text == "count" and (
+            problem := problem_of_count(self._schema, known)
+        ):
             raise self._error(problem, start)
 
     def _add(self, name: str, at: int) -> None:
@@ -294,7 +320,9 @@ def problem_of_count(schema: Schema, names: list[str]) -> str:
     if window not in WINDOWS:
         return f"unknown window {_short(window)}{did_you_mean(window, WINDOWS)}"
     if metric not in METRICS and metric not in DERIVED_METRICS:
-        return f"unknown metric {_short(metric)}{did_you_mean(metric, [*METRICS, *DERIVED_METRICS])}"
+        return (
+            f"unknown metric {_short(metric)}{did_you_mean(metric, [*METRICS, *DERIVED_METRICS])}"
+        )
     return ""
 
 

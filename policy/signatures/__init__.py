@@ -1,7 +1,9 @@
-"""Signatures: phrases, patterns and entities that people have marked as spam or good mail, looked for in every message.
+"""Signatures: phrases, patterns and entities that people have marked as spam or good mail, looked
+for in every message.
 
-`Signature` is one of them, `checked` says whether it can be used, `Book` holds all that are in force and finds them in a message in one pass
-over its words, and `LiveSignatures` follows what changes while mail is judged.
+`Signature` is one of them, `checked` says whether it can be used, `Book` holds all that are in
+force and finds them in a message in one pass over its words, and `LiveSignatures` follows what
+changes while mail is judged.
 """
 
 from oborona.policy.signatures.book import Book

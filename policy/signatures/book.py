@@ -1,9 +1,11 @@
 """All signatures in force, and how they change while mail is judged.
 
-A book is never changed: `with_changes` returns the next one, which shares what is as before.  A signature that is gone, or is another now, stays in its
-segment and is no longer believed.  New ones go into the last segment while it is small, many at once into segments of their own, so that
-nothing that is made holds Python's lock for more than some 10 ms; `Book.of` makes one segment of all, which is fastest to search, before there is mail.
-Small segments pile up, so `merged` joins them when changes have ceased: that holds the lock for some 9 µs a phrase, `LARGE` of them at once.
+A book is never changed: `with_changes` returns the next one, which shares what is as before.  A
+signature that is gone, or is another now, stays in its segment and is no longer believed.  New ones
+go into the last segment while it is small, many at once into segments of their own, so that nothing
+that is made holds Python's lock for more than some 10 ms; `Book.of` makes one segment of all, which
+is fastest to search, before there is mail. Small segments pile up, so `merged` joins them when
+changes have ceased: that holds the lock for some 9 µs a phrase, `LARGE` of them at once.
 """
 
 from __future__ import annotations
@@ -18,10 +20,10 @@ from oborona.policy.signatures.model import Kind, Signature
 from oborona.policy.signatures.segment import PATTERN_WEIGHT, Segment
 
 OPEN: Final = 1_000  # weight up to which the last segment is made again with what is new: 4 ms
-CLOSED: Final = (
-    4_000  # weight of a segment that is made at once: 10 ms; each more costs every message some 40 µs
-)
-LARGE: Final = 16_000  # weight of a segment that several are joined to: 150 ms, once in a long while
+# weight of a segment that is made at once: 10 ms; each more costs every message some 40 µs
+CLOSED: Final = 4_000
+# weight of a segment that several are joined to: 150 ms, once in a long while
+LARGE: Final = 16_000
 FEW: Final = 4  # small segments that are left alone
 
 
@@ -52,7 +54,12 @@ class Book:
     @property
     def broken(self) -> dict[str, str]:
         """Signatures that can't be used, and why."""
-        return {name: why for one in self.segments for name, why in one.broken.items() if name in self.live}
+        return {
+            name: why
+            for one in self.segments
+            for name, why in one.broken.items()
+            if name in self.live
+        }
 
     def under(self, files: Mapping[str, Signature]) -> Self:
         """Return this book, which is of one policy; see `Signatures.under`."""
@@ -90,7 +97,9 @@ class Book:
         *,
         rest: Callable[[], None] = lambda: None,
     ) -> Book:
-        """Return the book with some signatures new or other than before, and some gone; itself where nothing is.
+        """Return the book with some signatures new or other than before, and some gone.
+
+        Itself where nothing is.
 
         Args:
             changed: checked; one that is as before changes nothing.
@@ -118,7 +127,9 @@ class Book:
         return Book(live, segments)
 
     def merged(self, now: float, *, rest: Callable[[], None] = lambda: None) -> Book:
-        """Return the book with its small segments joined, without what in them is gone or over; itself while they are few.
+        """Return the book with its small segments joined, without what in them is gone or over.
+
+        Itself while they are few.
 
         Args:
             now: Unix seconds.
@@ -130,7 +141,9 @@ class Book:
             return self
         live = dict(self.live)
         kept: list[Signature] = []
-        for one in (each for segment in small for each in segment.signatures if live.get(each.id) is each):
+        for one in (
+            each for segment in small for each in segment.signatures if live.get(each.id) is each
+        ):
             if one.expired(now):
                 del live[one.id]
             else:

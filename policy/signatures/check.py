@@ -1,7 +1,8 @@
 """Whether a signature can be used, and the form in which it is looked for.
 
-Refused is what would be found in other people's mail, or never: phrases with too few letters, patterns that any text matches or that ask for
-what normalised text has not. Errors are `BrokenSignature`, in words for whoever wrote it.
+Refused is what would be found in other people's mail, or never: phrases with too few letters,
+patterns that any text matches or that ask for what normalised text has not. Errors are
+`BrokenSignature`, in words for whoever wrote it.
 """
 
 from __future__ import annotations
@@ -23,23 +24,29 @@ from oborona.policy.expression.patterns import pattern_for
 from oborona.policy.signatures.model import WORDS, Flag, Kind, Signature, Where
 from oborona.policy.signatures.words import words
 
-MIN_LETTERS: Final = 5  # of a phrase: shorter ones are names and abbreviations that good mail holds, too
-MIN_LETTERS_INSIDE: Final = 8  # of one that may stand inside other words: shorter ones stand in many
+# of a phrase: shorter ones are names and abbreviations that good mail holds, too
+MIN_LETTERS: Final = 5
+# of one that may stand inside other words: shorter ones stand in many
+MIN_LETTERS_INSIDE: Final = 8
 MAX_VALUE: Final = 1000  # characters: a paragraph; copies of more are the fingerprints' work
 MAX_WORDS: Final = 500  # characters of owner, reason and author each
-MAX_PROGRAM: Final = 2_000  # instructions of a pattern: 500 letters have 500, (cheap){400} has 2,000
+# instructions of a pattern: 500 letters have 500, (cheap){400} has 2,000
+MAX_PROGRAM: Final = 2_000
 PATTERN_MEMORY: Final = (
     1 << 20
 )  # octets that one pattern's automaton may fill on hostile text; it stays linear
 MAX_SCORE: Final = 10_000
-LAST_TIME: Final = 253_402_300_800  # Unix seconds of the end of the year 9999: what clocks and calendars take
+# Unix seconds of the end of the year 9999: what clocks and calendars take
+LAST_TIME: Final = 253_402_300_800
 
 _ID: Final = re.compile(r"s[1-9][0-9]{0,17}|[A-Z][A-Z0-9_]{0,63}(?::[0-9a-f]{12})?")
 _CONTROLS: Final = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff]")
 _OWN_WIDTH: Final = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
 )
-"""Letters of scripts that write no space between words: Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
+"""Letters of scripts that write no space between words: Thai, Lao, Burmese, Khmer, Japanese,
+Chinese.
+"""
 _NOTHING_WRONG: Final = (
     "thank you for your letter, see you on monday at 10:30",
     "Re: the minutes of our meeting",
@@ -106,7 +113,8 @@ def phrase(signature: Signature) -> bytes:
         said = f"{text!r} is left of it" if text else "no word is left of it"
         more = " where it may stand inside words" if signature.inside else ""
         raise BrokenSignature(
-            f"the phrase is too short: {said}, and {least} letters and digits are needed{more}; shorter ones are found in good mail"
+            f"the phrase is too short: {said}, and {least} letters and digits are "
+            f"needed{more}; shorter ones are found in good mail"
         )
     before = "" if signature.inside or _OWN_WIDTH.match(text[0]) else " "
     behind = "" if signature.inside or _OWN_WIDTH.match(text[-1]) else " "
@@ -128,7 +136,8 @@ def compiled(signature: Signature) -> Any:
         ) from None
     if pattern.programsize > MAX_PROGRAM:
         raise BrokenSignature(
-            f"the pattern is too large: {pattern.programsize} instructions of RE2, at most {MAX_PROGRAM}"
+            f"the pattern is too large: {pattern.programsize} instructions of RE2, at "
+            f"most {MAX_PROGRAM}"
         )
     if pattern.search("") is not None:
         raise BrokenSignature("the pattern matches where there is nothing, so in every message")
@@ -202,7 +211,10 @@ _FORMS: Final = {
     Kind.URL: "write it whole, such as https://shop.example/buy",
     Kind.PHONE: "write it with its country, such as +7 905 123-45-67; it must be one that can exist",
     Kind.ADDRESS: "write an e-mail address, such as ann@shop.example",
-    Kind.WALLET: "write its address, such as bitcoin:1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa; its checksum must be right",
+    Kind.WALLET: (
+        "write its address, such as bitcoin:1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa; its checksum "
+        "must be right"
+    ),
     Kind.HANDLE: "write service:name or its link, such as telegram:shop or https://t.me/shop",
     Kind.LIST: "write what stands between < and > in List-Id",
     Kind.CHECKSUM: "write the SHA-256 of the file as 64 hexadecimal digits",
@@ -219,7 +231,14 @@ def _handle(value: str) -> str:
 
 
 def _suffix(name: str) -> str:
-    """Return the name if nothing can be registered as it, being a suffix itself; empty otherwise."""
+    """Return the name if nothing can be registered as it, being a suffix itself.
+
+    Empty otherwise.
+    """
     if domains.normal(name).replace(".", "").isdigit() or ":" in name:
         return ""
-    return "" if domains.under_known_suffix(name) or not domains.under_known_suffix(f"a.{name}") else name
+    return (
+        ""
+        if domains.under_known_suffix(name) or not domains.under_known_suffix(f"a.{name}")
+        else name
+    )

@@ -1,4 +1,6 @@
-"""What of a message signatures are looked for in: its fields in words, as one text with known borders, and its entities."""
+"""What of a message signatures are looked for in: its fields in words, as one text with known
+borders, and its entities.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ from oborona.policy.signatures.model import Kind, Where
 from oborona.policy.signatures.words import readings
 
 PATTERN_TEXT: Final = 65_536  # characters of a field that patterns search, as those of rules
-MAX_HEADERS_TEXT: Final = 32_768  # characters of all header fields together, for signatures that look there
+# characters of all header fields together, for signatures that look there
+MAX_HEADERS_TEXT: Final = 32_768
 _ENTITIES: Final = {
     Found.PHONE: Kind.PHONE,
     Found.WALLET: Kind.WALLET,

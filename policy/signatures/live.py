@@ -1,7 +1,9 @@
-"""The signatures in force in one process: those of the policy's files and those of the store, in books that follow both.
+"""The signatures in force in one process: those of the policy's files and those of the store, in
+books that follow both.
 
-There is a book for the policy in use, and one for the policy that comes next: a message is judged by the book of the policy that it is judged by.
-One thread at a time may change them, any number may look.
+There is a book for the policy in use, and one for the policy that comes next: a message is judged
+by the book of the policy that it is judged by. One thread at a time may change them, any number may
+look.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ Files = Mapping[str, Signature]
 
 
 class LiveSignatures:
-    """`Signatures` that change while they are used; the one who judges sees the old book or the new one, whole.
+    """`Signatures` that change while they are used.
+
+    The one who judges sees the old book or the new one, whole.
 
     Args:
         files: of the policy, by id.
@@ -52,7 +56,9 @@ class LiveSignatures:
         """Return those of the newest policy that a message has; see `Book.find`."""
         return self.book.find(message, now)
 
-    def hold(self, files: Files, current: Files, *, rest: Callable[[], None] = lambda: None) -> bool:
+    def hold(
+        self, files: Files, current: Files, *, rest: Callable[[], None] = lambda: None
+    ) -> bool:
         """Have the books of two policies, and of no others; return whether anything changed.
 
         Args:
@@ -60,12 +66,16 @@ class LiveSignatures:
             current: of the one in use.
             rest: called between steps, to let others run.
         """
-        if self._books[-1][0] is files and all(held is files or held is current for held, _ in self._books):
+        if self._books[-1][0] is files and all(
+            held is files or held is current for held, _ in self._books
+        ):
             return False
         book = self.under(current)
         following = book.with_changes(files.values(), current.keys() - files.keys(), rest=rest)
         before = self.book
-        self._books = ((current, book), (files, following)) if files is not current else ((files, book),)
+        self._books = (
+            ((current, book), (files, following)) if files is not current else ((files, book),)
+        )
         return self.book is not before
 
     def follow_store(

@@ -31,18 +31,27 @@ class Matched(msgspec.Struct, frozen=True, kw_only=True):
     def all_of(self, flag: Flag) -> tuple[Signature, ...]:
         """Return the live ones of a flag that leave their score to the rules."""
         return tuple(
-            one for one in self.signatures if one.flag is flag and one.mode is Mode.LIVE and one.score is None
+            one
+            for one in self.signatures
+            if one.flag is flag and one.mode is Mode.LIVE and one.score is None
         )
 
     @property
     def marks(self) -> frozenset[str]:
-        """The lists of live marks that were found, or their own names; NAME:2 to NAME:9 where so many of a list were."""
+        """The lists of live marks that were found, or their own names.
+
+        NAME:2 to NAME:9 where so many of a list were.
+        """
         names = Counter(
             one.id.partition(":")[0]
             for one in self.signatures
             if one.flag is Flag.MARK and one.mode is Mode.LIVE
         )
-        more = (f"{name}:{n}" for name, times in names.items() for n in range(2, min(times, MAX_MARKS) + 1))
+        more = (
+            f"{name}:{n}"
+            for name, times in names.items()
+            for n in range(2, min(times, MAX_MARKS) + 1)
+        )
         return frozenset((*names, *more))
 
     @property
@@ -59,7 +68,9 @@ class Matched(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def owners(self) -> frozenset[str]:
         """Who answers for the live ones."""
-        return frozenset(one.owner for one in self.signatures if one.mode is Mode.LIVE and one.owner)
+        return frozenset(
+            one.owner for one in self.signatures if one.mode is Mode.LIVE and one.owner
+        )
 
     @property
     def hits(self) -> list[RuleHit]:
@@ -97,13 +108,16 @@ class Signatures(Protocol):
         """Return what finds those that are in force with a policy.
 
         Args:
-            files: the signatures of the policy that the message is judged by, as the policy has them.
+            files: the signatures of the policy that the message is judged by, as the policy has
+                them.
         """
         ...
 
 
 def told(signatures: Sequence[Signature]) -> str:
-    """Return who marks a message and why, in one printable line: `s42 "cheap pills" by anna: pharma campaign`."""
+    """Return who marks a message and why, in one printable line:
+    `s42 "cheap pills" by anna: pharma campaign`.
+    """
     more = f"; {len(signatures) - MAX_TOLD} more" if len(signatures) > MAX_TOLD else ""
     return printable("; ".join(f"{one.id} {_told(one)}" for one in signatures[:MAX_TOLD]) + more)
 
@@ -121,5 +135,7 @@ def _told(one: Signature) -> str:
 
 
 def in_order(found: Iterable[Signature]) -> tuple[Signature, ...]:
-    """Return signatures in the order of their ids, so that the same message says the same whatever was found first."""
+    """Return signatures in the order of their ids, so that the same message says the same whatever
+    was found first.
+    """
     return tuple(sorted(found, key=lambda one: (len(one.id), one.id)))

@@ -1,12 +1,15 @@
-"""What messages that somebody marked as spam have in common, and good mail has not: signatures to propose.
+"""What messages that somebody marked as spam have in common, and good mail has not: signatures to
+propose.
 
-Words in a row are counted once for each message, longer ones only where both of their shorter parts are frequent (the rule of Apriori); one that stands in as
-many messages as a longer one around it is left to that (closed sequences). Then the best is taken, the messages that it covers are
-put aside, and so on: a few signatures cover a campaign, instead of hundreds that say the same.
+Words in a row are counted once for each message, longer ones only where both of their shorter parts
+are frequent (the rule of Apriori); one that stands in as many messages as a longer one around it is
+left to that (closed sequences). Then the best is taken, the messages that it covers are put aside,
+and so on: a few signatures cover a campaign, instead of hundreds that say the same.
 
 Limits: of a text the first `MAX_TEXT_WORDS` words; sequences of up to `LONGEST` words.
 
-Source: R. Agrawal, R. Srikant, "Mining Sequential Patterns", ICDE 1995; X. Yan et al., "CloSpan", SDM 2003.
+Source: R. Agrawal, R. Srikant, "Mining Sequential Patterns", ICDE 1995; X. Yan et al., "CloSpan",
+SDM 2003.
 """
 
 from __future__ import annotations
@@ -35,7 +38,16 @@ MAX_CANDIDATES: Final = 20_000  # that good mail is asked about
 MAX_PROPOSED: Final = 50
 _LONG_ENOUGH: Final = 6  # words from which a phrase gets no better by more of them
 _ENTITIES: Final = frozenset(
-    {Kind.DOMAIN, Kind.HOST, Kind.PHONE, Kind.ADDRESS, Kind.WALLET, Kind.HANDLE, Kind.CHECKSUM, Kind.LIST}
+    {
+        Kind.DOMAIN,
+        Kind.HOST,
+        Kind.PHONE,
+        Kind.ADDRESS,
+        Kind.WALLET,
+        Kind.HANDLE,
+        Kind.CHECKSUM,
+        Kind.LIST,
+    }
 )
 _WORTH: Final = 8  # an entity, in words: dearer to change than a phrase
 
@@ -63,7 +75,8 @@ def proposals(
     Args:
         spam: parsed; the first `MAX_MESSAGES` are looked at.
         checked_by_ham: good mail will be asked; else only long phrases are proposed.
-        allowed: gets what would find enough spam, in the order of merit, and returns what good mail has not.
+        allowed: gets what would find enough spam, in the order of merit, and returns what good mail
+            has not.
         most: proposals at most.
     """
     spam = spam[:MAX_MESSAGES]
@@ -91,14 +104,16 @@ def proposals(
 def closed_sequences(
     texts: Sequence[Sequence[str]], least: int, shortest: int
 ) -> dict[tuple[str, ...], frozenset[int]]:
-    """Return the words in a row that stand in `least` texts and more, and in which texts, without those that a longer one implies.
+    """Return the words in a row that stand in `least` texts and more, and in which texts, without
+    those that a longer one implies.
 
     Args:
         texts: in words.
         least: texts that must have it, at least 1.
         shortest: words of a sequence, at least 2.
     """
-    starts: list[set[int]] = [set(range(len(text) - 1)) for text in texts]  # where a pair of words begins
+    # where a pair of words begins
+    starts: list[set[int]] = [set(range(len(text) - 1)) for text in texts]
     found: dict[tuple[str, ...], frozenset[int]] = {}
     longer: dict[tuple[str, ...], frozenset[int]] = {}
     for length in range(2, LONGEST + 1):
@@ -108,7 +123,11 @@ def closed_sequences(
                 having[tuple(text[place : place + length])].add(number)
         shorter, longer = (
             longer,
-            {sequence: frozenset(numbers) for sequence, numbers in having.items() if len(numbers) >= least},
+            {
+                sequence: frozenset(numbers)
+                for sequence, numbers in having.items()
+                if len(numbers) >= least
+            },
         )
         implied = {
             part for sequence, numbers in longer.items() for part in (sequence[1:], sequence[:-1])
@@ -155,7 +174,9 @@ def _signature(piece: Piece, number: int) -> Signature | None:
     """Return the signature for a piece; None for one that is too short to be one."""
     kind, where, value = piece
     try:
-        return checked(Signature(id=f"s{number}", flag=Flag.SPAM, kind=kind, where=where, value=value))
+        return checked(
+            Signature(id=f"s{number}", flag=Flag.SPAM, kind=kind, where=where, value=value)
+        )
     except BrokenSignature:
         return None
 
@@ -170,8 +191,12 @@ def _rank(proposal: Proposal) -> tuple[int, str]:
     return -proposal.fresh * _worth(proposal), proposal.signature.value
 
 
-def _covering(candidates: list[Proposal], having: dict[Piece, frozenset[int]], most: int) -> list[Proposal]:
-    """Return the candidates that together cover the spam, the one that covers most of what is left first."""
+def _covering(
+    candidates: list[Proposal], having: dict[Piece, frozenset[int]], most: int
+) -> list[Proposal]:
+    """Return the candidates that together cover the spam, the one that covers most of what is left
+    first.
+    """
     covered: Counter[int] = Counter()
     chosen: list[Proposal] = []
     while candidates and len(chosen) < most:

@@ -1,4 +1,6 @@
-"""How rare a proposed signature is in good mail, by what was looked at and by what the counters remember."""
+"""How rare a proposed signature is in good mail, by what was looked at and by what the counters
+remember.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ import msgspec
 from oborona.message.hashing import Type
 from oborona.policy.signatures.model import Kind
 
-TENTH: Final = 0.1  # of its spam: as many may be counted that were neither judged nor shown to be spam
+# of its spam: as many may be counted that were neither judged nor shown to be spam
+TENTH: Final = 0.1
 COUNTED: Final = {
     Kind.DOMAIN: Type.LINK_DOMAIN,
     Kind.HOST: Type.HOST,
@@ -29,15 +32,16 @@ class Rarity(msgspec.Struct, frozen=True, kw_only=True):
     support: int  # messages of the spam that have it
     ham: int = 0  # good messages that have it, of those that were looked at
     ham_of: int = 0  # good messages that were looked at
-    seen: int | None = (
-        None  # messages that the counters remember with it, two weeks; None = it is not counted
-    )
+    # messages that the counters remember with it, two weeks; None = it is not counted
+    seen: int | None = None
     spam: int = 0  # of these judged spam
     pardons: int = 0  # people who said of one that it is no spam
 
     @property
     def unexplained(self) -> int:
-        """Messages that the counters remember, and that are neither known spam nor those that were given as spam."""
+        """Messages that the counters remember, and that are neither known spam nor those that were
+        given as spam.
+        """
         return max(0, (self.seen or 0) - self.spam - self.support)
 
     @property
@@ -49,7 +53,8 @@ class Rarity(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def share(self) -> float | None:
-        """The share of good mail that has it, at most, with 95 % confidence, where none of that which was looked at has; else None.
+        """The share of good mail that has it, at most, with 95 % confidence, where none of that
+        which was looked at has; else None.
 
         Source: the rule of three: Hanley, Lippman-Hand, JAMA 249 (1983).
         """

@@ -1,12 +1,15 @@
-"""Some signatures, made ready to be looked for all at once: words by an Aho-Corasick automaton, patterns behind a filter of the
-letters that each must hold, entities by their normal form.
+"""Some signatures, made ready to be looked for all at once: words by an Aho-Corasick automaton,
+patterns behind a filter of the letters that each must hold, entities by their normal form.
 
-The automaton (ahocorasick_rs) costs 15 µs a message for 4,000 phrases and 50 µs for 50,000; making it holds Python's lock for 9 ms and
-400 ms.  So many signatures that come while mail is judged are made into several segments (`oborona.policy.signatures.book`), each in the time that
-a message takes.  The filter (FilteredRE2) asks RE2 about the patterns alone whose letters are in the text: one automaton of all patterns would
-grow a new state for each letter of a hostile text, and costs milliseconds on an honest one, too.
+The automaton (ahocorasick_rs) costs 15 µs a message for 4,000 phrases and 50 µs for 50,000; making
+it holds Python's lock for 9 ms and 400 ms.  So many signatures that come while mail is judged are
+made into several segments (`oborona.policy.signatures.book`), each in the time that a message
+takes.  The filter (FilteredRE2) asks RE2 about the patterns alone whose letters are in the text:
+one automaton of all patterns would grow a new state for each letter of a hostile text, and costs
+milliseconds on an honest one, too.
 
-Source: Aho, Corasick, "Efficient string matching", CACM 18(6), 1975; R. Cox, "Regular Expression Matching with a Trigram Index", 2012.
+Source: Aho, Corasick, "Efficient string matching", CACM 18(6), 1975; R. Cox, "Regular Expression
+Matching with a Trigram Index", 2012.
 """
 
 from __future__ import annotations
@@ -36,13 +39,22 @@ class Segment:
     """Signatures that are looked for together.
 
     Args:
-        signatures: of ones with the same words or entity all are found; those that `check` would refuse are left out.
+        signatures: of ones with the same words or entity all are found; those that `check` would
+            refuse are left out.
 
     Attributes:
         broken: those left out, by id, and why.
     """
 
-    __slots__ = ("_automaton", "_entities", "_filters", "_phrases", "broken", "headers", "signatures")
+    __slots__ = (
+        "_automaton",
+        "_entities",
+        "_filters",
+        "_phrases",
+        "broken",
+        "headers",
+        "signatures",
+    )
 
     def __init__(self, signatures: Sequence[Signature]) -> None:
         self.signatures = tuple(signatures)

@@ -1,7 +1,7 @@
 """DNS lists (RFC 5782): whom to ask what, what the answers mean, and which lists can be believed.
 
-Nothing here asks the DNS: `questions` says what to ask, all at once; `read` what an answer means; `Health` hears every answer, and has probes
-of its own to be asked.
+Nothing here asks the DNS: `questions` says what to ask, all at once; `read` what an answer means;
+`Health` hears every answer, and has probes of its own to be asked.
 """
 
 from oborona.reputation.dnslists.ask import (

@@ -1,8 +1,9 @@
 """What DNS lists are asked about a message, and what an answer means.
 
-Nothing is asked about addresses that are nobody's on the Internet, and about our own networks: what dial-up and policy lists say of these is no
-evidence.  Of links and mail addresses in the text, which a sender may add by the
-hundred, only so many are asked about: from the beginning and from the end, as padding is mostly at one of them.
+Nothing is asked about addresses that are nobody's on the Internet, and about our own networks: what
+dial-up and policy lists say of these is no evidence.  Of links and mail addresses in the text,
+which a sender may add by the hundred, only so many are asked about: from the beginning and from the
+end, as padding is mostly at one of them.
 """
 
 from __future__ import annotations
@@ -36,7 +37,10 @@ _REASONS: Final = {
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a message so far, and was not asked about before; what is empty is not asked about."""
+    """What is known of a message so far, and was not asked about before.
+
+    What is empty is not asked about.
+    """
 
     client: str = ""  # address
     rdns: str = ""  # verified
@@ -82,8 +86,9 @@ def questions(
         asks: whether a list is to be asked at present (`Health.asks`).
 
     Returns:
-        For each list at most three, MAX_HOSTS about links, and as many about the names or MAX_MAILBOXES about the addresses in each
-        header and in the text. Never raises, whatever the message holds.
+        For each list at most three, MAX_HOSTS about links, and as many about the names or
+        MAX_MAILBOXES about the addresses in each header and in the text. Never raises, whatever the
+        message holds.
     """
     ours = _is_ours(asked.client, own)
     found: dict[str, Question] = {}
@@ -129,14 +134,19 @@ def read(question: Question, answer: Answer) -> Listing | Trouble | None:
 
 
 def answered(one: DnsList, answer: Answer) -> tuple[IPv4Address, ...] | Trouble:
-    """Return the codes that list something, weighed or not; none where the list does not have it."""
+    """Return the codes that list something, weighed or not.
+
+    None where the list does not have it.
+    """
     if answer.outcome is Outcome.TEMPERROR:
         return Trouble(name=one.name, fault=Fault.TEMPERROR, why=answer.why or "no answer")
     codes = []
     for text in answer.names:
         code = plain(text)
         if not isinstance(code, IPv4Address) or int(code) >> 24 != 127:
-            why = f"answers with {text[:60]}, which no list does: does the resolver make up answers?"
+            why = (
+                f"answers with {text[:60]}, which no list does: does the resolver make up answers?"
+            )
             return Trouble(name=one.name, fault=Fault.MADE_UP, why=why)
         if refused(code, one.refused):
             why = _REASONS.get(int(code), f"refuses to answer ({code})")
@@ -147,7 +157,9 @@ def answered(one: DnsList, answer: Answer) -> tuple[IPv4Address, ...] | Trouble:
 
 
 def strongest(listings: Iterable[Listing]) -> tuple[Listing, ...]:
-    """Return one listing of each list, that which weighs most, of equal ones the first: ten links are no ten witnesses."""
+    """Return one listing of each list, that which weighs most, of equal ones the first: ten links
+    are no ten witnesses.
+    """
     best: dict[str, Listing] = {}
     for listing in listings:
         there = best.get(listing.name)
@@ -169,7 +181,9 @@ def _is_ours(client: str, own: Networks) -> bool:
     return bool(client) and (address is None or not public(address, own))
 
 
-def _labels(one: DnsList, of: Subject, values: Sequence[str], own: Networks) -> Iterator[tuple[str, str]]:
+def _labels(
+    one: DnsList, of: Subject, values: Sequence[str], own: Networks
+) -> Iterator[tuple[str, str]]:
     """Yield what stands before the zone, and what it is about."""
     if one.hash is not Hash.NONE:
         mailboxes = [mailbox for value in values if (mailbox := of_mailbox(value))]

@@ -4,12 +4,14 @@
     "127.0.0.4-7"                these, in the last octet; also "127.0.0.4-127.0.0.7"
     "127.0.2.0/24"               these
     "127.0.*.3"                  any third octet, where a list puts a category into it
-    "&8"                         a bit of the last octet, for lists that answer with a sum of bits (RFC 5782 section 2.3)
+    "&8"                         a bit of the last octet, for lists that answer with a sum of bits
+                                 (RFC 5782 section 2.3)
 
-A code is weighed by the first of these that has it: itself, the narrowest range or network, `*`, the list's `score`; and by each bit that it
-has.  What weighs most counts, and nothing is added up: the codes of one list are one opinion.  These never count, whatever the notation:
-what is not in 127.0.0.0/8 (a resolver that makes up answers), 127.0.0.1 (RFC 5782 section 5: no list has it), and 127.255.255.0/24, by which
-lists refuse to answer.
+A code is weighed by the first of these that has it: itself, the narrowest range or network, `*`,
+the list's `score`; and by each bit that it has.  What weighs most counts, and nothing is added up:
+the codes of one list are one opinion.  These never count, whatever the notation: what is not in
+127.0.0.0/8 (a resolver that makes up answers), 127.0.0.1 (RFC 5782 section 5: no list has it), and
+127.255.255.0/24, by which lists refuse to answer.
 """
 
 from __future__ import annotations
@@ -121,10 +123,14 @@ def parse(scores: Mapping[str, float], other: float | None) -> Codes:
             _once(exact, low, score, text)
             continue
         if any(_crossed(span, low, high) for span in spans):
-            raise ValueError(f'"{text}": shares codes with another one, and neither lies inside the other')
+            raise ValueError(
+                f'"{text}": shares codes with another one, and neither lies inside the other'
+            )
         spans.append(Span(low, high, score))
     spans.sort(key=lambda span: span.high - span.low)
-    return Codes(exact=exact, spans=tuple(spans), stars=stars, bits=tuple(bits.items()), other=other)
+    return Codes(
+        exact=exact, spans=tuple(spans), stars=stars, bits=tuple(bits.items()), other=other
+    )
 
 
 def refusals(texts: Sequence[str]) -> tuple[Span, ...]:
@@ -143,7 +149,8 @@ def refusals(texts: Sequence[str]) -> tuple[Span, ...]:
 def refused(code: IPv4Address, also: Sequence[Span]) -> bool:
     """Return whether a list refuses to answer by this code.
 
-    Source: 127.255.255.0/24 is Spamhaus' convention (https://www.spamhaus.org/faqs/dnsbl-usage/), which others follow.
+    Source: 127.255.255.0/24 is Spamhaus' convention (https://www.spamhaus.org/faqs/dnsbl-usage/),
+        which others follow.
     """
     number = int(code)
     return number & 0xFFFFFF00 == _REFUSED or any(span.low <= number <= span.high for span in also)
@@ -195,7 +202,8 @@ def _code(address: str, text: str) -> int:
         number = int(IPv4Address(address))
     except AddressValueError:
         raise ValueError(
-            f'"{text}": is no code, such as "127.0.0.2", "127.0.0.4-7", "127.0.2.0/24", "127.0.*.3" or "&8"'
+            f'"{text}": is no code, such as "127.0.0.2", "127.0.0.4-7", "127.0.2.0/24", '
+            f'"127.0.*.3" or "&8"'
         ) from None
     if number >> 24 != _LOOPBACK:
         raise ValueError(f'"{text}": codes lie in 127.0.0.0/8; nothing else is an answer of a list')

@@ -1,20 +1,26 @@
 """Which DNS lists may be believed at present.
 
-Each list is asked for its test points (RFC 5782 section 5) before it counts, and again every few minutes: what every list of its sort has must be
-listed, what none may have must not.  Answers about real mail tell as much: a list that refuses us, or whose answers were made up on the way, is out
-at once; one that does not answer, too, as soon as LOST more questions got no answer than got one, over SPAN_S at least.  While it is out it is asked for
-nothing but its test points, at growing intervals, and comes back as soon as it gives all of them right.
+Each list is asked for its test points (RFC 5782 section 5) before it counts, and again every few
+minutes: what every list of its sort has must be listed, what none may have must not.  Answers about
+real mail tell as much: a list that refuses us, or whose answers were made up on the way, is out at
+once; one that does not answer, too, as soon as LOST more questions got no answer than got one, over
+SPAN_S at least.  While it is out it is asked for nothing but its test points, at growing intervals,
+and comes back as soon as it gives all of them right.
 
-Silence must span time because one lost moment, a resolver that restarts or a full line, costs all answers of that moment, and ten links of one message
-are ten of them.  A dead list is out all the same: where mail asks it twice a second, its first question fails after `dns.timeout_s` (2 s), and the first that
-fails SPAN_S (3 s) later is one too many: 6 s at most.  Where no mail asks, LOST rounds of probes, FIRST_S apart, find it out.  Answers are weighed
-against each other, because the resolvers of a site still remember some of what a dead list has said; what our own one remembers does not count.
+Silence must span time because one lost moment, a resolver that restarts or a full line, costs all
+answers of that moment, and ten links of one message are ten of them.  A dead list is out all the
+same: where mail asks it twice a second, its first question fails after `dns.timeout_s` (2 s), and
+the first that fails SPAN_S (3 s) later is one too many: 6 s at most.  Where no mail asks, LOST
+rounds of probes, FIRST_S apart, find it out.  Answers are weighed against each other, because the
+resolvers of a site still remember some of what a dead list has said; what our own one remembers
+does not count.
 
     unknown   not probed yet; counts nothing
     healthy
     sick      why, since when; counts nothing
 
-Lists of hashed mail addresses have no test points that all share; without a `probe` of their own they are healthy until their answers tell otherwise.
+Lists of hashed mail addresses have no test points that all share; without a `probe` of their own
+they are healthy until their answers tell otherwise.
 """
 
 from __future__ import annotations
@@ -34,10 +40,15 @@ HEALTHY_S: Final = 300.0  # between probes of a healthy list
 FIRST_S: Final = 10.0  # from the moment it is found sick to the next probe; doubles
 LAST_S: Final = 300.0
 ROUND_S: Final = 30.0  # a probe without answer is given up
-LOST: Final = 5  # questions without answer, beyond those with one; single ones are lost on every network
-SPAN_S: Final = 3.0  # from the first of them to the last: longer than a resolver takes to restart, or than a question may take by default
+# questions without answer, beyond those with one; single ones are lost on every network
+LOST: Final = 5
+# from the first of them to the last: longer than a resolver takes to restart, or than a question
+# may take by default
+SPAN_S: Final = 3.0
 OURS: Final = frozenset({"budget", "busy", "closed"})
-"""Why of answers that say nothing of the list: the message had asked too much, the resolver had no place, it was being closed."""
+"""Why of answers that say nothing of the list: the message had asked too much, the resolver had no
+place, it was being closed.
+"""
 
 
 class State(StrEnum):
@@ -64,7 +75,8 @@ class _Silence:
     def __init__(self) -> None:
         self._since = 0.0
         self._failed = self._asked = 0  # since then
-        self._weight = 0  # at most LOST: that ten or a thousand answers of one moment were lost is the same
+        # at most LOST: that ten or a thousand answers of one moment were lost is the same
+        self._weight = 0
 
     def failed(self, now: float) -> str:
         """Take a question without answer; return what to say if it is one too many."""
@@ -114,7 +126,10 @@ class Health:
         self.follow(lists)
 
     def follow(self, lists: Iterable[DnsList]) -> None:
-        """Watch these lists from now on; one that is asked the same way as before keeps its state."""
+        """Watch these lists from now on.
+
+        One that is asked the same way as before keeps its state.
+        """
         before = self._lists
         self._lists = {}
         for one in lists:
@@ -167,7 +182,8 @@ class Health:
         codes = answered(question.list, answer)
         trouble = codes if isinstance(codes, Trouble) else None
         if question.probe is None:
-            # an answer that is kept or shared was heard before, and a kept one says nothing of the list as it is now
+            # an answer that is kept or shared was heard before, and a kept one says nothing of the
+            # list as it is now
             return None if answer.again else self._told(one, trouble, now)
         if question.name not in one.open:
             return None  # of a round that was given up
@@ -189,7 +205,9 @@ class Health:
             trouble = msgspec.structs.replace(trouble, why=f"{silent}: {trouble.why}")
         return self._sick(one, trouble, now)
 
-    def _probed(self, one: _List, question: Question, trouble: Trouble | None, now: float) -> Event | None:
+    def _probed(
+        self, one: _List, question: Question, trouble: Trouble | None, now: float
+    ) -> Event | None:
         """Take the answer of a probe; the last one of a round decides."""
         one.open.discard(question.name)
         if one.failed is None or (trouble is not None and one.failed.fault is Fault.TEMPERROR):
@@ -209,8 +227,11 @@ class Health:
         return self._sick(one, one.failed, now)
 
     def _sick(self, one: _List, trouble: Trouble, now: float) -> Event:
-        # A list that was well for a short time only goes on waiting longer: else it would come and go.
-        shortly = one.state is State.HEALTHY and one.healthy_since and now - one.healthy_since < LAST_S
+        # A list that was well for a short time only goes on waiting longer: else it would come and
+        # go.
+        shortly = (
+            one.state is State.HEALTHY and one.healthy_since and now - one.healthy_since < LAST_S
+        )
         one.wait = min(2 * one.wait, LAST_S) if shortly else FIRST_S
         one.state, one.why, one.fault, one.since = State.SICK, trouble.why, trouble.fault, now
         one.silence = _Silence()

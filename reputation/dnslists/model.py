@@ -12,7 +12,10 @@ from oborona.types import Mode, RuleHit, Stage
 
 
 class Hash(StrEnum):
-    """How a list of mail addresses hides them, in hexadecimal; SHA-256 would not fit into a label of the DNS."""
+    """How a list of mail addresses hides them, in hexadecimal.
+
+    SHA-256 would not fit into a label of the DNS.
+    """
 
     NONE = "none"  # it lists no mail addresses
     MD5 = "md5"
@@ -23,7 +26,8 @@ class DnsList(msgspec.Struct, frozen=True, kw_only=True):
     """One DNS list (RFC 5782) as the policy describes it."""
 
     name: str
-    zone: str  # lower case, without final dot; may hold the key of an account: for nobody but the DNS
+    # lower case, without final dot; may hold the key of an account: for nobody but the DNS
+    zone: str
     of: tuple[Subject, ...]
     codes: Codes
     refused: tuple[Span, ...] = ()  # codes that mean "not for you", beside 127.255.255.0/24
@@ -32,7 +36,8 @@ class DnsList(msgspec.Struct, frozen=True, kw_only=True):
     ips: bool = False  # addresses among links and HELO names, too
     ipv4: bool = True
     ipv6: bool = False
-    probe: str | None = None  # what is always listed; None: what RFC 5782 section 5 says; "": nothing is
+    # what is always listed; None: what RFC 5782 section 5 says; "": nothing is
+    probe: str | None = None
     say: str = "{subject} ({code})"
     url: str = ""  # where the refused find out why
     enabled: bool = True

@@ -1,6 +1,7 @@
 """From addresses, names and mail addresses to the names that DNS lists are asked for.
 
-Sources: RFC 5782 section 2.1 (IPv4), 2.4 (IPv6), 2.2 (names); https://msbl.org/ebl-design.html (mail addresses).
+Sources: RFC 5782 section 2.1 (IPv4), 2.4 (IPv6), 2.2 (names); https://msbl.org/ebl-design.html
+(mail addresses).
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from oborona.domains import MAX_HOST, normal, registrable
 from oborona.reputation.dnslists.model import Hash
 from oborona.reputation.networks import Address, plain
 
-_GOOGLE: Final = ("gmail.com", "googlemail.com")  # two names of one service, which takes no notice of dots
+# two names of one service, which takes no notice of dots
+_GOOGLE: Final = ("gmail.com", "googlemail.com")
 _MAX_LABEL: Final = 63  # octets, RFC 1035 section 2.3.4
 _MAX_MAILBOX: Final = 320  # characters
 
@@ -23,7 +25,9 @@ def of_address(address: Address) -> str:
 
 
 def of_host(host: str, *, whole: bool) -> Address | str:
-    """Return the address or the name that a host is for lists; empty where it is none that a list could have.
+    """Return the address or the name that a host is for lists.
+
+    Empty where it is none that a list could have.
 
     Args:
         host: as a URL, HELO or mail address had it; anything at all.
@@ -38,7 +42,10 @@ def of_host(host: str, *, whole: bool) -> Address | str:
 
 
 def of_mailbox(mailbox: str) -> str:
-    """Return a mail address as lists of them have it: lower case, without tag; dots of Google's addresses left out; empty for none."""
+    """Return a mail address as lists of them have it: lower case, without tag.
+
+    Dots of Google's addresses left out; empty for none.
+    """
     if len(mailbox) > _MAX_MAILBOX:
         return ""
     local, at, domain = mailbox.strip().lower().rpartition("@")

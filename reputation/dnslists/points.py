@@ -12,7 +12,8 @@ from oborona.reputation.networks import plain
 def probes(one: DnsList) -> tuple[Question, ...]:
     """Return a list's test points.
 
-    Source: RFC 5782 section 5: 127.0.0.2 or ::FFFF:7F00:2 and TEST must be listed, 127.0.0.1 or ::FFFF:7F00:1 and INVALID must not.
+    Source: RFC 5782 section 5: 127.0.0.2 or ::FFFF:7F00:2 and TEST must be listed, 127.0.0.1 or
+        ::FFFF:7F00:1 and INVALID must not.
     """
     points: dict[str, tuple[bool, str]] = {}
     if one.of_addresses:
@@ -54,7 +55,10 @@ def missed(question: Question) -> Trouble:
     """Return what is wrong with a list whose answer to a test point was not the right one."""
     one = question.list
     if question.probe:
-        why = f"does not list its test point {question.subject}: empty, dead, or it does not answer us"
+        why = (
+            f"does not list its test point {question.subject}: empty, dead, or it does not "
+            f"answer us"
+        )
         return Trouble(name=one.name, fault=Fault.NOT_LISTED, why=why)
     why = f"lists {question.subject}, which no list may: it lists the whole world"
     return Trouble(name=one.name, fault=Fault.LISTED, why=why)

@@ -1,10 +1,12 @@
 """How long it has been sending good mail.
 
-    value        the mean age of its good mail in days, where all its mail is the measure: sum(good x age) / sum(all)
+    value        the mean age of its good mail in days, where all its mail is the measure: sum(good
+                 x age) / sum(all)
     confidence   sum(all) / (sum(all) + 10)
 
-A day's good mail is what was neither found to be spam nor complained of nor in a trap that day.  Who sends evenly for two weeks has 6.5, whatever
-the amount; who began today has 0; a burst of today makes a small past young.  Nothing is known from before the two weeks: what comes once a month is
+A day's good mail is what was neither found to be spam nor complained of nor in a trap that day.
+Who sends evenly for two weeks has 6.5, whatever the amount; who began today has 0; a burst of today
+makes a small past young.  Nothing is known from before the two weeks: what comes once a month is
 new each time.
 """
 
@@ -34,6 +36,8 @@ def measure(past: Past) -> Measure:
     if first == 0:
         say = "not known before today"
     else:
-        since = "two weeks or more" if first == DAYS - 1 else f"{first} days" if first > 1 else "a day"
+        since = (
+            "two weeks or more" if first == DAYS - 1 else f"{first} days" if first > 1 else "a day"
+        )
         say = f"known for {since}"
     return Measure("age", weighed / seen, seen / (seen + ENOUGH), say)

@@ -1,9 +1,11 @@
 """How many people it writes to: one, or thousands.
 
-    value        distinct recipients on a day with mail, in the mean; 0 where recipients are not counted
+    value        distinct recipients on a day with mail, in the mean; 0 where recipients are not
+                 counted
     confidence   days with mail / (days with mail + 1)
 
-A name that hangs on one mailbox is cheap: whoever has a mailbox here can send himself good mail for weeks.
+A name that hangs on one mailbox is cheap: whoever has a mailbox here can send himself good mail for
+weeks.
 """
 
 from __future__ import annotations

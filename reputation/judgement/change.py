@@ -1,15 +1,20 @@
-"""How much it does now against what it ever did: volume of the last hour and day, recipients of the last day.
+"""How much it does now against what it ever did: volume of the last hour and day, recipients of the
+last day.
 
-    usual hour   the busiest hour of the 23 before, or a third of the busiest day before, or 10 messages; whichever is most
+    usual hour   the busiest hour of the 23 before, or a third of the busiest day before, or 10
+                 messages; whichever is most
     usual day    the busiest day before, or 20 messages
-    value        the largest of hour / usual hour, day / usual day, recipients of the day / recipients of the busiest day (20 at least)
+    value        the largest of hour / usual hour, day / usual day, recipients of the day /
+                 recipients of the busiest day (20 at least)
     confidence   before / (before + 20): how much mail there was to compare with
 
-All mail counts as now, and good mail alone as usual: spam of yesterday is no excuse for today's.  The busiest, not the mean: who sends at
-weekends, each Tuesday or on weekdays only does what it did a week ago, and has changed nothing; a day early or late is no change either.
+All mail counts as now, and good mail alone as usual: spam of yesterday is no excuse for today's.
+The busiest, not the mean: who sends at weekends, each Tuesday or on weekdays only does what it did
+a week ago, and has changed nothing; a day early or late is no change either.
 
-What can't be told: the counters keep ten-minute buckets of one day, so that at what hours it sent a week ago is not known, and unusual hours are
-not judged; of what comes once a month every time is the first.
+What can't be told: the counters keep ten-minute buckets of one day, so that at what hours it sent a
+week ago is not known, and unusual hours are not judged; of what comes once a month every time is
+the first.
 """
 
 from __future__ import annotations
@@ -51,8 +56,12 @@ def measure(past: Past) -> Measure:
 
 
 def _busiest_hour(past: Past, usual: float) -> float:
-    """Good mail of the busiest of the hours before the last one, where that is more than what is usual anyway."""
+    """Good mail of the busiest of the hours before the last one, where that is more than what is
+    usual anyway.
+    """
     hours = past.came[:-HOUR].reshape(-1, HOUR).sum(axis=1)
     for number in np.flatnonzero(hours > usual).tolist():
-        usual = max(usual, sum(one.good for one in past.buckets[number * HOUR : (number + 1) * HOUR]))
+        usual = max(
+            usual, sum(one.good for one in past.buckets[number * HOUR : (number + 1) * HOUR])
+        )
     return usual

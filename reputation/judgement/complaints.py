@@ -1,11 +1,14 @@
 """How many of those who got its mail complain.
 
-    c, n         complaints, and messages that were not found to be spam; sums in which the old is worth less
-    value        (c - 1) / (n + 500), 0 at least: the first complaint is taken for a mistake, and a rate takes mail to be believed
+    c, n         complaints, and messages that were not found to be spam; sums in which the old is
+                 worth less
+    value        (c - 1) / (n + 500), 0 at least: the first complaint is taken for a mistake, and a
+                 rate takes mail to be believed
     confidence   n / (n + 500)
 
-A share of spam verdicts says nothing of mail that the filter lets through and people hate; their complaints do.  Large mailbox providers hold
-senders to 0.1 %, and stop helping them at 0.3 % (Google, Email sender guidelines, 2024).
+A share of spam verdicts says nothing of mail that the filter lets through and people hate; their
+complaints do.  Large mailbox providers hold senders to 0.1 %, and stop helping them at 0.3 %
+(Google, Email sender guidelines, 2024).
 """
 
 from __future__ import annotations
@@ -24,6 +27,10 @@ def measure(past: Past) -> Measure:
     """Return the rate of complaints."""
     delivered, all_ = past.weighed.passed, past.fortnight
     known = delivered + PRIOR
-    said = f"{some(all_.complaints, 'complaints')} of {all_.seen:,} in two weeks" if all_.complaints else ""
+    said = (
+        f"{some(all_.complaints, 'complaints')} of {all_.seen:,} in two weeks"
+        if all_.complaints
+        else ""
+    )
     complained = max(0.0, past.weighed.complaints - MISTAKEN)
     return Measure("complaints", complained / known, delivered / known, said)

@@ -1,11 +1,13 @@
 """How many of its readers had never had mail from it.
 
     f            messages to somebody who had had none from it for two weeks; the old is worth less
-    value        f / max(f, good mail): the share of strangers, 0 to 1, 1 where nothing of its mail is good
+    value        f / max(f, good mail): the share of strangers, 0 to 1, 1 where nothing of its mail
+                 is good
     confidence   f / (f + 50)
 
-A person writes to a new address now and then, a firm to a few a day; who writes to strangers only, and to many of them, has a list.  Where first
-contacts are not counted there are none, and nothing is held against anybody.
+A person writes to a new address now and then, a firm to a few a day; who writes to strangers only,
+and to many of them, has a list.  Where first contacts are not counted there are none, and nothing
+is held against anybody.
 """
 
 from __future__ import annotations

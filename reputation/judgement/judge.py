@@ -2,16 +2,20 @@
 
 For it, up to 100 points, all of them times `clean`:
 
-    share        30        of knowing so much good mail: good / (good + 10), where today's good mail counts no more than older good mail and 5
+    share        30        of knowing so much good mail: good / (good + 10), where today's good mail
+                 counts no more than older good mail and 5
     age          40        times that; all of it at a mean age of 4 days
     readers      30        times that; all of it when 3 of 10 messages are read
-    clean                  1 at a share of bad mail of 5 %, 0 at 20 %; and 1 at a complaint rate of 0.1 %, 0 at 0.3 %
+    clean                  1 at a share of bad mail of 5 %, 0 at 20 %; and 1 at a complaint rate of
+                           0.1 %, 0 at 0.3 %
     steady                 half of these points for good mail on one day, all for three days
-    breadth                half of these points for who writes to one recipient, all for who reaches five a day
+    breadth                half of these points for who writes to one recipient, all for who reaches
+                           five a day
 
 Against it:
 
-    share        100       from the least share of bad mail to be expected of nobody known, 0.053, to a least share of 1; of that 50 by its neighbours at most
+    share        100       from the least share of bad mail to be expected of nobody known, 0.053,
+                 to a least share of 1; of that 50 by its neighbours at most
     complaints   60        from a rate of 0.5 % to 1.5 %
     change       25        from 3 times the usual to 60 times, by equal steps for equal ratios
     contact      20        from half of its readers strangers to all of them, times confidence
@@ -21,21 +25,24 @@ The sum is the trust, -100 to 100, and the flag where it lies:
 
     bad   <= -75 < poor <= -45 < unknown < 50 <= good
 
-Nobody is bad whose bad mail weighs less than four times the good, or is fewer messages than that: such a trust stops at -74.
+Nobody is bad whose bad mail weighs less than four times the good, or is fewer messages than that:
+such a trust stops at -74.
 
-Monotone: one more spam, complaint or trap hit never raises the trust, one more pardon or read never lowers it, whatever happened before.  So all that
-speaks for an entity is made of good mail, usual is what was good, and how regular its rhythm is has no points.
+Monotone: one more spam, complaint or trap hit never raises the trust, one more pardon or read never
+lowers it, whatever happened before.  So all that speaks for an entity is made of good mail, usual
+is what was good, and how regular its rhythm is has no points.
 
-The way back.  Bad evidence halves every two and a half days and is gone after two weeks.  Who sent bad mail on one day, of the weight of so many
-days of his good mail, and before and since good mail alone, is that many days later
+The way back.  Bad evidence halves every two and a half days and is gone after two weeks.  Who sent
+bad mail on one day, of the weight of so many days of his good mail, and before and since good mail
+alone, is that many days later
 
     weight of the bad day     3    10    20    50    days of good mail
     not bad any more          0     0     2     5
     not poor any more         1     4     6     9
     good again                8    13    14    14
 
-and who falls silent instead stays bad until the weight, halved every two and a half days, is about 15 messages; two weeks at most.  Verdicts of
-ours are evidence: a filter's mistake lasts as long.
+and who falls silent instead stays bad until the weight, halved every two and a half days, is about
+15 messages; two weeks at most.  Verdicts of ours are evidence: a filter's mistake lasts as long.
 """
 
 from __future__ import annotations
@@ -95,15 +102,18 @@ def judge(past: Past, around: Past | None = None) -> Judgement:
 
     Args:
         past: its time-line; of nothing, 0 points.
-        around: of the network, domain or AS that it lies in, its own mail included; None where there is none.
+        around: of the network, domain or AS that it lies in, its own mail included; None where
+            there is none.
     """
     return _judged(past, past, around)
 
 
 def judge_sender(past: Past, around: Past | None = None) -> Judgement:
-    """Return what is to be expected of who sends the message in hand: the good mail of the last 24 hours may be the same message, and says nothing of him.
+    """Return what is to be expected of who sends the message in hand: the good mail of the last 24
+    hours may be the same message, and says nothing of him.
 
-    How much he sends, how old that is, to how many strangers, and who complains of it is asked of all his mail.
+    How much he sends, how old that is, to how many strangers, and who complains of it is asked of
+    all his mail.
 
     Args:
         past: his time-line.
@@ -136,12 +146,18 @@ def _judged(whole: Past, past: Past, around: Past | None) -> Judgement:
     known, old = KNOWN * earned, AGE * earned * ramp(found["age"].value, 0, OLD_ENOUGH)
     read = READ * earned * ramp(found["readers"].value, 0, WELL_READ)
     lasting = 1 - (1 - AT_ONCE) * (1 - ramp(found["steady"].value, 1, OFTEN))
-    wide = 1 - (1 - NARROW) * (1 - ramp(found["breadth"].value, 1, BROAD)) if found["breadth"].value else 1.0
+    wide = (
+        1 - (1 - NARROW) * (1 - ramp(found["breadth"].value, 1, BROAD))
+        if found["breadth"].value
+        else 1.0
+    )
     points = {
         "share": known - against,
         "complaints": -COMPLAINTS * ramp(rate, HATED_FROM, HATED),
         "change": -CHANGE * steps(found["change"].value, CHANGED_FROM, CHANGED),
-        "contact": -CONTACT * ramp(found["contact"].value, STRANGERS, 1) * found["contact"].confidence,
+        "contact": -CONTACT
+        * ramp(found["contact"].value, STRANGERS, 1)
+        * found["contact"].confidence,
         "readers": read - THROWN_AWAY * ramp(readers.thrown_away(whole), UNREAD, 1),
         "age": old,
         "steady": -(1 - lasting) * (known + old + read),
@@ -189,5 +205,7 @@ def _flag(trust: float) -> Flag:
 
 def _say(measures: tuple[Measure, ...]) -> str:
     """The evidence in words, the weightiest first; what had no part in it is left out."""
-    said = (one for one in measures if one.say and (abs(one.points) >= TOLD or one.name in ALWAYS_TOLD))
+    said = (
+        one for one in measures if one.say and (abs(one.points) >= TOLD or one.name in ALWAYS_TOLD)
+    )
     return "; ".join(one.say for one in sorted(said, key=lambda one: -abs(one.points)))

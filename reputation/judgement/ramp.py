@@ -1,4 +1,6 @@
-"""How a value becomes a part of one: 0 up to a line, 1 from another line on, straight or by its logarithm between them."""
+"""How a value becomes a part of one: 0 up to a line, 1 from another line on, straight or by its
+logarithm between them.
+"""
 
 from __future__ import annotations
 

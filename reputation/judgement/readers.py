@@ -1,7 +1,9 @@
 """What its readers do with what they get: read it, or delete it unread.
 
-    r, d, n      read, deleted unread, and messages that were not found to be spam; sums in which the old is worth less
-    value        r / (n + 10): the share that was read, 0 to 1 (a message read twice counts twice, and the share stops at 1)
+    r, d, n      read, deleted unread, and messages that were not found to be spam; sums in which
+                 the old is worth less
+    value        r / (n + 10): the share that was read, 0 to 1 (a message read twice counts twice,
+                 and the share stops at 1)
     confidence   (r + d) / (r + d + 20)
 
 Where nobody says what is read, r and d are 0, and so is the confidence.
@@ -20,7 +22,10 @@ ENOUGH: Final = 20.0  # readers that are worth as much as knowing nothing
 
 
 def thrown_away(past: Past) -> float:
-    """Return what share of the mail whose fate is known was deleted unread; a little mail leaves it below that."""
+    """Return what share of the mail whose fate is known was deleted unread.
+
+    A little mail leaves it below that.
+    """
     sums = past.weighed
     return sums.deleted / (sums.deleted + sums.reads + PRIOR)
 

@@ -1,11 +1,13 @@
 """How much like a machine's its rhythm is, and whether it ever sleeps.
 
-    value        `robotic` of the 144 ten-minute buckets of the last day: 1 like a clock, 0 at random or in bursts
+    value        `robotic` of the 144 ten-minute buckets of the last day: 1 like a clock, 0 at
+                 random or in bursts
     confidence   n / (n + 50) for n messages of that day; 0 for fewer than MIN_MESSAGES
 
-`asleep` lays the day on a circle: the length of the mean of all messages' directions is 1 when they come at one hour and 0 when they come
-round the clock (Fisher 1993, Statistical analysis of circular data, 2.3.1).  Neither makes anybody good or bad: most robots are honest, and
-people who send in bursts may be robbers.  They are said, and rules may ask for them beside other things.
+`asleep` lays the day on a circle: the length of the mean of all messages' directions is 1 when they
+come at one hour and 0 when they come round the clock (Fisher 1993, Statistical analysis of circular
+data, 2.3.1).  Neither makes anybody good or bad: most robots are honest, and people who send in
+bursts may be robbers.  They are said, and rules may ask for them beside other things.
 """
 
 from __future__ import annotations
@@ -47,7 +49,8 @@ def measure(past: Past) -> Measure:
 
 
 def asleep(buckets: Counts) -> float:
-    """Return how much of a day its mail leaves out: 1 for mail of one moment, 0 round the clock, or for none.
+    """Return how much of a day its mail leaves out: 1 for mail of one moment, 0 round the clock, or
+    for none.
 
     Args:
         buckets: messages in each ten minutes of a day.
@@ -60,17 +63,21 @@ def asleep(buckets: Counts) -> float:
 
 
 def robotic(buckets: Counts) -> float | None:
-    """Return how regular a flow is: 1 like a clock, 0 at random or in bursts; None for fewer than MIN_MESSAGES messages.
+    """Return how regular a flow is: 1 like a clock, 0 at random or in bursts.
 
-    It is the burstiness of the gaps between messages, turned round and cut at 0: r = (their standard deviation) / (their mean) gives
-    B = (sqrt(n+1) r - sqrt(n-1)) / ((sqrt(n+1) - 2) r + sqrt(n-1)) for n gaps, -1 for equal ones, 0 at random, towards 1 for bursts. Within
-    a bucket messages are taken as evenly spread, because the counters do not know better; so whatever sends many in every bucket, day and
-    night, is regular.
+    None for fewer than MIN_MESSAGES messages.
+
+    It is the burstiness of the gaps between messages, turned round and cut at 0: r = (their
+    standard deviation) / (their mean) gives B = (sqrt(n+1) r - sqrt(n-1)) / ((sqrt(n+1) - 2) r +
+    sqrt(n-1)) for n gaps, -1 for equal ones, 0 at random, towards 1 for bursts. Within a bucket
+    messages are taken as evenly spread, because the counters do not know better; so whatever sends
+    many in every bucket, day and night, is regular.
 
     Args:
         buckets: messages in each of the ten minutes, oldest first.
 
-    Source: Goh and Barabasi, Burstiness and memory in complex systems, EPL 81 (2008) 48002; for few events: Kim and Jo, Measuring
+    Source: Goh and Barabasi, Burstiness and memory in complex systems, EPL 81 (2008) 48002; for few
+        events: Kim and Jo, Measuring
     burstiness for finite event sequences, Phys. Rev. E 94 (2016) 032311, equation 22.
     """
     counts = np.asarray(buckets, np.float64)

@@ -1,14 +1,16 @@
 """What share of its mail is bad, as far as so much mail can tell.
 
-    bad, good    as in `oborona.reputation.evidence`, of sums in which the old is worth less (`oborona.reputation.timeline`)
-    good         of the last 24 hours is worth a quarter (UNRIPE): most of it nobody has read yet, so that nobody can have complained.  Bad evidence
-                 ages a little faster, so that all in all a steady share is told as what it is
+    bad, good    as in `oborona.reputation.evidence`, of sums in which the old is worth less
+                 (`oborona.reputation.timeline`)
+    good         of the last 24 hours is worth a quarter (UNRIPE): most of it nobody has read yet,
+                 so that nobody can have complained.  Bad evidence ages a little faster, so that all
+                 in all a steady share is told as what it is
 
     value        share: the mean of the Beta posterior, 0 to 1; nothing known gives 0.5
     confidence   (bad + good) / (bad + good + 4)
 
-Those around it (network, domain) are the prior, where they are worse than ignorance: bad neighbours make a newcomer suspect, good ones make
-nobody good.
+Those around it (network, domain) are the prior, where they are worse than ignorance: bad neighbours
+make a newcomer suspect, good ones make nobody good.
 """
 
 from __future__ import annotations
@@ -49,7 +51,9 @@ def ripe(past: Past) -> float:
 
 
 def mostly_bad(past: Past, own: Evidence) -> bool:
-    """Tell whether bad mail outweighs the good four times, and is no less of it by number: one message may be judged, complained of and trapped."""
+    """Tell whether bad mail outweighs the good four times, and is no less of it by number: one
+    message may be judged, complained of and trapped.
+    """
     sums = past.weighed
     messages = max(sums.spam - sums.pardons, sums.complaints, sums.traps)
     fine = sums.passed - sums.complaints - sums.traps
@@ -91,7 +95,9 @@ def _said(counts: Bucket) -> str:
     if counts.spam:
         parts.append(f"{counts.spam:,} of {counts.seen:,} were spam")
     elif counts.seen:
-        parts.append(f"none of {counts.seen:,} was spam" if counts.seen > 1 else "1 message, no spam")
+        parts.append(
+            f"none of {counts.seen:,} was spam" if counts.seen > 1 else "1 message, no spam"
+        )
     for number, what in ((counts.traps, "traps"), (counts.pardons, "not-spam reports")):
         if number:
             parts.append(some(number, what))

@@ -5,7 +5,11 @@ from __future__ import annotations
 
 def some(number: float, what: str) -> str:
     """Return "1 trap" or "4,000 traps"."""
-    return f"{number:,.0f} {what}" if number != 1 else f"1 {what}"[: -1 if what.endswith("s") else None]
+    return (
+        f"{number:,.0f} {what}"
+        if number != 1
+        else f"1 {what}"[: -1 if what.endswith("s") else None]
+    )
 
 
 def percent(share: float) -> str:

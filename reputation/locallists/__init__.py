@@ -1,7 +1,8 @@
 """Lists that a site keeps itself: networks, names and mail addresses that are let in or kept out.
 
-`read` turns the bytes of a list file into a `Table`, `entries` the entries written into a policy file; `LocalLists.look` says which entry of
-which list is the narrowest around a client, a name or a mail address.
+`read` turns the bytes of a list file into a `Table`, `entries` the entries written into a policy
+file; `LocalLists.look` says which entry of which list is the narrowest around a client, a name or a
+mail address.
 """
 
 from oborona.reputation.locallists.entry import MAX_LINE

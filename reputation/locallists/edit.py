@@ -1,4 +1,6 @@
-"""List files as text, changed entry by entry: comments, order and whatever else stands in them stay; pure."""
+"""List files as text, changed entry by entry: comments, order and whatever else stands in them
+stay; pure.
+"""
 
 from __future__ import annotations
 

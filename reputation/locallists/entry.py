@@ -22,14 +22,18 @@ MAX_LINE: Final = 1000  # characters: the longest address has 320, and a comment
 SIMPLE: Final = re.compile(
     r"(?:[a-z0-9._+-]{0,64}@|\.)?+(?:[a-z0-9-]{1,63}+\.)*+[a-z][a-z0-9-]{0,62}+"
 ).fullmatch
-"""Recognises names and mail addresses that are in their normal form already, if they have at most MAX_HOST characters."""
+"""Recognises names and mail addresses that are in their normal form already, if they have at most
+MAX_HOST characters.
+"""
 
 _COMMENT: Final = re.compile(r"(?:\A|\s)#.*", re.DOTALL)
 _NUMERIC: Final = re.compile(r"[0-9./]+|[0-9a-fA-F:.]*:[0-9a-fA-F:./%]*")
 
 
 def entry(line: str) -> Network | str | None:
-    """Return the network, name or mail address that a line holds; None for an empty line or a comment.
+    """Return the network, name or mail address that a line holds.
+
+    None for an empty line or a comment.
 
     Raises:
         ValueError: what is wrong with it, in words for an admin.
@@ -54,9 +58,13 @@ def entry(line: str) -> Network | str | None:
 
 def _mailbox(local: str, domain: str) -> str:
     if "@" in local.replace('"', "") or len(local) > 64:
-        raise ValueError("is no mail address: one @ divides a name of at most 64 characters from a domain")
+        raise ValueError(
+            "is no mail address: one @ divides a name of at most 64 characters from a domain"
+        )
     if domain.startswith("."):
-        raise ValueError(f"holds @ and a dot together; {domain} alone means this domain and all below it")
+        raise ValueError(
+            f"holds @ and a dot together; {domain} alone means this domain and all below it"
+        )
     return f"{local.lower()}@{_name(domain)}"
 
 

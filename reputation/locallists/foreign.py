@@ -1,9 +1,12 @@
 """Lists in the forms that others write them, as entries of ours; pure.
 
     lines     ours: one entry a line, # before a comment
-    hosts     0.0.0.0 bad.example other.example        as for /etc/hosts; names that every such file holds (localhost) are left out
-    rspamd    192.0.2.0/24 5.0                         a map of rspamd (and of Postfix: hash, cidr): a key and perhaps a value, which is
-              bad.example bad                          left out; *.bad.example is .bad.example; a regular expression can't be taken
+    hosts     0.0.0.0 bad.example other.example        as for /etc/hosts; names that every such file
+              holds (localhost) are left out
+    rspamd    192.0.2.0/24 5.0                         a map of rspamd (and of Postfix: hash, cidr):
+              a key and perhaps a value, which is
+              bad.example bad                          left out; *.bad.example is .bad.example; a
+                                                       regular expression can't be taken
 
 What can't be used is told with its line, and nothing of it is guessed.
 """
@@ -18,7 +21,9 @@ from typing import Final, NamedTuple
 from oborona.reputation.locallists.edit import normal_entry
 
 LOOKED_AT: Final = 200  # lines by which the form is told
-_NULL: Final = re.compile(r"(?:0\.0\.0\.0|127\.\d+\.\d+\.\d+|::1?|fe80::1(?:%\S+)?|255\.255\.255\.255)\s+\S")
+_NULL: Final = re.compile(
+    r"(?:0\.0\.0\.0|127\.\d+\.\d+\.\d+|::1?|fe80::1(?:%\S+)?|255\.255\.255\.255)\s+\S"
+)
 _LOCAL: Final = frozenset(
     {"localhost", "localhost.localdomain", "local", "broadcasthost", "ip6-localhost", "ip6-loopback", "ip6-localnet", "ip6-mcastprefix", "ip6-allnodes", "ip6-allrouters", "ip6-allhosts", "0.0.0.0"}
 )  # fmt: skip
@@ -70,7 +75,11 @@ def _keys(bare: str, form: Form) -> list[str]:
     words = bare.split()
     match form:
         case Form.HOSTS:
-            return [one for one in words[1:] if one.lower() not in _LOCAL] if len(words) > 1 else [bare]
+            return (
+                [one for one in words[1:] if one.lower() not in _LOCAL]
+                if len(words) > 1
+                else [bare]
+            )
         case Form.RSPAMD:
             key = words[0].strip('"').removesuffix(",")
             return [key[1:] if key.startswith("*.") else key]

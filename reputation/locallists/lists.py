@@ -1,11 +1,12 @@
 """All local lists of a site together: which entry decides about a client, a name or a mail address.
 
-The narrowest entry decides, whichever list it is in: a deny of 192.0.2.7 stands against an allow of 192.0.2.0/24, and the other way round.
-Where an allow and a deny are equally narrow, the deny holds: what was denied by name was denied on purpose, and is found in the log; and of two lists
-that say the same, the one defined first is named.
+The narrowest entry decides, whichever list it is in: a deny of 192.0.2.7 stands against an allow of
+192.0.2.0/24, and the other way round. Where an allow and a deny are equally narrow, the deny holds:
+what was denied by name was denied on purpose, and is found in the log; and of two lists that say
+the same, the one defined first is named.
 
-How narrow: of networks the longer; the mail address itself before its domain; `@example.com` and `example.com` (equal) before `.example.com`,
-and that before `.com`.
+How narrow: of networks the longer; the mail address itself before its domain; `@example.com` and
+`example.com` (equal) before `.example.com`, and that before `.com`.
 """
 
 from __future__ import annotations
@@ -85,7 +86,8 @@ class LocalLists:
 
         Args:
             of: what `value` is.
-            value: as the mail server told it: an address, a name (of HELO also `[192.0.2.7]`), a mail address without <>; anything at all.
+            value: as the mail server told it: an address, a name (of HELO also `[192.0.2.7]`), a
+                mail address without <>; anything at all.
             shadow: ask the lists in shadow mode, and only these.
 
         Returns:
@@ -100,16 +102,23 @@ class LocalLists:
             if of not in one.of or (one.mode is Mode.SHADOW) != shadow:
                 continue
             for table in one.tables:
-                narrow, entry = table.text(_forms(text)) if address is None else table.address(address)
+                narrow, entry = (
+                    table.text(_forms(text)) if address is None else table.address(address)
+                )
                 rank = (narrow, one.action is ListAction.DENY)
                 if narrow >= 0 and rank > best:
                     best = rank
-                    match = Match(list=one.name, action=one.action, entry=entry, of=of, mode=one.mode)
+                    match = Match(
+                        list=one.name, action=one.action, entry=entry, of=of, mode=one.mode
+                    )
         return match
 
 
 def _asked(of: Subject, value: str) -> tuple[Address | None, str]:
-    """Return the address, or the name or mail address in normal form, that a value is; empty where it is none."""
+    """Return the address, or the name or mail address in normal form, that a value is.
+
+    Empty where it is none.
+    """
     if of in MAILBOXES:
         return None, _mailbox(value)
     address = plain(_literal(value) if of is Subject.HELO else value)
@@ -131,7 +140,9 @@ def _mailbox(value: str) -> str:
 
 
 def _forms(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the entries that would hold a name or mail address in normal form, narrowest first, with their narrowness."""
+    """Yield the entries that would hold a name or mail address in normal form, narrowest first,
+    with their narrowness.
+    """
     if not text:
         return
     local, at, name = text.rpartition("@")

@@ -1,4 +1,6 @@
-"""Lines that are plain IPv4 addresses or networks, as masses of entries are, read many at a time as arrays."""
+"""Lines that are plain IPv4 addresses or networks, as masses of entries are, read many at a time as
+arrays.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,8 @@ def plain(
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.uint32], npt.NDArray[np.uint8]]:
     """Return which lines are plain, and first address and length of those.
 
-    Plain: four numbers of one to three digits without leading zero, 0 to 255; a length of 0 to 32 behind a slash or none; no bit set behind
-    it; and nothing else.
+    Plain: four numbers of one to three digits without leading zero, 0 to 255; a length of 0 to 32
+    behind a slash or none; no bit set behind it; and nothing else.
 
     Args:
         piece: one line or more, all ended.
@@ -46,7 +48,9 @@ def plain(
     for place in range(4):
         value = values[at + place]
         good &= (
-            fine[at + place] & (value <= 255) & (classes[stops[at + place]] != _SLASH if place < 3 else True)
+            fine[at + place]
+            & (value <= 255)
+            & (classes[stops[at + place]] != _SLASH if place < 3 else True)
         )
         start = start << np.uint64(8) | (value & 255).astype(np.uint64)
     length = np.full(rows.size, 32, np.int64)
@@ -63,7 +67,9 @@ def plain(
 def _numbers(
     octets: npt.NDArray[np.uint8], stops: npt.NDArray[np.intp]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-    """Return the numbers that end before each of `stops`, and whether they are written as numbers are."""
+    """Return the numbers that end before each of `stops`, and whether they are written as numbers
+    are.
+    """
     width = np.diff(stops, prepend=-1) - 1
     fine = (width >= 1) & (width <= 3)
     values = np.zeros(stops.size, np.int64)

@@ -1,7 +1,8 @@
 """A list file to a table: one entry a line, `#` before a comment.
 
-Plain IPv4 lines are read many at a time; all others, and each that the arrays do not accept, by `entry`, which has the words for what
-is wrong.  The text is taken in pieces, so that no step holds up other threads for long.
+Plain IPv4 lines are read many at a time; all others, and each that the arrays do not accept, by
+`entry`, which has the words for what is wrong.  The text is taken in pieces, so that no step holds
+up other threads for long.
 """
 
 from __future__ import annotations
@@ -80,7 +81,12 @@ class _Gathered:
         for sort, at in ((Sort.NAME, False), (Sort.MAILBOX, True)):
             if sort not in self.first:
                 place = next(
-                    (place for place, text in zip(places, kept, strict=True) if ("@" in text) is at), -1
+                    (
+                        place
+                        for place, text in zip(places, kept, strict=True)
+                        if ("@" in text) is at
+                    ),
+                    -1,
                 )
                 if place >= 0:
                     self.first[sort] = before + place + 1
@@ -88,7 +94,9 @@ class _Gathered:
         self._networks.append(pack(networks))
         return len(kept) + len(networks)
 
-    def plain(self, starts: npt.NDArray[np.uint32], lengths: npt.NDArray[np.uint8], line: int) -> None:
+    def plain(
+        self, starts: npt.NDArray[np.uint32], lengths: npt.NDArray[np.uint8], line: int
+    ) -> None:
         """Take IPv4 networks; `line` is that of the first."""
         self._networks.append(_NO_NETWORKS._replace(starts4=starts, lengths4=lengths))
         self._seen(Sort.NETWORK, line)
@@ -117,7 +125,8 @@ def read(raw: bytes) -> Table:
     """Return the entries of a list file.
 
     Args:
-        raw: the file; one that is empty, or whose last line does not end, is taken for half-written.
+        raw: the file; one that is empty, or whose last line does not end, is taken for
+            half-written.
 
     Raises:
         BrokenLine: the first line that can't be used, or that holds an entry too many.

@@ -1,8 +1,9 @@
 """The entries of one file or one policy table, ready to be looked up.
 
-Names and mail addresses are kept as sorted 64-bit hashes of their normal form: eight octets each, whatever their length.  The hash is
-Python's own of texts, SipHash with a key that every process draws for itself: nobody can find a name that is taken for another, and of names that
-nobody chose one in 10^13 is, against a million entries.
+Names and mail addresses are kept as sorted 64-bit hashes of their normal form: eight octets each,
+whatever their length.  The hash is Python's own of texts, SipHash with a key that every process
+draws for itself: nobody can find a name that is taken for another, and of names that nobody chose
+one in 10^13 is, against a million entries.
 """
 
 from __future__ import annotations
@@ -30,11 +31,15 @@ class Table:
 
     Args:
         networks: those that are networks.
-        hashes: `hash` of the normal form of all others; any order, duplicates allowed; the table's own from now on.
-        first: the line where the first entry of each sort stands; a sort that is missing has no entry.
+        hashes: `hash` of the normal form of all others; any order, duplicates allowed; the table's
+            own from now on.
+        first: the line where the first entry of each sort stands; a sort that is missing has no
+            entry.
     """
 
-    def __init__(self, networks: Networks, hashes: npt.NDArray[np.int64], first: Mapping[Sort, int]) -> None:
+    def __init__(
+        self, networks: Networks, hashes: npt.NDArray[np.int64], first: Mapping[Sort, int]
+    ) -> None:
         self._networks = networks
         hashes.sort()
         first_of_equal = np.ones(len(hashes), bool)
@@ -51,14 +56,20 @@ class Table:
         return self._networks.nbytes + self._hashes.nbytes
 
     def address(self, address: Address) -> tuple[int, str]:
-        """Return length and text of the narrowest network around an address; -1 where there is none."""
+        """Return length and text of the narrowest network around an address.
+
+        -1 where there is none.
+        """
         if Sort.NETWORK not in self.first:
             return -1, ""
         found = self._networks.find(address)
         return (-1, "") if found is None else (found.prefixlen, _shown(found))
 
     def text(self, forms: Iterator[tuple[int, str]]) -> tuple[int, str]:
-        """Return the first of some forms that is an entry, with its narrowness; -1 where none is."""
+        """Return the first of some forms that is an entry, with its narrowness.
+
+        -1 where none is.
+        """
         if self._hashes:
             for narrow, form in forms:
                 wanted = hash(form)

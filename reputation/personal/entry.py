@@ -1,13 +1,16 @@
 """One thing that a person has said of mail, in its normal form.
 
-    address  ann@a.example          the address in From: allowed only where it was proved, denied whoever writes it
-    claimed  ann@a.example          the address in From of mail that does not prove it: never allowed
+    address  ann@a.example          the address in From: allowed only where it was proved, denied
+             whoever writes it
+    claimed  ann@a.example          the address in From of mail that does not prove it: never
+             allowed
     sender   bounce@a.example       MAIL FROM: allowed only where it was proved
     list     chess.a.example        List-Id: allowed only beside the proved domain that it came with
     domain   a.example              registrable domain of From: only where the person has said so
     text     (hash of the values)   a fingerprint: texts that are nearly the same
 
-What the same person says later of the same thing is what counts.  `lift` ends a denial, and allows nothing.
+What the same person says later of the same thing is what counts.  `lift` ends a denial, and allows
+nothing.
 """
 
 from __future__ import annotations
@@ -144,7 +147,8 @@ def entry(
         raise BrokenEntry(f"{beside[:MAX_ADDRESS]!a} is no domain that somebody registered")
     if side is Side.ALLOW and kind is Kind.LIST and not proof:
         raise BrokenEntry(
-            "anybody can write a List-Id: a list is allowed beside the domain that it is proved to come from"
+            "anybody can write a List-Id: a list is allowed beside the domain that it is "
+            "proved to come from"
         )
     return Entry(
         side=side,
@@ -159,7 +163,9 @@ def entry(
     )
 
 
-def of_text(side: Side, values: Sequence[Shingle], *, time: float, source: Source, word: int = 0) -> Entry:
+def of_text(
+    side: Side, values: Sequence[Shingle], *, time: float, source: Source, word: int = 0
+) -> Entry:
     """Return an entry of a text.
 
     Args:
@@ -175,7 +181,9 @@ def of_text(side: Side, values: Sequence[Shingle], *, time: float, source: Sourc
 def of_octets(side: Side, octets: bytes, *, time: float, source: Source, word: int = 0) -> Entry:
     """Return an entry of a text by its values as they are kept; see `of_text`."""
     name = hashlib.blake2b(octets, digest_size=8, person=b"personal text").hexdigest()
-    return Entry(side=side, kind=Kind.TEXT, value=name, text=octets, time=time, source=source, word=word)
+    return Entry(
+        side=side, kind=Kind.TEXT, value=name, text=octets, time=time, source=source, word=word
+    )
 
 
 def mail_address(text: str) -> str:

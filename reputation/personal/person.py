@@ -9,14 +9,16 @@ Kinds are asked in this order, and the first that has an answer decides:
     contact            somebody they know
     text               what it says
 
-The narrower comes first: who allows Ann and denies her domain gets Ann's mail.  Of several entries about one thing the newest counts.  A text that was
-denied does not stand against somebody who is known and proved: a friend may forward it.
+The narrower comes first: who allows Ann and denies her domain gets Ann's mail.  Of several entries
+about one thing the newest counts.  A text that was denied does not stand against somebody who is
+known and proved: a friend may forward it.
 
-To keep mail out, any word is good enough; to let it in, only what authentication proved (`Shown`).  So nobody gains by another's name, and, as a
-complaint of mail that proves nothing makes a `claimed` entry, nobody loses by it.
+To keep mail out, any word is good enough; to let it in, only what authentication proved (`Shown`).
+So nobody gains by another's name, and, as a complaint of mail that proves nothing makes a `claimed`
+entry, nobody loses by it.
 
-A text is denied when it is nearly the same (`needed`), and allowed only when most of it is (`ALLOWED_SHARE`): links and numbers are no part of a
-fingerprint, and may be others.
+A text is denied when it is nearly the same (`needed`), and allowed only when most of it is
+(`ALLOWED_SHARE`): links and numbers are no part of a fingerprint, and may be others.
 """
 
 from __future__ import annotations
@@ -85,7 +87,9 @@ class Personal:
 
     __slots__ = ("_contacts", "_named", "_texts", "address", "size", "strictness")
 
-    def __init__(self, address: str = "", strictness: float = 1.0, entries: Iterable[Entry] = ()) -> None:
+    def __init__(
+        self, address: str = "", strictness: float = 1.0, entries: Iterable[Entry] = ()
+    ) -> None:
         self.address = address
         self.strictness = min(max(strictness, STRICTEST), LAXEST)
         self._contacts: dict[str, float] = {}  # address → its end
@@ -120,19 +124,26 @@ class Personal:
             found = self._of(kind, value, proof, now) if value and self._named else None
             if found is not None:
                 return found
-        if shown.author and (end := self._contacts.get(shown.author)) is not None and not 0 < end <= now:
+        if (
+            shown.author
+            and (end := self._contacts.get(shown.author)) is not None
+            and not 0 < end <= now
+        ):
             return Found(Side.CONTACT, Kind.ADDRESS, f"contact {shown.author}")
         return self._text(shown.text, now, needed) if shown.text and self._texts else None
 
     def unproved(self, shown: Shown, now: float) -> Iterator[tuple[Kind, str]]:
-        """Yield the entries that allow who a message claims to be from, and were not counted since nobody proved it.
+        """Yield the entries that allow who a message claims to be from, and were not counted since
+        nobody proved it.
 
         Args:
             shown: by the message.
             now: Unix seconds.
         """
         for kind, value, proof in _asked(shown):
-            newest = next((one for one in self._named.get((kind, value), ()) if not one.expired(now)), None)
+            newest = next(
+                (one for one in self._named.get((kind, value), ()) if not one.expired(now)), None
+            )
             if newest is not None and newest.side is Side.ALLOW:
                 if proof == (newest.beside if kind is Kind.LIST else value):
                     return

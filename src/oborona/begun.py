@@ -1,10 +1,14 @@
-"""What was begun in a state folder, and since when: so that a store that is lost, emptied or another site's is never begun anew without a word.
+"""What was begun in a state folder, and since when: so that a store that is lost, emptied or
+another site's is never begun anew without a word.
 
-    STORE              carries its birth: a random mark, the check value of the site's secret (`secret.known`), the time
-    begun/STORE.json   beside the stores: which birth is expected there, and when an earlier one was lost
+    STORE              carries its birth: a random mark, the check value of the site's secret
+                       (`secret.known`), the time
+    begun/STORE.json   beside the stores: which birth is expected there, and when an earlier one was
+                       lost
 
-Both are made together.  A store with another mark than expected was begun anew, or another file was put in its place; one with another
-check value is another site's.  A record that is missing or damaged is made again from the store, which is how a state of an older Oborona gets its records.
+Both are made together.  A store with another mark than expected was begun anew, or another file was
+put in its place; one with another check value is another site's.  A record that is missing or
+damaged is made again from the store, which is how a state of an older Oborona gets its records.
 """
 
 from __future__ import annotations
@@ -22,14 +26,14 @@ from oborona import state_files
 from oborona.errors import StoreError
 from oborona.whole_file import write_whole
 
-COUNTERS: Final = (
-    f"{state_files.COUNTERS}/{state_files.COUNTERS_DATA}"  # the store of counts, as records name it
-)
+# the store of counts, as records name it
+COUNTERS: Final = f"{state_files.COUNTERS}/{state_files.COUNTERS_DATA}"
 MARK_BYTES: Final = 8
 TOLD_S: Final = 30 * 86_400.0  # so long an admin is told that a store was lost
 
 _TABLE: Final = (
-    "CREATE TABLE IF NOT EXISTS begun (mark TEXT NOT NULL, known TEXT NOT NULL, since REAL NOT NULL)"
+    "CREATE TABLE IF NOT EXISTS begun (mark TEXT NOT NULL, known TEXT NOT NULL, since "
+    "REAL NOT NULL)"
 )
 _log = logging.getLogger("oborona.state")
 
@@ -58,7 +62,10 @@ def born(folder: Path) -> Birth:
 
 
 def known(folder: Path) -> str:
-    """Return the check value of the secret that a folder was begun with; empty where there is none, or it can't be read."""
+    """Return the check value of the secret that a folder was begun with.
+
+    Empty where there is none, or it can't be read.
+    """
     try:
         return (folder / state_files.SECRET_NOTE).read_text("ascii").strip()
     except (OSError, UnicodeError):
@@ -77,7 +84,10 @@ def carried(db: sqlite3.Connection) -> Birth | None:
     Raises:
         sqlite3.Error, UnicodeDecodeError: the file can't be read.
     """
-    if db.execute("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'begun'").fetchone() is None:
+    if (
+        db.execute("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'begun'").fetchone()
+        is None
+    ):
         return None
     row = db.execute("SELECT mark, known, since FROM begun LIMIT 1").fetchone()
     return None if row is None else Birth(mark=str(row[0]), known=str(row[1]), since=float(row[2]))
@@ -91,7 +101,8 @@ def carry(db: sqlite3.Connection, folder: Path) -> tuple[Birth, bool]:
     """
     birth = carried(db)
     if birth is not None:
-        if not birth.known and (ours := known(folder)):  # begun by a tool before the secret was there
+        # begun by a tool before the secret was there
+        if not birth.known and (ours := known(folder)):
             db.execute("UPDATE begun SET known = ?", (ours,))
         return birth, False
     birth = born(folder)
@@ -121,7 +132,9 @@ def read(state: Path, store: str) -> Record | None:
 
 
 def note(state: Path, store: str, birth: Birth, *, fresh: bool, empty: bool = True) -> None:
-    """Keep which birth a store has; tell it where another one was expected.  Never raises: without a record, the store goes on.
+    """Keep which birth a store has.
+
+    Tell it where another one was expected.  Never raises: without a record, the store goes on.
 
     Args:
         state: the state folder.
@@ -142,7 +155,9 @@ def note(state: Path, store: str, birth: Birth, *, fresh: bool, empty: bool = Tr
             )
     elif before is None and not fresh:
         _log.warning(
-            "%s: there was no record of it in %s; made again", state / store, state / state_files.BEGUN
+            "%s: there was no record of it in %s; made again",
+            state / store,
+            state / state_files.BEGUN,
         )
     elif before is not None and before.mark and not before.off:
         return
@@ -159,9 +174,16 @@ def lost(state: Path, store: str, why: str) -> Record:
         why: what became of it.
     """
     before = read(state, store)
-    begun = before is not None and before.mark and time.strftime("%Y-%m-%d", time.localtime(before.since))
+    begun = (
+        before is not None
+        and before.mark
+        and time.strftime("%Y-%m-%d", time.localtime(before.since))
+    )
     _log.error(
-        "%s%s %s: begun anew, what it held is not known any more; put it back with `oborona restore` from a backup, if there is one",
+        (
+            "%s%s %s: begun anew, what it held is not known any more; put it back with "
+            "`oborona restore` from a backup, if there is one"
+        ),
         state / store,
         f" (begun {begun})" if begun else "",
         why,

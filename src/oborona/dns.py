@@ -1,6 +1,7 @@
 """What everybody who asks the DNS says and hears: kinds of question, answers, and the one call.
 
-Packages get an `Asker` as an argument; what stands behind it (`oborona.resolver`) is no business of theirs.
+Packages get an `Asker` as an argument; what stands behind it (`oborona.resolver`) is no business of
+theirs.
 """
 
 from __future__ import annotations
@@ -30,11 +31,16 @@ class Outcome(StrEnum):
     FOUND = "found"  # there are records
     NO_DATA = "nodata"  # the name exists, without records of this kind
     NO_NAME = "nxdomain"  # the name does not exist, or can be no name at all
-    TEMPERROR = "temperror"  # nobody knows: time-out, SERVFAIL, refused, nonsense; evidence of nothing
+    # nobody knows: time-out, SERVFAIL, refused, nonsense; evidence of nothing
+    TEMPERROR = "temperror"
 
 
 Record = str | bytes | tuple[int, str]
-"""A, AAAA: canonical address. NS, CNAME, PTR: name. MX: preference and name. TXT: its strings joined. SOA: its fields with spaces between. Names are lower case, without final dot."""
+"""A, AAAA: canonical address. NS, CNAME, PTR: name. MX: preference and name.
+
+TXT: its strings joined. SOA: its fields with spaces between. Names are lower case, without final
+dot.
+"""
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,7 +75,8 @@ class Asker(Protocol):
         """Return the answer to one question, within a deadline; never raises.
 
         Args:
-            name: with or without final dot, any case; "." is the root; what can be no name (empty label, over 63 or 253 octets) does not exist.
+            name: with or without final dot, any case; "." is the root; what can be no name (empty
+                label, over 63 or 253 octets) does not exist.
             kind: of record.
         """
         ...

@@ -1,8 +1,9 @@
 """Host names and addresses as people write them, and the domain somebody registered for them.
 
-A host is normal in lower case, without a final dot, in A-labels (RFC 5891) if it has other letters, and as a dotted address
-if it is one in any of the ways that a browser reads (0x7f.1, 2130706433: WHATWG URL s3.5). The registrable domain is one label
-more than the public suffix (publicsuffix.org), private suffixes included: a.blogspot.com is its owner's, not Google's.
+A host is normal in lower case, without a final dot, in A-labels (RFC 5891) if it has other letters,
+and as a dotted address if it is one in any of the ways that a browser reads (0x7f.1, 2130706433:
+WHATWG URL s3.5). The registrable domain is one label more than the public suffix
+(publicsuffix.org), private suffixes included: a.blogspot.com is its owner's, not Google's.
 
 Limits: the list is as old as the installed publicsuffixlist.
 """
@@ -23,14 +24,16 @@ _HOST: Final = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_-])?")
 _NUMBER: Final = re.compile(r"0x[0-9a-f]*|[0-9]+")
 _DOTS: Final = re.compile("[.\u3002\uff0e\uff61]")  # all of these end a label, RFC 3490 section 3.1
 MAX_HOST: Final = 253  # octets of a name in text form, RFC 1035 s2.3.4
-MAX_WRITTEN: Final = 4 * MAX_HOST  # characters as written: each may be "%41", and there may be white space
+# characters as written: each may be "%41", and there may be white space
+MAX_WRITTEN: Final = 4 * MAX_HOST
 _SUFFIXES: Final = PublicSuffixList()
 
 
 def a_labels(name: str) -> str:
     """Return a name in the letters that the DNS has.
 
-    What RFC 5891 knows is encoded by it, and mapped as UTS 46 says; what it forbids and browsers open all the same (little pictures) by RFC 3490.
+    What RFC 5891 knows is encoded by it, and mapped as UTS 46 says; what it forbids and browsers
+    open all the same (little pictures) by RFC 3490.
 
     Raises:
         ValueError: it can be no name.
@@ -41,7 +44,8 @@ def a_labels(name: str) -> str:
             encoded = [codec.encode(label).lower() for label in labels]
         except (DNSException, UnicodeError):
             continue
-        # Compatibility forms such as U+2488 ("1.") or U+FF3C ("\\") would make other labels than those that people see.
+        # Compatibility forms such as U+2488 ("1.") or U+FF3C ("\\") would make other labels than
+        # those that people see.
         if not any(sign in label for label in encoded for sign in (b".", b"\\")):
             return b".".join(encoded).decode("ascii")
     raise ValueError("no name of the DNS")
@@ -62,7 +66,8 @@ def _normal(host: str) -> str:
             six = IPv6Address(host.strip("[]"))
         except (AddressValueError, ValueError):
             return ""
-        # No browser opens one with a zone (WHATWG URL s3.5), which may hold any letters, line ends among them.
+        # No browser opens one with a zone (WHATWG URL s3.5), which may hold any letters, line ends
+        # among them.
         return "" if six.scope_id else str(six)
     host = _DOTS.sub(".", host).strip(".")
     if not host or len(host) > MAX_HOST:
@@ -80,7 +85,9 @@ def _normal(host: str) -> str:
 
 
 def _ipv4(host: str) -> str:
-    """Return the dotted form of an address in any base and number of fields, empty when it is none."""
+    """Return the dotted form of an address in any base and number of fields, empty when it is
+    none.
+    """
     fields = host.split(".")
     if len(fields) > 4 or not all(_NUMBER.fullmatch(field) for field in fields):
         return ""
@@ -91,7 +98,9 @@ def _ipv4(host: str) -> str:
     last = numbers.pop()
     if any(number > 255 for number in numbers) or last >= 256 ** (4 - len(numbers)):
         return ""
-    return str(IPv4Address(sum(number << 8 * (3 - place) for place, number in enumerate(numbers)) + last))
+    return str(
+        IPv4Address(sum(number << 8 * (3 - place) for place, number in enumerate(numbers)) + last)
+    )
 
 
 def _number(field: str) -> int:
@@ -101,7 +110,9 @@ def _number(field: str) -> int:
 
 
 def registrable(host: str) -> str:
-    """Return the domain that was registered for a normal host: the host itself for an address, a bare suffix, or what is too long for the DNS."""
+    """Return the domain that was registered for a normal host: the host itself for an address, a
+    bare suffix, or what is too long for the DNS.
+    """
     return _registrable(host) if len(host) <= MAX_HOST else host
 
 
@@ -114,5 +125,7 @@ def _registrable(host: str) -> str:
 
 @lru_cache(maxsize=8192)
 def under_known_suffix(host: str) -> bool:
-    """Return whether a normal host lies under a suffix that exists, as a name written in a text must to be a link."""
+    """Return whether a normal host lies under a suffix that exists, as a name written in a text
+    must to be a link.
+    """
     return _SUFFIXES.privatesuffix(host, accept_unknown=False) is not None

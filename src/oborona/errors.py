@@ -11,7 +11,8 @@
     │   ├── StoreFull        the disk or the map is full
     │   └── StorePartial     part of a cluster does not answer; carries what is known
     ├── SocketError          an address that cannot be listened on, and why
-    └── PeerError            a mail server that broke the protocol; its connection ends, nothing else
+    └── PeerError            a mail server that broke the protocol; its connection ends, nothing
+                             else
 
 A fault of ours is no OboronaError: it reaches the crash barrier of the session as what it is.
 """
@@ -71,7 +72,9 @@ class StoreVersion(StoreError):  # noqa: N818 - reads as what happened
 
 
 class StoreForeign(StoreError):  # noqa: N818 - reads as what happened
-    """What is there does not belong together: it was begun with another secret, or put back in part."""
+    """What is there does not belong together: it was begun with another secret, or put back in
+    part.
+    """
 
 
 class StoreFull(StoreError):  # noqa: N818 - reads as what happened
@@ -83,7 +86,8 @@ class StorePartial(StoreError):  # noqa: N818 - reads as what happened
 
     Args:
         problem: one line.
-        totals: what is known, [shingle][Window][Metric] as a read returns it; each count may be too low.
+        totals: what is known, [shingle][Window][Metric] as a read returns it; each count may be too
+            low.
     """
 
     def __init__(self, problem: str, totals: list[list[list[int]]]) -> None:

@@ -1,9 +1,11 @@
-"""Signs of life: each process counts up a number in memory that it shares with its supervisor, again and again.
+"""Signs of life: each process counts up a number in memory that it shares with its supervisor,
+again and again.
 
-A number in memory costs nobody anything: a beat is no system call and wakes nobody, it can neither block nor fail, and the supervisor looks when it
-likes.  What beats is what does the work: the event loop (`beating`), or the loop that asks a `Stop` whether to go on.  A process that works through
-something long beats on its way (`beat`).  There is one heart in a process, so it stands here and is handed to nobody; a process that nobody supervises
-(a test, a command) beats in vain.
+A number in memory costs nobody anything: a beat is no system call and wakes nobody, it can neither
+block nor fail, and the supervisor looks when it likes.  What beats is what does the work: the event
+loop (`beating`), or the loop that asks a `Stop` whether to go on.  A process that works through
+something long beats on its way (`beat`).  There is one heart in a process, so it stands here and is
+handed to nobody; a process that nobody supervises (a test, a command) beats in vain.
 """
 
 from __future__ import annotations
@@ -81,7 +83,9 @@ async def beating() -> None:
 
 
 class Stop(threading.Event):
-    """Set by SIGTERM and SIGINT, and by whoever else; each look at it is a beat, and so is each part of a wait.
+    """Set by SIGTERM and SIGINT, and by whoever else.
+
+    Each look at it is a beat, and so is each part of a wait.
 
     Made in the main thread of a process.
     """

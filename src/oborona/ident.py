@@ -1,19 +1,22 @@
-"""Names of journal entries: 63-bit numbers in order of time, their text form, and the signed form in X-Mras-Id.
+"""Names of journal entries: 63-bit numbers in order of time, their text form, and the signed form
+in X-Mras-Id.
 
     bits 62..22   milliseconds since EPOCH, good until 2089
     bits 21..14   number of the worker process, 0..255
-    bits 13..11   era: another one each time the clock was set back, so that a time which comes again gives other ids
+    bits 13..11   era: another one each time the clock was set back, so that a time which comes
+                  again gives other ids
     bits 10..0    sequence, from a random start in each millisecond
 
-The text form is Crockford's base32 in 13 characters: no I, L, O, U, in the order of the numbers. The signed form
-is `TEXT.SIGNATURE`, the signature being keyed BLAKE2b (RFC 7693 section 2.5: a MAC without the HMAC construction)
-over the purpose and the text, cut to 80 bits.
+The text form is Crockford's base32 in 13 characters: no I, L, O, U, in the order of the numbers.
+The signed form is `TEXT.SIGNATURE`, the signature being keyed BLAKE2b (RFC 7693 section 2.5: a MAC
+without the HMAC construction) over the purpose and the text, cut to 80 bits.
 
-Limits: a clock that steps back by less than `BEHIND_S` is not followed until it has caught up, so the time in a number
-can be ahead of the clock by as much; one that is set back further is followed at once, and later numbers lie before
-older ones then. So do those of a process that was restarted meanwhile; era and start are random in each process (1 in
-8,192 for two of one worker in one millisecond). One that was set back eight times from ahead is not followed the ninth
-time: the era that came least far goes on behind its last number, since no number is given twice.
+Limits: a clock that steps back by less than `BEHIND_S` is not followed until it has caught up, so
+the time in a number can be ahead of the clock by as much; one that is set back further is followed
+at once, and later numbers lie before older ones then. So do those of a process that was restarted
+meanwhile; era and start are random in each process (1 in 8,192 for two of one worker in one
+millisecond). One that was set back eight times from ahead is not followed the ninth time: the era
+that came least far goes on behind its last number, since no number is given twice.
 """
 
 from __future__ import annotations
@@ -56,7 +59,8 @@ def _random_start() -> int:
 
 
 class Numbers:
-    """Gives out the ids of one worker process, each greater than the one before unless the clock was set back.
+    """Gives out the ids of one worker process, each greater than the one before unless the clock
+    was set back.
 
     Args:
         worker: 0..255; workers that run at the same time need different ones.
@@ -71,7 +75,8 @@ class Numbers:
         self._start = start
         self._ms = -1
         self._sequence = 0
-        self._ends = [(-1, 0)] * _ERAS  # milliseconds and sequence of the last id of each, once it was left
+        # milliseconds and sequence of the last id of each, once it was left
+        self._ends = [(-1, 0)] * _ERAS
 
     def next(self, now: float) -> int:
         """Return the next id.
@@ -87,7 +92,8 @@ class Numbers:
             self._sequence = self._start()
         else:
             self._sequence += 1
-            if self._sequence == _SEQUENCES:  # more than the clock's step holds: borrow from the next
+            # more than the clock's step holds: borrow from the next
+            if self._sequence == _SEQUENCES:
                 self._ms += 1
                 self._sequence = self._start()
         return self._ms << TIME_SHIFT | self._worker | self._era << _SEQUENCE_BITS | self._sequence
@@ -122,7 +128,10 @@ def to_text(ident: int) -> str:
 
 
 def from_text(text: str) -> int | None:
-    """Return the id that a text names, None when it names none; case and look-alike letters are forgiven."""
+    """Return the id that a text names, None when it names none.
+
+    Case and look-alike letters are forgiven.
+    """
     if len(text) != TEXT_LENGTH:
         return None
     ident = 0
@@ -149,7 +158,9 @@ def sign(ident: int, key: bytes) -> str:
 
 
 def verify(text: str, key: bytes) -> int | None:
-    """Return the id of a signed text, None unless this site signed it; takes the same time for any signature.
+    """Return the id of a signed text, None unless this site signed it.
+
+    Takes the same time for any signature.
 
     Args:
         text: what a peer sent: any characters, any length; blanks around it are forgiven.

@@ -1,11 +1,13 @@
 """One holder at a time: a lock file that says who has it.
 
-    open (never remove: a removed lock file lets two hold "the same" one) → flock → is it still the file of that
-    name? → write pid, program and time as one JSON line → keep the descriptor open until release or death
+    open (never remove: a removed lock file lets two hold "the same" one) → flock → is it still the
+    file of that name? → write pid, program and time as one JSON line → keep the descriptor open
+    until release or death
 
-The kernel drops the lock with its last descriptor, so nothing is left behind by kill -9; what the file then says is
-history and decides nothing. Descriptors are not inherited by programs started, but are by a bare fork: take the lock
-in the process that needs it. Limits: flock(2) holds on one machine; network file systems may say yes to two.
+The kernel drops the lock with its last descriptor, so nothing is left behind by kill -9; what the
+file then says is history and decides nothing. Descriptors are not inherited by programs started,
+but are by a bare fork: take the lock in the process that needs it. Limits: flock(2) holds on one
+machine; network file systems may say yes to two.
 """
 
 from __future__ import annotations
@@ -24,9 +26,8 @@ import msgspec
 
 from oborona.errors import StoreBusy, StoreError
 
-PATIENCE_S: Final = (
-    0.25  # `holder` locks for an instant to look; and a holder that ends right now is no conflict
-)
+# `holder` locks for an instant to look; and a holder that ends right now is no conflict
+PATIENCE_S: Final = 0.25
 RETRY_S: Final = 0.02
 RECORD_BYTES: Final = 1024  # more was not written by us
 MODE: Final = 0o600  # whoever can open the file can hold it
@@ -44,7 +45,10 @@ class Holder(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Lock:
-    """A lock that is held; released by `release`, by leaving its `with`, or by the end of the process."""
+    """A lock that is held.
+
+    Released by `release`, by leaving its `with`, or by the end of the process.
+    """
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self.path = path
@@ -60,7 +64,10 @@ class Lock:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        where: TracebackType | None,
     ) -> None:
         self.release()
 
@@ -88,12 +95,17 @@ def hold(path: str | os.PathLike[str], program: str, *, patience_s: float = PATI
         try:
             with _as_store_error(where):
                 if _try_lock(descriptor, fcntl.LOCK_EX) and _is_at(where, descriptor):
-                    _write(descriptor, Holder(pid=os.getpid(), program=program, since=datetime.now(UTC)))
+                    _write(
+                        descriptor,
+                        Holder(pid=os.getpid(), program=program, since=datetime.now(UTC)),
+                    )
                     lock, descriptor = Lock(where, descriptor), -1
                     return lock
             if time.monotonic() >= patience:
                 holder = _read(descriptor)
-                raise StoreBusy(f"{where} is held by {holder or 'a process that did not leave its name'}")
+                raise StoreBusy(
+                    f"{where} is held by {holder or 'a process that did not leave its name'}"
+                )
         finally:
             if descriptor >= 0:
                 os.close(descriptor)

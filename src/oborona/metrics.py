@@ -4,8 +4,8 @@
     TRAPS.inc("new")
 
 A process counts in its own memory and writes a `Snapshot` every few seconds.  `oborona metrics`
-puts those of all processes together (`oborona.telemetry.metrics`).  The number of labels is checked by
-mypy, not at run time.  Why this is not prometheus_client's registry: docs/adr/0054.
+puts those of all processes together (`oborona.telemetry.metrics`).  The number of labels is checked
+by mypy, not at run time.  Why this is not prometheus_client's registry: docs/adr/0054.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """What a process has counted since it began."""
 
     values: dict[str, list[tuple[Labels, Value]]] = {}  # by metric
-    histograms: dict[str, tuple[list[int], Value]] = {}  # observations in each step, and the sum of all
+    # observations in each step, and the sum of all
+    histograms: dict[str, tuple[list[int], Value]] = {}
 
 
 class MetricFamily(ABC):
@@ -134,7 +135,9 @@ class _Values(MetricFamily, Generic[*Ls]):
     def write(self, snapshot: Snapshot) -> None:
         values = cast("dict[Labels, Value]", self.values)
         if values:  # JSON has a word for True
-            snapshot.values[self.name] = sorted((labels, value + 0) for labels, value in values.items())
+            snapshot.values[self.name] = sorted(
+                (labels, value + 0) for labels, value in values.items()
+            )
 
     def samples(self, snapshot: Snapshot) -> dict[tuple[*Ls], Value]:
         """Return the values in the snapshot of a process, by labels."""

@@ -1,10 +1,13 @@
-"""The site's secret: 32 random bytes in the state folder, from which each purpose gets a key of its own.
+"""The site's secret: 32 random bytes in the state folder, from which each purpose gets a key of its
+own.
 
-Who has it can compute shingles (and so aim at other people's counters) and sign X-Mras-Id. Losing it loses every count and makes old
-signatures void, so it is made once, never replaced, and belongs into the backup.
+Who has it can compute shingles (and so aim at other people's counters) and sign X-Mras-Id. Losing
+it loses every count and makes old signatures void, so it is made once, never replaced, and belongs
+into the backup.
 
-Beside what hangs on it lies a note, `secret.known`: a hash under the secret, which tells whether this is the one that it was begun with and
-tells nothing else. Where the secret is gone or is another one, nothing starts: a new one would make all of it mean nothing, without a word.
+Beside what hangs on it lies a note, `secret.known`: a hash under the secret, which tells whether
+this is the one that it was begun with and tells nothing else. Where the secret is gone or is
+another one, nothing starts: a new one would make all of it mean nothing, without a word.
 """
 
 from __future__ import annotations
@@ -42,14 +45,18 @@ def keys(secret: bytes) -> Keys:
     """
     return Keys(
         **{
-            purpose: hashlib.blake2b(key=secret, person=purpose.encode(), digest_size=LENGTH).digest()
+            purpose: hashlib.blake2b(
+                key=secret, person=purpose.encode(), digest_size=LENGTH
+            ).digest()
             for purpose in Keys.__struct_fields__
         }
     )
 
 
 UNKEYED: Final = keys(b"\0" * LENGTH)
-"""For looking at a message where there is no site: the same hashes everywhere, fit for nothing but showing."""
+"""For looking at a message where there is no site: the same hashes everywhere, fit for nothing but
+showing.
+"""
 
 
 def load(state: Path) -> Keys:
@@ -70,12 +77,14 @@ def load(state: Path) -> Keys:
 def make(state: Path, begun: Collection[Path] = (), *, noted: Collection[Path] = ()) -> Keys:
     """Return the keys of a site, making its secret when there is none and nothing hangs on one yet.
 
-    The file appears whole or not at all, readable by its owner alone; of two processes that make it at once both get the same.
+    The file appears whole or not at all, readable by its owner alone; of two processes that make it
+    at once both get the same.
 
     Args:
         state: the state folder.
         begun: files that hang on a secret: where one is there, none is made.
-        noted: folders, besides the state folder itself, that keep a note of the secret they were begun with.
+        noted: folders, besides the state folder itself, that keep a note of the secret they were
+            begun with.
 
     Raises:
         StoreForeign: there is none, and there was one; or what is there was begun with another.
@@ -83,11 +92,15 @@ def make(state: Path, begun: Collection[Path] = (), *, noted: Collection[Path] =
     """
     path = state / state_files.SECRET
     if not path.exists():
-        lost = next((one for one in (state / state_files.SECRET_NOTE, *begun) if one.exists()), None)
+        lost = next(
+            (one for one in (state / state_files.SECRET_NOTE, *begun) if one.exists()), None
+        )
         if lost is not None:
             raise StoreForeign(
-                f"{path} is gone, and {lost} was begun with it: put it back from a backup (`oborona restore`);"
-                f" with a new one every count and id would mean nothing. If it is lost, move {state} away: all begins anew"
+                f"{path} is gone, and {lost} was begun with it: put it back from a backup "
+                f"(`oborona restore`);"
+                f" with a new one every count and id would mean nothing. If it is lost, move "
+                f"{state} away: all begins anew"
             )
         _make(path, secrets.token_bytes(LENGTH))
     secret = _read(path)
@@ -111,7 +124,8 @@ def check(secret: bytes, state: Path, folder: Path) -> bool:
         raise StoreError(f"{folder / state_files.SECRET_NOTE}: {error.strerror}") from error
     if known != _note(secret):
         raise StoreForeign(
-            f"{state / state_files.SECRET} is not the secret that {folder} was begun with: its counts and ids mean nothing under this one;"
+            f"{state / state_files.SECRET} is not the secret that {folder} was begun with: its "
+            f"counts and ids mean nothing under this one;"
             " put back the one that belongs to it, from the same backup"
         )
     return True
@@ -128,7 +142,8 @@ def _read(path: Path) -> bytes:
         raise StoreError(f"{path}: {error.strerror}") from error
     if len(secret) != LENGTH:
         raise StoreError(
-            f"{path}: {len(secret)} bytes instead of {LENGTH}: restore it from a backup; a new one voids every count"
+            f"{path}: {len(secret)} bytes instead of {LENGTH}: restore it from a backup; "
+            f"a new one voids every count"
         )
     return secret
 

@@ -14,7 +14,8 @@ from oborona.sqlite_file import ERRORS, PARTS, connect, explained, part_of
 
 
 def is_cut_short(db: sqlite3.Connection, path: Path) -> bool:
-    """Whether a file is shorter than its pages, which SQLite does not see while its log has the first of them.
+    """Whether a file is shorter than its pages, which SQLite does not see while its log has the
+    first of them.
 
     Raises:
         sqlite3.Error: it can't be read.
@@ -28,9 +29,12 @@ def is_cut_short(db: sqlite3.Connection, path: Path) -> bool:
 
 
 def set_aside(path: Path, why: str, now: float) -> Path:
-    """Rename a file and what SQLite keeps beside it, also while others use it; what was set aside before stays.
+    """Rename a file and what SQLite keeps beside it, also while others use it.
 
-    Nobody writes to it in that moment: who writes looks within its transaction whether the file is still in place.
+    What was set aside before stays.
+
+    Nobody writes to it in that moment: who writes looks within its transaction whether the file is
+    still in place.
 
     Args:
         path: the file.
@@ -42,7 +46,9 @@ def set_aside(path: Path, why: str, now: float) -> Path:
     """
     stem = f"{path.name}.{why}-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime(now))}"
     names = (path.with_name(stem if not number else f"{stem}-{number}") for number in count())
-    aside = next(name for name in names if not any(part_of(name, suffix).exists() for suffix in PARTS))
+    aside = next(
+        name for name in names if not any(part_of(name, suffix).exists() for suffix in PARTS)
+    )
     try:
         with _nobody_writes(path):
             for suffix in PARTS:

@@ -1,10 +1,13 @@
-"""A SQLite file of ours: opened, told from other people's, brought up to date, and its errors in an admin's words.
+"""A SQLite file of ours: opened, told from other people's, brought up to date, and its errors in an
+admin's words.
 
-`application_id` says whose file it is, `user_version` how many migrations were applied. A migration that was
-released is never changed; the next one is added below it.
+`application_id` says whose file it is, `user_version` how many migrations were applied. A migration
+that was released is never changed; the next one is added below it.
 
-A file that any number of processes write is a `SharedFile`. A damaged one is left where it is, for it holds people's work, and the error says how it
-is mended. Each file carries its birth (`oborona.begun`): one that is begun in the stead of another, at a start or while it is in use, is told.
+A file that any number of processes write is a `SharedFile`. A damaged one is left where it is, for
+it holds people's work, and the error says how it is mended. Each file carries its birth
+(`oborona.begun`): one that is begun in the stead of another, at a start or while it is in use, is
+told.
 """
 
 from __future__ import annotations
@@ -21,14 +24,18 @@ from oborona import begun
 from oborona.errors import StoreBusy, StoreError, StoreForbidden, StoreFull, StoreVersion
 from oborona.whole_file import InPlace
 
-BUSY_S: Final = 5.0  # waiting for another process's transaction, which takes milliseconds; an import some 2 s
+# waiting for another process's transaction, which takes milliseconds; an import some 2 s
+BUSY_S: Final = 5.0
 MODE: Final = 0o640  # who wrote to whom, and what a filter looks for, is nobody else's business
 _FORBIDDEN: Final = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM)
 _DAMAGED: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-PARTS: Final = ("-shm", "-wal", "")  # the file last: until it has gone, the next start sets the rest aside
+# the file last: until it has gone, the next start sets the rest aside
+PARTS: Final = ("-shm", "-wal", "")
 
 ERRORS: Final = (sqlite3.Error, UnicodeDecodeError)
-"""What SQLite's module raises of a file: the second is of an error text of SQLite's that quotes damaged octets."""
+"""What SQLite's module raises of a file: the second is of an error text of SQLite's that quotes
+damaged octets.
+"""
 
 
 class Damaged(StoreError):  # noqa: N818 - reads as what happened
@@ -74,7 +81,10 @@ def connect(path: Path, *, write: bool, absent: str = "") -> sqlite3.Connection:
 
 @contextmanager
 def closed_on_error(db: sqlite3.Connection, path: Path) -> Iterator[None]:
-    """Close the connection if what is done with it fails; errors of SQLite come out as `StoreError`."""
+    """Close the connection if what is done with it fails.
+
+    Errors of SQLite come out as `StoreError`.
+    """
     try:
         yield
     except ERRORS as error:
@@ -89,7 +99,8 @@ def explained(error: Exception, path: Path) -> StoreError:
     """Return what an error of SQLite or the system means, in an admin's words."""
     whole = getattr(error, "sqlite_errorcode", 0)
     code = whole & 0xFF
-    if code == sqlite3.SQLITE_FULL or whole == sqlite3.SQLITE_IOERR_SHMSIZE:  # of the log's index: the same
+    # of the log's index: the same
+    if code == sqlite3.SQLITE_FULL or whole == sqlite3.SQLITE_IOERR_SHMSIZE:
         return StoreFull(f"{path}: no room left on the disk")
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return StoreBusy(f"{path}: another process holds it for over {BUSY_S:g} seconds")
@@ -129,7 +140,8 @@ def checked_version(db: sqlite3.Connection, path: Path, wanted: Format) -> int:
         raise StoreError(f"{path}: is a SQLite file, and not {wanted.called} of Oborona")
     if version > len(wanted.migrations):
         raise StoreVersion(
-            f"{path}: is of version {version}, this Oborona knows {len(wanted.migrations)}: written by a newer one"
+            f"{path}: is of version {version}, this Oborona knows "
+            f"{len(wanted.migrations)}: written by a newer one"
         )
     return int(version)
 
@@ -160,7 +172,8 @@ class Shared(NamedTuple):
 
     format: Format
     absent: str  # what to say where there is none, and none is to be begun
-    left: str  # what is told, after a new one is begun, of what a damaged one leaves; empty = nothing
+    # what is told, after a new one is begun, of what a damaged one leaves; empty = nothing
+    left: str
     first: tuple[str, ...] = ()  # statements that only work before the first table
     each: tuple[str, ...] = ("PRAGMA journal_mode = WAL",)  # statements for each connection
 
@@ -196,7 +209,8 @@ class Shared(NamedTuple):
 
     def _mended(self, damage: Damaged) -> Damaged:
         return Damaged(
-            f"{damage}; `sqlite3 FILE .recover` reads what is left of it. Move it away, and a new one is begun{self.left}"
+            f"{damage}; `sqlite3 FILE .recover` reads what is left of it. Move it away, "
+            f"and a new one is begun{self.left}"
         )
 
 
@@ -208,7 +222,8 @@ class SharedFile:
         make: begin one where there is none.
 
     Raises:
-        StoreError: as of `Shared.open`; every method raises it when the file can't be read or written.
+        StoreError: as of `Shared.open`; every method raises it when the file can't be read or
+            written.
     """
 
     shared: ClassVar[Shared]

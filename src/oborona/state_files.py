@@ -1,7 +1,8 @@
 """The names of all files, folders and sockets in the state folder, each with who writes it.
 
-What the folders hold under names of their own (records, copies, spools) their writers tell. SQLite keeps `-wal` and `-shm`
-beside each `.db`; a store that is set aside is renamed to `NAME.damaged-TIME` or `NAME.foreign-TIME`.
+What the folders hold under names of their own (records, copies, spools) their writers tell. SQLite
+keeps `-wal` and `-shm` beside each `.db`; a store that is set aside is renamed to
+`NAME.damaged-TIME` or `NAME.foreign-TIME`.
 """
 
 from __future__ import annotations
@@ -24,11 +25,16 @@ BEFORE_RESTORE: Final = "before-restore-"
 JOURNAL: Final = "journal.db"
 """Verdicts and their evidence: the keeper, from the spool of the workers."""
 EVENTS: Final = "events.db"
-"""What people say of messages: the intake, the workers (traps) and `oborona learn`; decided by the trainer."""
+"""What people say of messages: the intake, the workers (traps) and `oborona learn`.
+
+Decided by the trainer.
+"""
 FEEDBACK: Final = "feedback.db"
 """Labels that were believed, and their effects: the trainer and `oborona learn`."""
 PERSONS: Final = "personal.db"
-"""Persons' lists and contacts: commands, the workers (contacts) and the trainer (what was believed)."""
+"""Persons' lists and contacts: commands, the workers (contacts) and the trainer (what was
+believed).
+"""
 PINS: Final = "reputation.db"
 """Manual overrides, notes and their log: commands."""
 SIGNATURES: Final = "signatures.db"
@@ -70,7 +76,9 @@ COUNTERS_COMPACTING: Final = "data.mdb.compacting"
 COUNTERS_NOTE: Final = "data.known"
 """In `counters`, the data file as it was when its writer ended: the writer."""
 COUNTERS_SPOOL: Final = "spool"
-"""In `counters`, the folder of what is not counted yet: the workers and other processes that count."""
+"""In `counters`, the folder of what is not counted yet: the workers and other processes that
+count.
+"""
 COUNTERS_OUTBOX: Final = "outbox"
 """In `counters`, the folder of what a Redis Cluster has not acknowledged: the writer."""
 DOORKEEPER: Final = "doorkeeper.table"

@@ -12,7 +12,10 @@ import msgspec
 
 
 class Stage(StrEnum):
-    """The four points where a mail server asks, cheapest first; and a look at a message that it has passed on."""
+    """The four points where a mail server asks, cheapest first.
+
+    And a look at a message that it has passed on.
+    """
 
     CONNECT = "connect"  # client address and name
     SENDER = "sender"  # HELO, MAIL FROM
@@ -63,7 +66,8 @@ PAIR_MASK: Final = (1 << PAIR_BITS) - 1 << 64 - PAIR_BITS
 class Pair(NamedTuple):
     """A unique pair: `distinct` grows only when `both` is zero in the current day.
 
-    The hashes of both begin with the same PAIR_BITS bits: by these a cluster keeps them in one place.
+    The hashes of both begin with the same PAIR_BITS bits: by these a cluster keeps them in one
+    place.
     """
 
     both: Shingle  # P = hash(a, b)
@@ -75,8 +79,10 @@ class Pieces(msgspec.Struct, frozen=True, kw_only=True):
 
     shingles: tuple[Shingle, ...]  # distinct; counted once each per message
     pairs: tuple[Pair, ...]  # decided by the store
-    contacts: tuple[Shingle, ...] = ()  # of those the `both` that tell whether a recipient knows the sender
-    vouched: tuple[Shingle, ...] = ()  # what counts the known authors who write from the client's address
+    # of those the `both` that tell whether a recipient knows the sender
+    contacts: tuple[Shingle, ...] = ()
+    # what counts the known authors who write from the client's address
+    vouched: tuple[Shingle, ...] = ()
 
 
 class Metric(IntEnum):
@@ -111,9 +117,11 @@ class Window(IntEnum):
 
 
 class Span(IntEnum):
-    """The windows that rules ask for: those of a read, and what is left of two weeks without the last 24 hours.
+    """The windows that rules ask for: those of a read, and what is left of two weeks without the
+    last 24 hours.
 
-    A message, its copies and the flood of the last minutes lie in `DAY`; what was before them, and nothing else, speaks for a sender.
+    A message, its copies and the flood of the last minutes lie in `DAY`; what was before them, and
+    nothing else, speaks for a sender.
     """
 
     RECENT = Window.RECENT
@@ -130,7 +138,8 @@ class Client(msgspec.Struct, frozen=True, kw_only=True):
     name: str = ""  # verified rDNS name, lower case; empty = none
     port: int = 0
     login: str = ""  # SASL login, where a protocol tells it together with the client
-    unknown: bool = False  # nobody can tell who it is: without an address, and none of ours for that
+    # nobody can tell who it is: without an address, and none of ours for that
+    unknown: bool = False
 
 
 class Location(msgspec.Struct, frozen=True, kw_only=True):
@@ -156,7 +165,10 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Proved(msgspec.Struct, frozen=True, kw_only=True):
-    """Who sent a message, as far as it was proved; empty where it was not. Lower case, domains in A-labels."""
+    """Who sent a message, as far as it was proved; empty where it was not.
+
+    Lower case, domains in A-labels.
+    """
 
     author: str = ""  # address in From
     author_domain: str = ""  # its registrable domain

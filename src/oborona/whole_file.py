@@ -1,4 +1,7 @@
-"""A file that is written whole: nobody ever sees a part of it, and it survives the power going; and whether a file that is open is still the one of its name."""
+"""A file that is written whole: nobody ever sees a part of it, and it survives the power going.
+
+And whether a file that is open is still the one of its name.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,9 @@ from oborona.errors import StoreError
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[BinaryIO]:
-    """Give a file to write to, which takes its name once all of it is on the disk; what was there before stays until then.
+    """Give a file to write to, which takes its name once all of it is on the disk.
+
+    What was there before stays until then.
 
     Args:
         path: of the file; its folder exists.

@@ -1,7 +1,8 @@
-"""A site in miniature that is attacked: the daemon's own scan, glance, counters, events and believer, with a clock and proofs that tests set.
+"""A site in miniature that is attacked: the daemon's own scan, glance, counters, events and
+believer, with a clock and proofs that tests set.
 
-What is left out is the wire: no mail server, no DNS.  What SPF and DKIM would say is handed in with each message, and what a door would do
-with an answer is read off it.
+What is left out is the wire: no mail server, no DNS.  What SPF and DKIM would say is handed in with
+each message, and what a door would do with an answer is read off it.
 """
 
 from __future__ import annotations
@@ -137,7 +138,10 @@ class Attacked:
         if old:
             self.now -= 12 * DAY
             self.mail(
-                "192.0.2.250", "first@first.example", f"old@{HERE}", "The first letter that ever came here"
+                "192.0.2.250",
+                "first@first.example",
+                f"old@{HERE}",
+                "The first letter that ever came here",
             )
             self.now = NOW
 
@@ -154,7 +158,12 @@ class Attacked:
         """Tell whether a client is let in."""
         found = self._loop.get_loop().run_until_complete(
             glance(
-                Envelope(client=Client(ip=ip)), Stage.CONNECT, self.site, self.policy, Silence(), now=self.now
+                Envelope(client=Client(ip=ip)),
+                Stage.CONNECT,
+                self.site,
+                self.policy,
+                Silence(),
+                now=self.now,
             )
         )
         return found.verdict.action is Action.ACCEPT
@@ -186,7 +195,10 @@ class Attacked:
         to = (recipients,) if isinstance(recipients, str) else recipients
         envelope = trapping.trapped(
             Envelope(
-                client=Client(ip=ip), helo=f"h{zlib.crc32(ip.encode())}.example", sender=sender, recipients=to
+                client=Client(ip=ip),
+                helo=f"h{zlib.crc32(ip.encode())}.example",
+                sender=sender,
+                recipients=to,
             ),
             self.policy,
         )
@@ -195,7 +207,8 @@ class Attacked:
         author = author or sender
         body = f"{text}\n{link}\n" if link else f"{text}\n"
         raw = (
-            f"From: {author}\nTo: {to[0]}\nSubject: {text[:24]}\nDate: Fri, 15 Jan 2027 08:00:00 +0000\n"
+            f"From: {author}\nTo: {to[0]}\nSubject: {text[:24]}\nDate: Fri, 15 Jan 2027 08:00:00 "
+            f"+0000\n"
             f"Message-ID: <{number}@x.example>\nContent-Type: text/plain; charset=utf-8\n\n{body}"
         ).encode()
         at = sender.rpartition("@")[2] if proved else ""
@@ -210,7 +223,12 @@ class Attacked:
             assert event is not None
             self.log.add([event], now=self.now)
             self.run()
-        words = {Action.ACCEPT: "inbox", Action.SPAM: "junk", Action.REJECT: "550", Action.TEMPFAIL: "451"}
+        words = {
+            Action.ACCEPT: "inbox",
+            Action.SPAM: "junk",
+            Action.REJECT: "550",
+            Action.TEMPFAIL: "451",
+        }
         return Answer(words[result.verdict.action], number, result)
 
     def _settle(self, result: Scan) -> None:
@@ -255,7 +273,10 @@ class Attacked:
         """Give a person a past; return the person."""
         with self.log.transaction() as db:
             db.execute(
-                "INSERT INTO person (person, complaints, pardons, right, first) VALUES (?, 0, 0, ?, ?)",
+                (
+                    "INSERT INTO person (person, complaints, pardons, right, first) VALUES "
+                    "(?, 0, 0, ?, ?)"
+                ),
                 (person, right, self.now - days * DAY),
             )
         return person

@@ -1,6 +1,8 @@
-"""What somebody who wants to harm others would do, as scenes: each returns what became of the others' mail.
+"""What somebody who wants to harm others would do, as scenes: each returns what became of the
+others' mail.
 
-All numbers of attackers are arguments: tests hold each scene to its bound for a few, `make abuse` prints it for many.
+All numbers of attackers are arguments: tests hold each scene to its bound for a few, `make abuse`
+prints it for many.
 """
 
 from __future__ import annotations
@@ -14,8 +16,10 @@ from tests.feedback.believing.scene import DAY
 RELAY: Final = "198.51.100.25"  # that many share
 RIVAL: Final = "203.0.113.10"
 NEWS: Final = (
-    "Dear customers, our garden shop opens its spring sale on Saturday with roses, tulips and lavender, tools for the vegetable bed,"
-    " and a talk by the head gardener about pruning old apple trees; coffee and cake are served in the greenhouse all day"
+    "Dear customers, our garden shop opens its spring sale on Saturday with roses, tulips and "
+    "lavender, tools for the vegetable bed,"
+    " and a talk by the head gardener about pruning old apple trees; coffee and cake are served "
+    "in the greenhouse all day"
 )
 
 
@@ -59,7 +63,8 @@ def relay(
     past: bool = False,
     users: int = 60,
 ) -> Harm:
-    """Accounts here send themselves mail through a relay, where accounts are free, and complain of all of it.
+    """Accounts here send themselves mail through a relay, where accounts are free, and complain of
+    all of it.
 
     Args:
         site: that is attacked.
@@ -84,7 +89,11 @@ def relay(
     for round_ in range(each):
         for place, one in enumerate(people):
             own = site.mail(
-                RELAY, f"m{place}@relay.example", one, letter(10_000 + 100 * round_ + place), proved=True
+                RELAY,
+                f"m{place}@relay.example",
+                one,
+                letter(10_000 + 100 * round_ + place),
+                proved=True,
             )
             if own.ident:
                 site.complains(one, own)
@@ -117,7 +126,9 @@ def relay_to_traps(
 def newsletter_to_traps(
     site: Attacked, *, traps: int, networks: int, proved: bool, mailing: int = 10
 ) -> tuple[Harm, list[Answer]]:
-    """Copies of a rival's newsletter are sent to traps, from other networks; then the rival's own next mailing comes.
+    """Copies of a rival's newsletter are sent to traps, from other networks.
+
+    Then the rival's own next mailing comes.
 
     Args:
         site: that is attacked.
@@ -155,9 +166,17 @@ def rival(site: Attacked, number: int, *, proved: bool, text: str = NEWS) -> Ans
 
 
 def newsletter_flooded(
-    site: Attacked, *, clients: Sequence[str], proved: bool, forgers_proved: bool = False, mailing: int = 10
+    site: Attacked,
+    *,
+    clients: Sequence[str],
+    proved: bool,
+    forgers_proved: bool = False,
+    mailing: int = 10,
 ) -> Harm:
-    """Copies of a rival's newsletter come from elsewhere under other names; then the rival's own next mailing comes."""
+    """Copies of a rival's newsletter come from elsewhere under other names.
+
+    Then the rival's own next mailing comes.
+    """
     rival(site, 0, proved=proved)
     for place, ip in enumerate(clients):
         site.mail(ip, f"x{place}@x{place}.example", f"mallory@{HERE}", NEWS, proved=forgers_proved)
@@ -174,7 +193,9 @@ class Spammed(NamedTuple):
 
 
 def spammed(site: Attacked, *, mails: int, complains: float, ip: str = "198.51.100.200") -> Spammed:
-    """A spammer that no rule sees sends a text of its own to each of many people, of whom some complain at once."""
+    """A spammer that no rule sees sends a text of its own to each of many people, of whom some
+    complain at once.
+    """
     said = inbox = stopped = 0
     every = max(1, round(1 / complains))
     for number in range(mails):
@@ -192,13 +213,20 @@ def spammed(site: Attacked, *, mails: int, complains: float, ip: str = "198.51.1
 
 
 def told(site: Attacked, candidate: str, tries: int = 1) -> list[dict[str, str]]:
-    """Return the headers that somebody finds in the own copies of messages that went to a candidate, too."""
+    """Return the headers that somebody finds in the own copies of messages that went to a
+    candidate, too.
+    """
     found = []
     for number in range(tries):
         answer = site.mail(
-            "192.0.2.77", "probe@probe.example", (f"mallory@{HERE}", candidate), letter(70_000 + number)
+            "192.0.2.77",
+            "probe@probe.example",
+            (f"mallory@{HERE}", candidate),
+            letter(70_000 + number),
         )
         found.append({name: value for name, value in answer.headers.items() if name != "X-Mras-Id"})
-        after = site.mail("192.0.2.77", "probe@probe.example", f"mallory@{HERE}", letter(70_000 + number))
+        after = site.mail(
+            "192.0.2.77", "probe@probe.example", f"mallory@{HERE}", letter(70_000 + number)
+        )
         found.append({name: value for name, value in after.headers.items() if name != "X-Mras-Id"})
     return found

@@ -1,4 +1,6 @@
-"""What accounts, addresses and messages can cost others: no more than docs/people/abuse.md states.  All through the daemon's own scan, glance, counters and believer."""
+"""What accounts, addresses and messages can cost others: no more than docs/people/abuse.md states.
+All through the daemon's own scan, glance, counters and believer.
+"""
 
 from __future__ import annotations
 
@@ -46,19 +48,25 @@ def counted(site: Attacked, kind: Type, piece: str) -> int:
 def test_few_accounts_and_new_ones_refuse_nobody_who_writes_from_the_same_relay(
     site: Attacked, accounts: int, each: int, aged: bool, past: bool
 ) -> None:
-    harm = scenes.relay(site, accounts=accounts, each=each, aged=aged, mails=24, users=12, past=past)
+    harm = scenes.relay(
+        site, accounts=accounts, each=each, aged=aged, mails=24, users=12, past=past
+    )
     assert harm == Harm(12, 0, 0)
 
 
 def test_many_aged_accounts_refuse_nobody_where_known_authors_write(site: Attacked) -> None:
-    assert scenes.relay(site, accounts=20, each=1, aged=True, mails=24, users=12, past=True).lost == 0
+    assert (
+        scenes.relay(site, accounts=20, each=1, aged=True, mails=24, users=12, past=True).lost == 0
+    )
 
 
 @pytest.mark.parametrize(("traps", "each", "past"), [(1, 12, False), (3, 4, False), (12, 1, True)])
 def test_traps_count_once_each_and_are_no_word_on_an_address_with_known_authors(
     site: Attacked, traps: int, each: int, past: bool
 ) -> None:
-    assert scenes.relay_to_traps(site, traps=traps, each=each, mails=24, users=12, past=past).lost == 0
+    assert (
+        scenes.relay_to_traps(site, traps=traps, each=each, mails=24, users=12, past=past).lost == 0
+    )
 
 
 def test_a_person_counts_once_a_day_on_whatever_they_complain_of(site: Attacked) -> None:
@@ -98,10 +106,14 @@ def test_copies_of_a_newsletter_in_traps_are_held_against_who_sent_them(
 ) -> None:
     harm, answers = scenes.newsletter_to_traps(site, traps=traps, networks=networks, proved=proved)
     assert harm == NOTHING_LOST
-    assert not any("TRAPPED" in hit.name for one in answers if one.result for hit in one.result.verdict.rules)
+    assert not any(
+        "TRAPPED" in hit.name for one in answers if one.result for hit in one.result.verdict.rules
+    )
 
 
-def test_no_number_of_networks_and_traps_harms_a_newsletter_that_proves_who_sends_it(site: Attacked) -> None:
+def test_no_number_of_networks_and_traps_harms_a_newsletter_that_proves_who_sends_it(
+    site: Attacked,
+) -> None:
     assert scenes.newsletter_to_traps(site, traps=4, networks=4, proved=True)[0] == NOTHING_LOST
 
 
@@ -123,7 +135,9 @@ def test_who_came_to_a_trap_himself_is_held_to_it(site: Attacked) -> None:
 
 
 @pytest.mark.parametrize(
-    ("clients", "proved"), [(SAME_64, True), (SAME_64, False), (NINE, True)], ids=["/64", "/64 unproved", "9"]
+    ("clients", "proved"),
+    [(SAME_64, True), (SAME_64, False), (NINE, True)],
+    ids=["/64", "/64 unproved", "9"],
 )
 def test_copies_of_a_newsletter_from_elsewhere_do_not_lift_the_next_mailing(
     site: Attacked, clients: list[str], proved: bool
@@ -131,12 +145,17 @@ def test_copies_of_a_newsletter_from_elsewhere_do_not_lift_the_next_mailing(
     assert scenes.newsletter_flooded(site, clients=clients, proved=proved) == NOTHING_LOST
 
 
-def test_nor_do_copies_that_nine_domains_prove_where_the_rival_wrote_before_today(site: Attacked) -> None:
+def test_nor_do_copies_that_nine_domains_prove_where_the_rival_wrote_before_today(
+    site: Attacked,
+) -> None:
     site.now -= 3 * DAY
     for number in range(3):
         scenes.rival(site, 100 + number, proved=True, text=letter(number))
     site.now += 3 * DAY
-    assert scenes.newsletter_flooded(site, clients=NINE, proved=True, forgers_proved=True) == NOTHING_LOST
+    assert (
+        scenes.newsletter_flooded(site, clients=NINE, proved=True, forgers_proved=True)
+        == NOTHING_LOST
+    )
 
 
 def test_a_real_campaign_from_everywhere_is_still_filed(site: Attacked) -> None:
@@ -163,7 +182,9 @@ def test_a_young_memory_refuses_nobody(tmp_path: Path) -> None:
         for number in range(12):
             site.complains(
                 site.ages(f"late{number}@{HERE}"),
-                site.mail(RIVAL, "s@spam.example", f"late{number}@{HERE}", letter(number), proved=True),
+                site.mail(
+                    RIVAL, "s@spam.example", f"late{number}@{HERE}", letter(number), proved=True
+                ),
             )
         assert not site.connects(RIVAL)
 

@@ -1,4 +1,6 @@
-"""`oborona attach` and `detach` with a real Postfix, as Debian ships it: what they change, what they refuse, and that mail is filtered afterwards."""
+"""`oborona attach` and `detach` with a real Postfix, as Debian ships it: what they change, what
+they refuse, and that mail is filtered afterwards.
+"""
 
 from __future__ import annotations
 
@@ -20,17 +22,24 @@ from tests.peers.postfix import Postfix, available, debian
 
 pytestmark = pytest.mark.skipif(not available(), reason="needs Postfix and root")
 
-LETTER = b"From: Ann <ann@a.example>\r\nTo: joe@example.test\r\nSubject: Lunch\r\nMessage-ID: <1@a.example>\r\n\r\nAt noon?\r\n"
+LETTER = (
+    b"From: Ann <ann@a.example>\r\nTo: joe@example.test\r\nSubject: Lunch\r\nMessage-ID: "
+    b"<1@a.example>\r\n\r\nAt noon?\r\n"
+)
 
 
 @pytest.fixture(scope="module")
 def oborona() -> Iterator[Oborona]:
     """A daemon on a port of loopback, as it is set by itself."""
-    with Oborona({"doors.milter.listen": f"inet:127.0.0.1:{free_port()}", "worker.processes": 1}) as daemon:
+    with Oborona(
+        {"doors.milter.listen": f"inet:127.0.0.1:{free_port()}", "worker.processes": 1}
+    ) as daemon:
         yield daemon
 
 
-def asked(daemon: Oborona, what: str, postfix: Postfix, *words: str) -> subprocess.CompletedProcess[str]:
+def asked(
+    daemon: Oborona, what: str, postfix: Postfix, *words: str
+) -> subprocess.CompletedProcess[str]:
     return daemon.run(what, "--postfix", str(postfix.folder / "etc"), *words)
 
 
@@ -45,11 +54,16 @@ def milters(postfix: Postfix) -> str:
 
 def entry(daemon: Oborona) -> str:
     port = str(daemon.setting("doors.milter.listen")).rpartition(":")[2]
-    return f"{{ inet:127.0.0.1:{port}, connect_timeout=5s, command_timeout=20s, content_timeout=30s, default_action=tempfail }}"
+    return (
+        f"{{ inet:127.0.0.1:{port}, connect_timeout=5s, command_timeout=20s, "
+        f"content_timeout=30s, default_action=tempfail }}"
+    )
 
 
 def filters(postfix: Postfix) -> bool:
-    """Tell whether a GTUBE is refused, once Postfix has done what it was told: an smtpd that was idle may serve one session more."""
+    """Tell whether a GTUBE is refused, once Postfix has done what it was told: an smtpd that was
+    idle may serve one session more.
+    """
     time.sleep(1)
     postfix.connect().quit()
     return postfix.send(gtube().wire)[-1].startswith("550 5.7.1 Message refused as spam")
@@ -96,7 +110,9 @@ def test_a_stock_postfix_is_attached_and_detached(oborona: Oborona, chroot: bool
 
 def test_an_entry_that_lets_mail_in_while_we_are_away_is_told_and_stays(oborona: Oborona) -> None:
     lets_in = "while we are away Postfix lets mail in unjudged (default_action=accept)"
-    accept, tempfail = (entry(oborona).replace("tempfail", action) for action in ("accept", "tempfail"))
+    accept, tempfail = (
+        entry(oborona).replace("tempfail", action) for action in ("accept", "tempfail")
+    )
     for there, told in ((accept, True), (tempfail, False)):
         with Postfix(there, master=debian(), milter_default_action="accept") as postfix:
             said = asked(oborona, "attach", postfix, "--yes")
@@ -126,7 +142,13 @@ def test_an_entry_for_where_we_were_goes_when_nobody_is_there(oborona: Oborona) 
     with socket.create_server(("127.0.0.1", 0)) as living:
         alive = before.replace(re.findall(r"1:(\d+)", before)[0], str(living.getsockname()[1]))
         with Postfix(master=debian(), milter_default_action="accept") as postfix:
-            postconf = ["postconf", "-c", str(postfix.folder / "etc"), "-e", f"smtpd_milters = {alive}"]
+            postconf = [
+                "postconf",
+                "-c",
+                str(postfix.folder / "etc"),
+                "-e",
+                f"smtpd_milters = {alive}",
+            ]
             subprocess.run(postconf, check=True)
             assert asked(oborona, "attach", postfix, "--yes").returncode == 0
             assert milters(postfix) == f"{entry(oborona)}, {alive}", "somebody is there"
@@ -209,13 +231,20 @@ def test_nobody_and_somebody_else_at_our_address(open_folder: Path) -> None:
             told = asked(away, "attach", postfix, "--yes")
             assert told.returncode == os.EX_CONFIG
             assert "nobody listens there; start the daemon first" in told.stderr
-            with Oborona({"doors.milter.listen": f"inet:127.0.0.1:{port}", "worker.processes": 1}) as other:
+            with Oborona(
+                {"doors.milter.listen": f"inet:127.0.0.1:{port}", "worker.processes": 1}
+            ) as other:
                 away.state.mkdir()
                 (away.state / "secret").write_bytes(b"s" * 32)
                 told = asked(away, "attach", postfix, "--yes")
                 assert told.returncode == os.EX_CONFIG
                 assert "another site's Oborona" in told.stderr
-                assert other.run("attach", "--postfix", f"{postfix.folder}/etc", "--dry-run").returncode == 0
+                assert (
+                    other.run(
+                        "attach", "--postfix", f"{postfix.folder}/etc", "--dry-run"
+                    ).returncode
+                    == 0
+                )
             assert milters(postfix) == ""
     finally:
         away.stop()

@@ -1,4 +1,6 @@
-"""`oborona doctor` and a real Postfix: what it proves, and the ways in which mail passes unfiltered though everything looks attached."""
+"""`oborona doctor` and a real Postfix: what it proves, and the ways in which mail passes unfiltered
+though everything looks attached.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,10 @@ from tests.peers.postfix import Postfix, available, debian
 
 pytestmark = pytest.mark.skipif(not available(), reason="needs Postfix and root")
 
-LETTER = b"From: Ann <ann@a.example>\r\nTo: joe@example.test\r\nSubject: Lunch\r\nMessage-ID: <1@a.example>\r\n\r\nAt noon?\r\n"
+LETTER = (
+    b"From: Ann <ann@a.example>\r\nTo: joe@example.test\r\nSubject: Lunch\r\nMessage-ID: "
+    b"<1@a.example>\r\n\r\nAt noon?\r\n"
+)
 LOG = "mail.log"
 BROKEN: Final = Path(__file__).parents[1] / "configs" / "29-policy-broken-toml" / "policy.d"
 
@@ -37,7 +42,9 @@ def server(found: dict[str, dict[str, str]], postfix: Postfix) -> dict[str, str]
 
 @pytest.fixture
 def oborona() -> Iterator[Oborona]:
-    with Oborona({"doors.milter.listen": f"inet:127.0.0.1:{free_port()}", "worker.processes": 1}) as daemon:
+    with Oborona(
+        {"doors.milter.listen": f"inet:127.0.0.1:{free_port()}", "worker.processes": 1}
+    ) as daemon:
         yield daemon
 
 
@@ -46,7 +53,9 @@ def address(daemon: Oborona) -> str:
 
 
 @pytest.mark.parametrize("chroot", [True, False], ids=["chroot", "no-chroot"])
-def test_it_proves_that_mail_is_filtered_and_leaves_no_trace(oborona: Oborona, chroot: bool) -> None:
+def test_it_proves_that_mail_is_filtered_and_leaves_no_trace(
+    oborona: Oborona, chroot: bool
+) -> None:
     with Postfix(address(oborona), master=debian(chroot=chroot)) as postfix:
         assert postfix.send(LETTER)[-1].startswith("250 ")
         time.sleep(1)
@@ -54,13 +63,18 @@ def test_it_proves_that_mail_is_filtered_and_leaves_no_trace(oborona: Oborona, c
         status, found = looked(oborona, postfix)
         assert status == 0, [one for one in found.values() if one["state"] == "FAIL"]
         assert server(found, postfix)["state"] == "OK"
-        assert "comes back with: 550 5.7.1 Message refused as spam" in server(found, postfix)["finding"]
+        assert (
+            "comes back with: 550 5.7.1 Message refused as spam"
+            in server(found, postfix)["finding"]
+        )
         assert ("as user postfix in its chroot" in server(found, postfix)["finding"]) is chroot
         assert found["daemon"]["state"] == "OK"
         assert found["verdicts"]["state"] == "OK"
         assert "1 within 15 min; Postfix took 1 messages" in found["verdicts"]["finding"]
         again = looked(oborona, postfix)[1]
-        assert "can be read: 1 verdicts" in again["journal"]["finding"], "the GTUBE is in no journal"
+        assert "can be read: 1 verdicts" in again["journal"]["finding"], (
+            "the GTUBE is in no journal"
+        )
         assert oborona.log().count("msg=verdict") == 1
         assert oborona.run("counters", "stats").stdout.split("\n")[:3] == before.split("\n")[:3]
 
@@ -122,7 +136,9 @@ def test_a_socket_that_the_chroot_hides() -> None:
 def test_a_socket_that_postfix_may_not_open() -> None:
     with (
         Oborona({"worker.processes": 1, "doors.milter.socket_mode": "0660"}) as daemon,
-        Postfix(daemon.milter, master=debian(chroot=False), milter_default_action="accept") as postfix,
+        Postfix(
+            daemon.milter, master=debian(chroot=False), milter_default_action="accept"
+        ) as postfix,
     ):
         assert postfix.send(gtube().wire)[-1].startswith("250 ")
         status, found = looked(daemon, postfix)
@@ -147,8 +163,12 @@ def test_a_socket_in_the_queue_directory_by_its_name_from_outside() -> None:
             assert status == 1
             said = server(found, postfix)
             assert said["state"] == "FAIL"
-            assert "write into main.cf: smtpd_milters = { unix:oborona/milter.sock, " in said["hint"]
-            assert daemon.run("attach", "--yes", "--postfix", f"{postfix.folder}/etc").returncode == 0
+            assert (
+                "write into main.cf: smtpd_milters = { unix:oborona/milter.sock, " in said["hint"]
+            )
+            assert (
+                daemon.run("attach", "--yes", "--postfix", f"{postfix.folder}/etc").returncode == 0
+            )
             time.sleep(1)
             postfix.connect().quit()
             assert postfix.send(gtube().wire)[-1].startswith("550 5.7.1 ")
@@ -170,7 +190,10 @@ def test_a_postfix_that_does_not_ask_and_mail_that_passes_by(oborona: Oborona) -
         time.sleep(11)  # what was taken this moment may not be judged yet
         missed = looked(oborona, postfix)[1]["verdicts"]
         assert missed["state"] == "FAIL"
-        assert "Postfix took 3 messages within 15 min, 3 of them since our last verdict" in missed["finding"]
+        assert (
+            "Postfix took 3 messages within 15 min, 3 of them since our last verdict"
+            in missed["finding"]
+        )
 
 
 def test_a_daemon_that_does_not_run_is_a_failure_with_its_last_reason(oborona: Oborona) -> None:
@@ -199,7 +222,9 @@ def test_somebody_else_at_the_address_is_told_from_us(oborona: Oborona) -> None:
 def test_a_stranger_gets_a_line_for_each_thing_and_no_traceback(oborona: Oborona) -> None:
     with Postfix(address(oborona), master=debian()) as postfix:
         state = f"paths.state={oborona.state}"
-        words = ["--set" if word == "--state" else word for word in oborona.command("doctor", "--json")]
+        words = [
+            "--set" if word == "--state" else word for word in oborona.command("doctor", "--json")
+        ]
         words = [state if word == str(oborona.state) else word for word in words]
         oborona.state.chmod(0o750)
         user = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
@@ -207,7 +232,9 @@ def test_a_stranger_gets_a_line_for_each_thing_and_no_traceback(oborona: Oborona
             [*user, *words, "--postfix", f"{postfix.folder}/etc"], capture_output=True, text=True, timeout=60, check=False
         )  # fmt: skip
         assert "Traceback" not in told.stderr, told.stderr
-        found = {one["what"]: one for one in msgspec.json.decode(told.stdout, type=list[dict[str, str]])}
+        found = {
+            one["what"]: one for one in msgspec.json.decode(told.stdout, type=list[dict[str, str]])
+        }
         assert server(found, postfix)["state"] == "WARN"
         assert "no GTUBE was sent" in server(found, postfix)["finding"]
         assert found["daemon"]["state"] == "WARN"

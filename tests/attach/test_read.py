@@ -32,7 +32,10 @@ INSIDE = OUTSIDE._replace(chroot=True)
     [
         ("", []),
         ("inet:127.0.0.1:8891", ["inet:127.0.0.1:8891"]),
-        ("inet:h:1, unix:a/b  local:/c,\tinet:[::1]:2", ["inet:h:1", "unix:a/b", "local:/c", "inet:[::1]:2"]),
+        (
+            "inet:h:1, unix:a/b  local:/c,\tinet:[::1]:2",
+            ["inet:h:1", "unix:a/b", "local:/c", "inet:[::1]:2"],
+        ),
         ("{ inet:h:1, default_action=accept }, {unix:a}", ["inet:h:1", "unix:a"]),
         ("$other, ${more?{a}:{b c}} inet:h:1", ["$other", "${more?{a}:{b c}}", "inet:h:1"]),
         ("{ inet:h:1, x=y", ["inet:h:1"]),
@@ -149,7 +152,8 @@ def test_an_exim_that_asks_us_is_told_from_one_that_does_not(tmp_path: Path) -> 
         )
         bare = exim.root / "bare.conf"
         bare.write_text(
-            f"keep_environment =\nspool_directory = {exim.root}/spool\nlog_file_path = {exim.root}/log/%slog\nacl_smtp_rcpt = r\nbegin acl\nr:\n  accept\n"
+            f"keep_environment =\nspool_directory = {exim.root}/spool\nlog_file_path = "
+            f"{exim.root}/log/%slog\nacl_smtp_rcpt = r\nbegin acl\nr:\n  accept\n"
         )
         bare.chmod(0o644)
         report = looked_at([str(exim.program), "-C", str(bare)], Settings())

@@ -1,4 +1,6 @@
-"""Signs as senders and forwarders do, rightly or wrongly as a test asks: what it hashes is canonicalised by dkimpy, not by the code under test."""
+"""Signs as senders and forwarders do, rightly or wrongly as a test asks: what it hashes is
+canonicalised by dkimpy, not by the code under test.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,19 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 from cryptography.hazmat.primitives.hashes import SHA256, HashAlgorithm
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+)
 from dkim.canonicalization import CanonicalizationPolicy, Relaxed
 
 NOW: Final = 1_800_000_000  # of every test
 AAR: Final = "mx.example; spf=pass smtp.mailfrom=a@example.org; dmarc=pass header.from=example.org"
 LETTER: Final = (
-    b"Received: from client.example.org (client.example.org [192.0.2.7])\r\n\tby mx.example.org; Thu, 1 Jan 2026 00:00:00 +0000\r\n"
+    b"Received: from client.example.org (client.example.org [192.0.2.7])\r\n\tby mx.example.org; "
+    b"Thu, 1 Jan 2026 00:00:00 +0000\r\n"
     b"From: Anna <anna@example.org>\r\nTo: Boris <boris@example.net>\r\nSubject: Tea  at\tfour\r\n"
     b"Date: Thu, 1 Jan 2026 00:00:00 +0000\r\nMessage-ID: <1@example.org>\r\n\r\n"
     b"Dear Boris,\r\n\r\ntea \t at four?  \r\n\r\nAnna\r\n\r\n\r\n"
@@ -44,7 +52,9 @@ class Pen:
 
     @property
     def pem(self) -> bytes:
-        return self.private.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption())
+        return self.private.private_bytes(
+            Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption()
+        )
 
     def sign(self, octets: bytes, hashed: HashAlgorithm | None = None) -> str:
         if isinstance(self.private, RSAPrivateKey):
@@ -80,10 +90,15 @@ def dkim_field(
     length: int | None = None,
     hashed: HashAlgorithm | None = None,
 ) -> bytes:
-    """Return a signature's field over a message, right in all that `tags` does not change; changed tags are signed as they are."""
+    """Return a signature's field over a message, right in all that `tags` does not change.
+
+    Changed tags are signed as they are.
+    """
     policy = CanonicalizationPolicy.from_c_value(canon.encode())
     headers, body = dkim.rfc822_parse(raw)
-    digest = hashlib.new((hashed or SHA256()).name, policy.canonicalize_body(body)[:length]).digest()
+    digest = hashlib.new(
+        (hashed or SHA256()).name, policy.canonicalize_body(body)[:length]
+    ).digest()
     said: dict[str, str | None] = {
         **(version or {"v": "1"}),
         "a": f"{pen.kind}-{(hashed or SHA256()).name}",
@@ -131,7 +146,8 @@ def sealed(
         cv: by default what is right for the number.
         results: of ARC-Authentication-Results, behind the instance.
         message, seal: tags of the two signatures that are otherwise.
-        parts: which fields are added, and in which order: seal, message signature, authentication results.
+        parts: which fields are added, and in which order: seal, message signature, authentication
+            results.
         options: further arguments of `dkim_field` for the message signature.
     """
     pen = pen or rsa()

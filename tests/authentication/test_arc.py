@@ -1,4 +1,7 @@
-"""ARC: whole chains, and every way a chain may be broken (RFC 8617 section 5.2); the subjects are those of the drafts' arc_test_suite."""
+"""ARC: whole chains, and every way a chain may be broken (RFC 8617 section 5.2).
+
+The subjects are those of the drafts' arc_test_suite.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ async def verified(
     return await verify_arc(letter, keys or table(rsa().record), now=NOW, trusted=trusted)
 
 
-# -- chains that pass --------------------------------------------------------------------------------------------------
+# -- chains that pass ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 50])
@@ -86,7 +89,9 @@ async def test_sets_in_any_order_and_other_fields_between() -> None:
         ({"x": str(NOW + 60)}, {"c": "relaxed/relaxed"}),
     ],
 )
-async def test_variants_that_pass(message: dict[str, str | None], seal: dict[str, str | None]) -> None:
+async def test_variants_that_pass(
+    message: dict[str, str | None], seal: dict[str, str | None]
+) -> None:
     raw = sealed(LETTER, message=message, seal=seal)
     for changed in (
         raw,
@@ -98,14 +103,18 @@ async def test_variants_that_pass(message: dict[str, str | None], seal: dict[str
         assert found.result is Result.PASS, found.why
 
 
-@pytest.mark.parametrize("canon", ["simple/simple", "simple/relaxed", "relaxed/simple", "relaxed", "simple"])
+@pytest.mark.parametrize(
+    "canon", ["simple/simple", "simple/relaxed", "relaxed/simple", "relaxed", "simple"]
+)
 async def test_a_message_signature_has_any_canonical_form(canon: str) -> None:
     assert (await verified(sealed(LETTER, canon=canon))).result is Result.PASS
 
 
 async def test_a_missing_c_is_simple() -> None:
     """As RFC 8617 s4.1.2 takes over from DKIM; in the drafts, and for dkimpy, it was relaxed."""
-    assert (await verified(sealed(LETTER, message={"c": None}, canon="simple/simple"))).result is Result.PASS
+    assert (
+        await verified(sealed(LETTER, message={"c": None}, canon="simple/simple"))
+    ).result is Result.PASS
     assert (
         await verified(sealed(LETTER, message={"c": None}, canon="relaxed/relaxed"))
     ).result is Result.FAIL
@@ -137,7 +146,8 @@ async def test_an_older_message_signature_need_not_hold() -> None:
 
 async def test_what_the_message_signature_may_sign() -> None:
     raw = sealed(
-        LETTER, signed=["From", "ARC-Authentication-Results", "ARC-Message-Signature", "DKIM-Signature"]
+        LETTER,
+        signed=["From", "ARC-Authentication-Results", "ARC-Message-Signature", "DKIM-Signature"],
     )
     raw = sealed(raw, instance=2, signed=["From", "ARC-Authentication-Results"])
     assert (await verified(raw)).result is Result.PASS
@@ -157,7 +167,7 @@ async def test_the_instance_of_results_folded(prefix: str) -> None:
     )  # found, whatever it is worth
 
 
-# -- chains that fail --------------------------------------------------------------------------------------------------
+# -- chains that fail ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -165,8 +175,16 @@ async def test_the_instance_of_results_folded(prefix: str) -> None:
     [
         (b"at four?", b"at five?", "message signature 2: body hash did not verify"),
         (b"Subject: Tea", b"Subject: Pea", "message signature 2: signature did not verify"),
-        (b"i=2; mx.example; spf=pass", b"i=2; mx.example; spf=fail", "seal 2: signature did not verify"),
-        (b"i=1; mx.example; spf=pass", b"i=1; mx.example; spf=fail", "seal 2: signature did not verify"),
+        (
+            b"i=2; mx.example; spf=pass",
+            b"i=2; mx.example; spf=fail",
+            "seal 2: signature did not verify",
+        ),
+        (
+            b"i=1; mx.example; spf=pass",
+            b"i=1; mx.example; spf=fail",
+            "seal 2: signature did not verify",
+        ),
         (
             b"From: Anna",
             b"From: x@example.com\r\nFrom: Anna",
@@ -250,7 +268,9 @@ async def test_instances_that_are_none_fail(instance: str) -> None:
     assert found.why.endswith("without instance")
 
 
-@pytest.mark.parametrize("field", ["ARC-Seal", "ARC-Message-Signature", "ARC-Authentication-Results"])
+@pytest.mark.parametrize(
+    "field", ["ARC-Seal", "ARC-Message-Signature", "ARC-Authentication-Results"]
+)
 async def test_one_field_without_instance_spoils_a_chain(field: str) -> None:
     for value in ("x", "", "d=example.org; s=s1", "mx.example; i=2", "i=1 i=2;"):
         found = await verified(f"{field}: {value}\r\n".encode() + chain(LETTER, 2))
@@ -335,12 +355,17 @@ async def test_tags_of_the_message_signature(tags: dict[str, str | None], why: s
 async def test_lists_of_tags_that_are_none(field: bytes, changed: bytes) -> None:
     raw = sealed(LETTER).replace(field + b" i=1;", field + b" " + changed)
     found = await verified(raw)
-    assert (found.result, found.why) == (Result.FAIL, f"{field[:-1].decode().lower()} without instance")
+    assert (found.result, found.why) == (
+        Result.FAIL,
+        f"{field[:-1].decode().lower()} without instance",
+    )
 
 
 async def test_names_of_tags_are_case_sensitive() -> None:
     assert (await verified(sealed(LETTER, seal={"s": None, "S": "s1"}))).why == "seal 1: no s="
-    assert (await verified(sealed(LETTER, message={"d": None, "D": "x"}))).why == "message signature 1: no d="
+    assert (
+        await verified(sealed(LETTER, message={"d": None, "D": "x"}))
+    ).why == "message signature 1: no d="
 
 
 async def test_sha1_and_short_keys() -> None:
@@ -350,17 +375,22 @@ async def test_sha1_and_short_keys() -> None:
 
 
 @pytest.mark.parametrize(
-    "record", ["v=DKIM1; k=rsa; omgwhat", "p=", "v=DKIM1; s=tlsrpt; p={}", "h=sha1; p={}", "k=x; p={}"]
+    "record",
+    ["v=DKIM1; k=rsa; omgwhat", "p=", "v=DKIM1; s=tlsrpt; p={}", "h=sha1; p={}", "k=x; p={}"],
 )
 async def test_keys_that_can_not_be_used(record: str) -> None:
-    assert (await verified(sealed(LETTER), table(record.format(rsa().material)))).result is Result.FAIL
+    assert (
+        await verified(sealed(LETTER), table(record.format(rsa().material)))
+    ).result is Result.FAIL
 
 
-# -- keys that can't be asked for --------------------------------------------------------------------------------------
+# -- keys that can't be asked for ------------------------------------------------------------------
 
 
 async def test_a_key_that_can_not_be_asked_for_is_a_temperror_unless_something_fails() -> None:
-    raw = sealed(sealed(LETTER, seal={"d": "first.example"}), instance=2, seal={"d": "second.example"})
+    raw = sealed(
+        sealed(LETTER, seal={"d": "first.example"}), instance=2, seal={"d": "second.example"}
+    )
     records = {
         f"s1._domainkey.{domain}": {"TXT": rsa().record}
         for domain in ("example.org", "first.example", "second.example")
@@ -376,10 +406,14 @@ async def test_a_key_that_can_not_be_asked_for_is_a_temperror_unless_something_f
 
 async def test_a_message_without_its_end_is_not_judged() -> None:
     found = await verified(chain(LETTER, 2), truncated=True)
-    assert (found.result, found.instances, found.why) == (Result.NONE, 2, "message too large to check")
+    assert (found.result, found.instances, found.why) == (
+        Result.NONE,
+        2,
+        "message too large to check",
+    )
 
 
-# -- whose word is taken -----------------------------------------------------------------------------------------------
+# -- whose word is taken ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -400,8 +434,12 @@ async def test_the_oldest_of_an_unbroken_run_of_trusted_sealers(
     trusted: set[str], sealer: str, dmarc: Result
 ) -> None:
     raw = sealed(LETTER, seal={"d": "one.example"})
-    raw = sealed(raw, instance=2, seal={"d": "two.example"}, results=AAR.replace("dmarc=pass", "dmarc=fail"))
-    raw = sealed(raw, instance=3, seal={"d": "a.three.example"}, results="mx.three.example; spf=pass")
+    raw = sealed(
+        raw, instance=2, seal={"d": "two.example"}, results=AAR.replace("dmarc=pass", "dmarc=fail")
+    )
+    raw = sealed(
+        raw, instance=3, seal={"d": "a.three.example"}, results="mx.three.example; spf=pass"
+    )
     keys = Table(
         {
             f"s1._domainkey.{domain}": {"TXT": rsa().record}

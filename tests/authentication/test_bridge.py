@@ -44,7 +44,11 @@ def greenlets() -> int:
 
 async def test_answers_reach_the_code_in_order() -> None:
     def code(ask: Ask) -> list[str]:
-        return [*ask("a.test", Kind.A).names, *ask("b.test", Kind.A).names, ask("c.test", Kind.A).outcome]
+        return [
+            *ask("a.test", Kind.A).names,
+            *ask("b.test", Kind.A).names,
+            ask("c.test", Kind.A).outcome,
+        ]
 
     assert await run(code, Table(ZONE)) == ["192.0.2.1", "192.0.2.2", "nxdomain"]
 
@@ -71,7 +75,10 @@ async def test_many_at_once_keep_their_own_answers() -> None:
 
     async def one(number: int) -> bool:
         name = f"{number}.test"
-        return await run(lambda ask: [ask(name, Kind.A).names for _ in range(3)], slow) == [(name,)] * 3
+        return (
+            await run(lambda ask: [ask(name, Kind.A).names for _ in range(3)], slow)
+            == [(name,)] * 3
+        )
 
     tasks = [asyncio.create_task(one(number)) for number in range(200)]
     await slow.asked(len(tasks))
@@ -191,7 +198,10 @@ async def test_one_inside_the_asker_of_another() -> None:
 
 
 async def test_a_coroutine_started_in_one_greenlet_and_ended_in_another() -> None:
-    """As libraries do that drive coroutines from greenlets of their own; the one that started it lives on, at its own work."""
+    """As libraries do that drive coroutines from greenlets of their own.
+
+    The one that started it lives on, at its own work.
+    """
     slow = Slow()
     for ending in ("answer", "close"):
         coroutine = run(lambda ask: ask("a.test", Kind.A).names, slow)

@@ -9,10 +9,30 @@ from dkim.canonicalization import Relaxed, Simple
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oborona.authentication.canonical import Canon, canonical_body, canonical_field, without_signature
+from oborona.authentication.canonical import (
+    Canon,
+    canonical_body,
+    canonical_field,
+    without_signature,
+)
 from oborona.authentication.letter import MAX_FIELDS, read_letter
 
-PIECES = [b" ", b"\t", b"\r\n", b"\r", b"a", b"A", b":", b";", b"=", b"b", b"b=", b"=b", b"\xff", b"\x00"]
+PIECES = [
+    b" ",
+    b"\t",
+    b"\r\n",
+    b"\r",
+    b"a",
+    b"A",
+    b":",
+    b";",
+    b"=",
+    b"b",
+    b"b=",
+    b"=b",
+    b"\xff",
+    b"\x00",
+]
 octets = st.lists(st.sampled_from(PIECES), max_size=40).map(b"".join)
 """Octets as `read_letter` leaves them: each LF has its CR."""
 
@@ -20,7 +40,10 @@ octets = st.lists(st.sampled_from(PIECES), max_size=40).map(b"".join)
 def test_the_example_of_rfc_6376() -> None:
     """Section 3.4.5."""
     letter = read_letter(b"A: X\r\nB : Y\t\r\n\tZ  \r\n\r\n C \r\nD \t E\r\n\r\n\r\n")
-    assert [letter.canonical(place, Canon.RELAXED) for place in (0, 1)] == [b"a:X\r\n", b"b:Y Z\r\n"]
+    assert [letter.canonical(place, Canon.RELAXED) for place in (0, 1)] == [
+        b"a:X\r\n",
+        b"b:Y Z\r\n",
+    ]
     assert [letter.canonical(place, Canon.SIMPLE) for place in (0, 1)] == [
         b"A: X\r\n",
         b"B : Y\t\r\n\tZ  \r\n",
@@ -31,7 +54,9 @@ def test_the_example_of_rfc_6376() -> None:
 
 @given(octets)
 def test_bodies_are_as_dkimpy_has_them(body: bytes) -> None:
-    """Except that white space at the very end goes too when no line end follows it (RFC 6376 s3.4.4)."""
+    """Except that white space at the very end goes too when no line end follows it (RFC 6376
+    s3.4.4).
+    """
     assert canonical_body(body, Canon.SIMPLE) == Simple.canonicalize_body(body)
     ended = re.sub(rb"[ \t]+\Z", b"", body)
     assert canonical_body(body, Canon.RELAXED) == Relaxed.canonicalize_body(ended)
@@ -47,7 +72,9 @@ def test_a_canonical_body_is_its_own_canonical_form(body: bytes) -> None:
 
 @given(st.sampled_from([b"Subject", b"X-a_B.c"]), octets)
 def test_fields_are_as_dkimpy_has_them(name: bytes, value: bytes) -> None:
-    """Except that a CR that ends no line, and is no white space (RFC 6376 s2.8), is not stripped from the ends."""
+    """Except that a CR that ends no line, and is no white space (RFC 6376 s2.8), is not stripped
+    from the ends.
+    """
     folded = b"\r\n ".join(line.replace(b"\r", b"") for line in value.split(b"\r\n"))
     field = name + b":" + folded + b"\r\n"
     expected = Relaxed.canonicalize_headers([(name, folded + b"\r\n")])[0]
@@ -81,9 +108,15 @@ def test_nothing_but_one_value_is_taken_out(value: bytes) -> None:
     assert b";" not in field[start : len(field) - (len(emptied) - start)]
 
 
-@given(st.lists(st.sampled_from([*PIECES, b"\n", b"From ", b"X: y", b"\r\n\r\n"]), max_size=40).map(b"".join))
+@given(
+    st.lists(st.sampled_from([*PIECES, b"\n", b"From ", b"X: y", b"\r\n\r\n"]), max_size=40).map(
+        b"".join
+    )
+)
 def test_a_letter_holds_what_came(raw: bytes) -> None:
-    """Fields and body together are the message with CRLF, less a mbox line, an empty line, and a line end that was added."""
+    """Fields and body together are the message with CRLF, less a mbox line, an empty line, and a
+    line end that was added.
+    """
     letter = read_letter(raw)
     assert len(letter.names) == len(letter.fields)
     assert sorted(place for places in letter.places.values() for place in places) == list(

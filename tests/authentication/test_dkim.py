@@ -40,7 +40,7 @@ def signed(pen: Pen | None = None, raw: bytes = LETTER, **options: object) -> by
     return dkim_field(raw, pen or rsa(), **options) + raw  # type: ignore[arg-type]
 
 
-# -- that pass ---------------------------------------------------------------------------------------------------------
+# -- that pass -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("head", ["simple", "relaxed"])
@@ -102,7 +102,9 @@ async def test_the_example_of_rfc_8463() -> None:
         pytest.param({}, {"t": str(NOW), "x": str(NOW + 1)}, id="x="),
         pytest.param({}, {"x": str(NOW - 200)}, id="clock a little behind"),
         pytest.param({}, {"z": "From:x|To:y", "zz": "1", "r_1": "y"}, id="unknown tags"),
-        pytest.param({"signed": ["From", "X-None", "x-none", "To"]}, {}, id="fields that are not there"),
+        pytest.param(
+            {"signed": ["From", "X-None", "x-none", "To"]}, {}, id="fields that are not there"
+        ),
         pytest.param(
             {"signed": ["FROM", "from", "sUbJect"]}, {}, id="From signed once more than it is there"
         ),
@@ -154,7 +156,9 @@ async def test_line_feeds_alone_are_line_ends() -> None:
         pytest.param(b"From: a@example.org\r\n\r\n\r\n\r\n", id="empty lines"),
         pytest.param(b"From: a@example.org\r\n\r\ntext", id="body without line end"),
         pytest.param(b"From: a@example.org\r\n\r\n\r\rtext\r\r\n\r\n", id="bare CR"),
-        pytest.param(b"From: \xff\xfe\x00 <a@example.org>\r\n\r\n\x00\xff \t \r\n", id="octets of all kinds"),
+        pytest.param(
+            b"From: \xff\xfe\x00 <a@example.org>\r\n\r\n\x00\xff \t \r\n", id="octets of all kinds"
+        ),
     ],
 )
 async def test_odd_messages_pass_as_signed(raw: bytes, canon: str) -> None:
@@ -164,19 +168,23 @@ async def test_odd_messages_pass_as_signed(raw: bytes, canon: str) -> None:
 
 async def test_u_labels_are_asked_for_as_a_labels() -> None:
     keys = table(rsa().record, name="xn--tea-dma._domainkey.xn--bcher-kva.example")
-    found = await one(signed(tags={"d": "bücher.example", "i": "@bücher.example", "s": "teaé"}), keys)
+    found = await one(
+        signed(tags={"d": "bücher.example", "i": "@bücher.example", "s": "teaé"}), keys
+    )
     assert (found.result, found.domain) == (Result.PASS, "xn--bcher-kva.example")
     assert found.selector == "xn--tea-dma"
 
 
 async def test_several_key_records_are_tried_in_turn() -> None:
-    found = await one(signed(), table("v=spf1 -all", ed25519().record, rsa(1024, 2).record, rsa().record))
+    found = await one(
+        signed(), table("v=spf1 -all", ed25519().record, rsa(1024, 2).record, rsa().record)
+    )
     assert found.result is Result.PASS
     other = await one(signed(), table(rsa(1024, 2).record, ed25519().record))
     assert (other.result, other.why) == (Result.FAIL, "signature did not verify")
 
 
-# -- l= ----------------------------------------------------------------------------------------------------------------
+# -- l= --------------------------------------------------------------------------------------------
 
 
 async def test_what_is_signed_of_a_body_and_what_is_not() -> None:
@@ -195,7 +203,7 @@ async def test_a_body_shorter_than_signed_fails() -> None:
     assert (found.result, found.why) == (Result.FAIL, "body is shorter than l=")
 
 
-# -- that do not -------------------------------------------------------------------------------------------------------
+# -- that do not -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -206,7 +214,11 @@ async def test_a_body_shorter_than_signed_fails() -> None:
         (b"Subject: Tea", b"Subject: Pea", "signature did not verify"),
         (b"To: Boris", b"To: Boris, all", "signature did not verify"),
         (b"; d=", b"; n=1; d=", "signature did not verify"),
-        (b"From: Anna", b"From: Bank <bank@example.com>\r\nFrom: Anna", "a From field is not signed"),
+        (
+            b"From: Anna",
+            b"From: Bank <bank@example.com>\r\nFrom: Anna",
+            "a From field is not signed",
+        ),
         (b"\r\nDate:", b"\r\nFrom: Bank <bank@example.com>\r\nDate:", "a From field is not signed"),
     ],
 )
@@ -298,7 +310,9 @@ async def test_a_short_key_never_passes() -> None:
         ({"t": str(NOW), "x": str(NOW)}, Result.PERMERROR, "expired before it was signed"),
     ],
 )
-async def test_what_a_signature_may_not_say(tags: dict[str, str | None], result: Result, why: str) -> None:
+async def test_what_a_signature_may_not_say(
+    tags: dict[str, str | None], result: Result, why: str
+) -> None:
     found = await one(signed(tags=tags))
     assert (found.result, found.why) == (result, why)
 
@@ -324,7 +338,9 @@ async def test_what_can_not_be_read_is_neutral_and_printable(field: bytes, domai
     assert (found.result, found.domain) == (Result.NEUTRAL, domain)
     assert keys.asked == []
     assert found.why
-    assert all(part.isprintable() for part in (found.why, found.identity, found.start, found.algorithm))
+    assert all(
+        part.isprintable() for part in (found.why, found.identity, found.start, found.algorithm)
+    )
 
 
 @pytest.mark.parametrize(
@@ -350,7 +366,8 @@ async def test_what_can_not_be_read_is_neutral_and_printable(field: bytes, domai
 )
 async def test_keys_that_can_not_be_used(records: list[str], result: Result, why: str) -> None:
     filled = [
-        record.replace("{}", rsa().material).replace("{x", "x").replace("x}", "x") for record in records
+        record.replace("{}", rsa().material).replace("{x", "x").replace("x}", "x")
+        for record in records
     ]
     keys = table(*filled) if filled else Table()
     found = await one(signed(tags={"i": "anna@mail.example.org"}), keys)
@@ -368,7 +385,9 @@ async def test_a_key_that_can_not_be_asked_for_is_a_temperror() -> None:
 
 
 @pytest.mark.parametrize("cut", [0, 1, 40])
-async def test_a_message_without_its_end_is_neutral_if_its_header_bears_the_signature_out(cut: int) -> None:
+async def test_a_message_without_its_end_is_neutral_if_its_header_bears_the_signature_out(
+    cut: int,
+) -> None:
     raw = signed()
     found = await one(raw[: len(raw) - cut], truncated=True)
     assert (found.result, found.why) == (Result.NEUTRAL, "message too large to check")
@@ -420,10 +439,14 @@ async def test_beyond_the_limit_those_of_the_author_are_looked_at_first() -> Non
     others = b"".join(
         dkim_field(LETTER, rsa(), tags={"d": f"list{number}.example"}) for number in range(LIMIT)
     )
-    own, sub = (dkim_field(LETTER, rsa(), tags={"d": name}) for name in ("example.org", "mail.example.org"))
+    own, sub = (
+        dkim_field(LETTER, rsa(), tags={"d": name}) for name in ("example.org", "mail.example.org")
+    )
     letter = read_letter(others + own + sub + LETTER)
     keys = table(rsa().record)
-    found, more = await verify_dkim(letter, keys, now=NOW, from_domains=("Shop.EXAMPLE.org.", "localhost"))
+    found, more = await verify_dkim(
+        letter, keys, now=NOW, from_domains=("Shop.EXAMPLE.org.", "localhost")
+    )
     assert [one.domain for one in found] == [
         *(f"list{number}.example" for number in range(LIMIT - 2)), "example.org", "mail.example.org",
     ]  # fmt: skip
@@ -443,7 +466,9 @@ async def test_the_search_for_the_author_has_a_limit() -> None:
     other = b"DKIM-Signature: v=1; a=rsa-sha256; d=list.example; s=s; h=from; bh=AAAA; b=AAAA\r\n"
     for before, seen in ((MAX_READ - 1, True), (MAX_READ, False)):
         letter = read_letter(other * before + own + LETTER)
-        found, more = await verify_dkim(letter, table(rsa().record), now=NOW, from_domains=["example.org"])
+        found, more = await verify_dkim(
+            letter, table(rsa().record), now=NOW, from_domains=["example.org"]
+        )
         assert (Result.PASS in {one.result for one in found}) is seen
         assert more == before + 1 - LIMIT
 
@@ -461,7 +486,7 @@ async def test_each_signature_has_its_own_result_topmost_first() -> None:
     ]
 
 
-# -- the messages of dkimpy's own tests --------------------------------------------------------------------------------
+# -- the messages of dkimpy's own tests ------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -482,7 +507,9 @@ async def test_messages_of_dkimpy(file: str, results: list[Result]) -> None:
             "brisbane._domainkey.football.example.com": {
                 "TXT": "v=DKIM1; k=ed25519; p=11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="
             },
-            "test._domainkey.football.example.com": {"TXT": (folder / "test.txt").read_text().strip()},
+            "test._domainkey.football.example.com": {
+                "TXT": (folder / "test.txt").read_text().strip()
+            },
             "sed._domainkey.test.ex": {"TXT": (folder / "eximtest.dns").read_text().strip()},
         }
     )

@@ -1,4 +1,7 @@
-"""DMARC: records, discovery, alignment, what is asked for; the cases of authheaders; hostile records."""
+"""DMARC: records, discovery, alignment, what is asked for; the cases of authheaders.
+
+Hostile records.
+"""
 
 import asyncio
 import time
@@ -37,7 +40,9 @@ async def check(
     """The record of example.com, or records by name."""
     zone = {"_dmarc.example.com": {"TXT": records}} if isinstance(records, str | bytes) else records
     asker = table or Table(zone)
-    return await check_dmarc(froms or ("example.com",), spf=by_spf, dkim=by_dkim, asker=asker, sample=sample)
+    return await check_dmarc(
+        froms or ("example.com",), spf=by_spf, dkim=by_dkim, asker=asker, sample=sample
+    )
 
 
 # records
@@ -57,7 +62,10 @@ def test_which_texts_are_records(text: bytes, is_one: bool) -> None:
 
 
 def test_a_record_with_all_tags() -> None:
-    text = b"v=DMARC1; p=reject; sp=quarantine; np=none; adkim=s; aspf=s; pct=20; t=y; psd=y; rua=mailto:a@b.test; fo=1"
+    text = (
+        b"v=DMARC1; p=reject; sp=quarantine; np=none; adkim=s; aspf=s; pct=20; t=y; psd=y; "
+        b"rua=mailto:a@b.test; fo=1"
+    )
     assert parse(text) == Record(
         policy=Published.REJECT,
         subdomains=Published.QUARANTINE,
@@ -79,7 +87,10 @@ def test_a_record_with_all_tags() -> None:
         (b"v=DMARC1; p=reject; p=none", Record(policy=Published.REJECT)),
         (b"v=DMARC1; p=reject; x=y; =; what; y=", Record(policy=Published.REJECT)),
         (b"v=DMARC1; rua=mailto:a@b.test; p=reject", Record(policy=Published.REJECT)),
-        (b"v=DMARC1; p=reject; adkim=strict; aspf=S", Record(policy=Published.REJECT, strict_spf=True)),
+        (
+            b"v=DMARC1; p=reject; adkim=strict; aspf=S",
+            Record(policy=Published.REJECT, strict_spf=True),
+        ),
         (b"v=DMARC1; p=reject; pct=0", Record(policy=Published.REJECT, percent=0)),
         (b"v=DMARC1; p=reject; pct=100", Record(policy=Published.REJECT)),
         (b"v=DMARC1; p=reject; pct=101", Record(policy=Published.REJECT)),
@@ -88,7 +99,10 @@ def test_a_record_with_all_tags() -> None:
         (b"v=DMARC1; p=reject; pct=" + b"1" * 5000, Record(policy=Published.REJECT)),
         ("v=DMARC1; p=reject; pct=\u0665".encode(), Record(policy=Published.REJECT)),
         (b"v=DMARC1; rua=mailto:a@b.test", Record(policy=Published.NONE)),
-        (b"v=DMARC1; p=none; sp=reject", Record(policy=Published.NONE, subdomains=Published.REJECT)),
+        (
+            b"v=DMARC1; p=none; sp=reject",
+            Record(policy=Published.NONE, subdomains=Published.REJECT),
+        ),
         (b"v=DMARC1; p=none; psd=n", Record(policy=Published.NONE, suffix=False)),
         (b"v=DMARC1; p=none; psd=u", Record(policy=Published.NONE)),
         (b"v=DMARC1; p=rejct; rua=mailto:a@b.test", Record(policy=Published.NONE)),
@@ -118,11 +132,16 @@ async def test_records_that_cannot_be_used(text: bytes) -> None:
 
 
 @given(
-    st.one_of(st.binary(max_size=500), st.text(alphabet="vpsnt=; \tDMARC1rejctquanio,:%0159", max_size=200))
+    st.one_of(
+        st.binary(max_size=500),
+        st.text(alphabet="vpsnt=; \tDMARC1rejctquanio,:%0159", max_size=200),
+    )
 )
 @settings(max_examples=500, deadline=None)
 def test_any_record_is_survived(tail: bytes | str) -> None:
-    """Invariant: a result of the RFC's words, and never more than the record's own policy is asked for."""
+    """Invariant: a result of the RFC's words, and never more than the record's own policy is asked
+    for.
+    """
     text = b"v=DMARC1;" + (tail if isinstance(tail, bytes) else tail.encode())
     found = asyncio.run(check({}, table=_Always(text)))
     assert found.result in (Result.FAIL, Result.NONE)
@@ -142,7 +161,18 @@ class _Always:
 
 async def test_huge_records_take_no_time() -> None:
     start = time.monotonic()
-    for part in (b";", b"=", b"a=b;", b"p=none;", b"rua=mailto:", b" ", b"\t", b",", b"v=DMARC1;", b"v\t \t"):
+    for part in (
+        b";",
+        b"=",
+        b"a=b;",
+        b"p=none;",
+        b"rua=mailto:",
+        b" ",
+        b"\t",
+        b",",
+        b"v=DMARC1;",
+        b"v\t \t",
+    ):
         await check({}, table=_Always(b"v=DMARC1;" + part * 16_000))
         await check({}, table=_Always(part * 16_000))
         await check({}, table=_Always(b"v=DMARC1; p=x; rua=" + part * 700))
@@ -176,11 +206,20 @@ async def test_the_record_of_the_domain_itself() -> None:
 )
 async def test_the_record_of_the_organisation(sp: str, policy: str) -> None:
     found = await check(f"v=DMARC1; p=reject; {sp}", "a.b.example.com")
-    assert (found.policy, found.disposition, found.organisational) == (policy, policy, "example.com")
+    assert (found.policy, found.disposition, found.organisational) == (
+        policy,
+        policy,
+        "example.com",
+    )
 
 
-async def test_a_record_of_a_public_suffix_holds_below_it_and_makes_nobody_its_neighbours_author() -> None:
-    """RFC 9989 s4.10.2 knows no list: the record is the organisation's. Aligned are names of one customer alone."""
+async def test_a_record_of_a_public_suffix_holds_below_it_and_makes_nobody_its_neighbours_author() -> (
+    None
+):
+    """RFC 9989 s4.10.2 knows no list: the record is the organisation's.
+
+    Aligned are names of one customer alone.
+    """
     zone: Records = {"_dmarc.co.uk": {"TXT": "v=DMARC1; p=reject"}}
     assert (await check(zone, "example.co.uk")).disposition is Published.REJECT
     assert (await check(zone, "co.uk")).disposition is Published.REJECT
@@ -223,7 +262,9 @@ NOTHING = {"TXT": "v=DMARC1; p=none"}
         ({"gov": Y}, "x.a.gov", "b.gov", "fail", "reject"),
     ],
 )  # fmt: skip
-async def test_the_tree_walk(zone: Any, author: str, proved: str, result: str, disposition: str) -> None:
+async def test_the_tree_walk(
+    zone: Any, author: str, proved: str, result: str, disposition: str
+) -> None:
     records: Records = {f"_dmarc.{name}": record for name, record in zone.items()}
     for proof in ({"by_spf": spf(proved)}, {"by_dkim": (dkim("other.test"), dkim(proved))}):
         found = await check(records, author, **proof)
@@ -254,25 +295,33 @@ async def test_a_walk_asks_at_most_eight_questions(labels: int) -> None:
 )
 async def test_what_an_ordinary_message_asks(author: str, proved: str, questions: int) -> None:
     table = Table({"_dmarc.example.com": U})
-    await check({}, author, by_spf=spf(proved), by_dkim=(dkim(proved), dkim("esp.test")), table=table)
+    await check(
+        {}, author, by_spf=spf(proved), by_dkim=(dkim(proved), dkim("esp.test")), table=table
+    )
     assert len(set(table.asked)) == questions
 
 
 async def test_a_walk_without_an_answer_is_a_temporary_error_only_where_it_decides() -> None:
     broken = Table({"_dmarc.example.com": U}, broken=[("_dmarc.bounce.example.com", "TXT")])
-    assert (await check({}, by_spf=spf("bounce.example.com"), table=broken)).result is Result.TEMPERROR
+    assert (
+        await check({}, by_spf=spf("bounce.example.com"), table=broken)
+    ).result is Result.TEMPERROR
     signed = (dkim("example.com"),)
     assert (
         await check({}, by_spf=spf("bounce.example.com"), by_dkim=signed, table=broken)
     ).result is Result.PASS
-    assert (await check({}, by_spf=spf("bounce.example.com", "fail"), table=broken)).result is Result.FAIL
+    assert (
+        await check({}, by_spf=spf("bounce.example.com", "fail"), table=broken)
+    ).result is Result.FAIL
 
 
 @pytest.mark.parametrize(("exists", "policy"), [(True, "none"), (False, "reject")])
 async def test_a_public_suffix_that_says_it_is_one(exists: bool, policy: str) -> None:
     """RFC 9989, as .gov does."""
     zone: Records = {"_dmarc.gov": {"TXT": "v=DMARC1; p=reject; sp=none; np=reject; psd=y"}}
-    found = await check({**zone, **({"example.gov": {"MX": "0 ."}} if exists else {})}, "example.gov")
+    found = await check(
+        {**zone, **({"example.gov": {"MX": "0 ."}} if exists else {})}, "example.gov"
+    )
     assert (found.result, found.disposition) == (Result.FAIL, policy)
 
 
@@ -302,7 +351,9 @@ async def test_whether_a_name_exists_is_asked_only_if_it_matters() -> None:
 
 @pytest.mark.parametrize("place", ["_dmarc.a.example.com", "_dmarc.example.com"])
 async def test_several_records_are_none(place: str) -> None:
-    found = await check({place: {"TXT": ["v=DMARC1; p=reject", "v=DMARC1; p=none"]}}, "a.example.com")
+    found = await check(
+        {place: {"TXT": ["v=DMARC1; p=reject", "v=DMARC1; p=none"]}}, "a.example.com"
+    )
     assert (found.result, found.why) == (Result.NONE, f"several records at {place}")
 
 
@@ -313,7 +364,13 @@ async def test_several_records_at_one_name_are_none_and_the_walk_goes_on() -> No
 
 
 async def test_other_texts_beside_the_record_do_not_matter() -> None:
-    texts: list[str | bytes] = ["v=spf1 -all", b"\xff", "v=DMARC1; p=reject", "v=DMARC2; p=none", ""]
+    texts: list[str | bytes] = [
+        "v=spf1 -all",
+        b"\xff",
+        "v=DMARC1; p=reject",
+        "v=DMARC2; p=none",
+        "",
+    ]
     assert (await check({"_dmarc.example.com": {"TXT": texts}})).disposition is Published.REJECT
 
 
@@ -323,7 +380,9 @@ async def test_no_record() -> None:
 
 
 async def test_an_unknown_record_is_a_temporary_error_even_if_all_is_proved() -> None:
-    found = await check({}, by_spf=spf("example.com"), table=Table(broken=[("_dmarc.example.com", "TXT")]))
+    found = await check(
+        {}, by_spf=spf("example.com"), table=Table(broken=[("_dmarc.example.com", "TXT")])
+    )
     assert (found.result, found.disposition) == (Result.TEMPERROR, Published.NONE)
     assert found.why == "DNS timeout: TXT _dmarc.example.com"
 
@@ -377,17 +436,23 @@ async def test_only_a_pass_proves(result: Result) -> None:
 
 
 async def test_helo_proves_nothing() -> None:
-    assert (await check("v=DMARC1; p=reject", by_spf=spf("example.com", scope="helo"))).result is Result.FAIL
+    assert (
+        await check("v=DMARC1; p=reject", by_spf=spf("example.com", scope="helo"))
+    ).result is Result.FAIL
 
 
 async def test_a_temporary_error_counts_only_if_it_could_have_proved_something() -> None:
     record = "v=DMARC1; p=reject"
     unclear = await check(record, by_dkim=(dkim("example.com", "temperror"),))
     assert (unclear.result, unclear.disposition, unclear.policy) == ("temperror", "none", "reject")
-    assert (await check(record, by_spf=spf("a.example.com", "temperror"))).result is Result.TEMPERROR
+    assert (
+        await check(record, by_spf=spf("a.example.com", "temperror"))
+    ).result is Result.TEMPERROR
     assert (await check(record, by_dkim=(dkim("evil.test", "temperror"),))).result is Result.FAIL
     assert (await check(record, by_spf=spf("evil.test", "temperror"))).result is Result.FAIL
-    both = await check(record, by_spf=spf("example.com", "temperror"), by_dkim=(dkim("example.com"),))
+    both = await check(
+        record, by_spf=spf("example.com", "temperror"), by_dkim=(dkim("example.com"),)
+    )
     assert both.result is Result.PASS
 
 
@@ -396,7 +461,11 @@ async def test_a_temporary_error_counts_only_if_it_could_have_proved_something()
 
 @pytest.mark.parametrize(
     ("policy", "inside", "outside"),
-    [("reject", "reject", "quarantine"), ("quarantine", "quarantine", "none"), ("none", "none", "none")],
+    [
+        ("reject", "reject", "quarantine"),
+        ("quarantine", "quarantine", "none"),
+        ("none", "none", "none"),
+    ],
 )
 async def test_sampling_and_test_mode(policy: str, inside: str, outside: str) -> None:
     """RFC 7489 s6.6.4; RFC 9989: one level below under t=y."""
@@ -425,7 +494,9 @@ async def test_no_domain_in_from(froms: tuple[str, ...]) -> None:
 
 
 async def test_nothing_in_from() -> None:
-    assert (await check_dmarc([], spf=Spf(), dkim=[], asker=Table(), sample=0)).result is Result.NONE
+    assert (
+        await check_dmarc([], spf=Spf(), dkim=[], asker=Table(), sample=0)
+    ).result is Result.NONE
 
 
 async def test_of_several_domains_in_from_the_strictest_outcome_holds() -> None:
@@ -444,7 +515,9 @@ async def test_of_several_domains_in_from_the_strictest_outcome_holds() -> None:
     for order in (["without.test", "reject.test"], ["reject.test", "without.test"]):
         found = await check(zone, *order, by_spf=spf("reject.test"))
         assert found.result is Result.NONE  # who proved itself lends nothing to who has no record
-    assert (await check(zone, "reject.test", "REJECT.test.", by_spf=spf("reject.test"))).result is Result.PASS
+    assert (
+        await check(zone, "reject.test", "REJECT.test.", by_spf=spf("reject.test"))
+    ).result is Result.PASS
 
 
 async def test_beyond_the_limit_of_domains_in_from_the_strictest_of_the_first_holds() -> None:
@@ -470,7 +543,9 @@ async def test_of_several_domains_something_is_proved_only_if_it_is_for_all() ->
     both = await check({}, "a.friend.test", "friend.test", by_spf=spf("friend.test"))
     assert (both.spf_aligned, both.dkim_aligned) == (True, False)
     many = [f"{number}.friend.test" for number in range(MAX_FROM + 1)]
-    assert not (await check({}, *many, by_spf=spf("friend.test"))).spf_aligned, "one was not looked at"
+    assert not (await check({}, *many, by_spf=spf("friend.test"))).spf_aligned, (
+        "one was not looked at"
+    )
 
 
 async def test_what_is_asked_first_is_known_beforehand() -> None:
@@ -485,8 +560,14 @@ async def test_what_is_asked_first_is_known_beforehand() -> None:
     table = Table({"_dmarc.com": {"TXT": "v=DMARC1; p=none; psd=y"}})
     await check({}, *froms, table=table)
     wanted = dmarc_questions(froms)
-    assert wanted[:3] == ("_dmarc.a.b.example.com", "_dmarc.example.com", "_dmarc.xn--e1afmkfd.test")
-    assert wanted[-1] == "_dmarc.b.example.com", "of the organisation and the domain before all between"
+    assert wanted[:3] == (
+        "_dmarc.a.b.example.com",
+        "_dmarc.example.com",
+        "_dmarc.xn--e1afmkfd.test",
+    )
+    assert wanted[-1] == "_dmarc.b.example.com", (
+        "of the organisation and the domain before all between"
+    )
     later = {"_dmarc.com", "_dmarc.test"}
     assert {name for name, _ in table.asked} - later == set(wanted)
 
@@ -499,16 +580,21 @@ async def test_a_signature_that_could_not_be_looked_at_disowns_nothing() -> None
     assert (found.why, found.dkim_aligned) == ("message too large to check its signature", False)
     foreign = Signature(result=Result.NEUTRAL, domain="evil.test", unseen=True)
     assert (await check(record, by_dkim=(foreign,))).disposition is Published.REJECT
-    assert (await check(record, by_dkim=(dkim("example.com", "neutral"),))).disposition is Published.REJECT
+    assert (
+        await check(record, by_dkim=(dkim("example.com", "neutral"),))
+    ).disposition is Published.REJECT
     assert (await check(record, by_dkim=(unseen,), by_spf=spf("example.com"))).result is Result.PASS
     assert (
         await check(record, by_dkim=(unseen, dkim("example.com", "temperror")))
     ).result is Result.TEMPERROR
 
 
-# The cases of authheaders 0.16.3 (authheaders/test/test_authentication.py), as domains and results. Where this differs:
-#   bad     "p=none; reject" is permerror there. RFC 7489 s6.3: errors behind the version are discarded, so it is p=none.
-#   nofrom  no domain in From is permerror there. RFC 7489 s11.2: none, "no aligned identifier could be extracted".
+# The cases of authheaders 0.16.3 (authheaders/test/test_authentication.py), as domains and results.
+# Where this differs:
+#   bad     "p=none; reject" is permerror there. RFC 7489 s6.3: errors behind the version are
+#           discarded, so it is p=none.
+#   nofrom  no domain in From is permerror there. RFC 7489 s11.2: none, "no aligned identifier could
+#           be extracted".
 
 AUTHHEADERS: Records = {
     "_dmarc.example.com": {"TXT": "v=DMARC1; p=reject; rua=mailto:dmarc.reports@valimail.com,mailto:dmarc_agg@vali.email"},
@@ -547,11 +633,17 @@ async def test_of_authheaders(
 
 
 @given(
-    st.lists(st.text(max_size=80), max_size=8), st.text(max_size=80), st.text(max_size=80), st.floats(0, 99.9)
+    st.lists(st.text(max_size=80), max_size=8),
+    st.text(max_size=80),
+    st.text(max_size=80),
+    st.floats(0, 99.9),
 )
 @settings(max_examples=300, deadline=None)
 def test_any_names_are_survived(froms: list[str], by_spf: str, by_dkim: str, sample: float) -> None:
-    """Invariant: a result of the RFC's words; a pass only for a domain that was proved; what is asked for exists as a name."""
+    """Invariant: a result of the RFC's words; a pass only for a domain that was proved.
+
+    What is asked for exists as a name.
+    """
 
     class Asker(_Always):
         async def ask(self, name: str, kind: Kind) -> Answer:
@@ -561,7 +653,11 @@ def test_any_names_are_survived(froms: list[str], by_spf: str, by_dkim: str, sam
 
     found = asyncio.run(
         check_dmarc(
-            froms, spf=spf(by_spf), dkim=[dkim(by_dkim)], asker=Asker(b"v=DMARC1; p=reject"), sample=sample
+            froms,
+            spf=spf(by_spf),
+            dkim=[dkim(by_dkim)],
+            asker=Asker(b"v=DMARC1; p=reject"),
+            sample=sample,
         )
     )
     assert found.result in (Result.NONE, Result.PASS, Result.FAIL, Result.PERMERROR)
@@ -571,9 +667,21 @@ def test_any_names_are_survived(froms: list[str], by_spf: str, by_dkim: str, sam
 async def test_without_a_record_it_is_still_told_what_was_proved() -> None:
     sent, signed = spf("mail.example.org"), [dkim("example.org")]
     for found, by_spf, by_dkim in (
-        (await check_dmarc(["example.org"], spf=sent, dkim=[], asker=Table(), sample=0), True, False),
-        (await check_dmarc(["a.example.org"], spf=Spf(), dkim=signed, asker=Table(), sample=0), False, True),
-        (await check_dmarc(["example.com"], spf=sent, dkim=signed, asker=Table(), sample=0), False, False),
+        (
+            await check_dmarc(["example.org"], spf=sent, dkim=[], asker=Table(), sample=0),
+            True,
+            False,
+        ),
+        (
+            await check_dmarc(["a.example.org"], spf=Spf(), dkim=signed, asker=Table(), sample=0),
+            False,
+            True,
+        ),
+        (
+            await check_dmarc(["example.com"], spf=sent, dkim=signed, asker=Table(), sample=0),
+            False,
+            False,
+        ),
     ):
         assert found.result is Result.NONE
         assert (found.spf_aligned, found.dkim_aligned) == (by_spf, by_dkim)

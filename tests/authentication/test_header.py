@@ -1,4 +1,7 @@
-"""Authentication-Results: what is written is read back, by authres; what others wrote is read with care."""
+"""Authentication-Results: what is written is read back, by authres.
+
+What others wrote is read with care.
+"""
 
 import doctest
 import re
@@ -13,7 +16,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oborona.authentication.header import MAX_READ, dmarc_of, results
-from oborona.authentication.model import Arc, Dmarc, Identity, IpRev, Published, Result, Signature, Spf
+from oborona.authentication.model import (
+    Arc,
+    Dmarc,
+    Identity,
+    IpRev,
+    Published,
+    Result,
+    Signature,
+    Spf,
+)
 
 LONG_S = 5.0
 
@@ -48,9 +60,11 @@ FULL = Identity(
 def test_a_whole_one() -> None:
     value = results(FULL, "mx.local.test", ip="192.0.2.1")
     assert value == (
-        "mx.local.test; spf=pass smtp.mailfrom=bounce.example.com; spf=none smtp.helo=mail.example.com; "
+        "mx.local.test; spf=pass smtp.mailfrom=bounce.example.com; spf=none "
+        "smtp.helo=mail.example.com; "
         'dkim=pass header.d=example.com header.s=s1 header.a=rsa-sha256 header.b="abcd+/12"; '
-        'dkim=fail reason="the body was changed" header.d=list.test header.i=jo.do@sub.list.test header.s=k '
+        'dkim=fail reason="the body was changed" header.d=list.test header.i=jo.do@sub.list.test '
+        "header.s=k "
         "header.a=ed25519-sha256 header.b=Zabcdefg; "
         "dmarc=pass (p=reject) header.from=example.com policy.dmarc=none; "
         "arc=pass (i=2 trusted=b.test) smtp.remote-ip=192.0.2.1; iprev=pass policy.iprev=192.0.2.1"
@@ -63,7 +77,9 @@ def test_one_of_a_message_that_proved_nothing() -> None:
 
 def test_reasons_of_trouble() -> None:
     identity = Identity(
-        spf=Spf(result=Result.PERMERROR, domain="a.test", why="Unknown mechanism found: ipv4:192.0.2.1"),
+        spf=Spf(
+            result=Result.PERMERROR, domain="a.test", why="Unknown mechanism found: ipv4:192.0.2.1"
+        ),
         dmarc=Dmarc(
             result=Result.FAIL,
             domain="a.test",
@@ -73,8 +89,10 @@ def test_reasons_of_trouble() -> None:
         ),
     )
     assert results(identity, "mx.test") == (
-        'mx.test; spf=permerror reason="Unknown mechanism found: ipv4:192.0.2.1" smtp.mailfrom=a.test; dkim=none; '
-        'dmarc=fail (p=reject) reason="record at _dmarc.a.test" header.from=a.test policy.dmarc=quarantine'
+        'mx.test; spf=permerror reason="Unknown mechanism found: ipv4:192.0.2.1" '
+        "smtp.mailfrom=a.test; dkim=none; "
+        'dmarc=fail (p=reject) reason="record at _dmarc.a.test" header.from=a.test '
+        "policy.dmarc=quarantine"
     )
 
 
@@ -113,7 +131,8 @@ def test_no_value_says_more_than_itself(domain: str) -> None:
     )  # fmt: skip
     value = results(identity, "mx.test", ip=domain)
     assert dmarc_of(value).result is Result.FAIL
-    assert value.count(";") == (5 if domain else 4)  # for readers that split there without a look at quotes
+    # for readers that split there without a look at quotes
+    assert value.count(";") == (5 if domain else 4)
     assert "\n" not in value
 
 
@@ -145,7 +164,9 @@ IDENTITY = st.builds(
 @given(IDENTITY, st.from_regex(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*", fullmatch=True), TEXT)
 @settings(max_examples=500, deadline=None)
 def test_what_is_written_is_read_back(identity: Identity, site: str, ip: str) -> None:
-    """Invariant: one line of printable ASCII, in which authres finds each result with each of its values, and nothing else."""
+    """Invariant: one line of printable ASCII, in which authres finds each result with each of its
+    values, and nothing else.
+    """
     value = results(identity, site, ip=ip)
     assert value.isascii()
     assert value.isprintable()
@@ -192,13 +213,17 @@ def test_what_others_say_of_dmarc(value: str | bytes, result: str) -> None:
 
 def test_headers_of_large_sites() -> None:
     google = (
-        "i=2; mx.google.com;\r\n       dkim=pass header.i=@gmail.com header.s=20230601 header.b=KC8N+/x=;\r\n"
-        "       arc=pass (i=1 spf=pass spfdomain=a.test dkim=pass dkdomain=a.test dmarc=pass fromdomain=a.test);\r\n"
-        "       spf=pass (google.com: domain of a@a.test designates 192.0.2.1 as permitted sender) smtp.mailfrom=a@a.test;\r\n"
+        "i=2; mx.google.com;\r\n       dkim=pass header.i=@gmail.com header.s=20230601 "
+        "header.b=KC8N+/x=;\r\n"
+        "       arc=pass (i=1 spf=pass spfdomain=a.test dkim=pass dkdomain=a.test dmarc=pass "
+        "fromdomain=a.test);\r\n"
+        "       spf=pass (google.com: domain of a@a.test designates 192.0.2.1 as permitted "
+        "sender) smtp.mailfrom=a@a.test;\r\n"
         "       dmarc=fail (p=NONE sp=QUARANTINE dis=NONE) header.from=gmail.com"
     )
     microsoft = (
-        "i=1; mx.microsoft.com 1; spf=pass\r\n smtp.mailfrom=a.test; dmarc=pass action=none header.from=a.test;\r\n"
+        "i=1; mx.microsoft.com 1; spf=pass\r\n smtp.mailfrom=a.test; dmarc=pass action=none "
+        "header.from=a.test;\r\n"
         " dkim=pass header.d=a.test; arc=none"
     )
     assert dmarc_of(google).result is Result.FAIL
@@ -207,7 +232,8 @@ def test_headers_of_large_sites() -> None:
 
 @given(
     st.one_of(
-        st.binary(max_size=200), st.text(alphabet='i=1;mx.test dmarcpassfail()"\\\r\n\t/=@', max_size=200)
+        st.binary(max_size=200),
+        st.text(alphabet='i=1;mx.test dmarcpassfail()"\\\r\n\t/=@', max_size=200),
     )
 )
 @settings(max_examples=500, deadline=None)

@@ -22,14 +22,30 @@ BANK = signature("mail.bank.test", 5000)
         ((signature("evil.test", 0), BANK), 5000),
         ((BANK, signature("bank.test", 7), signature("evil.test", 0)), 7),
         ((signature("bank.test", 0, Result.FAIL), BANK), 5000),
-        ((signature("bank.test", 0, Result.FAIL), signature("list.test", 3), signature("other.test", 9)), 3),
+        (
+            (
+                signature("bank.test", 0, Result.FAIL),
+                signature("list.test", 3),
+                signature("other.test", 9),
+            ),
+            3,
+        ),
     ],
-    ids=["none", "one", "another's over all", "the best of its own", "failed", "none of its own passed"],
+    ids=[
+        "none",
+        "one",
+        "another's over all",
+        "the best of its own",
+        "failed",
+        "none of its own passed",
+    ],
 )
 def test_what_is_not_signed_is_judged_by_the_signatures_of_the_author(
     signatures: tuple[Signature, ...], unsigned: int
 ) -> None:
-    """Who adds to a letter that is signed in part can sign all of it himself: that hides nothing."""
+    """Who adds to a letter that is signed in part can sign all of it himself: that hides
+    nothing.
+    """
     assert Identity(dkim=signatures, dmarc=Dmarc(domain="bank.test")).unsigned == unsigned
 
 

@@ -62,7 +62,9 @@ async def test_a_silent_dns_is_a_temporary_error() -> None:
     )
     two: Records = {PTR: {"PTR": ["slow.test.", "a.test."]}, "a.test": {"A": "192.0.2.2"}}
     broken = [("slow.test", "A")]
-    assert await check_iprev("192.0.2.1", Table(two, broken=broken)) == IpRev(result=Result.TEMPERROR)
+    assert await check_iprev("192.0.2.1", Table(two, broken=broken)) == IpRev(
+        result=Result.TEMPERROR
+    )
     right: Records = {**two, "a.test": {"A": "192.0.2.1"}}
     assert (await check_iprev("192.0.2.1", Table(right, broken=broken))).result is Result.PASS
 

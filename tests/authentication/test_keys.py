@@ -1,4 +1,6 @@
-"""Keys: from a real DNS server through the resolver of every process, and records that would cost too much."""
+"""Keys: from a real DNS server through the resolver of every process, and records that would cost
+too much.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ async def test_keys_in_strings_of_255_octets_behind_an_alias_and_over_tcp(zones:
 async def test_a_chain_is_validated_with_keys_of_the_dns(zones: Zones) -> None:
     zones.add({"s1._domainkey.example.org": {"TXT": rsa().record}})
     async with Resolver([Server(zones.host, zones.port)]) as resolver:
-        found = await verify_arc(read_letter(chain(LETTER, 3)), resolver, now=NOW, trusted={"example.org"})
+        found = await verify_arc(
+            read_letter(chain(LETTER, 3)), resolver, now=NOW, trusted={"example.org"}
+        )
     assert (found.result, found.instances, found.trusted) == (Result.PASS, 3, "example.org")
     assert zones.count("s1._domainkey.example.org", "TXT") == 1
 
@@ -62,7 +66,9 @@ async def test_the_messages_of_dkimpy_and_of_rfc_8463(zones: Zones) -> None:
             "test._domainkey.football.example.com": {
                 "TXT": (VECTORS / "dkimpy/test.txt").read_text().strip()
             },
-            "sed._domainkey.test.ex": {"TXT": (VECTORS / "dkimpy/eximtest.dns").read_text().strip()},
+            "sed._domainkey.test.ex": {
+                "TXT": (VECTORS / "dkimpy/eximtest.dns").read_text().strip()
+            },
         }
     )
     for file, signatures in (
@@ -70,7 +76,9 @@ async def test_the_messages_of_dkimpy_and_of_rfc_8463(zones: Zones) -> None:
         ("dkimpy/rfc6376.signed.msg", 2),
         ("dkimpy/ed25519test2.msg", 1),
     ):
-        assert await results((VECTORS / file).read_bytes(), zones) == [(Result.PASS, "")] * signatures
+        assert (
+            await results((VECTORS / file).read_bytes(), zones) == [(Result.PASS, "")] * signatures
+        )
 
 
 async def test_no_key_and_no_answer_are_different_things(zones: Zones) -> None:

@@ -30,7 +30,10 @@ def test_reasons_are_cut() -> None:
 
 @given(st.text(max_size=300))
 def test_any_text(text: str) -> None:
-    """Invariant: a name is its own normal form, ASCII, and no longer than a name can be; a reason is printable."""
+    """Invariant: a name is its own normal form, ASCII, and no longer than a name can be.
+
+    A reason is printable.
+    """
     name = fqdn(text)
     assert fqdn(name) == name
     assert name.isascii()

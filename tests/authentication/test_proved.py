@@ -14,10 +14,14 @@ from oborona.types import Client, Envelope, Proved
 ANN = "Ann@Mail.A.Example"
 FROM_A = ("mail.a.example",)
 ENVELOPE = Envelope(client=Client(ip="9.1.1.1"), sender="bounce-7@B.example")
-SPF = Identity(spf=Spf(result=Result.PASS, domain="b.example"), dmarc=Dmarc(domain="mail.a.example"))
+SPF = Identity(
+    spf=Spf(result=Result.PASS, domain="b.example"), dmarc=Dmarc(domain="mail.a.example")
+)
 DMARC = msgspec.structs.replace(
     SPF,
-    dmarc=Dmarc(result=Result.PASS, domain="mail.a.example", organisational="a.example", dkim_aligned=True),
+    dmarc=Dmarc(
+        result=Result.PASS, domain="mail.a.example", organisational="a.example", dkim_aligned=True
+    ),
 )
 SIGNED = msgspec.structs.replace(DMARC, dkim=(Signature(result=Result.PASS, domain="a.example"),))
 
@@ -56,7 +60,9 @@ def test_a_tail_that_nobody_signed_takes_the_proof_away() -> None:
 
 
 def test_a_name_below_a_domain_does_not_answer_for_it() -> None:
-    """Whoever was given a name below somebody's domain proves that name: relaxed alignment, which DMARC has, would make him the owner."""
+    """Whoever was given a name below somebody's domain proves that name: relaxed alignment, which
+    DMARC has, would make him the owner.
+    """
     dmarc = Dmarc(
         result=Result.PASS,
         domain="mail.a.example",
@@ -88,14 +94,19 @@ def test_two_domains_in_from_have_no_author() -> None:
 
 def test_the_domain_that_dmarc_looked_at_is_the_authors() -> None:
     assert not proved(SIGNED, ENVELOPE, "ann@evil.example", ("evil.example",)).author
-    assert not proved(SIGNED, ENVELOPE, "ann@a.example", ("a.example",)).author, "not even its organisation's"
+    assert not proved(SIGNED, ENVELOPE, "ann@a.example", ("a.example",)).author, (
+        "not even its organisation's"
+    )
 
 
 def test_a_trusted_sealer_is_believed_about_the_domain_he_names() -> None:
     sealed = Identity(
         dmarc=Dmarc(result=Result.FAIL, domain="mail.a.example"),
         arc=Arc(
-            result=Result.PASS, trusted="lists.example", dmarc=Result.PASS, dmarc_domain="mail.a.example"
+            result=Result.PASS,
+            trusted="lists.example",
+            dmarc=Result.PASS,
+            dmarc_domain="mail.a.example",
         ),
     )
     assert proved(sealed, ENVELOPE, ANN, FROM_A).author == "ann@mail.a.example"
@@ -123,7 +134,9 @@ def test_a_sender_who_is_not_proved(spf: Spf, sender: str) -> None:
 
 
 def test_a_login_is_an_account() -> None:
-    assert proved(Identity(), msgspec.structs.replace(ENVELOPE, login="Bob")) == Proved(account="bob")
+    assert proved(Identity(), msgspec.structs.replace(ENVELOPE, login="Bob")) == Proved(
+        account="bob"
+    )
 
 
 @given(st.text(max_size=40), st.text(max_size=40), st.lists(st.text(max_size=20), max_size=2))

@@ -1,7 +1,9 @@
-"""Organisational domains: the tests of the Public Suffix List itself (public domain, `vectors/public_suffix.txt`).
+"""Organisational domains: the tests of the Public Suffix List itself (public domain,
+`vectors/public_suffix.txt`).
 
-Where the list says that a name has no registrable domain, `registrable` returns the name itself: mail from a bare suffix is
-its own organisation. Names that are none (null, a leading dot) never get that far: `fqdn` gives nothing for them.
+Where the list says that a name has no registrable domain, `registrable` returns the name itself:
+mail from a bare suffix is its own organisation. Names that are none (null, a leading dot) never get
+that far: `fqdn` gives nothing for them.
 """
 
 import re
@@ -22,7 +24,8 @@ def test_the_suite_is_whole() -> None:
 
 @pytest.mark.parametrize(("host", "want"), CASES, ids=[case[0] or "null" for case in CASES])
 def test_of_the_list(host: str, want: str) -> None:
-    name = fqdn(host) if "." in host.strip(".") else host.lower()  # a bare top-level domain is no mail domain
+    # a bare top-level domain is no mail domain
+    name = fqdn(host) if "." in host.strip(".") else host.lower()
     if host.startswith(".") or not host:
         assert fqdn(host) == ""
         return

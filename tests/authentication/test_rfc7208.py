@@ -1,8 +1,9 @@
-"""The test suite of RFC 7208 (openspf.org, release 2014.04 with the additions of 2019), every test of it.
+"""The test suite of RFC 7208 (openspf.org, release 2014.04 with the additions of 2019), every test
+of it.
 
-`vectors/rfc7208.yml` is the file as pyspf's source carries it; `vectors/rfc7208.LICENSE` is its licence (BSD, three clauses).
-None of its results is disputed here. Where it allows several, each is taken. Questions go through the resolver of the daemon to a
-DNS server with the records of the test.
+`vectors/rfc7208.yml` is the file as pyspf's source carries it; `vectors/rfc7208.LICENSE` is its
+licence (BSD, three clauses). None of its results is disputed here. Where it allows several, each is
+taken. Questions go through the resolver of the daemon to a DNS server with the records of the test.
 """
 
 from collections.abc import Iterator
@@ -55,7 +56,10 @@ def cases() -> Iterator[Case]:
 
 
 def zone_of(data: dict[str, list[Any]]) -> tuple[Zone, list[tuple[str, str]]]:
-    """Records as `tests.peers.dns` takes them. SPF stands for TXT where a name has no TXT of its own (the suite's rule)."""
+    """Records as `tests.peers.dns` takes them.
+
+    SPF stands for TXT where a name has no TXT of its own (the suite's rule).
+    """
     zone: Zone = {}
     silent = []
     for written, rows in data.items():
@@ -64,7 +68,9 @@ def zone_of(data: dict[str, list[Any]]) -> tuple[Zone, list[tuple[str, str]]]:
         own_text = any("TXT" in row for row in rows if isinstance(row, dict))
         for row in rows:
             if row == "TIMEOUT":  # for the kinds that come after it
-                silent += [(name, kind) for kind in ("TXT", "A", "AAAA", "MX", "PTR") if kind not in mine]
+                silent += [
+                    (name, kind) for kind in ("TXT", "A", "AAAA", "MX", "PTR") if kind not in mine
+                ]
                 continue
             ((kind, value),) = row.items()
             if value == "NONE" or (kind == "SPF" and own_text):
@@ -99,9 +105,15 @@ async def test_of_the_suite(case: Case) -> None:
         for name, kind in case.silent:
             zones.fault(name, Fault.HANG, kind=kind)
         servers = [Server(zones.host, zones.port)]
-        async with Resolver(servers, timeout_s=SILENCE_S if case.silent else LONG_S, tries=1) as resolver:
+        async with Resolver(
+            servers, timeout_s=SILENCE_S if case.silent else LONG_S, tries=1
+        ) as resolver:
             found = await check_spf(
-                ip=case.ip, helo=case.helo, sender=case.sender, asker=resolver, receiver="receiver.test"
+                ip=case.ip,
+                helo=case.helo,
+                sender=case.sender,
+                asker=resolver,
+                receiver="receiver.test",
             )
     assert found.result in case.want, found.why
     if case.explanation:

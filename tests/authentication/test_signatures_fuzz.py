@@ -1,4 +1,6 @@
-"""DKIM and ARC against dkimpy's verdicts, against arbitrary octets, and against messages made to take long."""
+"""DKIM and ARC against dkimpy's verdicts, against arbitrary octets, and against messages made to
+take long.
+"""
 
 from __future__ import annotations
 
@@ -38,14 +40,15 @@ def arc_of(letter: Letter, keys: Table = KEYS) -> Arc:
 def by_dkimpy(raw: bytes) -> bool:
     with (
         mock.patch("dkim.time.time", return_value=NOW),
-        # no fields, a first line that is folded, base64 with "=" in it: the last two leave dkimpy as what they are
+        # no fields, a first line that is folded, base64 with "=" in it: the last two leave dkimpy
+        # as what they are
         contextlib.suppress(dkim.DKIMException, IndexError, ValueError),
     ):
         return bool(dkim.verify(raw, dnsfunc=lambda *_, **__: rsa().record.encode()))
     return False
 
 
-# -- the same verdict as dkimpy ----------------------------------------------------------------------------------------
+# -- the same verdict as dkimpy --------------------------------------------------------------------
 
 words = st.text(st.sampled_from("aB \t.:;=<@>\u00e9"), max_size=12).map(str.encode)
 values = st.lists(words, min_size=1, max_size=3).map(b"\r\n\tx".join)
@@ -55,8 +58,12 @@ headers = st.lists(
 bodies = st.lists(
     st.sampled_from([b"\r\n", b" ", b"\t", b"text", b"\r\n\r\n", b".", b"\xff"]), max_size=20
 ).map(lambda pieces: b"".join(pieces) + b"\r\n")
-canons = st.sampled_from(["simple/simple", "simple/relaxed", "relaxed/simple", "relaxed/relaxed", "relaxed"])
-names = st.lists(st.sampled_from(["to", "Subject", "x-a", "received", "From", "x-none", ""]), max_size=8)
+canons = st.sampled_from(
+    ["simple/simple", "simple/relaxed", "relaxed/simple", "relaxed/relaxed", "relaxed"]
+)
+names = st.lists(
+    st.sampled_from(["to", "Subject", "x-a", "received", "From", "x-none", ""]), max_size=8
+)
 
 
 @settings(deadline=None, max_examples=150)
@@ -65,7 +72,9 @@ def test_what_is_signed_passes_and_dkimpy_agrees(
     head: bytes, body: bytes, canon: str, signed: list[str], length: bool
 ) -> None:
     raw = head + b"From: a@example.org\r\n" + head + b"\r\n" + body
-    field = dkim_field(raw, rsa(), canon=canon, signed=["From", *signed], length=2 if length else None)
+    field = dkim_field(
+        raw, rsa(), canon=canon, signed=["From", *signed], length=2 if length else None
+    )
     (found,), _ = dkim_of(read_letter(field + raw))
     expected = Result.FAIL if length and found.why == "body is shorter than l=" else Result.PASS
     assert found.result is expected, found.why
@@ -73,7 +82,9 @@ def test_what_is_signed_passes_and_dkimpy_agrees(
 
 
 edits = st.tuples(
-    st.floats(0, 1), st.integers(0, 3), st.sampled_from([b"", b" ", b"x", b"\r\n", b";", b"=", b"\t"])
+    st.floats(0, 1),
+    st.integers(0, 3),
+    st.sampled_from([b"", b" ", b"x", b"\r\n", b";", b"=", b"\t"]),
 )
 
 
@@ -84,8 +95,8 @@ def test_an_edited_message_is_judged_as_dkimpy_judges_it(
 ) -> None:
     """Invariant: what dkimpy refuses is refused; what it passes passes, but for what is named here.
 
-    dkimpy refuses more of what is no matter of signatures: lines in the header that are no fields; white space before a colon; white
-    space around b= that s3.5 deletes.
+    dkimpy refuses more of what is no matter of signatures: lines in the header that are no fields;
+    white space before a colon; white space around b= that s3.5 deletes.
     """
     raw = dkim_field(LETTER, rsa(), canon=canon) + LETTER
     for where, cut, put in changes:
@@ -114,13 +125,19 @@ def tidied(raw: bytes) -> bytes:
             fields[-1] = (
                 name.rstrip()
                 + b":"
-                + b";".join(tag.rstrip() if tag.split(b"=")[0].strip() == b"b" else tag for tag in tags)
-                + (b"" if tags[-1].endswith(b"\n") and tags[-1].split(b"=")[0].strip() != b"b" else b"\r\n")
+                + b";".join(
+                    tag.rstrip() if tag.split(b"=")[0].strip() == b"b" else tag for tag in tags
+                )
+                + (
+                    b""
+                    if tags[-1].endswith(b"\n") and tags[-1].split(b"=")[0].strip() != b"b"
+                    else b"\r\n"
+                )
             )
     return b"".join(fields) + b"\r\n" + re.sub(rb"[ \t]+\Z", b"", letter.body)
 
 
-# -- never raises ------------------------------------------------------------------------------------------------------
+# -- never raises ----------------------------------------------------------------------------------
 
 CHUNKS = [
     b"DKIM-Signature:", b"ARC-Seal:", b"ARC-Message-Signature:", b"ARC-Authentication-Results:", b"From:", b" i=1;",
@@ -152,7 +169,9 @@ def test_no_octets_raise(raw: bytes) -> None:
 @given(
     st.binary(max_size=200)
     | st.lists(
-        st.sampled_from([b"v=DKIM1;", b"k=rsa;", b"k=ed25519;", b"p=", b"AAAA", b"h=sha256;", b"t=s;", b";"]),
+        st.sampled_from(
+            [b"v=DKIM1;", b"k=rsa;", b"k=ed25519;", b"p=", b"AAAA", b"h=sha256;", b"t=s;", b";"]
+        ),
         max_size=8,
     ).map(b"".join)
 )
@@ -170,7 +189,7 @@ def test_nothing_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     assert [record for record in caplog.records if record.name != "asyncio"] == []
 
 
-# -- never long --------------------------------------------------------------------------------------------------------
+# -- never long ------------------------------------------------------------------------------------
 
 GOOD = dkim_field(LETTER, rsa())
 MB = 1_000_000
@@ -181,7 +200,10 @@ def hostile() -> Iterator[tuple[str, bytes]]:
     yield "field of 1 MB", GOOD + b"X: " + b"x" * MB + b"\r\n" + LETTER
     yield "field of 1 MB of spaces", GOOD + b"Subject: " + b" \t" * (MB // 2) + b"\r\n" + LETTER
     yield "field of folded lines", GOOD + b"Subject: x" + b"\r\n x" * (MB // 4) + b"\r\n" + LETTER
-    yield "field of empty folded lines", GOOD + b"Subject: x" + b"\r\n " * (MB // 3) + b"\r\n" + LETTER
+    yield (
+        "field of empty folded lines",
+        GOOD + b"Subject: x" + b"\r\n " * (MB // 3) + b"\r\n" + LETTER,
+    )
     yield "10,000 fields", b"X: y\r\n" * 9_990 + GOOD + LETTER
     yield (
         "10,000 signed fields",
@@ -189,7 +211,10 @@ def hostile() -> Iterator[tuple[str, bytes]]:
     )
     yield "100,000 fields", b"X: y\r\n" * 100_000 + GOOD + LETTER
     yield "10,000 signatures", GOOD * 9_000 + LETTER
-    yield "100,000 names in h=", dkim_field(LETTER, rsa(), tags={"h": "from" + ":to" * 100_000}) + LETTER
+    yield (
+        "100,000 names in h=",
+        dkim_field(LETTER, rsa(), tags={"h": "from" + ":to" * 100_000}) + LETTER,
+    )
     yield (
         "20,000 names in h=, eight times",
         dkim_field(LETTER, rsa(), tags={"h": "from" + ":to" * 20_000}) * 8 + LETTER,
@@ -216,13 +241,22 @@ def hostile() -> Iterator[tuple[str, bytes]]:
     yield "seals", b"ARC-Seal: i=1; cv=none\r\n" * 9_000 + end
     yield (
         "seals of 60 kB",
-        sealed(LETTER, seal={"n": "x" * 60_000}) + b"ARC-Seal: i=2; n=" + b"x" * 60_000 + b"\r\n" + LETTER,
+        sealed(LETTER, seal={"n": "x" * 60_000})
+        + b"ARC-Seal: i=2; n="
+        + b"x" * 60_000
+        + b"\r\n"
+        + LETTER,
     )
     yield "results of 1 MB", b"ARC-Authentication-Results: i=" + b" " * MB + b"1;\r\n" + end
-    yield "results of parentheses", sealed(LETTER, results="mx.example; dmarc=pass " + "(" * 900_000)
+    yield (
+        "results of parentheses",
+        sealed(LETTER, results="mx.example; dmarc=pass " + "(" * 900_000),
+    )
 
 
-@pytest.mark.parametrize(("what", "raw"), [pytest.param(what, raw, id=what) for what, raw in hostile()])
+@pytest.mark.parametrize(
+    ("what", "raw"), [pytest.param(what, raw, id=what) for what, raw in hostile()]
+)
 def test_no_message_takes_long(what: str, raw: bytes) -> None:
     spent = min(cpu_s(raw) for _ in range(2))
     assert spent < LONG_S * 4  # generous: the machine may be busy with other things
@@ -240,7 +274,8 @@ def cpu_s(raw: bytes) -> float:
 
 @pytest.mark.parametrize("canon", ["simple/simple", "relaxed/relaxed"])
 @pytest.mark.parametrize(
-    "piece", [b"text and more text, as in mail\r\n", b" ", b"\r\n", b" \r\n", b"\r", b"a \t ", b"\t"]
+    "piece",
+    [b"text and more text, as in mail\r\n", b" ", b"\r\n", b" \r\n", b"\r", b"a \t ", b"\t"],
 )
 def test_a_body_of_ten_megabytes(piece: bytes, canon: str) -> None:
     raw = LETTER.partition(b"\r\n\r\n")[0] + b"\r\n\r\n" + piece * (10 * MB // len(piece))
@@ -252,7 +287,10 @@ def test_fifty_large_sets_are_hashed_once() -> None:
     raw = LETTER
     for instance in range(1, 51):
         raw = sealed(
-            raw, instance=instance, results="mx.example; x=" + "y" * 15_000, seal={"n": "x" * 15_000}
+            raw,
+            instance=instance,
+            results="mx.example; x=" + "y" * 15_000,
+            seal={"n": "x" * 15_000},
         )
     letter = read_letter(raw)
     assert arc_of(letter).result is Result.PASS

@@ -44,7 +44,9 @@ def _no_other_resolver(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_pass_says_which_mechanism() -> None:
     found = await check("v=spf1 ip4:192.0.2.0/24 -all")
-    assert found == Spf(result=Result.PASS, domain="example.test", scope="mfrom", why="ip4:192.0.2.0/24")
+    assert found == Spf(
+        result=Result.PASS, domain="example.test", scope="mfrom", why="ip4:192.0.2.0/24"
+    )
 
 
 @pytest.mark.parametrize(
@@ -97,7 +99,9 @@ async def test_a_bounce_is_checked_as_postmaster_of_the_helo_name() -> None:
 
 async def test_helo_is_its_own_identity() -> None:
     table = Table({"mail.example.test": {"TXT": "v=spf1 a -all", "A": "192.0.2.1"}})
-    found = await check_helo(ip="192.0.2.1", helo="MAIL.example.test.", asker=table, receiver="r.test")
+    found = await check_helo(
+        ip="192.0.2.1", helo="MAIL.example.test.", asker=table, receiver="r.test"
+    )
     assert found == Spf(result=Result.PASS, domain="mail.example.test", scope="helo", why="a")
 
 
@@ -134,7 +138,10 @@ async def test_a_helo_that_is_no_domain_name(helo: str) -> None:
     ],
 )
 async def test_sender_and_its_macros(sender: str, local: str, domain: str) -> None:
-    zone: Records = {domain: {"TXT": "v=spf1 -all exp=why.test"}, "why.test": {"TXT": "%{s} %{l} %{o} %{d}"}}
+    zone: Records = {
+        domain: {"TXT": "v=spf1 -all exp=why.test"},
+        "why.test": {"TXT": "%{s} %{l} %{o} %{d}"},
+    }
     found = await check(zone, sender=sender)
     assert found.domain == domain
     assert found.why == f"{local}@{domain} {local} {domain} {domain}"
@@ -176,7 +183,9 @@ async def test_the_explanation_of_a_redirect_is_that_of_its_target() -> None:
 
 @pytest.mark.parametrize("text", [b"\xff\xfe", b"%{x}", b"100%", b"%{", b"a\r\n250 ok", b""])
 async def test_an_explanation_that_cannot_be_used(text: bytes) -> None:
-    found = await check({"example.test": {"TXT": "v=spf1 -all exp=why.test"}, "why.test": {"TXT": text}})
+    found = await check(
+        {"example.test": {"TXT": "v=spf1 -all exp=why.test"}, "why.test": {"TXT": text}}
+    )
     assert found.result is Result.FAIL
     assert found.why == "-all"
 
@@ -193,7 +202,9 @@ async def test_an_explanation_is_made_printable_and_short() -> None:
 
 
 async def test_unknown_modifiers_may_come_as_often_as_they_like() -> None:
-    """RFC 7208 s6. pyspf gives permerror for the second, and asks the DNS for what stands in them."""
+    """RFC 7208 s6. pyspf gives permerror for the second, and asks the DNS for what stands in
+    them.
+    """
     table = Table({"example.test": {"TXT": "v=spf1 x=%{p} x=2 X=%{p}.y -all op=auth default=+"}})
     assert (await check({}, table=table)).result is Result.FAIL
     assert table.asked == [("example.test", Kind.TXT)]
@@ -224,12 +235,22 @@ async def test_broken_records(record: str) -> None:
 
 @pytest.mark.parametrize(
     ("sender", "helo"),
-    [("a\\.b@example.test", "h.test"), ("u@example.test", "a\\046b.test"), ("u@example.test", "h.test")],
+    [
+        ("a\\.b@example.test", "h.test"),
+        ("u@example.test", "a\\046b.test"),
+        ("u@example.test", "h.test"),
+    ],
 )
 async def test_a_backslash_in_a_macro_matches_nothing(sender: str, helo: str) -> None:
-    """In a name of the DNS it would hide a dot, or write any octet: `a\\.b` is one label. Nothing is asked, so it is no void answer."""
+    """In a name of the DNS it would hide a dot, or write any octet: `a\\.b` is one label.
+
+    Nothing is asked, so it is no void answer.
+    """
     table = Table(
-        {"example.test": {"TXT": "v=spf1 exists:%{l}.%{h}.x.test -all"}, "*.x.test": {"A": "127.0.0.2"}}
+        {
+            "example.test": {"TXT": "v=spf1 exists:%{l}.%{h}.x.test -all"},
+            "*.x.test": {"A": "127.0.0.2"},
+        }
     )
     found = await check({}, sender=sender, helo=helo, table=table)
     plain = "\\" not in sender + helo
@@ -245,7 +266,9 @@ async def test_a_backslash_in_a_macro_matches_nothing(sender: str, helo: str) ->
 )
 @settings(max_examples=300, deadline=None)
 def test_networks_are_those_of_ipaddress(case: tuple[Any, Any, int]) -> None:
-    """Invariant: a term matches exactly if the client is in the network that `ipaddress` reads there."""
+    """Invariant: a term matches exactly if the client is in the network that `ipaddress` reads
+    there.
+    """
     client, address, bits = case
     for near in (address, client, type(client)(int(client) ^ 1)):
         record = f"v=spf1 ip{near.version}:{near}/{bits} -all"
@@ -260,7 +283,9 @@ async def test_the_records_of_one_check_have_a_limit() -> None:
     """Ten includes of the longest records would hold up everybody else for 60 ms."""
     long = "v=spf1 " + "ip4:192.0.2.9 " * 570 + "-all"
     zone: Records = {
-        "example.test": {"TXT": "v=spf1 " + " ".join(f"include:{one}.test" for one in "abcde") + " +all"}
+        "example.test": {
+            "TXT": "v=spf1 " + " ".join(f"include:{one}.test" for one in "abcde") + " +all"
+        }
     }
     count = MAX_RECORDS // len(long)
     few: Records = {
@@ -307,7 +332,9 @@ HOSTS = {f"mx{number}.example.test": {"A": f"198.51.100.{number}"} for number in
 EXCHANGES = [f"{number} mx{number}.example.test." for number in range(4)]
 
 
-@pytest.mark.parametrize("record", ["v=spf1 mx ip6:2001:db8::/32 -all", "v=spf1 a mx ip6:2001:db8::/32 -all"])
+@pytest.mark.parametrize(
+    "record", ["v=spf1 mx ip6:2001:db8::/32 -all", "v=spf1 a mx ip6:2001:db8::/32 -all"]
+)
 async def test_hosts_with_addresses_of_the_other_family_are_no_void_answers(record: str) -> None:
     """RFC 7208 s4.6.4 counts terms, and a mail host that has IPv4 alone is nobody's mistake."""
     zone: Records = {"example.test": {"TXT": record, "A": "198.51.100.9", "MX": EXCHANGES}, **HOSTS}
@@ -336,9 +363,11 @@ async def test_names_of_the_other_family_in_many_terms() -> None:
     [
         ("v=spf1 a:no0.test a:no1.test ip4:192.0.2.1 -all", Result.PASS),
         ("v=spf1 a:no0.test a:no1.test a:no2.test ip4:192.0.2.1 -all", Result.PERMERROR),
-        ("v=spf1 mx:gone.test a:no1.test ip4:192.0.2.1 -all", Result.PASS),  # one term with four void hosts
+        # one term with four void hosts
+        ("v=spf1 mx:gone.test a:no1.test ip4:192.0.2.1 -all", Result.PASS),
         ("v=spf1 mx:gone.test a:no1.test exists:no2.test ip4:192.0.2.1 -all", Result.PERMERROR),
-        ("v=spf1 include:half.test a:no1.test ip4:192.0.2.1 -all", Result.PERMERROR),  # with two of its own
+        # with two of its own
+        ("v=spf1 include:half.test a:no1.test ip4:192.0.2.1 -all", Result.PERMERROR),
     ],
 )
 async def test_terms_with_void_answers_are_counted_once_each(record: str, result: Result) -> None:
@@ -410,7 +439,11 @@ async def test_checks_at_the_same_time_keep_apart() -> None:
     found = await asyncio.gather(
         *(
             check_spf(
-                ip=f"10.0.0.{number}", helo="h.test", sender=f"u@{sender}.test", asker=table, receiver="r"
+                ip=f"10.0.0.{number}",
+                helo="h.test",
+                sender=f"u@{sender}.test",
+                asker=table,
+                receiver="r",
             )
             for number in range(100)
             for sender in (number, (number + 1) % 100)
@@ -420,7 +453,9 @@ async def test_checks_at_the_same_time_keep_apart() -> None:
 
 
 async def test_work_is_bounded() -> None:
-    """Nothing that a record can hold takes more questions than RFC 7208 s4.6.4 allows, and no name has addresses without end."""
+    """Nothing that a record can hold takes more questions than RFC 7208 s4.6.4 allows, and no name
+    has addresses without end.
+    """
 
     class Big:
         asked = 0
@@ -431,9 +466,12 @@ async def test_work_is_bounded() -> None:
                 terms = " ".join(f"mx:{number}.test" for number in range(10))
                 return Answer(outcome=Outcome.FOUND, records=(f"v=spf1 {terms}".encode(),))
             if kind is Kind.MX:
-                return Answer(outcome=Outcome.FOUND, records=tuple((1, f"{one}.{name}") for one in range(10)))
+                return Answer(
+                    outcome=Outcome.FOUND, records=tuple((1, f"{one}.{name}") for one in range(10))
+                )
             return Answer(
-                outcome=Outcome.FOUND, records=tuple(f"10.1.{one >> 8}.{one & 255}" for one in range(4000))
+                outcome=Outcome.FOUND,
+                records=tuple(f"10.1.{one >> 8}.{one & 255}" for one in range(4000)),
             )
 
     big = Big()
@@ -474,14 +512,17 @@ TERM = st.one_of(
 
 @given(
     st.one_of(
-        st.binary(max_size=300), st.lists(TERM, max_size=12).map(lambda terms: " ".join(terms).encode())
+        st.binary(max_size=300),
+        st.lists(TERM, max_size=12).map(lambda terms: " ".join(terms).encode()),
     ),
     st.lists(TERM, max_size=4),
     st.sampled_from(list(Outcome)),
 )
 @settings(max_examples=400, deadline=None)
 def test_any_record_is_survived(record: bytes, other: list[str], outcome: Outcome) -> None:
-    """Invariant: a result of the RFC's words, a printable reason, at most 200 questions, whatever the record holds."""
+    """Invariant: a result of the RFC's words, a printable reason, at most 200 questions, whatever
+    the record holds.
+    """
 
     class Hostile:
         asked = 0
@@ -491,19 +532,23 @@ def test_any_record_is_survived(record: bytes, other: list[str], outcome: Outcom
             assert name.isascii()
             if kind is Kind.TXT:
                 text = (
-                    b"v=spf1 " + record if name == "example.test" else b"v=spf1 " + " ".join(other).encode()
+                    b"v=spf1 " + record
+                    if name == "example.test"
+                    else b"v=spf1 " + " ".join(other).encode()
                 )
                 return Answer(outcome=Outcome.FOUND, records=(text,))
             if outcome is not Outcome.FOUND:
                 return Answer(outcome=outcome)
             return Answer(
-                outcome=outcome, records=((5, "mx.test"),) if kind is Kind.MX else ("192.0.2.7",) * 3
+                outcome=outcome,
+                records=((5, "mx.test"),) if kind is Kind.MX else ("192.0.2.7",) * 3,
             )
 
     hostile = Hostile()
     found = asyncio.run(check({}, table=hostile))
     assert found.result in set(Result) - {Result.POLICY}
-    assert not found.why.startswith("cannot be evaluated"), found.why  # pyspf broke on it: to be prevented
+    # pyspf broke on it: to be prevented
+    assert not found.why.startswith("cannot be evaluated"), found.why
     assert found.why.isprintable()
     assert hostile.asked <= 200
 

@@ -1,4 +1,5 @@
-"""A control group for each machine: its systemd keeps its units in groups below the one it was started in, and two that share one would end each other's.
+"""A control group for each machine: its systemd keeps its units in groups below the one it was
+started in, and two that share one would end each other's.
 
 Source: cgroups(7), systemd-nspawn(1) on --keep-unit.
 """
@@ -15,7 +16,9 @@ EMPTY_S: Final = 10.0  # until the kernel counts a process no longer that has ju
 
 
 class ControlGroup:
-    """A new group below that of this process, in each hierarchy that systemd uses; a context manager.
+    """A new group below that of this process, in each hierarchy that systemd uses.
+
+    A context manager.
 
     Args:
         name: of its own.
@@ -48,7 +51,9 @@ class ControlGroup:
 
 
 def _own() -> Iterator[Path]:
-    """Return the folders of this process's groups: of version 2, and of version 1 the hierarchy that is systemd's."""
+    """Return the folders of this process's groups: of version 2, and of version 1 the hierarchy
+    that is systemd's.
+    """
     groups = dict(_group(line) for line in Path("/proc/self/cgroup").read_text().splitlines())
     for line in Path("/proc/self/mountinfo").read_text().splitlines():
         fields, _, kind = line.partition(" - ")

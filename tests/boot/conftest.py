@@ -1,4 +1,6 @@
-"""Machines for a test: each its own copy of one on which docs/install.md was followed, once for all tests of a process."""
+"""Machines for a test: each its own copy of one on which docs/install.md was followed, once for all
+tests of a process.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +17,18 @@ from tests.boot.steps import follow
 
 @pytest.fixture(scope="session")
 def installed() -> Iterator[Path]:
-    """The disk of a machine that was a bare Debian, got a Postfix and one mailbox, and then what install.md says; it is switched off."""
+    """The disk of a machine that was a bare Debian, got a Postfix and one mailbox, and then what
+    install.md says; it is switched off.
+    """
     with tempfile.TemporaryDirectory(prefix="oborona-installed-", dir="/var/tmp") as folder:
         disk = Path(folder, "root")
         with Machine() as made:
             install_postfix(made)
-            assert made.run("postconf -F smtp/inet/chroot").strip() == "smtp/inet/chroot = y", "as it comes"
-            print(follow(made, "Install"))  # its last line, the doctor, fails unless mail is filtered
+            assert made.run("postconf -F smtp/inet/chroot").strip() == "smtp/inet/chroot = y", (
+                "as it comes"
+            )
+            # its last line, the doctor, fails unless mail is filtered
+            print(follow(made, "Install"))
             made.leave(disk)
         yield disk
 

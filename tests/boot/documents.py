@@ -1,4 +1,6 @@
-"""The commands of a document, as they stand in it: lines that are indented by four spaces, by the heading that they stand under."""
+"""The commands of a document, as they stand in it: lines that are indented by four spaces, by the
+heading that they stand under.
+"""
 
 from __future__ import annotations
 

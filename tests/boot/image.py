@@ -1,10 +1,14 @@
-"""A bare Debian 12, made once and kept outside the tree, with all that the documents install beside it as a mirror on its own disk.
+"""A bare Debian 12, made once and kept outside the tree, with all that the documents install beside
+it as a mirror on its own disk.
 
-    <cache>/debian-KEY/root      what debootstrap makes: no Python's venv, no compiler, no mail server
-    <cache>/debian-KEY/mirror    the packages that apt and pip are asked for, as a folder each of them reads
+    <cache>/debian-KEY/root      what debootstrap makes: no Python's venv, no compiler, no mail
+                                 server
+    <cache>/debian-KEY/mirror    the packages that apt and pip are asked for, as a folder each of
+                                 them reads
 
-A machine started from it needs no network: apt has one source, `file:/srv/mirror`, and pip one, `/srv/mirror/wheels`. Where both come
-from is asked of this machine's apt and pip. The key is a hash of what goes in, so that a change of it makes another image.
+A machine started from it needs no network: apt has one source, `file:/srv/mirror`, and pip one,
+`/srv/mirror/wheels`. Where both come from is asked of this machine's apt and pip. The key is a hash
+of what goes in, so that a change of it makes another image.
 """
 
 from __future__ import annotations
@@ -34,11 +38,14 @@ PACKAGES: Final = (
     *("postfix", "dovecot-imapd", "dovecot-lmtpd", "dovecot-sieve", "unbound"),
 )
 ALSO: Final = ("dbus",)  # every installer of Debian puts it on the disk, debootstrap does not
-BUILD: Final = ("pip>=24", "setuptools>=77", "wheel")  # what pip asks for to build what comes as source
+# what pip asks for to build what comes as source
+BUILD: Final = ("pip>=24", "setuptools>=77", "wheel")
 
 
 def base_image() -> Path:
-    """Return the folder with `root` and `mirror`; what is missing is made, by one process while others wait.
+    """Return the folder with `root` and `mirror`.
+
+    What is missing is made, by one process while others wait.
 
     Raises:
         subprocess.CalledProcessError: a program failed; what it said is in the error.
@@ -112,10 +119,19 @@ def _sources() -> list[str]:
 
 
 def _fetch_packages(root: Path, mirror: Path, sources: Sequence[str]) -> None:
-    """Fetch what `PACKAGES` needs beyond the base, by this machine's apt as if it were that one's."""
+    """Fetch what `PACKAGES` needs beyond the base, by this machine's apt as if it were that
+    one's.
+    """
     (root / "etc/apt/sources.list").write_text("\n".join(sources) + "\n")
     apt = [
-        *("apt-get", "-qq", "-o", f"Dir={root}", "-o", f"Dir::State::status={root}/var/lib/dpkg/status"),
+        *(
+            "apt-get",
+            "-qq",
+            "-o",
+            f"Dir={root}",
+            "-o",
+            f"Dir::State::status={root}/var/lib/dpkg/status",
+        ),
         *("-o", "APT::Sandbox::User=root", "-o", "Acquire::Retries=3"),
     ]
     archives = root / "var/cache/apt/archives"
@@ -128,7 +144,10 @@ def _fetch_packages(root: Path, mirror: Path, sources: Sequence[str]) -> None:
         octets = package.read_bytes()
         stanzas.append(
             told(["dpkg-deb", "--field", package])
-            + f"Filename: ./{package.name}\nSize: {len(octets)}\nSHA256: {hashlib.sha256(octets).hexdigest()}\n"
+            + (
+                f"Filename: ./{package.name}\nSize: {len(octets)}\nSHA256: "
+                f"{hashlib.sha256(octets).hexdigest()}\n"
+            )
         )
         shutil.move(package, mirror / package.name)
     (mirror / "Packages").write_text("\n".join(stanzas))
@@ -171,6 +190,7 @@ def told(command: Sequence[str | os.PathLike[str]]) -> str:
     )  # fmt: skip
     if done.returncode:
         raise RuntimeError(
-            f"{' '.join(os.fspath(word) for word in command)}: status {done.returncode}\n{done.stdout[-4000:]}{done.stderr[-4000:]}"
+            f"{' '.join(os.fspath(word) for word in command)}: status "
+            f"{done.returncode}\n{done.stdout[-4000:]}{done.stderr[-4000:]}"
         )
     return done.stdout

@@ -1,11 +1,13 @@
-"""A machine of its own: a copy of the bare Debian, booted by systemd-nspawn with systemd as its process 1 and no network but loopback.
+"""A machine of its own: a copy of the bare Debian, booted by systemd-nspawn with systemd as its
+process 1 and no network but loopback.
 
     with Machine() as machine:
         machine.run("apt-get install -y postfix")
         machine.reboot()
 
-Commands run within its name spaces, as a shell of root would there; processes, files and addresses of this machine stay out of
-reach of what they do. It ends with its context, and with the process that started it.
+Commands run within its name spaces, as a shell of root would there; processes, files and addresses
+of this machine stay out of reach of what they do. It ends with its context, and with the process
+that started it.
 
 Source: systemd-nspawn(1), nsenter(1).
 """
@@ -74,7 +76,10 @@ class Machine:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         """Switch it off and remove it."""
         if self._nspawn is not None:
@@ -87,8 +92,12 @@ class Machine:
         clone = self.root / CLONE[1:]
         shutil.rmtree(clone, ignore_errors=True)
         clone.mkdir(parents=True)
-        listed = told(["git", "-C", ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard"])
-        there = "\0".join(name for name in listed.split("\0") if name and os.path.lexists(ROOT / name))
+        listed = told(
+            ["git", "-C", ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+        )
+        there = "\0".join(
+            name for name in listed.split("\0") if name and os.path.lexists(ROOT / name)
+        )
         pack = subprocess.Popen(
             ["tar", "-C", ROOT, "--null", "--no-recursion", "-T-", "-c"],
             stdin=subprocess.PIPE,
@@ -97,7 +106,9 @@ class Machine:
         assert pack.stdin is not None
         with (
             pack,
-            subprocess.Popen(["tar", "-C", clone, "--no-same-owner", "-x"], stdin=pack.stdout) as unpack,
+            subprocess.Popen(
+                ["tar", "-C", clone, "--no-same-owner", "-x"], stdin=pack.stdout
+            ) as unpack,
         ):
             pack.stdin.write(there.encode())
             pack.stdin.close()
@@ -114,7 +125,8 @@ class Machine:
         with console.open("wb") as output:
             self._nspawn = subprocess.Popen(
                 self._group.within([
-                    *("setpriv", "--pdeathsig", "KILL"),  # else it would go on after a test that was killed
+                    # else it would go on after a test that was killed
+                    *("setpriv", "--pdeathsig", "KILL"),
                     *("systemd-nspawn", "--quiet", f"--directory={self.root}", "--boot", "--private-network"),
                     *(f"--machine={self._name}", "--register=no", "--keep-unit", "--console=pipe"),
                     *("--kill-signal=SIGRTMIN+3", "--resolv-conf=off", "--timezone=off", "--link-journal=no"),
@@ -126,13 +138,21 @@ class Machine:
         state = ""
         while state not in ("running", "degraded"):
             if self._nspawn.poll() is not None or time.monotonic() > until:
-                raise TimeoutError(f"no machine ({state}): {console.read_text('utf-8', 'replace')[-4000:]}")
+                raise TimeoutError(
+                    f"no machine ({state}): {console.read_text('utf-8', 'replace')[-4000:]}"
+                )
             time.sleep(0.1)
-            children = Path(f"/proc/{self._nspawn.pid}/task/{self._nspawn.pid}/children").read_text().split()
+            children = (
+                Path(f"/proc/{self._nspawn.pid}/task/{self._nspawn.pid}/children")
+                .read_text()
+                .split()
+            )
             self._leader = int(children[0]) if children else 0
             if self._leader:
                 state = self.ask("systemctl is-system-running || true").strip()
-        assert self._name in Path(f"/proc/{self._leader}/cgroup").read_text(), "its units are its own"
+        assert self._name in Path(f"/proc/{self._leader}/cgroup").read_text(), (
+            "its units are its own"
+        )
         assert state == "running", self.ask("systemctl --failed --no-pager || true")
 
     def stop(self) -> None:
@@ -143,7 +163,10 @@ class Machine:
         self._nspawn = None
 
     def leave(self, folder: Path) -> None:
-        """Shut it down in order and move its disk to a folder, which is to be new; others may begin as copies of it."""
+        """Shut it down in order and move its disk to a folder, which is to be new.
+
+        Others may begin as copies of it.
+        """
         self.stop()
         shutil.move(self.root, folder)
 
@@ -167,7 +190,9 @@ class Machine:
         except ProcessLookupError:
             return
 
-    def start(self, script: str, *, within_s: float = COMMAND_S) -> subprocess.CompletedProcess[str]:
+    def start(
+        self, script: str, *, within_s: float = COMMAND_S
+    ) -> subprocess.CompletedProcess[str]:
         """Run a script of bash in the clone, as root, and return what came of it."""
         if not self._leader:
             raise CommandError("the machine does not run")

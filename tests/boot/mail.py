@@ -1,4 +1,6 @@
-"""Mail on a machine: a Postfix as Debian makes it with one mailbox, a stranger who writes by SMTP, and what arrives."""
+"""Mail on a machine: a Postfix as Debian makes it with one mailbox, a stranger who writes by SMTP,
+and what arrives.
+"""
 
 from __future__ import annotations
 
@@ -67,16 +69,22 @@ def send(machine: Machine, subject: str, text: str = "Shall we meet at noon?") -
 def delivered(machine: Machine, subject: str) -> str:
     """Return the header of a message once it is in the mailbox."""
     machine.run(
-        f"for i in $(seq {WITHIN_S}0); do ! grep -qs '^Subject: {subject}$' {MAILBOX} || exit 0; sleep 0.1; done; mailq; exit 1"
+        f"for i in $(seq {WITHIN_S}0); do ! grep -qs '^Subject: {subject}$' {MAILBOX} || "
+        f"exit 0; sleep 0.1; done; mailq; exit 1"
     )
     (header,) = (
-        one for one in machine.run(f"cat {MAILBOX}").split("\n\n") if f"\nSubject: {subject}\n" in one
+        one
+        for one in machine.run(f"cat {MAILBOX}").split("\n\n")
+        if f"\nSubject: {subject}\n" in one
     )
     return header
 
 
 def is_filtered(machine: Machine, subject: str) -> str:
-    """Ham arrives with our headers, GTUBE is refused with a reference at the end of data; return the reference."""
+    """Ham arrives with our headers, GTUBE is refused with a reference at the end of data.
+
+    Return the reference.
+    """
     assert send(machine, subject) == "taken"
     header = delivered(machine, subject)
     assert re.search(r"^X-Mras: Ok$", header, re.MULTILINE), header

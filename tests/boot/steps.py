@@ -1,4 +1,6 @@
-"""What the tests on a machine share: commands of a document run there, waiting, and that nothing is left when we are gone."""
+"""What the tests on a machine share: commands of a document run there, waiting, and that nothing is
+left when we are gone.
+"""
 
 from __future__ import annotations
 
@@ -24,20 +26,26 @@ def follow(machine: Machine, heading: str, page: str = "install.md") -> str:
 def eventually(machine: Machine, test: str) -> None:
     """Wait until a command succeeds there."""
     machine.run(
-        f"until=$((SECONDS + 120)); until ( {test} ) >/dev/null 2>&1; do [ $SECONDS -lt $until ]; sleep 0.2; done"
+        f"until=$((SECONDS + 120)); until ( {test} ) >/dev/null 2>&1; do [ $SECONDS -lt "
+        f"$until ]; sleep 0.2; done"
     )
 
 
 def is_gone(machine: Machine) -> None:
-    """Nothing of ours is left, by name or owner, but for main.cf as it was before us and the system's log."""
+    """Nothing of ours is left, by name or owner, but for main.cf as it was before us and the
+    system's log.
+    """
     left = machine.run(
-        f"find / -xdev \\( -iname '*oborona*' -o -nouser -o -nogroup \\) -not -path '{CLONE}*' -not -path '/root/*' -not -path '/srv/*' -not -path '/proc/*' -not -path '/sys/*'"
+        f"find / -xdev \\( -iname '*oborona*' -o -nouser -o -nogroup \\) -not -path "
+        f"'{CLONE}*' -not -path '/root/*' -not -path '/srv/*' -not -path '/proc/*' -not "
+        f"-path '/sys/*'"
     )
     assert [path for path in left.split() if not path.startswith("/etc/postfix/main.cf.")] == []
     assert (
         "oborona"
         not in machine.ask(
-            "getent passwd; getent group; systemctl list-units --all --no-legend; systemctl list-unit-files --no-legend"
+            "getent passwd; getent group; systemctl list-units --all --no-legend; "
+            "systemctl list-unit-files --no-legend"
         ).lower()
     )
     assert machine.run("postconf -n smtpd_milters").strip() in ("", "smtpd_milters =")

@@ -1,4 +1,6 @@
-"""What goes wrong on a machine under the units that ship: a worker that stands still, workers that are killed under mail, the service stopped."""
+"""What goes wrong on a machine under the units that ship: a worker that stands still, workers that
+are killed under mail, the service stopped.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,11 @@ def test_a_worker_that_stands_still_and_workers_that_are_killed(machine: Machine
     stopped, *_ = workers(machine)
     machine.run(f"kill -STOP {stopped}")
     eventually(
-        machine, "journalctl -u oborona --boot --output cat | grep -q 'stood still, was killed by SIGABRT'"
+        machine,
+        (
+            "journalctl -u oborona --boot --output cat | grep -q 'stood still, was killed by "
+            "SIGABRT'"
+        ),
     )
     eventually(machine, "systemctl status oborona --no-pager | grep -q '7 of 7 processes serve'")
     assert "Fatal Python error: Aborted" in said(machine)
@@ -70,7 +76,8 @@ def test_a_worker_that_stands_still_and_workers_that_are_killed(machine: Machine
     # workers are killed under mail: nothing that Postfix took is missing
     (machine.root / "root/many.py").write_text(_SEND)
     machine.run(
-        "python3 /root/many.py >/root/taken & for _ in 1 2 3 4; do sleep 0.8; pkill -KILL -o -f '^oborona: worker'; done; wait"
+        "python3 /root/many.py >/root/taken & for _ in 1 2 3 4; do sleep 0.8; pkill -KILL "
+        "-o -f '^oborona: worker'; done; wait"
     )
     taken = machine.run("cat /root/taken").split()
     assert len(taken) > LETTERS / 2
@@ -93,7 +100,8 @@ def test_mail_waits_while_the_service_is_stopped(machine: Machine) -> None:
     lets_in = "lets mail in unjudged (default_action=accept)"
     assert lets_in not in machine.run("oborona attach --yes")
     machine.run(
-        "sed -i s/default_action=tempfail/default_action=accept/ /etc/postfix/main.cf; postfix reload"
+        "sed -i s/default_action=tempfail/default_action=accept/ /etc/postfix/main.cf; "
+        "postfix reload"
     )
     assert lets_in in machine.run("oborona attach --yes")
     assert lets_in in machine.ask("oborona doctor | tr -s '\\n │' ' '")

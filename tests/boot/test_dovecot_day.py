@@ -1,4 +1,6 @@
-"""docs/people/dovecot.md as it stands, on a machine that boots: Dovecot files what is suspicious and tells what people do; and it is the first to forget us."""
+"""docs/people/dovecot.md as it stands, on a machine that boots: Dovecot files what is suspicious
+and tells what people do; and it is the first to forget us.
+"""
 
 from __future__ import annotations
 
@@ -42,12 +44,17 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800), needs_machine]
 @pytest.fixture
 def served(machine: Machine) -> Machine:
     """The machine with a Dovecot of one group, to which Postfix delivers."""
-    machine.run("groupadd vmail; useradd --gid vmail vmail; install -d -o vmail -g vmail /srv/vmail")
-    machine.run("apt-get -qq install -y --no-install-recommends dovecot-imapd dovecot-lmtpd dovecot-sieve")
+    machine.run(
+        "groupadd vmail; useradd --gid vmail vmail; install -d -o vmail -g vmail /srv/vmail"
+    )
+    machine.run(
+        "apt-get -qq install -y --no-install-recommends dovecot-imapd dovecot-lmtpd dovecot-sieve"
+    )
     (machine.root / "etc/dovecot/conf.d/99-site.conf").write_text(SITE)
     (machine.root / "root/move.py").write_text(MOVE)
     machine.run(
-        "sed -i 's/^!include auth-system/#&/' /etc/dovecot/conf.d/10-auth.conf; systemctl restart dovecot"
+        "sed -i 's/^!include auth-system/#&/' /etc/dovecot/conf.d/10-auth.conf; systemctl "
+        "restart dovecot"
     )
     machine.run("postconf mailbox_transport=lmtp:unix:private/dovecot-lmtp; postfix reload")
     return machine
@@ -57,7 +64,10 @@ def arrives(machine: Machine, subject: str) -> None:
     assert send(machine, subject) == "taken"
     eventually(
         machine,
-        f"doveadm fetch -u joe@shop.example hdr.subject mailbox INBOX subject {subject} | grep -q {subject}",
+        (
+            f"doveadm fetch -u joe@shop.example hdr.subject mailbox INBOX subject {subject} | "
+            f"grep -q {subject}"
+        ),
     )
 
 
@@ -73,7 +83,8 @@ def test_dovecot_files_and_tells_and_forgets(served: Machine) -> None:
     served.run("systemctl stop oborona; python3 /root/move.py Junk INBOX")
     [kept] = served.run(f"ls {SPOOL}").split()
     served.run(
-        f"systemd-tmpfiles --clean; ls {SPOOL}/{kept}; touch -d '8 days ago' {SPOOL}/{kept}; systemd-tmpfiles --clean"
+        f"systemd-tmpfiles --clean; ls {SPOOL}/{kept}; touch -d '8 days ago' "
+        f"{SPOOL}/{kept}; systemd-tmpfiles --clean"
     )
     assert served.run(f"ls {SPOOL}").split() == [], "copies of mail are not for ever"
 

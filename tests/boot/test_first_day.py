@@ -1,4 +1,6 @@
-"""From a bare Debian to filtered mail and back, as docs/install.md says it: each indented line is run as it stands there, on a machine that boots."""
+"""From a bare Debian to filtered mail and back, as docs/install.md says it: each indented line is
+run as it stands there, on a machine that boots.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ def change(path: Path, pattern: str, line: str) -> None:
 
 
 def nobody_looks_into_them(machine: Machine) -> None:
-    """All processes but the one that starts them are filtered, and their user itself does not open their memory."""
+    """All processes but the one that starts them are filtered, and their user itself does not open
+    their memory.
+    """
     pids = machine.run("pgrep -u oborona").split()
     main = machine.run("systemctl show --value -p MainPID oborona").strip()
     filters = {pid: machine.run(f"grep Seccomp_filters: /proc/{pid}/status") for pid in pids}
@@ -61,7 +65,9 @@ def nobody_looks_into_them(machine: Machine) -> None:
         "the unit's, and one of its own"
     )
     for pid in pids:
-        assert "Permission denied" in machine.ask(f"runuser -u oborona -- head -c 1 /proc/{pid}/mem"), pid
+        assert "Permission denied" in machine.ask(
+            f"runuser -u oborona -- head -c 1 /proc/{pid}/mem"
+        ), pid
 
 
 def counted(machine: Machine) -> int:
@@ -84,7 +90,8 @@ def test_the_life_of_an_installation(machine: Machine) -> None:
     eventually(machine, "systemctl status oborona --no-pager | grep -q '7 of 7 processes serve'")
     for unit in UNITS:
         found = re.search(
-            r"level for .*: ([0-9.]+)", machine.run(f"systemd-analyze security --no-pager {unit}.service")
+            r"level for .*: ([0-9.]+)",
+            machine.run(f"systemd-analyze security --no-pager {unit}.service"),
         )
         assert found
         assert float(found[1]) <= EXPOSURE, unit
@@ -118,16 +125,24 @@ def test_the_life_of_an_installation(machine: Machine) -> None:
     # an upgrade over all that
     before = counted(machine), verdicts(machine)
     clone = machine.root / CLONE[1:]
-    # from the layout in which the site's folder held copies of all that ships, one of them changed by hand
+    # from the layout in which the site's folder held copies of all that ships, one of them changed
+    # by hand
     machine.run("cp etc/policy.d/* /etc/oborona/policy.d/")
-    change(machine.root / "etc/oborona/policy.d/10-verdict.toml", r"^spam_score = \d+", "spam_score = 93")
+    change(
+        machine.root / "etc/oborona/policy.d/10-verdict.toml",
+        r"^spam_score = \d+",
+        "spam_score = 93",
+    )
     change(clone / "pyproject.toml", r"^version = .*", 'version = "99.1"')
     change(clone / "systemd/oborona.service", r"^Description=.*", "Description=Anew")
     with (clone / "etc/policy.d/22-headers.toml").open("a") as shipped:
         shipped.write(RULE.format(name="SHIPPED", subject="shipped"))
     said = follow(machine, "Upgrade", "operate/upgrade.md")
     assert "spam_score = 93 (ships: 100)" in said
-    assert machine.run("ls /etc/oborona/policy.d").split() == ["10-verdict_own.toml", "90-local.toml"]
+    assert machine.run("ls /etc/oborona/policy.d").split() == [
+        "10-verdict_own.toml",
+        "90-local.toml",
+    ]
     assert "99.1" in machine.run("oborona --version")
     assert "Anew" in machine.run("systemctl show -p Description oborona")
     assert (counted(machine), verdicts(machine)) == before
@@ -153,12 +168,17 @@ def test_the_life_of_an_installation(machine: Machine) -> None:
     assert "put it back from a backup" in machine.ask("journalctl -u oborona -n 20 --no-pager")
     assert machine.run("systemctl show -p ExecMainStatus oborona").strip() == "ExecMainStatus=78"
     assert re.search(r"FAIL .*secret", machine.ask("oborona doctor"))
-    machine.run("mv /root/secret /var/lib/oborona/; systemctl reset-failed oborona; systemctl start oborona")
+    machine.run(
+        "mv /root/secret /var/lib/oborona/; systemctl reset-failed oborona; systemctl start oborona"
+    )
     is_filtered(machine, "found")
 
     remove, purge = commands("install.md", "Removal")
     machine.run(remove)
-    assert machine.run("ls /etc/oborona/policy.d").split() == ["10-verdict_own.toml", "90-local.toml"]
+    assert machine.run("ls /etc/oborona/policy.d").split() == [
+        "10-verdict_own.toml",
+        "90-local.toml",
+    ]
     assert machine.run("ls /var/lib/oborona/journal.db")
     machine.run(purge)
     is_gone(machine)
@@ -185,7 +205,11 @@ def test_one_unit_for_each_process(machine: Machine) -> None:
         machine.run("stat -c '%U %G %a' /var/spool/postfix/oborona/milter.sock").strip()
         == "oborona postfix 660"
     )
-    assert "8890" not in machine.run("postconf -n smtpd_milters"), "where we were is not asked any more"
-    assert "is closed to others" not in machine.run("journalctl -u oborona-worker --boot --no-pager")
+    assert "8890" not in machine.run("postconf -n smtpd_milters"), (
+        "where we were is not asked any more"
+    )
+    assert "is closed to others" not in machine.run(
+        "journalctl -u oborona-worker --boot --no-pager"
+    )
     is_filtered(machine, "by-socket")
     assert "203.0.113.9/32" in machine.run("systemctl show -p IPAddressAllow oborona-worker")

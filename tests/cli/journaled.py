@@ -1,4 +1,6 @@
-"""A state folder whose journal holds scanned messages, and a policy folder, for tests of commands that read them."""
+"""A state folder whose journal holds scanned messages, and a policy folder, for tests of commands
+that read them.
+"""
 
 from __future__ import annotations
 
@@ -25,16 +27,21 @@ from oborona.types import Client, Envelope
 LINES = "[verdict]\nspam_score = 100\nreject_score = 200\n"
 LINKS = '[[rule]]\nname = "LINKS"\nwhen = "links > 1"\nscore = 60\n'
 WORDS = (
-    '[[rule]]\nname = "WORDS"\nwhen = "contains(text, \'lottery\')"\nscore = 50\nsay = "it is a lottery"\n'
+    '[[rule]]\nname = "WORDS"\nwhen = "contains(text, \'lottery\')"\nscore = 50\nsay = '
+    '"it is a lottery"\n'
 )
 ENVELOPE = Envelope(
-    client=Client(ip="198.51.100.7"), helo="x\x1b[2J", sender="ann@a.example", recipients=("bob@b.example",)
+    client=Client(ip="198.51.100.7"),
+    helo="x\x1b[2J",
+    sender="ann@a.example",
+    recipients=("bob@b.example",),
 )
 
 
 def letter(number: int, text: str, subject: str = "lunch") -> bytes:
     return (
-        f"From: Ann <ann@a.example>\r\nTo: bob@b.example\r\nSubject: {subject}\r\nMessage-ID: <{number}@a.example>\r\n"
+        f"From: Ann <ann@a.example>\r\nTo: bob@b.example\r\nSubject: {subject}\r\nMessage-ID: "
+        f"<{number}@a.example>\r\n"
         f"Date: Fri, 20 Nov 2026 10:00:00 +0000\r\n\r\n{text}\r\n"
     ).encode()
 
@@ -68,7 +75,9 @@ def journal(state: Path, folder: Path, messages: list[bytes], ago_s: float = 600
                 result = await scan(raw, ENVELOPE, site, current, Silence(), now=now)
                 ident = numbers.next(now)
                 ruled.note(current)
-                written.append(entry_of(ident, now, current, ENVELOPE, len(raw), result.verdict, result))
+                written.append(
+                    entry_of(ident, now, current, ENVELOPE, len(raw), result.verdict, result)
+                )
                 idents.append(to_text(ident))
         return idents
 

@@ -1,4 +1,6 @@
-"""A state folder whose counters remember entities and whose journal names them, for tests of `oborona reputation`."""
+"""A state folder whose counters remember entities and whose journal names them, for tests of
+`oborona reputation`.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +76,12 @@ def bring_in(state: Path) -> None:
 
 def entry(number: int, **more: object) -> Entry:
     """A journal entry of a moment ago."""
-    given = {"verdict": Action.ACCEPT, "score": 0.0, "line": 100.0, "decided_by": "below-threshold"} | more
+    given = {
+        "verdict": Action.ACCEPT,
+        "score": 0.0,
+        "line": 100.0,
+        "decided_by": "below-threshold",
+    } | more
     return Entry(id=number, time=time.time() - 60, **given)  # type: ignore[arg-type]
 
 
@@ -100,7 +107,14 @@ def shingle(state: Path, text: str) -> Shingle:
 
 def run(state: Path, *words: object, status: int = 0, stdin: str | bytes = "") -> Result:
     """Run `oborona reputation`."""
-    told = ["--state", os.fspath(state), "--set", "site.name=mx.test", "reputation", *map(str, words)]
+    told = [
+        "--state",
+        os.fspath(state),
+        "--set",
+        "site.name=mx.test",
+        "reputation",
+        *map(str, words),
+    ]
     result = CliRunner().invoke(main, told, input=stdin, catch_exceptions=False)
     assert result.exit_code == status, (result.output, result.stderr)
     return result

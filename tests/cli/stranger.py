@@ -1,7 +1,9 @@
-"""Every command once, as somebody without rights: `python -m tests.cli.stranger FOLDER WHERE`, one JSON object a command.
+"""Every command once, as somebody without rights: `python -m tests.cli.stranger FOLDER WHERE`, one
+JSON object a command.
 
-Everything is imported first, for a stranger may not be able to read it; then each command runs in a child of its own that is
-nobody (or, for `--owner`, the state's owner).  Arguments are made from click's own types.  WHERE is the state folder.
+Everything is imported first, for a stranger may not be able to read it; then each command runs in a
+child of its own that is nobody (or, for `--owner`, the state's owner).  Arguments are made from
+click's own types.  WHERE is the state folder.
 """
 
 from __future__ import annotations
@@ -121,7 +123,9 @@ def run(words: list[str], user: int, out: str) -> dict[str, Any]:
             os.environ.update(HOME="/", USER="nobody", LOGNAME="nobody")
             os.environ.pop("SUDO_USER", None)
             sys.stdin = io.TextIOWrapper(io.FileIO(0, closefd=False))
-            sys.stdout = None if out == "closed" else io.TextIOWrapper(io.FileIO(1, "w", closefd=False))
+            sys.stdout = (
+                None if out == "closed" else io.TextIOWrapper(io.FileIO(1, "w", closefd=False))
+            )
             sys.stderr = io.TextIOWrapper(io.FileIO(2, "w", closefd=False), line_buffering=True)
             sys.argv = ["oborona", *words]
             try:
@@ -147,7 +151,9 @@ def run(words: list[str], user: int, out: str) -> dict[str, Any]:
 
 
 def everything() -> None:
-    """Import every module of ours: nothing is to be found missing because a stranger can't read it."""
+    """Import every module of ours: nothing is to be found missing because a stranger can't read
+    it.
+    """
     for package in ("oborona.cli", "oborona.config", "oborona.milter", "oborona.policy", "oborona.recheck", "oborona.feedback", "oborona.counters", "oborona.reputation", "oborona.message", "oborona.authentication"):  # fmt: skip
         found = importlib.import_module(package)
         for one in pkgutil.walk_packages(found.__path__, f"{package}."):

@@ -49,7 +49,9 @@ def hook() -> Iterator[Hook]:
 
 def run(folder: Path, *settings: str) -> Result:
     words = [word for one in settings for word in ("--set", one)]
-    return CliRunner().invoke(main, ["--state", str(folder), *words, "alarm", "test"], catch_exceptions=False)
+    return CliRunner().invoke(
+        main, ["--state", str(folder), *words, "alarm", "test"], catch_exceptions=False
+    )
 
 
 def test_an_alert_is_sent_and_what_is_answered_is_told(tmp_path: Path, hook: Hook) -> None:
@@ -100,6 +102,8 @@ def test_what_can_be_no_setting_is_refused(tmp_path: Path, setting: str) -> None
 
 
 def test_a_key_that_can_t_be_read_is_told(tmp_path: Path) -> None:
-    done = run(tmp_path, "alarm.webhook=http://127.0.0.1:1/", f"alarm.webhook_key_file={tmp_path}/none")
+    done = run(
+        tmp_path, "alarm.webhook=http://127.0.0.1:1/", f"alarm.webhook_key_file={tmp_path}/none"
+    )
     assert done.exit_code == 78
     assert "alarm.webhook_key_file" in done.output

@@ -1,4 +1,6 @@
-"""`oborona auth`, and `--dns` of other commands: every step of an inquiry, on a DNS server of the test's own."""
+"""`oborona auth`, and `--dns` of other commands: every step of an inquiry, on a DNS server of the
+test's own.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,10 @@ def world(zones: Zones) -> Zones:
         {
             "12.11.10.9.in-addr.arpa": {"PTR": "mail.example.org."},
             "mail.example.org": {"A": IP, "TXT": "v=spf1 a -all"},
-            "example.org": {"TXT": [f"v=spf1 ip4:{IP} -all", "unrelated=1"], "MX": "10 mail.example.org."},
+            "example.org": {
+                "TXT": [f"v=spf1 ip4:{IP} -all", "unrelated=1"],
+                "MX": "10 mail.example.org.",
+            },
             "s1._domainkey.example.org": {"TXT": rsa().record},
             "_dmarc.example.org": {"TXT": "v=DMARC1; p=reject"},
             "2.0.0.127.list.test": {"A": "127.0.0.2"},
@@ -48,7 +53,9 @@ def run(tmp_path: Path, world: Zones) -> Run:
     (tmp_path / "letter").write_bytes(LETTER)
     (tmp_path / "signed").write_bytes(SIGNED)
 
-    def invoke(command: str, *words: object, data: bytes | None = None, **settings: object) -> Result:
+    def invoke(
+        command: str, *words: object, data: bytes | None = None, **settings: object
+    ) -> Result:
         sets = {"dns.servers": world.setting, "site.name": "mx.example"} | {
             name.replace("__", ".", 1): value for name, value in settings.items()
         }
@@ -72,7 +79,9 @@ def blocks(told: str) -> dict[str, str]:
     return parts
 
 
-def test_every_question_record_and_result_is_shown_with_its_reason(run: Run, tmp_path: Path) -> None:
+def test_every_question_record_and_result_is_shown_with_its_reason(
+    run: Run, tmp_path: Path
+) -> None:
     told = run("auth", tmp_path / "signed", *SENDER)
     assert told.exit_code == 0, told.stderr
     part = blocks(told.stdout)
@@ -117,16 +126,22 @@ def test_standard_input_and_each_message_of_an_mbox(run: Run, tmp_path: Path) ->
     assert "pass: d=example.org" in told.stdout
     line = b"From anna@example.org  Thu Aug 22 12:36:23 2002\n"
     box = tmp_path / "box"
-    box.write_bytes(line + LETTER.replace(b"\r\n", b"\n") + b"\n" + line + SIGNED.replace(b"\r\n", b"\n"))
+    box.write_bytes(
+        line + LETTER.replace(b"\r\n", b"\n") + b"\n" + line + SIGNED.replace(b"\r\n", b"\n")
+    )
     told = run("auth", box)
-    names = [place for place, text in enumerate(told.stdout.splitlines()) if text.startswith(str(box))]
+    names = [
+        place for place, text in enumerate(told.stdout.splitlines()) if text.startswith(str(box))
+    ]
     first, second = (told.stdout.splitlines()[start:] for start in names)
     assert (first[0], second[0]) == (f"{box}#1", f"{box}#2")
     assert "  none: no signature" in first[: names[1] - names[0]]
     assert any("pass: d=example.org" in text for text in second)
 
 
-def test_what_the_domain_does_not_allow_is_told_in_its_words(run: Run, tmp_path: Path, world: Zones) -> None:
+def test_what_the_domain_does_not_allow_is_told_in_its_words(
+    run: Run, tmp_path: Path, world: Zones
+) -> None:
     world.add(
         {
             "example.org": {"TXT": "v=spf1 -all exp=why.example.org"},
@@ -138,8 +153,8 @@ def test_what_the_domain_does_not_allow_is_told_in_its_words(run: Run, tmp_path:
     assert f"fail: example.org go away, {IP}" in part["SPF of MAIL FROM"]
     assert "none: no signature" in part["DKIM"]
     assert (
-        "fail: organisation example.org, policy reject, nothing aligned, it asks for reject" in part["DMARC"]
-    )
+        "fail: organisation example.org, policy reject, nothing aligned, it asks for reject"
+    ) in part["DMARC"]
 
 
 def test_many_signatures_and_their_limit(run: Run, tmp_path: Path) -> None:
@@ -161,7 +176,14 @@ def test_a_trusted_forwarder_overrules_the_domain(run: Run, tmp_path: Path, worl
     now = str(int(time.time()) - 60)
     raw = sealed(LETTER, results=AAR, seal={"t": now})
     told = run(
-        "auth", "-", "--ip", "203.0.114.9", "--from", "x@elsewhere.test", data=raw, paths__policy=policy
+        "auth",
+        "-",
+        "--ip",
+        "203.0.114.9",
+        "--from",
+        "x@elsewhere.test",
+        data=raw,
+        paths__policy=policy,
     )
     part = blocks(told.stdout)
     assert "pass: 1 sets, sealed by example.org, example.org is trusted" in part["ARC"]
@@ -173,7 +195,8 @@ def test_a_trusted_forwarder_overrules_the_domain(run: Run, tmp_path: Path, worl
 
 
 @pytest.mark.parametrize(
-    ("fault", "why"), [(Fault.SERVFAIL, "servfail"), (Fault.REFUSED, "refused"), (Fault.HANG, "timeout")]
+    ("fault", "why"),
+    [(Fault.SERVFAIL, "servfail"), (Fault.REFUSED, "refused"), (Fault.HANG, "timeout")],
 )
 def test_a_dns_that_fails_is_told_step_by_step(
     run: Run, tmp_path: Path, world: Zones, fault: Fault, why: str
@@ -199,7 +222,10 @@ def test_exit_status(run: Run, tmp_path: Path) -> None:
     assert run("auth", tmp_path / "letter", "--from", "a\x1bb").exit_code == 2
     assert run("auth", tmp_path / "letter", dns__servers="nowhere").exit_code == os.EX_CONFIG
     (tmp_path / "none").mkdir()
-    assert run("auth", tmp_path / "letter", paths__policy=tmp_path / "letter").exit_code == os.EX_CONFIG
+    assert (
+        run("auth", tmp_path / "letter", paths__policy=tmp_path / "letter").exit_code
+        == os.EX_CONFIG
+    )
 
 
 HOSTILE = b"\x1b]0;owned\x07\x1b[31m\r\n\x00\x9b2J\xe2\x80\xae\xff"
@@ -217,16 +243,28 @@ def test_hostile_records_and_messages_move_no_cursor(run: Run, world: Zones) -> 
             "_dmarc.example.org": {"TXT": b"v=DMARC1; p=" + HOSTILE},
         }
     )
-    head = b"DKIM-Signature: v=1; d=ev\x1b[31mil.test; s=\x1b]0;x\x07; a=\x1b; b=" + HOSTILE.replace(
-        b"\r\n", b""
+    head = (
+        b"DKIM-Signature: v=1; d=ev\x1b[31mil.test; s=\x1b]0;x\x07; a=\x1b; b="
+        + HOSTILE.replace(b"\r\n", b"")
     )
     raw = (
         head
-        + b"\r\nARC-Seal: i=1; d=\x1b[1m; cv=\x1b\r\nFrom: \x1b <a@\x1b[31m.test>, <b@exa\x07mple.org>\r\n"
+        + (
+            b"\r\nARC-Seal: i=1; d=\x1b[1m; cv=\x1b\r\nFrom: \x1b <a@\x1b[31m.test>, "
+            b"<b@exa\x07mple.org>\r\n"
+        )
         + SIGNED
     )
     told = run(
-        "auth", "-", "--ip", IP, "--helo", "mail.example.org\x1b[31m", "--from", "anna@example.org", data=raw
+        "auth",
+        "-",
+        "--ip",
+        IP,
+        "--helo",
+        "mail.example.org\x1b[31m",
+        "--from",
+        "anna@example.org",
+        data=raw,
     )
     assert told.exit_code == 0
     assert len(told.stdout.splitlines()) > 20
@@ -248,9 +286,13 @@ def unprintable(told: str) -> list[str]:
 def test_whatever_comes_it_is_told_in_printable_lines(
     run: Run, world: Zones, raw: bytes, record: bytes, version: bytes
 ) -> None:
-    """Any message, any record: exit status 0, the header at the end, and no line with anything that does not print."""
+    """Any message, any record: exit status 0, the header at the end, and no line with anything that
+    does not print.
+    """
     said = {"TXT": version + record}
-    world.add(dict.fromkeys(["example.org", "s1._domainkey.example.org", "_dmarc.example.org"], said))
+    world.add(
+        dict.fromkeys(["example.org", "s1._domainkey.example.org", "_dmarc.example.org"], said)
+    )
     told = run("auth", "-", *SENDER, data=raw)
     assert told.exit_code == 0
     assert told.stdout.splitlines()[-1].startswith("Authentication-Results: mx.example; spf=")
@@ -263,14 +305,27 @@ def listed(tmp_path: Path) -> Path:
     folder.mkdir()
     (folder / "10.toml").write_text(
         LIST
-        + '[[rule]]\nname = "PROVED"\nwhen = "dmarc.result == \'pass\'"\nscore = -5\nsay = "{spf.domain}"\n'
+        + (
+            '[[rule]]\nname = "PROVED"\nwhen = "dmarc.result == \'pass\'"\nscore = -5\nsay = '
+            '"{spf.domain}"\n'
+        )
     )
     return folder
 
 
-def test_check_asks_the_dns_when_it_is_told_to(run: Run, tmp_path: Path, world: Zones, listed: Path) -> None:
+def test_check_asks_the_dns_when_it_is_told_to(
+    run: Run, tmp_path: Path, world: Zones, listed: Path
+) -> None:
     def rules(*words: object, **settings: object) -> dict[str, float]:
-        told = run("check", "--json", tmp_path / "signed", *SENDER, *words, paths__policy=listed, **settings)
+        told = run(
+            "check",
+            "--json",
+            tmp_path / "signed",
+            *SENDER,
+            *words,
+            paths__policy=listed,
+            **settings,
+        )
         assert told.exit_code == 0, told.stderr
         found = json.loads(told.stdout)["rules"]
         return {one["name"]: one["score"] for one in found}
@@ -282,12 +337,16 @@ def test_check_asks_the_dns_when_it_is_told_to(run: Run, tmp_path: Path, world: 
     world.asked.clear()
     assert rules("--dns", "--login", "anna") == {}
     assert rules("--dns", site__networks="9.10.0.0/16") == {}
-    assert not [one.name for one in world.asked if one.name.endswith("9.list.test")], "our own people"
+    assert not [one.name for one in world.asked if one.name.endswith("9.list.test")], (
+        "our own people"
+    )
     world.fault("*.list.test", Fault.SERVFAIL)
     assert rules("--dns") == {"PROVED": -5}
 
 
-def test_check_names_who_did_not_answer(run: Run, tmp_path: Path, world: Zones, listed: Path) -> None:
+def test_check_names_who_did_not_answer(
+    run: Run, tmp_path: Path, world: Zones, listed: Path
+) -> None:
     world.fault("*", Fault.SERVFAIL)
     told = run("check", "--dns", tmp_path / "signed", *SENDER, paths__policy=listed)
     assert told.exit_code == 0
@@ -295,7 +354,9 @@ def test_check_names_who_did_not_answer(run: Run, tmp_path: Path, world: Zones, 
     assert "accept 0.0 / 100" in told.stdout
 
 
-def test_explain_shows_what_was_learned(run: Run, tmp_path: Path, world: Zones, listed: Path) -> None:
+def test_explain_shows_what_was_learned(
+    run: Run, tmp_path: Path, world: Zones, listed: Path
+) -> None:
     told = run("explain", "-v", tmp_path / "signed", *SENDER, paths__policy=listed)
     assert world.asked == []
     assert "│ pass " not in told.stdout

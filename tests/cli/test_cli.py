@@ -19,12 +19,17 @@ from oborona.secret import make
 from oborona.types import Amounts, Pieces
 from tests.letters import CORPUS
 
-LETTER = b"From: Ann <ann@a.example>\nTo: bob@b.example\nSubject: Lunch\nDate: Fri, 20 Nov 2026 10:00:00 +0000\nMessage-ID: <1@a.example>\n\nAt noon?\n"
+LETTER = (
+    b"From: Ann <ann@a.example>\nTo: bob@b.example\nSubject: Lunch\nDate: Fri, 20 Nov 2026 "
+    b"10:00:00 +0000\nMessage-ID: <1@a.example>\n\nAt noon?\n"
+)
 GTUBE = LETTER + b"XJS*C4JDBQADN1.NSBN3*2IDNEN*GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL*C.34X\n"
 
 
 def run(*words: object, data: bytes | None = None) -> Result:
-    return CliRunner().invoke(main, [str(word) for word in words], input=data, catch_exceptions=False)
+    return CliRunner().invoke(
+        main, [str(word) for word in words], input=data, catch_exceptions=False
+    )
 
 
 @pytest.fixture
@@ -105,15 +110,18 @@ def test_check_reads_mbox_maildir_folder_and_standard_input(state: Path, tmp_pat
     maildir = mailbox.Maildir(str(tmp_path / "maildir"))
     maildir.add(LETTER)
     maildir.add(GTUBE)
-    names = [one["file"] for one in objects(run("--state", state, "check", "--json", tmp_path / "box"))]
+    names = [
+        one["file"] for one in objects(run("--state", state, "check", "--json", tmp_path / "box"))
+    ]
     assert names == [f"{tmp_path}/box#{number}" for number in (1, 2, 3)]
     verdicts = {
-        one["verdict"] for one in objects(run("--state", state, "check", "--json", tmp_path / "maildir"))
+        one["verdict"]
+        for one in objects(run("--state", state, "check", "--json", tmp_path / "maildir"))
     }
     assert verdicts == {"accept", "reject"}
-    assert [one["file"] for one in objects(run("--state", state, "check", "--json", "-", data=GTUBE))] == [
-        "-"
-    ]
+    assert [
+        one["file"] for one in objects(run("--state", state, "check", "--json", "-", data=GTUBE))
+    ] == ["-"]
 
 
 def test_a_saved_message_with_a_from_line_is_one_message(state: Path, tmp_path: Path) -> None:
@@ -153,7 +161,9 @@ def test_wrong_settings_and_policies_end_with_their_place(tmp_path: Path, letter
 
     settings.write_text('[paths]\npolicy = "p"\nshipped_policy = "none"\n')
     (tmp_path / "p").mkdir()
-    (tmp_path / "p/10.toml").write_text('[[rule]]\nname = "X"\nwhen = "from.adress == \'\'"\nscore = 1\n')
+    (tmp_path / "p/10.toml").write_text(
+        '[[rule]]\nname = "X"\nwhen = "from.adress == \'\'"\nscore = 1\n'
+    )
     result = run("--config", settings, "policy", "check")
     assert result.exit_code == os.EX_CONFIG
     assert f"{tmp_path}/p/10.toml:3:9: rule X: when: " in result.stderr
@@ -165,13 +175,21 @@ def test_wrong_settings_and_policies_end_with_their_place(tmp_path: Path, letter
 
 def test_policy_show_tells_each_origin(tmp_path: Path) -> None:
     (tmp_path / "policy.d").mkdir()
-    (tmp_path / "policy.d/10.toml").write_text('[[rule]]\nname = "X"\nwhen = "helo == \'\'"\nscore = 1\n')
+    (tmp_path / "policy.d/10.toml").write_text(
+        '[[rule]]\nname = "X"\nwhen = "helo == \'\'"\nscore = 1\n'
+    )
     (tmp_path / "policy.d/90-local.toml").write_text(
         '[verdict]\nreject_score = 300\n[[rule]]\nname = "X"\nscore = 7\n'
     )
     (tmp_path / "oborona.toml").write_text("[worker]\nprocesses = 3\n")
     result = run(
-        "--config", tmp_path / "oborona.toml", "--set", "log.level=debug", "policy", "show", "--origin"
+        "--config",
+        tmp_path / "oborona.toml",
+        "--set",
+        "log.level=debug",
+        "policy",
+        "show",
+        "--origin",
     )
     lines = dict(line.split(" = ", 1) for line in result.stdout.splitlines())
     assert lines["worker.processes"].endswith("oborona.toml:2")
@@ -210,7 +228,9 @@ async def _count(state: Path, times: int) -> str:
     return f"from:{shingle.hash:016x}"
 
 
-async def test_counters_show_draws_a_shingle_and_the_pieces_of_a_file(state: Path, letter: Path) -> None:
+async def test_counters_show_draws_a_shingle_and_the_pieces_of_a_file(
+    state: Path, letter: Path
+) -> None:
     name = await _count(state, 12)
     import asyncio
 
@@ -221,7 +241,9 @@ async def test_counters_show_draws_a_shingle_and_the_pieces_of_a_file(state: Pat
     told = await asyncio.to_thread(run, "--state", state, "counters", "show", letter)
     assert name in told.stdout
     assert "were not seen in two weeks" in told.stdout
-    assert (await asyncio.to_thread(run, "--state", state, "counters", "show", "nonsense:12")).exit_code == 2
+    assert (
+        await asyncio.to_thread(run, "--state", state, "counters", "show", "nonsense:12")
+    ).exit_code == 2
 
 
 def test_counters_show_without_a_store_says_so(state: Path) -> None:
@@ -243,11 +265,22 @@ def test_explain_of_nothing_known_says_so(state: Path) -> None:
 
 def test_doctor_looks_at_everything(state: Path, tmp_path: Path) -> None:
     result = run("--state", state, "--set", f"doors.milter.listen=unix:{tmp_path}/m.sock", "doctor")
-    for what in ("settings", "policy", "state", "counters", "listener", "socket", "resolver", "mail server"):
+    for what in (
+        "settings",
+        "policy",
+        "state",
+        "counters",
+        "listener",
+        "socket",
+        "resolver",
+        "mail server",
+    ):
         assert what in result.stdout
     assert result.exit_code == 1, "nothing runs: mail is not filtered"
     (tmp_path / "m.sock").mkdir()
-    told = run("--state", state, "--set", f"doors.milter.listen=unix:{tmp_path}/m.sock", "doctor", "--json")
+    told = run(
+        "--state", state, "--set", f"doors.milter.listen=unix:{tmp_path}/m.sock", "doctor", "--json"
+    )
     assert told.exit_code == 1
     socket = next(one for one in json.loads(told.stdout) if one["what"] == "listener")
     assert socket["state"] == "FAIL"

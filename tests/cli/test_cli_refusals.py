@@ -1,4 +1,6 @@
-"""What the command line refuses or can't do: addresses that are none, files that can't be read, output that can't be written."""
+"""What the command line refuses or can't do: addresses that are none, files that can't be read,
+output that can't be written.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,9 @@ def test_an_empty_option_is_none(tmp_path: Path, letter: Path, option: str) -> N
 
 def test_an_address_has_one_spelling(tmp_path: Path, letter: Path) -> None:
     def explained(ip: str, sender: str, recipient: str) -> str:
-        told = run(tmp_path, "explain", letter, "--ip", ip, "--from", sender, "--rcpt", recipient).stdout
+        told = run(
+            tmp_path, "explain", letter, "--ip", ip, "--from", sender, "--rcpt", recipient
+        ).stdout
         return re.sub(r"\b1\d{9}\b", "", told)  # what time it is
 
     written = explained("2001:DB8:0::1", "<x@x.example>", "<y@y.example>")
@@ -78,8 +82,20 @@ def test_an_address_has_one_spelling(tmp_path: Path, letter: Path) -> None:
     assert written != explained("2001:db8::1", "x@x.example", "z@y.example")
 
 
-def test_explain_takes_the_envelope_of_a_file_and_of_nothing_else(tmp_path: Path, letter: Path) -> None:
-    told = run(tmp_path, "explain", letter, "--ip", "2001:DB8::1", "--helo", "mx.x.example", "--login", "joe")
+def test_explain_takes_the_envelope_of_a_file_and_of_nothing_else(
+    tmp_path: Path, letter: Path
+) -> None:
+    told = run(
+        tmp_path,
+        "explain",
+        letter,
+        "--ip",
+        "2001:DB8::1",
+        "--helo",
+        "mx.x.example",
+        "--login",
+        "joe",
+    )
     assert told.exit_code == 0
     for value in ("2001:db8::1", "mx.x.example", "joe"):
         assert value in told.stdout
@@ -123,8 +139,8 @@ def test_a_folder_gives_what_can_be_read_and_names_the_rest(tmp_path: Path) -> N
     ]
     assert told.exit_code == os.EX_NOINPUT
     assert (
-        f"{folder}/1-broken: is a link that leads nowhere, to nowhere (and 1 more in {folder})" in told.stderr
-    )
+        f"{folder}/1-broken: is a link that leads nowhere, to nowhere (and 1 more in {folder})"
+    ) in told.stderr
     assert run(tmp_path, "policy", "check", "--ham", folder).exit_code == os.EX_NOINPUT
 
 
@@ -139,7 +155,9 @@ def _command(words: str, state: Path, letter: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("words", COMMANDS)
-def test_a_full_output_is_not_blamed_on_what_was_read(tmp_path: Path, letter: Path, words: str) -> None:
+def test_a_full_output_is_not_blamed_on_what_was_read(
+    tmp_path: Path, letter: Path, words: str
+) -> None:
     with Path("/dev/full").open("w") as full:
         told = subprocess.run(
             _command(words, tmp_path / "state", letter),
@@ -198,10 +216,14 @@ def test_a_daemon_behind_a_closed_folder_warns(closed_folder: Path) -> None:
     address = {"doors.milter.listen": f"unix:{closed_folder}/milter.sock", "worker.processes": 1}
     with Oborona(address) as oborona:
         assert f"warning: {closed_folder} is closed to others" in oborona.log()
-        assert f"{closed_folder} is closed to others" in oborona.run("doctor").stdout.replace("\n", "")
+        assert f"{closed_folder} is closed to others" in oborona.run("doctor").stdout.replace(
+            "\n", ""
+        )
     closed_folder.chmod(0o711)
     with Oborona(address) as oborona:
-        said = [line for line in oborona.log().splitlines() if "warning" in line and AS_ROOT not in line]
+        said = [
+            line for line in oborona.log().splitlines() if "warning" in line and AS_ROOT not in line
+        ]
         assert said == []
 
 
@@ -234,7 +256,9 @@ def test_setup_without_root_and_sudo_names_the_packages(open_folder: Path) -> No
 @pytest.mark.parametrize("command", ["serve", "worker"])
 def test_a_service_without_doors_does_not_start(tmp_path: Path, command: str) -> None:
     words = ["--state", str(tmp_path / "state"), "--set", "doors.milter.listen=", command]
-    done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [PROGRAM, *words], capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.returncode != 0
     assert "no listener is set" in done.stderr
     assert not (tmp_path / "state").exists()

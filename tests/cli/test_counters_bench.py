@@ -1,4 +1,7 @@
-"""`oborona counters bench`: real processes on a small store; what it says it did is what the store has."""
+"""`oborona counters bench`: real processes on a small store.
+
+What it says it did is what the store has.
+"""
 
 from __future__ import annotations
 
@@ -37,26 +40,44 @@ def bench(folder: Path, *words: object) -> Result:
 
 
 def test_the_store_has_every_message_that_is_reported(tmp_path: Path) -> None:
-    result = bench(tmp_path, "--keys", 10_000, "--seconds", 1, "--workers", 2, "--doorkeeper", 0, "--json")
+    result = bench(
+        tmp_path, "--keys", 10_000, "--seconds", 1, "--workers", 2, "--doorkeeper", 0, "--json"
+    )
     assert result.exit_code == 0
     [line] = result.stdout.splitlines()
     report = json.loads(line)
     assert all(report[name] > 0 for name in FIGURES)
     assert report["keys"] == 10_000
     assert report["keys_after"] == 10_000 + NEW * report["messages"]
-    assert report["adds_per_s"] == pytest.approx(report["messages"] * SHINGLES / report["seconds"], rel=0.02)
-    assert report["messages_per_s"] == pytest.approx(report["messages"] / report["seconds"], rel=0.02)
+    assert report["adds_per_s"] == pytest.approx(
+        report["messages"] * SHINGLES / report["seconds"], rel=0.02
+    )
+    assert report["messages_per_s"] == pytest.approx(
+        report["messages"] / report["seconds"], rel=0.02
+    )
     assert report["seconds"] >= 1
     assert report["read_us_p50"] <= report["read_us_p99"]
     assert report["lag_ms_p50"] <= report["lag_ms_p99"] <= report["lag_ms_max"]
-    assert 28 < report["bytes_per_key"] < 200  # key, cell and LMDB's own, and not the size of the map
+    # key, cell and LMDB's own, and not the size of the map
+    assert 28 < report["bytes_per_key"] < 200
     assert not report["interrupted"]
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_rate_is_kept_and_pairs_are_counted(tmp_path: Path) -> None:
     result = bench(
-        tmp_path, "--keys", 1000, "--seconds", 1, "--rate", 4000, "--pairs", 2, "--doorkeeper", 0, "--json"
+        tmp_path,
+        "--keys",
+        1000,
+        "--seconds",
+        1,
+        "--rate",
+        4000,
+        "--pairs",
+        2,
+        "--doorkeeper",
+        0,
+        "--json",
     )
     report = json.loads(result.stdout)
     assert 0 < report["messages"] <= 100 * report["seconds"] + 1

@@ -1,4 +1,6 @@
-"""The tools around the counter store: on a store that nobody has open, and beside a writer that runs."""
+"""The tools around the counter store: on a store that nobody has open, and beside a writer that
+runs.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ def add(worker: LmdbCounters, number: int, amounts: Amounts, prefix: Prefix = Pr
 
 @pytest.fixture
 def state(tmp_path: Path) -> Path:
-    """A state folder whose counters are 10, 20, ... of five senders, the first of them spam, and 7 of one that is ours."""
+    """A state folder whose counters are 10, 20, ... of five senders, the first of them spam, and 7
+    of one that is ours.
+    """
     folder = tmp_path / "state"
     folder.mkdir()
     secret.make(folder)  # which a state is begun with
@@ -69,7 +73,10 @@ def running(state: Path) -> Iterator[subprocess.Popen[bytes]]:
     process = subprocess.Popen([OBORONA, "--state", state, "writer"], stderr=subprocess.DEVNULL)
 
     def holds() -> bool:
-        """The process itself opens the store once to see whether it may; its child then is the writer."""
+        """The process itself opens the store once to see whether it may.
+
+        Its child then is the writer.
+        """
         found = holder(state / "counters/writer.lock")
         return found is not None and found.pid != process.pid
 
@@ -108,7 +115,9 @@ def test_top_prints_the_heaviest_first(state: Path) -> None:
 
 def test_top_as_json_takes_type_metric_window_and_service(state: Path) -> None:
     told = json.loads(
-        run(state, "top", int(Type.FROM), "--metric", "spam", "--window", "fortnight", "--json").stdout
+        run(
+            state, "top", int(Type.FROM), "--metric", "spam", "--window", "fortnight", "--json"
+        ).stdout
     )
     assert told == {
         "type": "from",
@@ -181,7 +190,11 @@ def test_doctor_tells_how_far_the_writer_is_behind(state: Path) -> None:
 
 def test_verify_ends_with_1_when_something_is_wrong(state: Path) -> None:
     told = run(state, "verify")
-    assert (told.exit_code, "6 records" in told.stdout, "no problems" in told.stdout) == (0, True, True)
+    assert (told.exit_code, "6 records" in told.stdout, "no problems" in told.stdout) == (
+        0,
+        True,
+        True,
+    )
     writer = CounterWriter(state / "counters")
     with writer.environment.begin(write=True) as txn:
         txn.put(b"\1x", b"no cell")
@@ -195,9 +208,12 @@ def test_verify_ends_with_1_when_something_is_wrong(state: Path) -> None:
 
 @pytest.mark.parametrize("length", [8192, 12288])
 @pytest.mark.parametrize(
-    "words", [("top", "from"), ("stats",), ("stats", "--types"), ("verify",), ("show", name_of(SENDERS[0]))]
+    "words",
+    [("top", "from"), ("stats",), ("stats", "--types"), ("verify",), ("show", name_of(SENDERS[0]))],
 )
-def test_a_file_that_was_cut_is_said_to_be_damaged(state: Path, words: tuple[str, ...], length: int) -> None:
+def test_a_file_that_was_cut_is_said_to_be_damaged(
+    state: Path, words: tuple[str, ...], length: int
+) -> None:
     os.truncate(state / "counters" / state_files.COUNTERS_DATA, length)
     ran = subprocess.run(
         [OBORONA, "--state", state, "counters", *words],
@@ -238,7 +254,9 @@ def test_show_draws_what_our_people_sent(state: Path) -> None:
 
 
 @pytest.mark.parametrize("prefix", list(Prefix))
-def test_every_service_is_shown_and_has_a_top_and_is_forgotten(tmp_path: Path, prefix: Prefix) -> None:
+def test_every_service_is_shown_and_has_a_top_and_is_forgotten(
+    tmp_path: Path, prefix: Prefix
+) -> None:
     writer = CounterWriter(tmp_path / "counters")
     worker = LmdbCounters(tmp_path / "counters", "worker-0", environment=writer.environment)
     now = time.time()
@@ -249,7 +267,10 @@ def test_every_service_is_shown_and_has_a_top_and_is_forgotten(tmp_path: Path, p
     writer.keep_top()
     writer.close()
     shown = run(tmp_path, "show", name_of(SENDERS[1]), "--prefix", prefix)
-    assert [" 2 " in line for line in shown.stdout.splitlines() if line.startswith("seen")] == [True, True]
+    assert [" 2 " in line for line in shown.stdout.splitlines() if line.startswith("seen")] == [
+        True,
+        True,
+    ]
     ranks = json.loads(run(tmp_path, "top", "from", "--prefix", prefix, "--json").stdout)
     assert ranks["top"] == [{"shingle": name_of(SENDERS[1]), "count": 2}]
     shares = json.loads(run(tmp_path, "stats", "--types", "--json").stdout)["types"]
@@ -311,7 +332,9 @@ def test_without_permission_to_look_who_writes_is_unknown(within_reach: Path) ->
 
 
 @pytest.mark.parametrize("words", [("compact",), ("stats",), ("forget", name_of(SENDERS[0]))])
-def test_without_permission_to_enter_each_says_so(within_reach: Path, words: tuple[str, ...]) -> None:
+def test_without_permission_to_enter_each_says_so(
+    within_reach: Path, words: tuple[str, ...]
+) -> None:
     CounterWriter(within_reach / "counters").close()
     with nobody(within_reach):
         within_reach.chmod(0)
@@ -369,7 +392,9 @@ def test_beside_a_running_writer(state: Path, running: subprocess.Popen[bytes]) 
     until(lambda: seen(state, SENDERS[0]) == 100)
 
 
-def test_a_writer_that_ends_leaves_its_heaviest(state: Path, running: subprocess.Popen[bytes]) -> None:
+def test_a_writer_that_ends_leaves_its_heaviest(
+    state: Path, running: subprocess.Popen[bytes]
+) -> None:
     worker = LmdbCounters(state / "counters", "worker-0")
     add(worker, 0, Amounts(seen=90))
     worker.close()
@@ -392,7 +417,9 @@ def test_a_writer_that_ends_leaves_its_heaviest(state: Path, running: subprocess
         ("forget", "1:00ff00ff00ff00ff", "--yes"),
     ],
 )
-def test_without_a_store_each_says_so_and_makes_none(tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_without_a_store_each_says_so_and_makes_none(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
     told = run(tmp_path, *words)
     assert told.exit_code == os.EX_IOERR
     assert "no counter store" in told.stderr

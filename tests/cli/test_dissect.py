@@ -1,4 +1,6 @@
-"""`oborona dissect`: what it prints for programs and for people, and that its hashes are those of a scan."""
+"""`oborona dissect`: what it prints for programs and for people, and that its hashes are those of a
+scan.
+"""
 
 from __future__ import annotations
 
@@ -28,19 +30,24 @@ ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests/golden"
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 LETTER = (
-    "From: Ann <ann@a.example>\nTo: bob@b.example\nSubject: Lunch\nDate: Fri, 20 Nov 2026 10:00:00 +0000\nMessage-ID: <1@a.example>\n"
+    "From: Ann <ann@a.example>\nTo: bob@b.example\nSubject: Lunch\nDate: Fri, 20 Nov 2026 "
+        "10:00:00 +0000\nMessage-ID: <1@a.example>\n"
     "Content-Type: multipart/mixed; boundary=x\n\n"
     "--x\nContent-Type: text/html; charset=utf-8\n\n"
     "<p>Get ca$h, Bob, and v i a g r a: write to shop@c.example or call +49 30 901820</p>"
-    "<p><a href='https://user@www.d.example/a?utm_source=x'>our shop</a></p><p style='display:none'>nobody reads this</p>\n"
+    "<p><a href='https://user@www.d.example/a?utm_source=x'>our shop</a></p><p "
+        "style='display:none'>nobody reads this</p>\n"
     "<br>-- <br>Ann\n"
-    f'--x\nContent-Type: image/png; name="dot\x1b[2J.png"\nContent-Transfer-Encoding: base64\n\n{PNG}\n--x--\n'
+    f'--x\nContent-Type: image/png; name="dot\x1b[2J.png"\nContent-Transfer-Encoding: '
+        f'base64\n\n{PNG}\n--x--\n'
 )  # fmt: skip
 ENVELOPE = ("--ip", "192.0.2.7", "--name", "m.a.example", "--helo", "m", "--from", "b@a.example", "--rcpt", "bob@b.example")  # fmt: skip
 
 
 def run(*words: object, data: bytes | None = None) -> Result:
-    return CliRunner().invoke(main, [str(word) for word in words], input=data, catch_exceptions=False)
+    return CliRunner().invoke(
+        main, [str(word) for word in words], input=data, catch_exceptions=False
+    )
 
 
 @pytest.fixture
@@ -69,7 +76,9 @@ def test_keys_are_those_of_the_schema(dissected: dict[str, Any], letter: Path) -
 def test_the_tree(dissected: dict[str, Any]) -> None:
     tree = dissected["tree"]
     assert (tree["path"], tree["type"]) == ("", "multipart/mixed")
-    assert [(part["path"], part["type"], part["charset"], part["encoding"]) for part in tree["children"]] == [
+    assert [
+        (part["path"], part["type"], part["charset"], part["encoding"]) for part in tree["children"]
+    ] == [
         ("1", "text/html", "utf-8", ""),
         ("2", "image/png", "", "base64"),
     ]
@@ -93,9 +102,17 @@ def test_the_entities(dissected: dict[str, Any]) -> None:
     assert set(entities) == {"link", "address", "phone"}
     link = entities["link"]
     assert (link["value"], link["host"], link["domain"]) == ("https://www.d.example/a", "www.d.example", "d.example")  # fmt: skip
-    assert (link["shown"], link["user"], link["place"], link["through"]) == ("our shop", "user", "anchor", "")
+    assert (link["shown"], link["user"], link["place"], link["through"]) == (
+        "our shop",
+        "user",
+        "anchor",
+        "",
+    )
     assert entities["address"]["value"] == "shop@c.example"
-    assert (entities["phone"]["value"], entities["phone"]["raw"]) == ("+4930901820", "+49 30 901820")
+    assert (entities["phone"]["value"], entities["phone"]["raw"]) == (
+        "+4930901820",
+        "+49 30 901820",
+    )
 
 
 def test_attachments_and_pictures(dissected: dict[str, Any]) -> None:
@@ -107,9 +124,13 @@ def test_attachments_and_pictures(dissected: dict[str, Any]) -> None:
 def test_shingles_and_pairs(dissected: dict[str, Any]) -> None:
     sources = {(one["name"], one["source"]) for one in dissected["shingles"]}
     assert {("from", "ann@a.example"), ("url", "https://www.d.example/a"), ("client_network", "192.0.2.0/24")} <= sources  # fmt: skip
-    assert all(set(one) == {"type", "name", "hash", "source", "form"} for one in dissected["shingles"])
+    assert all(
+        set(one) == {"type", "name", "hash", "source", "form"} for one in dissected["shingles"]
+    )
     assert all(len(one["hash"]) == 16 for one in dissected["shingles"])
-    assert {("b@a.example", "bob@b.example")} <= {(one["a"], one["b"]) for one in dissected["pairs"]}
+    assert {("b@a.example", "bob@b.example")} <= {
+        (one["a"], one["b"]) for one in dissected["pairs"]
+    }
 
 
 def test_findings_say_what_they_mean() -> None:
@@ -137,7 +158,9 @@ def test_hashes_and_findings_are_those_of_a_scan(tmp_path: Path) -> None:
     (tmp_path / "mails").mkdir()
     for mail in mails:  # in a folder of their own: one run of the command for all of them
         (tmp_path / "mails" / mail.name).symlink_to(mail)
-    told = run("--state", tmp_path, "dissect", "--json", tmp_path / "mails", *ENVELOPE).stdout.splitlines()
+    told = run(
+        "--state", tmp_path, "dissect", "--json", tmp_path / "mails", *ENVELOPE
+    ).stdout.splitlines()
     for mail, line in zip(mails, told, strict=True):
         found = json.loads(line)
         assert Path(found["file"]).name == mail.name
@@ -155,7 +178,10 @@ def test_without_a_secret_it_is_said(letter: Path, tmp_path: Path) -> None:
     result = run("--state", tmp_path / "none", "dissect", letter)
     assert "hashes are those of no site" in result.stderr
     assert "hashes of no site" in result.stdout
-    assert json.loads(run("--state", tmp_path / "none", "dissect", "--json", letter).stdout)["keyed"] is False
+    assert (
+        json.loads(run("--state", tmp_path / "none", "dissect", "--json", letter).stdout)["keyed"]
+        is False
+    )
 
 
 def test_people_see_what_was_removed_and_no_escapes(letter: Path, tmp_path: Path) -> None:
@@ -176,7 +202,8 @@ def test_people_see_what_was_removed_and_no_escapes(letter: Path, tmp_path: Path
 def test_markup_of_a_message_is_no_markup(tmp_path: Path) -> None:
     path = tmp_path / "one"
     path.write_text(
-        "From: [red]x@a.example\nSubject: [/bold]\n\n[blink]seven words and one more [/blink] [/] stand here\n"
+        "From: [red]x@a.example\nSubject: [/bold]\n\n[blink]seven words and one more "
+        "[/blink] [/] stand here\n"
     )
     assert "[blink]seven words" in run("--state", tmp_path, "dissect", path).stdout
 
@@ -185,8 +212,14 @@ def test_an_mbox_is_an_object_a_message_and_standard_input_one(tmp_path: Path) -
     one = b"From ann@a.example Fri Nov 20 10:00:00 2026\nFrom: ann@a.example\n\nHello\n\n"
     (tmp_path / "box").write_bytes(one + one)
     lines = run("--state", tmp_path, "dissect", "--json", tmp_path / "box").stdout.splitlines()
-    assert [json.loads(line)["file"] for line in lines] == [f"{tmp_path}/box#1", f"{tmp_path}/box#2"]
-    assert json.loads(run("--state", tmp_path, "dissect", "--json", "-", data=one).stdout)["file"] == "-"
+    assert [json.loads(line)["file"] for line in lines] == [
+        f"{tmp_path}/box#1",
+        f"{tmp_path}/box#2",
+    ]
+    assert (
+        json.loads(run("--state", tmp_path, "dissect", "--json", "-", data=one).stdout)["file"]
+        == "-"
+    )
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
@@ -204,7 +237,9 @@ def test_as_a_program_in_either_form(tmp_path: Path) -> None:
         "dissect",
     ]
     for words in ([files[0]], ["--json", files[1]]):
-        done = subprocess.run([*command, *words], capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(
+            [*command, *words], capture_output=True, text=True, timeout=60, check=False
+        )
         assert done.returncode == 0, done.stderr
         assert "text/plain" in done.stdout
 
@@ -219,7 +254,13 @@ def test_all_torture_mails_are_shown(tmp_path: Path) -> None:
 def test_pictures_with_what_was_read_in_them(tmp_path: Path) -> None:
     """A golden mail whose text and link are in a picture alone."""
     found = json.loads(
-        run("--state", tmp_path, "dissect", "--json", GOLDEN / "mails/50-picture-and-code-are-all.eml").stdout
+        run(
+            "--state",
+            tmp_path,
+            "dissect",
+            "--json",
+            GOLDEN / "mails/50-picture-and-code-are-all.eml",
+        ).stdout
     )
     (picture,) = found["pictures"]
     assert picture["looked"]
@@ -231,7 +272,10 @@ def test_pictures_with_what_was_read_in_them(tmp_path: Path) -> None:
     assert code in {entity["value"] for entity in found["entities"] if entity["place"] == "code"}
     sources = {shingle["name"]: shingle for shingle in found["shingles"]}
     assert sources["code"]["source"] == code
-    assert (sources["picture_hash"]["form"], len(sources["picture_hash"]["source"])) == ("octets", 16)
+    assert (sources["picture_hash"]["form"], len(sources["picture_hash"]["source"])) == (
+        "octets",
+        16,
+    )
     assert sources["picture_hash"]["source"] in picture["hashes"]
     assert all(finding["meaning"] for finding in found["findings"])
 
@@ -248,7 +292,17 @@ def test_signatures_that_the_message_has_are_told(letter: Path, tmp_path: Path) 
     state = tmp_path / "state"
     state.mkdir()
     add = ("--state", state, "signature", "add")
-    run(*add, "shop@c.example", "--kind", "address", "--reason", "sells", "--owner", "anna", "--shadow")
+    run(
+        *add,
+        "shop@c.example",
+        "--kind",
+        "address",
+        "--reason",
+        "sells",
+        "--owner",
+        "anna",
+        "--shadow",
+    )
     run(*add, "words that are not there", "--reason", "x")
     told = json.loads(run("--state", state, "dissect", "--json", letter).stdout)["signatures"]
     (one,) = [one for one in told if one["flag"] != "mark"]

@@ -19,14 +19,18 @@ from tests.journal.entries import make_entry
 DOMAINS = [f"d{number}.example" for number in range(6)]
 
 
-def looked(state: Path, ip: str, domains: list[str], *, login: str = "", count: int = ENOUGH) -> list[State]:
+def looked(
+    state: Path, ip: str, domains: list[str], *, login: str = "", count: int = ENOUGH
+) -> list[State]:
     async def write() -> None:
         numbers, now = Numbers(1), time.time()
         async with await Journal.open(state / state_files.JOURNAL) as journal:
             for number in range(count):
                 sender = f"ann@{domains[number % len(domains)]}"
                 journal.append(
-                    make_entry(id=numbers.next(now), time=now, client_ip=ip, sender=sender, login=login)
+                    make_entry(
+                        id=numbers.next(now), time=now, client_ip=ip, sender=sender, login=login
+                    )
                 )
 
     asyncio.run(write())
@@ -49,7 +53,9 @@ def test_strangers_behind_one_private_address_are_told(tmp_path: Path) -> None:
     ],
     ids=["public", "loopback", "local program", "an application", "logged in", "few"],
 )
-def test_others_are_not(tmp_path: Path, ip: str, domains: list[str], login: str, count: int) -> None:
+def test_others_are_not(
+    tmp_path: Path, ip: str, domains: list[str], login: str, count: int
+) -> None:
     assert looked(tmp_path, ip, domains, login=login, count=count) == []
 
 

@@ -67,13 +67,19 @@ def test_a_door_that_is_closed_is_not_looked_at(tmp_path: Path) -> None:
 
 def test_a_next_hop_that_answers(tmp_path: Path, postconf: Path) -> None:
     with hop(tmp_path / "hop", b"220 hop\r\n", b"250-hop\r\n250 PIPELINING\r\n"):
-        assert looked(tmp_path)["next hop"] == (State.OK, f"an LMTP server answers on unix:{tmp_path}/hop")
+        assert looked(tmp_path)["next hop"] == (
+            State.OK,
+            f"an LMTP server answers on unix:{tmp_path}/hop",
+        )
 
 
 @pytest.mark.parametrize(
-    ("says", "word"), [(b"HTTP/1.1 400\r\n", "is no LMTP server"), (b"421 4.3.2 busy\r\n", "421 4.3.2 busy")]
+    ("says", "word"),
+    [(b"HTTP/1.1 400\r\n", "is no LMTP server"), (b"421 4.3.2 busy\r\n", "421 4.3.2 busy")],
 )
-def test_a_next_hop_that_is_something_else(tmp_path: Path, postconf: Path, says: bytes, word: str) -> None:
+def test_a_next_hop_that_is_something_else(
+    tmp_path: Path, postconf: Path, says: bytes, word: str
+) -> None:
     with hop(tmp_path / "hop", says):
         state, words = looked(tmp_path)["next hop"]
         assert state is State.FAIL
@@ -90,20 +96,25 @@ def test_a_next_hop_that_is_away(tmp_path: Path, postconf: Path) -> None:
     ("line", "found"),
     [
         ("virtual_transport = lmtp:unix:{folder}/lmtp.sock", "Postfix delivers to us: virtual_transport"),
-        ("mailbox_transport = lmtp:unix:lmtp.sock", "Postfix delivers to us: mailbox_transport"),  # from its own root
+        # from its own root
+        ("mailbox_transport = lmtp:unix:lmtp.sock", "Postfix delivers to us: mailbox_transport"),
         ("virtual_transport = lmtp:unix:private/dovecot-lmtp", "Postfix does not deliver to us; put into main.cf: virtual_transport = lmtp:unix:"),
         ("virtual_transport = virtual", "Postfix does not deliver to us"),
         ("virtual_transport = smtp:unix:{folder}/lmtp.sock", "Postfix does not deliver to us"),
     ],
 )  # fmt: skip
-def test_whether_postfix_delivers_to_us(tmp_path: Path, postconf: Path, line: str, found: str) -> None:
+def test_whether_postfix_delivers_to_us(
+    tmp_path: Path, postconf: Path, line: str, found: str
+) -> None:
     postconf.write_text(line.format(folder=tmp_path) + "\n")
     assert looked(tmp_path)["delivery"][1].startswith(found)
 
 
 def test_a_door_by_tcp(tmp_path: Path, postconf: Path) -> None:
     postconf.write_text("virtual_transport = lmtp:inet:127.0.0.1:2424\n")
-    assert looked(tmp_path, doors__delivery__listen="inet:2424@127.0.0.1")["delivery"][0] is State.OK
+    assert (
+        looked(tmp_path, doors__delivery__listen="inet:2424@127.0.0.1")["delivery"][0] is State.OK
+    )
 
 
 def test_a_wait_that_is_shorter_than_a_batch_is_told(tmp_path: Path, postconf: Path) -> None:

@@ -1,4 +1,6 @@
-"""`oborona doctor` on the DNS: resolvers and lists that are well, and each way in which they are not."""
+"""`oborona doctor` on the DNS: resolvers and lists that are well, and each way in which they are
+not.
+"""
 
 from __future__ import annotations
 
@@ -60,11 +62,15 @@ def reports(told: str) -> dict[str, tuple[str, str]]:
             what = name or what
             before = found.get(what, ("", ""))
             found[what] = (state or before[0], f"{before[1]} {words}".strip())
-    return {re.sub(r"(^resolver [^ ]+):[0-9]+$", r"\1", what): words for what, words in found.items()}
+    return {
+        re.sub(r"(^resolver [^ ]+):[0-9]+$", r"\1", what): words for what, words in found.items()
+    }
 
 
 def test_a_resolver_and_lists_that_are_well(look: Look, zones: Zones) -> None:
-    zones.add({"2.0.0.127.list.k3y.test": {"A": "127.0.0.2"}, "test.names.test": {"A": "127.0.0.2"}})
+    zones.add(
+        {"2.0.0.127.list.k3y.test": {"A": "127.0.0.2"}, "test.names.test": {"A": "127.0.0.2"}}
+    )
     _, said = look(OF_ADDRESSES + OF_NAMES)
     assert said["resolver 127.0.0.1"][0] == "OK"
     assert re.fullmatch(r"answers in \d+ ms", said["resolver 127.0.0.1"][1])
@@ -97,7 +103,10 @@ BROKEN: dict[str, tuple[dict[str, dict[str, str]], str]] = {
         "asked through a public resolver (127.255.255.254): use a resolver of your own",
     ),
     "refuses for too many": ({"*.list.k3y.test": {"A": "127.255.255.255"}}, "too many queries"),
-    "lists the world": ({"*.list.k3y.test": {"A": "127.0.0.2"}}, "lists 127.0.0.1, which no list may"),
+    "lists the world": (
+        {"*.list.k3y.test": {"A": "127.0.0.2"}},
+        "lists 127.0.0.1, which no list may",
+    ),
     "is a parked domain": ({"*.list.k3y.test": {"A": "203.0.113.80"}}, "answers with 203.0.113.80"),
 }
 
@@ -126,7 +135,8 @@ def test_a_list_that_does_not_answer(look: Look, zones: Zones) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fault", "why"), [(Fault.HANG, "timeout"), (Fault.SERVFAIL, "servfail"), (Fault.REFUSED, "refused")]
+    ("fault", "why"),
+    [(Fault.HANG, "timeout"), (Fault.SERVFAIL, "servfail"), (Fault.REFUSED, "refused")],
 )
 def test_a_resolver_that_does_not_answer(look: Look, zones: Zones, fault: Fault, why: str) -> None:
     zones.fault("*", fault)
@@ -184,17 +194,29 @@ def test_a_broken_policy_hides_no_resolver(look: Look) -> None:
 def test_what_running_workers_do_not_believe(look: Look, tmp_path: Path, zones: Zones) -> None:
     zones.add({"2.0.0.127.list.k3y.test": {"A": "127.0.0.2"}})
     (tmp_path / "state").mkdir()
-    sick = ListStatus(state="sick", since=1_800_000_000.0, why="no answer 5 times in a row: timeout")
+    sick = ListStatus(
+        state="sick", since=1_800_000_000.0, why="no answer 5 times in a row: timeout"
+    )
     well = ListStatus(state="healthy", since=0.0)
     for worker, age in ((0, 0.0), (1, 3600.0)):
         lists = {"LISTED": well, "OLD": sick}
         write(
             tmp_path / "state",
-            Status(worker=worker, pid=1, time=time.time() - age, metrics=Snapshot(), policy="", lists=lists),
+            Status(
+                worker=worker,
+                pid=1,
+                time=time.time() - age,
+                metrics=Snapshot(),
+                policy="",
+                lists=lists,
+            ),
         )
     said = look(OF_ADDRESSES)[1]
     assert said["DNS list LISTED"][0] == "OK"
     assert said["DNS list OLD"] == (
         "WARN",
-        "worker 0 does not ask it since 2027-01-15 08:00:00+00:00: no answer 5 times in a row: timeout",
+        (
+            "worker 0 does not ask it since 2027-01-15 08:00:00+00:00: no answer 5 times in a "
+            "row: timeout"
+        ),
     )

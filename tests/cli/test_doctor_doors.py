@@ -1,4 +1,6 @@
-"""`oborona doctor` on the doors: what listens there, who can get to it, and whether Postfix asks."""
+"""`oborona doctor` on the doors: what listens there, who can get to it, and whether Postfix
+asks.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,10 @@ def looked(folder: Path, **settings: object) -> dict[str, tuple[State, str]]:
 def answering(
     path: Path, answer: bytes, heard: list[bytes] | None = None, *, greets: bool = False
 ) -> Iterator[None]:
-    """Somebody at a socket who says the same to everybody, and keeps what is heard; who greets says it first."""
+    """Somebody at a socket who says the same to everybody, and keeps what is heard.
+
+    Who greets says it first.
+    """
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(path))
         listener.listen()
@@ -108,7 +113,9 @@ def test_every_door_is_knocked_at_in_its_own_words(open_folder: Path, door: str)
 
 
 @pytest.mark.parametrize("door", ["proxy", "delivery"])
-def test_a_mail_server_that_takes_nobody_is_told_from_one_that_is_none(open_folder: Path, door: str) -> None:
+def test_a_mail_server_that_takes_nobody_is_told_from_one_that_is_none(
+    open_folder: Path, door: str
+) -> None:
     path = open_folder / "door.sock"
     with answering(path, b"421 4.3.0 no next hop\r\n", greets=True):
         said = looked(open_folder, **{f"doors__{door}__listen": f"unix:{path}"})
@@ -118,7 +125,9 @@ def test_a_mail_server_that_takes_nobody_is_told_from_one_that_is_none(open_fold
 
 def test_the_proxy_is_open_while_its_next_hop_is(open_folder: Path) -> None:
     house = House(open_folder)
-    proxy = {name: value for name, value in house.settings.items() if name.startswith("doors.proxy.")}
+    proxy = {
+        name: value for name, value in house.settings.items() if name.startswith("doors.proxy.")
+    }
     with Oborona(proxy | {"worker.processes": 1, "doors.proxy.trusted": ""}) as daemon:
         with next_hop(house.next_hop):
             assert "a mail server answers on" in daemon.run("doctor").stdout
@@ -169,8 +178,13 @@ def test_a_port_that_somebody_else_has(open_folder: Path) -> None:
 def test_another_program_at_the_policy_services_address(open_folder: Path, answer: bytes) -> None:
     path = open_folder / "policy.sock"
     with answering(path, answer):
-        state, words = looked(open_folder, doors__policy_service__listen=f"unix:{path}")["policy service"]
-    assert (state, words) == (State.FAIL, f"something listens on unix:{path}, and it is no policy service")
+        state, words = looked(open_folder, doors__policy_service__listen=f"unix:{path}")[
+            "policy service"
+        ]
+    assert (state, words) == (
+        State.FAIL,
+        f"something listens on unix:{path}, and it is no policy service",
+    )
 
 
 def test_a_policy_service_at_the_milters_address(open_folder: Path) -> None:
@@ -191,9 +205,13 @@ def test_a_folder_that_is_closed_to_the_mail_server(open_folder: Path) -> None:
 INET = "inet:8891@127.0.0.1"
 UNIX = "unix:/var/spool/postfix/oborona/policy.sock"
 ASKED = {
-    "recipient": ("smtpd_recipient_restrictions = permit_mynetworks, check_policy_service unix:/var/spool/postfix/oborona/policy.sock\n", UNIX),
-    "braces": ("smtpd_recipient_restrictions = permit_mynetworks, check_policy_service { unix:oborona/policy.sock, timeout=25s, default_action=DUNNO }\n", UNIX),
-    "client, folded": ("smtpd_client_restrictions = permit_mynetworks,\n    check_policy_service\n    unix:oborona/policy.sock\n", UNIX),
+    "recipient": (("smtpd_recipient_restrictions = permit_mynetworks, check_policy_service "
+        "unix:/var/spool/postfix/oborona/policy.sock\n"), UNIX),
+    "braces": (("smtpd_recipient_restrictions = permit_mynetworks, check_policy_service { "
+        "unix:oborona/policy.sock, timeout=25s, default_action=DUNNO }\n"), UNIX),
+    "client, folded": (("smtpd_client_restrictions = permit_mynetworks,\n    "
+        "check_policy_service\n    "
+        "unix:oborona/policy.sock\n"), UNIX),
     "helo": ("smtpd_helo_restrictions = check_policy_service inet:127.0.0.1:8891\n", INET),
     "sender, by name": ("smtpd_sender_restrictions = check_policy_service inet:localhost:8891, permit\n", INET),
     "on every address": ("smtpd_sender_restrictions = check_policy_service inet:127.0.0.1:8891, permit\n", "inet:8891@0.0.0.0"),
@@ -220,7 +238,10 @@ def postfix_says(
 def test_postfix_asks_the_policy_service(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, main: str, listen: str
 ) -> None:
-    service = {"doors__policy_service__listen": listen, "doors__policy_service__allowed": "127.0.0.0/8"}
+    service = {
+        "doors__policy_service__listen": listen,
+        "doors__policy_service__allowed": "127.0.0.0/8",
+    }
     said = postfix_says(tmp_path, monkeypatch, main, **service)
     where = main.partition(" ")[0]
     assert said["policy client"] == (State.OK, f"Postfix asks us in {where}")
@@ -247,7 +268,8 @@ def test_postfix_does_not_ask_the_policy_service(
     ]
     assert state is State.WARN
     assert words.startswith(
-        "Postfix does not ask us; put last into smtpd_recipient_restrictions: check_policy_service { "
+        "Postfix does not ask us; put last into smtpd_recipient_restrictions: "
+        "check_policy_service { "
     )
     postfixs_own = "inet:127.0.0.1:8891" if listen == INET else UNIX
     assert f"{{ {postfixs_own}, timeout=25s, default_action=DUNNO }}" in words
@@ -262,7 +284,11 @@ def test_a_policy_service_that_is_closed_is_no_matter(
 
 @needs_postfix
 def test_postfix_asks_at_both_doors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    main = f"smtpd_milters = unix:{tmp_path}/milter.sock\n" + ASKED["helo"][0] + ASKED["sender, by name"][0]
+    main = (
+        f"smtpd_milters = unix:{tmp_path}/milter.sock\n"
+        + ASKED["helo"][0]
+        + ASKED["sender, by name"][0]
+    )
     said = postfix_says(tmp_path, monkeypatch, main, doors__policy_service__listen=INET)
     state, words = said["policy client"]
     assert state is State.WARN

@@ -1,4 +1,6 @@
-"""`oborona doctor` and the exported tables: there and fresh, there and old, not there, not wanted."""
+"""`oborona doctor` and the exported tables: there and fresh, there and old, not there, not
+wanted.
+"""
 
 from __future__ import annotations
 

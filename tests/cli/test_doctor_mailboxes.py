@@ -92,7 +92,9 @@ def test_something_is_missing(tmp_path: Path) -> None:
         (500, None, State.FAIL, "status 500"),
     ],
 )
-def test_the_api(tmp_path: Path, key: Path, status: int, said: object, state: State, words: str) -> None:
+def test_the_api(
+    tmp_path: Path, key: Path, status: int, said: object, state: State, words: str
+) -> None:
     with api(status, said) as url:
         ((found, told),) = looked(tmp_path, kind="doveadm", url=url, key_file=key)
     assert (found, words in told) == (state, True), told

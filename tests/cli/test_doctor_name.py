@@ -1,4 +1,6 @@
-"""`oborona doctor` and the name that we go by: one of the Internet, or one that means nothing to others."""
+"""`oborona doctor` and the name that we go by: one of the Internet, or one that means nothing to
+others.
+"""
 
 from __future__ import annotations
 

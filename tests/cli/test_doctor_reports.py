@@ -25,7 +25,10 @@ def postfix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("postconf", "echo 'inline:{ { spam@b.example = lmtp:x } }, hash:/etc/postfix/transport'"),
         (
             "postmap",
-            'case "$2 $3" in "spam@b.example inline:{ { spam@b.example = lmtp:x } }") echo lmtp:x;; esac',
+            (
+                'case "$2 $3" in "spam@b.example inline:{ { spam@b.example = lmtp:x } }") '
+                "echo lmtp:x;; esac"
+            ),
         ),
     ):
         file = tmp_path / "bin" / name

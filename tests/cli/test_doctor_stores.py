@@ -23,8 +23,14 @@ from tests.peers.oborona import SETTINGS
 
 def said(state: Path, what: str) -> list[tuple[str, str]]:
     """Return state and words of the checks of a name."""
-    done = CliRunner().invoke(main, ["--config", str(SETTINGS), "--state", str(state), "doctor", "--json"])
-    return [(one["state"], one["finding"]) for one in msgspec.json.decode(done.output) if one["what"] == what]
+    done = CliRunner().invoke(
+        main, ["--config", str(SETTINGS), "--state", str(state), "doctor", "--json"]
+    )
+    return [
+        (one["state"], one["finding"])
+        for one in msgspec.json.decode(done.output)
+        if one["what"] == what
+    ]
 
 
 @pytest.fixture
@@ -104,7 +110,9 @@ def test_what_waits_for_the_journal_is_told_and_left_alone(state: Path) -> None:
     assert how == "WARN"
     assert path.read_bytes() == octets
     with hold(state / "keeper.lock", "oborona keeper"):
-        assert not [one for one in said(state, "journal") if "wait in" in one[1]], "it is taken over"
+        assert not [one for one in said(state, "journal") if "wait in" in one[1]], (
+            "it is taken over"
+        )
         os.utime(path, (0, 0))
         ((how, words),) = [one for one in said(state, "journal") if "wait in" in one[1]]
     assert how == "FAIL"

@@ -41,7 +41,9 @@ def explained(state: Path, folder: Path, *arguments: str) -> dict[str, Any]:
     return found
 
 
-def test_an_entry_under_the_same_policy_is_then_what_it_is_now(site: tuple[Path, Path, str]) -> None:
+def test_an_entry_under_the_same_policy_is_then_what_it_is_now(
+    site: tuple[Path, Path, str],
+) -> None:
     found = explained(*site)
     then, now = found["then"], found["now"]
     assert (then["verdict"], then["score"], then["decided_by"]) == ("spam", 110, "LINKS")
@@ -91,17 +93,27 @@ def test_what_changed_since_is_marked(site: tuple[Path, Path, str]) -> None:
     assert "\x1b" not in shown
 
 
-def test_with_its_file_an_entry_is_judged_whole(site: tuple[Path, Path, str], tmp_path: Path) -> None:
+def test_with_its_file_an_entry_is_judged_whole(
+    site: tuple[Path, Path, str], tmp_path: Path
+) -> None:
     state, folder, ident = site
     file = tmp_path / "letter.eml"
     file.write_bytes(LOTTERY)
-    lines = run(state, folder, "explain", ident, "--message", str(file), "--json").stdout.splitlines()
+    lines = run(
+        state, folder, "explain", ident, "--message", str(file), "--json"
+    ).stdout.splitlines()
     entry, whole = map(json.loads, lines)
     assert entry["id"] == ident
-    assert (whole["file"], whole["client"], whole["sender"]) == (str(file), "198.51.100.7", "ann@a.example")
+    assert (whole["file"], whole["client"], whole["sender"]) == (
+        str(file),
+        "198.51.100.7",
+        "ann@a.example",
+    )
     assert (whole["then"], whole["now"]["score"]) == (None, 110)
     file.write_bytes(LOTTERY.replace(b"<2@", b"<3@"))
-    assert "another Message-ID" in run(state, folder, "explain", ident, "--message", str(file)).stderr
+    assert (
+        "another Message-ID" in run(state, folder, "explain", ident, "--message", str(file)).stderr
+    )
 
 
 def test_a_file_is_judged_as_it_would_come_now(tmp_path: Path) -> None:
@@ -165,24 +177,35 @@ def test_what_pulled_the_content_model_is_told_where_it_has_learned(tmp_path: Pa
     state.mkdir()
     learner = Learner(made(state / state_files.WEIGHTS, Header(spam=500, ham=500)).weights)
     for number in range(30):
-        learner.learn(features(parse(letter(number, f"the minutes of our meeting {number}"))), spam=False)
-        learner.learn(features(parse(letter(number, f"a casino jackpot for you {number}"))), spam=True)
+        learner.learn(
+            features(parse(letter(number, f"the minutes of our meeting {number}"))), spam=False
+        )
+        learner.learn(
+            features(parse(letter(number, f"a casino jackpot for you {number}"))), spam=True
+        )
     file.write_bytes(letter(99, "your casino jackpot"))
     told = explained(state, folder, str(file))["content_model"]
     assert told["margin"] > 0
-    assert told["margin"] == pytest.approx(sum(part["part"] for part in told["parts"]) + told["rest"])
+    assert told["margin"] == pytest.approx(
+        sum(part["part"] for part in told["parts"]) + told["rest"]
+    )
     assert any("casino" in part["what"] for part in told["parts"] if part["part"] > 0)
     assert "casino" in run(state, folder, "explain", "-v", str(file)).stdout
 
 
-def test_the_short_one_tells_what_an_admin_asks_first_and_v_all_of_it(site: tuple[Path, Path, str]) -> None:
+def test_the_short_one_tells_what_an_admin_asks_first_and_v_all_of_it(
+    site: tuple[Path, Path, str],
+) -> None:
     state, folder, ident = site
     short = run(state, folder, "explain", ident).stdout
     for words in (
         "then  spam 110.0 / 100",
         "spam from 100, refused from 200; 90.0 points below refusal",
         "it is a lottery",
-        "authentication  spf=none, dkim=none, dmarc=none, arc=none, iprev=none, sender not authenticated",
+        (
+            "authentication  spf=none, dkim=none, dmarc=none, arc=none, iprev=none, sender "
+            "not authenticated"
+        ),
         "-v shows findings",
     ):
         assert words in short
@@ -195,12 +218,18 @@ def test_the_short_one_tells_what_an_admin_asks_first_and_v_all_of_it(site: tupl
     assert "-v shows" not in whole
 
 
-def test_an_allow_that_comes_later_and_would_not_count_is_told_of_now(site: tuple[Path, Path, str]) -> None:
+def test_an_allow_that_comes_later_and_would_not_count_is_told_of_now(
+    site: tuple[Path, Path, str],
+) -> None:
     state, folder, ident = site
     (folder / "90.toml").write_text(
-        '[[local_list]]\nname = "FRIENDS"\naction = "allow"\nof = ["from"]\nentries = ["ann@a.example"]\n'
+        '[[local_list]]\nname = "FRIENDS"\naction = "allow"\nof = ["from"]\nentries = '
+        '["ann@a.example"]\n'
     )
     shown = " ".join(run(state, folder, "explain", ident).stdout.split())
-    told = "FRIENDS has ann@a.example, not counted: nobody proved it (spf=none, dkim=none, dmarc=none); allow client 198.51.100.7"
+    told = (
+        "FRIENDS has ann@a.example, not counted: nobody proved it (spf=none, dkim=none, "
+        "dmarc=none); allow client 198.51.100.7"
+    )
     assert f"list {told}" in shown
     assert shown.count("not counted") == 1, "of now alone"

@@ -22,7 +22,9 @@ def explained(state: Path, queue_id: str, senders: list[str]) -> str:
         async with await Journal.open(state / "journal.db") as journal:
             for hour, sender in enumerate(senders):
                 journal.append(
-                    make_entry(time=NOON + hour * 3600, queue_id=queue_id, sender=sender, shingles=())
+                    make_entry(
+                        time=NOON + hour * 3600, queue_id=queue_id, sender=sender, shingles=()
+                    )
                 )
 
     asyncio.run(fill())

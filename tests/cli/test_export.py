@@ -27,11 +27,15 @@ def site(tmp_path: Path) -> Path:
 
 
 def export(site: Path, *words: str, status: int = 0, **settings: str) -> Result:
-    given = {"paths.policy": str(site / "policy"), "paths.shipped_policy": "none", "site.name": "mx.test"} | {
-        name.replace("__", "."): value for name, value in settings.items()
-    }
+    given = {
+        "paths.policy": str(site / "policy"),
+        "paths.shipped_policy": "none",
+        "site.name": "mx.test",
+    } | {name.replace("__", "."): value for name, value in settings.items()}
     assignments = [word for name, value in given.items() for word in ("--set", f"{name}={value}")]
-    found = CliRunner().invoke(main, ["--state", str(site / "state"), *assignments, "export", *words])
+    found = CliRunner().invoke(
+        main, ["--state", str(site / "state"), *assignments, "export", *words]
+    )
     assert found.exit_code == status, (found.output, found.stderr)
     return found
 
@@ -39,9 +43,18 @@ def export(site: Path, *words: str, status: int = 0, **settings: str) -> Result:
 def test_what_would_be_written_is_shown(site: Path) -> None:
     shown = export(site, "--dry-run", export__folder=str(site / "tables")).stdout
     assert shown.splitlines() == [
-        'client 192.0.2.7 verdict=deny code=554 until=0 text="5.7.1 Client refused" why="OUT 192.0.2.7"',
-        'network 198.51.100.0/24 verdict=deny code=554 until=0 text="5.7.1 Client refused" why="OUT 198.51.100.0/24"',
-        'sender *@bad.example verdict=deny code=550 until=0 text="5.7.1 Sender refused" why="OUT @bad.example"',
+        (
+            'client 192.0.2.7 verdict=deny code=554 until=0 text="5.7.1 Client refused" '
+            'why="OUT 192.0.2.7"'
+        ),
+        (
+            'network 198.51.100.0/24 verdict=deny code=554 until=0 text="5.7.1 Client '
+            'refused" why="OUT 198.51.100.0/24"'
+        ),
+        (
+            'sender *@bad.example verdict=deny code=550 until=0 text="5.7.1 Sender refused" '
+            'why="OUT @bad.example"'
+        ),
         "1 clients, 1 networks, 1 senders",
     ]
     assert not (site / "tables").exists()
@@ -51,7 +64,8 @@ def test_it_is_written(site: Path) -> None:
     (site / "tables").mkdir()
     said = export(site, export__folder=str(site / "tables")).stdout
     assert said == (
-        f"{site}/tables: wrote oborona.sqlite, clients.ipl, clients.cdb, senders.cdb; 1 clients, 1 networks, 1 senders\n"
+        f"{site}/tables: wrote oborona.sqlite, clients.ipl, clients.cdb, senders.cdb; 1 "
+        f"clients, 1 networks, 1 senders\n"
     )
     table = cdbx.CDB(str(site / "tables" / "clients.cdb"))
     assert b"192.0.2.7" in table

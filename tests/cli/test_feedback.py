@@ -42,7 +42,9 @@ def run(tmp_path: Path) -> Run:
 
 @pytest.fixture
 def log(tmp_path: Path, run: Run) -> Iterator[Log]:
-    """Three people and a trap: one complains, one speaks of what was for others, one is not decided on."""
+    """Three people and a trap: one complains, one speaks of what was for others, one is not decided
+    on.
+    """
     now = time.time()
     with Log(tmp_path / "state" / state_files.EVENTS) as opened:
         events = [
@@ -116,7 +118,11 @@ def test_one_event_is_shown_with_all_decisions(run: Run, log: Log) -> None:
     assert "is         own mail alone" in shown
     assert "REVISED (what was said since)" in shown
     (found,) = objects(run("show", "1", "--json"))
-    assert (found["event"]["turn"], found["raw_octets"], len(found["decisions_before"])) == (2, 14, 1)
+    assert (found["event"]["turn"], found["raw_octets"], len(found["decisions_before"])) == (
+        2,
+        14,
+        1,
+    )
     assert run("show", "1", "--raw").stdout_bytes == b"Subject: 7\r\n\r\n"
     assert "not kept" in run("show", "2", "--raw", status=1).stderr
     assert "no report 99" in run("show", "99", status=2).stderr
@@ -126,7 +132,11 @@ def test_one_event_is_shown_with_all_decisions(run: Run, log: Log) -> None:
 def test_people_are_told_with_how_far_they_are_believed(run: Run) -> None:
     found = {one["person"]: one for one in objects(run("persons", "--json"))}
     assert set(found) == {ANN, EVE}
-    assert (found[ANN]["standing"], found[ANN]["complaints"], found[ANN]["weight"]) == ("stranger", 1, 0.3)
+    assert (found[ANN]["standing"], found[ANN]["complaints"], found[ANN]["weight"]) == (
+        "stranger",
+        1,
+        0.3,
+    )
     assert found[EVE]["pardons_today"] == 1
     (ann,) = objects(run("person", "Ann@A.example", "--json"))
     assert [one["id"] for one in ann["events"]] == [1]
@@ -166,7 +176,9 @@ def test_what_is_taken_back_counts_no_more_and_stays_for_the_person(run: Run, lo
     assert not log.get(1).own
 
 
-def test_all_of_a_person_is_taken_back_and_what_waits_is_not_believed_first(run: Run, log: Log) -> None:
+def test_all_of_a_person_is_taken_back_and_what_waits_is_not_believed_first(
+    run: Run, log: Log
+) -> None:
     assert [one["id"] for one in objects(run("take-back", "--person", BOB, "--json"))] == [4]
     assert (log.get(4).decided is not None, log.get(4).counts) == (True, False)
     assert [one.id for one in log.undecided(0, 10)] == []
@@ -180,6 +192,7 @@ def test_all_of_a_person_is_taken_back_and_what_waits_is_not_believed_first(run:
 def test_an_event_of_every_kind_can_be_listed(run: Run, log: Log) -> None:
     event = Event(what=What.READ, way=Way.MAILBOX, time=1.0)
     log.add(
-        [msgspec.structs.replace(event, what=what, way=way) for what in What for way in Way], now=time.time()
+        [msgspec.structs.replace(event, what=what, way=way) for what in What for way in Way],
+        now=time.time(),
     )
     assert len(objects(run("list", "--json", "--last", "100"))) == 4 + len(What) * len(Way)

@@ -1,4 +1,6 @@
-"""`oborona find`: what it shows of the journal, what it says of what is not there, and that it follows."""
+"""`oborona find`: what it shows of the journal, what it says of what is not there, and that it
+follows.
+"""
 
 from __future__ import annotations
 
@@ -66,9 +68,9 @@ def test_a_message_is_two_lines_what_became_of_it_and_why(site: tuple[Path, Path
     assert "\x1b" not in told.stdout
     assert "2 in all since" in told.stderr
     assert (
-        "refused before its content: not in the journal but in the log: journalctl -u 'oborona*' -g ann@a\\.example"
-        in told.stderr.replace("'ann@a\\.example'", "ann@a\\.example")
-    )
+        "refused before its content: not in the journal but in the log: journalctl -u "
+        "'oborona*' -g ann@a\\.example"
+    ) in told.stderr.replace("'ann@a\\.example'", "ann@a\\.example")
 
 
 def test_each_way_of_asking_finds_it(site: tuple[Path, Path]) -> None:
@@ -178,4 +180,7 @@ def test_explain_of_what_is_no_id_searches(site: tuple[Path, Path]) -> None:
     told = run(*site, "explain", "subject:won")
     assert "WORDS" in told.stdout
     assert lottery in told.stdout
-    assert "no message in the journal" in run(*site, "explain", "nobody@nowhere.example", status=66).stderr
+    assert (
+        "no message in the journal"
+        in run(*site, "explain", "nobody@nowhere.example", status=66).stderr
+    )

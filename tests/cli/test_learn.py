@@ -1,4 +1,7 @@
-"""`oborona learn` and `oborona model`: what is taught, what is told, what is refused; the trainer here is one within the test."""
+"""`oborona learn` and `oborona model`: what is taught, what is told, what is refused.
+
+The trainer here is one within the test.
+"""
 
 from __future__ import annotations
 
@@ -68,19 +71,28 @@ def test_what_was_taught_is_told_by_message_and_altogether(run: Run, mail: Path)
     assert total == {"total": 1, "new": 0, "replaced": 1, "duplicate": 0, "refused": 0}
 
 
-def test_one_message_comes_by_standard_input_and_a_mailbox_as_a_file(run: Run, tmp_path: Path) -> None:
+def test_one_message_comes_by_standard_input_and_a_mailbox_as_a_file(
+    run: Run, tmp_path: Path
+) -> None:
     assert run("learn", "ham", "-", stdin=letter(1, Kind.HAM)).stdout == "1 labelled as ham\n"
     box = b"".join(
-        b"From a@a.example Fri Nov 20 10:00:00 2026\n" + letter(n, Kind.HAM).replace(b"\r", b"") + b"\n"
+        b"From a@a.example Fri Nov 20 10:00:00 2026\n"
+        + letter(n, Kind.HAM).replace(b"\r", b"")
+        + b"\n"
         for n in range(3)
     )
     (tmp_path / "box").write_bytes(box)
-    assert run("learn", "ham", str(tmp_path / "box")).stdout == "2 labelled as ham, 1 known before\n"
+    assert (
+        run("learn", "ham", str(tmp_path / "box")).stdout == "2 labelled as ham, 1 known before\n"
+    )
 
 
-def test_nothing_to_learn_is_refused_with_its_name_and_the_rest_is_learned(run: Run, mail: Path) -> None:
+def test_nothing_to_learn_is_refused_with_its_name_and_the_rest_is_learned(
+    run: Run, mail: Path
+) -> None:
     (mail / "spam" / "empty.eml").write_bytes(b"")
-    (mail / "spam" / "notes.json").write_bytes(b'{"kind": "spam"}\n')  # what lies beside messages is none
+    # what lies beside messages is none
+    (mail / "spam" / "notes.json").write_bytes(b'{"kind": "spam"}\n')
     found = run("learn", "spam", str(mail / "spam"), status=1)
     assert found.stdout == "25 labelled as spam, 2 refused\n"
     assert "empty.eml: there is no message in it" in found.stderr
@@ -89,10 +101,15 @@ def test_nothing_to_learn_is_refused_with_its_name_and_the_rest_is_learned(run: 
 
 @pytest.mark.parametrize("person", ["ann", "ann@b\n.example", "a" * 300 + "@b.example"])
 def test_who_is_no_person_is_refused(run: Run, mail: Path, person: str) -> None:
-    assert "no mail address" in run("learn", "spam", str(mail / "spam"), "--person", person, status=2).stderr
+    assert (
+        "no mail address"
+        in run("learn", "spam", str(mail / "spam"), "--person", person, status=2).stderr
+    )
 
 
-def test_the_status_says_what_is_missing_and_who_said_what(run: Run, mail: Path, tmp_path: Path) -> None:
+def test_the_status_says_what_is_missing_and_who_said_what(
+    run: Run, mail: Path, tmp_path: Path
+) -> None:
     assert "nothing was trained yet" in run("model", "status", status=74).stderr
     run("learn", "spam", str(mail / "spam"), "--person", "Ann@b.example")
     settle(trainer(tmp_path / "state")).close()
@@ -113,7 +130,9 @@ def test_a_check_of_a_message_asks_the_model(run: Run, mail: Path, tmp_path: Pat
     assert "model.content" in shown
 
 
-def test_words_are_listed_and_unlearned_by_id_person_and_time(run: Run, mail: Path, tmp_path: Path) -> None:
+def test_words_are_listed_and_unlearned_by_id_person_and_time(
+    run: Run, mail: Path, tmp_path: Path
+) -> None:
     taught(run, mail, tmp_path / "state")
     newest, *_ = lines(run("model", "words", "--last", "3", "--json"))
     assert newest["id"] == 50
@@ -121,8 +140,13 @@ def test_words_are_listed_and_unlearned_by_id_person_and_time(run: Run, mail: Pa
     assert "learned" in run("model", "words", "--last", "50").stdout
     assert run("model", "unlearn", "1", "2", "99").stdout == "2 labels are taken back\n"
     run("learn", "spam", str(mail / "ham" / "01.eml"), "--person", "ann@b.example")
-    assert lines(run("model", "unlearn", "--person", "ANN@b.example", "--json")) == [{"taken_back": [51]}]
-    assert run("model", "unlearn", "--since", "1d", "3", "4", "51").stdout == "2 labels are taken back\n"
+    assert lines(run("model", "unlearn", "--person", "ANN@b.example", "--json")) == [
+        {"taken_back": [51]}
+    ]
+    assert (
+        run("model", "unlearn", "--since", "1d", "3", "4", "51").stdout
+        == "2 labels are taken back\n"
+    )
     run("model", "unlearn", status=2)
     settle(trainer(tmp_path / "state")).close()
     (found,) = lines(run("model", "status", "--json"))
@@ -136,7 +160,10 @@ def test_snapshots_are_listed_and_gone_back_to(run: Run, mail: Path, tmp_path: P
     taught(run, mail, tmp_path / "state")
     oldest = lines(run("model", "history", "--json"))[-1]
     assert (oldest["position"], oldest["why"]) == (1, "stopped")
-    assert run("model", "rollback", str(oldest["id"])).stdout == "49 labels are set aside, 0 put back\n"
+    assert (
+        run("model", "rollback", str(oldest["id"])).stdout
+        == "49 labels are set aside, 0 put back\n"
+    )
     settle(trainer(tmp_path / "state")).close()
     (found,) = lines(run("model", "status", "--json"))
     assert (found["weights"]["spam"], found["weights"]["ham"]) == (1, 0)
@@ -155,7 +182,11 @@ def test_weights_go_from_one_site_to_another(run: Run, mail: Path, tmp_path: Pat
     assert there("model", "import", str(tmp_path / "file")).exit_code == 0
     settle(trainer(other)).close()
     found = json.loads(there("model", "status", "--json").stdout)
-    assert (found["speaks"], found["weights"]["base_spam"], found["weights"]["spam"]) == (True, 25, 0)
+    assert (found["speaks"], found["weights"]["base_spam"], found["weights"]["spam"]) == (
+        True,
+        25,
+        0,
+    )
     (tmp_path / "file").write_bytes(b"nothing")
     refused = there("model", "import", str(tmp_path / "file"))
     assert (refused.exit_code, "no file of weights" in refused.stderr) == (74, True)
@@ -169,13 +200,17 @@ def test_nobody_waits_for_a_trainer_that_cannot_learn(run: Run, mail: Path, tmp_
     state = tmp_path / "state"
     run("learn", "spam", str(mail / "spam"))
     trouble = "model.weights: No space left on device"
-    status.write(state, status.TrainerStatus(pid=1, time=time.time(), metrics=Snapshot(), trouble=trouble))
+    status.write(
+        state, status.TrainerStatus(pid=1, time=time.time(), metrics=Snapshot(), trouble=trouble)
+    )
     with lock.hold(state / state_files.TRAINER_LOCK, "a test's trainer"):
         found = run("learn", "ham", str(mail / "ham"), "--wait", status=1)
         assert f"can't learn now ({trouble}); the labels are stored, and wait" in found.stderr
         assert "and can't learn" in run("model", "status").stdout
     settle(trainer(state)).close()
-    assert [(one.what, one.state) for one in model(Asked(None, state, ()))][1:] == [("trainer", State.FAIL)]
+    assert [(one.what, one.state) for one in model(Asked(None, state, ()))][1:] == [
+        ("trainer", State.FAIL)
+    ]
 
 
 def test_the_doctor_says_how_the_model_is(run: Run, mail: Path, tmp_path: Path) -> None:

@@ -63,7 +63,9 @@ def somebody() -> Iterator[None]:
         os.setresuid(0, 0, 0)
 
 
-def test_what_root_may_read_is_read_as_the_owner_of_the_state_too(folder: Path, tmp_path: Path) -> None:
+def test_what_root_may_read_is_read_as_the_owner_of_the_state_too(
+    folder: Path, tmp_path: Path
+) -> None:
     if os.geteuid():
         pytest.skip("only root can be somebody else")
     os.chown(tmp_path, 65_534, 65_534)

@@ -1,4 +1,6 @@
-"""What strangers write is text to a terminal, never markup: no link, no colour, no tag that ends the command."""
+"""What strangers write is text to a terminal, never markup: no link, no colour, no tag that ends
+the command.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def _terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_a_subject_is_shown_as_it_stands(tmp_path: Path, subject: str) -> None:
     state, rules = tmp_path / "state", policy(tmp_path / "policy", WORDS)
-    raw = letter(1, f"You won the lottery {subject}: https://one.example/ https://two.example/", subject)
+    raw = letter(
+        1, f"You won the lottery {subject}: https://one.example/ https://two.example/", subject
+    )
     raw = raw.replace(b"From: Ann", f'From: "{subject}"'.encode())
     (ident,) = journal(state, rules, [raw])
     mail = tmp_path / "a.eml"
@@ -51,7 +55,10 @@ def test_a_subject_is_shown_as_it_stands(tmp_path: Path, subject: str) -> None:
 
 
 def test_there_is_one_way_to_a_terminal() -> None:
-    """Whoever prints does so through `Terminal`, to which text is text; a console of Rich itself shows bars on standard error."""
+    """Whoever prints does so through `Terminal`, to which text is text.
+
+    A console of Rich itself shows bars on standard error.
+    """
     package = ROOT / "src/oborona"
     paths = [*package.glob("*.py"), *package.glob("*/**/*.py")]  # `**` alone goes through no link
     assert any(path.is_relative_to(package / "milter") for path in paths)

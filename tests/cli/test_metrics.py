@@ -36,7 +36,8 @@ def test_only_workers_that_run_are_told(tmp_path: Path) -> None:
     UP.set(1)
     for worker, age in ((0, 0.0), (1, 2 * STALE_S)):
         write(
-            tmp_path, Status(worker=worker, pid=1, time=now - age, policy="abc", metrics=REGISTRY.snapshot())
+            tmp_path,
+            Status(worker=worker, pid=1, time=now - age, policy="abc", metrics=REGISTRY.snapshot()),
         )
     told = run(tmp_path)
     assert told.exit_code == 0
@@ -67,4 +68,6 @@ def test_a_daemon_tells_of_all_its_workers_while_it_runs() -> None:
             time.sleep(0.1)
         assert up == {"0": 1.0, "1": 1.0}
         daemon.halt()
-        assert values(daemon.run("metrics").stdout, "oborona_up") == {}, "who stops takes his word back"
+        assert values(daemon.run("metrics").stdout, "oborona_up") == {}, (
+            "who stops takes his word back"
+        )

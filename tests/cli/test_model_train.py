@@ -1,4 +1,6 @@
-"""`oborona model train` and `model final`: from two folders of mail to a model in force, and a page that needs nothing beside itself."""
+"""`oborona model train` and `model final`: from two folders of mail to a model in force, and a page
+that needs nothing beside itself.
+"""
 
 from __future__ import annotations
 
@@ -82,12 +84,14 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 def letter(chance: random.Random, number: int, *, spam: bool) -> str:
     words = " ".join(chance.choices(SPAM if spam else HAM, k=20) + chance.choices(HAM + SPAM, k=10))
     links = " ".join(
-        f"https://{chance.randrange(40)}.example/" for _ in range(chance.randrange(3 if spam else 2))
+        f"https://{chance.randrange(40)}.example/"
+        for _ in range(chance.randrange(3 if spam else 2))
     )
     day, minute = divmod(number, 1440)
     when = f"{1 + day:02} Nov 2026 {minute // 60:02}:{minute % 60:02}:00 +0000"
     return (
-        f"Received: from a.example by b.example; {when}\nFrom: {chance.choice('abcdefgh')}@{'s' if spam else 'h'}.example\n"
+        f"Received: from a.example by b.example; {when}\nFrom: "
+        f"{chance.choice('abcdefgh')}@{'s' if spam else 'h'}.example\n"
         f"Subject: {words[:30]}\nDate: {when}\n\n{words}\n{links}\n"
     )
 
@@ -104,11 +108,23 @@ def mail(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_from_two_folders_to_a_model_in_force_and_back(run: Run, mail: Path, tmp_path: Path) -> None:
+def test_from_two_folders_to_a_model_in_force_and_back(
+    run: Run, mail: Path, tmp_path: Path
+) -> None:
     assert "no final model" in run("model", "final", "status").stdout
     first = run("model", "train", "--from", str(mail), "--out", "a.model", "--report", "a.html")
     assert "final model" in first.stdout
-    run("model", "train", "--from", str(mail), "--shuffled", "--out", "b.model", "--report", "b.html")
+    run(
+        "model",
+        "train",
+        "--from",
+        str(mail),
+        "--shuffled",
+        "--out",
+        "b.model",
+        "--report",
+        "b.html",
+    )
     state = tmp_path / "state"
     run("model", "final", "install", "a.model")
     assert (state / state_files.FINAL_MODEL).read_bytes() == (tmp_path / "a.model").read_bytes()
@@ -133,7 +149,9 @@ def test_from_two_folders_to_a_model_in_force_and_back(run: Run, mail: Path, tmp
     )
     (state / state_files.FINAL_MODEL).write_bytes(b"broken")
     run("model", "final", "install", "a.model")  # what was broken is not what a roll-back leads to
-    assert (state / state_files.FINAL_MODEL_BEFORE).read_bytes() == (tmp_path / "b.model").read_bytes()
+    assert (state / state_files.FINAL_MODEL_BEFORE).read_bytes() == (
+        tmp_path / "b.model"
+    ).read_bytes()
     _whole(tmp_path / "a.html")
 
 
@@ -177,7 +195,10 @@ def test_what_cannot_be_trained_from_is_said_in_a_line(
     )
     assert "80 of each" in run("model", "train", "--index", "index", status=os.EX_DATAERR).stderr
     monkeypatch.setattr(model_train, "missing", lambda: "CatBoost is not there")
-    assert "CatBoost is not there" in run("model", "train", "--from", str(mail), status=os.EX_DATAERR).stderr
+    assert (
+        "CatBoost is not there"
+        in run("model", "train", "--from", str(mail), status=os.EX_DATAERR).stderr
+    )
 
 
 def test_an_index_keeps_its_order_and_names_its_bad_lines(tmp_path: Path) -> None:
@@ -200,7 +221,9 @@ def test_folders_and_mailboxes_are_told_apart_by_the_word_in_their_name(tmp_path
     for name in ("easy-ham-1", "spam", "spam and ham", "drafts"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "1").write_text(f"Subject: {name}\n\n{name}\n")
-    (tmp_path / "more-spam.mbox").write_text("From a@a.example Fri Nov 20 10:00:00 2026\nSubject: one\n\n1\n")
+    (tmp_path / "more-spam.mbox").write_text(
+        "From a@a.example Fri Nov 20 10:00:00 2026\nSubject: one\n\n1\n"
+    )
     with (tmp_path / "more-spam.mbox").open("a") as mailbox:
         mailbox.write("\nFrom a@a.example Fri Nov 20 10:00:00 2026\nSubject: two\n\n2\n")
     found = [(source.raw.splitlines()[0], spam) for source, spam in below(tmp_path)]
@@ -217,11 +240,18 @@ def test_what_is_no_mail_is_passed_over_and_named(tmp_path: Path, shuffled: bool
     for name in ("ham", "spam"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "1.eml").write_text("Subject: one\n\n1\n")
-    odd = {"2.json": b'{"verdict": "accept"}\n', "3.png": b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "4": b""}
+    odd = {
+        "2.json": b'{"verdict": "accept"}\n',
+        "3.png": b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR",
+        "4": b"",
+    }
     for name, octets in odd.items():
         (tmp_path / "ham" / name).write_bytes(octets)
     with SortedMail(below(tmp_path), shuffled=shuffled) as found:
-        assert sorted(one.name for one in found) == [f"{tmp_path}/ham/1.eml", f"{tmp_path}/spam/1.eml"]
+        assert sorted(one.name for one in found) == [
+            f"{tmp_path}/ham/1.eml",
+            f"{tmp_path}/spam/1.eml",
+        ]
         assert sorted(found.no_mail) == sorted(f"{tmp_path}/ham/{name}" for name in odd)
 
 
@@ -241,5 +271,9 @@ def test_mail_comes_in_the_order_of_its_newest_hop(tmp_path: Path) -> None:
     early = b"Received: from nowhere\n" + hop.format(6).encode() + b"\nx\n"
     assert arrived(parse(late)) - arrived(parse(early)) == 14 * 86_400
     assert arrived(parse(b"Date: Fri, 20 Nov 2026 10:00:00 +0000\n\nx")) == arrived(parse(late))
-    for odd in (b"", b"Received: ;\n\n", b"Received: ; 99 Foo 99999999999 99:99:99 +9999\nDate: x\n\n"):
+    for odd in (
+        b"",
+        b"Received: ;\n\n",
+        b"Received: ; 99 Foo 99999999999 99:99:99 +9999\nDate: x\n\n",
+    ):
         assert arrived(parse(odd)) == 0.0

@@ -38,7 +38,9 @@ def run(tmp_path: Path) -> Run:
 
 
 def shown(run: Run, person: str = JOE) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(run("personal", "show", person, "--json", "--contacts").stdout)
+    found: dict[str, Any] = json.loads(
+        run("personal", "show", person, "--json", "--contacts").stdout
+    )
     return found
 
 
@@ -48,7 +50,8 @@ def entries(run: Run, person: str = JOE) -> list[str]:
 
 def test_what_is_said_is_shown_and_removed(run: Run) -> None:
     assert (
-        run("personal", "allow", "Joe@B.example", "Ann@a.example").stdout == f"{JOE}: allow address {ANN}\n"
+        run("personal", "allow", "Joe@B.example", "Ann@a.example").stdout
+        == f"{JOE}: allow address {ANN}\n"
     )
     run(
         "personal",
@@ -123,7 +126,9 @@ def test_an_address_book_is_tried_and_taken(run: Run, tmp_path: Path) -> None:
     assert not (tmp_path / "state" / state_files.PERSONS).exists()
     told = json.loads(run("personal", "import", JOE, "-", "--json", stdin=BOOK).stdout)
     assert (told["format"], told["taken"], told["new"], told["passed_over"]) == ("csv", 1, 1, 1)
-    assert run("personal", "import", JOE, "-", stdin=BOOK).stdout.startswith(f"{JOE}: 1 taken, 0 of them")
+    assert run("personal", "import", JOE, "-", stdin=BOOK).stdout.startswith(
+        f"{JOE}: 1 taken, 0 of them"
+    )
     assert entries(run) == [f"contact address {ANN}"], "nobody is a contact of their own"
 
 
@@ -166,12 +171,15 @@ def test_a_file_that_is_none_is_refused_as_a_whole(run: Run, tmp_path: Path, oct
 
 
 LETTER = (
-    b"From: Ann <ann@a.example>\r\nTo: joe@b.example\r\nList-Id: <chess.a.example>\r\nSubject: x\r\n"
+    b"From: Ann <ann@a.example>\r\nTo: joe@b.example\r\nList-Id: <chess.a.example>\r\nSubject: "
+    b"x\r\n"
     b"Message-ID: <1@a.example>\r\n\r\nAt noon?\r\n"
 )
 
 
-def test_a_word_writes_entries_the_opposite_replaces_them_and_taking_back_removes_them(run: Run) -> None:
+def test_a_word_writes_entries_the_opposite_replaces_them_and_taking_back_removes_them(
+    run: Run,
+) -> None:
     run("personal", "deny", JOE, "eve@e.example")
     run("learn", "spam", "-", "--person", "Joe@b.example", stdin=LETTER)
     mine = "deny address eve@e.example"
@@ -180,19 +188,29 @@ def test_a_word_writes_entries_the_opposite_replaces_them_and_taking_back_remove
     run("learn", "spam", "-", "--person", JOE, stdin=LETTER)
     assert entries(run) == spam, "the same, said again"
     run("learn", "ham", "-", "--person", JOE, stdin=LETTER)
-    assert entries(run) == [mine, f"lift address {ANN}", f"lift claimed {ANN}", "lift list chess.a.example"]
+    assert entries(run) == [
+        mine,
+        f"lift address {ANN}",
+        f"lift claimed {ANN}",
+        "lift list chess.a.example",
+    ]
     run("learn", "spam", "-", stdin=LETTER)
     run("model", "unlearn", "--person", JOE)
     assert entries(run) == [mine]
 
 
 def test_an_id_above_the_message_that_is_not_signed_by_us_proves_nothing(run: Run) -> None:
-    said = b"X-Mras-Id: 0000000000000.0000000000000000\r\nAuthentication-Results: mx.test; dmarc=pass header.from=a.example\r\n"
+    said = (
+        b"X-Mras-Id: 0000000000000.0000000000000000\r\nAuthentication-Results: mx.test; "
+        b"dmarc=pass header.from=a.example\r\n"
+    )
     run("learn", "ham", "-", "--person", JOE, stdin=said + LETTER)
     assert not [one for one in entries(run) if one.startswith("allow")]
 
 
-def test_an_id_of_another_message_proves_nothing_whatever_stands_beside_it(run: Run, tmp_path: Path) -> None:
+def test_an_id_of_another_message_proves_nothing_whatever_stands_beside_it(
+    run: Run, tmp_path: Path
+) -> None:
     """Whoever has had one answer of ours has an id that we signed."""
     folder = tmp_path / "state"
     prepare_state(folder)
@@ -200,7 +218,9 @@ def test_an_id_of_another_message_proves_nothing_whatever_stands_beside_it(run: 
     number = from_text(known)
     assert number is not None
     signed = sign(number, Asked(None, folder, ()).keys().signature).encode()
-    said = b"X-Mras-Id: %b\r\nAuthentication-Results: mx.test; dmarc=pass header.from=a.example\r\n" % signed
+    said = (
+        b"X-Mras-Id: %b\r\nAuthentication-Results: mx.test; dmarc=pass header.from=a.example\r\n"
+    ) % signed
     run("learn", "ham", "-", "--person", JOE, stdin=said + LETTER.replace(b"<1@", b"<9@"))
     assert not [one for one in entries(run) if one.startswith("allow")]
     run("learn", "ham", "-", "--person", JOE, stdin=said + LETTER)
@@ -209,7 +229,11 @@ def test_an_id_of_another_message_proves_nothing_whatever_stands_beside_it(run: 
 
 def test_a_check_for_a_recipient_asks_their_lists(run: Run) -> None:
     run("personal", "deny", JOE, ANN)
-    for recipient, decided_by in ((JOE, "PERSONAL"), ("joe+x@b.example", "PERSONAL"), ("kim@b.example", "")):
+    for recipient, decided_by in (
+        (JOE, "PERSONAL"),
+        ("joe+x@b.example", "PERSONAL"),
+        ("kim@b.example", ""),
+    ):
         told = json.loads(run("check", "-", "--rcpt", recipient, "--json", stdin=LETTER).stdout)
         assert (told["decided_by"] == "PERSONAL") is bool(decided_by), told
 
@@ -227,4 +251,7 @@ def test_the_doctor_counts_and_says_what_is_wrong(run: Run, tmp_path: Path) -> N
     (wrong,) = personal(asked)
     assert wrong.state is State.FAIL
     assert "is damaged" in run("personal", "show", JOE, status=74).stderr
-    assert "judged without lists of recipients" in run("check", "-", "--rcpt", JOE, stdin=LETTER).stderr
+    assert (
+        "judged without lists of recipients"
+        in run("check", "-", "--rcpt", JOE, stdin=LETTER).stderr
+    )

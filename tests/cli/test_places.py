@@ -1,4 +1,6 @@
-"""Databases of places on the command line: what the doctor says, and what `check` and `explain` make of them."""
+"""Databases of places on the command line: what the doctor says, and what `check` and `explain`
+make of them.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +28,15 @@ def test_the_doctor_names_each_database_and_its_day(tmp_path: Path) -> None:
     country = database(tmp_path / "country.mmdb", COUNTRIES, kind="Example-Country")
     today = time.strftime("%Y-%m-%d", time.gmtime())
     (report,) = looked(country_file=country)
-    assert report == Report("database of country", State.OK, f"{country}: Example-Country, of {today}")
+    assert report == Report(
+        "database of country", State.OK, f"{country}: Example-Country, of {today}"
+    )
     assert looked() == []
 
 
-def test_the_doctor_hints_at_an_old_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_doctor_hints_at_an_old_database(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     country = database(tmp_path / "country.mmdb", COUNTRIES)
     now = time.time()
     monkeypatch.setattr("oborona.cli.doctor_places.time.time", lambda: now + 59 * 86_400)

@@ -16,7 +16,10 @@ from oborona.policy.load import load_policy
 from oborona.types import Mode, RuleHit
 from tests.cli.journaled import LINKS, LOTTERY, LUNCH, WORDS, policy, run
 
-SCRIPT = 'oborona.rule { name = "LUA_LINKS", score = 70, when = function() return facts.links > 1 end }\n'
+SCRIPT = (
+    'oborona.rule { name = "LUA_LINKS", score = 70, when = function() return facts.links > 1 '
+    "end }\n"
+)
 
 
 def boxes(folder: Path) -> tuple[str, str]:
@@ -61,14 +64,19 @@ def test_spam_alone_loses_no_good_mail(tmp_path: Path) -> None:
     assert rows(run(tmp_path, folder, "policy", "check", "--spam", spam).stdout)["LINKS"][3] == "2"
 
 
-def test_rules_that_name_conditions_other_rules_and_lists_have_a_cost_of_their_own(tmp_path: Path) -> None:
+def test_rules_that_name_conditions_other_rules_and_lists_have_a_cost_of_their_own(
+    tmp_path: Path,
+) -> None:
     folder = policy(
         tmp_path / "policy",
         LINKS,
         '[[condition]]\nname = "MANY"\nwhen = "links > 5"\n',
         '[[condition]]\nname = "MORE"\nwhen = "MANY and links > 9"\n',
         '[[rule]]\nname = "BOTH"\nwhen = "fired(LINKS) and MORE"\nscore = "links * 2"\n',
-        '[[local_list]]\nname = "FRIENDS"\naction = "allow"\nof = ["sender"]\nentries = ["a@b.example"]\nmode = "shadow"\n',
+        (
+            '[[local_list]]\nname = "FRIENDS"\naction = "allow"\nof = ["sender"]\nentries = '
+            '["a@b.example"]\nmode = "shadow"\n'
+        ),
         '[[rule]]\nname = "LISTED"\nwhen = "fired(FRIENDS)"\nscore = 1\nmode = "shadow"\n',
     )
     found = costs(load_policy(folder, SCHEMA), [Facts(known=Known())])

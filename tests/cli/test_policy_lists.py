@@ -24,7 +24,8 @@ def folder(tmp_path: Path) -> Path:
     policy = tmp_path / "p"
     policy.mkdir()
     (policy / "10.toml").write_text(
-        '[[dns_list]]\nname = "ZEN"\nzone = "zen.example"\nof = ["client"]\nscores = { "127.0.0.2" = 100 }\nenabled = false\n'
+        '[[dns_list]]\nname = "ZEN"\nzone = "zen.example"\nof = ["client"]\nscores = { '
+        '"127.0.0.2" = 100 }\nenabled = false\n'
     )
     (policy / "90-local.toml").write_text(
         '[[dns_list]]\nname = "ZEN"\nenabled = true\n'

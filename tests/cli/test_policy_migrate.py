@@ -73,7 +73,9 @@ class Site:
 
     def ship(self, files: dict[str, str]) -> None:
         older = [
-            version(path.name, path.read_bytes()) for path in self.shipped.iterdir() if path.name != MANIFEST
+            version(path.name, path.read_bytes())
+            for path in self.shipped.iterdir()
+            if path.name != MANIFEST
         ]
         for path in self.shipped.iterdir():
             if path.name != MANIFEST:
@@ -118,14 +120,21 @@ def site(tmp_path: Path) -> Site:
 
 
 def test_unchanged_copies_go_and_what_is_the_sites_stays(site: Site) -> None:
-    site.copy(**{"90-local.toml": '[[rule]]\nname = "MANY_LINKS"\nscore = 11\n', "mine.list": "192.0.2.1\n"})
+    site.copy(
+        **{
+            "90-local.toml": '[[rule]]\nname = "MANY_LINKS"\nscore = 11\n',
+            "mine.list": "192.0.2.1\n",
+        }
+    )
     before = site.policy
     said = site.run().stdout
     assert "the policy means what it meant" in said
     assert site.names() == ["90-local.toml", "mine.list"]
     assert site.policy.version == before.version
     (backup,) = site.backups()
-    assert sorted(path.name for path in backup.iterdir()) == sorted([*OLD, "90-local.toml", "mine.list"])
+    assert sorted(path.name for path in backup.iterdir()) == sorted(
+        [*OLD, "90-local.toml", "mine.list"]
+    )
     assert (backup / "20-rules.toml").read_text() == RULES
 
 
@@ -145,7 +154,8 @@ def test_what_was_changed_by_hand_is_told_and_kept_in_a_file_of_its_own(site: Si
         .replace("cap = 50", "cap = 60")
         .replace('mode = "shadow"\n', "")
         .replace('say = "{links} links"', "say = 'it\\'s \"{links}\"'".replace("\\'", ""))
-        + '\n[[rule]]\nname = "OURS"\nwhen = "matches(subject, r\'(?i)\\\\bpills\\\\b\')"\nscore = 1\n'
+        + '\n[[rule]]\nname = "OURS"\nwhen = "matches(subject, r\'(?i)\\\\bpills\\\\b\')"\nscore '
+        "= 1\n"
         '[[rule.test]]\nfacts = { subject = "pills" }\nhit = true\n'
     )
     site.copy(**{"20-rules.toml": changed, "10-verdict.toml": VERDICT.replace("100", "80")})
@@ -168,7 +178,9 @@ def test_what_was_changed_by_hand_is_told_and_kept_in_a_file_of_its_own(site: Si
 def test_newer_files_that_ship_come_in_and_are_named(site: Site) -> None:
     site.copy(**{"20-rules.toml": RULES.replace("score = 10", "score = 12")})
     site.ship(NEW)
-    assert {rule.name for rule in site.policy.rules} == {"MANY_LINKS", "FEW_WORDS", "BRAND_NEW"}, "as before"
+    assert {rule.name for rule in site.policy.rules} == {"MANY_LINKS", "FEW_WORDS", "BRAND_NEW"}, (
+        "as before"
+    )
     said = site.run().stdout
     assert said.count(
         "unchanged copies that go: 10-verdict.toml, 30-lists.toml, 40-example.lua, pills.list\n"
@@ -205,14 +217,18 @@ def test_a_rule_that_moved_to_another_file_of_the_site_is_not_switched_off(site:
     assert site.policy.version == before.version
 
 
-def test_a_list_and_a_script_that_were_changed_stay_in_the_place_of_those_that_ship(site: Site) -> None:
-    site.copy(**{"pills.list": "cheap pills\nother pills\n", "40-example.lua": "-- ours\n" + SCRIPT})
+def test_a_list_and_a_script_that_were_changed_stay_in_the_place_of_those_that_ship(
+    site: Site,
+) -> None:
+    site.copy(
+        **{"pills.list": "cheap pills\nother pills\n", "40-example.lua": "-- ours\n" + SCRIPT}
+    )
     before = site.policy
     said = site.run().stdout
     assert (
-        "stays, in the place of the one that ships: pills.list: changed by hand: 1 lines that don't ship, 1 of those that ship are missing"
-        in said
-    )
+        "stays, in the place of the one that ships: pills.list: changed by hand: 1 lines "
+        "that don't ship, 1 of those that ship are missing"
+    ) in said
     assert site.names() == ["40-example.lua", "pills.list"]
     assert site.policy.version == before.version
 
@@ -276,7 +292,9 @@ def test_broken_off_it_means_what_it_meant_and_goes_on(
     assert (site.names(), site.policy.version) == (["20-rules_own.toml"], before)
 
 
-def test_a_backup_that_cannot_be_made_stops_everything(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_backup_that_cannot_be_made_stops_everything(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
     site.copy()
     before = site.everything()
 
@@ -289,7 +307,12 @@ def test_a_backup_that_cannot_be_made_stops_everything(site: Site, monkeypatch: 
 
 
 def test_a_file_in_the_way_is_not_written_over(site: Site) -> None:
-    site.copy(**{"20-rules.toml": RULES.replace("score = 10", "score = 12"), "20-rules_own.toml": "# mine\n"})
+    site.copy(
+        **{
+            "20-rules.toml": RULES.replace("score = 10", "score = 12"),
+            "20-rules_own.toml": "# mine\n",
+        }
+    )
     before = site.everything()
     assert "20-rules_own.toml: is in the way" in site.run(status=os.EX_CONFIG).stderr
     assert site.everything() == before
@@ -303,7 +326,9 @@ def test_a_policy_that_is_broken_is_not_moved(site: Site, name: str) -> None:
     assert site.everything() == before
 
 
-def test_files_that_change_meanwhile_are_not_touched(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_change_meanwhile_are_not_touched(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
     site.copy()
     states = iter([{"a": "1"}])
     monkeypatch.setattr(step, "state", lambda _folder: next(states))
@@ -345,7 +370,9 @@ def test_modes_are_kept(site: Site) -> None:
 
 
 def test_every_version_that_ever_shipped_is_known_and_can_be_moved(tmp_path: Path) -> None:
-    """A site that copied the policy of any commit, and never touched it, is moved without a file of its own."""
+    """A site that copied the policy of any commit, and never touched it, is moved without a file of
+    its own.
+    """
     root = PACKAGED.parents[1]
     commits = subprocess.run(
         ["git", "-C", root, "log", "--format=%H", "--", "etc/policy.d"],
@@ -368,10 +395,14 @@ def test_every_version_that_ever_shipped_is_known_and_can_be_moved(tmp_path: Pat
         ).stdout.split()
         for name in listed:
             raw = subprocess.run(
-                ["git", "-C", root, "cat-file", "blob", f"{commit}:{name}"], capture_output=True, check=True
+                ["git", "-C", root, "cat-file", "blob", f"{commit}:{name}"],
+                capture_output=True,
+                check=True,
             ).stdout
             (own / Path(name).name).write_bytes(raw)
-        result = CliRunner().invoke(main, ["--config", str(home / "oborona.toml"), "policy", "migrate"])
+        result = CliRunner().invoke(
+            main, ["--config", str(home / "oborona.toml"), "policy", "migrate"]
+        )
         if result.exit_code == os.EX_CONFIG:
             assert "nothing was done" not in result.output, (
                 "what is broken by a later program is no fault of the move"
@@ -383,7 +414,12 @@ def test_every_version_that_ever_shipped_is_known_and_can_be_moved(tmp_path: Pat
 
 @pytest.mark.parametrize(
     "text",
-    ["x = 'a'", 'x = "a\\"b\\\\c\\n\\u007f"', "x = [1, 2.5, true, 'é', {a = 1, 'b c' = []}]", "x = -1e300"],
+    [
+        "x = 'a'",
+        'x = "a\\"b\\\\c\\n\\u007f"',
+        "x = [1, 2.5, true, 'é', {a = 1, 'b c' = []}]",
+        "x = -1e300",
+    ],
 )
 def test_values_are_written_as_they_were_read(text: str) -> None:
     from oborona.cli.migration.changes import _toml

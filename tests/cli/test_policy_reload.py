@@ -1,4 +1,6 @@
-"""`oborona policy reload`: what it says of a change, of a broken file, and of a daemon that is not there."""
+"""`oborona policy reload`: what it says of a change, of a broken file, and of a daemon that is not
+there.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +31,15 @@ def policy() -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def oborona(policy: Path) -> Iterator[Oborona]:
-    with Oborona({"worker.processes": 2, "paths.policy": policy, "reader.enabled": "false"}) as running:
+    with Oborona(
+        {"worker.processes": 2, "paths.policy": policy, "reader.enabled": "false"}
+    ) as running:
         yield running
 
 
-def test_a_change_is_in_force_in_all_workers_when_it_returns(oborona: Oborona, policy: Path) -> None:
+def test_a_change_is_in_force_in_all_workers_when_it_returns(
+    oborona: Oborona, policy: Path
+) -> None:
     first = oborona.run("policy", "reload").stdout
     assert "in force in 2 workers since the start at " in first
     assert "there was nothing to do" in first
@@ -81,6 +87,8 @@ def test_where_no_daemon_runs_nobody_answers(tmp_path: Path) -> None:
         ("x" * 290, 200, ["x" * 100, " " * 50 + "^"]),
     ],
 )
-def test_a_line_is_shown_short_harmless_and_marked(text: str, column: int, shown: list[str]) -> None:
+def test_a_line_is_shown_short_harmless_and_marked(
+    text: str, column: int, shown: list[str]
+) -> None:
     said = told(Refusal(problem="is wrong", file="a.toml", line=3, column=column, text=text))
     assert [line.removeprefix("    ") for line in said.splitlines()[1:]] == shown

@@ -30,16 +30,28 @@ def replayed(state: Path, folder: Path, *more: str, status: int = 0) -> dict[str
 
 def test_under_the_same_policy_nothing_differs(site: tuple[Path, Path]) -> None:
     found = replayed(*site, "--fail")
-    assert (found["messages"], found["differing"], found["changes"], found["rules"]) == (2, 0, {}, {})
+    assert (found["messages"], found["differing"], found["changes"], found["rules"]) == (
+        2,
+        0,
+        {},
+        {},
+    )
 
 
-def test_a_changed_score_shows_by_verdict_by_rule_and_with_examples(site: tuple[Path, Path]) -> None:
+def test_a_changed_score_shows_by_verdict_by_rule_and_with_examples(
+    site: tuple[Path, Path],
+) -> None:
     state, folder = site
     policy(folder, LINKS.replace("60", "30"), WORDS)
     found = replayed(state, folder, "--fail", status=1)
     assert found["changes"] == {"spam → accept": 1}
     links = found["rules"]["LINKS"]
-    assert (links["score_before"], links["score_after"], links["gained"], links["lost"]) == (60, 30, 0, 0)
+    assert (links["score_before"], links["score_after"], links["gained"], links["lost"]) == (
+        60,
+        30,
+        0,
+        0,
+    )
     (example,) = found["examples"]
     assert (example["before"]["score"], example["after"]["score"]) == (110, 80)
     assert example["from"] == "ann@a.example"
@@ -50,8 +62,12 @@ def test_a_changed_score_shows_by_verdict_by_rule_and_with_examples(site: tuple[
     assert "\x1b" not in shown
 
 
-def test_another_folder_is_compared_with_what_was_decided(site: tuple[Path, Path], tmp_path: Path) -> None:
-    other = policy(tmp_path / "other", '[[rule]]\nname = "NOON"\nwhen = "links == 0"\nscore = 250\n')
+def test_another_folder_is_compared_with_what_was_decided(
+    site: tuple[Path, Path], tmp_path: Path
+) -> None:
+    other = policy(
+        tmp_path / "other", '[[rule]]\nname = "NOON"\nwhen = "links == 0"\nscore = 250\n'
+    )
     found = replayed(*site, "--policy", str(other))
     assert found["changes"] == {"accept → reject": 1, "spam → accept": 1}
     assert found["rules"]["NOON"]["gained"] == 1
@@ -62,7 +78,12 @@ def test_a_new_rule_on_the_text_is_not_judged_and_what_hangs_on_it_is_uncertain(
     site: tuple[Path, Path],
 ) -> None:
     state, folder = site
-    policy(folder, LINKS, WORDS, '[[rule]]\nname = "NOON"\nwhen = "contains(text, \'noon\')"\nscore = 120\n')
+    policy(
+        folder,
+        LINKS,
+        WORDS,
+        '[[rule]]\nname = "NOON"\nwhen = "contains(text, \'noon\')"\nscore = 120\n',
+    )
     found = replayed(state, folder, "--fail")
     assert found["changes"] == {"accept → uncertain": 1, "spam → uncertain": 1}
     assert found["differing"] == 0

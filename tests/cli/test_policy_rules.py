@@ -73,13 +73,19 @@ def test_check_warns_of_what_can_never_hold(folder: Path) -> None:
     assert result.exit_code == 0
     place = folder / "p/90.toml"
     assert f"warning: {place}:3: NEVER can never hold" in result.stdout
-    assert f"warning: {place}:12: rule LIVE names ON_TRIAL, which is in shadow mode" in result.stdout
+    assert (
+        f"warning: {place}:12: rule LIVE names ON_TRIAL, which is in shadow mode" in result.stdout
+    )
 
 
 def test_show_tells_conditions_groups_and_formulas(folder: Path) -> None:
     told = json.loads(run(folder, "policy", "show", "--json").stdout)
     assert told["condition.SHORT.when"]["value"] == "text.words < 5"
-    assert told["group.LINKS.cap"] == {"value": 50.0, "origin": f"{folder / 'p/10.toml'}:7", "whose": "yours"}
+    assert told["group.LINKS.cap"] == {
+        "value": 50.0,
+        "origin": f"{folder / 'p/10.toml'}:7",
+        "whose": "yours",
+    }
     assert told["rule.SHORT_WITH_LINKS.group"]["value"] == "LINKS"
     assert told["rule.SHORT_WITH_LINKS.score"]["value"] == "10 * links"
 
@@ -87,7 +93,9 @@ def test_show_tells_conditions_groups_and_formulas(folder: Path) -> None:
 def test_schema_is_printed(folder: Path) -> None:
     printed = json.loads(run(folder, "policy", "schema").stdout)
     assert printed["title"] == "Policy of Oborona"
-    assert printed == json.loads((Path(__file__).parents[2] / "etc/policy.d.schema.json").read_text())
+    assert printed == json.loads(
+        (Path(__file__).parents[2] / "etc/policy.d.schema.json").read_text()
+    )
 
 
 def test_check_tells_all_that_is_wrong(folder: Path) -> None:
@@ -108,7 +116,8 @@ def test_check_tells_all_that_is_wrong(folder: Path) -> None:
 
 def test_what_a_word_is_looked_for_as_is_shown(folder: Path) -> None:
     (folder / "p/20.toml").write_text(
-        "[[rule]]\nname = \"ONE\"\nwhen = \"contains(subject, 'Casino') and matches(text, r'(?i)\\\\bBonus')\"\nscore = 1\n"
+        '[[rule]]\nname = "ONE"\nwhen = "contains(subject, \'Casino\') and matches(text, '
+        "r'(?i)\\\\bBonus')\"\nscore = 1\n"
     )
     shown = json.loads(run(folder, "policy", "show", "--json").stdout)["rule.ONE.looked_for"]
     assert shown["value"] == {"Casino": "casino", "(?i)\\bBonus": "(?:\\A|\\W)bonus"}

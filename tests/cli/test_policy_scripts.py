@@ -42,7 +42,9 @@ def run(folder: Path, *words: str) -> Result:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "oborona.toml").write_text('[paths]\npolicy = "p"\nshipped_policy = "none"\nstate = "s"\n')
+    (tmp_path / "oborona.toml").write_text(
+        '[paths]\npolicy = "p"\nshipped_policy = "none"\nstate = "s"\n'
+    )
     for name in ("p", "s", "ham"):
         (tmp_path / name).mkdir()
     (tmp_path / "p/60.lua").write_text(SCRIPT)

@@ -26,5 +26,8 @@ def test_hits_shares_and_what_hangs_on_a_rule(tmp_path: Path) -> None:
     assert "(TRIAL)" in shown
     assert "with all in shadow mode live: accept → spam 1" in shown
     assert (
-        json.loads(run(state, folder, "policy", "stats", "--since", "1m", "--json").stdout)["messages"] == 0
+        json.loads(run(state, folder, "policy", "stats", "--since", "1m", "--json").stdout)[
+            "messages"
+        ]
+        == 0
     )

@@ -61,8 +61,9 @@ def test_an_address_that_writes_or_judges_is_no_trap(folder: Path) -> None:
     assert warnings[-1] == "warning: 11 more traps are in use"
     assert len(warnings) == 21
     (folder / "p/10.toml").write_text('[traps]\naddresses = ["old@b.example"]\n')
-    assert "old@b.example is a trap, and somebody writes mail from it, or has lists of their own" in check(
-        folder
+    assert (
+        "old@b.example is a trap, and somebody writes mail from it, or has lists of their own"
+        in check(folder)
     )
 
 

@@ -62,7 +62,9 @@ def test_one_message_is_decided_now_and_once(tmp_path: Path) -> None:
     for _ in range(2):
         told = run(state, now, "recheck", f"{ident}.SIGNATURE", "--json")
         assert json.loads(told.stdout)["id"] == ident
-    (move,) = [json.loads(one) for one in run(state, now, "recheck", "moves", "--json").stdout.splitlines()]
+    (move,) = [
+        json.loads(one) for one in run(state, now, "recheck", "moves", "--json").stdout.splitlines()
+    ]
     assert (move["message"], move["state"], move["event"]) == (ident, "decided", "asked")
     assert "EVERYTHING all of it" in run(state, now, "explain", ident).stdout
 
@@ -83,15 +85,26 @@ def test_moves_are_taken_back_by_message_and_by_time(tmp_path: Path) -> None:
         moves.issue([done], now=time.time())
         moves.settle(done, State.DONE, now=time.time())
     assert "1 taken back" in run(state, folder, "recheck", "undo", first).stdout
-    assert json.loads(run(state, folder, "recheck", "undo", "--since", "1h", "--json").stdout)["moves"] == 1
+    assert (
+        json.loads(run(state, folder, "recheck", "undo", "--since", "1h", "--json").stdout)["moves"]
+        == 1
+    )
     with Moves(state / state_files.MOVES) as moves:
         one = moves.get(waits)
         assert one is not None
         assert one.state is State.UNDONE
         (_, back) = moves.of(from_text(second) or 0)
-        assert (back.undoes, back.source, back.target, back.state) == (done, "Junk", "INBOX", State.DECIDED)
+        assert (back.undoes, back.source, back.target, back.state) == (
+            done,
+            "Junk",
+            "INBOX",
+            State.DECIDED,
+        )
     assert "one of both" in run(state, folder, "recheck", "undo", status=2).output
-    assert "one of both" in run(state, folder, "recheck", "undo", first, "--since", "1h", status=2).output
+    assert (
+        "one of both"
+        in run(state, folder, "recheck", "undo", first, "--since", "1h", status=2).output
+    )
 
 
 def test_who_lets_go_on_what_has_not_stopped_lifts_no_limit(tmp_path: Path) -> None:
@@ -134,7 +147,8 @@ def test_what_the_second_look_says_of_itself(tmp_path: Path) -> None:
     STUCK.set(1)
     metrics = REGISTRY.snapshot()
     status.write(
-        state, status.SecondStatus(pid=1, time=time.time(), metrics=metrics, trouble="judging: away")
+        state,
+        status.SecondStatus(pid=1, time=time.time(), metrics=metrics, trouble="judging: away"),
     )
     told = json.loads(run(state, folder, "recheck", "status", "--json").stdout)
     assert (told["runs"], told["waiting"], told["looked"], told["trouble"]) == (

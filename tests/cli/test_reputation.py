@@ -38,10 +38,14 @@ HASHER = Hasher(b"k" * 32)
 SHA256 = "0" * 63 + "a"
 WALLET = "bitcoin:1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"
 MAIL = (
-    "From: Ann <ann@Example.ORG>\r\nTo: bob@b.example\r\nSubject: shop\r\nList-Id: News <News.example.org>\r\n\r\n"
-    f"Buy at https://www.shop.example/Buy or call +49 30 901820, pay to {WALLET}, telegram: @shop_name, write to sales@shop.example\r\n"
+    "From: Ann <ann@Example.ORG>\r\nTo: bob@b.example\r\nSubject: shop\r\nList-Id: News "
+    "<News.example.org>\r\n\r\n"
+    f"Buy at https://www.shop.example/Buy or call +49 30 901820, pay to {WALLET}, telegram: "
+    f"@shop_name, write to sales@shop.example\r\n"
 ).encode()
-ENVELOPE = Envelope(client=Client(ip="192.0.2.1"), sender="ann@example.org", recipients=("bob@b.example",))
+ENVELOPE = Envelope(
+    client=Client(ip="192.0.2.1"), sender="ann@example.org", recipients=("bob@b.example",)
+)
 PROVED = Proved(
     author="ann@example.org", author_domain="example.org", sender="ann@example.org", account="bob"
 )
@@ -51,7 +55,9 @@ PROVED = Proved(
 def state(tmp_path: Path) -> Path:
     """One bad address, one good one, and one that nobody knows."""
     folder = tmp_path / "state"
-    good = [Happened("192.0.2.1", Amounts(seen=30, reads=9), day * DAY_S + 600.0) for day in range(13)]
+    good = [
+        Happened("192.0.2.1", Amounts(seen=30, reads=9), day * DAY_S + 600.0) for day in range(13)
+    ]
     bad = [
         Happened(entity, Amounts(seen=40, spam=40, traps=2), hour * 600.0 + 60)
         for hour in range(6)
@@ -99,7 +105,8 @@ def logged(state: Path) -> list[tuple[str, str, str]]:
 )
 def test_an_entity_is_what_the_scan_counts(text: str, kind: Type) -> None:
     location = Location(as_number=64496)
-    who = Proved(sender=PROVED.sender) if kind is Type.PROVED_SENDER else PROVED  # an author stands for him
+    # an author stands for him
+    who = Proved(sender=PROVED.sender) if kind is Type.PROVED_SENDER else PROVED
     counted = shingles(parse(MAIL), ENVELOPE, HASHER, (), location, who)
     named = entity_named(text, HASHER)
     assert named.type == kind
@@ -144,7 +151,8 @@ def test_what_is_no_entity_is_told_so(state: Path, text: str, why: str) -> None:
 
 @given(
     st.one_of(
-        st.text(max_size=60), st.tuples(st.sampled_from(list(KINDS)), st.text(max_size=40)).map(":".join)
+        st.text(max_size=60),
+        st.tuples(st.sampled_from(list(KINDS)), st.text(max_size=40)).map(":".join),
     )
 )
 def test_any_text_is_an_entity_or_a_clear_error_and_a_name_names_the_same(text: str) -> None:
@@ -178,7 +186,8 @@ def test_show_draws_the_past_and_tells_the_judgement_and_what_lies_beside(state:
     assert sum(one["spam"] for one in found["buckets"]) == 240
     assert (len(found["buckets"]), len(found["days"])) == (144, 14)
     assert [
-        found["days"][-1][name] + found["days"][-2][name] for name in ("refused", "first", "deleted")
+        found["days"][-1][name] + found["days"][-2][name]
+        for name in ("refused", "first", "deleted")
     ] == [7, 5, 3]
     assert (found["judgement"]["flag"], found["connect"]["flag"]) == ("bad", "bad")
     assert 0 < found["octets"] < 1000
@@ -191,18 +200,25 @@ def test_show_draws_the_past_and_tells_the_judgement_and_what_lies_beside(state:
 
 
 def test_a_pin_from_its_birth_to_its_end(state: Path) -> None:
-    done = run(state, "set", "198.51.100.7", "good", "--reason", "their owner cleaned up", "--for", "7d")
+    done = run(
+        state, "set", "198.51.100.7", "good", "--reason", "their owner cleaned up", "--for", "7d"
+    )
     assert "198.51.100.7 is set to good until" in done.stdout
     found = shown(state, "198.51.100.7")
     assert (found["pin"]["flag"], found["pin"]["reason"]) == ("good", "their owner cleaned up")
     assert 6.9 * DAY_S < found["pin"]["until"] - time.time() < 7.1 * DAY_S
     assert "set to good by" in run(state, "show", "198.51.100.7").stdout
-    assert "was set to good by" in run(state, "set", "198.51.100.7", "bad", "--reason", "again").stdout
+    assert (
+        "was set to good by" in run(state, "set", "198.51.100.7", "bad", "--reason", "again").stdout
+    )
     run(state, "note", "198.51.100.7", "wrote to their abuse desk")
     assert "wrote to their abuse desk" in run(state, "show", "198.51.100.7").stdout
     run(state, "clear", "198.51.100.7", "--reason", "let it speak")
     assert shown(state, "198.51.100.7")["pin"] is None
-    assert "has no manual override" in run(state, "clear", "198.51.100.7", "--reason", "x", status=1).stderr
+    assert (
+        "has no manual override"
+        in run(state, "clear", "198.51.100.7", "--reason", "x", status=1).stderr
+    )
     assert logged(state) == [
         ("clear", "198.51.100.7", "let it speak"),
         ("note", "198.51.100.7", "wrote to their abuse desk"),
@@ -224,12 +240,17 @@ def test_a_pin_from_its_birth_to_its_end(state: Path) -> None:
         (["set", "192.0.2.1", "bad", "--reason", "x", "--until", "2020-01-01"], "in the future"),
         (["set", "192.0.2.1", "bad", "--reason", "x", "--until", "9999-12-31"], "in the future"),
         (["set", "192.0.2.1", "bad", "--reason", "x", "--until", "tomorrow"], "is no day"),
-        (["set", "192.0.2.1", "bad", "--reason", "x", "--for", "1d", "--until", "2099-01-01"], "not both"),
+        (
+            ["set", "192.0.2.1", "bad", "--reason", "x", "--for", "1d", "--until", "2099-01-01"],
+            "not both",
+        ),
         (["set", "from:00ff00ff00ff00ff", "good", "--reason", "x"], "anybody can write it"),
         (["set", "list:news.example.org", "good", "--reason", "x"], "anybody can write it"),
     ],
 )
-def test_what_cannot_be_is_refused_and_changes_nothing(state: Path, words: list[str], why: str) -> None:
+def test_what_cannot_be_is_refused_and_changes_nothing(
+    state: Path, words: list[str], why: str
+) -> None:
     assert why in run(state, *words, status=2).stderr
     assert logged(state) == []
 
@@ -297,12 +318,19 @@ def test_what_a_verdict_counted_is_taken_back_exactly_and_once(state: Path) -> N
         ],
     )  # fmt: skip
     before = shown(state, "198.51.100.7")["days"]
-    assert "would be taken back" in run(state, "forgive", wrong, "--reason", "x", "--dry-run").stdout
+    assert (
+        "would be taken back" in run(state, "forgive", wrong, "--reason", "x", "--dry-run").stdout
+    )
     assert "2 hashes: taken back" in run(state, "forgive", wrong, "--reason", "it was ours").stdout
     assert "taken back before" in run(state, "forgive", wrong, "--reason", "x", status=1).stderr
-    assert "was not counted as spam" in run(state, "forgive", right, "--reason", "x", status=1).stderr
+    assert (
+        "was not counted as spam" in run(state, "forgive", right, "--reason", "x", status=1).stderr
+    )
     assert "was not counted" in run(state, "forgive", uncounted, "--reason", "x", status=1).stderr
-    assert "the journal has no message" in run(state, "forgive", "0" * 13, "--reason", "x", status=2).stderr
+    assert (
+        "the journal has no message"
+        in run(state, "forgive", "0" * 13, "--reason", "x", status=2).stderr
+    )
     assert "is no id" in run(state, "forgive", "nothing", "--reason", "x", status=2).stderr
     bring_in(state)
     after = shown(state, "198.51.100.7")["days"]
@@ -323,7 +351,11 @@ def test_what_is_taken_back_is_what_the_site_counted_whatever_its_readers_lists_
         state,
         [
             {"verdict": Action.ACCEPT, "kept": Kept(site=(Action.SPAM, "score")), **theirs},
-            {"verdict": Action.SPAM, "kept": Kept(site=(Action.ACCEPT, "below-threshold")), **theirs},
+            {
+                "verdict": Action.SPAM,
+                "kept": Kept(site=(Action.ACCEPT, "below-threshold")),
+                **theirs,
+            },
             {"verdict": Action.SPAM, "kept": Kept(site=(Action.REJECT, "REPIP_BAD")), **theirs},
             {"verdict": Action.SPAM, **theirs},
         ],
@@ -382,7 +414,8 @@ def test_top_ranks_and_names_what_it_can(state: Path) -> None:
 
     def ranked(*words: str) -> list[str]:
         return [
-            json.loads(line)["entity"] for line in run(state, "top", *words, "--json").stdout.splitlines()
+            json.loads(line)["entity"]
+            for line in run(state, "top", *words, "--json").stdout.splitlines()
         ]
 
     assert ranked() == ["198.51.100.7", "192.0.2.1"]
@@ -403,7 +436,10 @@ def test_top_ranks_and_names_what_it_can(state: Path) -> None:
 
 
 def test_stats_say_what_entities_take(state: Path) -> None:
-    lines = {one["kind"]: one for one in map(json.loads, run(state, "stats", "--json").stdout.splitlines())}
+    lines = {
+        one["kind"]: one
+        for one in map(json.loads, run(state, "stats", "--json").stdout.splitlines())
+    }
     assert set(lines) == set(KINDS)
     address = lines["address"]
     assert address["entities"] == 2
@@ -414,14 +450,23 @@ def test_stats_say_what_entities_take(state: Path) -> None:
     assert "address" in run(state, "stats").stdout
 
 
-def test_no_store_no_state_and_a_damaged_one_are_said_in_one_line(tmp_path: Path, state: Path) -> None:
+def test_no_store_no_state_and_a_damaged_one_are_said_in_one_line(
+    tmp_path: Path, state: Path
+) -> None:
     assert "no counter store" in run(tmp_path / "other", "show", "192.0.2.1", status=74).stderr
     assert (
         "no state folder"
         in run(tmp_path / "other", "set", "192.0.2.1", "bad", "--reason", "x", status=2).stderr
     )
-    (state / state_files.PINS).write_bytes(b"not SQLite at all, but long enough to be looked at" * 100)
-    for words in (["show", "192.0.2.1"], ["log"], ["set", "192.0.2.1", "bad", "--reason", "x"], ["top"]):
+    (state / state_files.PINS).write_bytes(
+        b"not SQLite at all, but long enough to be looked at" * 100
+    )
+    for words in (
+        ["show", "192.0.2.1"],
+        ["log"],
+        ["set", "192.0.2.1", "bad", "--reason", "x"],
+        ["top"],
+    ):
         refused = run(state, *words, status=74)
         assert "is damaged" in refused.stderr
         assert "Traceback" not in refused.output

@@ -1,4 +1,6 @@
-"""What a site has learned, as other programs read it: a real rbldnsd asked by our own DNS lists, real tables of Postfix, and another site."""
+"""What a site has learned, as other programs read it: a real rbldnsd asked by our own DNS lists,
+real tables of Postfix, and another site.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ POSTMAP = "/usr/sbin/postmap"
 
 @pytest.fixture(scope="module")
 def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two bad addresses of one network, one of another beside a good one, a bad IPv6 address and a bad domain."""
+    """Two bad addresses of one network, one of another beside a good one, a bad IPv6 address and a
+    bad domain.
+    """
     folder = tmp_path_factory.mktemp("site") / "state"
     bad = [
         "9.10.11.12",
@@ -65,7 +69,8 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_what_is_listed_has_a_flag_and_a_name(state: Path) -> None:
     def listed(*words: str) -> list[str]:
         return [
-            one["entity"] for one in json.loads(run(state, "export", "--json", *words).stdout)["entities"]
+            one["entity"]
+            for one in json.loads(run(state, "export", "--json", *words).stdout)["entities"]
         ]
 
     assert listed() == ["2001:470:1::1", "9.10.11.12", "9.10.11.13", "9.20.0.1"]
@@ -73,7 +78,9 @@ def test_what_is_listed_has_a_flag_and_a_name(state: Path) -> None:
         "of the others one address alone is bad, or a good one is there"
     )
     assert listed("--kind", "domain") == ["spam.example"]
-    assert listed("--kind", "link") == ["link:9.40.0.1", "link:shop.example"], "the third is everybody's"
+    assert listed("--kind", "link") == ["link:9.40.0.1", "link:shop.example"], (
+        "the third is everybody's"
+    )
     tables = run(state, "export", "--rbldnsd", "--kind", "link").stdout
     assert "shop.example" in tables
     assert "9.40.0.1" not in tables, "a link to an address says nothing of mail from it"
@@ -99,7 +106,9 @@ def test_a_real_server_of_dns_lists_serves_it_and_our_own_lists_ask_it(state: Pa
     zone = run(state, "export", "--rbldnsd", "--flag", "poor", "--kind", "address", "--kind", "network", "--kind", "domain").stdout  # fmt: skip
     codes = parse({"127.0.0.2": 150, "127.0.0.3": 60}, None)
     of_clients = DnsList(name="OURS", zone="rep.test", of=(Subject.CLIENT,), ipv6=True, codes=codes)
-    of_domains = DnsList(name="OUR_DOMAINS", zone="rep.test", of=(Subject.FROM, Subject.LINKS), codes=codes)
+    of_domains = DnsList(
+        name="OUR_DOMAINS", zone="rep.test", of=(Subject.FROM, Subject.LINKS), codes=codes
+    )
 
     async def ask(port: int) -> None:
         async with Resolver([Server("127.0.0.1", port)]) as resolver:
@@ -116,13 +125,17 @@ def test_a_real_server_of_dns_lists_serves_it_and_our_own_lists_ask_it(state: Pa
                     there = read(question, await resolver.ask(question.name, Kind.A))
                     assert isinstance(there, Listing) is question.probe, question.name
             assert await listed(of_clients, Asked(client="9.10.11.12")) == ["127.0.0.2"]
-            assert await listed(of_clients, Asked(client="9.10.11.99")) == ["127.0.0.2"], "its network"
+            assert await listed(of_clients, Asked(client="9.10.11.99")) == ["127.0.0.2"], (
+                "its network"
+            )
             assert await listed(of_clients, Asked(client="2001:470:1::1")) == ["127.0.0.2"]
             assert await listed(of_clients, Asked(client="9.30.0.1")) == ["127.0.0.3"]
             for other in ("9.20.0.2", "9.20.0.77", "2001:470:1::2"):
                 assert await listed(of_clients, Asked(client=other)) == [], other
             assert await listed(of_domains, Asked(from_=("a@spam.example",))) == ["127.0.0.2"]
-            assert await listed(of_domains, Asked(links=("www.spam.example", "ham.example"))) == ["127.0.0.2"]
+            assert await listed(of_domains, Asked(links=("www.spam.example", "ham.example"))) == [
+                "127.0.0.2"
+            ]
 
     with Rbldnsd({"rep.test:combined": zone}) as server:
         asyncio.run(ask(server.port))
@@ -130,7 +143,9 @@ def test_a_real_server_of_dns_lists_serves_it_and_our_own_lists_ask_it(state: Pa
 
 def looked_up(kind: str, file: Path, key: str) -> str:
     command = [POSTMAP, "-q", key, f"{kind}:{file}"]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=20).stdout.strip()
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=20
+    ).stdout.strip()
 
 
 def test_postfix_reads_the_cidr_table(state: Path, tmp_path: Path) -> None:
@@ -148,13 +163,19 @@ def test_postfix_reads_the_cidr_table(state: Path, tmp_path: Path) -> None:
         assert looked_up("cidr", file, key) == said, key
     run(state, "export", "--postfix-cidr", "--action", "REJECT ask postmaster", file)
     assert looked_up("cidr", file, "9.20.0.1") == "REJECT ask postmaster"
-    assert looked_up("cidr", file, "9.10.11.200") == "", "networks were not asked for: the file is a new one"
+    assert looked_up("cidr", file, "9.10.11.200") == "", (
+        "networks were not asked for: the file is a new one"
+    )
     assert [one.name for one in tmp_path.iterdir()] == ["reputation.cidr"]
 
 
-def test_a_constant_database_holds_the_keys_of_postfix_and_exim(state: Path, tmp_path: Path) -> None:
+def test_a_constant_database_holds_the_keys_of_postfix_and_exim(
+    state: Path, tmp_path: Path
+) -> None:
     file = tmp_path / "reputation.cdb"
-    run(state, "export", "--cdb", "--kind", "address", "--kind", "network", "--kind", "domain", file)
+    run(
+        state, "export", "--cdb", "--kind", "address", "--kind", "network", "--kind", "domain", file
+    )
     with file.open("rb") as handle:
         table = cdbx.CDB(handle, mmap=False)
         for key in (
@@ -178,10 +199,16 @@ def test_a_constant_database_holds_the_keys_of_postfix_and_exim(state: Path, tmp
 
 def test_nothing_is_written_but_what_was_asked_for(state: Path, tmp_path: Path) -> None:
     file = tmp_path / "out"
-    assert "4 bad entities would be written to" in run(state, "export", "--json", "--dry-run", file).stdout
+    assert (
+        "4 bad entities would be written to"
+        in run(state, "export", "--json", "--dry-run", file).stdout
+    )
     assert not file.exists()
     assert "which form?" in run(state, "export", file, status=2).stderr
-    assert "printable" in run(state, "export", "--cdb", "--action", "two\nlines", file, status=2).stderr
+    assert (
+        "printable"
+        in run(state, "export", "--cdb", "--action", "two\nlines", file, status=2).stderr
+    )
     file.write_text("what was there")
     missing = tmp_path / "nowhere" / "out"
     assert "No such file" in run(state, "export", "--json", missing, status=74).stderr
@@ -196,7 +223,9 @@ def test_another_site_takes_it_for_a_time_and_its_own_people_have_the_last_word(
     file = tmp_path / "export.json"
     run(state, "export", "--json", "--flag", "poor", file)
     run(other, "set", "9.10.11.12", "good", "--reason", "ours")
-    assert "4 would be set as mx.test says; 1 keep" in run(other, "import", file, "--dry-run").stdout
+    assert (
+        "4 would be set as mx.test says; 1 keep" in run(other, "import", file, "--dry-run").stdout
+    )
     assert run(other, "log").stdout.count("\n") == 1
     assert "4 are set as mx.test says; 1 keep" in run(other, "import", file, "--for", "2d").stdout
 
@@ -237,14 +266,20 @@ def test_a_plain_list_is_taken_whole_or_not_at_all(state: Path, tmp_path: Path) 
     [
         ("{", "is no export"),
         ('{"oborona_reputation": 2, "site": "x", "time": 1, "entities": []}', "of format 2"),
-        ('{"oborona_reputation": 1, "site": "x", "time": 1, "entities": [{"entity": "9.1.1.1", "flag": "odd"}]}', "is no export"),
-        ('{"oborona_reputation": 1, "site": "x", "time": 1, "entities": [{"entity": "co.uk", "flag": "bad"}]}', "public suffix"),
-        ('{"oborona_reputation": 1, "site": "x", "time": 1, "entities": [{"entity": "client_ip:00ff00ff00ff00ff", "flag": "bad"}]}', "means nothing here"),
-        ('{"oborona_reputation": 1, "site": "x", "time": 1, "entities": [{"entity": "9.1.1.1", "flag": "bad", "until": 1e999}]}', ""),
+        (('{"oborona_reputation": 1, "site": "x", "time": 1, "entities": [{"entity": '
+            '"9.1.1.1", "flag": "odd"}]}'), "is no export"),
+        (('{"oborona_reputation": 1, "site": "x", "time": 1, "entities": [{"entity": '
+            '"co.uk", "flag": "bad"}]}'), "public suffix"),
+        (('{"oborona_reputation": 1, "site": "x", "time": 1, "entities": [{"entity": '
+            '"client_ip:00ff00ff00ff00ff", "flag": "bad"}]}'), "means nothing here"),
+        (('{"oborona_reputation": 1, "site": "x", "time": 1, "entities": [{"entity": '
+            '"9.1.1.1", "flag": "bad", "until": 1e999}]}'), ""),
         (b"\xff\xfe", "is no text"),
     ],
 )  # fmt: skip
-def test_a_broken_export_is_refused_in_one_line(tmp_path: Path, text: str | bytes, why: str) -> None:
+def test_a_broken_export_is_refused_in_one_line(
+    tmp_path: Path, text: str | bytes, why: str
+) -> None:
     other = tmp_path / "state"
     remember(other, [])
     told = () if not isinstance(text, bytes) else ("--flag", "bad", "--reason", "x")
@@ -271,7 +306,9 @@ def test_what_has_no_entities_is_a_whole_file_of_each_form() -> None:
 
 
 @given(st.binary(max_size=300))
-def test_whatever_is_imported_ends_in_words(tmp_path_factory: pytest.TempPathFactory, raw: bytes) -> None:
+def test_whatever_is_imported_ends_in_words(
+    tmp_path_factory: pytest.TempPathFactory, raw: bytes
+) -> None:
     """No input raises anything but what the command line tells in a line."""
 
     folder = tmp_path_factory.getbasetemp() / "hostile"

@@ -41,7 +41,10 @@ def state(tmp_path: Path) -> Path:
         ),
     )
     kept.keep(tmp_path, ONE, b"Subject: x\r\n\r\n")
-    kept.write(tmp_path, Suspect(identity=OTHER, deaths=1, first=now, last=now, how="was killed by SIGKILL"))
+    kept.write(
+        tmp_path,
+        Suspect(identity=OTHER, deaths=1, first=now, last=now, how="was killed by SIGKILL"),
+    )
     return tmp_path
 
 
@@ -99,7 +102,8 @@ def test_doctor_tells(state: Path) -> None:
     with hold(state / "workers.lock", "oborona workers"):
         said = list(daemon(Asked(None, state, ("worker.processes=1",))))
     assert said[0].state is State.OK
-    by_name = {one.what: one for one in said[1:] if one.what != "user"}  # tests run as root, perhaps
+    # tests run as root, perhaps
+    by_name = {one.what: one for one in said[1:] if one.what != "user"}
     assert by_name.keys() == {"worker-0", "keeper", "set-apart"}
     assert all(one.state is State.WARN for one in by_name.values())
     assert "hung 1 times" in by_name["worker-0"].words
@@ -110,7 +114,9 @@ def test_doctor_tells(state: Path) -> None:
 
 def test_a_service_that_ended_says_nothing(tmp_path: Path) -> None:
     now = time.time()
-    status.write_service(tmp_path, status.ServiceStatus(name="writer", pid=1, time=now, metrics=Snapshot()))
+    status.write_service(
+        tmp_path, status.ServiceStatus(name="writer", pid=1, time=now, metrics=Snapshot())
+    )
     (tmp_path / "status/service-keeper.json").write_text("{")
     assert [one.name for one in status.read_services(tmp_path, now)] == ["writer"]
     assert status.read_services(tmp_path, now + status.STALE_S + 1) == []

@@ -54,7 +54,9 @@ def of_the_store(line: str) -> list[str]:
 
 
 def test_a_signature_from_its_birth_to_its_end(run: Run, tmp_path: Path) -> None:
-    added = run("signature", "add", "cheap pills by post", "--reason", "pharma", "--owner", "anna", "--json")
+    added = run(
+        "signature", "add", "cheap pills by post", "--reason", "pharma", "--owner", "anna", "--json"
+    )
     assert json.loads(added.stdout) == {"id": "s1", "new": True}
     assert (
         "the same, and is there already"
@@ -85,7 +87,10 @@ def test_a_signature_from_its_birth_to_its_end(run: Run, tmp_path: Path) -> None
         (["add", "cheap pills"], "Missing option '--reason'"),
         (["add", "cheap pills", "--reason", "x", "--expires", "soon"], "neither a number of days"),
         (["add", "cheap pills", "--reason", "x", "--expires", "0"], "neither a number of days"),
-        (["add", "cheap pills", "--reason", "x", "--expires", "9999999"], "neither a number of days"),
+        (
+            ["add", "cheap pills", "--reason", "x", "--expires", "9999999"],
+            "neither a number of days",
+        ),
         (["add", "cheap pills", "--reason", "x", "--expires", "0001-01-01"], "nor a day to come"),
         (["add", "cheap pills", "--reason", "x", "--expires", "2020-01-01"], "nor a day to come"),
         (["add", "cheap pills", "--reason", "x", "--score", "nan"], "no number"),
@@ -94,7 +99,9 @@ def test_a_signature_from_its_birth_to_its_end(run: Run, tmp_path: Path) -> None
         (["accept", "s7"], "no signature 's7'"),
     ],
 )
-def test_what_cannot_be_is_refused_and_changes_nothing(run: Run, words: list[str], why: str) -> None:
+def test_what_cannot_be_is_refused_and_changes_nothing(
+    run: Run, words: list[str], why: str
+) -> None:
     assert why in run("signature", *words, status=2).stderr
     assert listed(run, "--all") == {}
 
@@ -103,18 +110,28 @@ def test_a_phrase_of_good_mail_is_not_added(run: Run, tmp_path: Path) -> None:
     ham = str(mail(tmp_path / "ham", *["see you at the office"] * 9, "the minutes of our board"))
     refused = run("signature", "add", "see you at the", "--reason", "x", "--ham", ham, status=1)
     assert "not added: 9 of 10 good messages have it" in refused.stderr
-    assert "s1 added" in run("signature", "add", "cheap pills", "--reason", "x", "--ham", ham).stdout
+    assert (
+        "s1 added" in run("signature", "add", "cheap pills", "--reason", "x", "--ham", ham).stdout
+    )
     assert listed(run)["s1"]["hits"]["total"] == 0, "trying is not finding"
 
 
 def test_many_are_imported_in_one_step_or_not_at_all_and_come_back_as_they_were(
     run: Run, tmp_path: Path
 ) -> None:
-    broken = run("signature", "import", "-", "--kind", "domain", stdin="bad.example\nno domain\n", status=2)
+    broken = run(
+        "signature", "import", "-", "--kind", "domain", stdin="bad.example\nno domain\n", status=2
+    )
     assert "2: this is no domain" in broken.stderr
     assert listed(run) == {}
     kept = run(
-        "signature", "import", "-", "--kind", "domain", "--skip-broken", stdin="# x\nbad.example\nno domain\n"
+        "signature",
+        "import",
+        "-",
+        "--kind",
+        "domain",
+        "--skip-broken",
+        stdin="# x\nbad.example\nno domain\n",
     )
     assert "1 added" in kept.stdout
     run("signature", "add", "cheap pills", "--reason", "x", "--score", "30", "--shadow", "--good")
@@ -124,7 +141,9 @@ def test_many_are_imported_in_one_step_or_not_at_all_and_come_back_as_they_were(
     run("signature", "remove", "s1", "s2")
     assert "2 added, 0 were" in run("signature", "import", str(file)).stdout
     after = listed(run)
-    assert [{**one, "id": ""} for one in before.values()] == [{**one, "id": ""} for one in after.values()]
+    assert [{**one, "id": ""} for one in before.values()] == [
+        {**one, "id": ""} for one in after.values()
+    ]
     assert "0 added, 2 were there already" in run("signature", "import", str(file)).stdout
     assert "import" in run("signature", "import", "-", stdin='\xff\n{"id": 3}\n', status=2).stderr
 
@@ -132,14 +151,21 @@ def test_many_are_imported_in_one_step_or_not_at_all_and_come_back_as_they_were(
 def test_test_says_what_is_found_where(run: Run, tmp_path: Path) -> None:
     run("signature", "add", "cheap pills", "--reason", "x")
     raw = str(mail(tmp_path / "mail", "cheap pills", "golden watches", "nothing"))
-    found = [of_the_store(line) for line in run("signature", "test", "--json", raw).stdout.splitlines()]
+    found = [
+        of_the_store(line) for line in run("signature", "test", "--json", raw).stdout.splitlines()
+    ]
     assert found == [["s1"], [], []]
     assert "1 of 3 messages" in run("signature", "test", raw, "--value", "golden watches").stdout
 
 
-def test_signatures_are_proposed_accepted_declined_and_not_proposed_again(run: Run, tmp_path: Path) -> None:
+def test_signatures_are_proposed_accepted_declined_and_not_proposed_again(
+    run: Run, tmp_path: Path
+) -> None:
     spam = str(
-        mail(tmp_path / "spam", *[f"dear {n} cheap pills by post today for {n}{n} you" for n in range(12)])
+        mail(
+            tmp_path / "spam",
+            *[f"dear {n} cheap pills by post today for {n}{n} you" for n in range(12)],
+        )
     )
     ham = str(mail(tmp_path / "ham", *["see you at the office"] * 10))
     propose = ["signature", "propose", "--spam", spam, "--ham", ham]
@@ -188,8 +214,13 @@ def test_proposals_from_half_of_real_spam_find_the_other_half_and_hardly_any_goo
 
 @pytest.mark.parametrize("at", ["1e300", "-1", "253402300801"])
 def test_a_time_that_no_clock_tells_is_refused(run: Run, at: str) -> None:
-    line = f'{{"id":"s1","flag":"spam","kind":"phrase","value":"cheap pills by post","expires":{at}}}\n'
-    assert "before 1970 or after 9999" in run("signature", "import", "-", stdin=line, status=2).stderr
+    line = (
+        f'{{"id":"s1","flag":"spam","kind":"phrase","value":"cheap pills by '
+        f'post","expires":{at}}}\n'
+    )
+    assert (
+        "before 1970 or after 9999" in run("signature", "import", "-", stdin=line, status=2).stderr
+    )
     assert listed(run) == {}
 
 
@@ -200,7 +231,9 @@ def test_what_is_over_can_be_added_again(run: Run) -> None:
     assert run(*words).stdout == "s2 added\n"
 
 
-def test_the_doctor_counts_them_and_says_when_their_store_is_broken(run: Run, tmp_path: Path) -> None:
+def test_the_doctor_counts_them_and_says_when_their_store_is_broken(
+    run: Run, tmp_path: Path
+) -> None:
     state = tmp_path / "state"
 
     def said() -> list[Report]:
@@ -215,9 +248,9 @@ def test_the_doctor_counts_them_and_says_when_their_store_is_broken(run: Run, tm
     (report,) = said()
     assert report.state is State.OK
     assert (
-        "2 in force (0 of policy files, 1 in shadow mode), 4811 words of mark lists, 1 expired, 0 proposals wait"
-        in report.words
-    )
+        "2 in force (0 of policy files, 1 in shadow mode), 4811 words of mark lists, 1 "
+        "expired, 0 proposals wait"
+    ) in report.words
     now = time.time()
     SIGNATURES.replace({("broken",): 2})
     STALE.set(1)

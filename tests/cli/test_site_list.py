@@ -1,4 +1,7 @@
-"""`oborona list`: entries put on, taken off, imported and taken back; files stay what they were where something is wrong."""
+"""`oborona list`: entries put on, taken off, imported and taken back.
+
+Files stay what they were where something is wrong.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +19,20 @@ from oborona.reputation.locallists.foreign import Form, form_of, taken
 from oborona.reputation.subject import Subject
 from tests.cli.journaled import LINKS, policy, run
 
-KEPT = '[[local_list]]\nname = "KEPT_OUT"\naction = "deny"\nof = ["client"]\nfile = "kept-out.list"\n'
-INLINE = '[[local_list]]\nname = "INLINE"\naction = "deny"\nof = ["client"]\nentries = ["192.0.2.1"]\n'
+KEPT = (
+    '[[local_list]]\nname = "KEPT_OUT"\naction = "deny"\nof = ["client"]\nfile = "kept-out.list"\n'
+)
+INLINE = (
+    '[[local_list]]\nname = "INLINE"\naction = "deny"\nof = ["client"]\nentries = ["192.0.2.1"]\n'
+)
 
 
 @pytest.fixture
 def site(tmp_path: Path) -> tuple[Path, Path]:
     folder = policy(tmp_path / "policy", LINKS, KEPT, INLINE)
-    (folder / "kept-out.list").write_text("# ours\n9.5.0.0/16      # all of it\r\n2001:470:5::/48\n")
+    (folder / "kept-out.list").write_text(
+        "# ours\n9.5.0.0/16      # all of it\r\n2001:470:5::/48\n"
+    )
     return tmp_path / "state", folder
 
 
@@ -56,7 +65,9 @@ def test_the_lists_allow_and_deny_begin_with_their_first_entry(site: tuple[Path,
     assert "is there already" in run(*site, "list", "add", "deny", "203.0.113.0/24").stdout
 
 
-def test_a_list_of_the_policy_is_changed_in_its_file_and_its_comments_stay(site: tuple[Path, Path]) -> None:
+def test_a_list_of_the_policy_is_changed_in_its_file_and_its_comments_stay(
+    site: tuple[Path, Path],
+) -> None:
     _, folder = site
     path = folder / "kept-out.list"
     before = path.read_bytes()
@@ -96,7 +107,9 @@ def test_what_can_be_no_entry_changes_nothing(
     _, folder = site
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     assert says in run(*site, "list", *words, status=status).stderr.replace("\n       ", " ")
-    after = {path.name: path.read_bytes() for path in folder.iterdir() if not path.name.endswith(".lock")}
+    after = {
+        path.name: path.read_bytes() for path in folder.iterdir() if not path.name.endswith(".lock")
+    }
     assert after == before
 
 
@@ -109,11 +122,19 @@ def test_a_broken_policy_is_said_before_a_list_is_touched(site: tuple[Path, Path
 def test_an_entry_that_another_list_outweighs_is_told(site: tuple[Path, Path]) -> None:
     run(*site, "list", "add", "deny", "client.example")
     told = run(*site, "list", "add", "allow", "client.example").stderr
-    assert "SITE_DENY has client.example and would deny: the narrower decides, of equals the denial" in told
+    assert (
+        "SITE_DENY has client.example and would deny: the narrower decides, of equals the denial"
+    ) in told
 
 
-HOSTS = "# of somebody\n127.0.0.1 localhost\n::1 ip6-localhost\n0.0.0.0 Bad.Example www.bad.example # both\n0.0.0.0\tworse.example\n"
-RSPAMD = "; a map\n192.0.2.0/24 5.0\n*.bad.example\nspammer@bad.example  10 # with a score\n@worse.example\n"
+HOSTS = (
+    "# of somebody\n127.0.0.1 localhost\n::1 ip6-localhost\n0.0.0.0 Bad.Example "
+    "www.bad.example # both\n0.0.0.0\tworse.example\n"
+)
+RSPAMD = (
+    "; a map\n192.0.2.0/24 5.0\n*.bad.example\nspammer@bad.example  10 # with a "
+    "score\n@worse.example\n"
+)
 LINES = "# ours\n192.0.2.7\n.bad.example # comment\n"
 
 
@@ -121,13 +142,19 @@ LINES = "# ours\n192.0.2.7\n.bad.example # comment\n"
     ("text", "form", "wanted"),
     [
         (HOSTS, Form.HOSTS, ["bad.example", "www.bad.example", "worse.example"]),
-        (RSPAMD, Form.RSPAMD, ["192.0.2.0/24", ".bad.example", "spammer@bad.example", "@worse.example"]),
+        (
+            RSPAMD,
+            Form.RSPAMD,
+            ["192.0.2.0/24", ".bad.example", "spammer@bad.example", "@worse.example"],
+        ),
         (LINES, Form.LINES, ["192.0.2.7", ".bad.example"]),
         ("\ufeff192.0.2.7\r\n", Form.LINES, ["192.0.2.7"]),
         ("", Form.LINES, []),
     ],
 )
-def test_lists_of_others_are_read_as_what_they_look_like(text: str, form: Form, wanted: list[str]) -> None:
+def test_lists_of_others_are_read_as_what_they_look_like(
+    text: str, form: Form, wanted: list[str]
+) -> None:
     assert form_of(text) is form
     found = list(taken(text, form))
     assert [one.entry for one in found] == wanted
@@ -177,7 +204,16 @@ def test_an_import_reads_standard_input_and_names_what_is_no_text(
     site: tuple[Path, Path], tmp_path: Path
 ) -> None:
     state, folder = site
-    words = ["--state", str(state), "--set", f"paths.policy={folder}", "list", "import", "deny", "-"]
+    words = [
+        "--state",
+        str(state),
+        "--set",
+        f"paths.policy={folder}",
+        "list",
+        "import",
+        "deny",
+        "-",
+    ]
     assert "3 added" in CliRunner().invoke(main, words, input=HOSTS.encode()).stdout
     told = CliRunner().invoke(main, words, input=b"a.example\n\xff\n")
     assert (told.exit_code, "-:2: is not UTF-8" in told.stderr) == (os.EX_NOINPUT, True)
@@ -186,7 +222,12 @@ def test_an_import_reads_standard_input_and_names_what_is_no_text(
 def test_a_folder_that_a_list_begins_is_for_the_daemons_user_to_read(tmp_path: Path) -> None:
     before = os.umask(0o077)
     try:
-        words = ["--state", str(tmp_path / "state"), "--set", f"paths.policy={tmp_path / 'policy.d'}"]
+        words = [
+            "--state",
+            str(tmp_path / "state"),
+            "--set",
+            f"paths.policy={tmp_path / 'policy.d'}",
+        ]
         done = CliRunner().invoke(main, [*words, "list", "add", "deny", "evil.example"])
         assert done.exit_code == 0, done.output
     finally:
@@ -205,5 +246,6 @@ def test_a_reason_is_a_comment_and_no_entry(site: tuple[Path, Path], tmp_path: P
     told = run(*site, "list", "import", "deny", str(tmp_path / "more"), "--reason", "ours\n.com")
     assert told.exit_code == 0, told.output
     assert [
-        json.loads(line)["entry"] for line in run(*site, "list", "show", "deny", "--json").stdout.splitlines()
+        json.loads(line)["entry"]
+        for line in run(*site, "list", "show", "deny", "--json").stdout.splitlines()
     ] == ["one.example"]

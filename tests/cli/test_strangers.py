@@ -1,5 +1,6 @@
-"""Every command as somebody without rights, over a state that is there, closed, missing, empty, foreign or of a newer Oborona: one clear line, a
-documented status, nothing changed; and the same with an output that is closed or full.
+"""Every command as somebody without rights, over a state that is there, closed, missing, empty,
+foreign or of a newer Oborona: one clear line, a documented status, nothing changed; and the same
+with an output that is closed or full.
 """
 
 from __future__ import annotations
@@ -205,4 +206,6 @@ def test_what_root_may_read_is_read_though_the_daemon_may_not(site: Path) -> Non
         ["list", "import", "deny", str(own / "their.list")],
     ):
         run(state, site / "policy", *words)
-    assert all(path.stat().st_uid == NOBODY for path in state.iterdir()), "what was written is the daemon's"
+    assert all(path.stat().st_uid == NOBODY for path in state.iterdir()), (
+        "what was written is the daemon's"
+    )

@@ -1,4 +1,6 @@
-"""Help and completion: what is shown is what the commands say, and nothing that commands use is imported for it."""
+"""Help and completion: what is shown is what the commands say, and nothing that commands use is
+imported for it.
+"""
 
 from __future__ import annotations
 
@@ -96,7 +98,9 @@ def test_help_imports_nothing_that_commands_use(tmp_path: Path, words: tuple[str
         ("oborona completion ", "plain,fish"),
     ],
 )
-def test_completion_imports_nothing_that_commands_use(tmp_path: Path, typed: str, wanted: str) -> None:
+def test_completion_imports_nothing_that_commands_use(
+    tmp_path: Path, typed: str, wanted: str
+) -> None:
     told, modules = imported(
         tmp_path,
         _OBORONA_COMPLETE="bash_complete",
@@ -121,7 +125,8 @@ def test_every_help_is_what_the_command_itself_says() -> None:
                 parent = click.Context(click.Group(step), parent=parent, info_name=step)
             last = (name, *path)[-1]
             says = [
-                each.get_help(click.Context(each, parent=parent, info_name=last)) for each in (one, other)
+                each.get_help(click.Context(each, parent=parent, info_name=last))
+                for each in (one, other)
             ]
             assert says[0] == says[1], (name, *path)
             assert one.get_short_help_str() == other.get_short_help_str()
@@ -140,7 +145,9 @@ def test_a_command_that_is_run_is_the_command_itself() -> None:
 def test_without_its_file_every_command_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("oborona.cli.told_of_all", dict)
     ctx = click.Context(main)
-    assert {name for name in main.list_commands(ctx) if main.get_command(ctx, name)} == set(told_of_all())
+    assert {name for name in main.list_commands(ctx) if main.get_command(ctx, name)} == set(
+        told_of_all()
+    )
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -1,4 +1,6 @@
-"""A cluster of real Redis processes: three primaries for what needs no failover, and what empties them."""
+"""A cluster of real Redis processes: three primaries for what needs no failover, and what empties
+them.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,10 @@ from tests.peers.redis import PATIENT, Cluster
 
 
 def access_of(cluster: Cluster) -> Access:
-    """Return how to reach a cluster, by all of its nodes; on a machine under load a connection takes its time."""
+    """Return how to reach a cluster, by all of its nodes.
+
+    On a machine under load a connection takes its time.
+    """
     return Access(nodes=tuple(Address(*node.address) for node in cluster.nodes), connect_s=20.0)
 
 

@@ -1,4 +1,6 @@
-"""Mail-like load on a cluster: one worker that reads and adds, its sender beside it, and a dictionary that knows better."""
+"""Mail-like load on a cluster: one worker that reads and adds, its sender beside it, and a
+dictionary that knows better.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,12 @@ class Load:
     """Adds and reads until it is stopped; used as a context."""
 
     def __init__(
-        self, directory: Path, access: Access, *, pause_s: float = 0.005, deadline_s: float = DEADLINE_S
+        self,
+        directory: Path,
+        access: Access,
+        *,
+        pause_s: float = 0.005,
+        deadline_s: float = DEADLINE_S,
     ) -> None:
         self.figures = Figures()
         self.model = MemoryCounters()
@@ -99,7 +106,9 @@ class Load:
         self._trouble = time.monotonic()
 
     async def until_whole(self) -> None:
-        """Go on adding until reads have been whole for a second, and the cluster has all but the last step."""
+        """Go on adding until reads have been whole for a second, and the cluster has all but the
+        last step.
+        """
         end = time.monotonic() + SENT_S
         while time.monotonic() - max(self._partial_at, self._lacked_at, self._trouble) < 1.0:
             assert time.monotonic() < end, self.reports
@@ -128,7 +137,10 @@ class Load:
         return not last or any(has < wanted for has, wanted in zip(applied, last, strict=True))
 
     def _tags(self) -> tuple[list[int], list[int]]:
-        """Return by tag the last step made for it, and the last one that it has; empty while there is no outbox."""
+        """Return by tag the last step made for it, and the last one that it has.
+
+        Empty while there is no outbox.
+        """
         with self.worker._reader.transaction() as txn:
             if txn is None:
                 return [], []
@@ -144,7 +156,9 @@ class Load:
             part = seen[at : at + 500]
             told = await other.read(part, NOON)
             right = await self.model.read(part, NOON)
-            wrong += [shingle for shingle, one, two in zip(part, told, right, strict=True) if one != two]
+            wrong += [
+                shingle for shingle, one, two in zip(part, told, right, strict=True) if one != two
+            ]
         other.close()
         return wrong
 
@@ -158,7 +172,9 @@ class Load:
         quiet = 0
         while (
             quiet < 60
-        ):  # the last flush may not be taken yet, by a sender that was just started on a busy machine
+            # the last flush may not be taken yet, by a sender that was just started on a busy
+            # machine
+        ):
             assert time.monotonic() < end, self.reports
             quiet = 0 if self.lacking() else quiet + 1
             time.sleep(0.05)

@@ -28,7 +28,9 @@ def batch(adds: list[tuple[bytes, int, bytes]], forgotten: list[bytes] | None = 
         for key, bucket, cells in adds
         if cells
     ]
-    return Batch(sequence=1, time=0.0, forgotten=forgotten or [], segments=segments, pairs=[], end=0)
+    return Batch(
+        sequence=1, time=0.0, forgotten=forgotten or [], segments=segments, pairs=[], end=0
+    )
 
 
 class Sent:
@@ -38,8 +40,12 @@ class Sent:
         self.shards = shards
         self.before = self.step = 0
 
-    def send(self, one: Batch, reference: int, *, believed: bool = True, doorkeeper: bool = False) -> object:
-        made = steps.make([one], reference, [0] * 256, OUTBOX, believed=believed, doorkeeper=doorkeeper)
+    def send(
+        self, one: Batch, reference: int, *, believed: bool = True, doorkeeper: bool = False
+    ) -> object:
+        made = steps.make(
+            [one], reference, [0] * 256, OUTBOX, believed=believed, doorkeeper=doorkeeper
+        )
         self.before, self.step = self.step, self.step + 1
         [share] = made.shares
         return self.again(share)

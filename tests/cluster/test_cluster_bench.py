@@ -1,4 +1,6 @@
-"""`oborona counters bench --store cluster`: three real nodes, filled, loaded, counted and left empty."""
+"""`oborona counters bench --store cluster`: three real nodes, filled, loaded, counted and left
+empty.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,17 @@ from tests.peers.redis import Cluster
 
 
 def bench(cluster: Cluster, folder: Path) -> Result:
-    words = ["--nodes", cluster.names[0], "--keys", "2000", "--seconds", "1", "--rate", "4000", "--json"]
+    words = [
+        "--nodes",
+        cluster.names[0],
+        "--keys",
+        "2000",
+        "--seconds",
+        "1",
+        "--rate",
+        "4000",
+        "--json",
+    ]
     command = ["counters", "bench", "--store", "cluster", "--directory", str(folder), *words]
     return CliRunner().invoke(main, command, catch_exceptions=False)
 
@@ -31,10 +43,14 @@ def test_the_cluster_has_every_message_that_is_reported_and_is_empty_again(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_cluster_that_holds_anything_is_refused_and_left_alone(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_cluster_that_holds_anything_is_refused_and_left_alone(
+    cluster: Cluster, tmp_path: Path
+) -> None:
     node = cluster.nodes[0]
     slot = next(slot for slot in range(16_384) if cluster.primary_of(slot) is node)
-    key = next(key for key in map(str, range(100_000)) if node.ask("CLUSTER", "KEYSLOT", key) == slot)
+    key = next(
+        key for key in map(str, range(100_000)) if node.ask("CLUSTER", "KEYSLOT", key) == slot
+    )
     node.ask("SET", key, "theirs")
     try:
         result = bench(cluster, tmp_path)

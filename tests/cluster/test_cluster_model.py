@@ -1,9 +1,10 @@
 """Random life of a sender and its cluster against a dictionary that is obviously right.
 
-The invariant: whatever is added, flushed, sent, forgotten, cut off by a crash of worker or sender at any point, sent
-without an answer, or lost by a shard that falls back to what it was, in any order: a read gives what a memory store gives
-that got the same adds and take-backs, and of those that cancel each other none; minus, after a crash of a worker, what it had not flushed. After a shard has fallen back this holds
-once the sender has asked what it has.
+The invariant: whatever is added, flushed, sent, forgotten, cut off by a crash of worker or sender
+at any point, sent without an answer, or lost by a shard that falls back to what it was, in any
+order: a read gives what a memory store gives that got the same adds and take-backs, and of those
+that cancel each other none; minus, after a crash of a worker, what it had not flushed. After a
+shard has fallen back this holds once the sender has asked what it has.
 """
 
 from __future__ import annotations
@@ -20,7 +21,13 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
 
 from oborona.counters.cluster.delivery import Delivery
 from oborona.counters.cluster.sender import ClusterWriter
@@ -33,7 +40,9 @@ from oborona.types import Amounts, Pair, Pieces, Prefix, Shingle
 from tests.peers.redis import Cluster
 
 FIRST_BITS = [0, 0x7A5 << 52, 0xFFF << 52]
-SHINGLES = [Shingle(kind, first + number) for kind in (1, 75) for first in FIRST_BITS for number in (0, 7)]
+SHINGLES = [
+    Shingle(kind, first + number) for kind in (1, 75) for first in FIRST_BITS for number in (0, 7)
+]
 PAIRS = [
     Pair(both=Shingle(30, first + 10 * sender + to), distinct=Shingle(31, first + sender))
     for first in FIRST_BITS[1:]
@@ -134,7 +143,11 @@ class Life(RuleBasedStateMachine):
             counters.forget(shingle, self.now, prefix)
         self.flush()
 
-    @rule(seconds=st.sampled_from([1.0, 600.0, 3_600.0, 43_000.0, 86_400.0, 5 * 86_400.0, 40 * 86_400.0]))
+    @rule(
+        seconds=st.sampled_from(
+            [1.0, 600.0, 3_600.0, 43_000.0, 86_400.0, 5 * 86_400.0, 40 * 86_400.0]
+        )
+    )
     def move(self, seconds: float) -> None:
         self.now += seconds
         self.latest = max(self.latest, self.now)
@@ -151,7 +164,12 @@ class Life(RuleBasedStateMachine):
         taken=st.booleans(),
     )
     def add_or_take_back(
-        self, undone: tuple[Shingle, ...], amounts: Amounts, prefix: Prefix, late: float, taken: bool
+        self,
+        undone: tuple[Shingle, ...],
+        amounts: Amounts,
+        prefix: Prefix,
+        late: float,
+        taken: bool,
     ) -> None:
         """One without the other, perhaps for ever."""
         for counters in (self.model, self.worker):
@@ -214,7 +232,10 @@ class Life(RuleBasedStateMachine):
 
     @rule(after=st.sampled_from(["nothing", "taking", "sending"]), doorkeeper=st.booleans())
     def kill_writer(self, after: str, doorkeeper: bool) -> None:
-        """Files and locks are let go as the kernel would; nothing is written. The next one may be set otherwise."""
+        """Files and locks are let go as the kernel would; nothing is written.
+
+        The next one may be set otherwise.
+        """
         if after != "nothing":
             self.writer._taking.take(self.now)
         if after == "sending":
@@ -230,7 +251,11 @@ class Life(RuleBasedStateMachine):
         Delivery(self.writer._outbox, deaf, 0.0, self.reports.append).send()
         deaf.close()
 
-    @rule(which=st.integers(0, 2), steps=st.lists(somebody, min_size=1, max_size=3), asked=st.booleans())
+    @rule(
+        which=st.integers(0, 2),
+        steps=st.lists(somebody, min_size=1, max_size=3),
+        asked=st.booleans(),
+    )
     def shard_falls_back(self, which: int, steps: list[Pieces], asked: bool) -> None:
         """It acknowledges some steps, and then a replica takes its place that never got them."""
         node = self.cluster.nodes[which]

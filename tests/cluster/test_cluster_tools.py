@@ -42,7 +42,9 @@ def state(access: Access, tmp_path: Path) -> Path:
     writer = ClusterWriter(folder / "counters", access)
     worker = worker_of(folder, access)
     for number, sender in enumerate(SENDERS):
-        worker.add(Pieces(shingles=(sender,), pairs=()), Amounts(seen=10 * (number + 1)), time.time())
+        worker.add(
+            Pieces(shingles=(sender,), pairs=()), Amounts(seen=10 * (number + 1)), time.time()
+        )
     worker.close()
     writer.step(time.time())
     writer.step(time.time())  # notes that all is there
@@ -58,7 +60,9 @@ def worker_of(state: Path, access: Access) -> ClusterCounters:
 def run(state: Path, nodes: str, *words: object, data: str | None = None) -> Result:
     settings = ["--set", "counters.store=cluster", "--set", f"cluster.nodes={nodes}"]
     told = ["--state", str(state), *settings, *map(str, words)]
-    return CliRunner().invoke(main, told, input=data, catch_exceptions=False, env={"COLUMNS": "200"})
+    return CliRunner().invoke(
+        main, told, input=data, catch_exceptions=False, env={"COLUMNS": "200"}
+    )
 
 
 def seen(state: Path, access: Access) -> list[int]:
@@ -83,7 +87,9 @@ def test_top_sorts_what_this_machine_counted_most_by_the_clusters_counts(
     worker.close()
     other.step(time.time())
     other.close()
-    top = json.loads(run(state, nodes, "counters", "top", "from", "--limit", 2, "--json").stdout)["top"]
+    top = json.loads(run(state, nodes, "counters", "top", "from", "--limit", 2, "--json").stdout)[
+        "top"
+    ]
     assert top == [
         {"shingle": name_of(SENDERS[0]), "count": 100},
         {"shingle": name_of(SENDERS[4]), "count": 50},
@@ -131,7 +137,8 @@ def test_stats_tells_nodes_outbox_and_spools(
     assert sorted(one["address"] for one in found["nodes"]) == sorted(cluster.names)
     assert {(one["role"], one["trouble"]) for one in found["nodes"]} == {("primary", "")}
     assert sum(one["slots"] for one in found["nodes"]) == SLOTS
-    assert sum(one["pages"] for one in found["nodes"]) == 2 * len(SENDERS)  # a page and its tag's note each
+    # a page and its tag's note each
+    assert sum(one["pages"] for one in found["nodes"]) == 2 * len(SENDERS)
     assert all(one["memory_bytes"] > 0 for one in found["nodes"])
     outbox = found["outbox"]
     assert (outbox["steps"], outbox["unsent_steps"], outbox["oldest"]) == (1, 0, None)
@@ -183,7 +190,9 @@ def test_doctor_looks_at_each_node(state: Path, nodes: str, cluster: Cluster) ->
     assert "names no node" in run(state, "", "doctor").stdout
 
 
-def test_check_and_explain_take_counts_of_the_cluster(state: Path, nodes: str, tmp_path: Path) -> None:
+def test_check_and_explain_take_counts_of_the_cluster(
+    state: Path, nodes: str, tmp_path: Path
+) -> None:
     letter = tmp_path / "letter.eml"
     letter.write_bytes(LETTER)
     told = run(state, nodes, "check", letter)
@@ -225,7 +234,9 @@ async def test_a_reader_is_told_what_the_other_shards_have(
 
 
 @pytest.mark.parametrize("words", [("verify",), ("compact",), ("stats", "--types")])
-def test_what_is_for_one_machine_alone_says_so(state: Path, nodes: str, words: tuple[str, ...]) -> None:
+def test_what_is_for_one_machine_alone_says_so(
+    state: Path, nodes: str, words: tuple[str, ...]
+) -> None:
     told = run(state, nodes, "counters", *words)
     assert told.exit_code == os.EX_CONFIG
     assert "this is for the store of one machine alone" in told.stderr

@@ -14,7 +14,8 @@ from tests.peers.oborona import Oborona
 from tests.peers.postfix import Postfix
 
 LETTER = (
-    b"From: Ann <ann@a.example>\r\nTo: bob@example.test\r\nSubject: Lunch\r\nDate: Fri, 20 Nov 2026 10:00:00 +0000\r\n"
+    b"From: Ann <ann@a.example>\r\nTo: bob@example.test\r\nSubject: Lunch\r\nDate: Fri, 20 Nov "
+    b"2026 10:00:00 +0000\r\n"
     b"Message-ID: <1@a.example>\r\n\r\nShall we meet at noon, as last week?\r\n"
 )
 WITHIN_S = 30.0

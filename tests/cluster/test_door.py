@@ -24,7 +24,9 @@ def once(bucket: int = NOON) -> bytes:
 class Door(Sent):
     """Sends with the doorkeeper on."""
 
-    def add(self, *keys: bytes, bucket: int = NOON, now: int = NOON, doorkeeper: bool = True) -> None:
+    def add(
+        self, *keys: bytes, bucket: int = NOON, now: int = NOON, doorkeeper: bool = True
+    ) -> None:
         sent = batch([(key, bucket, once(bucket)) for key in keys])
         assert self.send(sent, now, doorkeeper=doorkeeper) == self.step
 
@@ -40,7 +42,9 @@ def door(shards: Shards) -> Door:
     return Door(shards)
 
 
-def test_what_is_seen_once_has_a_slot_and_no_record_and_what_comes_again_a_record_of_both(door: Door) -> None:
+def test_what_is_seen_once_has_a_slot_and_no_record_and_what_comes_again_a_record_of_both(
+    door: Door,
+) -> None:
     door.add(KEY)
     assert (door.stored(KEY), len(door.slots)) == (b"", SLOT.size)
     assert sighting(door.slots, KEY, NOON) == once()
@@ -139,7 +143,9 @@ def test_a_step_that_comes_again_changes_nothing_at_the_door(door: Door) -> None
     assert (door.stored(KEY), len(door.slots)) == (b"", SLOT.size)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     lows=st.lists(st.sampled_from([0x0101, 0x0102, 0x0201, 0x1111, 0xFFFF]), max_size=30),
     buckets=st.lists(st.integers(NOON - 500, NOON + 100), min_size=30, max_size=30),
@@ -156,5 +162,7 @@ def test_what_is_at_the_door_and_in_records_is_all_that_was_seen(
         seen.setdefault(key, []).append(bucket)
     for key, theirs in seen.items():
         stored = door.stored(key) or sighting(door.slots, key, NOON)
-        told = sorted(at for _day, at, counts in record.split(stored, NOON) for at in [at] * counts[0])
+        told = sorted(
+            at for _day, at, counts in record.split(stored, NOON) for at in [at] * counts[0]
+        )
         assert told == sorted(theirs)

@@ -1,4 +1,6 @@
-"""A cluster of three primaries with a replica each that loses machines under load: nothing is lost, nothing counted twice."""
+"""A cluster of three primaries with a replica each that loses machines under load: nothing is lost,
+nothing counted twice.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ async def test_a_primary_is_killed_under_load(six_nodes: Cluster, tmp_path: Path
 
 
 async def test_what_a_replica_never_got_is_sent_again(six_nodes: Cluster, tmp_path: Path) -> None:
-    """The replica stands still while its primary goes on acknowledging, and then takes its place."""
+    """The replica stands still while its primary goes on acknowledging, and then takes its
+    place.
+    """
     access = access_of(six_nodes)
     async with Load(tmp_path, access) as load:
         await load.until_acknowledged(TAGS - 1)

@@ -1,4 +1,6 @@
-"""The function in Redis does with records what `record.py` does: the same bytes, whatever comes together."""
+"""The function in Redis does with records what `record.py` does: the same bytes, whatever comes
+together.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,13 @@ counts = st.lists(
 buckets = st.one_of(st.integers(NOON - 3, NOON), st.integers(NOON - 20 * 144, NOON + 200))
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(adds=st.lists(st.tuples(buckets, counts, st.booleans()), min_size=1, max_size=40))
-def test_records_are_merged_as_here(shards: Shards, adds: list[tuple[int, list[int], bool]]) -> None:
+def test_records_are_merged_as_here(
+    shards: Shards, adds: list[tuple[int, list[int], bool]]
+) -> None:
     sent = Sent(shards)
     sent.empty()
     expected = b""
@@ -48,10 +54,14 @@ small = st.lists(
 )
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     changes=st.lists(
-        st.tuples(buckets, st.one_of(small, counts), st.booleans(), st.booleans()), min_size=1, max_size=20
+        st.tuples(buckets, st.one_of(small, counts), st.booleans(), st.booleans()),
+        min_size=1,
+        max_size=20,
     )
 )
 def test_what_is_taken_back_is_netted_as_here(
@@ -112,7 +122,11 @@ def test_a_step_is_kept_as_it_is_made(shards: Shards) -> None:
     one = record.cells([1, 0, 0, 0, 0, 0], NOON)
     keys = [record.key_of(Shingle(8, tag << 56), Prefix.IN) for tag in range(256)]
     made = steps.make(
-        [batch([(key, NOON, one) for key in keys], keys[:9])], NOON, [5] * 256, OUTBOX, believed=True
+        [batch([(key, NOON, one) for key in keys], keys[:9])],
+        NOON,
+        [5] * 256,
+        OUTBOX,
+        believed=True,
     )
     kept = steps.encode(made.shares, 7.5)
     assert steps.made_at(kept) == 7.5
@@ -130,7 +144,9 @@ def test_a_step_that_comes_again_changes_nothing(shards: Shards) -> None:
     assert sent.stored(KEY) == one
 
 
-def test_a_step_after_one_that_is_missing_does_nothing_and_says_what_is_there(shards: Shards) -> None:
+def test_a_step_after_one_that_is_missing_does_nothing_and_says_what_is_there(
+    shards: Shards,
+) -> None:
     sent = Sent(shards)
     one = record.cells([1, 0, 0, 0, 0, 0], NOON)
     sent.send(batch([(KEY, NOON, one)]), NOON)
@@ -139,7 +155,9 @@ def test_a_step_after_one_that_is_missing_does_nothing_and_says_what_is_there(sh
     assert sent.stored(KEY) == one
 
 
-def test_what_is_out_of_the_windows_goes_when_its_page_is_touched_hours_later(shards: Shards) -> None:
+def test_what_is_out_of_the_windows_goes_when_its_page_is_touched_hours_later(
+    shards: Shards,
+) -> None:
     sent = Sent(shards)
     neighbour = KEY[:-1] + bytes((KEY[-1] ^ 1,))
     assert page_of(neighbour) == page_of(KEY)
@@ -147,16 +165,25 @@ def test_what_is_out_of_the_windows_goes_when_its_page_is_touched_hours_later(sh
     folded = record.tidy(one, NOON + 144 * 14)
     assert folded
     sent.send(batch([(KEY, NOON, one)]), NOON)
-    for days, believed, left in ((0, True, one), (16, False, one), (14, True, folded), (16, True, b"")):
+    for days, believed, left in (
+        (0, True, one),
+        (16, False, one),
+        (14, True, folded),
+        (16, True, b""),
+    ):
         now = NOON + 144 * days
         later = record.cells([1, 0, 0, 0, 0, 0], now)
         sent.send(batch([(neighbour, now, later)]), now, believed=believed)
         assert sent.stored(KEY) == left
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
-    cells=st.lists(st.tuples(st.integers(NOON - 20 * 144, NOON + 300), st.booleans()), min_size=1, max_size=3)
+    cells=st.lists(
+        st.tuples(st.integers(NOON - 20 * 144, NOON + 300), st.booleans()), min_size=1, max_size=3
+    )
 )
 def test_going_through_a_page_leaves_each_record_as_it_is_tidied_here(
     shards: Shards, cells: list[tuple[int, bool]]
@@ -168,10 +195,14 @@ def test_going_through_a_page_leaves_each_record_as_it_is_tidied_here(
         one = record.cells([1, 0, 0, 0, 0, 0], at - at % 144 if day else at, day=day)
         sent.send(batch([(KEY, at, one)]), NOON, believed=False)
     stored = sent.stored(KEY)
-    sent.send(batch([(neighbour, NOON, record.cells([1, 0, 0, 0, 0, 0], NOON))]), NOON, believed=True)
+    sent.send(
+        batch([(neighbour, NOON, record.cells([1, 0, 0, 0, 0, 0], NOON))]), NOON, believed=True
+    )
     assert sent.stored(KEY) == stored, "the page is new to who goes through it"
     later = NOON + 36
-    sent.send(batch([(neighbour, later, record.cells([1, 0, 0, 0, 0, 0], later))]), later, believed=True)
+    sent.send(
+        batch([(neighbour, later, record.cells([1, 0, 0, 0, 0, 0], later))]), later, believed=True
+    )
     assert sent.stored(KEY) == record.tidy(stored, later)
 
 
@@ -204,5 +235,7 @@ def test_what_an_outbox_left_behind_goes_when_it_was_silent_for_a_month(shards: 
 
 
 def test_an_error_of_the_function_is_an_answer(shards: Shards) -> None:
-    [answer] = shards.ask([(SLOT_OF_TAG[TAG], (b"FCALL", function.ADD, 1, APPLIED_KEYS[TAG], b"", b""))])
+    [answer] = shards.ask(
+        [(SLOT_OF_TAG[TAG], (b"FCALL", function.ADD, 1, APPLIED_KEYS[TAG], b"", b""))]
+    )
     assert isinstance(answer, hiredis.ReplyError)

@@ -45,9 +45,16 @@ def writer(tmp_path: Path, access: Access, reports: list[str]) -> Iterator[Clust
     made.close()
 
 
-def worker_of(directory: Path, writer: ClusterWriter, access: Access, deadline_s: float) -> ClusterCounters:
+def worker_of(
+    directory: Path, writer: ClusterWriter, access: Access, deadline_s: float
+) -> ClusterCounters:
     return ClusterCounters(
-        directory, "worker", access, environment=writer.environment, deadline_s=deadline_s, stale_s=0.0
+        directory,
+        "worker",
+        access,
+        environment=writer.environment,
+        deadline_s=deadline_s,
+        stale_s=0.0,
     )
 
 
@@ -117,7 +124,11 @@ async def test_a_cluster_that_is_nowhere_leaves_a_workers_own_adds(
 
 
 async def test_flushes_wait_until_the_cluster_is_back(
-    cluster: Cluster, access: Access, tmp_path: Path, reports: list[str], monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster,
+    access: Access,
+    tmp_path: Path,
+    reports: list[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("oborona.counters.cluster.delivery.PATIENCE_S", 0.0)
     nowhere = Access(nodes=(access.nodes[0]._replace(port=1),))
@@ -139,7 +150,9 @@ async def test_flushes_wait_until_the_cluster_is_back(
     writer.close()
 
 
-async def test_with_a_full_outbox_flushes_wait_in_the_spools(access: Access, tmp_path: Path) -> None:
+async def test_with_a_full_outbox_flushes_wait_in_the_spools(
+    access: Access, tmp_path: Path
+) -> None:
     nowhere = Access(nodes=(access.nodes[0]._replace(port=1),))
     writer = ClusterWriter(tmp_path, nowhere, outbox_bytes=1)
     worker = worker_of(tmp_path, writer, access, 30.0)
@@ -185,7 +198,10 @@ async def test_a_shard_that_lost_everything_is_told_and_goes_on(
         writer.check()
         writer.step(NOON)
     assert [line for line in reports if "are not kept any more" in line] == [
-        f"the cluster lost counts of {sum(theirs)} of 256 parts that it had, and they are not kept any more"
+        (
+            f"the cluster lost counts of {sum(theirs)} of 256 parts that it had, and they are "
+            f"not kept any more"
+        )
     ]
     worker.add(pieces(*SPREAD), ONE, NOON)
     worker.flush(NOON)
@@ -233,7 +249,9 @@ async def test_with_a_damaged_outbox_nothing_is_counted_twice(
     with (tmp_path / "outbox" / "data.mdb").open("r+b") as file:
         file.write(bytes(8192))
     writer = ClusterWriter(tmp_path, access, report=reports.append)
-    assert "1 flushes in the spools are passed over: some of them may have been sent before" in reports
+    assert (
+        "1 flushes in the spools are passed over: some of them may have been sent before" in reports
+    )
     worker._reader._environment = writer.environment
     assert seen(await worker.read(SPREAD, NOON)) == [1] * len(SPREAD)
     worker.add(pieces(*SPREAD), ONE, NOON)
@@ -250,7 +268,10 @@ async def test_functions_of_a_newer_oborona_are_refused(
     worker = worker_of(tmp_path, writer, access, 30.0)
     worker.add(pieces(*SPREAD), ONE, NOON)
     worker.flush(NOON)
-    newer = "#!lua name=oborona_counters_999\nredis.register_function('oborona_add_999', function() end)"
+    newer = (
+        "#!lua name=oborona_counters_999\nredis.register_function('oborona_add_999', "
+        "function() end)"
+    )
     for node in cluster.nodes:
         node.ask("FUNCTION", "FLUSH")
         node.ask("FUNCTION", "LOAD", newer)
@@ -268,7 +289,9 @@ async def test_functions_of_a_newer_oborona_are_refused(
 async def test_functions_of_an_older_oborona_are_taken_out(
     cluster: Cluster, access: Access, writer: ClusterWriter, tmp_path: Path
 ) -> None:
-    older = "#!lua name=oborona_counters_1\nredis.register_function('oborona_add_1', function() end)"
+    older = (
+        "#!lua name=oborona_counters_1\nredis.register_function('oborona_add_1', function() end)"
+    )
     for node in cluster.nodes:
         node.ask("FUNCTION", "FLUSH")
         node.ask("FUNCTION", "LOAD", older)

@@ -1,4 +1,6 @@
-"""Answers that a worker remembers beside its own adds: nothing is missing while they serve, however slow the machine is."""
+"""Answers that a worker remembers beside its own adds: nothing is missing while they serve, however
+slow the machine is.
+"""
 
 from __future__ import annotations
 
@@ -83,8 +85,12 @@ async def test_an_own_pair_counts_whatever_was_remembered_of_its_halves(
     machine.worker.close()
 
 
-async def test_a_read_that_takes_long_forgets_nothing_that_its_answers_lack(machine: Machine) -> None:
-    """A machine under load may stand still between looking into its memory and looking at the outbox."""
+async def test_a_read_that_takes_long_forgets_nothing_that_its_answers_lack(
+    machine: Machine,
+) -> None:
+    """A machine under load may stand still between looking into its memory and looking at the
+    outbox.
+    """
     message = Pieces(shingles=SPREAD, pairs=())
     machine.add(message)
     machine.clock(100.0)

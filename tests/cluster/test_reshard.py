@@ -1,4 +1,6 @@
-"""A shard is added under load, and slots are moved to it: nothing is lost, nothing counted twice, reads go on."""
+"""A shard is added under load, and slots are moved to it: nothing is lost, nothing counted twice,
+reads go on.
+"""
 
 from __future__ import annotations
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 import hiredis
 import pytest
 
-from oborona.counters.cluster.layout import FIELD_BYTES, SLOT_OF_TAG, SLOTS, TAGS, WORDS, field_of, page_of
+from oborona.counters.cluster.layout import (
+    FIELD_BYTES,
+    SLOT_OF_TAG,
+    SLOTS,
+    TAGS,
+    WORDS,
+    field_of,
+    page_of,
+)
 from oborona.counters.cluster.wire import Access, Address, Map, members, redirect, tells_old_map
 from oborona.counters.record import key_of
 from oborona.errors import StoreError
@@ -28,7 +36,9 @@ def test_an_address_is_read_and_written_alike(text: str, address: Address) -> No
     assert str(address) == text
 
 
-@pytest.mark.parametrize("text", ["", "7000", "host", "host:", ":7000", "host:0", "host:65536", "host:x"])
+@pytest.mark.parametrize(
+    "text", ["", "7000", "host", "host:", ":7000", "host:0", "host:65536", "host:x"]
+)
 def test_what_is_no_address_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="HOST:PORT"):
         Address.parse(text)
@@ -51,7 +61,9 @@ def test_a_server_that_is_no_cluster_has_every_slot() -> None:
     assert Map.parse(error, ASKED).owners == [ASKED] * SLOTS
 
 
-@pytest.mark.parametrize("told", [None, 7, b"no", [[1]], [[0, 1, [b"a"]]], hiredis.ReplyError("LOADING")])
+@pytest.mark.parametrize(
+    "told", [None, 7, b"no", [[1]], [[0, 1, [b"a"]]], hiredis.ReplyError("LOADING")]
+)
 def test_what_is_no_map_is_refused(told: object) -> None:
     with pytest.raises(StoreError, match="does not tell its slots"):
         Map.parse(told, ASKED)
@@ -100,16 +112,22 @@ def test_slots_that_no_cluster_has_are_no_map(told: object) -> None:
 
 
 def test_some_errors_say_that_another_node_may_answer() -> None:
-    assert tells_old_map(hiredis.ReplyError("READONLY You can't write against a read only replica."))
+    assert tells_old_map(
+        hiredis.ReplyError("READONLY You can't write against a read only replica.")
+    )
     assert tells_old_map(hiredis.ReplyError("CLUSTERDOWN The cluster is down"))
-    assert not tells_old_map(hiredis.ReplyError("TRYAGAIN Multiple keys request during rehashing of slot"))
+    assert not tells_old_map(
+        hiredis.ReplyError("TRYAGAIN Multiple keys request during rehashing of slot")
+    )
 
 
 def test_each_tag_has_its_part_of_the_slots(three_primaries: Cluster) -> None:
     assert len(set(WORDS)) == TAGS
     assert [slot * TAGS // SLOTS for slot in SLOT_OF_TAG] == list(range(TAGS))
     for word, slot in zip(WORDS, SLOT_OF_TAG, strict=True):
-        assert three_primaries.nodes[0].ask("CLUSTER", "KEYSLOT", b"{" + word + b"}\x00\xff") == slot
+        assert (
+            three_primaries.nodes[0].ask("CLUSTER", "KEYSLOT", b"{" + word + b"}\x00\xff") == slot
+        )
 
 
 def test_page_and_field_together_are_the_key() -> None:
@@ -119,7 +137,9 @@ def test_page_and_field_together_are_the_key() -> None:
             key = key_of(Shingle(8, number << place), Prefix.IN)
             assert len(field_of(key)) == FIELD_BYTES
             found.add((key, page_of(key), field_of(key)))
-    assert len({(page, field) for _key, page, field in found}) == len({key for key, _page, _field in found})
+    assert len({(page, field) for _key, page, field in found}) == len(
+        {key for key, _page, _field in found}
+    )
 
 
 def test_certificates_that_are_not_there_are_an_error() -> None:

@@ -19,9 +19,24 @@ from oborona.errors import ConfigError
             "unix:/run/a b:c.sock",
             "unix:/run/a b:c.sock",
         ),
-        ("inet:8890@127.0.0.1", InetAddress("127.0.0.1", 8890), "inet:127.0.0.1:8890", "inet:8890@127.0.0.1"),
-        ("inet:127.0.0.1:8890", InetAddress("127.0.0.1", 8890), "inet:127.0.0.1:8890", "inet:8890@127.0.0.1"),
-        ("inet:8890@localhost", InetAddress("localhost", 8890), "inet:localhost:8890", "inet:8890@localhost"),
+        (
+            "inet:8890@127.0.0.1",
+            InetAddress("127.0.0.1", 8890),
+            "inet:127.0.0.1:8890",
+            "inet:8890@127.0.0.1",
+        ),
+        (
+            "inet:127.0.0.1:8890",
+            InetAddress("127.0.0.1", 8890),
+            "inet:127.0.0.1:8890",
+            "inet:8890@127.0.0.1",
+        ),
+        (
+            "inet:8890@localhost",
+            InetAddress("localhost", 8890),
+            "inet:localhost:8890",
+            "inet:8890@localhost",
+        ),
         (
             "inet:MX1.Example.ORG.:25",
             InetAddress("mx1.example.org", 25),
@@ -37,7 +52,12 @@ from oborona.errors import ConfigError
             "inet:[2001:db8::1]:1",
             "inet6:1@2001:db8::1",
         ),
-        ("inet:8890@0.0.0.0", InetAddress("0.0.0.0", 8890), "inet:127.0.0.1:8890", "inet:8890@0.0.0.0"),
+        (
+            "inet:8890@0.0.0.0",
+            InetAddress("0.0.0.0", 8890),
+            "inet:127.0.0.1:8890",
+            "inet:8890@0.0.0.0",
+        ),
         ("inet6:8890@::", InetAddress("::", 8890), "inet:[::1]:8890", "inet6:8890@::"),
     ],
 )
@@ -91,9 +111,9 @@ def test_what_is_no_address_is_refused(text: str, words: str) -> None:
 @given(
     st.one_of(
         st.text(),
-        st.tuples(st.sampled_from(["unix:/", "inet:", "inet:1@", "inet6:1@", "inet:["]), st.text()).map(
-            "".join
-        ),
+        st.tuples(
+            st.sampled_from(["unix:/", "inet:", "inet:1@", "inet6:1@", "inet:["]), st.text()
+        ).map("".join),
     )
 )
 def test_any_text_is_an_address_that_reads_back_or_refused(text: str) -> None:

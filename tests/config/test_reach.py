@@ -31,7 +31,9 @@ NEAR = (
 @pytest.mark.parametrize("setting", LISTENERS)
 def test_what_others_reach_names_who_may_connect(setting: str, listen: str) -> None:
     section = setting.rpartition(".")[0]
-    with pytest.raises(ConfigError, match=rf"{setting} = .* name who may connect with {section}\.allowed"):
+    with pytest.raises(
+        ConfigError, match=rf"{setting} = .* name who may connect with {section}\.allowed"
+    ):
         load_settings(None, {setting: listen})
     load_settings(None, {setting: listen, f"{section}.allowed": "192.0.2.0/24 2001:db8::/32"})
 
@@ -50,7 +52,9 @@ def test_the_proxy_is_for_everybody_as_it_ships() -> None:
 
 def test_keys_stand_in_for_networks_and_networks_must_be_some() -> None:
     load_settings(None, {"doors.http.listen": FAR[0], "doors.http.keys_file": "/etc/oborona/keys"})
-    load_settings(None, {"intake.http_listen": FAR[0], "intake.http_token_file": "/etc/oborona/tokens"})
+    load_settings(
+        None, {"intake.http_listen": FAR[0], "intake.http_token_file": "/etc/oborona/tokens"}
+    )
     with pytest.raises(ConfigError, match="is no network"):
         load_settings(None, {"doors.milter.listen": FAR[0], "doors.milter.allowed": "everybody"})
 
@@ -94,4 +98,6 @@ def test_a_setting_that_moved_says_where(tmp_path: Path) -> None:
 def test_the_room_holds_a_message() -> None:
     with pytest.raises(ConfigError, match=r"must be at least twice worker\.max_message_bytes"):
         load_settings(None, {"worker.max_bodies_bytes": "1000000"})
-    load_settings(None, {"worker.max_bodies_bytes": "1000000", "worker.max_message_bytes": "500000"})
+    load_settings(
+        None, {"worker.max_bodies_bytes": "1000000", "worker.max_message_bytes": "500000"}
+    )

@@ -56,7 +56,9 @@ def test_relative_paths_count_from_where_they_were_written(
     loaded = load_settings(path)
     assert loaded.settings.paths.state == str(tmp_path / "state")
     assert loaded.settings.paths.policy == str(tmp_path / "policy.d")
-    assert load_settings(path, {"paths.state": "var"}).settings.paths.state == str(elsewhere / "var")
+    assert load_settings(path, {"paths.state": "var"}).settings.paths.state == str(
+        elsewhere / "var"
+    )
     assert load_settings(Path("../oborona.toml")).settings.paths.state.endswith("/state")
     assert load_settings(path, {"paths.state": "/srv/x"}).settings.paths.state == "/srv/x"
 
@@ -66,13 +68,21 @@ def test_relative_paths_count_from_where_they_were_written(
     [
         ("worker.process", "1", 'unknown setting "worker.process"; did you mean worker.processes?'),
         ("workers", "1", 'unknown setting "workers"'),
-        ("worker.processes", "many", 'worker.processes = "many": not allowed; a whole number, 0 to 256'),
+        (
+            "worker.processes",
+            "many",
+            'worker.processes = "many": not allowed; a whole number, 0 to 256',
+        ),
         ("worker.processes", "-1", "not allowed; a whole number, 0 to 256"),
         ("worker.processes", "", "not allowed; a whole number, 0 to 256"),
         ("worker.deadline_s", "nan", "not allowed; a number, 0.1 to 290"),
         ("worker.deadline_s", "inf", "not allowed; a number, 0.1 to 290"),
         ("worker.on_failure", "reject", 'not allowed; one of "accept", "tempfail"'),
-        ("doors.milter.listen", "tcp:80", "no address to listen on; write unix:/run/oborona/milter.sock"),
+        (
+            "doors.milter.listen",
+            "tcp:80",
+            "no address to listen on; write unix:/run/oborona/milter.sock",
+        ),
         ("doors.milter.socket_mode", "888", "three octal digits"),
         ("site.name", "a b", 'a host name, or ""'),
         ("site.contact", "see\r\nX: y", "a URL or mail address"),
@@ -108,12 +118,21 @@ def test_nothing_may_wait_longer_for_the_dns_than_a_verdict_may_take(
 def test_who_computes_what_a_message_may_take_is_not_taken_for_hanging() -> None:
     with pytest.raises(ConfigError) as refused:
         load_settings(None, {"worker.scan_cpu_s": "8"})
-    words = "twice worker.scan_cpu_s = 8 (command line) must be less than worker.hung_s = 15 (default)"
+    words = (
+        "twice worker.scan_cpu_s = 8 (command line) must be less than worker.hung_s = 15 (default)"
+    )
     assert words in str(refused.value)
-    assert load_settings(None, {"worker.scan_cpu_s": "8", "worker.hung_s": "17"}).settings.worker.hung_s == 17
+    assert (
+        load_settings(
+            None, {"worker.scan_cpu_s": "8", "worker.hung_s": "17"}
+        ).settings.worker.hung_s
+        == 17
+    )
 
 
-def test_a_wait_that_is_too_long_by_the_file_can_be_mended_on_the_command_line(tmp_path: Path) -> None:
+def test_a_wait_that_is_too_long_by_the_file_can_be_mended_on_the_command_line(
+    tmp_path: Path,
+) -> None:
     path = write(tmp_path, "[dns]\nmessage_s = 7\n")
     with pytest.raises(ConfigError) as refused:
         load_settings(path)
@@ -146,7 +165,9 @@ def test_any_bytes_are_settings_or_refused_with_their_file(tmp_path: Path, raw: 
 
 
 @given(
-    st.sampled_from([f"{section}.{key}" for section, schema in SECTIONS.items() for key in hints(schema)]),
+    st.sampled_from(
+        [f"{section}.{key}" for section, schema in SECTIONS.items() for key in hints(schema)]
+    ),
     st.text(max_size=20),
 )
 def test_any_text_on_the_command_line_is_taken_or_refused(name: str, text: str) -> None:
@@ -162,10 +183,15 @@ def test_every_setting_says_what_it_means_and_what_is_allowed(
     section: str, schema: type[msgspec.Struct]
 ) -> None:
     assert isinstance(attrgetter(section)(Settings()), schema)
-    assert (schema.__doc__ or "").endswith(".")
+    assert (schema.__doc__ or "").rstrip().endswith(".")
     for key, annotation in hints(schema).items():
         assert next(meta.description for meta in annotation.__metadata__).endswith("."), key
-        assert allowed(annotation) not in ("a text", "another type", "a number", "a whole number"), key
+        assert allowed(annotation) not in (
+            "a text",
+            "another type",
+            "a number",
+            "a whole number",
+        ), key
 
 
 @pytest.mark.parametrize("section", SECTIONS)

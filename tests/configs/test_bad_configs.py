@@ -1,4 +1,6 @@
-"""Each folder here holds settings or a policy that must be refused, and in `want` the exact words."""
+"""Each folder here holds settings or a policy that must be refused, and in `want` the exact
+words.
+"""
 
 from pathlib import Path
 
@@ -31,7 +33,9 @@ def test_a_bad_file_is_refused_with_its_place_and_what_is_allowed(
     with pytest.raises(ConfigError) as refused:
         load(case)
     error = refused.value
-    assert "".join(f"{one}\n" for one in (error, *error.more)) == (case / "want").read_text(encoding="utf-8")
+    assert "".join(f"{one}\n" for one in (error, *error.more)) == (case / "want").read_text(
+        encoding="utf-8"
+    )
     assert isinstance(error, PolicyError) == ("-settings-" not in case.name)
     assert error.file
 

@@ -38,10 +38,14 @@ class InMemory(MemoryCounters):
 
 
 class InLmdb(LmdbCounters):
-    """`stage` says how far `settle` brings adds: buffered, flushed, applied to records or by way of the doorkeeper."""
+    """`stage` says how far `settle` brings adds: buffered, flushed, applied to records or by way of
+    the doorkeeper.
+    """
 
     def __init__(self, directory: Path, stage: str) -> None:
-        self.writer = CounterWriter(directory, doorkeeper_bytes=1 << 16 if stage == "doorkept" else 0)
+        self.writer = CounterWriter(
+            directory, doorkeeper_bytes=1 << 16 if stage == "doorkept" else 0
+        )
         super().__init__(directory, "worker-0", environment=self.writer.environment)
         self.stage = stage
 
@@ -57,11 +61,16 @@ class InLmdb(LmdbCounters):
 
 
 class InCluster(ClusterCounters):
-    """`settle` brings adds through spool and outbox into the cluster; nothing stays connected between two reads."""
+    """`settle` brings adds through spool and outbox into the cluster.
+
+    Nothing stays connected between two reads.
+    """
 
     def __init__(self, directory: Path, access: Access, *, doorkeeper: bool) -> None:
         self.writer = ClusterWriter(directory, access, doorkeeper=doorkeeper)
-        super().__init__(directory, "worker-0", access, deadline_s=30.0, environment=self.writer.environment)
+        super().__init__(
+            directory, "worker-0", access, deadline_s=30.0, environment=self.writer.environment
+        )
 
     async def read(
         self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
@@ -95,7 +104,9 @@ def redis_cluster() -> Iterator[Cluster]:
         yield cluster
 
 
-@pytest.fixture(params=["memory", "buffered", "flushed", "applied", "doorkept", "sent", "sent doorkept"])
+@pytest.fixture(
+    params=["memory", "buffered", "flushed", "applied", "doorkept", "sent", "sent doorkept"]
+)
 def counters(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Subject]:
     if request.param == "memory":
         yield InMemory()
@@ -104,7 +115,9 @@ def counters(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Subject
         cluster: Cluster = request.getfixturevalue("redis_cluster")
         for node in cluster.nodes:
             node.ask("FLUSHALL")
-        access = Access(nodes=tuple(Address(*node.address) for node in cluster.nodes), connect_s=20.0)
+        access = Access(
+            nodes=tuple(Address(*node.address) for node in cluster.nodes), connect_s=20.0
+        )
         sent = InCluster(tmp_path, access, doorkeeper=request.param == "sent doorkept")
         yield sent
         sent.close()

@@ -1,15 +1,18 @@
-"""What a disk may hold after the power was cut: a model of a disk, told each call that `power.c` recorded.
+"""What a disk may hold after the power was cut: a model of a disk, told each call that `power.c`
+recorded.
 
-    contents   What was written before the file's last completed sync began is there. Each sector of what was written later
-               holds one of the contents it had since then: a write may be torn, missing, or there ahead of an earlier
-               one. The length is one that the file had; sectors that never came are zeros.
+    contents   What was written before the file's last completed sync began is there. Each sector of
+               what was written later holds one of the contents it had since then: a write may be
+               torn, missing, or there ahead of an earlier one. The length is one that the file had;
+               sectors that never came are zeros.
     O_DSYNC    A write that returned is there.
-    names      What was made, renamed or removed before the last completed sync of the folder began is done. Of the later
-               changes those up to some point are done, in each folder by itself.
+    names      What was made, renamed or removed before the last completed sync of the folder began
+               is done. Of the later changes those up to some point are done, in each folder by
+               itself.
     the cut    falls into a call: a write that was going on may be there in part.
 
-File systems with a journal promise more: one order of names for all folders, and the name of a new file with its first
-sync. POSIX does not, and a store that stands this model stands them.
+File systems with a journal promise more: one order of names for all folders, and the name of a new
+file with its first sync. POSIX does not, and a store that stands this model stands them.
 """
 
 from __future__ import annotations
@@ -59,14 +62,25 @@ def calls(log: Path) -> Iterator[Call]:
     recorded = log.read_bytes()
     at = 0
     while at < len(recorded):
-        kind, thread, time_ns, inode, offset, size, path, target, synced = HEAD.unpack_from(recorded, at)
+        kind, thread, time_ns, inode, offset, size, path, target, synced = HEAD.unpack_from(
+            recorded, at
+        )
         at += HEAD.size
         texts = recorded[at : at + path + target].decode()
         at += path + target
         data = recorded[at : at + size] if kind == Kind.WRITE else b""
         at += len(data)
         yield Call(
-            Kind(kind), thread, time_ns, inode, offset, size, texts[:path], texts[path:], bool(synced), data
+            Kind(kind),
+            thread,
+            time_ns,
+            inode,
+            offset,
+            size,
+            texts[:path],
+            texts[path:],
+            bool(synced),
+            data,
         )
 
 
@@ -140,7 +154,9 @@ class _File:
                 touched[sector].append(at)
         content = bytearray(self.kept)
         for sector, changes in touched.items():
-            least = max((place + 1 for place, at in enumerate(changes) if later[at].synced), default=0)
+            least = max(
+                (place + 1 for place, at in enumerate(changes) if later[at].synced), default=0
+            )
             most = sum(at < until for at in changes)
             version = chance.randint(least, len(changes)) if scattered else max(least, most)
             for at in changes[:version]:
@@ -164,7 +180,9 @@ def _write_to(content: bytearray, changes: list[_Write]) -> None:
 
 
 class Disk:
-    """What is below `root`, which is on the disk as it stands when this is made, and what comes upon it."""
+    """What is below `root`, which is on the disk as it stands when this is made, and what comes
+    upon it.
+    """
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -199,15 +217,23 @@ class Disk:
                 self._rename(self._names, self._later[call.path].end_sync(call.thread))
 
     def cut(self, target: Path, chance: Random, during: Call | None = None) -> None:
-        """Write to `target`, a new folder, what the disk may hold when the power is cut now, in a call."""
+        """Write to `target`, a new folder, what the disk may hold when the power is cut now, in a
+        call.
+        """
         torn = self._files.get(during.inode) if during and during.kind == Kind.WRITE else None
         if during and torn:
             before = torn.size
             torn.write(during.offset, during.data, synced=False)
         names = dict(self._names)
         for changes in [later.changes for later in self._later.values()]:
-            self._rename(names, changes[: chance.choice([0, len(changes), chance.randint(0, len(changes))])])
-        self._write(target, names, {file: file.may_be(chance) for file in names.values() if file is not None})
+            self._rename(
+                names, changes[: chance.choice([0, len(changes), chance.randint(0, len(changes))])]
+            )
+        self._write(
+            target,
+            names,
+            {file: file.may_be(chance) for file in names.values() if file is not None},
+        )
         if torn:
             torn.later.changes.pop()
             torn.size = before
@@ -217,7 +243,9 @@ class Disk:
         names = dict(self._names)
         for later in self._later.values():
             self._rename(names, later.changes)
-        self._write(target, names, {file: file.now() for file in names.values() if file is not None})
+        self._write(
+            target, names, {file: file.now() for file in names.values() if file is not None}
+        )
 
     def _rename(self, names: dict[str, _File | None], changes: list[Call]) -> None:
         for call in changes:
@@ -231,7 +259,9 @@ class Disk:
                 case Kind.UNLINK:
                     names.pop(call.path, None)
 
-    def _write(self, target: Path, names: dict[str, _File | None], contents: dict[_File, bytes]) -> None:
+    def _write(
+        self, target: Path, names: dict[str, _File | None], contents: dict[_File, bytes]
+    ) -> None:
         target.mkdir()
         for name, file in sorted(names.items()):
             path = target / Path(name).relative_to(self._root)

@@ -1,10 +1,14 @@
-"""Load whose every flush can be told apart, from worker processes that may be killed; the writer; and what must be there.
+"""Load whose every flush can be told apart, from worker processes that may be killed; the writer.
 
-Flush f of worker w counts shingles of its own once, which go to the doorkeeper, and one that all flushes of all workers
-share; it has unique pairs of its own under the worker's U; and it takes back what the flush before it added under one
-more that all share, so that of all these the first flush of each worker is left. So a flush that is lost or counted twice shows, and half
-a flush too. What a worker has flushed it says in a file, a line a flush: `said`. Run as a program this is a nursery: it
-forks workers and writers from a process that has loaded everything, so that a start costs a few milliseconds.
+And what must be there.
+
+Flush f of worker w counts shingles of its own once, which go to the doorkeeper, and one that all
+flushes of all workers share; it has unique pairs of its own under the worker's U; and it takes back
+what the flush before it added under one more that all share, so that of all these the first flush
+of each worker is left. So a flush that is lost or counted twice shows, and half a flush too. What a
+worker has flushed it says in a file, a line a flush: `said`. Run as a program this is a nursery: it
+forks workers and writers from a process that has loaded everything, so that a start costs a few
+milliseconds.
 """
 
 from __future__ import annotations
@@ -38,7 +42,8 @@ SHARED: Final = Shingle(2, 0)
 UNDONE: Final = Shingle(2, 1)
 SPREAD: Final = 0x9E3779B97F4A7C15  # odd: one to one over 64 bits, and far apart
 SPOOL_BYTES: Final = 40_000  # so that files follow each other
-TABLE_BYTES: Final = 1 << 20  # at 3,000 shingles the chance that two are alike is 0.4 %, the same in each run
+# at 3,000 shingles the chance that two are alike is 0.4 %, the same in each run
+TABLE_BYTES: Final = 1 << 20
 TABLE_SYNC_S: Final = 0.5  # so that changes to the table are dropped while it is watched
 STORE: Final = "store"  # folders of a load
 SAID: Final = "said"
@@ -53,17 +58,24 @@ def singles(worker: int, flush: int) -> list[Shingle]:
 def pairs(worker: int, flush: int) -> list[Pair]:
     """Return the pairs that this flush alone has; all have one U."""
     first = (worker << 32) + flush * PAIRS
-    return [Pair(both=Shingle(30, first + place), distinct=Shingle(31, worker)) for place in range(PAIRS)]
+    return [
+        Pair(both=Shingle(30, first + place), distinct=Shingle(31, worker))
+        for place in range(PAIRS)
+    ]
 
 
 def work(root: Path, worker: int, pause_s: float, durability: Durability) -> None:
     """Add, flush and say so, for ever."""
-    counters = LmdbCounters(root / STORE, f"worker-{worker}", durability=durability, file_bytes=SPOOL_BYTES)
+    counters = LmdbCounters(
+        root / STORE, f"worker-{worker}", durability=durability, file_bytes=SPOOL_BYTES
+    )
     said = os.open(root / SAID / str(worker), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     now = time.time()
     for flush in itertools.count():
         before, now = now, time.time()
-        pieces = Pieces(shingles=(*singles(worker, flush), SHARED), pairs=tuple(pairs(worker, flush)))
+        pieces = Pieces(
+            shingles=(*singles(worker, flush), SHARED), pairs=tuple(pairs(worker, flush))
+        )
         counters.add(pieces, Amounts(seen=1), now)
         if flush:
             counters.take_back([UNDONE], Amounts(seen=1), before)
@@ -74,11 +86,18 @@ def work(root: Path, worker: int, pause_s: float, durability: Durability) -> Non
 
 
 def open_writer(
-    root: Path, durability: Durability, report: Callable[[str], None], table_bytes: int = TABLE_BYTES
+    root: Path,
+    durability: Durability,
+    report: Callable[[str], None],
+    table_bytes: int = TABLE_BYTES,
 ) -> CounterWriter:
     """Open the store of a load."""
     return CounterWriter(
-        root / STORE, map_bytes=1 << 16, durability=durability, doorkeeper_bytes=table_bytes, report=report
+        root / STORE,
+        map_bytes=1 << 16,
+        durability=durability,
+        doorkeeper_bytes=table_bytes,
+        report=report,
     )
 
 
@@ -114,7 +133,8 @@ def found(writer: CounterWriter, tries: dict[int, int]) -> Found:
     flushes: dict[int, list[bool]] = {}
     for worker, most in tries.items():
         asked = [
-            [*singles(worker, flush), *(pair.both for pair in pairs(worker, flush))] for flush in range(most)
+            [*singles(worker, flush), *(pair.both for pair in pairs(worker, flush))]
+            for flush in range(most)
         ]
         counts = iter(_seen(writer, [*itertools.chain(*asked), pairs(worker, 0)[0].distinct]))
         flushes[worker] = []
@@ -125,10 +145,14 @@ def found(writer: CounterWriter, tries: dict[int, int]) -> Found:
                 problems.append(f"flush {flush} of worker {worker} counts {theirs}")
         distinct = next(counts)
         if distinct != PAIRS * sum(flushes[worker]):
-            problems.append(f"worker {worker} has {distinct} pairs of {sum(flushes[worker])} flushes")
+            problems.append(
+                f"worker {worker} has {distinct} pairs of {sum(flushes[worker])} flushes"
+            )
     [shared] = _seen(writer, [SHARED])
     if shared != sum(map(sum, flushes.values())):
-        problems.append(f"{shared} flushes are counted, {sum(map(sum, flushes.values()))} are there")
+        problems.append(
+            f"{shared} flushes are counted, {sum(map(sum, flushes.values()))} are there"
+        )
     [undone] = _seen(writer, [UNDONE])
     if undone != sum(any(theirs[:1]) for theirs in flushes.values()):
         problems.append(f"{undone} of what each flush took back from the one before it are left")
@@ -142,7 +166,9 @@ def _seen(writer: CounterWriter, shingles: Sequence[Shingle]) -> list[int]:
 
 
 def misfits(store: Path) -> list[str]:
-    """Return how the pages of a store do not fit together, and what of it is neither used nor free."""
+    """Return how the pages of a store do not fit together, and what of it is neither used nor
+    free.
+    """
     problems: list[str] = lmdb.verify.verify(os.fspath(store))  # type: ignore[no-untyped-call]
     return problems
 

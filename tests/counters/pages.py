@@ -8,7 +8,8 @@ from pathlib import Path
 PAGE = 4096
 FLAGS, LOWER = slice(10, 12), slice(12, 14)  # in the header of a page
 BRANCH = 1
-ONE_KEY = 18  # where the keys end on a page that has one; LMDB ends the process over a branch with one
+# where the keys end on a page that has one; LMDB ends the process over a branch with one
+ONE_KEY = 18
 
 
 def break_branches(path: Path) -> None:

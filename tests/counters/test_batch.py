@@ -1,4 +1,7 @@
-"""A flush as bytes. The invariant: any bytes are a whole record, torn, damaged, or a newer version; nothing else."""
+"""A flush as bytes. The invariant: any bytes are a whole record, torn, damaged, or a newer version.
+
+Nothing else.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,12 @@ def key(kind: int, number: int, prefix: Prefix = Prefix.IN) -> bytes:
 
 def filled() -> Buffer:
     buffer = Buffer()
-    buffer.add([key(8, 1), key(75, 2**64 - 1)], [(key(30, 5), key(31, 6))], Amounts(1, 0, 0, 0, 0, 300), NOON)
+    buffer.add(
+        [key(8, 1), key(75, 2**64 - 1)],
+        [(key(30, 5), key(31, 6))],
+        Amounts(1, 0, 0, 0, 0, 300),
+        NOON,
+    )
     buffer.add([key(8, 1, Prefix.OUT)], [], Amounts(reads=2**63 - 1), NOON + 600)
     return buffer
 
@@ -92,11 +100,15 @@ def test_a_newer_version_is_not_guessed_at() -> None:
 
 
 @pytest.mark.parametrize("change", [(1, 0, 0), (0, 1, 0), (0, 0, 1), (0, 2**31, 0)])
-def test_counts_that_do_not_fit_are_damage_even_with_a_right_checksum(change: tuple[int, int, int]) -> None:
+def test_counts_that_do_not_fit_are_damage_even_with_a_right_checksum(
+    change: tuple[int, int, int],
+) -> None:
     data = bytearray(batch.encode(filled(), 1, NOON))
     magic, version, segments, length, _ = START.unpack_from(data)
     sequence, time, entries, pairs = batch.REST.unpack_from(data, START.size)
-    batch.REST.pack_into(data, START.size, sequence, time, (entries + change[1]) % 2**32, pairs + change[2])
+    batch.REST.pack_into(
+        data, START.size, sequence, time, (entries + change[1]) % 2**32, pairs + change[2]
+    )
     checksum = zlib.crc32(memoryview(data)[START.size :])
     START.pack_into(data, 0, magic, version, segments + change[0], length, checksum)
     with pytest.raises(Damaged, match="differ"):

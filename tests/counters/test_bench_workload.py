@@ -1,4 +1,6 @@
-"""The load of the bench is what it says: new keys are new, known ones follow Zipf, records are as the store itself makes them."""
+"""The load of the bench is what it says: new keys are new, known ones follow Zipf, records are as
+the store itself makes them.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ def messages(count: int, *, worker: int = 0, workers: int = 1, pairs: int = 0) -
 def stored_shingles() -> list[Shingle]:
     """By rank: the first is the most frequent."""
     numbers = np.arange(1, KEYS + 1, dtype=np.uint64)
-    return [Shingle(*one) for one in zip(types(numbers).tolist(), hashes(numbers).tolist(), strict=True)]
+    return [
+        Shingle(*one) for one in zip(types(numbers).tolist(), hashes(numbers).tolist(), strict=True)
+    ]
 
 
 def test_a_message_has_forty_distinct_shingles_of_which_24_were_never_seen() -> None:
@@ -106,7 +110,8 @@ def test_known_keys_come_by_zipf() -> None:
     counted = Counter(shingle for pieces in messages(5000) for shingle in pieces.shingles)
     ranked = stored_shingles()
     draws = 5000 * KNOWN
-    # distinct within a message: the first ranks come less often than Zipf alone has it, the others in proportion
+    # distinct within a message: the first ranks come less often than Zipf alone has it, the others
+    # in proportion
     for low, high in ((100, 200), (1000, 2000), (10_000, 20_000)):
         seen = sum(counted[shingle] for shingle in ranked[low:high])
         share = (zipf_sum(high) - zipf_sum(low)) / zipf_sum(KEYS)
@@ -116,7 +121,9 @@ def test_known_keys_come_by_zipf() -> None:
 
 @pytest.mark.parametrize("keys", [1000, 10_000, 123_456])
 def test_the_sum_of_zipf_shares_is_exact(keys: int) -> None:
-    assert zipf_sum(keys) == pytest.approx(float(np.sum(np.arange(1, keys + 1) ** -ZIPF_S)), rel=1e-9)
+    assert zipf_sum(keys) == pytest.approx(
+        float(np.sum(np.arange(1, keys + 1) ** -ZIPF_S)), rel=1e-9
+    )
 
 
 def test_pairs_agree_in_the_bits_of_their_hash_tag() -> None:
@@ -147,11 +154,15 @@ def test_records_of_the_fill_are_tidy_and_count_what_the_history_says() -> None:
         assert [one[Window.FORTNIGHT][Metric.SEEN] for one in totals] == wanted
     assert shingles == {}
     assert 0.5 * KEYS < once < KEYS
-    assert total == pytest.approx(KEYS * SHINGLES / NEW, rel=0.02)  # all that KEYS / 24 messages bring
+    # all that KEYS / 24 messages bring
+    assert total == pytest.approx(KEYS * SHINGLES / NEW, rel=0.02)
 
 
 def test_pages_of_a_filled_store_are_as_full_as_they_stay(tmp_path: Path) -> None:
-    """A tenth more keys, in batches as a writer's, leaves the bytes of a key as they are; after one pass they grow by half."""
+    """A tenth more keys, in batches as a writer's, leaves the bytes of a key as they are.
+
+    After one pass they grow by half.
+    """
     keys = 100_000
     writer = CounterWriter(tmp_path)
     fill(writer.environment, keys, NOON, lambda _share: None)
@@ -159,7 +170,8 @@ def test_pages_of_a_filled_store_are_as_full_as_they_stay(tmp_path: Path) -> Non
     for first in range(keys, keys * 11 // 10, 1000):
         numbers = np.arange(first + 1, first + 1001, dtype=np.uint64)
         new = sorted(
-            KEY.pack(PREFIXES[Prefix.IN], *one) for one in zip(types(numbers), hashes(numbers), strict=True)
+            KEY.pack(PREFIXES[Prefix.IN], *one)
+            for one in zip(types(numbers), hashes(numbers), strict=True)
         )
         with writer.environment.begin(write=True) as txn, txn.cursor() as cursor:
             cursor.putmulti([(key, b"12345678") for key in new])

@@ -1,4 +1,6 @@
-"""Compaction: the same counts in a smaller file, whoever reads meanwhile and whatever is killed when."""
+"""Compaction: the same counts in a smaller file, whoever reads meanwhile and whatever is killed
+when.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +81,11 @@ async def test_the_file_shrinks_and_the_counts_stay(directory: Path) -> None:
     after = (directory / state_files.COUNTERS_DATA).stat()
     assert done == Compacted(before=before.st_size, after=after.st_size)
     assert after.st_size * 3 < before.st_size
-    assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
+    assert (after.st_mode, after.st_uid, after.st_gid) == (
+        before.st_mode,
+        before.st_uid,
+        before.st_gid,
+    )
     assert not (directory / state_files.COUNTERS_COMPACTING).exists()
     assert await counted(directory, KEPT) == {2}
     assert await counted(directory, PASSING) == {0}
@@ -106,7 +112,10 @@ def idle_reader(directory: Path) -> Iterator[None]:
 async def test_who_has_it_open_goes_on_with_the_new_file(
     directory: Path, idle_reader: None, more: int
 ) -> None:
-    """The last transaction before it has an odd number once and an even one once; LMDB takes its page from that."""
+    """The last transaction before it has an odd number once and an even one once.
+
+    LMDB takes its page from that.
+    """
     for _ in range(more):
         in_another_process(_commit, directory)
     reader = LmdbCounters(directory, "reader")
@@ -114,7 +123,9 @@ async def test_who_has_it_open_goes_on_with_the_new_file(
         in_another_process(_compact, directory)
         assert {row[Window.DAY][Metric.SEEN] for row in await reader.read(KEPT, NOON)} == {expected}
         in_another_process(_count_once, directory)
-        assert {row[Window.DAY][Metric.SEEN] for row in await reader.read(KEPT, NOON)} == {expected + 1}
+        assert {row[Window.DAY][Metric.SEEN] for row in await reader.read(KEPT, NOON)} == {
+            expected + 1
+        }
     reader.close()
     in_another_process(_verify, directory)
 
@@ -125,7 +136,10 @@ def test_killed_at_any_call_it_leaves_a_whole_store(directory: Path) -> None:
 
 def test_it_is_refused_while_a_writer_runs_and_stops_one_from_starting(directory: Path) -> None:
     ours = rf"oborona writer \(pid {os.getpid()}.*stop it first"
-    with hold(directory / state_files.COUNTERS_LOCK, "oborona writer"), pytest.raises(StoreBusy, match=ours):
+    with (
+        hold(directory / state_files.COUNTERS_LOCK, "oborona writer"),
+        pytest.raises(StoreBusy, match=ours),
+    ):
         compact(directory)
     with (
         hold(directory / state_files.COUNTERS_LOCK, compaction.PROGRAM),
@@ -134,7 +148,9 @@ def test_it_is_refused_while_a_writer_runs_and_stops_one_from_starting(directory
         CounterWriter(directory)
 
 
-async def test_without_room_the_store_stays(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_room_the_store_stays(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(compaction, "LEAST_ROOM", 1 << 60)
     before = (directory / state_files.COUNTERS_DATA).stat()
     with pytest.raises(StoreFull, match="no room"):
@@ -174,7 +190,9 @@ def test_a_damaged_store_is_refused_and_not_touched(directory: Path) -> None:
     assert data.read_bytes().count(0) == data.stat().st_size
 
 
-def test_a_copy_of_an_unknown_format_is_refused(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_copy_of_an_unknown_format_is_refused(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(compaction, "META_FORMAT", 999)
     before = (directory / state_files.COUNTERS_DATA).stat()
     with pytest.raises(StoreError, match="format"):
@@ -216,7 +234,9 @@ def _verify(directory: Path) -> None:
 
 
 def _kill_everywhere(directory: Path) -> None:
-    """Compact in a child that is killed at its first call out of Python, then in one that is killed at its second, and so on."""
+    """Compact in a child that is killed at its first call out of Python, then in one that is killed
+    at its second, and so on.
+    """
     deaths = 0
     while _dies_at_call(directory, deaths):
         deaths += 1
@@ -252,7 +272,9 @@ def _dies_at_call(directory: Path, number: int) -> bool:
 
 
 def _may_leave_a_mark(function: object) -> bool:
-    """Tell whether a function of C may change a file or a lock: a death between two such calls leaves what one at the second does."""
+    """Tell whether a function of C may change a file or a lock: a death between two such calls
+    leaves what one at the second does.
+    """
     if getattr(function, "__module__", None) in HARMLESS or function is os.fspath:
         return False
     return not isinstance(getattr(function, "__self__", None), str | list | dict | type | Struct)

@@ -65,7 +65,9 @@ async def test_prefixes_types_and_hashes_keep_apart(counters: Subject) -> None:
 
 
 @pytest.mark.parametrize("bucket", [0, 1, 71, 143])
-@pytest.mark.parametrize(("window", "buckets"), [(Window.RECENT, 1), (Window.HOUR, 6), (Window.DAY, 144)])
+@pytest.mark.parametrize(
+    ("window", "buckets"), [(Window.RECENT, 1), (Window.HOUR, 6), (Window.DAY, 144)]
+)
 async def test_fine_windows_end_exactly_at_a_bucket_border(
     counters: Subject, window: Window, buckets: int, bucket: int
 ) -> None:
@@ -202,7 +204,11 @@ async def test_the_timeline_has_every_bucket_where_it_belongs(counters: Subject)
     days = [one[Metric.SPAM] for one in timeline.days]
     assert (len(fine), len(days)) == (144, 14)
     assert {place: count for place, count in enumerate(fine) if count} == {0: 4, 142: 5, 143: 6}
-    assert {place: count for place, count in enumerate(days) if count} == {0: 2, 12: 3 + 4, 13: 5 + 6 + 7}
+    assert {place: count for place, count in enumerate(days) if count} == {
+        0: 2,
+        12: 3 + 4,
+        13: 5 + 6 + 7,
+    }
 
 
 async def test_several_timelines_come_in_the_order_asked(counters: Subject) -> None:
@@ -230,7 +236,9 @@ async def test_windows_and_timeline_agree_over_a_month(counters: Subject) -> Non
         assert totals[Window.FORTNIGHT][metric] == sum(one[metric] for one in timeline.days)
 
 
-async def test_reading_and_adding_in_one_call_gives_what_was_there_before(counters: Subject) -> None:
+async def test_reading_and_adding_in_one_call_gives_what_was_there_before(
+    counters: Subject,
+) -> None:
     message = pieces(SUBJECT, Shingle(9, 9), pairs=(to(1),))
     for before in range(3):
         totals = await counters.read_add(message, Amounts(seen=1, spam=2), NOON)
@@ -248,7 +256,9 @@ async def test_wrong_amounts_read_nothing_and_count_nothing(counters: Subject) -
 
 @pytest.mark.parametrize("spam", [0, 1])
 @pytest.mark.parametrize("times", [1, 3])
-async def test_what_is_forgotten_counts_from_nothing(counters: Subject, times: int, spam: int) -> None:
+async def test_what_is_forgotten_counts_from_nothing(
+    counters: Subject, times: int, spam: int
+) -> None:
     for _ in range(times):
         counters.add(pieces(SUBJECT, Shingle(9, 9)), Amounts(seen=1, spam=spam), NOON)
         counters.settle(NOON)
@@ -297,8 +307,13 @@ def some(*amounts: int) -> Amounts:
 
 @pytest.mark.parametrize("settled", [False, True])
 @pytest.mark.parametrize("first", ["add", "take"])
-async def test_what_is_taken_back_was_never_added(counters: Subject, first: str, settled: bool) -> None:
-    """In either order, at once or after the store has the one and not the other; hours and days later, too."""
+async def test_what_is_taken_back_was_never_added(
+    counters: Subject, first: str, settled: bool
+) -> None:
+    """In either order, at once or after the store has the one and not the other.
+
+    Hours and days later, too.
+    """
     other, at, undone = Shingle(9, 9), NOON - 3600, some(1, 300, 0, 2**40)
     never = MemoryCounters()  # gets only what stays
     for each in (counters, never):
@@ -328,7 +343,10 @@ async def test_each_service_counts_and_takes_back_apart(counters: Subject) -> No
     for prefix in list(Prefix)[::2]:
         counters.take_back([SUBJECT], some(1), NOON, prefix)
     counters.settle(NOON)
-    found = [(await counters.read([SUBJECT], NOON, prefix))[0][Window.DAY][Metric.SEEN] for prefix in Prefix]
+    found = [
+        (await counters.read([SUBJECT], NOON, prefix))[0][Window.DAY][Metric.SEEN]
+        for prefix in Prefix
+    ]
     assert found == [number - (number % 2 == 0) for number, _prefix in enumerate(Prefix, 2)]
 
 
@@ -370,7 +388,9 @@ async def test_what_is_out_of_the_windows_is_taken_back_from_nothing(counters: S
 
 
 @pytest.mark.parametrize("wrong", [Amounts(seen=-1), Amounts(traps=2**49)])
-async def test_amounts_that_cannot_be_taken_back_are_refused(counters: Subject, wrong: Amounts) -> None:
+async def test_amounts_that_cannot_be_taken_back_are_refused(
+    counters: Subject, wrong: Amounts
+) -> None:
     counters.add(pieces(SUBJECT), some(5), NOON)
     with pytest.raises(ValueError, match="amounts to take back"):
         counters.take_back([SUBJECT], wrong, NOON)
@@ -389,8 +409,13 @@ async def test_what_is_forgotten_takes_what_was_taken_back_with_it(counters: Sub
 
 
 @pytest.mark.parametrize("seconds", [-1, 0, 1])
-async def test_a_leap_second_and_summer_time_move_no_border(counters: Subject, seconds: int) -> None:
-    """Unix time repeats a second or has none for it: 2016-12-31 23:59:60 is 1483228800; 2026-03-29 has 23 hours in Berlin."""
+async def test_a_leap_second_and_summer_time_move_no_border(
+    counters: Subject, seconds: int
+) -> None:
+    """Unix time repeats a second or has none for it: 2016-12-31 23:59:60 is 1483228800.
+
+    2026-03-29 has 23 hours in Berlin.
+    """
     for midnight in (1_483_228_800.0, 1_774_742_400.0):
         counters.add(pieces(SUBJECT), ONE, midnight + seconds)
         counters.settle(midnight)

@@ -1,7 +1,10 @@
-"""Copies of the files of a running store: each opens, or is set aside and said to be damaged; none ends the process.
+"""Copies of the files of a running store: each opens, or is set aside and said to be damaged.
 
-A copy that takes longer than the writer between two transactions has pages of different times, whatever program makes
-it. LMDB would take them at their word, so the copies are opened by a process of their own.
+None ends the process.
+
+A copy that takes longer than the writer between two transactions has pages of different times,
+whatever program makes it. LMDB would take them at their word, so the copies are opened by a process
+of their own.
 """
 
 from __future__ import annotations

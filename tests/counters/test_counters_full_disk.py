@@ -48,7 +48,9 @@ def fill(directory: Path) -> Path:
 
 
 def text(start: int, count: int) -> Pieces:
-    return Pieces(shingles=tuple(Shingle(1, number) for number in range(start, start + count)), pairs=())
+    return Pieces(
+        shingles=tuple(Shingle(1, number) for number in range(start, start + count)), pairs=()
+    )
 
 
 async def all_seen(worker: LmdbCounters, count: int) -> set[int]:
@@ -75,7 +77,9 @@ async def test_a_full_disk_stops_the_writer_and_loses_nothing(small_disk: Path) 
     writer.close()
 
 
-async def test_a_writer_starts_on_a_full_disk_and_goes_on_when_there_is_room(small_disk: Path) -> None:
+async def test_a_writer_starts_on_a_full_disk_and_goes_on_when_there_is_room(
+    small_disk: Path,
+) -> None:
     reports: list[str] = []
     writer = CounterWriter(small_disk, doorkeeper_bytes=0)
     worker = LmdbCounters(small_disk, "worker-0", environment=writer.environment)
@@ -116,7 +120,9 @@ async def test_a_full_disk_keeps_adds_in_the_worker_and_is_told_once(small_disk:
 
 async def test_a_buffer_that_can_go_nowhere_counts_what_it_turns_away(small_disk: Path) -> None:
     writer = CounterWriter(small_disk, doorkeeper_bytes=0)
-    worker = LmdbCounters(small_disk, "worker-0", environment=writer.environment, buffer_entries=100)
+    worker = LmdbCounters(
+        small_disk, "worker-0", environment=writer.environment, buffer_entries=100
+    )
     ballast = fill(small_disk)
     worker.add(text(0, 80), ONE, NOON)
     with pytest.raises(StoreFull):

@@ -1,6 +1,7 @@
 """Two hundred times kill -9, of workers and of the writer, at random moments under load.
 
-What a worker has said to be flushed is counted, once; of the flush that it was killed in all or nothing.
+What a worker has said to be flushed is counted, once; of the flush that it was killed in all or
+nothing.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ def nursery(tmp_path: Path) -> Iterator[Nursery]:
 
 
 @pytest.mark.slow
-def test_no_flush_is_lost_or_counted_twice_whoever_is_killed(tmp_path: Path, nursery: Nursery) -> None:
+def test_no_flush_is_lost_or_counted_twice_whoever_is_killed(
+    tmp_path: Path, nursery: Nursery
+) -> None:
     chance = random.Random(4)
     writer = nursery.writer()
     workers = {number: nursery.worker(number, PAUSE_S) for number in range(AT_ONCE)}

@@ -1,8 +1,9 @@
 """Random life of a store against a dictionary that is obviously right.
 
-The invariant: whatever is added, flushed, applied, purged, cut off by a crash and opened again, in any order, a read
-gives what a memory store gives that got the same adds and take-backs, and of those that cancel each other none; minus, after a crash of a worker, what it had not flushed.
-The clock runs on by anything up to days, and back by less than an hour in all.
+The invariant: whatever is added, flushed, applied, purged, cut off by a crash and opened again, in
+any order, a read gives what a memory store gives that got the same adds and take-backs, and of
+those that cancel each other none; minus, after a crash of a worker, what it had not flushed. The
+clock runs on by anything up to days, and back by less than an hour in all.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ PAIRS = [
     for sender in (1, 2)
     for to in (1, 2)
 ]
-UNDONE = [Shingle(9, 0), Shingle(9, 7)]  # that take-backs are tried on: no sum of theirs is ever saturated
+# that take-backs are tried on: no sum of theirs is ever saturated
+UNDONE = [Shingle(9, 0), Shingle(9, 7)]
 ASKED = [*SHINGLES, *UNDONE, *{shingle for pair in PAIRS for shingle in pair}]
 PREFIXES = [Prefix.IN, Prefix.OUT, Prefix.DELETED]
 START = 19_990 * 86_400 + 80_000.0
@@ -93,7 +95,11 @@ class Life(RuleBasedStateMachine):
 
     def new_worker(self) -> LmdbCounters:
         return LmdbCounters(
-            self.directory, "worker", environment=self.writer.environment, durability="none", file_bytes=2_000
+            self.directory,
+            "worker",
+            environment=self.writer.environment,
+            durability="none",
+            file_bytes=2_000,
         )
 
     @rule(
@@ -120,7 +126,11 @@ class Life(RuleBasedStateMachine):
                 self.flush()
                 self.step()
 
-    @rule(seconds=st.sampled_from([1.0, 600.0, 3_600.0, 43_000.0, 86_400.0, 5 * 86_400.0, 40 * 86_400.0]))
+    @rule(
+        seconds=st.sampled_from(
+            [1.0, 600.0, 3_600.0, 43_000.0, 86_400.0, 5 * 86_400.0, 40 * 86_400.0]
+        )
+    )
     def move(self, seconds: float) -> None:
         self.now += seconds
         self.latest = max(self.latest, self.now)
@@ -144,7 +154,12 @@ class Life(RuleBasedStateMachine):
         taken=st.booleans(),
     )
     def add_or_take_back(
-        self, undone: tuple[Shingle, ...], amounts: Amounts, prefix: Prefix, late: float, taken: bool
+        self,
+        undone: tuple[Shingle, ...],
+        amounts: Amounts,
+        prefix: Prefix,
+        late: float,
+        taken: bool,
     ) -> None:
         """One without the other, perhaps for ever."""
         for counters in (self.model, self.worker):

@@ -1,7 +1,7 @@
 """Several real processes on one store: exact totals, and the delay between them.
 
-A worker process adds a known number a flush and says after each flush how far it is; what it said is what must be
-there.
+A worker process adds a known number a flush and says after each flush how far it is; what it said
+is what must be there.
 """
 
 from __future__ import annotations
@@ -113,8 +113,13 @@ def test_many_processes_add_up_exactly(tmp_path: Path, processes: Processes) -> 
     assert all("may now grow" in line for line in apply_all(tmp_path))
     shingles = [Shingle(1, number) for number in range(KEYS)]
     assert counted(tmp_path, *shingles) == [[600, 1200, 0, 0, 0, 0]] * KEYS
-    assert counted(tmp_path, *(Shingle(2, number) for number in range(4))) == [[150, 300, 0, 0, 0, 0]] * 4
-    assert [one[Metric.SEEN] for one in counted(tmp_path, *(Shingle(31, n) for n in range(3)))] == [7] * 3
+    assert (
+        counted(tmp_path, *(Shingle(2, number) for number in range(4)))
+        == [[150, 300, 0, 0, 0, 0]] * 4
+    )
+    assert [one[Metric.SEEN] for one in counted(tmp_path, *(Shingle(31, n) for n in range(3)))] == [
+        7
+    ] * 3
 
 
 def test_another_process_sees_an_add_soon(tmp_path: Path, processes: Processes) -> None:

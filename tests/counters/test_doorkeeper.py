@@ -1,4 +1,7 @@
-"""The table of shingles seen once. The invariant: a sighting that is found is the key's own, with its own bucket."""
+"""The table of shingles seen once.
+
+The invariant: a sighting that is found is the key's own, with its own bucket.
+"""
 
 from __future__ import annotations
 
@@ -84,8 +87,12 @@ def test_changes_that_are_not_made_yet_are_looked_at() -> None:
     back = doorkeeper.admit(slots, *keys(7), np.full(1, NOON % RING, np.uint32), NOON, gone)
     assert doorkeeper.find(slots, *keys(7), NOON, doorkeeper.together([gone, back])).found.all()
     full = in_one_set(slots, WAYS + 1)
-    taken = doorkeeper.admit(slots, *keys(*full[:WAYS]), np.full(WAYS, NOON % RING, np.uint32), NOON)
-    one_more = doorkeeper.admit(slots, *keys(full[WAYS]), np.full(1, NOON % RING, np.uint32), NOON, taken)
+    taken = doorkeeper.admit(
+        slots, *keys(*full[:WAYS]), np.full(WAYS, NOON % RING, np.uint32), NOON
+    )
+    one_more = doorkeeper.admit(
+        slots, *keys(full[WAYS]), np.full(1, NOON % RING, np.uint32), NOON, taken
+    )
     doorkeeper.together([taken, one_more]).make(slots)
     assert found(slots, full, NOON).count(0) == WAYS
 
@@ -148,7 +155,9 @@ def test_strangers_are_mistaken_as_rarely_as_promised() -> None:
 
 @given(
     st.lists(
-        st.tuples(st.lists(st.integers(0, 2**64 - 1), max_size=20, unique=True), st.integers(-3000, 0)),
+        st.tuples(
+            st.lists(st.integers(0, 2**64 - 1), max_size=20, unique=True), st.integers(-3000, 0)
+        ),
         max_size=6,
     ),
     st.sampled_from([2, 4, 64]),

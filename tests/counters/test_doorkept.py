@@ -1,4 +1,6 @@
-"""The doorkeeper's file through the life of a store: restarts, crashes, other sizes, damage, forks of readers."""
+"""The doorkeeper's file through the life of a store: restarts, crashes, other sizes, damage, forks
+of readers.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +73,9 @@ class Store:
     def notes(self) -> int:
         with self.writer.environment.begin() as txn, txn.cursor() as cursor:
             cursor.set_range(DOORKEEPER_CHANGES_KEY)
-            return sum(key.startswith(DOORKEEPER_CHANGES_KEY) for key in cursor.iternext(values=False))
+            return sum(
+                key.startswith(DOORKEEPER_CHANGES_KEY) for key in cursor.iternext(values=False)
+            )
 
 
 @pytest.fixture
@@ -126,7 +130,10 @@ def test_a_crash_leaves_what_the_store_says(store: Store, table_is: str) -> None
     elif table_is == "half written":
         table.write_bytes(table.read_bytes()[: SIZE // 2] + before.read_bytes()[SIZE // 2 :])
     store.open()
-    assert store.seen(*(Shingle(8, number) for number in range(500))) == [1] * 200 + [2] * 100 + [1] * 200
+    assert (
+        store.seen(*(Shingle(8, number) for number in range(500)))
+        == [1] * 200 + [2] * 100 + [1] * 200
+    )
     assert (store.records(), store.reports) == (100, [])
 
 
@@ -147,7 +154,9 @@ def test_notes_go_once_the_disk_has_the_table(store: Store) -> None:
     assert store.seen(ONCE, TWICE) == [2, 2]
 
 
-def test_a_sync_that_fails_is_told_and_notes_stay(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sync_that_fails_is_told_and_notes_stay(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def no(descriptor: int) -> None:
         raise OSError(5, "Input/output error")
 
@@ -192,7 +201,9 @@ def test_a_p_never_takes_anothers_sighting(store: Store, monkeypatch: pytest.Mon
     worker.close()
     store.writer.step(NOON)
     with store.writer.environment.begin() as txn:
-        assert record.counts_of(*record.unpack(txn.get(record.key_of(pair.both, Prefix.IN), b""))) == [
+        assert record.counts_of(
+            *record.unpack(txn.get(record.key_of(pair.both, Prefix.IN), b""))
+        ) == [
             1,
             0,
             0,

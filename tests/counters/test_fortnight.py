@@ -1,7 +1,8 @@
-"""Weeks of mail in seconds: the store stops growing when its windows are full, and its reads stay right.
+"""Weeks of mail in seconds: the store stops growing when its windows are full, and its reads stay
+right.
 
-The clock moves in steps of ten minutes; in each some shingles come that never come again, and some that come often. The
-purge walks as fast as the writer's `run` lets it, a round in six hours.
+The clock moves in steps of ten minutes; in each some shingles come that never come again, and some
+that come often. The purge walks as fast as the writer's `run` lets it, a round in six hours.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from oborona.counters.writer import PURGE_ROUND_S, CounterWriter
 from oborona.types import Amounts, Pieces, Shingle
 
 START = 20_000 * DAY_S + 1.0
-FULL_AFTER = (
-    17  # days: a fortnight, the day that cells are kept on for set clocks, a purge round after it, and a day
-)
+# days: a fortnight, the day that cells are kept on for set clocks, a purge round after it, and a
+# day
+FULL_AFTER = 17
 DAYS = 26
 NEW = 40  # shingles a step
 OFTEN = 20
@@ -40,7 +41,9 @@ class Size(NamedTuple):
 def size(writer: CounterWriter) -> Size:
     stat = writer.environment.stat()
     used = stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"]
-    return Size((writer.directory / state_files.COUNTERS_DATA).stat().st_size, used, stat["entries"])
+    return Size(
+        (writer.directory / state_files.COUNTERS_DATA).stat().st_size, used, stat["entries"]
+    )
 
 
 @pytest.mark.slow

@@ -29,14 +29,18 @@ Gains = Mapping[tuple[int, int], Amounts]
 
 
 def summed(gains: Gains) -> tuple[Keys, Cells, np.ndarray[tuple[int], np.dtype[np.intp]]]:
-    """As the writer's batches add up: keys, their cells one behind the other, where each key's begin."""
+    """As the writer's batches add up: keys, their cells one behind the other, where each key's
+    begin.
+    """
     parts = [np.frombuffer(cells(gains[key], 7), "<u8") for key in sorted(gains)]
     keys = np.array(sorted(gains), dtype=KEYS)
     starts = np.cumsum([0, *(len(part) for part in parts)])
     return keys, np.concatenate([np.empty(0, np.uint64), *parts]), starts.astype(np.intp)
 
 
-def feed_counts(sketch: Heavy, hashes: np.ndarray[tuple[int], np.dtype[np.uint64]], now: float) -> None:
+def feed_counts(
+    sketch: Heavy, hashes: np.ndarray[tuple[int], np.dtype[np.uint64]], now: float
+) -> None:
     """Feed one `seen` for each hash, as often as it comes."""
     distinct, counts = np.unique(hashes, return_counts=True)
     keys = np.zeros(len(distinct), dtype=KEYS)
@@ -49,7 +53,9 @@ class Exact:
     """Every weight, in a dictionary."""
 
     def __init__(self) -> None:
-        self.weights: dict[tuple[int, Metric], dict[int, float]] = defaultdict(lambda: defaultdict(float))
+        self.weights: dict[tuple[int, Metric], dict[int, float]] = defaultdict(
+            lambda: defaultdict(float)
+        )
         self.now: float | None = None
 
     def feed(self, gains: Gains, now: float) -> None:
@@ -65,7 +71,9 @@ class Exact:
 
 
 def check_bound(sketch: Heavy, exact: Exact, room: int, slack: float = 0.0) -> None:
-    """A weight is never too large, and too small by no more than a (room + 1)-th of what was not kept of the total."""
+    """A weight is never too large, and too small by no more than a (room + 1)-th of what was not
+    kept of the total.
+    """
     for (head, metric), ours in exact.weights.items():
         kept = sketch.weights(head, metric)
         total = sum(ours.values())
@@ -79,18 +87,24 @@ def check_bound(sketch: Heavy, exact: Exact, room: int, slack: float = 0.0) -> N
                 assert hash_ in kept
 
 
-KEYS_ASKED = [(head, hash_) for head in (IN_FROM, OUT_FROM) for hash_ in (*range(9), 2**63, 2**64 - 1)]
+KEYS_ASKED = [
+    (head, hash_) for head in (IN_FROM, OUT_FROM) for hash_ in (*range(9), 2**63, 2**64 - 1)
+]
 amount = st.sampled_from([0, 1, 1, 1, 2, 3, 7, 100, 128, 2**40])
 gained = st.dictionaries(
     st.sampled_from(KEYS_ASKED),
-    st.tuples(amount, amount).filter(any).map(lambda both: Amounts(seen=both[0], complaints=both[1])),
+    st.tuples(amount, amount)
+    .filter(any)
+    .map(lambda both: Amounts(seen=both[0], complaints=both[1])),
     max_size=12,
 )
 
 
 @settings(max_examples=200)
 @given(
-    steps=st.lists(st.tuples(st.sampled_from([0.0, 1.0, 3600.0, DAY / 2, DAY]), gained), max_size=8),
+    steps=st.lists(
+        st.tuples(st.sampled_from([0.0, 1.0, 3600.0, DAY / 2, DAY]), gained), max_size=8
+    ),
     room=st.integers(1, 6),
     asked=st.sets(st.integers(0, 7)),
 )
@@ -110,7 +124,9 @@ def test_the_bound_holds_for_any_gains_at_any_times(
 
 @settings(max_examples=100)
 @given(
-    before=st.lists(gained, max_size=6), after=st.lists(gained, max_size=6), room=st.integers(1, NOTE_ROOM)
+    before=st.lists(gained, max_size=6),
+    after=st.lists(gained, max_size=6),
+    room=st.integers(1, NOTE_ROOM),
 )
 def test_the_bound_holds_through_notes(before: list[Gains], after: list[Gains], room: int) -> None:
     sketch, exact = Heavy(room), Exact()
@@ -125,7 +141,8 @@ def test_the_bound_holds_through_notes(before: list[Gains], after: list[Gains], 
         restored.feed(*summed(gains), NOON)
         exact.feed(gains, NOON)
     total = max((sum(ours.values()) for ours in exact.weights.values()), default=0.0)
-    check_bound(restored, exact, room, slack=LEAST * 16 + total * 1e-6)  # weights of notes have 24 bits
+    # weights of notes have 24 bits
+    check_bound(restored, exact, room, slack=LEAST * 16 + total * 1e-6)
 
 
 def test_a_heavy_key_outlives_a_flood_that_comes_just_when_it_is_weakest() -> None:
@@ -146,7 +163,10 @@ def test_a_heavy_key_outlives_a_flood_that_comes_just_when_it_is_weakest() -> No
 
 
 def test_the_heaviest_of_a_long_tail_are_found() -> None:
-    """Six in ten seen once and the rest by Zipf's law, as mail is; three types of them would not fit what is kept."""
+    """Six in ten seen once and the rest by Zipf's law, as mail is.
+
+    Three types of them would not fit what is kept.
+    """
     random = np.random.default_rng(20_261_120)
     sketch = Heavy()
     exact: dict[int, int] = defaultdict(int)
@@ -210,16 +230,21 @@ def test_what_is_over_fifteen_days_old_goes_and_years_pass() -> None:
 def test_prefixes_types_and_metrics_keep_apart() -> None:
     sketch = Heavy(2)
     sketch.feed(
-        *summed({(IN_FROM, 1): Amounts(1, 2, 3, 4, 5, 6), (OUT_FROM, 1): Amounts(traps=2**63 - 1)}), NOON
+        *summed({(IN_FROM, 1): Amounts(1, 2, 3, 4, 5, 6), (OUT_FROM, 1): Amounts(traps=2**63 - 1)}),
+        NOON,
     )
-    assert [sketch.weights(IN_FROM, metric) for metric in Metric] == [{1: n} for n in (1, 2, 3, 4, 5, 6)]
+    assert [sketch.weights(IN_FROM, metric) for metric in Metric] == [
+        {1: n} for n in (1, 2, 3, 4, 5, 6)
+    ]
     assert sketch.weights(OUT_FROM, Metric.TRAPS) == pytest.approx({1: 2**63})
     assert sketch.weights(OUT_FROM, Metric.SEEN) == {}
 
 
 def test_a_forgotten_key_begins_at_nothing() -> None:
     sketch = Heavy()
-    sketch.feed(*summed({(IN_FROM, 1): Amounts(seen=9, spam=9), (IN_FROM, 2): Amounts(seen=8)}), NOON)
+    sketch.feed(
+        *summed({(IN_FROM, 1): Amounts(seen=9, spam=9), (IN_FROM, 2): Amounts(seen=8)}), NOON
+    )
     sketch.feed(*summed({(OUT_FROM, 1): Amounts(seen=7)}), NOON)
     sketch.forget([KEY.pack(1, 14, 1)])
     assert sketch.weights(IN_FROM, Metric.SPAM) == {}

@@ -31,9 +31,15 @@ SUBJECT = Shingle(8, 0x0123456789ABCDEF)
 
 @pytest.fixture
 def first(tmp_path: Path) -> Path:
-    """A store as version 1 wrote it: version, newest bucket, a spool's position, records; nothing else."""
+    """A store as version 1 wrote it: version, newest bucket, a spool's position, records.
+
+    Nothing else.
+    """
     bucket = bucket_of(NOON)
-    with lmdb.open(str(tmp_path), map_size=1 << 20) as environment, environment.begin(write=True) as txn:
+    with (
+        lmdb.open(str(tmp_path), map_size=1 << 20) as environment,
+        environment.begin(write=True) as txn,
+    ):
         txn.put(VERSION_KEY, U32.pack(1))
         txn.put(NEWEST_KEY, bucket.to_bytes(8, "little"))
         txn.put(POSITION_KEY + b"worker-0.0123456789abcdef0123", bytes(20))
@@ -95,7 +101,9 @@ def test_steps_are_made_in_order_in_one_transaction(first: Path) -> None:
             assert (txn.get(b"\0third"), txn.get(VERSION_KEY)) == (b"23", U32.pack(4))
 
 
-def test_a_step_that_fails_leaves_the_store_as_it_was(first: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_that_fails_leaves_the_store_as_it_was(
+    first: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def half(txn: lmdb.Transaction[bytes]) -> None:
         txn.delete(key_of(SUBJECT, Prefix.IN))
         raise StoreError("half of it")

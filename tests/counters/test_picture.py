@@ -62,7 +62,13 @@ def test_a_title_cannot_drive_the_terminal() -> None:
 
 @pytest.mark.parametrize(
     ("count", "text"),
-    [(0, "0"), (999_999, "999999"), (1_000_000, "1.0 M"), (12_345_678_901, "12.3 G"), (2**63 - 1, "9.2 E")],
+    [
+        (0, "0"),
+        (999_999, "999999"),
+        (1_000_000, "1.0 M"),
+        (12_345_678_901, "12.3 G"),
+        (2**63 - 1, "9.2 E"),
+    ],
 )
 def test_numbers_are_exact_below_a_million(count: int, text: str) -> None:
     assert number(count) == text

@@ -1,8 +1,9 @@
-"""What is left after the power was cut: real workers and a real writer are recorded, then cut off at many moments.
+"""What is left after the power was cut: real workers and a real writer are recorded, then cut off
+at many moments.
 
-`power.c` records what they ask of their files, `disk.py` says what a disk may hold at a moment, and a new writer has to
-make a sound store of it, with every flush that is old enough in it, once. The calls in which a sync ends are among the
-moments: that is when most was waiting for it.
+`power.c` records what they ask of their files, `disk.py` says what a disk may hold at a moment, and
+a new writer has to make a sound store of it, with every flush that is old enough in it, once. The
+calls in which a sync ends are among the moments: that is when most was waiting for it.
 """
 
 from __future__ import annotations
@@ -66,7 +67,11 @@ def recording(root: Path, shim: Path) -> Recording:
     def record(durability: Durability, live: Callable[[Nursery], None]) -> Recorded:
         disk = Disk(root)
         log = root.with_suffix(".log")
-        watched = {"LD_PRELOAD": os.fspath(shim), "POWER_ROOT": os.fspath(root), "POWER_LOG": os.fspath(log)}
+        watched = {
+            "LD_PRELOAD": os.fspath(shim),
+            "POWER_ROOT": os.fspath(root),
+            "POWER_LOG": os.fspath(log),
+        }
         nursery = Nursery(root, durability, environment=watched)
         try:
             live(nursery)
@@ -78,7 +83,10 @@ def recording(root: Path, shim: Path) -> Recording:
 
 
 def a_day(nursery: Nursery) -> None:
-    """Workers and a writer come and go; the writer is away for long enough that spools have to hold what is due."""
+    """Workers and a writer come and go.
+
+    The writer is away for long enough that spools have to hold what is due.
+    """
     writer = nursery.writer()
     first = nursery.worker(0, PAUSE_S)
     nursery.worker(1, PAUSE_S)
@@ -106,7 +114,9 @@ def moments(recorded: Recorded, chance: random.Random) -> set[int]:
 def cuts(
     recorded: Recorded, target: Path, chance: random.Random
 ) -> Iterator[tuple[Path, Call, dict[int, list[int]]]]:
-    """Yield what the disk holds, the call cut off, and by worker when it said that a flush was done, in nanoseconds."""
+    """Yield what the disk holds, the call cut off, and by worker when it said that a flush was
+    done, in nanoseconds.
+    """
     said: dict[int, list[int]] = {worker: [] for worker in range(WORKERS)}
     chosen = moments(recorded, chance)
     for number, call in enumerate(recorded.calls):
@@ -148,14 +158,18 @@ def judge(where: Path, durability: Durability, said: dict[int, list[int]]) -> Ju
         for flush, at in enumerate(times)
         if not there.flushes[worker][flush]
     ]
-    return Judged(problems if goes_on else [*problems, "it does not go on"], there.problems, lost, reports)
+    return Judged(
+        problems if goes_on else [*problems, "it does not go on"], there.problems, lost, reports
+    )
 
 
 def set_aside(where: Path) -> list[Path]:
     return list((where / STORE).glob("*damaged*"))
 
 
-def test_the_record_is_what_is_on_the_disk(root: Path, recording: Recording, tmp_path: Path) -> None:
+def test_the_record_is_what_is_on_the_disk(
+    root: Path, recording: Recording, tmp_path: Path
+) -> None:
     def live(nursery: Nursery) -> None:
         nursery.writer()
         worker = nursery.worker(0, PAUSE_S)
@@ -187,7 +201,8 @@ def test_all_but_the_last_second_survives(root: Path, recording: Recording, tmp_
     torn = young = 0
     for where, call, said in cuts(recorded, tmp_path, random.Random(1)):
         longest = max(
-            (after - before for times in said.values() for before, after in pairwise(times)), default=0
+            (after - before for times in said.values() for before, after in pairwise(times)),
+            default=0,
         )
         due = call.time_ns - SECOND_NS - max(longest - USUAL_NS, 0)
         judged = judge(where, "second", said)

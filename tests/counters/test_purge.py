@@ -54,8 +54,12 @@ def test_a_step_ends_when_it_has_enough_to_tidy(environment: lmdb.Environment) -
     worth = stored(*range(4_000, 4_000 + DEAD_CELLS), 1)
     fill(environment, [stored(5_000), worth, stored(1)] * (2 * TIDIED))
     first = purged(environment, FIRST_RECORD, 500)
-    assert [one for one, new in first.changes if new] == [key(3 * number + 1) for number in range(TIDIED)]
-    assert [one for one, new in first.changes if not new] == [key(3 * number) for number in range(TIDIED + 1)]
+    assert [one for one, new in first.changes if new] == [
+        key(3 * number + 1) for number in range(TIDIED)
+    ]
+    assert [one for one, new in first.changes if not new] == [
+        key(3 * number) for number in range(TIDIED + 1)
+    ]
     assert (first.scanned, first.round_done) == (3 * TIDIED + 1, False)
     second = purged(environment, first.next, 500)
     assert second.round_done
@@ -82,7 +86,9 @@ def test_it_frees_what_tidying_would_leave_empty(
     tmp_path_factory: pytest.TempPathFactory, ages: list[list[int]]
 ) -> None:
     records = [stored(*one) for one in ages]
-    with lmdb.open(str(tmp_path_factory.mktemp("store")), map_size=1 << 20, sync=False) as environment:
+    with lmdb.open(
+        str(tmp_path_factory.mktemp("store")), map_size=1 << 20, sync=False
+    ) as environment:
         fill(environment, records)
         changes = dict(purged(environment, FIRST_RECORD, 500).changes)
     for number, one in enumerate(records):
@@ -131,7 +137,9 @@ def test_a_look_is_short_however_long_the_last_one_is_ago(
     writer: CounterWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with writer.environment.begin(write=True) as txn, txn.cursor() as cursor:
-        cursor.putmulti([(b"\1\1" + number.to_bytes(8, "big"), bytes(8)) for number in range(5_000)])
+        cursor.putmulti(
+            [(b"\1\1" + number.to_bytes(8, "big"), bytes(8)) for number in range(5_000)]
+        )
     limits: list[int] = []
     monkeypatch.setattr(writer, "look", lambda _now, limit: limits.append(limit))
     for monotonic in (1e6, 1e6 + 0.05, 2e6):

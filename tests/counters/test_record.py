@@ -21,11 +21,14 @@ counts = st.lists(
     max_size=6,
 )
 buckets = st.integers(BUCKET - 144 * 16, BUCKET + 300)
-believable = st.integers(BUCKET - 144 * 16, BUCKET + 144)  # further ahead is dropped when a record is tidied
+# further ahead is dropped when a record is tidied
+believable = st.integers(BUCKET - 144 * 16, BUCKET + 144)
 
 
 small = st.lists(
-    st.one_of(st.integers(0, 200), st.sampled_from([127, 128, 2**14, 2**47])), min_size=6, max_size=6
+    st.one_of(st.integers(0, 200), st.sampled_from([127, 128, 2**14, 2**47])),
+    min_size=6,
+    max_size=6,
 )
 
 
@@ -113,7 +116,9 @@ def test_a_record_of_weeks_stays_within_its_windows_and_slack() -> None:
 
 def test_tidying_folds_a_day_and_drops_a_fortnight() -> None:
     ages = {0: 1, 149: 2, 150: 4, 14 * 144: 8, 16 * 144: 16, -144: 32, -145: 64}
-    stored = b"".join(record.cells([amount, 0, 0, 0, 0, 0], BUCKET - age) for age, amount in ages.items())
+    stored = b"".join(
+        record.cells([amount, 0, 0, 0, 0, 0], BUCKET - age) for age, amount in ages.items()
+    )
     kept = [
         (day, BUCKET - bucket, one[0])
         for day, bucket, one in record.split(record.tidy(stored, BUCKET), BUCKET)
@@ -137,7 +142,9 @@ def test_a_place_on_the_ring_is_plain_for_455_days_either_way(reference: int, aw
     assert record.absolute(bucket % RING, reference) == bucket
 
 
-@given(st.lists(st.lists(st.tuples(counts, buckets), max_size=5), max_size=5), st.integers(-200, 200))
+@given(
+    st.lists(st.lists(st.tuples(counts, buckets), max_size=5), max_size=5), st.integers(-200, 200)
+)
 def test_many_decode_as_each_adds_up(many: list[list[tuple[list[int], int]]], later: int) -> None:
     now = NOW + later * 600
     records, want = [], []
@@ -160,12 +167,18 @@ def test_day_cells_count_in_the_fortnight_alone() -> None:
     stored = record.cells([3] * 6, day, day=True) + record.cells([1] * 6, day - 13 * 144, day=True)
     stored += record.cells([9] * 6, day - 14 * 144, day=True)
     assert decode.totals([stored], NOW) == [[[0] * 6, [0] * 6, [0] * 6, [4] * 6]]
-    assert decode.totals([record.cells([2**62] * 6, day, day=True)], NOW)[0][Window.FORTNIGHT] == [2**62] * 6
+    assert (
+        decode.totals([record.cells([2**62] * 6, day, day=True)], NOW)[0][Window.FORTNIGHT]
+        == [2**62] * 6
+    )
 
 
 def test_a_day_is_seen_by_its_cells_of_either_kind() -> None:
     day = BUCKET // 144
-    for stored in (record.cells([1, 0, 0, 0, 0, 0], BUCKET), record.cells([200] * 6, day * 144, day=True)):
+    for stored in (
+        record.cells([1, 0, 0, 0, 0, 0], BUCKET),
+        record.cells([200] * 6, day * 144, day=True),
+    ):
         assert record.seen_in_day(stored, day)
         assert not record.seen_in_day(stored, day - 1)
         assert not record.seen_in_day(stored, day + 1)
@@ -242,8 +255,12 @@ def test_the_last_that_is_taken_back_leaves_no_record() -> None:
 
 def test_what_is_taken_back_hides_no_sighting_of_a_pair() -> None:
     stored = record.cells([1, 0, 0, 0, 0, 0], BUCKET)
-    assert not record.seen_in_day(record.cells([1, 0, 0, 0, 0, 0], BUCKET, taken=True), BUCKET // 144)
-    assert record.seen_in_day(stored + record.cells([0, 1, 0, 0, 0, 0], BUCKET, taken=True), BUCKET // 144)
+    assert not record.seen_in_day(
+        record.cells([1, 0, 0, 0, 0, 0], BUCKET, taken=True), BUCKET // 144
+    )
+    assert record.seen_in_day(
+        stored + record.cells([0, 1, 0, 0, 0, 0], BUCKET, taken=True), BUCKET // 144
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""The arithmetic of docs/measured/scaling.md holds at a thousandth of ten million shingles a day, through a real store for 17 days."""
+"""The arithmetic of docs/measured/scaling.md holds at a thousandth of ten million shingles a day,
+through a real store for 17 days.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def test_records_bytes_and_spools_are_as_computed(tmp_path: Path) -> None:
     door = need(A_DAY, flushes_a_day=BUCKETS_A_DAY, table_bytes=TABLE_BYTES, page_fill=GROWN)
     kept, _ = run(tmp_path / "door", A_DAY, TABLE_BYTES, exact=sightings)
     assert kept.records == pytest.approx(door.records, rel=0.2)
-    assert kept.records * kept.bytes_a_record == pytest.approx(door.records * door.bytes_a_record, rel=0.25)
+    assert kept.records * kept.bytes_a_record == pytest.approx(
+        door.records * door.bytes_a_record, rel=0.25
+    )
     assert kept.lost == pytest.approx(door.lost, abs=0.05)
     assert 20 * kept.records < there.records
 
@@ -36,7 +40,9 @@ def test_all_ranks_together_are_the_known_share_of_a_day(a_day: float) -> None:
 
 
 def test_a_larger_table_loses_less_and_keeps_more() -> None:
-    tables = [need(1e7, flushes_a_day=864_000, table_bytes=mib << 20) for mib in (1, 16, 64, 256, 512)]
+    tables = [
+        need(1e7, flushes_a_day=864_000, table_bytes=mib << 20) for mib in (1, 16, 64, 256, 512)
+    ]
     assert [one.lost for one in tables] == sorted((one.lost for one in tables), reverse=True)
     assert [one.records for one in tables] == sorted(one.records for one in tables)
     assert tables[-1].lost == 0  # a singleton stays for the fortnight

@@ -1,4 +1,6 @@
-"""A copy that is taken while workers and writer go on, and killed, counts each flush once or not at all, and all that were flushed before it."""
+"""A copy that is taken while workers and writer go on, and killed, counts each flush once or not at
+all, and all that were flushed before it.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,10 @@ def nursery(tmp_path: Path) -> Iterator[Nursery]:
 
 
 def restored(store: Path, root: Path, nursery: Nursery) -> dict[int, list[bool]]:
-    """Copy a store of this moment, apply what the copy holds, and return which flushes are there; each is whole."""
+    """Copy a store of this moment, apply what the copy holds, and return which flushes are there.
+
+    Each is whole.
+    """
     (root / STORE).mkdir(parents=True)
     snapshot = StoreSnapshot(store)
     snapshot.copy(root / STORE)
@@ -46,7 +51,9 @@ def restored(store: Path, root: Path, nursery: Nursery) -> dict[int, list[bool]]
     finally:
         writer.close()
     assert there.problems == []
-    assert not [one for one in reports if "doorkeeper" in one or "seen once" in one or "missing" in one]
+    assert not [
+        one for one in reports if "doorkeeper" in one or "seen once" in one or "missing" in one
+    ]
     return there.flushes
 
 
@@ -57,7 +64,8 @@ def test_a_copy_of_a_store_at_work(nursery: Nursery, tmp_path: Path) -> None:
     for number in range(8):
         time.sleep(TABLE_SYNC_S / 3)  # at all places between two syncs of the table
         if number in (3, 6):
-            nursery.kill(writer)  # the copy is of spools that wait, and of a table that was not synced
+            # the copy is of spools that wait, and of a table that was not synced
+            nursery.kill(writer)
         before = {worker: nursery.said(worker) for worker in range(WORKERS)}
         flushes = restored(tmp_path / "running" / STORE, tmp_path / str(number), nursery)
         for worker, theirs in flushes.items():

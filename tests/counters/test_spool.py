@@ -105,7 +105,9 @@ def test_a_new_writer_goes_on_at_the_kept_position(pipe: Pipe) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 3, 4, 20, 39, 40, 41, 60])
-def test_a_torn_end_waits_for_a_living_worker_and_is_cut_behind_a_dead_one(pipe: Pipe, size: int) -> None:
+def test_a_torn_end_waits_for_a_living_worker_and_is_cut_behind_a_dead_one(
+    pipe: Pipe, size: int
+) -> None:
     pipe.spool.append(flush(1))
     whole = flush(2)
     os.write(pipe.spool._descriptor, whole[:size])
@@ -233,7 +235,9 @@ def test_a_limit_takes_its_share_of_each(pipe: Pipe, monkeypatch: pytest.MonkeyP
         taken.append(pipe.take(limit=100))
     other.close()
     assert len(taken) > 3
-    assert sorted(number for part in taken for number in part) == sorted([*range(1, 10), *range(1, 10)])
+    assert sorted(number for part in taken for number in part) == sorted(
+        [*range(1, 10), *range(1, 10)]
+    )
 
 
 def test_a_copy_of_what_is_applied_counts_once(pipe: Pipe) -> None:
@@ -295,7 +299,9 @@ def test_a_file_swept_while_it_is_made_is_made_again(
     assert pipe.take() == [1]
 
 
-def test_a_sweep_that_has_the_lock_first_is_given_way(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sweep_that_has_the_lock_first_is_given_way(
+    pipe: Pipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
     refused: list[int] = []
     flock = fcntl.flock
 
@@ -334,7 +340,8 @@ class Disk:
 
 
 @pytest.mark.parametrize(
-    ("code", "kind"), [(errno.ENOSPC, StoreFull), (errno.EDQUOT, StoreFull), (errno.EIO, StoreError)]
+    ("code", "kind"),
+    [(errno.ENOSPC, StoreFull), (errno.EDQUOT, StoreFull), (errno.EIO, StoreError)],
 )
 @pytest.mark.parametrize("room", [0, 1, 50])
 def test_a_record_is_written_whole_or_not_at_all(
@@ -351,7 +358,9 @@ def test_a_record_is_written_whole_or_not_at_all(
     assert pipe.reports == []
 
 
-def test_an_end_that_cannot_be_cut_back_is_left_behind(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_end_that_cannot_be_cut_back_is_left_behind(
+    pipe: Pipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*_: int) -> None:
         raise OSError(errno.EIO, "no")
 
@@ -378,7 +387,9 @@ def refuse_to_sync(_: int) -> None:
 
 
 @pytest.mark.parametrize("call", ["fdatasync", "fsync"])
-def test_a_sync_that_failed_is_told_by_close(pipe: Pipe, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+def test_a_sync_that_failed_is_told_by_close(
+    pipe: Pipe, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(f"oborona.counters.spool.os.{call}", refuse_to_sync)
         pipe.spool = Spool(pipe.directory, "w", sync_s=1.0)
@@ -452,7 +463,8 @@ def test_a_file_that_cannot_be_removed_is_not_applied_again(
         pipe.follower = pipe.follow_side()
         assert pipe.take() == []
     assert len(pipe.files) == 1
-    assert ["cannot remove" in report for report in pipe.reports] == [True] * 2  # once by each follower
+    # once by each follower
+    assert ["cannot remove" in report for report in pipe.reports] == [True] * 2
     assert pipe.take() == []
     assert pipe.files == []
     assert pipe.kept == {}
@@ -462,7 +474,11 @@ def test_a_directory_that_cannot_be_listed_is_an_error_of_ours(tmp_path: Path) -
     (tmp_path / "file").touch()
     follower = Follower(tmp_path / "file", {}, print)
     nothing = Collected(batches=[], positions={}, finished=[], more=False)
-    for look in (follower.owners, lambda: follower.collect(LIMIT), lambda: follower.settle(nothing)):
+    for look in (
+        follower.owners,
+        lambda: follower.collect(LIMIT),
+        lambda: follower.settle(nothing),
+    ):
         with pytest.raises(StoreError, match="cannot read the spools"):
             look()
 

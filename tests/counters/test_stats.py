@@ -22,7 +22,9 @@ from oborona.types import Amounts, Pieces, Prefix, Shingle
 from .conftest import NOON
 
 
-def add(worker: LmdbCounters, kind: int, number: int, now: float, prefix: Prefix = Prefix.IN) -> None:
+def add(
+    worker: LmdbCounters, kind: int, number: int, now: float, prefix: Prefix = Prefix.IN
+) -> None:
     shingles = tuple(Shingle(kind, hash_) for hash_ in range(number))
     worker.add(Pieces(shingles=shingles, pairs=()), Amounts(seen=2), now, prefix)
 
@@ -58,7 +60,9 @@ def test_what_is_flushed_waits_until_it_is_applied(writer: CounterWriter) -> Non
     worker.close()
 
 
-def test_all_files_of_a_spool_wait_and_the_oldest_worker_gives_the_lag(writer: CounterWriter) -> None:
+def test_all_files_of_a_spool_wait_and_the_oldest_worker_gives_the_lag(
+    writer: CounterWriter,
+) -> None:
     many = LmdbCounters(writer.directory, "many", file_bytes=100)
     late = LmdbCounters(writer.directory, "late")
     add(late, 8, 1, NOON - 60)
@@ -78,7 +82,9 @@ def test_all_files_of_a_spool_wait_and_the_oldest_worker_gives_the_lag(writer: C
 
 
 @pytest.mark.parametrize("damage", [b"", b"XXXX", struct.pack("<4sH", b"OBSP", 1)])
-def test_a_damaged_spool_waits_since_nobody_knows_when(writer: CounterWriter, damage: bytes) -> None:
+def test_a_damaged_spool_waits_since_nobody_knows_when(
+    writer: CounterWriter, damage: bytes
+) -> None:
     spools = writer.directory / state_files.COUNTERS_SPOOL
     spools.mkdir()
     path = spools / f"worker-0.{'0' * 20}.00000001.spool"
@@ -112,7 +118,8 @@ def test_the_numbers_of_a_store_are_those_that_were_put_there(tmp_path: Path) ->
     assert (found.directory, found.version, found.records) == (str(tmp_path), TAKES_NOTHING, 325)
     assert found.file_bytes == (tmp_path / state_files.COUNTERS_DATA).stat().st_size
     assert (
-        found.used_bytes == (found.pages.leaf + found.pages.branch + found.pages.overflow) * found.pages.bytes
+        found.used_bytes
+        == (found.pages.leaf + found.pages.branch + found.pages.overflow) * found.pages.bytes
     )
     assert found.used_bytes + found.free_bytes == (found.pages.last + 1) * found.pages.bytes
     assert found.map_bytes >= found.file_bytes
@@ -130,7 +137,9 @@ def test_the_numbers_of_a_store_are_those_that_were_put_there(tmp_path: Path) ->
     assert (plain.writer, plain.types) == (None, None)
 
 
-def test_shares_are_those_of_all_chunks_of_the_walk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shares_are_those_of_all_chunks_of_the_walk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("oborona.counters.walk.CHUNK", 7)
     writer = CounterWriter(tmp_path)
     worker = LmdbCounters(tmp_path, "worker-0", environment=writer.environment)

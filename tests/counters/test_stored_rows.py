@@ -26,7 +26,8 @@ KEY = key_of(Shingle(8, 1), Prefix.IN)
 def long_record(seen: int, *, first: int = 1) -> bytes:
     """A record of many buckets; `first` is what the oldest counts, `seen` the newest."""
     cells = [
-        record.cells([first if ago == 40 else 1, 0, 0, 0, 0, 2], BUCKET - ago) for ago in range(40, 0, -1)
+        record.cells([first if ago == 40 else 1, 0, 0, 0, 0, 2], BUCKET - ago)
+        for ago in range(40, 0, -1)
     ]
     return b"".join(cells) + record.cells([seen, 0, 0, 0, 0, 0], BUCKET)
 
@@ -57,19 +58,29 @@ SATURATING = [SATURATED, 0, 0, 0, 0, 0]
 def test_totals_are_those_of_a_plain_decode(one: bytes) -> None:
     remembered = Remembered()
     for _ in range(2):
-        assert remembered.totals([KEY, KEY], [one, b""], NOON) == [*decode.totals([one], NOON), NOTHING]
+        assert remembered.totals([KEY, KEY], [one, b""], NOON) == [
+            *decode.totals([one], NOON),
+            NOTHING,
+        ]
 
 
 def test_a_record_that_changed_anywhere_is_decoded_anew() -> None:
     remembered = Remembered()
-    for one in (long_record(1), long_record(2), long_record(2, first=9), long_record(2) + long_record(1)[:8]):
+    for one in (
+        long_record(1),
+        long_record(2),
+        long_record(2, first=9),
+        long_record(2) + long_record(1)[:8],
+    ):
         assert remembered.totals([KEY], [one], NOON) == decode.totals([one], NOON)
 
 
 def test_another_bucket_is_another_answer() -> None:
     remembered = Remembered()
     for now in (NOON, NOON + 600, NOON + 86_400, NOON):
-        assert remembered.totals([KEY], [long_record(3)], now) == decode.totals([long_record(3)], now)
+        assert remembered.totals([KEY], [long_record(3)], now) == decode.totals(
+            [long_record(3)], now
+        )
 
 
 def test_what_is_remembered_has_a_bound() -> None:
@@ -112,7 +123,9 @@ def test_a_commit_is_seen_by_the_next_read(stores: tuple[Store, Store]) -> None:
         assert [store.seen(KEY) for _ in range(2)] == [seen] * 2
 
 
-def test_another_store_at_the_same_transaction_is_another_store(stores: tuple[Store, Store]) -> None:
+def test_another_store_at_the_same_transaction_is_another_store(
+    stores: tuple[Store, Store],
+) -> None:
     one, other = stores
     for number, store in enumerate(stores, 1):
         store.put(KEY, record.cells([number, 0, 0, 0, 0, 0], BUCKET))

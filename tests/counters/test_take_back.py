@@ -1,4 +1,6 @@
-"""Taking back on its way through spool, writer and store: what an older program is told, what another worker did first, what is left."""
+"""Taking back on its way through spool, writer and store: what an older program is told, what
+another worker did first, what is left.
+"""
 
 from __future__ import annotations
 
@@ -70,8 +72,12 @@ async def seen(counters: LmdbCounters, shingle: Shingle = SUBJECT, now: float = 
 
 
 @pytest.fixture(params=[0, 1 << 16], ids=["records", "doorkept"])
-def writer(request: pytest.FixtureRequest, tmp_path: Path, reports: list[str]) -> Iterator[CounterWriter]:
-    made = CounterWriter(tmp_path / "counters", doorkeeper_bytes=request.param, report=reports.append)
+def writer(
+    request: pytest.FixtureRequest, tmp_path: Path, reports: list[str]
+) -> Iterator[CounterWriter]:
+    made = CounterWriter(
+        tmp_path / "counters", doorkeeper_bytes=request.param, report=reports.append
+    )
     yield made
     made.close()
 
@@ -128,13 +134,17 @@ async def test_what_is_seen_once_and_taken_back_leaves_nothing(
     one.add(message(*shingles), ONE, NOON)
     one.flush(NOON)
     writer.step(NOON)
-    assert [row[Window.FORTNIGHT][Metric.SEEN] for row in await two.read(shingles, NOON)] == [1] * 500
+    assert [row[Window.FORTNIGHT][Metric.SEEN] for row in await two.read(shingles, NOON)] == [
+        1
+    ] * 500
 
 
 async def test_what_is_folded_into_days_is_taken_back_from_its_day(
     writer: CounterWriter, workers: list[LmdbCounters]
 ) -> None:
-    """A day's buckets become one cell, and what comes later is subtracted from it, whatever the time is by then."""
+    """A day's buckets become one cell, and what comes later is subtracted from it, whatever the
+    time is by then.
+    """
     worker = workers[0]
     for minutes in range(0, 3 * 1440, 10):
         at = NOON + minutes * 60
@@ -194,7 +204,9 @@ def test_a_spool_says_that_something_is_taken_back_only_where_it_is() -> None:
     one = batch.decode(data)
     assert (one.takes, one.forgotten) == (True, [])
     assert [segment.bucket for segment in one.segments] == [BUCKET, BUCKET - 144]
-    assert one.segments[1].cells.tobytes() == record.cells([301, 1, 0, 0, 0, 0], BUCKET - 144, taken=True)
+    assert one.segments[1].cells.tobytes() == record.cells(
+        [301, 1, 0, 0, 0, 0], BUCKET - 144, taken=True
+    )
 
 
 def test_a_full_buffer_turns_new_keys_away_from_being_taken_back() -> None:
@@ -233,7 +245,9 @@ def lmdb_version(writer: CounterWriter) -> int:
 
 
 @pytest.mark.usefixtures("older")
-def test_an_older_program_leaves_such_a_spool_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_older_program_leaves_such_a_spool_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with monkeypatch.context() as newer:
         newer.setattr(batch, "VERSION", 3)
         newer.setattr(lmdb_store, "VERSION", 3)
@@ -246,7 +260,9 @@ def test_an_older_program_leaves_such_a_spool_alone(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.usefixtures("older")
-def test_an_older_program_refuses_such_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_older_program_refuses_such_a_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with monkeypatch.context() as newer:
         newer.setattr(batch, "VERSION", 3)
         newer.setattr(lmdb_store, "VERSION", 3)
@@ -264,8 +280,13 @@ def test_a_store_goes_on_being_one_in_which_something_is_taken_back(tmp_path: Pa
     assert reports == []
 
 
-async def test_processes_that_are_killed_leave_what_cancels_itself_at_nothing(tmp_path: Path) -> None:
-    """Each flush of the worker cancels itself, so whole flushes and none are alike; the writer dies in the middle of its work."""
+async def test_processes_that_are_killed_leave_what_cancels_itself_at_nothing(
+    tmp_path: Path,
+) -> None:
+    """Each flush of the worker cancels itself, so whole flushes and none are alike.
+
+    The writer dies in the middle of its work.
+    """
 
     def start(script: str) -> subprocess.Popen[str]:
         made = subprocess.Popen(

@@ -1,4 +1,6 @@
-"""The heaviest shingles of a type, of memory and of a store, and the notes that a store keeps of them."""
+"""The heaviest shingles of a type, of memory and of a store, and the notes that a store keeps of
+them.
+"""
 
 from __future__ import annotations
 
@@ -102,7 +104,9 @@ class InCluster(Applied[ClusterWriter]):
 
     def __init__(self, directory: Path, access: Access) -> None:
         self.writer = ClusterWriter(directory, access)
-        self.worker = ClusterCounters(directory, "worker-0", access, environment=self.writer.environment)
+        self.worker = ClusterCounters(
+            directory, "worker-0", access, environment=self.writer.environment
+        )
         self.reader = ClusterReader(directory, access, environment=self.writer.environment)
 
 
@@ -136,7 +140,9 @@ def sender(hash_: int) -> Shingle:
     return Shingle(FROM, hash_)
 
 
-def count(subject: Counting, hash_: int, amounts: Amounts, now: float, prefix: Prefix = Prefix.IN) -> None:
+def count(
+    subject: Counting, hash_: int, amounts: Amounts, now: float, prefix: Prefix = Prefix.IN
+) -> None:
     subject.add(Pieces(shingles=(sender(hash_),), pairs=()), amounts, now, prefix)
 
 
@@ -160,9 +166,18 @@ async def test_each_window_and_metric_has_its_own_order(subject: Subject) -> Non
         (sender(2), 20),
         (sender(3), 6),
     ]
-    assert await subject.top(FROM, Metric.SEEN, Window.HOUR, NOON) == [(sender(3), 6), (sender(4), 3)]
-    assert await subject.top(FROM, Metric.SEEN, Window.RECENT, NOON) == [(sender(4), 3), (sender(3), 1)]
-    assert await subject.top(FROM, Metric.SPAM, Window.FORTNIGHT, NOON) == [(sender(3), 4), (sender(1), 1)]
+    assert await subject.top(FROM, Metric.SEEN, Window.HOUR, NOON) == [
+        (sender(3), 6),
+        (sender(4), 3),
+    ]
+    assert await subject.top(FROM, Metric.SEEN, Window.RECENT, NOON) == [
+        (sender(4), 3),
+        (sender(3), 1),
+    ]
+    assert await subject.top(FROM, Metric.SPAM, Window.FORTNIGHT, NOON) == [
+        (sender(3), 4),
+        (sender(1), 1),
+    ]
     assert await subject.top(FROM, Metric.TRAPS, Window.FORTNIGHT, NOON) == []
 
 
@@ -196,7 +211,10 @@ async def test_what_is_forgotten_is_not_among_them_and_may_come_back(subject: Su
     subject.forget(sender(1), NOON)
     assert await subject.top(FROM, Metric.SEEN, Window.DAY, NOON) == [(sender(2), 8)]
     count(subject, 1, Amounts(seen=3), NOON)
-    assert await subject.top(FROM, Metric.SEEN, Window.DAY, NOON) == [(sender(2), 8), (sender(1), 3)]
+    assert await subject.top(FROM, Metric.SEEN, Window.DAY, NOON) == [
+        (sender(2), 8),
+        (sender(1), 3),
+    ]
 
 
 async def test_what_the_doorkeeper_has_counts_too(stored: InStore) -> None:
@@ -207,7 +225,9 @@ async def test_what_the_doorkeeper_has_counts_too(stored: InStore) -> None:
 
 
 async def test_the_heaviest_of_many_steps_are_those_of_a_dictionary(stored: InStore) -> None:
-    """Ten times as many senders as a note has room for, and each step with its own flood of new ones."""
+    """Ten times as many senders as a note has room for, and each step with its own flood of new
+    ones.
+    """
     generator = random.Random(11)
     exact = MemoryCounters()
     fresh = 10**6
@@ -287,7 +307,9 @@ async def test_a_damaged_note_is_said_and_the_others_go_on(tmp_path: Path) -> No
     with pytest.raises(StoreError, match="no note"):
         await first.reader.top(FROM, Metric.SEEN, Window.DAY, NOON)
     problems = first.writer.verify().problems
-    assert [problem.split(":")[0] for problem in problems] == sorted([damaged.hex(), (TOP_KEY + b"?").hex()])
+    assert [problem.split(":")[0] for problem in problems] == sorted(
+        [damaged.hex(), (TOP_KEY + b"?").hex()]
+    )
     first.close()
     reports: list[str] = []
     writer = CounterWriter(tmp_path, report=reports.append)

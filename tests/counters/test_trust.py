@@ -36,7 +36,9 @@ writer.close()
 
 def reports_of_opening(directory: Path, durability: Durability) -> list[str]:
     reports: list[str] = []
-    CounterWriter(directory, durability=durability, doorkeeper_bytes=0, report=reports.append).close()
+    CounterWriter(
+        directory, durability=durability, doorkeeper_bytes=0, report=reports.append
+    ).close()
     return reports
 
 

@@ -11,7 +11,8 @@ from oborona.counters.window import SATURATED, add_up, bucket_of, day_of, timeli
 
 
 @pytest.mark.parametrize(
-    ("now", "bucket"), [(0.0, 0), (599.999, 0), (600.0, 1), (-0.001, -1), (-600.0, -1), (-600.5, -2)]
+    ("now", "bucket"),
+    [(0.0, 0), (599.999, 0), (600.0, 1), (-0.001, -1), (-600.0, -1), (-600.5, -2)],
 )
 def test_a_bucket_begins_at_its_second(now: float, bucket: int) -> None:
     assert bucket_of(now) == bucket

@@ -183,7 +183,10 @@ async def test_a_reader_notices_that_the_store_was_set_aside(
         [[recent, *_]] = await reader.read([text(1)], NOON)
         assert recent[Metric.SEEN] == 1
         set_aside(writer.directory, NOON)
-        script = f"from oborona.counters.writer import CounterWriter; CounterWriter({str(writer.directory)!r}).close()"
+        script = (
+            f"from oborona.counters.writer import CounterWriter; "
+            f"CounterWriter({str(writer.directory)!r}).close()"
+        )
         subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
         [[recent, *_]] = await reader.read([text(1)], NOON)
         assert recent[Metric.SEEN] == 0
@@ -381,7 +384,9 @@ def test_verify_names_what_is_wrong(writer: CounterWriter) -> None:
     assert writer.purge(NOON, 10).scanned == 1  # and does not stumble
 
 
-def test_positions_of_spools_that_are_gone_go_too(writer: CounterWriter, worker: LmdbCounters) -> None:
+def test_positions_of_spools_that_are_gone_go_too(
+    writer: CounterWriter, worker: LmdbCounters
+) -> None:
     for _ in range(2):
         worker.add(message(1), ONE, NOON)
         worker.flush(NOON)
@@ -396,7 +401,9 @@ def test_positions_of_spools_that_are_gone_go_too(writer: CounterWriter, worker:
 
 async def test_run_applies_purges_and_drains(writer: CounterWriter, worker: LmdbCounters) -> None:
     stop = threading.Event()
-    running = threading.Thread(target=writer.run, args=(stop, 0.005), kwargs={"clock": lambda: NOON})
+    running = threading.Thread(
+        target=writer.run, args=(stop, 0.005), kwargs={"clock": lambda: NOON}
+    )
     running.start()
     try:
         worker.add(message(1), ONE, NOON)

@@ -1,4 +1,5 @@
-"""A service of small jobs for the tests of the supervisor:  service_program.py EVENTS GRACE_S NAME:KIND...
+"""A service of small jobs for the tests of the supervisor:  service_program.py EVENTS GRACE_S
+NAME:KIND...
 
 Each job writes what happens to it as "NAME EVENT PID TIME" lines to the file EVENTS.
 """
@@ -139,7 +140,9 @@ def job(argument: str, listening: socket.socket) -> Job:
     name, _, kind = argument.partition(":")
     kind, *options = kind.split(",")
     drain_s = 0.4 if "slow" in options else 0.0
-    do = {"serve": lambda name, ready: serve(name, ready, drain_s=drain_s)}.get(kind) or globals()[kind]
+    do = {"serve": lambda name, ready: serve(name, ready, drain_s=drain_s)}.get(kind) or globals()[
+        kind
+    ]
 
     def run(ready: Ready) -> int:
         say(name, "born")
@@ -161,7 +164,8 @@ def job(argument: str, listening: socket.socket) -> Job:
 def main() -> int:
     log.set_up()
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        # another service's socket comes with a job of its own, so that the others are known not to need it
+        # another service's socket comes with a job of its own, so that the others are known not to
+        # need it
         return Supervisor(
             [job(argument, listening) for argument in sys.argv[3:]],
             grace_s=float(sys.argv[2]),

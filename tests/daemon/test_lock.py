@@ -24,7 +24,9 @@ time.sleep(60)
 
 
 def holding(path: Path) -> subprocess.Popen[str]:
-    process = subprocess.Popen([sys.executable, "-c", HOLDS, path], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLDS, path], stdout=subprocess.PIPE, text=True
+    )
     assert process.stdout
     assert process.stdout.readline() == "held\n"
     return process
@@ -91,7 +93,8 @@ def test_looking_does_not_get_in_the_way(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     hold(path, "a").release()
     look = (
-        "import sys\nfrom oborona.lock import holder\nprint(1, flush=True)\nwhile True: holder(sys.argv[1])"
+        "import sys\nfrom oborona.lock import holder\nprint(1, flush=True)\nwhile True: "
+        "holder(sys.argv[1])"
     )
     with subprocess.Popen([sys.executable, "-c", look, path], stdout=subprocess.PIPE) as process:
         assert process.stdout
@@ -101,8 +104,12 @@ def test_looking_does_not_get_in_the_way(tmp_path: Path) -> None:
         process.kill()
 
 
-def test_a_removed_file_is_not_taken_for_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Someone removes the file between our open and our flock: the lock we get is one nobody else would see."""
+def test_a_removed_file_is_not_taken_for_the_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Someone removes the file between our open and our flock: the lock we get is one nobody else
+    would see.
+    """
     path, really = tmp_path / "lock", os.open
     removals = iter([True, False, False])
 

@@ -56,10 +56,13 @@ def test_only_a_life_of_use_ends_the_count() -> None:
 
 
 class Site(RuleBasedStateMachine):
-    """Workers that start, serve and die as chance will have it, restarted by the law; time goes on in steps.
+    """Workers that start, serve and die as chance will have it, restarted by the law.
 
-    Invariant: while nobody serves, whoever does not run is due within `ALONE_S` of the last death, so that the site is never without a worker that
-    is being started for longer than that; and nobody is started oftener than the law allows.
+    Time goes on in steps.
+
+    Invariant: while nobody serves, whoever does not run is due within `ALONE_S` of the last death,
+    so that the site is never without a worker that is being started for longer than that; and
+    nobody is started oftener than the law allows.
     """
 
     def __init__(self) -> None:
@@ -80,7 +83,9 @@ class Site(RuleBasedStateMachine):
         until = self.now + seconds
         while True:
             idle = [worker for worker in self.workers if not worker.pid]
-            first = min(((self.due(worker), index) for index, worker in enumerate(idle)), default=None)
+            first = min(
+                ((self.due(worker), index) for index, worker in enumerate(idle)), default=None
+            )
             if first is None or first[0] > until:
                 break
             self.now = max(self.now, first[0])
@@ -153,6 +158,8 @@ def test_an_end_in_words(status: int, words: str) -> None:
         (StoreError(""), os.EX_TEMPFAIL, os.EX_TEMPFAIL),
     ],
 )
-def test_only_what_would_end_the_same_way_is_final(error: OboronaError, before: int, after: int) -> None:
+def test_only_what_would_end_the_same_way_is_final(
+    error: OboronaError, before: int, after: int
+) -> None:
     assert exit_status(error, served=False) == before
     assert exit_status(error, served=True) == after

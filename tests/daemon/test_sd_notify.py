@@ -14,7 +14,9 @@ from oborona.daemon.sd_notify import READY, notify, reloading, watchdog_interval
 
 @pytest.fixture(params=["path", "abstract"])
 def manager(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[socket.socket, str]]:
-    address = str(tmp_path / "notify") if request.param == "path" else f"@oborona-test-{os.getpid()}"
+    address = (
+        str(tmp_path / "notify") if request.param == "path" else f"@oborona-test-{os.getpid()}"
+    )
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
         listening.bind("\0" + address[1:] if address.startswith("@") else address)
         listening.settimeout(5)
@@ -79,5 +81,7 @@ def test_a_reload_carries_the_monotonic_time() -> None:
         ({"WATCHDOG_USEC": "1", "WATCHDOG_PID": ""}, None),
     ],
 )
-def test_the_watchdog_is_fed_twice_as_often_as_asked(environ: dict[str, str], interval: float | None) -> None:
+def test_the_watchdog_is_fed_twice_as_often_as_asked(
+    environ: dict[str, str], interval: float | None
+) -> None:
     assert watchdog_interval_s(environ, pid=77) == interval

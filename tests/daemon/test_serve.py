@@ -16,7 +16,9 @@ POSTFIX_POLICY_S = 100  # smtpd_policy_service_timeout
 
 @pytest.mark.parametrize("deadline_s", [5, 10, 290])
 @pytest.mark.parametrize("command_deadline_s", [0.1, 5, MOST_S])
-def test_a_transport_waits_longer_than_a_session_takes(command_deadline_s: float, deadline_s: float) -> None:
+def test_a_transport_waits_longer_than_a_session_takes(
+    command_deadline_s: float, deadline_s: float
+) -> None:
     asked = Work(command_deadline_s=command_deadline_s, deadline_s=deadline_s)
     assert guard_s(asked) > deadline_s
     assert guard_s(asked) > command_deadline_s + SLOWEST_S

@@ -83,7 +83,9 @@ def test_who_computes_spins_and_who_waits_stands_still() -> None:
         silence = Silence(LOOK_S, 0.0)
         for look in range(1, 12):
             at = LOOK_S * look
-            silence.look(1, Processor(40.0 + ran * at, None if waited is None else 20.0 + waited * at), at)
+            silence.look(
+                1, Processor(40.0 + ran * at, None if waited is None else 20.0 + waited * at), at
+            )
         assert silence.spins is spins
         assert silence.ran_s == pytest.approx(ran * LOOK_S * 10)
 

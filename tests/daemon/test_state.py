@@ -1,4 +1,6 @@
-"""The state folder made ready: what was begun is known, and nothing of it is begun anew without a word."""
+"""The state folder made ready: what was begun is known, and nothing of it is begun anew without a
+word.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def read_whole(state: Path) -> dict[str, bytes]:
     return {str(path.relative_to(state)): path.read_bytes() for path in state.rglob("*.db")}
 
 
-def test_a_first_start_and_the_next_say_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_first_start_and_the_next_say_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     prepare_state(tmp_path)
     assert set(begun.all_of(tmp_path)) == {state_files.JOURNAL, *AT_ONCE}
     prepare_all(tmp_path)
@@ -59,7 +63,9 @@ def test_a_state_of_an_older_version_gets_its_records_quietly(
 
 
 @pytest.mark.parametrize("file", EVERY)
-@pytest.mark.parametrize("lost", [Path.unlink, lambda path: path.write_bytes(b"")], ids=["gone", "empty"])
+@pytest.mark.parametrize(
+    "lost", [Path.unlink, lambda path: path.write_bytes(b"")], ids=["gone", "empty"]
+)
 def test_a_store_that_is_gone_or_empty_is_begun_anew_with_an_error(
     tmp_path: Path, file: str, lost: Callable[[Path], object], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -87,19 +93,27 @@ def test_a_store_of_another_site_is_set_aside(
     octets = (theirs / file).read_bytes()
     shutil.copy(theirs / file, ours / file)
     prepare_state(ours)
-    (aside,) = (one for one in ours.glob(f"{file}.foreign-*") if not one.name.endswith(("-wal", "-shm")))
+    (aside,) = (
+        one for one in ours.glob(f"{file}.foreign-*") if not one.name.endswith(("-wal", "-shm"))
+    )
     assert aside.read_bytes() == octets
     assert "another site" in caplog.text
     assert "begun anew" in caplog.text
     assert begun.all_of(ours)[file].lost_at
 
 
-def test_a_secret_that_came_with_its_notes_and_without_its_stores_is_refused(tmp_path: Path) -> None:
+def test_a_secret_that_came_with_its_notes_and_without_its_stores_is_refused(
+    tmp_path: Path,
+) -> None:
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
     prepare_all(ours)
     prepare_all(theirs)
     before = read_whole(ours)
-    for name in (state_files.SECRET, state_files.SECRET_NOTE, f"counters/{state_files.SECRET_NOTE}"):
+    for name in (
+        state_files.SECRET,
+        state_files.SECRET_NOTE,
+        f"counters/{state_files.SECRET_NOTE}",
+    ):
         shutil.copy(theirs / name, ours / name)
     with pytest.raises(StoreForeign, match="not the secret"):
         prepare_state(ours)
@@ -120,7 +134,9 @@ def test_a_lost_or_wrong_secret_begins_nothing(tmp_path: Path, name: str, change
         path.mkdir()
     elif change != "gone":
         flipped = bytes([octets[0] ^ 1]) + octets[1:]
-        other = {"empty": b"", "half": octets[:16], "flip": flipped, "other": bytes(len(octets))}[change]
+        other = {"empty": b"", "half": octets[:16], "flip": flipped, "other": bytes(len(octets))}[
+            change
+        ]
         path.write_bytes(other)
     if change == "gone" and name != state_files.SECRET:
         prepare_state(tmp_path)
@@ -180,7 +196,9 @@ def test_whatever_an_optional_store_raises_is_one_line(
 
 
 def test_any_bit_of_an_optional_store_stops_no_start(tmp_path: Path) -> None:
-    """Each thirty-seventh octet of the first two pages: the header and the schema, whose damage SQLite quotes in its errors."""
+    """Each thirty-seventh octet of the first two pages: the header and the schema, whose damage
+    SQLite quotes in its errors.
+    """
     prepare_state(tmp_path)
     path = tmp_path / "signatures.db"
     whole = path.read_bytes()
@@ -204,7 +222,9 @@ def test_a_store_that_goes_while_it_is_used_is_begun_anew_with_an_error(
         assert store.of("joe@example.test").strictness == 1.5
 
 
-@pytest.mark.parametrize("lost", [Path.unlink, lambda path: path.write_bytes(b"")], ids=["gone", "empty"])
+@pytest.mark.parametrize(
+    "lost", [Path.unlink, lambda path: path.write_bytes(b"")], ids=["gone", "empty"]
+)
 @pytest.mark.parametrize("recorded", [True, False], ids=["recorded", "of an older version"])
 def test_counts_that_are_gone_or_empty_begin_anew_with_an_error(
     tmp_path: Path, lost: Callable[[Path], object], recorded: bool, caplog: pytest.LogCaptureFixture
@@ -226,7 +246,9 @@ def test_counts_that_are_gone_or_empty_begin_anew_with_an_error(
     assert not caplog.records
 
 
-def test_counts_of_another_site_are_set_aside(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_counts_of_another_site_are_set_aside(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
     for state in (ours, theirs):
         prepare_state(state)
@@ -250,7 +272,9 @@ def test_counts_that_go_while_they_are_written_begin_anew_with_an_error(
     assert "while it was in use: begun anew" in caplog.text
 
 
-def test_a_record_that_is_damaged_is_made_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_record_that_is_damaged_is_made_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     prepare_state(tmp_path)
     record = tmp_path / state_files.BEGUN / f"{state_files.JOURNAL}.json"
     record.write_bytes(b"\xff{")

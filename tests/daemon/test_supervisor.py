@@ -53,7 +53,9 @@ class Service:
 
     def events(self, name: str = "", what: str = "") -> list[Event]:
         lines = (
-            line.split() for line in self._events.read_text().splitlines(keepends=True) if line.endswith("\n")
+            line.split()
+            for line in self._events.read_text().splitlines(keepends=True)
+            if line.endswith("\n")
         )
         found = [Event(one, does, int(pid), float(at)) for one, does, pid, at in lines]
         return [
@@ -69,7 +71,9 @@ class Service:
     def until(self, true: Callable[[], bool], what: str) -> None:
         deadline = time.monotonic() + PATIENCE_S
         while not true():
-            assert time.monotonic() < deadline, f"never: {what}\n{self.log()}\n{self._events.read_text()}"
+            assert time.monotonic() < deadline, (
+                f"never: {what}\n{self.log()}\n{self._events.read_text()}"
+            )
             time.sleep(0.01)
 
     def ready(self) -> None:
@@ -189,7 +193,10 @@ def test_who_served_and_dies_is_started_again_once_a_second(start: Start) -> Non
 
 
 def test_the_last_worker_waits_a_second_at_most(start: Start) -> None:
-    """One that never served waits four seconds by now; then the other, which stood in for it, goes and can't come back."""
+    """One that never served waits four seconds by now.
+
+    Then the other, which stood in for it, goes and can't come back.
+    """
     service = start("worker-0:fruitless", "worker-1:serve_once")
     died = service.wait_for("worker-0", "born", 5).at
     os.kill(service.wait_for("worker-1", "serves").pid, signal.SIGKILL)
@@ -235,7 +242,11 @@ def test_the_writer_is_told_when_the_workers_are_gone(start: Start) -> None:
     assert service.end() == 0
     told = service.events("writer", "told")[0].at
     assert all(event.at <= told for event in service.events(what="gone") if event.name != "writer")
-    assert {event.name for event in service.events(what="gone")} == {"writer", "worker-0", "worker-1"}
+    assert {event.name for event in service.events(what="gone")} == {
+        "writer",
+        "worker-0",
+        "worker-1",
+    }
 
 
 def test_what_does_not_end_in_its_grace_is_killed(start: Start) -> None:
@@ -306,7 +317,8 @@ def test_a_child_that_starts_is_reloaded_when_it_serves(start: Start) -> None:
     service.send(signal.SIGHUP)
     service.wait_for("worker-1", "hup")
     os.kill(service.wait_for("worker-0", "hup").pid, signal.SIGKILL)
-    service.wait_for("worker-0", "hup", 2)  # it was forked from a parent that has read the old files
+    # it was forked from a parent that has read the old files
+    service.wait_for("worker-0", "hup", 2)
     assert len(service.events("worker-1", "born")) == 1
     assert service.end() == 0
 
@@ -319,7 +331,9 @@ def test_children_end_with_a_parent_that_was_killed(start: Start) -> None:
     service.send(signal.SIGKILL)
     service.wait_for("worker-0", "gone")
     service.wait_for("writer", "gone")
-    service.until(lambda: not any(alive(event.pid) for event in service.events(what="born")), "all gone")
+    service.until(
+        lambda: not any(alive(event.pid) for event in service.events(what="born")), "all gone"
+    )
 
 
 def test_a_terminals_interrupt_is_for_the_parent_alone(start: Start) -> None:
@@ -341,7 +355,10 @@ def test_other_signals_are_ignored(start: Start) -> None:
 
 
 def test_no_signal_is_lost_or_doubled_around_forks(start: Start) -> None:
-    """Children crash and are forked again while signals pour in; the others live, the parent obeys, nothing is left."""
+    """Children crash and are forked again while signals pour in.
+
+    The others live, the parent obeys, nothing is left.
+    """
     service = start("worker-1:serve", "worker-0:crash", "worker-2:crash")
     service.wait_for("worker-1", "serves")
 
@@ -428,7 +445,10 @@ def test_a_fault_in_native_code_says_where(start: Start) -> None:
 
 
 def test_a_pause_of_the_whole_machine_kills_nobody(start: Start) -> None:
-    """Everything stands still for longer than a hung child may; the child goes on a moment after its supervisor, which looks at once."""
+    """Everything stands still for longer than a hung child may.
+
+    The child goes on a moment after its supervisor, which looks at once.
+    """
     service = start("worker-0:serve,heart")
     service.ready()
     child = service.wait_for("worker-0", "serves").pid
@@ -456,7 +476,8 @@ def test_ready_does_not_wait_for_ever_for_what_mail_does_not_need(start: Start) 
     service = start("worker-0:serve", "trainer:fruitless,beside")
     service.ready()
     [ready] = service.events("service", "ready")
-    waited_s = ready.at - service.wait_for("worker-0", "serves").at  # written behind the word that is heard
+    # written behind the word that is heard
+    waited_s = ready.at - service.wait_for("worker-0", "serves").at
     assert READY_WITHOUT_S - 1 <= waited_s < READY_WITHOUT_S + 3
     assert any(said == "READY=1\nSTATUS=1 of 2 processes serve" for said in service.notified())
     assert service.end() == 0
@@ -470,7 +491,9 @@ def test_ready_waits_for_workers(start: Start) -> None:
 
 
 def test_the_watchdog_is_not_fed_while_no_worker_serves(start: Start) -> None:
-    """The workers stand still, and their supervisor with all else goes on: no feeding from when they are held to hang."""
+    """The workers stand still, and their supervisor with all else goes on: no feeding from when
+    they are held to hang.
+    """
     service = start(
         "worker-0:hung_for_good,heart", "keeper:serve,beside", environ={"WATCHDOG_USEC": "200000"}
     )

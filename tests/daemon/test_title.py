@@ -30,6 +30,11 @@ def test_ps_tells_the_processes_apart() -> None:
 
 
 def test_a_title_is_cut_where_the_command_line_ends() -> None:
-    program = "from oborona.daemon.title import entitle; entitle('x' * 5000); print(open('/proc/self/cmdline', 'rb').read().decode())"
-    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    program = (
+        "from oborona.daemon.title import entitle; entitle('x' * 5000); "
+        "print(open('/proc/self/cmdline', 'rb').read().decode())"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    ).stdout
     assert set(told.strip().rstrip("\0")) == {"x"}

@@ -1,4 +1,6 @@
-"""How a worker ends: what it opened is closed in order, the journal last, whatever fails on the way."""
+"""How a worker ends: what it opened is closed in order, the journal last, whatever fails on the
+way.
+"""
 
 from __future__ import annotations
 
@@ -157,7 +159,9 @@ async def test_a_chore_that_fails_ends_the_worker_with_its_counters_flushed(
     assert site.closed == ORDER
 
 
-async def test_a_start_that_fails_closes_what_is_open(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_start_that_fails_closes_what_is_open(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def begin(_: Followed, __: object) -> None:
         raise RuntimeError("a fault of the start")
 

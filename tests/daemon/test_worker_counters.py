@@ -1,4 +1,6 @@
-"""What a worker says of counters that cannot be written: when it begins, when memory is full, and when it is over; and the last of them."""
+"""What a worker says of counters that cannot be written: when it begins, when memory is full, and
+when it is over; and the last of them.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,10 @@ def add(counters: LmdbCounters, first: int, count: int) -> None:
 
 
 def test_a_full_disk_is_told_once_and_the_total_at_the_end(
-    worker: Worker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    worker: Worker,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     def no_room(*_: object) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -79,7 +84,10 @@ def test_a_full_disk_is_told_once_and_the_total_at_the_end(
 
 
 def test_trouble_is_not_over_while_nothing_is_tried(
-    worker: Worker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    worker: Worker,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     def no_room(*_: object) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -128,7 +136,8 @@ async def test_a_status_that_can_not_be_taken_away_costs_no_counters(
     monkeypatch.setattr("oborona.daemon.worker.open_counters", lambda *_: counters)
     prepare_state(tmp_path)
     Publisher(policy_folders(Settings().paths), SCHEMA, tmp_path, KEY).begin()
-    (tmp_path / state_files.STATUS / "worker-0.json").mkdir(parents=True)  # what stands here is no file
+    # what stands here is no file
+    (tmp_path / state_files.STATUS / "worker-0.json").mkdir(parents=True)
     with socket.socket() as listener:
         worker = Worker(
             number=0,

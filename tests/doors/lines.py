@@ -1,4 +1,6 @@
-"""The smallest protocol there is, for tests of what carries protocols: a line is answered with the same line."""
+"""The smallest protocol there is, for tests of what carries protocols: a line is answered with the
+same line.
+"""
 
 from __future__ import annotations
 

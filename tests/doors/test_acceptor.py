@@ -1,4 +1,6 @@
-"""A door that is full: who is told so and in what words, who gets in instead, and that nothing stays behind."""
+"""A door that is full: who is told so and in what words, who gets in instead, and that nothing
+stays behind.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,9 @@ async def house(open_folder: Path) -> AsyncIterator[House]:
 
 
 async def heard(streams: Streams, line: bytes = b"") -> bytes:
-    """Say a line and return everything that is heard up to the end of a line or of the connection."""
+    """Say a line and return everything that is heard up to the end of a line or of the
+    connection.
+    """
     reader, writer = streams
     if line:
         writer.write(line)
@@ -131,7 +135,9 @@ async def test_who_never_listens_nor_leaves_is_shown_out(
     await until(lambda: open_files() <= before)
 
 
-async def test_who_talks_without_end_is_cut_off(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_who_talks_without_end_is_cut_off(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(turned_away, "HEAR_OUT_BYTES", 100_000)
     monkeypatch.setattr(turned_away, "HEAR_OUT_S", 3600.0)
     await house.open(max_sessions=1)
@@ -239,7 +245,10 @@ def test_a_client_is_an_address_a_network_or_a_user(open_folder: Path) -> None:
         port = free_port()
         four = sockets.listen(InetAddress("127.0.0.1", port))
         four.setblocking(True)
-        assert whose(_accepted(stack, four, socket.create_connection(("127.0.0.1", port)))) == "127.0.0.1"
+        assert (
+            whose(_accepted(stack, four, socket.create_connection(("127.0.0.1", port))))
+            == "127.0.0.1"
+        )
         unix = sockets.listen(UnixAddress(f"{open_folder}/x.sock"))
         unix.setblocking(True)
         client = socket.socket(socket.AF_UNIX)
@@ -275,7 +284,9 @@ def test_addresses_of_ipv6(address: str, client: str) -> None:
     assert whose(_From(address)) == client  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("allowed", "inside"), [("192.0.2.0/24", False), ("127.0.0.0/8 ::1/128", True)])
+@pytest.mark.parametrize(
+    ("allowed", "inside"), [("192.0.2.0/24", False), ("127.0.0.0/8 ::1/128", True)]
+)
 async def test_who_is_in_no_allowed_network_is_closed_without_a_word(
     house: House, allowed: str, inside: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -293,5 +304,7 @@ async def test_who_is_in_no_allowed_network_is_closed_without_a_word(
     assert (server.met, house.noted) == ((3, []) if inside else (0, ["foreign"] * 3))
     told = [record.message for record in caplog.records if "may not connect" in record.message]
     assert told == (
-        [] if inside else ["127.0.0.1 may not connect: it is in none of the networks that are allowed"]
+        []
+        if inside
+        else ["127.0.0.1 may not connect: it is in none of the networks that are allowed"]
     )

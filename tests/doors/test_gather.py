@@ -10,14 +10,18 @@ from oborona.doors.room import Room
 
 NAMES = st.text("abcXYZ-", min_size=1, max_size=8).map(str.encode)
 VALUES = st.lists(
-    st.binary(max_size=12).map(lambda b: b.replace(b"\r", b"").replace(b"\n", b"")), min_size=1, max_size=3
+    st.binary(max_size=12).map(lambda b: b.replace(b"\r", b"").replace(b"\n", b"")),
+    min_size=1,
+    max_size=3,
 ).map(b"\n\t".join)
 HEADERS = st.lists(st.tuples(NAMES, VALUES), max_size=6)
 CHUNKS = st.lists(st.binary(max_size=40), max_size=4)
 
 
 def whole(headers: list[tuple[bytes, bytes]], chunks: list[bytes]) -> bytes:
-    head = b"".join(name + b":" + value.replace(b"\n", b"\r\n") + b"\r\n" for name, value in headers)
+    head = b"".join(
+        name + b":" + value.replace(b"\n", b"\r\n") + b"\r\n" for name, value in headers
+    )
     return head + b"\r\n" + b"".join(chunks)
 
 
@@ -25,7 +29,9 @@ def whole(headers: list[tuple[bytes, bytes]], chunks: list[bytes]) -> bytes:
 def test_the_head_is_kept_and_all_is_counted(
     headers: list[tuple[bytes, bytes]], chunks: list[bytes], limit: int
 ) -> None:
-    """Invariant: raw is the first `limit` bytes of the message, size all of it, truncated says which."""
+    """Invariant: raw is the first `limit` bytes of the message, size all of it, truncated says
+    which.
+    """
     gather = Gather(limit, Room(1 << 40).hold())
     for name, value in headers:
         gather.header(name, value, leading_space=True)

@@ -39,7 +39,9 @@ def test_nonsense_is_not_believed(said: str) -> None:
 
 async def test_nothing_stays_of_a_probe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     counted: list[object] = []
-    monkeypatch.setattr(MemoryCounters, "add", lambda _self, *told, **more: counted.append((told, more)))
+    monkeypatch.setattr(
+        MemoryCounters, "add", lambda _self, *told, **more: counted.append((told, more))
+    )
     table = Table(tmp_path / "policy.d")
     table.session.learn({MACRO: proof(KEY, NOW)})
     reply = await table.message(GTUBE)

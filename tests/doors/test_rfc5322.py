@@ -11,7 +11,10 @@ from oborona.doors.reply import AddHeader, RemoveHeader
 from oborona.doors.rfc5322 import crlf, edited, fields, gathered
 from oborona.doors.room import Room
 
-LETTER = b"Subject: one\r\nX-Mras: Ok\r\nTo: a@b.example,\r\n\tc@d.example\r\nx-mras: Spam\r\n\r\nhello\r\n"
+LETTER = (
+    b"Subject: one\r\nX-Mras: Ok\r\nTo: a@b.example,\r\n\tc@d.example\r\nx-mras: "
+    b"Spam\r\n\r\nhello\r\n"
+)
 OCTETS = st.lists(
     st.sampled_from(
         [
@@ -51,7 +54,11 @@ def test_it_is_what_a_milter_gathers() -> None:
 @pytest.mark.parametrize("limit", [0, 10, 40, 80, 1000])
 def test_beyond_the_limit_the_head_is_kept_and_names_of_headers(limit: int) -> None:
     found = gathered(LETTER, limit)
-    assert (found.raw, found.size, found.truncated) == (LETTER[:limit], len(LETTER), limit < len(LETTER))
+    assert (found.raw, found.size, found.truncated) == (
+        LETTER[:limit],
+        len(LETTER),
+        limit < len(LETTER),
+    )
     assert [name for name, _ in found.headers] == [b"Subject", b"X-Mras", b"To", b"x-mras"]
 
 

@@ -1,4 +1,6 @@
-"""Slow and deaf peers of any protocol: half a request, answers that nobody reads, and the last answer before a close."""
+"""Slow and deaf peers of any protocol: half a request, answers that nobody reads, and the last
+answer before a close.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +75,9 @@ async def test_answers_that_nobody_reads_are_not_gathered(
     server = await house.open(half_s=0.3)
     with deaf(house) as client:
         with pytest.raises(OSError, match=r"Broken pipe|reset"):
-            await asyncio.wait_for(asyncio.to_thread(client.sendall, b"many\n" * 1_000_000), PROMPT_S)
+            await asyncio.wait_for(
+                asyncio.to_thread(client.sendall, b"many\n" * 1_000_000), PROMPT_S
+            )
         await until(lambda: server.sessions == 0)
     assert "answers are not read" in caplog.text
 
@@ -107,7 +111,9 @@ async def test_a_last_answer_that_nobody_reads_holds_no_place(
     assert "answers are not read" in caplog.text
 
 
-async def test_a_last_answer_that_is_read_comes_whole(house: House, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_last_answer_that_is_read_comes_whole(
+    house: House, caplog: pytest.LogCaptureFixture
+) -> None:
     await house.open()
     client = await house.come()
     client[1].write(b"bye\n")

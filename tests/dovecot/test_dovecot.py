@@ -1,4 +1,6 @@
-"""The shipped Dovecot files in a real Dovecot: what goes to the inbox, and what to the spam folder."""
+"""The shipped Dovecot files in a real Dovecot: what goes to the inbox, and what to the spam
+folder.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ def letter(*headers: str) -> bytes:
         pytest.param(["X-Mras: Ok", "X-Mras: Spam"], "Junk", id="two verdicts: the severer"),
     ],
 )
-def test_the_header_decides_the_folder(dovecot: Dovecot, user: str, headers: list[str], mailbox: str) -> None:
+def test_the_header_decides_the_folder(
+    dovecot: Dovecot, user: str, headers: list[str], mailbox: str
+) -> None:
     dovecot.deliver(letter(*headers), f"{user}@example.test")
     other = {"INBOX": "Junk", "Junk": "INBOX"}[mailbox]
     assert len(dovecot.messages(user, mailbox)) == 1, dovecot.log()
@@ -68,7 +72,9 @@ def test_every_user_has_a_spam_folder_that_clients_know(dovecot: Dovecot, user: 
 def test_a_users_own_script_does_not_see_what_was_filed(dovecot: Dovecot, user: str) -> None:
     home = dovecot.root / "mail" / user
     dovecot.deliver(letter(), f"{user}@example.test")  # makes the home
-    (home / ".dovecot.sieve").write_text('require ["fileinto", "mailbox"]; fileinto :create "Mine";')
+    (home / ".dovecot.sieve").write_text(
+        'require ["fileinto", "mailbox"]; fileinto :create "Mine";'
+    )
     dovecot.deliver(letter("X-Mras: Ok"), f"{user}@example.test")
     dovecot.deliver(letter("X-Mras: Probable"), f"{user}@example.test")
     assert [len(dovecot.messages(user, name)) for name in ("INBOX", "Mine", "Junk")] == [1, 1, 1]

@@ -1,4 +1,6 @@
-"""The shipped Dovecot files, a real Dovecot, and our own intake: what a person does in a mailbox becomes an event, and nothing else does."""
+"""The shipped Dovecot files, a real Dovecot, and our own intake: what a person does in a mailbox
+becomes an event, and nothing else does.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def dovecot() -> Iterator[FeedbackDovecot]:
 
 @pytest.fixture(scope="module")
 def intake(dovecot: FeedbackDovecot) -> Iterator[Intake]:
-    with Intake({"intake.listen": f"unix:{dovecot.socket}", "intake.spool": dovecot.spool}) as running:
+    with Intake(
+        {"intake.listen": f"unix:{dovecot.socket}", "intake.spool": dovecot.spool}
+    ) as running:
         yield running
 
 
@@ -64,7 +68,9 @@ class Box:
     def lost(self) -> int:
         """Return how many connections Dovecot gave up."""
         lines = self._dovecot.log().splitlines()
-        return sum(f"imap({self.user})" in line and "Connection timed out" in line for line in lines)
+        return sum(
+            f"imap({self.user})" in line and "Connection timed out" in line for line in lines
+        )
 
     def until(self, number: int) -> list[Stored]:
         """Return what was said, once it is so much."""
@@ -179,7 +185,9 @@ def test_what_becomes_of_mail_in_the_spam_folder_and_the_trash_says_nothing(box:
     assert [one.what for one in box.until(1)] == [What.COMPLAINT]  # the last one alone
 
 
-def test_two_hundred_messages_moved_at_once_are_two_hundred_events(box: Box, intake: Intake) -> None:
+def test_two_hundred_messages_moved_at_once_are_two_hundred_events(
+    box: Box, intake: Intake
+) -> None:
     idents = list(itertools.islice(numbers, 200))
     with box.client() as client:
         for ident in idents:

@@ -1,4 +1,6 @@
-"""A site with Exim: our daemon with the doors that Exim asks, and Exim instances in front of it with the files of etc/exim."""
+"""A site with Exim: our daemon with the doors that Exim asks, and Exim instances in front of it
+with the files of etc/exim.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ from tests.whole.gate import eventually
 MAILBOXES: Final = ("joe", "ann", "bob", "trap")
 NAME: Final = "mx.example.test"
 LETTER: Final = (
-    b"From: Ann <ann@a.example>\r\nTo: joe@example.test\r\nSubject: Lunch\r\nDate: Fri, 20 Nov 2026 10:00:00 +0000\r\n"
+    b"From: Ann <ann@a.example>\r\nTo: joe@example.test\r\nSubject: Lunch\r\nDate: Fri, 20 Nov "
+    b"2026 10:00:00 +0000\r\n"
     b"Message-ID: <1@a.example>\r\n%b\r\nAt noon?\r\n"  # too short to be counted as a text
 )
 GTUBE: Final = b"XJS*C4JDBQADN1.NSBN3*2IDNEN*GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL*C.34X\r\n"
@@ -74,7 +77,10 @@ class Site:
         doors = {
             f"doors.{name}.{key}": value
             for name in ("exim", "spamd")
-            for key, value in (("listen", f"unix:{self.folder}/{name}.sock"), ("socket_mode", "0666"))
+            for key, value in (
+                ("listen", f"unix:{self.folder}/{name}.sock"),
+                ("socket_mode", "0666"),
+            )
         }
         self.oborona = Oborona(
             {
@@ -103,7 +109,11 @@ class Site:
         shutil.rmtree(self.folder)
 
     def exim(
-        self, variant: str = "light", macros: Mapping[str, str] | None = None, *, folder: Path = SHIPPED
+        self,
+        variant: str = "light",
+        macros: Mapping[str, str] | None = None,
+        *,
+        folder: Path = SHIPPED,
     ) -> Exim:
         """Return an Exim that asks this daemon, not yet started."""
         known = {
@@ -133,10 +143,16 @@ class Site:
 
     def _verdicts(self) -> list[dict[str, Any]]:
         lines = self.oborona.log().splitlines(keepends=True)
-        found = [msgspec.json.decode(line) for line in lines if line.startswith("{") and line.endswith("\n")]
+        found = [
+            msgspec.json.decode(line)
+            for line in lines
+            if line.startswith("{") and line.endswith("\n")
+        ]
         return [one for one in found if one["msg"] == "verdict"]
 
     def worker(self) -> int:
         """Return the worker's process id."""
-        found = re.findall(r'"process":"worker-0","child":(\d+)', self.oborona.log().replace(" ", ""))
+        found = re.findall(
+            r'"process":"worker-0","child":(\d+)', self.oborona.log().replace(" ", "")
+        )
         return int(found[-1])

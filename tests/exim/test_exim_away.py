@@ -1,4 +1,6 @@
-"""What Exim does while the daemon is away, hangs, or has no room: as OBORONA_AWAY says, at every stage, and within its patience."""
+"""What Exim does while the daemon is away, hangs, or has no room: as OBORONA_AWAY says, at every
+stage, and within its patience.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ def down(site: Site, variant: str, more: Mapping[str, str] = {}) -> Iterator[Exi
 
 
 def passed(exim: Exim, replies: list[str]) -> None:
-    """Look at a message that went on as if there were no filter: what a stranger wrote under our names went all the same."""
+    """Look at a message that went on as if there were no filter: what a stranger wrote under our
+    names went all the same.
+    """
     assert replies[-1].startswith("250 OK id="), replies
     got = email.message_from_bytes(exim.wait_message("joe"))
     assert not {"X-Mras", "X-Spam-Flag", "Authentication-Results"} & set(got.keys())
@@ -59,11 +63,16 @@ def test_without_the_daemon_mail_goes_on_where_that_is_set(site: Site, variant: 
 
 
 @pytest.mark.parametrize("place", ["/nowhere/exim.sock", "inet:127.0.0.1:1"])
-def test_where_recipients_and_content_alone_are_asked(site: Site, tmp_path: Path, place: str) -> None:
-    """Exim 4.96 closes the socket file that it could not connect to twice, the second time in the place of its own log."""
+def test_where_recipients_and_content_alone_are_asked(
+    site: Site, tmp_path: Path, place: str
+) -> None:
+    """Exim 4.96 closes the socket file that it could not connect to twice, the second time in the
+    place of its own log.
+    """
     folder = shutil.copytree(SHIPPED, tmp_path / "oborona")
     for stage in ("connect", "mail"):
-        (folder / f"acl_{stage}").write_text("")  # as docs/mail-servers/exim.md sets it up on Debian
+        # as docs/mail-servers/exim.md sets it up on Debian
+        (folder / f"acl_{stage}").write_text("")
     macros = {
         "OBORONA_SOCKET": place,
         "OBORONA_CLIENT_NAME": "",
@@ -115,12 +124,16 @@ def stopped(site: Site) -> Iterator[None]:
 
 @pytest.mark.parametrize("variant", ["whole", "light"])
 @pytest.mark.parametrize("away", ["accept", "defer"])
-def test_a_daemon_that_hangs_is_waited_for_as_long_as_set(site: Site, variant: str, away: str) -> None:
+def test_a_daemon_that_hangs_is_waited_for_as_long_as_set(
+    site: Site, variant: str, away: str
+) -> None:
     with site.exim(variant, {"OBORONA_AWAY": away} | PATIENT) as exim:
         started = time.monotonic()
         with stopped(site):
             replies = exim.send(letter(FORGED))
-        assert time.monotonic() - started < 30, "four stages of a second each, and not their default of 20"
+        assert time.monotonic() - started < 30, (
+            "four stages of a second each, and not their default of 20"
+        )
         if away == "accept":
             passed(exim, replies)
         else:
@@ -138,7 +151,9 @@ def asked(site: Site, words: bytes) -> socket.socket:
 
 @contextmanager
 def full(site: Site) -> Iterator[None]:
-    """The door for Exim has as many connections as it takes: each waits for the rest of a question."""
+    """The door for Exim has as many connections as it takes: each waits for the rest of a
+    question.
+    """
     with asked(site, b"oborona/1 "), asked(site, b"oborona/1 "):
         while True:
             with asked(site, b"oborona/1 ping\n") as one:

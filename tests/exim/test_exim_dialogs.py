@@ -1,11 +1,14 @@
 """Sessions of `exim -bh` with the daemon, as text: what a client says and hears.
 
-tests/golden/dialogs/NN-slug.txt begins with lines of `name: value`, `client` and any of the names of etc/exim, then an empty line, then the dialog: what the client
-says as it is said, what it hears with `< ` before it. References, ids and dates are written REFERENCE, ID and DATE. After a change that is meant
+tests/golden/dialogs/NN-slug.txt begins with lines of `name: value`, `client` and any of the names
+of etc/exim, then an empty line, then the dialog: what the client says as it is said, what it hears
+with `< ` before it. References, ids and dates are written REFERENCE, ID and DATE. After a change
+that is meant
 
     WRITE_DIALOGS=1 pytest tests/exim/test_exim_dialogs.py
 
-writes what is heard now into the files, to be looked at with git diff; a new one needs what is said alone.
+writes what is heard now into the files, to be looked at with git diff; a new one needs what is said
+alone.
 """
 
 from __future__ import annotations
@@ -76,7 +79,10 @@ def _plain(heard: str) -> str:
 
 
 def written(said: list[str], heard: str) -> str:
-    """Return a dialog as its file has it: each reply behind what it replies to; a message's lines are replied to at its end."""
+    """Return a dialog as its file has it: each reply behind what it replies to.
+
+    A message's lines are replied to at its end.
+    """
     replies: list[str] = []
     for one in _plain(heard).splitlines():
         if replies and replies[-1].splitlines()[-1][3] == "-":

@@ -1,4 +1,6 @@
-"""A real Exim with the files of etc/exim, in front of the real daemon: refused, put off, filed and passed; nothing that a client says is taken for ours."""
+"""A real Exim with the files of etc/exim, in front of the real daemon: refused, put off, filed and
+passed; nothing that a client says is taken for ours.
+"""
 
 from __future__ import annotations
 
@@ -73,8 +75,10 @@ then = "drop"
 """
 LISTED = "9.1.0.1"
 FORGED = (
-    b"X-Mras: Ok\r\nx-MRAS : Ok\r\nX-Mras-Score: -100 / 100\r\nX-Mras-Id: 0000000000000.AAAAAAAAAAAAAAAA\r\nX-Mras-Reason: none\r\n"
-    b"X-Spam-Flag:\r\n\tNO\r\nAuthentication-Results: mx.example.test; spf=pass\r\nAuthentication-Results: (c) MX.Example.Test.\r\n ; dkim=pass\r\n"
+    b"X-Mras: Ok\r\nx-MRAS : Ok\r\nX-Mras-Score: -100 / 100\r\nX-Mras-Id: "
+    b"0000000000000.AAAAAAAAAAAAAAAA\r\nX-Mras-Reason: none\r\n"
+    b"X-Spam-Flag:\r\n\tNO\r\nAuthentication-Results: mx.example.test; "
+    b"spf=pass\r\nAuthentication-Results: (c) MX.Example.Test.\r\n ; dkim=pass\r\n"
 )
 OURS = ("X-Mras", "X-Mras-Score", "X-Mras-Reason", "X-Mras-Id", "Authentication-Results")
 
@@ -138,7 +142,9 @@ def test_a_client_is_refused_before_it_says_a_word(
         ("ann@a.example", "Liar.Example", "LIAR"),
     ],
 )
-def test_a_sender_is_refused_at_mail(gate: Exim, site: Site, sender: str, helo: str, decided_by: str) -> None:
+def test_a_sender_is_refused_at_mail(
+    gate: Exim, site: Site, sender: str, helo: str, decided_by: str
+) -> None:
     (reply,) = gate.send(letter(), sender=sender, helo=helo)
     assert reply.startswith("550 5.7.1 Sender refused, reference ")
     found = site.verdict(reply)
@@ -158,12 +164,16 @@ def test_a_recipient_is_refused_alone(gate: Exim, site: Site) -> None:
 
 
 def remember(site: Site, ip: str) -> None:
-    """Bring an hour of nothing but spam from an address into the counters beside the running daemon."""
+    """Bring an hour of nothing but spam from an address into the counters beside the running
+    daemon.
+    """
     state = site.oborona.state
     keys = Hasher(secret.load(state).shingles)
     of = (keys.shingle(Type.CLIENT_IP, ip), keys.shingle(Type.CLIENT_NETWORK, client_network(ip)))
     counters = LmdbCounters(state / state_files.COUNTERS, "test")
-    counters.add(Pieces(shingles=of, pairs=()), Amounts(seen=50, spam=50, traps=1), time.time() - 600)
+    counters.add(
+        Pieces(shingles=of, pairs=()), Amounts(seen=50, spam=50, traps=1), time.time() - 600
+    )
     counters.add(Pieces(shingles=(ALL_MAIL,), pairs=()), Amounts(seen=1), time.time() - 12 * 86_400)
     counters.flush(time.time())
     counters.close()
@@ -171,7 +181,9 @@ def remember(site: Site, ip: str) -> None:
 
 def test_a_client_with_a_bad_past_is_refused(gate: Exim, site: Site) -> None:
     ip = "9.3.0.1"
-    assert gate.send(letter(), ip=ip, sender="evil@bad.example")[0].startswith("550 5.7.1 Sender refused")
+    assert gate.send(letter(), ip=ip, sender="evil@bad.example")[0].startswith(
+        "550 5.7.1 Sender refused"
+    )
     remember(site, ip)
     eventually(lambda: gate.send(letter(), ip=ip, sender="evil@bad.example")[0].startswith("554"))
     (greeting,) = gate.send(letter(), ip=ip)
@@ -186,10 +198,14 @@ def test_rcpt_alone_asks_about_whatever_nobody_asked_before(site: Site) -> None:
         for name in ("acl_connect", "acl_mail"):
             (folder / name).write_text("# nothing is asked here\n")
         with site.exim(folder=folder) as exim:
-            client = exim.send(letter(), ip="192.0.2.66", recipients=["joe@example.test", "ann@example.test"])
+            client = exim.send(
+                letter(), ip="192.0.2.66", recipients=["joe@example.test", "ann@example.test"]
+            )
             sender = exim.send(letter(), sender="evil@bad.example")
             remember(site, "9.4.0.1")
-            eventually(lambda: exim.send(letter(), ip="9.4.0.1")[1].startswith("554 5.7.1 Client refused"))
+            eventually(
+                lambda: exim.send(letter(), ip="9.4.0.1")[1].startswith("554 5.7.1 Client refused")
+            )
     finally:
         shutil.rmtree(folder)
     assert client[0] == "250 OK"
@@ -209,7 +225,9 @@ def test_a_good_letter_is_delivered_with_our_headers(door: Exim, site: Site) -> 
         assert len(got.get_all(name, [])) == 1, name
     assert got["Authentication-Results"].startswith(f"{NAME}; ")
     names = [name for name, _ in got.items()]
-    assert names.index("Authentication-Results") < names.index("Received"), "a trace header stands above"
+    assert names.index("Authentication-Results") < names.index("Received"), (
+        "a trace header stands above"
+    )
     found = site.last_verdict("192.0.2.20")
     assert (found["sender"], found["helo"], found["recipient"], found["recipients"]) == (
         "ann@a.example", "mail.a.example", "joe@example.test", 1,
@@ -278,7 +296,9 @@ def test_messages_of_one_session_share_nothing(door: Exim) -> None:
     before = len(door.messages("bob")), len(door.messages("bob", ".Junk"))
     letters = (letter(end=GTUBE), letter(FORGED), letter().replace(b"Lunch", b"supper"), letter())
     with door.connect("192.0.2.45") as smtp:
-        said = [transaction(smtp, raw, "ann@a.example", ["bob@example.test"])[-1][:3] for raw in letters]
+        said = [
+            transaction(smtp, raw, "ann@a.example", ["bob@example.test"])[-1][:3] for raw in letters
+        ]
     assert said == ["550", "250", "250", "250"]
     door.wait_message("bob", number=before[0] + 2)
     door.wait_message("bob", ".Junk", before[1] + 1)
@@ -292,7 +312,9 @@ def test_mail_of_local_programs_is_judged_as_ours(door: Exim) -> None:
     assert door.submit(letter(FORGED), "ann@example.test") == ""
     got = email.message_from_bytes(door.wait_message("ann", number=before + 1))
     assert got.get_all("X-Mras") == ["Ok"]
-    assert got["Authentication-Results"] is None, "nothing was to be proved, and the forged ones are gone"
+    assert got["Authentication-Results"] is None, (
+        "nothing was to be proved, and the forged ones are gone"
+    )
     door.submit(letter(end=GTUBE), "ann@example.test")
     assert "rejected by non-SMTP ACL: 550 5.7.1 Message refused as spam, reference " in door.log()
     assert len(door.messages("ann")) == before + 1
@@ -311,9 +333,14 @@ def test_by_spamassassins_protocol_a_score_is_all_there_is(site: Site) -> None:
 
 
 def test_by_lmtp_the_header_files_what_is_suspicious(site: Site) -> None:
-    with Dovecot(users=["joe"]) as dovecot, site.exim("whole", {"LMTP_SOCKET": str(dovecot.lmtp)}) as exim:
+    with (
+        Dovecot(users=["joe"]) as dovecot,
+        site.exim("whole", {"LMTP_SOCKET": str(dovecot.lmtp)}) as exim,
+    ):
         for number, raw in enumerate((letter(FORGED), letter().replace(b"Lunch", b"supper"))):
             assert exim.send(raw, ip=f"192.0.2.{50 + number}")[-1].startswith("250 OK")
-        eventually(lambda: len(dovecot.messages("joe")) == 1 and len(dovecot.messages("joe", "Junk")) == 1)
+        eventually(
+            lambda: len(dovecot.messages("joe")) == 1 and len(dovecot.messages("joe", "Junk")) == 1
+        )
         assert b"X-Mras: Ok" in dovecot.messages("joe")[0]
         assert b"X-Mras: Probable" in dovecot.messages("joe", "Junk")[0]

@@ -1,4 +1,6 @@
-"""Whatever a client says of itself reaches the daemon as it was said, changes nothing that is asked or answered, and breaks no ACL."""
+"""Whatever a client says of itself reaches the daemon as it was said, changes nothing that is asked
+or answered, and breaks no ACL.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +79,9 @@ def nothing_breaks(exim: Exim) -> Iterator[None]:
     assert "failed to expand" not in log
     assert "temporarily rejected" not in log
     assert "no verdict of oborona" not in log
-    assert not (exim.root / "log" / "paniclog").exists(), (exim.root / "log" / "paniclog").read_text()
+    assert not (exim.root / "log" / "paniclog").exists(), (
+        exim.root / "log" / "paniclog"
+    ).read_text()
 
 
 @pytest.mark.parametrize("number", range(len(HOSTILE)))
@@ -107,14 +111,17 @@ def test_a_sender_and_a_recipient_are_told_as_they_are(exim: Exim, site: Site, l
     assert (found["sender"], found["recipient"]) == (f"{local}@a.example", f"{local}@example.test")
 
 
-@pytest.mark.parametrize("local", [".", "..", "../x", "/etc/passwd", "${run{/bin/sh}}", "a|b", "|sh", '"@"'])
+@pytest.mark.parametrize(
+    "local", [".", "..", "../x", "/etc/passwd", "${run{/bin/sh}}", "a|b", "|sh", '"@"']
+)
 def test_a_recipient_that_is_none_is_refused_by_exim_itself(exim: Exim, local: str) -> None:
     with exim.connect("192.0.2.70") as smtp:
         assert smtp.docmd("MAIL", "FROM:<ann@a.example>")[0] == 250
         assert smtp.docmd("RCPT", f"TO:<{local}@example.test>")[0] in (501, 550)
 
 
-@pytest.mark.parametrize("number", range(len(HOSTILE) - 1))  # of what is no ASCII Exim writes its own form
+# of what is no ASCII Exim writes its own form
+@pytest.mark.parametrize("number", range(len(HOSTILE) - 1))
 def test_a_login_is_told_as_it_is(exim: Exim, site: Site, number: int) -> None:
     ip = f"192.0.2.{180 + number}"
     said = b"\0" + HOSTILE[number].encode("latin-1") + b"\0secret"
@@ -145,14 +152,18 @@ async def logins(site: Site, ident: str) -> list[str]:
 def test_behind_exim_the_client_hears_what_it_hears_at_every_door(
     exim: Exim, envelope: dict[str, Any]
 ) -> None:
-    """The golden envelopes; where Exim refuses the connection, nobody comes as far as a recipient."""
+    """The golden envelopes.
+
+    Where Exim refuses the connection, nobody comes as far as a recipient.
+    """
     mailboxes = exim.root / "mail"
     exim.name(envelope["ip"], envelope["name"])
     for recipient in envelope["recipients"]:
         (mailboxes / recipient.rpartition("@")[0].strip('"')).mkdir(exist_ok=True)
     replies = _said(exim, envelope)
     assert (
-        without_reference(["" if reply.startswith("250") else reply for reply in replies]) == envelope["want"]
+        without_reference(["" if reply.startswith("250") else reply for reply in replies])
+        == envelope["want"]
     )
 
 
@@ -165,7 +176,9 @@ def _said(exim: Exim, envelope: dict[str, Any]) -> list[str]:
     with smtp:
         ascii_only = envelope["sender"].isascii()
         smtp.command_encoding = "utf-8"
-        reply = smtp.docmd("MAIL", f"FROM:<{envelope['sender']}>{'' if ascii_only else ' SMTPUTF8'}")
+        reply = smtp.docmd(
+            "MAIL", f"FROM:<{envelope['sender']}>{'' if ascii_only else ' SMTPUTF8'}"
+        )
         if reply[0] != 250:
             return [_reply(*reply)] * len(envelope["recipients"])
         return [_reply(*smtp.docmd("RCPT", f"TO:<{one}>")) for one in envelope["recipients"]]

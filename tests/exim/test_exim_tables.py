@@ -1,4 +1,6 @@
-"""The exported tables as a real Exim looks things up in them, hostile keys included, and its ACLs that refuse by them without any daemon."""
+"""The exported tables as a real Exim looks things up in them, hostile keys included, and its ACLs
+that refuse by them without any daemon.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,10 @@ HOSTILE = [
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[Site]:
-    with Zones() as dns, Site(dns.setting, settings={"export.interval_s": 1}, exported=True) as running:
+    with (
+        Zones() as dns,
+        Site(dns.setting, settings={"export.interval_s": 1}, exported=True) as running,
+    ):
         yield running
 
 
@@ -94,8 +99,13 @@ def test_a_table_says_the_same_in_each_form(exim: Exim, address: str) -> None:
     wanted = CLIENTS.get(address)
     line = in_table(exim, f"${{lookup{{{address}}}cdb{{TABLES/clients.cdb}}{{$value}}{{none}}}}")
     assert line == (wanted.line if wanted else "none")
-    query = f"select verdict||' '||code||' '||text||' '||why from client where address='${{quote_sqlite:{address}}}'"
-    found = in_table(exim, f"${{lookup sqlite,file=TABLES/oborona.sqlite{{{query}}}{{$value}}{{none}}}}")
+    query = (
+        f"select verdict||' '||code||' '||text||' '||why from client where "
+        f"address='${{quote_sqlite:{address}}}'"
+    )
+    found = in_table(
+        exim, f"${{lookup sqlite,file=TABLES/oborona.sqlite{{{query}}}{{$value}}{{none}}}}"
+    )
     assert found == (f"deny 554 5.7.1 Client refused {WHY}" if wanted else "none")
 
 
@@ -109,11 +119,19 @@ def test_what_is_in_a_row_is_taken_for_words_and_nothing_else(exim: Exim) -> Non
 def test_a_hostile_key_finds_nothing_and_breaks_nothing(exim: Exim, key: str) -> None:
     """As a variable that a stranger has set holds it: it is not expanded again."""
     held = f"${{base64d:{_base64(key)}}}"
-    assert in_table(exim, f"${{lookup{{{held}}}cdb{{TABLES/clients.cdb}}{{$value}}{{none}}}}") == "none"
-    assert in_table(exim, f"${{lookup{{{held}}}cdb{{TABLES/senders.cdb}}{{$value}}{{none}}}}") == "none"
+    assert (
+        in_table(exim, f"${{lookup{{{held}}}cdb{{TABLES/clients.cdb}}{{$value}}{{none}}}}")
+        == "none"
+    )
+    assert (
+        in_table(exim, f"${{lookup{{{held}}}cdb{{TABLES/senders.cdb}}{{$value}}{{none}}}}")
+        == "none"
+    )
     query = f"select verdict from sender where address='${{quote_sqlite:{held}}}'"
     assert (
-        in_table(exim, f"${{lookup sqlite,file=TABLES/oborona.sqlite{{{query}}}{{$value}}{{none}}}}")
+        in_table(
+            exim, f"${{lookup sqlite,file=TABLES/oborona.sqlite{{{query}}}{{$value}}{{none}}}}"
+        )
         == "none"
     )
     count = "${lookup sqlite,file=TABLES/oborona.sqlite{select count(*) from client}}"
@@ -130,7 +148,8 @@ def _base64(text: str) -> str:
         ("192.0.2.7", True),
         ("192.0.2.8", False),
         ("198.51.100.5", True),
-        ("198.51.100.1", False),  # the row of the address is over, and stands before that of its network
+        # the row of the address is over, and stands before that of its network
+        ("198.51.100.1", False),
         ("198.51.100.130", False),
         ("198.51.100.200", True),
         ("203.0.113.1", False),
@@ -140,7 +159,9 @@ def _base64(text: str) -> str:
         ("2001:db9::1", False),
     ],
 )
-def test_a_client_is_refused_by_the_table_without_a_daemon(exim: Exim, ip: str, wanted: bool) -> None:
+def test_a_client_is_refused_by_the_table_without_a_daemon(
+    exim: Exim, ip: str, wanted: bool
+) -> None:
     replies = exim.send(letter(), ip=ip, sender="carl@d.example")
     if wanted:
         assert replies == ["554 5.7.1 Client refused"]
@@ -164,7 +185,9 @@ def test_a_client_is_refused_by_the_table_without_a_daemon(exim: Exim, ip: str, 
         ("", False),
     ],
 )
-def test_a_sender_is_refused_by_the_table_without_a_daemon(exim: Exim, sender: str, wanted: bool) -> None:
+def test_a_sender_is_refused_by_the_table_without_a_daemon(
+    exim: Exim, sender: str, wanted: bool
+) -> None:
     replies = exim.send(letter(), ip="203.0.113.1", sender=sender)
     assert replies[-1].startswith("550 5.7.1 Sender refused" if wanted else "250 OK")
 
@@ -177,7 +200,11 @@ def test_tables_that_are_not_there_refuse_nobody(exim: Exim) -> None:
 
 def test_the_daemon_keeps_its_tables_up_to_date(site: Site) -> None:
     ip = "192.0.2.99"
-    macros = {"OBORONA_TABLES": str(site.tables), "OBORONA_SOCKET": "/nowhere", "OBORONA_AWAY": "accept"}
+    macros = {
+        "OBORONA_TABLES": str(site.tables),
+        "OBORONA_SOCKET": "/nowhere",
+        "OBORONA_AWAY": "accept",
+    }
     with site.exim("light", macros) as exim:
         eventually((site.tables / "clients.cdb").exists)
         assert exim.send(letter(), ip=ip)[-1].startswith("250 OK")

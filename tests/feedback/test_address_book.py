@@ -17,7 +17,8 @@ from oborona.reputation.personal import mail_address
 ANN, BOB, KIM = "ann@a.example", "bob@b.example", "kim@k.example"
 
 CARDS: Final = (
-    b"BEGIN:VCARD\r\nVERSION:3.0\r\nFN:Ann\r\nitem1.EMAIL;type=INTERNET;type=pref:Ann@A.exam\r\n ple\r\nNOTE:EMAIL:x@y.example\r\n"
+    b"BEGIN:VCARD\r\nVERSION:3.0\r\nFN:Ann\r\nitem1.EMAIL;type=INTERNET;type=pref:Ann@A.exam\r\n "
+    b"ple\r\nNOTE:EMAIL:x@y.example\r\n"
     b"PHOTO;ENCODING=b:AAAA\r\n EMAIL:z@z.example\r\nEND:VCARD\r\n"
     b"BEGIN:VCARD\r\nVERSION:2.1\r\nEMAIL;INTERNET;ENCODING=QUOTED-PRINTABLE:bob=40b.example\r\nEND:VCARD\r\n"
     b"BEGIN:VCARD\r\nVERSION:4.0\r\nEMAIL;PREF=1:mailto:kim@k.example\r\nEMAIL:nobody\r\nEND:VCARD\r\n"
@@ -28,10 +29,12 @@ GOOGLE: Final = (
 )
 OUTLOOK: Final = (
     '"First Name";"E-mail Address";"E-mail Type";"E-mail Display Name";"E-mail 2 Address"\r\n'
-    '"Ännchen";"ann@a.example";"SMTP";"Bob (x@x.example)";"bob@b.example"\r\n"";"kim@k.example";"SMTP";"";""\r\n'
+    '"Ännchen";"ann@a.example";"SMTP";"Bob '
+    '(x@x.example)";"bob@b.example"\r\n"";"kim@k.example";"SMTP";"";""\r\n'
 )
 THUNDERBIRD: Final = (
-    "Vorname,Nachname,Anzeigename,Spitzname,Primäre E-Mail-Adresse,Sekundäre E-Mail-Adresse,Telefon\n"
+    "Vorname,Nachname,Anzeigename,Spitzname,Primäre E-Mail-Adresse,Sekundäre "
+    "E-Mail-Adresse,Telefon\n"
     "A,B,AB,,ann@a.example,bob@b.example,1\nK,,,,kim@k.example,,\n"
 )
 
@@ -57,7 +60,9 @@ def test_as_programs_write_them(octets: bytes, form: str, passed_over: int) -> N
 
 
 def test_what_is_no_address_is_told_with_its_line_and_breaks_nothing() -> None:
-    book = read_book(b"Name,E-mail Address\nA,=HYPERLINK(1)\nB,ann@a.example\nC,=a@b.example\nD,+x\nE,\n")
+    book = read_book(
+        b"Name,E-mail Address\nA,=HYPERLINK(1)\nB,ann@a.example\nC,=a@b.example\nD,+x\nE,\n"
+    )
     assert book.addresses == (ANN,)
     assert book.passed_over == 3
     assert book.problems[0] == "line 2: '=HYPERLINK(1)' is no mail address"
@@ -76,7 +81,8 @@ def test_what_is_no_address_is_told_with_its_line_and_breaks_nothing() -> None:
         (b"BEGIN:VCARD\nEND:VCARD\n", "holds no mail address"),
         (b"E-mail\n" + b"x" * 30_000, "field larger than field limit"),
         (
-            b"E-mail\n" + b"".join(b"%d@a.example\n" % number for number in range(MAX_ADDRESSES + 1)),
+            b"E-mail\n"
+            + b"".join(b"%d@a.example\n" % number for number in range(MAX_ADDRESSES + 1)),
             "more than 10,000 addresses",
         ),
         (b"E-mail\n" + b"no\n" * 1_000_000, "more than 100,000 values"),
@@ -120,11 +126,15 @@ def test_encoded_lines_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @given(
     st.one_of(
-        st.binary(max_size=300), st.text(max_size=200).map(lambda text: b"BEGIN:VCARD\nEMAIL" + text.encode())
+        st.binary(max_size=300),
+        st.text(max_size=200).map(lambda text: b"BEGIN:VCARD\nEMAIL" + text.encode()),
     )
 )
 def test_any_octets_are_a_book_of_addresses_or_refused(octets: bytes) -> None:
-    """Invariant: a book of distinct addresses in their normal form, or BrokenBook; no other error."""
+    """Invariant: a book of distinct addresses in their normal form, or BrokenBook.
+
+    No other error.
+    """
     try:
         book = read_book(octets)
     except BrokenBook:

@@ -1,4 +1,7 @@
-"""What a word counts: once, where it was said to be counted, and gone again when it is taken back; whoever is killed when."""
+"""What a word counts: once, where it was said to be counted, and gone again when it is taken back.
+
+Whoever is killed when.
+"""
 
 from __future__ import annotations
 
@@ -107,7 +110,9 @@ def test_a_word_counts_once_and_its_source_says_as_what() -> None:
 
 
 def test_a_word_that_is_taken_back_leaves_nothing(store: Store, counters: Kept) -> None:
-    """It is taken back days later, from where it was counted, and what others said of the same pieces stays."""
+    """It is taken back days later, from where it was counted, and what others said of the same
+    pieces stays.
+    """
     counting, later = Counting(counters), NOW + 5 * 86_400
     joe, ann = (word(1, Kind.SPAM, person=person) for person in ("joe@b.example", "ann@b.example"))
     store.add([joe], now=NOW)
@@ -148,7 +153,9 @@ def test_a_word_that_is_taken_back_before_it_is_counted_is_never_counted(
     assert held(store) == {}
 
 
-def test_what_cannot_be_learned_counts_nothing(store: Store, counters: Kept, tmp_path: Path) -> None:
+def test_what_cannot_be_learned_counts_nothing(
+    store: Store, counters: Kept, tmp_path: Path
+) -> None:
     counting, one = Counting(counters), word(1, Kind.SPAM)
     store.add([one], now=NOW)
     run(counting, store)
@@ -178,11 +185,15 @@ def test_a_roll_back_takes_the_counts_with_it_and_brings_them_back_where_they_we
     run(counting, store, later)
     only = [one for one in words[1].pieces if one not in words[0].pieces]
     assert only
-    assert [counters._kept[key][first] for key in counters._kept if key[1] in only] == [[0] * 6] * len(only)
+    assert [counters._kept[key][first] for key in counters._kept if key[1] in only] == [
+        [0] * 6
+    ] * len(only)
     assert store.roll_back(2, by="ann", now=later) == (0, 1)
     run(counting, store, later)
     assert [counted_of(counters, one, NOW + 3 * 86_400) for one in words] == before
-    assert not any(second in buckets for buckets in counters._kept.values()), "in the bucket where they were"
+    assert not any(second in buckets for buckets in counters._kept.values()), (
+        "in the bucket where they were"
+    )
 
 
 def test_many_words_are_counted_some_at_a_time(store: Store, counters: Kept) -> None:
@@ -191,7 +202,9 @@ def test_many_words_are_counted_some_at_a_time(store: Store, counters: Kept) -> 
     assert [counting.step(store, NOW) for _ in range(3)] == [100, 30, 0]
     store.take_back(range(1, 131), reason="x", by="ann", now=NOW)
     run(counting, store)
-    assert not any(any(counts) for buckets in counters._kept.values() for counts in buckets.values())
+    assert not any(
+        any(counts) for buckets in counters._kept.values() for counts in buckets.values()
+    )
     assert held(store) == {}
 
 
@@ -246,7 +259,9 @@ def test_what_is_out_of_the_windows_is_not_remembered(store: Store, counters: Ke
     run(counting, store, NOW + KEPT_S + 3600)
 
 
-def test_a_word_that_is_forgotten_is_no_longer_remembered_to_count(store: Store, counters: Kept) -> None:
+def test_a_word_that_is_forgotten_is_no_longer_remembered_to_count(
+    store: Store, counters: Kept
+) -> None:
     store.add(mixed(2), now=NOW)
     run(Counting(counters), store)
     with store.transaction() as db:
@@ -254,7 +269,9 @@ def test_a_word_that_is_forgotten_is_no_longer_remembered_to_count(store: Store,
     assert held(store) == {2: 1}
 
 
-def test_the_words_of_an_older_file_are_counted_if_they_were_not(tmp_path: Path, counters: Kept) -> None:
+def test_the_words_of_an_older_file_are_counted_if_they_were_not(
+    tmp_path: Path, counters: Kept
+) -> None:
     """What was counted then has no time: it stays, and is not taken back from anywhere."""
     words = mixed(4)
     with closing(sqlite3.connect(tmp_path / state_files.FEEDBACK, isolation_level=None)) as db:
@@ -262,9 +279,17 @@ def test_the_words_of_an_older_file_are_counted_if_they_were_not(tmp_path: Path,
         sqlite_file.migrate(db, shared._replace(migrations=shared.migrations[:1]))
         for ident, one in enumerate(words, 1):
             db.execute(
-                "INSERT INTO word (time, kind, source, person, weight, digest, message_id, rank, state, changed, counted)"
+                "INSERT INTO word (time, kind, source, person, weight, digest, message_id, rank, "
+                "state, changed, counted)"
                 " VALUES (?, ?, 'command', '', 1, ?, '', 0, ?, ?, ?)",
-                (NOW, one.kind, one.digest, "refused" if ident == 4 else "learned", NOW, int(ident == 1)),
+                (
+                    NOW,
+                    one.kind,
+                    one.digest,
+                    "refused" if ident == 4 else "learned",
+                    NOW,
+                    int(ident == 1),
+                ),
             )
             db.execute(
                 "INSERT INTO example VALUES (?, ?, 0, 'x', ?, ?)",
@@ -277,11 +302,15 @@ def test_the_words_of_an_older_file_are_counted_if_they_were_not(tmp_path: Path,
         store.take_back([1, 2, 3], reason="x", by="ann", now=NOW)
         run(Counting(counters), store)
         assert store.rows("SELECT id, features FROM example") == [(4, words[3].features)]
-    assert {tuple(counts) for buckets in counters._kept.values() for counts in buckets.values()} == {(0,) * 6}
+    assert {
+        tuple(counts) for buckets in counters._kept.values() for counts in buckets.values()
+    } == {(0,) * 6}
 
 
 def test_a_counter_that_is_killed_again_and_again_never_counts_twice(tmp_path: Path) -> None:
-    """The real spool and store: what is not in doubt is exactly what stands, and doubt adds at most what is in it."""
+    """The real spool and store: what is not in doubt is exactly what stands, and doubt adds at most
+    what is in it.
+    """
     words, drawn, directory = mixed(150), random.Random(3), tmp_path / "counters"
     Store(tmp_path / state_files.FEEDBACK).close()
     started: list[subprocess.Popen[str]] = []
@@ -326,7 +355,9 @@ def test_a_counter_that_is_killed_again_and_again_never_counts_twice(tmp_path: P
         (sure if state == 1 else doubted).add(Pieces(shingles=one.pieces, pairs=()), amounts, NOW)
     shingles = sorted({piece for one in words for piece in one.pieces})
     with open_reader(directory) as stored:
-        for row, least, more in zip(*(_read(one, shingles) for one in (stored, sure, doubted)), strict=True):
+        for row, least, more in zip(
+            *(_read(one, shingles) for one in (stored, sure, doubted)), strict=True
+        ):
             for metric in (Metric.COMPLAINTS, Metric.PARDONS):
                 assert least[metric] <= row[metric] <= least[metric] + more[metric]
 
@@ -347,13 +378,18 @@ def test_a_file_of_before_events_keeps_its_words_and_takes_those_of_events(
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         sqlite_file.migrate(db, shared._replace(migrations=shared.migrations[:2]))
         db.execute(
-            "INSERT INTO word (time, kind, source, person, weight, digest, message_id, rank, state, changed)"
+            "INSERT INTO word (time, kind, source, person, weight, digest, message_id, rank, "
+            "state, changed)"
             " VALUES (1, 'spam', 'command', '', 1, x'01', '', 0, 'learned', 1)"
         )
         db.execute("INSERT INTO counted VALUES (1, ?, 1, 1, ?)", (packed((Shingle(1, 2),)), NOW))
     counters.add(Pieces(shingles=(Shingle(1, 2),), pairs=()), Amounts(complaints=1), NOW)
     one = msgspec.structs.replace(
-        word(1, Kind.SPAM, person="ann@b.example"), features=b"", event=4, mark=b"m", pieces=(Shingle(1, 2),)
+        word(1, Kind.SPAM, person="ann@b.example"),
+        features=b"",
+        event=4,
+        mark=b"m",
+        pieces=(Shingle(1, 2),),
     )
     with Store(path) as store:
         assert store.get(1).state is State.LEARNED
@@ -365,7 +401,10 @@ def test_a_file_of_before_events_keeps_its_words_and_takes_those_of_events(
         store.take_back([1, 2], reason="wrong", by="ann", now=NOW)
         run(Counting(counters), store)
         assert counted_of(counters, one) == [Amounts()]
-        assert [(one.word, one.wanted) for one in Ledger(store).news(1, 9)] == [(1, False), (2, False)]
+        assert [(one.word, one.wanted) for one in Ledger(store).news(1, 9)] == [
+            (1, False),
+            (2, False),
+        ]
         assert Ledger(store).newest() == 3
         assert Ledger(store).forget_news(NOW + 1, 2) == 2
         assert [one.place for one in Ledger(store).news(0, 9)] == [3]

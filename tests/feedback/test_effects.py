@@ -1,4 +1,6 @@
-"""What is counted beside words: each once for its mark, taken back from where it was counted, and left alone when nobody knows."""
+"""What is counted beside words: each once for its mark, taken back from where it was counted, and
+left alone when nobody knows.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +78,9 @@ def test_each_kind_counts_where_it_should_and_once_for_its_mark(store: Store) ->
 
 def test_what_is_taken_back_before_it_was_counted_never_is(store: Store) -> None:
     effects, counters = Effects(store), Kept()
-    effects.want([Wanted(b"a", Effect.READ, PIECES, None), Wanted(b"nothing", Effect.READ, (), None)])
+    effects.want(
+        [Wanted(b"a", Effect.READ, PIECES, None), Wanted(b"nothing", Effect.READ, (), None)]
+    )
     effects.take_back([b"a"])
     run(store, counters)
     assert of(counters) == Amounts()

@@ -1,4 +1,6 @@
-"""From a message to a word: copies of one message are one, our own headers teach nothing, nothing hostile breaks it."""
+"""From a message to a word: copies of one message are one, our own headers teach nothing, nothing
+hostile breaks it.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,10 @@ from tests.feedback.words import HASHER, NOW, letter, said
 
 def test_copies_in_two_mailboxes_are_one_message() -> None:
     raw = letter(1, Kind.SPAM)
-    above = b"Return-Path: <a@a.example>\r\nDelivered-To: bob@b.example\r\nReceived: from x by y; Fri, 20 Nov 2026 10:00:00 +0000\r\n"
+    above = (
+        b"Return-Path: <a@a.example>\r\nDelivered-To: bob@b.example\r\nReceived: from x by y; "
+        b"Fri, 20 Nov 2026 10:00:00 +0000\r\n"
+    )
     assert said(raw, Kind.SPAM).digest == said(above + raw, Kind.HAM).digest
     assert said(raw, Kind.SPAM).digest != said(letter(2, Kind.SPAM), Kind.SPAM).digest
 
@@ -22,7 +27,8 @@ def test_copies_in_two_mailboxes_are_one_message() -> None:
 def test_what_we_said_of_a_message_teaches_nothing() -> None:
     raw = letter(1, Kind.SPAM)
     ours = (
-        b"X-Mras: Spam\r\nX-Mras-Score: 120.0 / 100\r\nX-Mras-Reason: MASS_TEXT=60.0\r\nX-Spam-Flag: YES\r\n"
+        b"X-Mras: Spam\r\nX-Mras-Score: 120.0 / 100\r\nX-Mras-Reason: "
+        b"MASS_TEXT=60.0\r\nX-Spam-Flag: YES\r\n"
     )
     plain, marked = said(raw, Kind.SPAM), said(ours + raw, Kind.SPAM)
     assert (plain.features, plain.digest) == (marked.features, marked.digest)

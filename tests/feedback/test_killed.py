@@ -52,13 +52,19 @@ def test_a_trainer_that_is_killed_again_and_again_learns_each_word_once(tmp_path
     one = settle(trainer(state))
     with Store(state / state_files.FEEDBACK) as store:
         states = store.states(range(1, WORDS + 1))
-    assert {ident for ident, found in states.items() if found is not State.LEARNED} == set(TAKEN_BACK)
+    assert {ident for ident, found in states.items() if found is not State.LEARNED} == set(
+        TAKEN_BACK
+    )
     (tmp_path / "b").mkdir()
-    teach(tmp_path / "b", [each for number, each in enumerate(words, 1) if number not in TAKEN_BACK])
+    teach(
+        tmp_path / "b", [each for number, each in enumerate(words, 1) if number not in TAKEN_BACK]
+    )
     other = settle(trainer(tmp_path / "b"))
     for field in ("spam", "ham", "calibration"):
         assert getattr(one.header, field) == getattr(other.header, field)
-    a, b = (WeightsFile(tmp_path / each / state_files.WEIGHTS).image()[HEADER_BYTES:] for each in "ab")
+    a, b = (
+        WeightsFile(tmp_path / each / state_files.WEIGHTS).image()[HEADER_BYTES:] for each in "ab"
+    )
     assert a == b
     one.close()
     other.close()

@@ -59,7 +59,14 @@ def test_a_recent_word_is_kept_rather_than_an_old_one_and_no_word_surely() -> No
 def test_the_rank_depends_on_message_and_person_and_nothing_else() -> None:
     assert rank_of(b"a" * 16, "x", 5.0) == rank_of(b"a" * 16, "x", 5.0)
     assert (
-        len({rank_of(b"a" * 16, "x", 5.0), rank_of(b"b" * 16, "x", 5.0), rank_of(b"a" * 16, "y", 5.0)}) == 3
+        len(
+            {
+                rank_of(b"a" * 16, "x", 5.0),
+                rank_of(b"b" * 16, "x", 5.0),
+                rank_of(b"a" * 16, "y", 5.0),
+            }
+        )
+        == 3
     )
 
 

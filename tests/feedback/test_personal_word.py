@@ -1,4 +1,6 @@
-"""What follows from a person's word: by what was proved, by the list, by the text, and never by a name that anybody can write."""
+"""What follows from a person's word: by what was proved, by the list, by the text, and never by a
+name that anybody can write.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ TEXT = (Shingle(1, 7), *(Shingle(5, number) for number in range(32)))
 PROVED = Proved(author=ANN, author_domain="a.example", sender="bounce-7@a.example")
 
 
-def follows(said: Said, origin: Origin, pieces: tuple[Shingle, ...] = (), person: str = JOE) -> list[str]:
+def follows(
+    said: Said, origin: Origin, pieces: tuple[Shingle, ...] = (), person: str = JOE
+) -> list[str]:
     found = entries(said, origin, pieces, person=person, word=5, now=NOW)
     assert all((one.word, one.time) == (5, NOW) for one in found)
     return [f"{one.say}{f' beside {one.beside}' if one.beside else ''}" for one in found]
@@ -43,7 +47,11 @@ def follows(said: Said, origin: Origin, pieces: tuple[Shingle, ...] = (), person
             [f"deny address {ANN}", "deny list chess.a.example"],
             [f"allow address {ANN}", "allow list chess.a.example beside a.example"],
         ),
-        (Origin(list_id="chess.a.example"), ["deny list chess.a.example"], ["lift list chess.a.example"]),
+        (
+            Origin(list_id="chess.a.example"),
+            ["deny list chess.a.example"],
+            ["lift list chess.a.example"],
+        ),
         (Origin(claimed="undisclosed"), [], []),
         (Origin(claimed="\x00@\x00", list_id="\x00 \x00"), [], []),
     ],
@@ -62,7 +70,9 @@ def test_texts_follow_by_their_fingerprints_alone() -> None:
 def test_nobody_denies_themselves() -> None:
     own = Origin(claimed=JOE, proved=Proved(author=JOE, author_domain="b.example"))
     assert follows(Said.SPAM, own) == []
-    assert follows(Said.SPAM, Origin(claimed=JOE)) == [f"deny claimed {JOE}"], "a forged own name is spam"
+    assert follows(Said.SPAM, Origin(claimed=JOE)) == [f"deny claimed {JOE}"], (
+        "a forged own name is spam"
+    )
 
 
 LETTER = (
@@ -100,9 +110,18 @@ def test_what_a_message_says_of_itself_is_believed_where_it_is_ours(
     ("facts", "author", "domain"),
     [
         ({"author": ANN, "author_domain": "a.example", "list_id": "l.a.example"}, ANN, "a.example"),
-        ({"author": "", "dkim_domains": ["mail.a.example"], "list_id": "l.a.example"}, "", "a.example"),
         (
-            {"author": "", "dkim_domains": ["a.example"], "dkim_unsigned": 9, "list_id": "l.a.example"},
+            {"author": "", "dkim_domains": ["mail.a.example"], "list_id": "l.a.example"},
+            "",
+            "a.example",
+        ),
+        (
+            {
+                "author": "",
+                "dkim_domains": ["a.example"],
+                "dkim_unsigned": 9,
+                "list_id": "l.a.example",
+            },
             "",
             "",
         ),

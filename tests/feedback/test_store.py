@@ -1,4 +1,6 @@
-"""The store of people's word: counted once, replaced by the same person's later word, taken back, by many at once."""
+"""The store of people's word: counted once, replaced by the same person's later word, taken back,
+by many at once.
+"""
 
 from __future__ import annotations
 
@@ -31,15 +33,28 @@ def test_a_word_is_kept_as_it_was_said(store: Store) -> None:
     one = msgspec.structs.replace(word(1, Kind.SPAM, person="ann@b.example"), journal=77)
     assert store.add([one], now=NOW + 5) == [Heard(id=1, new=True, counted=len(one.pieces))]
     found = store.get(1)
-    assert (found.kind, found.source, found.person) == (Kind.SPAM, Source.COMPLAINT, "ann@b.example")
-    assert (found.time, found.changed, found.state, found.journal) == (NOW, NOW + 5, State.QUEUED, 77)
+    assert (found.kind, found.source, found.person) == (
+        Kind.SPAM,
+        Source.COMPLAINT,
+        "ann@b.example",
+    )
+    assert (found.time, found.changed, found.state, found.journal) == (
+        NOW,
+        NOW + 5,
+        State.QUEUED,
+        77,
+    )
     assert found.message_id == "spam.1@a.example"
     with pytest.raises(KeyError):
         store.get(2)
 
 
-def test_the_same_word_of_the_same_person_counts_once_and_of_another_counts_again(store: Store) -> None:
-    ann, bob, site = (word(1, Kind.SPAM, person=person) for person in ("ann@b.example", "bob@b.example", ""))
+def test_the_same_word_of_the_same_person_counts_once_and_of_another_counts_again(
+    store: Store,
+) -> None:
+    ann, bob, site = (
+        word(1, Kind.SPAM, person=person) for person in ("ann@b.example", "bob@b.example", "")
+    )
     assert [one.new for one in store.add([ann, bob, site, ann, site], now=NOW)] == [
         True,
         True,
@@ -73,7 +88,9 @@ def test_what_is_taken_back_can_be_said_again_and_its_example_is_gone(store: Sto
 
 
 def test_words_are_chosen_by_person_and_by_time(store: Store) -> None:
-    store.add([word(n, Kind.SPAM, person=f"{n % 2}@b.example", when=NOW + n) for n in range(6)], now=NOW)
+    store.add(
+        [word(n, Kind.SPAM, person=f"{n % 2}@b.example", when=NOW + n) for n in range(6)], now=NOW
+    )
     store.take_back([1], reason="x", by="ann", now=NOW)
     assert store.of_person("0@b.example") == [3, 5]
     assert store.since(NOW + 3) == [4, 5, 6]
@@ -132,7 +149,8 @@ def test_a_long_queue_is_written_and_taken_quickly(tmp_path: Path) -> None:
     with Store(tmp_path / state_files.FEEDBACK) as store:
         for first in range(0, 100_000, 10_000):
             batch = [
-                msgspec.structs.replace(small, digest=n.to_bytes(16)) for n in range(first, first + 10_000)
+                msgspec.structs.replace(small, digest=n.to_bytes(16))
+                for n in range(first, first + 10_000)
             ]
             store.add(batch, now=NOW)
     with Lessons(tmp_path / state_files.FEEDBACK) as lessons:

@@ -1,4 +1,6 @@
-"""The trainer: learns what is written down once, takes back exactly, goes back and forth, and keeps to its room."""
+"""The trainer: learns what is written down once, takes back exactly, goes back and forth, and keeps
+to its room.
+"""
 
 from __future__ import annotations
 
@@ -65,11 +67,13 @@ def test_what_is_taken_back_leaves_no_trace_bit_for_bit(tmp_path: Path, *, snaps
         one = learned(state, words)
     before = weights(state)
     with Store(state / state_files.FEEDBACK) as store:
-        assert store.take_back([number + 1 for number in gone], reason="test", by="ann", now=NOW) == [
-            number + 1 for number in gone
-        ]
+        assert store.take_back(
+            [number + 1 for number in gone], reason="test", by="ann", now=NOW
+        ) == [number + 1 for number in gone]
     settle(one)
-    other = learned(tmp_path / "b", [each for number, each in enumerate(words) if number not in gone])
+    other = learned(
+        tmp_path / "b", [each for number, each in enumerate(words) if number not in gone]
+    )
     assert weights(state) == weights(tmp_path / "b")
     assert weights(state) != before
     assert one.header.calibration == other.header.calibration
@@ -102,7 +106,9 @@ def test_learning_goes_on_while_weights_are_made_anew_and_is_in_them(tmp_path: P
 def test_the_opposite_word_of_the_same_person_replaces_the_first_exactly(tmp_path: Path) -> None:
     words = mixed(40)
     wrong = word(7, Kind.SPAM, person="ann@b.example")
-    right = Word(**{name: getattr(wrong, name) for name in wrong.__struct_fields__} | {"kind": Kind.HAM})
+    right = Word(
+        **{name: getattr(wrong, name) for name in wrong.__struct_fields__} | {"kind": Kind.HAM}
+    )
     one = learned(tmp_path / "a", [*words[:20], wrong, *words[20:], right])
     other = learned(tmp_path / "b", [*words, right])
     settle(one)
@@ -150,20 +156,27 @@ def test_a_roll_back_does_not_bring_back_what_was_taken_back(tmp_path: Path) -> 
 
 
 def test_weights_from_scratch_are_of_the_examples_that_are_kept_alone(tmp_path: Path) -> None:
-    """What there was no room for leaves no trace, nor does it when one of those kept is taken back."""
+    """What there was no room for leaves no trace, nor does it when one of those kept is taken
+    back.
+    """
     words = mixed(300)
     state = tmp_path / "a"
     learned(state, words, kept=100).close()  # its snapshot lets examples go
     one = trainer(state, kept=100)
     for _ in range(20):
         one.lessons.forget_examples(100, 300, 50)
-    assert {kind: len(one.lessons.kept(kind, 1000)) for kind in Kind} == {Kind.SPAM: 110, Kind.HAM: 110}
+    assert {kind: len(one.lessons.kept(kind, 1000)) for kind in Kind} == {
+        Kind.SPAM: 110,
+        Kind.HAM: 110,
+    }
     gone = one.lessons.kept(Kind.SPAM, 100)[:5]
     with Store(state / state_files.FEEDBACK) as store:
         store.take_back(gone, reason="test", by="ann", now=NOW)
     one.lessons.ask_anew()
     settle(one)
-    other = learned(tmp_path / "b", [each for number, each in enumerate(words) if number + 1 not in gone])
+    other = learned(
+        tmp_path / "b", [each for number, each in enumerate(words) if number + 1 not in gone]
+    )
     other.lessons.ask_anew()
     other.close()
     other = settle(trainer(tmp_path / "b", kept=100))
@@ -173,7 +186,9 @@ def test_weights_from_scratch_are_of_the_examples_that_are_kept_alone(tmp_path: 
     other.close()
 
 
-def test_a_damaged_snapshot_is_passed_over(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_damaged_snapshot_is_passed_over(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     learned(tmp_path, mixed(30)).close()
     learned(tmp_path, mixed(10, first=30)).close()
     wanted = weights(tmp_path)
@@ -223,10 +238,17 @@ def test_a_base_is_learned_on_top_of(tmp_path: Path) -> None:
     here = tmp_path / "here"
     here.mkdir()
     snapshots.write(
-        here / state_files.WEIGHTS_BASE, WeightsFile(tmp_path / "there" / state_files.WEIGHTS).image(), b""
+        here / state_files.WEIGHTS_BASE,
+        WeightsFile(tmp_path / "there" / state_files.WEIGHTS).image(),
+        b"",
     )
     one = learned(here, mixed(6, first=40))
-    assert (one.header.base_spam, one.header.base_ham, one.header.spam, one.header.ham) == (20, 20, 3, 3)
+    assert (one.header.base_spam, one.header.base_ham, one.header.spam, one.header.ham) == (
+        20,
+        20,
+        3,
+        3,
+    )
     assert one.header.base == there.header.version
     assert weights(here) != weights(tmp_path / "there")
     with Store(here / state_files.FEEDBACK) as store:
@@ -268,7 +290,8 @@ def test_mail_that_is_taught_sorted_is_learned_mixed(tmp_path: Path) -> None:
         wrong = [
             each
             for each in words[160:]
-            if (file.weights.margin(Features.from_bytes(each.features)) > 0) is not (each.kind is Kind.SPAM)
+            if (file.weights.margin(Features.from_bytes(each.features)) > 0)
+            is not (each.kind is Kind.SPAM)
         ]
         assert not wrong
         assert header.spam == header.ham == 80
@@ -276,7 +299,9 @@ def test_mail_that_is_taught_sorted_is_learned_mixed(tmp_path: Path) -> None:
     in_turn.close()
 
 
-def test_what_people_change_rests_between_and_what_an_admin_asks_for_does_not(tmp_path: Path) -> None:
+def test_what_people_change_rests_between_and_what_an_admin_asks_for_does_not(
+    tmp_path: Path,
+) -> None:
     now = [0.0]
     teach(tmp_path, mixed(40))
     one = Trainer(tmp_path, kept=1000, retention_s=1e9, clock=lambda: NOW, monotonic=lambda: now[0])

@@ -8,13 +8,22 @@ from oborona.feedback.voices import NOBODY, of_person
 from oborona.feedback.word import Kind
 
 
-@pytest.mark.parametrize("name", ["mallory+1@b.example", "mallory+a+b@b.example", "Mallory@B.example"])
+@pytest.mark.parametrize(
+    "name", ["mallory+1@b.example", "mallory+a+b@b.example", "Mallory@B.example"]
+)
 def test_all_addresses_of_a_mailbox_are_one_voice(name: str) -> None:
     assert of_person(name, Kind.SPAM) == of_person("mallory@b.example", Kind.SPAM)
 
 
 def test_others_are_others() -> None:
-    names = ["mallory@b.example", "mallory@c.example", "mal@b.example", "+x@b.example", "mallory", ""]
+    names = [
+        "mallory@b.example",
+        "mallory@c.example",
+        "mal@b.example",
+        "+x@b.example",
+        "mallory",
+        "",
+    ]
     assert len({of_person(name, Kind.SPAM) for name in names}) == len(names)
     assert of_person("", Kind.SPAM) == of_person(NOBODY, Kind.SPAM)
     assert of_person("a@b.example", Kind.SPAM) != of_person("a@b.example", Kind.HAM)

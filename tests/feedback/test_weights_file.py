@@ -51,7 +51,9 @@ def test_weights_that_are_read_only_can_not_be_written(path: Path) -> None:
         WeightsFile(path).weights.pull[5] = 1
 
 
-def test_a_header_that_is_being_written_is_not_believed_and_the_one_before_stays(path: Path) -> None:
+def test_a_header_that_is_being_written_is_not_believed_and_the_one_before_stays(
+    path: Path,
+) -> None:
     reader = WeightsFile(path)
     octets = bytearray(path.read_bytes())
     octets[40] |= 1  # the sequence is odd
@@ -62,7 +64,9 @@ def test_a_header_that_is_being_written_is_not_believed_and_the_one_before_stays
         WeightsFile(path)
 
 
-def test_new_weights_take_the_place_of_the_old_and_who_has_mapped_these_keeps_them(path: Path) -> None:
+def test_new_weights_take_the_place_of_the_old_and_who_has_mapped_these_keeps_them(
+    path: Path,
+) -> None:
     old = WeightsFile(path)
     fresh = made(path.with_name("fresh"), Header(position=1), b"\1" * Weights.SIZE)
     published(fresh, path)

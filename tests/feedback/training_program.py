@@ -1,4 +1,6 @@
-"""A trainer on a state folder, as a program of its own that can be killed: `training_program.py STATE`."""
+"""A trainer on a state folder, as a program of its own that can be killed:
+`training_program.py STATE`.
+"""
 
 import sys
 import time

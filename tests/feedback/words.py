@@ -1,4 +1,6 @@
-"""Words about messages made up for tests: each message has words of its class, and some that all have."""
+"""Words about messages made up for tests: each message has words of its class, and some that all
+have.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,10 @@ HASHER: Final = Hasher(KEY)
 NOW: Final = 1_800_000_000.0
 _WORDS: Final = {
     Kind.SPAM: "cheap pills casino winner million dollars click here loan urgent replica watches",
-    Kind.HAM: "meeting minutes kernel patch review dinner on friday invoice attached thanks regards school",
+    Kind.HAM: (
+        "meeting minutes kernel patch review dinner on friday invoice attached thanks regards "
+        "school"
+    ),
 }
 _SHARED: Final = "the and of to a in is you that it he was for on are with as his they at"
 
@@ -42,7 +47,9 @@ def word(number: int, kind: Kind, *, person: str = "", when: float = NOW) -> Wor
 
 def said(raw: bytes, kind: Kind, *, person: str = "", when: float = NOW) -> Word:
     """Return a word that a message is of a class."""
-    source = Source.COMMAND if not person else Source.COMPLAINT if kind is Kind.SPAM else Source.PARDON
+    source = (
+        Source.COMMAND if not person else Source.COMPLAINT if kind is Kind.SPAM else Source.PARDON
+    )
     found, _ = heard(raw, kind, source, hasher=HASHER, key=KEY, now=when, person=person)
     return found
 

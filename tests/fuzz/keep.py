@@ -1,4 +1,6 @@
-"""Which inputs are worth keeping: each brings a branch of the code that is measured that none before it took, the short ones first."""
+"""Which inputs are worth keeping: each brings a branch of the code that is measured that none
+before it took, the short ones first.
+"""
 
 from __future__ import annotations
 
@@ -52,8 +54,11 @@ def worth(target: str, inputs: Iterable[bytes], seconds: float) -> Worth:
         if time.monotonic() > until:
             found.unseen.append(octets)
             continue
-        # of the standard tracer, which knows arcs; a new one for each input, as data of old ones would mix with it
-        tracer = coverage.Coverage(branch=True, data_file=None, source_pkgs=[*MEASURED], config_file=False)
+        # of the standard tracer, which knows arcs; a new one for each input, as data of old ones
+        # would mix with it
+        tracer = coverage.Coverage(
+            branch=True, data_file=None, source_pkgs=[*MEASURED], config_file=False
+        )
         with tracer.collect():
             holds(octets)
         data = tracer.get_data()
@@ -65,7 +70,8 @@ def worth(target: str, inputs: Iterable[bytes], seconds: float) -> Worth:
 
 
 def keep(target: str, folder: Path, seconds: float) -> int:
-    """Cut a work folder's inputs down to those that are worth it, and put the small ones of them into the tree; return how many these are.
+    """Cut a work folder's inputs down to those that are worth it, and put the small ones of them
+    into the tree; return how many these are.
 
     Args:
         target: its inputs kept so far are among those to choose from.

@@ -1,4 +1,5 @@
-"""What a parser needs for the largest inputs it can get, of shapes that cost the most: one line for each, CPU in seconds and memory in MB.
+"""What a parser needs for the largest inputs it can get, of shapes that cost the most: one line for
+each, CPU in seconds and memory in MB.
 
     python tests/fuzz/large.py TARGET [SHAPE ...]
 
@@ -38,7 +39,9 @@ _PLAIN: Final = (
 _ROOTS: Final = (
     b"Content-Type: text/plain\n\n", b"Content-Type: text/html\n\n", b"Content-Type: text/html\nContent-Transfer-Encoding: quoted-printable\n\n",
     b"Content-Type: text/plain\nContent-Transfer-Encoding: base64\n\n", b"Content-Type: multipart/mixed; boundary=b\n\n", b"Content-Type: multipart/alternative; boundary=b\n\n",
-    b"Content-Type: message/rfc822\n\n", b"Content-Type: application/octet-stream; name=a.zip\nContent-Transfer-Encoding: base64\n\n",
+    b"Content-Type: message/rfc822\n\n", (b"Content-Type: application/octet-stream; "
+        b"name=a.zip\nContent-Transfer-Encoding: "
+        b"base64\n\n"),
     b"Content-Type: application/ms-tnef; name=winmail.dat\n\n", b"Content-Type: text/plain\nContent-Transfer-Encoding: x-uuencode\n\nbegin 644 a\n",
 )  # fmt: skip
 _BODIES: Final = (b"a ", b"<b>", b"--b\n\n", b"--b\nContent-Type: text/html\n\n<p>a", b"=3D", b"QUJD", b"QQ==\n", b"M8F]Y\n", b"PK\3\4", b"begin 644 a\n#8F]Y\n`\nend\n",
@@ -59,7 +62,10 @@ def shapes(target: str) -> Iterator[tuple[str, bytes, bytes]]:
 
 
 def cost(target: str, octets: bytes) -> tuple[float, int]:
-    """Return the seconds of CPU and the octets of memory that an input takes; an error of the target's ends the process."""
+    """Return the seconds of CPU and the octets of memory that an input takes.
+
+    An error of the target's ends the process.
+    """
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:

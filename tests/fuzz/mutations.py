@@ -1,6 +1,8 @@
-"""Inputs made of others without coverage as a guide: what fuzzing does where atheris is not installed, and a second way beside it.
+"""Inputs made of others without coverage as a guide: what fuzzing does where atheris is not
+installed, and a second way beside it.
 
-Each is an input that is known, changed a few times: octets turned, pieces cut out, said again many times, put in from another or from the target's words.
+Each is an input that is known, changed a few times: octets turned, pieces cut out, said again many
+times, put in from another or from the target's words.
 """
 
 from __future__ import annotations
@@ -14,7 +16,9 @@ REPEATS: Final = (2, 10, 1000)
 ODD_OCTETS: Final = b'\0\xff\x7f\x80\n\r "<>;=,(\\'
 
 
-def mutated(inputs: Sequence[bytes], words: Sequence[bytes], longest: int, random: Random) -> Iterator[bytes]:
+def mutated(
+    inputs: Sequence[bytes], words: Sequence[bytes], longest: int, random: Random
+) -> Iterator[bytes]:
     """Yield inputs for ever, none longer than `longest` octets."""
     pieces = (*words, *inputs)
     ways: tuple[Callable[[bytes], bytes], ...] = (

@@ -1,10 +1,14 @@
-"""Fuzz every target in turn for its share of a time, keep what reaches new code in the smallest set, and fail with what broke something.
+"""Fuzz every target in turn for its share of a time, keep what reaches new code in the smallest
+set, and fail with what broke something.
 
-    make fuzz MINUTES=60          python tests/fuzz/nightly.py --minutes 60 [--work var/fuzz] [--only TARGET ...]
+    make fuzz MINUTES=60          python tests/fuzz/nightly.py --minutes 60 [--work var/fuzz]
+                                  [--only TARGET ...]
 
-With atheris (`pip install --group fuzz`) coverage is the guide; without it inputs are mutated blindly. Inputs gather in the work folder from night to night, each
-target's cut down to those that take a branch nobody else takes; the small ones among them go into tests/fuzz/corpus, which the tests replay. A target that
-fails does not stop the others: what broke it is made smaller while it still breaks it in the same way, and the command that shows it again is printed at the end.
+With atheris (`pip install --group fuzz`) coverage is the guide; without it inputs are mutated
+blindly. Inputs gather in the work folder from night to night, each target's cut down to those that
+take a branch nobody else takes; the small ones among them go into tests/fuzz/corpus, which the
+tests replay. A target that fails does not stop the others: what broke it is made smaller while it
+still breaks it in the same way, and the command that shows it again is printed at the end.
 """
 
 from __future__ import annotations
@@ -54,14 +58,19 @@ def main() -> None:
     """Run what the command line asks for; ends with 1 where a target failed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--minutes", type=float, default=60.0, help="for all targets together")
-    parser.add_argument("--work", type=Path, default=WORK, help="where inputs gather from night to night")
+    parser.add_argument(
+        "--work", type=Path, default=WORK, help="where inputs gather from night to night"
+    )
     parser.add_argument("--only", nargs="*", choices=list(TARGETS), default=list(TARGETS))
     asked = parser.parse_args()
     seconds = max(LEAST_S, int(asked.minutes * 60 * SHARE / len(asked.only)))
     began = time.monotonic()
     nights = [one(target, seconds, asked.work) for target in asked.only]
     failed = [night for night in nights if night.failed]
-    print(f"\n{len(nights)} targets in {(time.monotonic() - began) / 60:.0f} minutes, {len(failed)} failed")
+    print(
+        f"\n{len(nights)} targets in {(time.monotonic() - began) / 60:.0f} minutes, "
+        f"{len(failed)} failed"
+    )
     for night in failed:
         print(night.said)
     sys.exit(1 if failed else 0)

@@ -21,7 +21,9 @@ logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it warns of all that is
 
 
 def attached(octets: bytes, name: str = "a.zip") -> contents.Contents:
-    """What is in an attachment stays within limits, is the same each time, and has names that UTF-8 can hold."""
+    """What is in an attachment stays within limits, is the same each time, and has names that UTF-8
+    can hold.
+    """
     findings = Findings()
     extension = name.rpartition(".")[2]
     found = contents.look(octets, name, extension, "application/octet-stream", findings)
@@ -45,7 +47,9 @@ def any_attachment(octets: bytes) -> None:
 
 def archive(kind: str) -> Callable[[bytes], None]:
     def holds(octets: bytes) -> None:
-        """A listing has at most MAX_ENTRIES files, and of each no more is taken out than was asked for."""
+        """A listing has at most MAX_ENTRIES files, and of each no more is taken out than was asked
+        for.
+        """
         findings = Findings()
         for entry in archives.listing(octets, kind, "a", findings).entries:
             entry.name.encode()
@@ -59,7 +63,9 @@ def archive(kind: str) -> Callable[[bytes], None]:
 
 
 def disk_image(octets: bytes) -> None:
-    """See `_archive`; the sixteen empty sectors before a disk image's first are not worth keeping."""
+    """See `_archive`; the sixteen empty sectors before a disk image's first are not worth
+    keeping.
+    """
     archive("iso")(bytes(16 * 2048) + octets)
 
 
@@ -120,16 +126,20 @@ def wrapped(octets: bytes) -> None:
 
 
 def paper_read(octets: bytes) -> None:
-    """Any octets are read as a PDF, and what is found stays within limits and can be sent to another process.
+    """Any octets are read as a PDF, and what is found stays within limits and can be sent to
+    another process.
 
-    What one page makes of the processor is the reader's to bound, which kills; here each page program ends within `_BOUNDS`.
+    What one page makes of the processor is the reader's to bound, which kills; here each page
+    program ends within `_BOUNDS`.
     """
     found = paper.read(octets, time.process_time)
     assert set(found.findings) <= NAMES.keys()
     assert len(set(found.links)) == len(found.links) <= paper.MAX_LINKS
     assert all(0 < len(one) <= paper.MAX_URL for one in found.links)
     assert len(found.text) <= paper.MAX_TEXT
-    msgspec.msgpack.encode(Found(kind="pdf", codes=found.links, text=found.text, findings=found.findings))
+    msgspec.msgpack.encode(
+        Found(kind="pdf", codes=found.links, text=found.text, findings=found.findings)
+    )
 
 
 def picture(octets: bytes) -> None:

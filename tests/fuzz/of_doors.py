@@ -1,4 +1,6 @@
-"""What must hold of what peers say at the doors, whatever octets it is: the same however it is cut, kept within its limits, and refused by PeerError or not at all."""
+"""What must hold of what peers say at the doors, whatever octets it is: the same however it is cut,
+kept within its limits, and refused by PeerError or not at all.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ from oborona.session.engines.question import LARGEST, MAX_NAME, MAX_SYMBOLS
 from oborona.types import Client, Envelope
 
 KEPT = 2048  # octets of a message
-BELIEVING = Believing(received=True, person="%u@example.test", submission_port="587", limit_bytes=KEPT)
+BELIEVING = Believing(
+    received=True, person="%u@example.test", submission_port="587", limit_bytes=KEPT
+)
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 SCAN = msgspec.json.Decoder(AskedScan)
@@ -64,7 +68,10 @@ class Codec(Protocol[T_co]):
 
 
 def fed(make: Callable[[], Codec[T]], octets: bytes) -> list[T | str]:
-    """Return what a new codec reads, and the error that ended it, if one did; it reads the same from all pieces."""
+    """Return what a new codec reads, and the error that ended it, if one did.
+
+    It reads the same from all pieces.
+    """
 
     def read(pieces: list[bytes]) -> list[T | str]:
         codec, found = make(), list[T | str]()
@@ -80,7 +87,9 @@ def fed(make: Callable[[], Codec[T]], octets: bytes) -> list[T | str]:
 
 def sound(one: Envelope) -> None:
     """What goes on to be hashed, logged and stored is text that can be, and an address is one."""
-    "".join((one.helo, one.sender, one.login, one.queue_id, one.client.name, *one.recipients)).encode()
+    "".join(
+        (one.helo, one.sender, one.login, one.queue_id, one.client.name, *one.recipients)
+    ).encode()
     if one.client.ip:
         ip_address(one.client.ip)
     assert 0 <= one.client.port <= 65_535
@@ -140,7 +149,9 @@ def spamd_door(octets: bytes) -> None:
 def received_line(octets: bytes) -> None:
     hop = received.read(octets)
     if hop is not None:
-        "".join((hop.name, hop.helo, hop.login, hop.queue_id, hop.sender or "", hop.recipient)).encode()
+        "".join(
+            (hop.name, hop.helo, hop.login, hop.queue_id, hop.sender or "", hop.recipient)
+        ).encode()
         assert not hop.ip or str(ip_address(hop.ip)) == hop.ip
         assert len(hop.helo) <= received.HELO
 
@@ -162,13 +173,16 @@ def engine(octets: bytes) -> None:
     assert all(len(one) <= MAX_NAME and one.isprintable() for one in names)
     assert len(found.symbols) <= MAX_SYMBOLS
     assert all(
-        one is None or (math.isfinite(one) and abs(one) <= LARGEST) for one in (found.score, found.line)
+        one is None or (math.isfinite(one) and abs(one) <= LARGEST)
+        for one in (found.score, found.line)
     )
     msgspec.json.encode(found)
 
 
 def whole_letter(octets: bytes) -> None:
-    """A header that was counted is the one that is removed, and nothing else of the message changes."""
+    """A header that was counted is the one that is removed, and nothing else of the message
+    changes.
+    """
     message = letter.gathered(octets, KEPT)
     assert len(message.raw) <= KEPT
     assert message.truncated == (message.size > len(message.raw))
@@ -192,7 +206,10 @@ def whole_letter(octets: bytes) -> None:
 
 
 def proxy(octets: bytes) -> None:
-    """Nothing that a client says makes a line of its own at the next hop; the first line says what is read."""
+    """Nothing that a client says makes a line of its own at the next hop.
+
+    The first line says what is read.
+    """
     kind, _, said = octets.partition(b"\n")
     match kind:
         case b"XCLIENT" | b"XFORWARD":
@@ -210,7 +227,9 @@ def proxy(octets: bytes) -> None:
             if named is not None:
                 offered = dict.fromkeys(("SIZE", "8BITMIME", "SMTPUTF8", "DSN", "AUTH"), b"")
                 command = offers.command(kind, keyword, named, offered)
-                assert command is None or not {b"\r", b"\n", b"\0"} & {bytes([one]) for one in command}
+                assert command is None or not {b"\r", b"\n", b"\0"} & {
+                    bytes([one]) for one in command
+                }
                 if command is not None:
                     assert paths.parse(command.partition(b" ")[2], keyword) == named
         case b"AUTH":
@@ -273,4 +292,6 @@ def opensmtpd(octets: bytes) -> None:
     back = lines.content(found, raw).split(b"\n")
     start = b"filter-dataline|%b|%b|" % (found.session, found.token)
     assert all(one.startswith(start) for one in back[:-1])
-    assert [one for one in back if one == start + b"."] == back[-2:-1], "one end, and it is the last"
+    assert [one for one in back if one == start + b"."] == back[-2:-1], (
+        "one end, and it is the last"
+    )

@@ -51,12 +51,16 @@ from oborona.types import Client, Envelope
 from tests.fuzz.common import known, text_of
 
 HASHER: Final = Hasher(b"a secret of the site")
-ENVELOPE: Final = Envelope(client=Client(ip="192.0.2.1"), sender="a@b.example", recipients=("c@d.example",))
+ENVELOPE: Final = Envelope(
+    client=Client(ip="192.0.2.1"), sender="a@b.example", recipients=("c@d.example",)
+)
 LINKS: Final = 200  # as many as a message may have
 
 
 def whole(raw: bytes) -> Message:
-    """Any octets give a Message, the same each time, with nothing that UTF-8 cannot hold, and distinct shingles of 64 bits."""
+    """Any octets give a Message, the same each time, with nothing that UTF-8 cannot hold, and
+    distinct shingles of 64 bits.
+    """
     message = parse(raw)
     assert message == parse(raw)
     assert len(message.normal_text) <= MAX_GROWTH * len(message.text)
@@ -70,7 +74,9 @@ def whole(raw: bytes) -> Message:
 
 
 def parts(octets: bytes) -> None:
-    """Parts lie within the message, each child within its parent, no more and no deeper than the limits."""
+    """Parts lie within the message, each child within its parent, no more and no deeper than the
+    limits.
+    """
     findings = Findings()
     entities = mime.split(octets, DEFAULT, findings)
     assert 1 <= len(entities) <= DEFAULT.parts + 1
@@ -177,7 +183,10 @@ def normal_form(octets: bytes) -> None:
 
 
 def own_and_words(octets: bytes) -> None:
-    """Own words are lines of the text; words have no space in them; there are as many min-hashes as values, or none."""
+    """Own words are lines of the text; words have no space in them.
+
+    There are as many min-hashes as values, or none.
+    """
     text = text_of(octets)
     lines = set(text.split("\n"))
     assert all(line in lines for line in own_words(text).split("\n"))
@@ -196,7 +205,9 @@ def own(octets: bytes) -> None:
 
 
 def letters(octets: bytes) -> None:
-    """Tricks with letters are findings, a language is two letters, and what was turned round has no letter more."""
+    """Tricks with letters are findings, a language is two letters, and what was turned round has no
+    letter more.
+    """
     findings = Findings()
     text = text_of(octets)
     lettering.judge(text, text, text[:100], findings)
@@ -212,7 +223,8 @@ def card(octets: bytes) -> None:
 
 
 def native(octets: bytes) -> None:
-    """What is handed to libraries in C and C++ as it comes: charset detection, language detection, the HTML parser, and a pattern against a text.
+    """What is handed to libraries in C and C++ as it comes: charset detection, language detection,
+    the HTML parser, and a pattern against a text.
 
     The first line is the pattern.
     """

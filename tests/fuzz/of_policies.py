@@ -1,4 +1,6 @@
-"""What must hold of what an admin writes and of what lies in the state folder, whatever octets they are."""
+"""What must hold of what an admin writes and of what lies in the state folder, whatever octets they
+are.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,10 @@ _ROW = 20  # columns of a verdict
 
 
 def expression(octets: bytes) -> None:
-    """A condition, with words and a formula after it, is compiled or refused with its place; what is compiled never fails but by name."""
+    """A condition, with words and a formula after it, is compiled or refused with its place.
+
+    What is compiled never fails but by name.
+    """
     when, say, score = (*text_of(octets).split("\0"), "", "")[:3]
     try:
         compiled = compile_rules([Rule(name="A", when=when, say=say, score=score or 1.0)], SCHEMA)
@@ -85,7 +90,9 @@ def _weights() -> tuple[tempfile.TemporaryDirectory[str], Path]:
 
 
 def weights(octets: bytes) -> None:
-    """Weights with any header under a right checksum, and with any other header, are read or refused."""
+    """Weights with any header under a right checksum, and with any other header, are read or
+    refused.
+    """
     _, path = _weights()
     sealed = struct.pack("<II", len(octets), zlib.crc32(octets)) + octets
     for header in (sealed, octets):
@@ -107,7 +114,9 @@ def final_model(octets: bytes) -> None:
 
 
 def journal_row(octets: bytes) -> None:
-    """A row of any texts is an entry, or is damaged by an error that readers of the journal take for that."""
+    """A row of any texts is an entry, or is damaged by an error that readers of the journal take
+    for that.
+    """
     pieces = octets.split(b"\0")
     texts = [text_of(piece) for piece in (*pieces, *[b""] * 8)]
     rules, recipients, would, findings, facts, names = texts[:6]

@@ -11,7 +11,10 @@ KEY = b"f" * 32
 
 
 def letter(octets: bytes) -> None:
-    """A mail is opened into messages that are no more than came; none of them has an id that we did not sign."""
+    """A mail is opened into messages that are no more than came.
+
+    None of them has an id that we did not sign.
+    """
     mail = opened(octets)
     assert len(mail.messages) <= MOST_MESSAGES
     assert sum(len(one.raw) for one in mail.messages) <= len(octets)

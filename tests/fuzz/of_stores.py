@@ -1,4 +1,6 @@
-"""What must hold of what lies in the state folder or comes back as a name of an entry, whatever octets it is: damage is told, and is never read as something."""
+"""What must hold of what lies in the state folder or comes back as a name of an entry, whatever
+octets it is: damage is told, and is never read as something.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,10 @@ KEY: Final = b"f" * 32
 
 
 def counter_record(octets: bytes) -> None:
-    """The key and the cells of a record are sound or told; of any whole cells the sums are counts, and tidying them changes no count of today."""
+    """The key and the cells of a record are sound or told.
+
+    Of any whole cells the sums are counts, and tidying them changes no count of today.
+    """
     key, cells = octets[: record.KEY_BYTES], octets[record.KEY_BYTES :]
     record.problem(key, cells)
     cells = cells[: len(cells) // record.CELL_BYTES * record.CELL_BYTES]
@@ -38,14 +43,19 @@ def counter_record(octets: bytes) -> None:
 
 
 def spool_record(octets: bytes) -> None:
-    """Octets are a batch, torn or damaged; under a right checksum too, and the next one is looked for behind it."""
+    """Octets are a batch, torn or damaged.
+
+    Under a right checksum too, and the next one is looked for behind it.
+    """
     start = batch.START.size
     sealed = octets
     if len(octets) >= batch.HEADER_BYTES:
         magic, version, segments, _, _ = batch.START.unpack_from(octets)
         covered = octets[start:]
         sealed = (
-            batch.START.pack(magic, version, segments, len(covered) - batch.REST.size, zlib.crc32(covered))
+            batch.START.pack(
+                magic, version, segments, len(covered) - batch.REST.size, zlib.crc32(covered)
+            )
             + covered
         )
     for data in (octets, sealed):
@@ -58,7 +68,10 @@ def spool_record(octets: bytes) -> None:
 
 
 def entry_name(octets: bytes) -> None:
-    """A name is an id that has the same name, or none; nobody without the key signs one, and what is signed is read back."""
+    """A name is an id that has the same name, or none.
+
+    Nobody without the key signs one, and what is signed is read back.
+    """
     text = text_of(octets)
     assert ident.verify(text, KEY) is None
     found = ident.from_text(text)

@@ -1,4 +1,6 @@
-"""What must hold of what mail servers, scripts, name servers and cluster nodes send, whatever octets it is, and of what messages and the DNS claim of each other."""
+"""What must hold of what mail servers, scripts, name servers and cluster nodes send, whatever
+octets it is, and of what messages and the DNS claim of each other.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +33,8 @@ from tests.fuzz.common import text_of
 from tests.fuzz.of_doors import fed, the_same
 
 KEPT: Final = 2048  # octets of a message
-MOST_QUESTIONS: Final = (
-    40  # of one message, with SPF: what RFC 7208 and our own limits let a sender make us ask
-)
+# of one message, with SPF: what RFC 7208 and our own limits let a sender make us ask
+MOST_QUESTIONS: Final = 40
 NOW: Final = 1_795_170_000.0
 _CLUSTER: Final = Address("192.0.2.1", 6379)
 _VAST: Final = re.compile(rb"[*%~>|][+0-9]{7}")
@@ -89,7 +90,10 @@ def sieve(octets: bytes) -> None:
 
 
 def name_server(octets: bytes) -> None:
-    """An answer of a name server is read or `Malformed`; what is read is bounded, and names go there and back. The first octet is the kind asked for."""
+    """An answer of a name server is read or `Malformed`.
+
+    What is read is bounded, and names go there and back. The first octet is the kind asked for.
+    """
     kind = _KINDS[octets[0] % len(_KINDS)] if octets else Kind.A
     asked = wire.question(_ASKED, kind)
     for answer in (octets[1:], b"\0\1\x81\x80\0\1\0\1\0\0\0\0" + asked + octets[1:]):
@@ -109,7 +113,8 @@ def name_server(octets: bytes) -> None:
 def cluster_map(octets: bytes) -> None:
     """What a node of a cluster answers is a map of all slots, a redirection, or a StoreError.
 
-    Lists announced with a million members and more are left out: hiredis reserves memory for all of them at once, and the nodes are the site's own.
+    Lists announced with a million members and more are left out: hiredis reserves memory for all of
+    them at once, and the nodes are the site's own.
     """
     if _VAST.search(octets):
         return
@@ -177,7 +182,9 @@ def _loop() -> asyncio.AbstractEventLoop:
 
 
 def lying_dns(octets: bytes) -> None:
-    """A message and the records of a hostile DNS, parted by an empty line, are judged with few questions and told in one header of ASCII."""
+    """A message and the records of a hostile DNS, parted by an empty line, are judged with few
+    questions and told in one header of ASCII.
+    """
     records, _, raw = octets.partition(b"\n\n")
     lines = records.split(b"\n")
     liar = Liar(lines)

@@ -1,12 +1,14 @@
-"""Fuzz one parser with coverage as the guide (atheris, libFuzzer), and keep the inputs that reach what none did before.
+"""Fuzz one parser with coverage as the guide (atheris, libFuzzer), and keep the inputs that reach
+what none did before.
 
     pip install --group fuzz
     python tests/fuzz/run.py TARGET --seconds 60 [--work DIR]
     python tests/fuzz/run.py TARGET --input FILE       one input again, as a failure names it
     python tests/fuzz/run.py --list
 
-An input that breaks what must hold, never ends or costs too much is written to DIR/TARGET/broke-* with its traceback on the terminal, made smaller while it
-breaks it in the same way, and the run ends with an error. Without atheris inputs are mutated blindly (`mutations.py`).
+An input that breaks what must hold, never ends or costs too much is written to DIR/TARGET/broke-*
+with its traceback on the terminal, made smaller while it breaks it in the same way, and the run
+ends with an error. Without atheris inputs are mutated blindly (`mutations.py`).
 """
 
 from __future__ import annotations
@@ -137,7 +139,10 @@ def again(target: str, file: Path) -> None:
 
 
 def shrink(target: str, file: Path) -> None:
-    """Make an input smaller while it breaks a target by the same kind of error at the same line; the file has the smallest at any time."""
+    """Make an input smaller while it breaks a target by the same kind of error at the same line.
+
+    The file has the smallest at any time.
+    """
     octets = file.read_bytes()
     wanted = broken_by(target, octets)
     until = time.monotonic() + SHRINKING_S
@@ -203,7 +208,10 @@ def main() -> None:
 
 
 def _run(target: str, seconds: int, folder: Path) -> None:
-    """Fuzz in a process of its own; ends the program where that failed, with what shows it again."""
+    """Fuzz in a process of its own.
+
+    Ends the program where that failed, with what shows it again.
+    """
     before = set(folder.glob(f"{BROKE}*"))
     command = [sys.executable, __file__, target]
     inside = [*command, "--inside", "--seconds", str(seconds), "--work", str(folder)]
@@ -222,7 +230,10 @@ def _run(target: str, seconds: int, folder: Path) -> None:
     except subprocess.TimeoutExpired:
         print(f"{target}: it takes too long to be made smaller")
     print(
-        f"{target}: {file.stat().st_size} octets break it: python tests/fuzz/run.py {target} --input {file}",
+        (
+            f"{target}: {file.stat().st_size} octets break it: python tests/fuzz/run.py "
+            f"{target} --input {file}"
+        ),
         flush=True,
     )
     sys.exit(1)

@@ -1,4 +1,6 @@
-"""What fuzzing starts from: golden mails, their parts, and files that other programs or the tests packed."""
+"""What fuzzing starts from: golden mails, their parts, and files that other programs or the tests
+packed.
+"""
 
 from __future__ import annotations
 
@@ -91,7 +93,9 @@ def _zips() -> Iterator[bytes]:
 
 def _rules() -> tuple[Rule, ...]:
     """Return the rules that ship."""
-    return merge([parse(file.read_bytes(), file.name) for file in sorted(POLICY.glob("*.toml"))]).rules
+    return merge(
+        [parse(file.read_bytes(), file.name) for file in sorted(POLICY.glob("*.toml"))]
+    ).rules
 
 
 def _final_model() -> bytes:
@@ -115,7 +119,10 @@ def _final_model() -> bytes:
 
 
 def seeds(target: str) -> Iterator[bytes]:
-    """Yield the inputs that fuzzing of a target starts from; those of texts for a target that has none of its own."""
+    """Yield the inputs that fuzzing of a target starts from.
+
+    Those of texts for a target that has none of its own.
+    """
     match target:
         case "message" | "mime":
             yield from _mails()
@@ -123,7 +130,9 @@ def seeds(target: str) -> Iterator[bytes]:
             yield from (mail.partition(b"\n\n")[0] + b"\n\n" for mail in _mails())
         case "charset":
             yield from (
-                charset + b"\n" + text[:500] for text in _parts("text/plain") for charset in _CHARSETS
+                charset + b"\n" + text[:500]
+                for text in _parts("text/plain")
+                for charset in _CHARSETS
             )
         case "transfer":
             yield from (mail.partition(b"\n\n")[2] for mail in _mails())
@@ -169,7 +178,10 @@ def seeds(target: str) -> Iterator[bytes]:
             for kind in ("application/pkcs7-mime", "application/x-pkcs7-mime"):
                 yield from _parts(kind)
         case "card":
-            yield b"BEGIN:VCALENDAR\r\nSUMMARY:a\\, b\r\nDESCRIPTION:long\r\n  text\r\nEND:VCALENDAR\r\n"
+            yield (
+                b"BEGIN:VCALENDAR\r\nSUMMARY:a\\, b\r\nDESCRIPTION:long\r\n  "
+                b"text\r\nEND:VCALENDAR\r\n"
+            )
             yield from _parts("text/calendar")
         case "picture":
             yield from _parts("image/")
@@ -184,7 +196,9 @@ def seeds(target: str) -> Iterator[bytes]:
                 ("a.iso", image({"A.EXE;1": b"MZ"})),
             ):
                 yield name.encode() + b"\n" + octets
-            yield from (b"a.zip\n" + octets for octets in (*_zips(), *_files(".rar", ".7z", ".tnef")))
+            yield from (
+                b"a.zip\n" + octets for octets in (*_zips(), *_files(".rar", ".7z", ".tnef"))
+            )
         case "expression":
             for rule in _rules():
                 yield "\0".join(

@@ -8,9 +8,10 @@ from typing import Final
 
 _LETTER: Final = b"From: ann@a.example\r\nSubject: hi\r\nX-Mras: Ok\r\n\r\n.Hello\r\n"
 _LED: Final = (
-    b'From ann@a.example Sun Nov 22 18:48:09 2026\nX-Envelope-From: <ann@a.example>\nX-Envelope-To: joe@example.test, "x,y"@example.test\n'
-    b"Received: from mail.a.example ([192.0.2.9] helo=client)\n\tby mx with esmtps (Exim 4.96)\n\tid 1xV-0-2J\n\tfor joe@example.test; Sun\n"
-    + _LETTER
+    b"From ann@a.example Sun Nov 22 18:48:09 2026\nX-Envelope-From: "
+    b'<ann@a.example>\nX-Envelope-To: joe@example.test, "x,y"@example.test\n'
+    b"Received: from mail.a.example ([192.0.2.9] helo=client)\n\tby mx with esmtps (Exim "
+    b"4.96)\n\tid 1xV-0-2J\n\tfor joe@example.test; Sun\n" + _LETTER
 )
 _PACKED: Final = zlib.compress(_LED)
 
@@ -18,29 +19,36 @@ SEEDS: Final[dict[str, tuple[bytes, ...]]] = {
     "exim": (
         b"oborona/1 ping\n",
         b"oborona/1 connect ip=192.0.2.9 name=mail.a.example port=4711 ours=25\n",
-        b"oborona/1 rcpt ip=2001:db8::1 from64=YUBi rcpt64=am9lQGV4YW1wbGUudGVzdA== count=3 after=mail more=yes\noborona/1 ping\n",
-        b"oborona/1 data ip=192.0.2.9 id=1xV headers64=%b body64=%b size=900 rcpts64=YUBiLCAiYyxkIkBl\n"
+        (b"oborona/1 rcpt ip=2001:db8::1 from64=YUBi rcpt64=am9lQGV4YW1wbGUudGVzdA== "
+            b"count=3 after=mail more=yes\noborona/1 ping\n"),
+        (b"oborona/1 data ip=192.0.2.9 id=1xV headers64=%b body64=%b size=900 "
+            b"rcpts64=YUBiLCAiYyxkIkBl\n")
         % (base64.b64encode(_LETTER[:40]), base64.b64encode(b"Hello")),
     ),
     "spamd": (
         b"CHECK SPAMC/1.5\r\nUser: joe\r\nContent-length: %d\r\n\r\n%b" % (len(_LED), _LED),
         b"PROCESS SPAMC/1.5\r\nCompress: zlib\r\nContent-length: %d\r\n\r\n%b" % (len(_PACKED), _PACKED),
         b"TELL SPAMC/1.5\r\nMessage-class: spam\r\nSet: local, remote\r\nUser: joe\r\n\r\n" + _LETTER,
-        b"CHECK RSPAMC/1.3\r\nQueue-Id: 1xV\r\nFrom: <a@b>\r\nRcpt: <c@d>\r\nHelo: x\r\nIP: 192.0.2.9\r\n\r\n" + _LED,
+        (b"CHECK RSPAMC/1.3\r\nQueue-Id: 1xV\r\nFrom: <a@b>\r\nRcpt: <c@d>\r\nHelo: "
+            b"x\r\nIP: 192.0.2.9\r\n\r\n") + _LED,
         b"PING SPAMC/1.2\r\n",
         b"SYMBOLS SPAMC/1.0\r\n" + _LETTER,
     ),
     "received": (
-        b" from client (mail.a.example [192.0.2.9])\r\n\tby mx (Postfix) with ESMTPSA id 4F3\r\n\tfor <a@b>; Sun\r\n\t(Authenticated sender: joe)",
-        b" from mail.a.example ([192.0.2.9] helo=client)\n\tby mx with esmtpsa (TLS1.3) (Exim 4.96)\n\t(envelope-from <a@b>)\n\tid 1xV-0-2J",
+        (b" from client (mail.a.example [192.0.2.9])\r\n\tby mx (Postfix) with ESMTPSA id "
+            b"4F3\r\n\tfor <a@b>; Sun\r\n\t(Authenticated sender: joe)"),
+        (b" from mail.a.example ([192.0.2.9] helo=client)\n\tby mx with esmtpsa (TLS1.3) "
+            b"(Exim 4.96)\n\t(envelope-from <a@b>)\n\tid 1xV-0-2J"),
         b" from [192.0.2.9] (helo=client)\n\tby mx with esmtp (Exim 4.96)\n\tid 1xV",
         b" from unknown (HELO client) (192.0.2.9)\n  by mx with SMTP; 22 Nov",
         b" (qmail 1 invoked from network); 22 Nov",
-        b" from a (b [IPv6:2001:db8::1])\n\tby mx (OpenSMTPD) with ESMTPSA id 4f3 (TLS) auth=yes user=joe",
+        (b" from a (b [IPv6:2001:db8::1])\n\tby mx (OpenSMTPD) with ESMTPSA id 4f3 (TLS) "
+            b"auth=yes user=joe"),
     ),
     "engine": (
         b'rspamd\n{"action":"add header","score":7.5,"required_score":15.0,"symbols":{"A":{"score":5.1},"B":{"score":-2}}}',
-        b"spamd\nSPAMD/1.1 0 EX_OK\r\nContent-length: 8\r\nSpam: True ; 21.3 / 5.0\r\n\r\nGTUBE,A\r\n",
+        (b"spamd\nSPAMD/1.1 0 EX_OK\r\nContent-length: 8\r\nSpam: True ; 21.3 / "
+            b"5.0\r\n\r\nGTUBE,A\r\n"),
         b"clamd\nstream: Win.Test.EICAR_HDB-1 FOUND\0",
         b"clamd\nstream: OK\0",
         b"clamd\nINSTREAM size limit exceeded. ERROR\0",

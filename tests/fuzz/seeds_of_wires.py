@@ -1,4 +1,6 @@
-"""What fuzzing of wires, records and stores starts from: packets, answers and records as they really are."""
+"""What fuzzing of wires, records and stores starts from: packets, answers and records as they
+really are.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,8 @@ SEEDS: Final[dict[str, tuple[bytes, ...]]] = {
         b"request=smtpd_access_policy\nprotocol_state=RCPT\nclient_address=192.0.2.9\nclient_name=a.example\nhelo_name=a\nsender=ann@a.example\nrecipient=joe@b.example\ninstance=1.2\n\n",
     ),
     "sieve": (
-        b"VERSION\tscript\t4\t0\nenv_USER=joe\n-\nwhat=complaint\nuser=joe\n\nSubject: x\r\n\r\nHello",
+        (b"VERSION\tscript\t4\t0\nenv_USER=joe\n-\nwhat=complaint\nuser=joe\n\nSubject: "
+            b"x\r\n\r\nHello"),
         b"VERSION\tscript\t3\t0\nnoreply\nwhat=pardon\nuser=a\x01tb\n\n",
     ),
     "name-server": (b"\0" + b"\0\0\x81\x80\0\1\0\1\0\0\0\0\1a\7example\0\0\1\0\1" + _A, b"\0" + _A + _SOA, b"\6\xc0\x0c\0\x10\0\1\0\0\1\0\0\4\3a=b"),
@@ -58,8 +61,15 @@ SEEDS: Final[dict[str, tuple[bytes, ...]]] = {
         b"-ERR This instance has cluster support disabled\r\n",
     ),
     "lying-dns": (
-        b"v=spf1 include:b.example a mx -all\nv=DMARC1; p=reject\nv=DKIM1; k=rsa; p=QUJD\n\nDKIM-Signature: v=1; a=rsa-sha256; d=a.example; s=s; h=from; bh=47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=; b=QUJD\r\nFrom: ann@a.example\r\n\r\nHello\r\n",
-        b"v=spf1 exists:%{ir}.%{l1r-}.a.example redirect=c.example\n?\n\n\nARC-Seal: i=1; cv=none; a=rsa-sha256; d=a.example; s=s; b=QUJD\r\nARC-Message-Signature: i=1; a=rsa-sha256; d=a.example; s=s; h=from; bh=QUJD; b=QUJD\r\nARC-Authentication-Results: i=1; mx; spf=pass\r\nFrom: ann@a.example\r\n\r\nHello\r\n",
+        (b"v=spf1 include:b.example a mx -all\nv=DMARC1; p=reject\nv=DKIM1; k=rsa; "
+            b"p=QUJD\n\nDKIM-Signature: v=1; a=rsa-sha256; d=a.example; s=s; h=from; "
+            b"bh=47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=; b=QUJD\r\nFrom: "
+            b"ann@a.example\r\n\r\nHello\r\n"),
+        (b"v=spf1 exists:%{ir}.%{l1r-}.a.example redirect=c.example\n?\n\n\nARC-Seal: i=1; "
+            b"cv=none; a=rsa-sha256; d=a.example; s=s; b=QUJD\r\nARC-Message-Signature: i=1; "
+            b"a=rsa-sha256; d=a.example; s=s; h=from; bh=QUJD; "
+            b"b=QUJD\r\nARC-Authentication-Results: i=1; mx; spf=pass\r\nFrom: "
+            b"ann@a.example\r\n\r\nHello\r\n"),
     ),
     "record": (
         key_of(Shingle(1, 7), Prefix.IN) + cells([3, 1, 0, 0, 0, 0], _BUCKET) + cells([1000, 0, 0, 0, 0, 0], _BUCKET - 200, day=False),

@@ -1,7 +1,9 @@
-"""The parsers that are fuzzed, of messages, of what an admin writes and of what is stored: what must hold of each, how long its inputs are, and the words they are made of.
+"""The parsers that are fuzzed, of messages, of what an admin writes and of what is stored: what
+must hold of each, how long its inputs are, and the words they are made of.
 
-A target takes octets and fails by an exception. Those that take more than octets find it in the first line. All hold in common that nothing
-is raised, that findings have known names, and that what one input costs stays within `watched.py`.
+A target takes octets and fails by an exception. Those that take more than octets find it in the
+first line. All hold in common that nothing is raised, that findings have known names, and that what
+one input costs stays within `watched.py`.
 """
 
 from __future__ import annotations
@@ -19,16 +21,16 @@ from tests.fuzz import (
     of_wires,
 )
 
-A_MB_S: Final = (
-    20.0  # seconds: a letter of 2 kB takes 5 ms, twice; what takes the square of its size passes that soon
-)
+# seconds: a letter of 2 kB takes 5 ms, twice; what takes the square of its size passes that soon
+A_MB_S: Final = 20.0
 
 
 class Target(NamedTuple):
     """A parser under test."""
 
     holds: Callable[[bytes], object]
-    longest: int  # octets of an input: enough for what the parser reads, few enough for thousands a second
+    # octets of an input: enough for what the parser reads, few enough for thousands a second
+    longest: int
     words: tuple[bytes, ...] = ()  # what inputs are made of, beside what coverage teaches
     s_a_mb: float = A_MB_S  # CPU beyond `watched.START_S`, by the size of an input
 
@@ -57,7 +59,9 @@ _QUOTES: Final = (
     b"\n> ", b"\n-- \n", b"-----Original Message-----", b" wrote:", b"\n__________", b"From: ", b"Sent: ", b"v1agra", b"v i a g r a", b"http://", b"\xd0\xbe", b"\xcc\x81",
 )  # fmt: skip
 
-_SIGNS: Final = (  # marks of several classes, of which letters get many, and characters of which normalisation makes more
+# marks of several classes, of which letters get many, and characters of which normalisation makes
+# more
+_SIGNS: Final = (
     b"\xcc\x81" * 40, b"\xcc\x96" * 40, b"\xcc\x81\xcc\x96", b"\xef\xb7\xba", b"\xe3\x8c\x96", b"\xe0\xbd\xb3", b"\xef\xbe\x9e", b"\xe1\x84\x92\xe1\x85\xa1", b"\xe2\x80\x8d",
 )  # fmt: skip
 

@@ -1,4 +1,6 @@
-"""What finds and shows a fault finds and shows one: a planted error is made smaller, work by the square of an input is told, blind inputs are many and short."""
+"""What finds and shows a fault finds and shows one: a planted error is made smaller, work by the
+square of an input is told, blind inputs are many and short.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def planted(monkeypatch: pytest.MonkeyPatch) -> str:
     return "planted"
 
 
-def test_an_input_that_breaks_a_target_is_made_as_small_as_it_can_be(planted: str, tmp_path: Path) -> None:
+def test_an_input_that_breaks_a_target_is_made_as_small_as_it_can_be(
+    planted: str, tmp_path: Path
+) -> None:
     file = tmp_path / "broke-1"
     file.write_bytes(b"a" * 400 + b"xy" + b"b" * 300)
     assert "ValueError" in run.broken_by(planted, file.read_bytes())
@@ -38,7 +42,9 @@ def test_an_input_that_breaks_a_target_is_made_as_small_as_it_can_be(planted: st
     assert file.read_bytes() == b"xy"
 
 
-def test_without_coverage_an_error_is_found_and_its_input_kept(planted: str, tmp_path: Path) -> None:
+def test_without_coverage_an_error_is_found_and_its_input_kept(
+    planted: str, tmp_path: Path
+) -> None:
     (tmp_path / "inputs").mkdir()
     (tmp_path / "inputs/1").write_bytes(b"abc")
     with pytest.raises(ValueError, match="planted"):

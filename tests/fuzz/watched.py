@@ -1,11 +1,14 @@
-"""One input given to a target, and what it may cost: CPU by its size, at most 2 s, and 300 MB of memory over what was in use before it.
+"""One input given to a target, and what it may cost: CPU by its size, at most 2 s, and 300 MB of
+memory over what was in use before it.
 
-By its size: what takes the square of it shows at 16 kB, long before it takes seconds. What seems too dear is tried again, as the first time something may
-have been loaded or compiled for all that follow.
+By its size: what takes the square of it shows at 16 kB, long before it takes seconds. What seems
+too dear is tried again, as the first time something may have been loaded or compiled for all that
+follow.
 
-CPU rather than the clock on the wall alone: a busy machine is no fault of a parser. Both have to agree, as some virtual machines' accounts of
-CPU jump. An input that never ends is the caller's to stop (libFuzzer's -timeout, pytest's). The mark of the most memory is set back before each
-input (Linux, proc(5)): what a fuzzer keeps itself is no input's doing.
+CPU rather than the clock on the wall alone: a busy machine is no fault of a parser. Both have to
+agree, as some virtual machines' accounts of CPU jump. An input that never ends is the caller's to
+stop (libFuzzer's -timeout, pytest's). The mark of the most memory is set back before each input
+(Linux, proc(5)): what a fuzzer keeps itself is no input's doing.
 """
 
 from __future__ import annotations
@@ -18,9 +21,8 @@ from typing import Final
 from tests.fuzz.targets import Target
 
 CPU_S: Final = 2.0
-START_S: Final = (
-    0.1  # whatever the size: what a target does for any input, and what a collection of garbage takes
-)
+# whatever the size: what a target does for any input, and what a collection of garbage takes
+START_S: Final = 0.1
 AGAIN: Final = 2  # times that what is too dear is tried again
 MEMORY: Final = 300 << 20  # octets
 _SET_BACK: Final = b"5"  # what makes the most memory so far that of this moment

@@ -20,9 +20,14 @@ GLOBAL: Final = {"--config": 1, "--state": 1, "--set": 1, "--help": 0, "-h": 0, 
 """Options before the command, each with the number of its values."""
 DEFAULTS: Final = {"recheck": "look"}
 """What a group of commands does where none is named."""
-PAGES: Final = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES: Final = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 SHOWN: Final = re.compile(
-    r"(?m)(?:^ {4}(?:[^`\n]*[\s/])?|`(?:sudo )?)oborona (?P<rest>[^`\n]+)"  # an indented line, or a span of code
+    # an indented line, or a span of code
+    r"(?m)(?:^ {4}(?:[^`\n]*[\s/])?|`(?:sudo )?)oborona (?P<rest>[^`\n]+)"
 )
 END: Final = frozenset({"|", "||", "&&", ";", ">", "2>&1", "&"})
 
@@ -56,9 +61,13 @@ def fault(rest: str) -> str | None:
     if command is None:
         return None
     declared = {"-h", "--help"}
-    declared |= {one for option in command.get("parameters") or () for one in option.get("declared", ())}
+    declared |= {
+        one for option in command.get("parameters") or () for one in option.get("declared", ())
+    }
     options = takewhile(lambda word: word != "--", words)
-    names = [word.partition("=")[0] for word in options if re.fullmatch(r"--?[a-z][a-z-]*(=.*)?", word)]
+    names = [
+        word.partition("=")[0] for word in options if re.fullmatch(r"--?[a-z][a-z-]*(=.*)?", word)
+    ]
     return next((f"no option {name}" for name in names if name not in declared), None)
 
 
@@ -67,7 +76,9 @@ def _is_name(word: str) -> bool:
 
 
 def _words(rest: str) -> list[str]:
-    reader = shlex.shlex(re.sub(r"\[(--[^]]+)\]", r"\1", rest), posix=True, punctuation_chars="|&;>")
+    reader = shlex.shlex(
+        re.sub(r"\[(--[^]]+)\]", r"\1", rest), posix=True, punctuation_chars="|&;>"
+    )
     reader.whitespace_split = True
     try:
         return list(reader)
@@ -82,6 +93,9 @@ def test_commands_and_options_exist(page: Path) -> None:
 
 
 def test_what_is_wrong_is_found() -> None:
-    page = "Run `oborona lost` or\n\n    sudo oborona --config x find from:x --sinse 2d | grep y\n\n`oborona find --since 2d`"
+    page = (
+        "Run `oborona lost` or\n\n    sudo oborona --config x find from:x --sinse 2d | grep "
+        "y\n\n`oborona find --since 2d`"
+    )
     assert [fault(rest) for rest in shown(page)] == ["no command lost", "no option --sinse", None]
     assert sum(len(list(shown(page.read_text()))) for page in PAGES) > 300

@@ -44,7 +44,9 @@ def test_every_decision_has_its_number_its_status_and_a_line() -> None:
         number = int(page.name[:4])
         assert title.startswith(f"# {number}. ")
         assert not empty
-        assert re.fullmatch(r"Status: (accepted|replaced by \[\d+\]\(\d{4}-[a-z0-9-]+\.md\))\.", status), page
+        assert re.fullmatch(
+            r"Status: (accepted|replaced by \[\d+\]\(\d{4}-[a-z0-9-]+\.md\))\.", status
+        ), page
         assert re.search(rf"(?m)^- \[{number}\]\({page.name}\):\n  [A-Z`]", lines), page
 
 

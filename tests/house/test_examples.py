@@ -1,4 +1,6 @@
-"""What the pages about the policy show can be copied: each example is loaded over the policy that ships."""
+"""What the pages about the policy show can be copied: each example is loaded over the policy that
+ships.
+"""
 
 import re
 from pathlib import Path
@@ -19,7 +21,11 @@ def blocks(page: str, language: str) -> list[str]:
     return re.findall(rf"(?ms)^```{language}\n(.*?)^```$", (ROOT / "docs" / page).read_text())
 
 
-TABLES = [(page, text) for page in ("policy/policy.md", "policy/replay.md") for text in blocks(page, "toml")]
+TABLES = [
+    (page, text)
+    for page in ("policy/policy.md", "policy/replay.md")
+    for text in blocks(page, "toml")
+]
 CONDITIONS = [line for text in blocks("policy/policy.md", "python") for line in text.splitlines()]
 
 

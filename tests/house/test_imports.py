@@ -64,7 +64,8 @@ IMPURE = {
     "asyncio", "logging", "os", "random", "secrets", "select", "shutil", "signal", "socket", "sqlite3", "subprocess",
     "tempfile", "threading", "time", "uvloop", "aiosqlite", "lmdb", "dns",
 }  # fmt: skip
-CONCURRENT = {"src/oborona/authentication/verify.py"}  # asks for everything at once: that is what it is for
+# asks for everything at once: that is what it is for
+CONCURRENT = {"src/oborona/authentication/verify.py"}
 READS_FILES = {  # policy files are read where they are understood
     "policy/folders.py",
     "policy/list_files.py",
@@ -140,14 +141,18 @@ def test_pure_packages_take_the_world_as_arguments(package: str) -> None:
 
 @pytest.mark.parametrize("package", PURE)
 def test_pure_packages_open_no_file(package: str) -> None:
-    """Whatever they import: data that is installed with a package is read by `importlib.resources.files`."""
+    """Whatever they import: data that is installed with a package is read by
+    `importlib.resources.files`.
+    """
     for path in modules(package):
         if str(path.relative_to(ROOT)) in READS_FILES:
             continue
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and called(node) in OPENS:
                 source = ast.unparse(node)
-                assert "files('oborona." in source or opens_no_file(node), f"{path}:{node.lineno}: {source}"
+                assert "files('oborona." in source or opens_no_file(node), (
+                    f"{path}:{node.lineno}: {source}"
+                )
 
 
 def called(node: ast.Call) -> str:

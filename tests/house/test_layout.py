@@ -1,4 +1,6 @@
-"""The house stands: links, no shadowing of pymilter's extension, a wheel that holds everything (docs/adr/0001)."""
+"""The house stands: links, no shadowing of pymilter's extension, a wheel that holds everything
+(docs/adr/0001).
+"""
 
 import fcntl
 import os
@@ -37,9 +39,17 @@ def test_every_other_room_is_a_regular_package_that_says_what_it_is() -> None:
 
 @pytest.mark.parametrize("flags", [["-c"], ["-I", "-c"]], ids=["root-on-path", "isolated"])
 def test_import_milter_is_the_extension_with_the_root_as_current_folder(flags: list[str]) -> None:
-    program = "import milter, Milter, oborona.milter.codec as c; print(milter.__file__); print(c.__file__)"
+    program = (
+        "import milter, Milter, oborona.milter.codec as c; print(milter.__file__); "
+        "print(c.__file__)"
+    )
     found = subprocess.run(
-        [sys.executable, *flags, program], cwd=ROOT, check=True, capture_output=True, text=True, timeout=60
+        [sys.executable, *flags, program],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
     ).stdout.splitlines()
     assert found[0].endswith(".so")
     assert Path(found[1]).resolve() == ROOT / "milter/codec.py"
@@ -73,8 +83,16 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_wheel_holds_every_package_and_what_an_admin_edits(wheel: Path) -> None:
     held = set(zipfile.ZipFile(wheel).namelist())
-    wanted = {f"oborona/{path.relative_to(ROOT)}" for name in CODE for path in (ROOT / name).glob("**/*.py")}
-    wanted |= {f"oborona/{path.relative_to(ROOT)}" for path in (ROOT / "etc").glob("**/*") if path.is_file()}
+    wanted = {
+        f"oborona/{path.relative_to(ROOT)}"
+        for name in CODE
+        for path in (ROOT / name).glob("**/*.py")
+    }
+    wanted |= {
+        f"oborona/{path.relative_to(ROOT)}"
+        for path in (ROOT / "etc").glob("**/*")
+        if path.is_file()
+    }
     wanted |= {
         "oborona/py.typed",
         "oborona/telemetry/metrics.json",
@@ -125,6 +143,12 @@ def test_a_program_from_the_wheel_has_its_policy_with_it(wheel: Path, tmp_path: 
 
 
 def test_the_table_of_files_that_ship_is_written_before_them(wheel: Path) -> None:
-    """By it a folder that is being upgraded is told from one that is whole: installers write in this order."""
-    names = [name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("oborona/etc/policy.d/")]
+    """By it a folder that is being upgraded is told from one that is whole: installers write in
+    this order.
+    """
+    names = [
+        name
+        for name in zipfile.ZipFile(wheel).namelist()
+        if name.startswith("oborona/etc/policy.d/")
+    ]
     assert names[0] == f"oborona/etc/policy.d/{MANIFEST}"

@@ -1,4 +1,6 @@
-"""Names in the state folder stand in one module: nobody else spells them, and no command loads a daemon to learn one."""
+"""Names in the state folder stand in one module: nobody else spells them, and no command loads a
+daemon to learn one.
+"""
 
 import ast
 import re
@@ -13,7 +15,9 @@ from oborona.daemon.state import prepare_state
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src/oborona"
-NAMES = {value for name, value in vars(state_files).items() if name.isupper() and isinstance(value, str)}
+NAMES = {
+    value for name, value in vars(state_files).items() if name.isupper() and isinstance(value, str)
+}
 TOLD_APART = {name for name in NAMES if "." in name}  # the others are words that mean much else
 BESIDE = ("-wal", "-shm")  # SQLite's own, beside each of its files
 STARTS_THE_DAEMON = "oborona.cli.processes"
@@ -98,7 +102,9 @@ def test_documents_use_names_that_there_are() -> None:
 
 def test_no_command_but_the_daemons_loads_a_worker() -> None:
     names = [
-        name for name in command_modules() if name != STARTS_THE_DAEMON and not name.endswith("__main__")
+        name
+        for name in command_modules()
+        if name != STARTS_THE_DAEMON and not name.endswith("__main__")
     ]
     assert len(names) > 80
     program = (
@@ -108,6 +114,11 @@ def test_no_command_but_the_daemons_loads_a_worker() -> None:
         "    assert 'oborona.daemon.worker' not in sys.modules, name\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert done.returncode == 0, done.stderr

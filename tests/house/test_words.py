@@ -1,4 +1,6 @@
-"""What people read says what the trade says: a listener is no door, a threshold no line, a report of a person no word or pardon."""
+"""What people read says what the trade says: a listener is no door, a threshold no line, a report
+of a person no word or pardon.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,15 @@ from oborona.daemon import metric_catalogue
 from oborona.policy.fact_table import TABLE
 
 OLD = re.compile(
-    r"\b(doors?|pardon(s|ed)?|taught|pin(s|ned)?|second look|next look|spam line|below-line|people's words?|believed)\b(?! \()",
+    (
+        r"\b(doors?|pardon(s|ed)?|taught|pin(s|ned)?|second look|next look|spam "
+        r"line|below-line|people's words?|believed)\b(?! \()"
+    ),
     re.IGNORECASE,
 )
-NAMES = re.compile(r"\[?doors\.\w+|`[^`]*`|\(\w+\)|believed \(\w+\)|(complaint|pardon): [\w-]+ report")
+NAMES = re.compile(
+    r"\[?doors\.\w+|`[^`]*`|\(\w+\)|believed \(\w+\)|(complaint|pardon): [\w-]+ report"
+)
 """Names of settings, commands and values, which stay, and where one is told in other words."""
 
 
@@ -62,7 +69,10 @@ def test_texts_have_the_words_of_the_trade(texts: Callable[[], Iterator[tuple[st
 
 
 def test_examples_in_helps_stand_as_they_are_written() -> None:
-    """A backspace has click leave lines as they stand; written as two signs it would be shown, and the lines flow together."""
+    """A backspace has click leave lines as they stand.
+
+    Written as two signs it would be shown, and the lines flow together.
+    """
     told = list(helps())
     assert any("\b" in text for _, text in told)
     assert [name for name, text in told if "\\b" in text] == []

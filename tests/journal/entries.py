@@ -1,4 +1,5 @@
-"""Journal entries for tests, and a process that writes them: `python -m tests.journal.entries FILE WORKER NUMBER`.
+"""Journal entries for tests, and a process that writes them:
+`python -m tests.journal.entries FILE WORKER NUMBER`.
 
 The writer prints the number of entries that are committed, after each flush.
 """

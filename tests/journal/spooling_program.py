@@ -1,6 +1,8 @@
-"""Appends journal entries for a test that kills it: `python -m tests.journal.spooling_program FILE WORKER BATCH_S`.
+"""Appends journal entries for a test that kills it:
+`python -m tests.journal.spooling_program FILE WORKER BATCH_S`.
 
-It prints the id of each message when both its entry and where its copy went are appended, as who answers a mail server would then do.
+It prints the id of each message when both its entry and where its copy went are appended, as who
+answers a mail server would then do.
 """
 
 from __future__ import annotations

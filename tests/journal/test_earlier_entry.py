@@ -1,4 +1,6 @@
-"""An entry as an earlier version wrote it: facts declared elsewhere, the same names in the same order."""
+"""An entry as an earlier version wrote it: facts declared elsewhere, the same names in the same
+order.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from oborona.policy.fact_table import KEPT
 from oborona.recheck.then import facts_then
 
 ROW = Path(__file__).with_name("earlier_row.msgpack")
-"""Columns of the verdict, columns of the evidence, names of the facts: of a letter with a link and a PDF."""
+"""Columns of the verdict, columns of the evidence, names of the facts: of a letter with a link and
+a PDF.
+"""
 
 EXPECTED = {
     "time_now": 1_795_170_000.0,

@@ -1,4 +1,6 @@
-"""The journal in one process: written in batches, found again, bounded in memory, purged in steps."""
+"""The journal in one process: written in batches, found again, bounded in memory, purged in
+steps.
+"""
 
 from __future__ import annotations
 
@@ -65,8 +67,8 @@ async def test_a_connection_that_is_gone_is_no_rows_fault(
         assert (journal.waiting, journal.lost) == (entries, 0)
     assert "cannot be stored" not in caplog.text
     assert (
-        f"{entries} entries wait in {tmp_path / state_files.JOURNAL_SPOOL} for the next start" in caplog.text
-    )
+        f"{entries} entries wait in {tmp_path / state_files.JOURNAL_SPOOL} for the next start"
+    ) in caplog.text
     assert journal.lost == 0
     async with await Journal.open(tmp_path / "journal.db") as following:
         async with asyncio.timeout(60):
@@ -167,7 +169,9 @@ async def test_an_entry_that_sqlite_refuses_takes_no_other_with_it(
     assert "cannot be stored" in caplog.text
 
 
-async def test_the_same_id_twice_is_one_entry(journal: Journal, caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_same_id_twice_is_one_entry(
+    journal: Journal, caplog: pytest.LogCaptureFixture
+) -> None:
     entry = make_entry()
     journal.append(entry)
     await journal.flush()
@@ -229,7 +233,10 @@ async def test_what_close_cannot_write_waits_for_the_next_start(
         journal.append(make_entry())
         await journal.close()
     assert journal.lost == 0
-    assert f"1 entries wait in {tmp_path / state_files.JOURNAL_SPOOL} for the next start" in caplog.text
+    assert (
+        f"1 entries wait in {tmp_path / state_files.JOURNAL_SPOOL} for the next start"
+        in caplog.text
+    )
     async with await Journal.open(tmp_path / "journal.db") as following, asyncio.timeout(10):
         while await following.count() < 1:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
@@ -252,7 +259,8 @@ async def test_purge_by_age_goes_in_small_steps(journal: Journal) -> None:
         journal.append(entry)
     await journal.flush()
     cut = NOON - 500
-    # Ids carry the time; those of `old` were given by a clock that had been ahead, so make the line by id.
+    # Ids carry the time; those of `old` were given by a clock that had been ahead, so make the line
+    # by id.
     steps = []
     while gone := await journal.purge(cut + 10_000_000, retention_s=0, max_rows=10**9, limit=20):
         steps.append(gone)
@@ -313,7 +321,9 @@ async def test_the_file_shrinks_once_much_of_it_is_free(tmp_path: Path) -> None:
     assert path.stat().st_size < 8 << 20
 
 
-async def test_a_reader_sees_what_a_daemon_writes_beside_it(journal: Journal, tmp_path: Path) -> None:
+async def test_a_reader_sees_what_a_daemon_writes_beside_it(
+    journal: Journal, tmp_path: Path
+) -> None:
     async with await Reader.open(tmp_path / "journal.db") as reader:
         entry = make_entry()
         journal.append(entry)
@@ -330,7 +340,9 @@ async def test_a_reader_of_a_file_that_is_not_there_says_so(tmp_path: Path) -> N
     assert not (tmp_path / "journal.db").exists()
 
 
-async def test_an_entry_that_is_found_is_found_whole_while_it_is_being_written(journal: Journal) -> None:
+async def test_an_entry_that_is_found_is_found_whole_while_it_is_being_written(
+    journal: Journal,
+) -> None:
     entries = [make_entry() for _ in range(400)]
     found = []
 

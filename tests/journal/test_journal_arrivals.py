@@ -1,4 +1,6 @@
-"""What a second look follows: each message that passed, in the order in which it was written, whatever its id; and where its copies went."""
+"""What a second look follows: each message that passed, in the order in which it was written,
+whatever its id; and where its copies went.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ async def all_of(reader: Reader, most: int = 2) -> list[Arrival]:
     return found
 
 
-async def test_who_follows_by_place_misses_nothing_that_comes_with_an_older_id(tmp_path: Path) -> None:
+async def test_who_follows_by_place_misses_nothing_that_comes_with_an_older_id(
+    tmp_path: Path,
+) -> None:
     """Two workers: the slow one writes its batch after the follower has seen newer ids."""
     path, slow, fast = tmp_path / "journal.db", Numbers(1), Numbers(2)
     early = [slow.next(NOON + number) for number in range(3)]
@@ -74,9 +78,15 @@ async def test_a_place_is_never_given_twice_not_even_when_all_are_gone(tmp_path:
             journal.append(make_entry(id=numbers.next(NOON)))
         await journal.flush()
         last = (await all_of(journal))[-1].place
-        assert await journal.purge(NOON + DAY_S + 1, retention_s=9 * DAY_S, max_rows=100, limit=3) == 3
-        assert await journal.purge(NOON + DAY_S + 1, retention_s=9 * DAY_S, max_rows=100, limit=3) == 2
-        assert await journal.purge(NOON + DAY_S + 1, retention_s=9 * DAY_S, max_rows=100, limit=3) == 0
+        assert (
+            await journal.purge(NOON + DAY_S + 1, retention_s=9 * DAY_S, max_rows=100, limit=3) == 3
+        )
+        assert (
+            await journal.purge(NOON + DAY_S + 1, retention_s=9 * DAY_S, max_rows=100, limit=3) == 2
+        )
+        assert (
+            await journal.purge(NOON + DAY_S + 1, retention_s=9 * DAY_S, max_rows=100, limit=3) == 0
+        )
         assert await all_of(journal) == []
         assert await journal.count() == 5  # the entries stay
         journal.append(make_entry(id=numbers.next(NOON + DAY_S)))
@@ -84,7 +94,9 @@ async def test_a_place_is_never_given_twice_not_even_when_all_are_gone(tmp_path:
         assert (await all_of(journal))[0].place > last == await journal.last_place() - 1
 
 
-async def test_the_places_of_a_new_journal_lie_above_those_of_the_one_before(tmp_path: Path) -> None:
+async def test_the_places_of_a_new_journal_lie_above_those_of_the_one_before(
+    tmp_path: Path,
+) -> None:
     places = []
     for name in ("old.db", "new.db"):
         async with await Journal.open(tmp_path / name) as journal:
@@ -108,15 +120,18 @@ async def test_an_arrival_of_a_clock_that_is_ahead_keeps_no_other(tmp_path: Path
         for _ in range(7):
             journal.append(make_entry(id=numbers.next(NOON + 6 * DAY_S)))
         await journal.flush()
-        await journal.purge(NOON, retention_s=9 * DAY_S, max_rows=4)  # and no more than there may be
+        # and no more than there may be
+        await journal.purge(NOON, retention_s=9 * DAY_S, max_rows=4)
         assert len(await all_of(journal)) == 4
 
 
 async def test_an_earlier_journal_has_its_last_day_as_arrivals(tmp_path: Path) -> None:
     path, now, numbers = tmp_path / "journal.db", time.time(), Numbers()
     insert = (
-        "INSERT INTO verdict (id, time, verdict, score, line, decided_by, partial, policy_version, size, client_ip, helo, sender, login,"
-        " recipients, subject, rules) VALUES (?, 0, ?, 0, 0, '', 0, '', 0, '', '', '', '', '[]', '', '[]')"
+        "INSERT INTO verdict (id, time, verdict, score, line, decided_by, partial, "
+        "policy_version, size, client_ip, helo, sender, login,"
+        " recipients, subject, rules) VALUES (?, 0, ?, 0, 0, '', 0, '', 0, '', '', '', '', '[]', "
+        "'', '[]')"
     )
     ids = [numbers.next(now - hours * 3600) for hours in (30, 20, 10, 1)]
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
@@ -130,7 +145,9 @@ async def test_an_earlier_journal_has_its_last_day_as_arrivals(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("recipient", ["joe@example.test", "ключ@пример.рф", "\ud800@x.test", ""])
-async def test_where_copies_went_is_kept_as_long_as_the_entry(tmp_path: Path, recipient: str) -> None:
+async def test_where_copies_went_is_kept_as_long_as_the_entry(
+    tmp_path: Path, recipient: str
+) -> None:
     numbers = Numbers()
     old, new = numbers.next(NOON), numbers.next(NOON + 10)
     told = [

@@ -77,7 +77,11 @@ def test_a_worker_number_that_an_id_cannot_carry_is_refused(worker: int) -> None
 
 def test_all_ids_before_a_time_are_below_its_first() -> None:
     numbers = ident.Numbers(255)
-    assert numbers.next(1_750_000_000.25) < ident.first_at(1_750_000_000.5) <= numbers.next(1_750_000_000.5)
+    assert (
+        numbers.next(1_750_000_000.25)
+        < ident.first_at(1_750_000_000.5)
+        <= numbers.next(1_750_000_000.5)
+    )
 
 
 @given(NUMBERS)
@@ -93,7 +97,9 @@ def test_text_sorts_as_the_numbers_do(a: int, b: int) -> None:
     assert (ident.to_text(a) < ident.to_text(b)) == (a < b)
 
 
-@pytest.mark.parametrize("text", ["", "0" * 12, "0" * 14, "U" * 13, "Z" * 13, "0000000000 00", "\u0660" * 13])
+@pytest.mark.parametrize(
+    "text", ["", "0" * 12, "0" * 14, "U" * 13, "Z" * 13, "0000000000 00", "\u0660" * 13]
+)
 def test_what_is_no_id_is_none(text: str) -> None:
     assert ident.from_text(text) is None
 

@@ -1,4 +1,7 @@
-"""What was found late: written beside its entry, read back as it was, purged with it; files of the version before are brought up."""
+"""What was found late: written beside its entry, read back as it was, purged with it.
+
+Files of the version before are brought up.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,12 @@ NOW = 1_795_170_000.0
 
 def entry(ident: int, when: float = NOW) -> Entry:
     return Entry(
-        id=ident, time=when, verdict=Action.ACCEPT, score=0.0, line=100.0, decided_by="below-threshold"
+        id=ident,
+        time=when,
+        verdict=Action.ACCEPT,
+        score=0.0,
+        line=100.0,
+        decided_by="below-threshold",
     )
 
 

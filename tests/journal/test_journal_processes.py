@@ -39,14 +39,18 @@ async def test_kill_9_loses_nothing_that_was_committed(tmp_path: Path) -> None:
             if committed >= 400 + 20 * round_:
                 process.send_signal(signal.SIGKILL)
                 break
-        committed = max([committed, *(int(line) for line in process.stdout.read().split("\n")[:-1])])
+        committed = max(
+            [committed, *(int(line) for line in process.stdout.read().split("\n")[:-1])]
+        )
         process.stdout.close()
         assert process.wait(timeout=30) == -signal.SIGKILL
         with closing(sqlite3.connect(path)) as db:
             written = {name for (name,) in db.execute("SELECT queue_id FROM verdict")}
             assert {f"W{round_}N{i}" for i in range(committed)} <= written
             assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-            assert db.execute("SELECT rows = (SELECT count(*) FROM verdict) FROM tally").fetchone() == (1,)
+            assert db.execute(
+                "SELECT rows = (SELECT count(*) FROM verdict) FROM tally"
+            ).fetchone() == (1,)
             assert db.execute(
                 "SELECT count(*) FROM verdict LEFT JOIN evidence USING (id) WHERE facts IS NULL"
             ).fetchone() == (0,)
@@ -84,7 +88,8 @@ for line in sys.stdin:
 def test_units_that_start_at_once_set_a_damaged_file_aside_once(tmp_path: Path) -> None:
     command = [sys.executable, "-c", PREPARES]
     units = [
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(3)
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for _ in range(3)
     ]
     try:
         for unit in units:
@@ -122,12 +127,17 @@ async def test_purging_beside_a_writer_keeps_the_number_exact(tmp_path: Path) ->
             pass
         assert process.returncode == 0
         assert await keeper.count() == 100
-        assert {entry.queue_id for entry in await keeper.recent(200)} == {f"W1N{i}" for i in range(900, 1000)}
+        assert {entry.queue_id for entry in await keeper.recent(200)} == {
+            f"W1N{i}" for i in range(900, 1000)
+        }
 
 
 @pytest.fixture
 def small_disk() -> object:
-    """Let files of this process grow by a limit only; what a write beyond it meets is what a full disk gives."""
+    """Let files of this process grow by a limit only.
+
+    What a write beyond it meets is what a full disk gives.
+    """
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     yield lambda size: resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))

@@ -19,7 +19,9 @@ from tests.journal.entries import make_entry
 # Any str, lone surrogates and NUL included.
 PEER = st.text(st.characters(exclude_categories=()), max_size=40)
 NUMBER = st.floats(allow_nan=False, allow_infinity=False)
-FACT = st.one_of(st.booleans(), st.integers(-(2**63), 2**64 - 1), NUMBER, PEER, st.lists(PEER, max_size=3))
+FACT = st.one_of(
+    st.booleans(), st.integers(-(2**63), 2**64 - 1), NUMBER, PEER, st.lists(PEER, max_size=3)
+)
 
 ENTRIES = st.builds(
     Entry,
@@ -39,13 +41,14 @@ ENTRIES = st.builds(
     size=st.integers(0, 2**62),
     subject=PEER,
     rules=st.lists(
-        st.builds(RuleHit, name=PEER, score=NUMBER, say=PEER, mode=st.sampled_from(Mode)), max_size=3
+        st.builds(RuleHit, name=PEER, score=NUMBER, say=PEER, mode=st.sampled_from(Mode)),
+        max_size=3,
     ).map(tuple),
     findings=st.lists(st.builds(Finding, PEER, PEER), max_size=3).map(tuple),
     facts=st.dictionaries(PEER, FACT, max_size=5),
-    shingles=st.lists(st.builds(Shingle, st.integers(1, 75), st.integers(0, 2**64 - 1)), max_size=40).map(
-        tuple
-    ),
+    shingles=st.lists(
+        st.builds(Shingle, st.integers(1, 75), st.integers(0, 2**64 - 1)), max_size=40
+    ).map(tuple),
     policy_version=st.text("0123456789abcdef", max_size=8),
     partial=st.booleans(),
 )
@@ -69,7 +72,9 @@ def back(db: sqlite3.Connection, entry: Entry) -> Entry:
     row = rows.pack(entry)
     (names,) = through(db, (rows.names_json(row.names),))
     return rows.unpack(
-        through(db, row.verdict), through(db, row.evidence), names if row.shape is not None else None
+        through(db, row.verdict),
+        through(db, row.evidence),
+        names if row.shape is not None else None,
     )
 
 
@@ -79,7 +84,9 @@ def test_an_entry_comes_back_as_it_was(columns: sqlite3.Connection, entry: Entry
 
 
 def test_a_pair_of_surrogates_does_not_become_one_letter(columns: sqlite3.Connection) -> None:
-    entry = make_entry(helo="\ud83d\ude00", recipients=("\ud83d\ude00",), facts={"x": "\ud83d\ude00"})
+    entry = make_entry(
+        helo="\ud83d\ude00", recipients=("\ud83d\ude00",), facts={"x": "\ud83d\ude00"}
+    )
     assert back(columns, entry) == entry
     assert back(columns, entry).helo != "😀"
 
@@ -92,12 +99,17 @@ def test_long_texts_are_cut(columns: sqlite3.Connection) -> None:
 
 
 def test_a_message_id_is_found_by_what_is_kept_of_it() -> None:
-    assert texts.message_key("x" * 5000) == texts.message_key("x" * TEXT_LENGTH) != texts.message_key("x")
+    assert (
+        texts.message_key("x" * 5000)
+        == texts.message_key("x" * TEXT_LENGTH)
+        != texts.message_key("x")
+    )
 
 
 def test_too_many_facts_lose_their_texts_first(columns: sqlite3.Connection) -> None:
     found = back(
-        columns, make_entry(facts={"words": 7, "body": "x" * FACTS_BYTES, "links": ["y"], "ham": False})
+        columns,
+        make_entry(facts={"words": 7, "body": "x" * FACTS_BYTES, "links": ["y"], "ham": False}),
     )
     assert found.facts == {"words": 7, "ham": False}
     assert back(columns, make_entry(facts={f"n{i}": i for i in range(3000)})).facts["n2999"] == 2999

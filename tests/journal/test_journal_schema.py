@@ -89,7 +89,9 @@ async def test_a_migration_that_fails_changes_nothing(
     await fill(path, 2)
     broken = ("ALTER TABLE verdict ADD COLUMN extra", "ALTER TABLE absent ADD COLUMN extra")
     with monkeypatch.context() as patch:
-        patch.setattr(schema, "FORMAT", schema.FORMAT._replace(migrations=(*schema.MIGRATIONS, broken)))
+        patch.setattr(
+            schema, "FORMAT", schema.FORMAT._replace(migrations=(*schema.MIGRATIONS, broken))
+        )
         with pytest.raises(StoreError, match="no such table"):
             schema.prepare(path)
     with closing(schema.open_writer(path)) as db:
@@ -185,7 +187,9 @@ async def test_a_folder_in_its_place_is_set_aside(tmp_path: Path, suffix: str) -
 async def test_a_journal_that_is_shorter_than_its_pages_is_set_aside(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """As a killed daemon leaves it: the log has the first page, by which SQLite tells how long the file should be."""
+    """As a killed daemon leaves it: the log has the first page, by which SQLite tells how long the
+    file should be.
+    """
     path, copy = tmp_path / "live.db", tmp_path / "journal.db"
     await fill(path, 400)
     with closing(schema.open_writer(path)) as db:
@@ -194,7 +198,9 @@ async def test_a_journal_that_is_shorter_than_its_pages_is_set_aside(
         db.execute("PRAGMA user_version = 5")
         for suffix in ("", "-wal"):
             part = path.with_name(path.name + suffix).read_bytes()
-            copy.with_name(copy.name + suffix).write_bytes(part if suffix else part[: len(part) // 2])
+            copy.with_name(copy.name + suffix).write_bytes(
+                part if suffix else part[: len(part) // 2]
+            )
     aside = schema.prepare(copy)
     assert aside is not None, "SQLite opens it without a word"
     assert str(aside) in caplog.text

@@ -36,11 +36,16 @@ async def fill(journal: Journal, number: int) -> None:
 
 
 def spoil(path: Path) -> None:
-    """Overwrite the leaves of the tables, as a rotten disk would under everybody's feet; the schema stays."""
+    """Overwrite the leaves of the tables, as a rotten disk would under everybody's feet.
+
+    The schema stays.
+    """
     with closing(sqlite3.connect(path)) as db:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         (size,) = db.execute("PRAGMA page_size").fetchone()
-        roots = [root for (root,) in db.execute("SELECT rootpage FROM sqlite_schema WHERE rootpage > 0")]
+        roots = [
+            root for (root,) in db.execute("SELECT rootpage FROM sqlite_schema WHERE rootpage > 0")
+        ]
     with path.open("r+b") as file:
         for root in roots:
             file.seek((root - 1) * size)
@@ -89,7 +94,9 @@ async def until(seen: Callable[[], bool]) -> None:
 async def until_set_aside(path: Path) -> Path:
     async with asyncio.timeout(PATIENCE_S):
         while True:
-            found = [one for one in path.parent.glob(f"{path.name}.damaged-*") if one.name[-4] != "-"]
+            found = [
+                one for one in path.parent.glob(f"{path.name}.damaged-*") if one.name[-4] != "-"
+            ]
             if found and path.exists() and not schema.suspected(path):
                 return found[0]
             await asyncio.sleep(0.05)
@@ -162,8 +169,12 @@ async def test_one_that_is_taken_away_is_begun_anew_with_an_error(
         assert await reader.count() == 3
 
 
-async def test_two_writers_leave_one_that_is_set_aside_and_neither_harms_the_new_one(tmp_path: Path) -> None:
-    """SQLite takes a log away by its name when the last connection to a file closes: it must not be the new file's."""
+async def test_two_writers_leave_one_that_is_set_aside_and_neither_harms_the_new_one(
+    tmp_path: Path,
+) -> None:
+    """SQLite takes a log away by its name when the last connection to a file closes: it must not be
+    the new file's.
+    """
     path = tmp_path / "journal.db"
     async with filled(path, 300) as first, await Journal.open(path, batch_s=0.01) as second:
         await fill(second, 300)
@@ -199,7 +210,10 @@ async def test_the_index_follows_the_new_one(tmp_path: Path) -> None:
 
 
 def put_aside(path: Path) -> Path:
-    """As `schema.prepare` does with a damaged one; this one is sound, so that it can be looked into afterwards."""
+    """As `schema.prepare` does with a damaged one.
+
+    This one is sound, so that it can be looked into afterwards.
+    """
     with hold(path.with_suffix(".lock"), "a test", patience_s=PATIENCE_S):
         aside = set_aside(path, "damaged", time.time())
         schema.open_writer(path).close()
@@ -209,7 +223,9 @@ def put_aside(path: Path) -> Path:
 async def test_what_was_being_written_as_it_was_set_aside_goes_into_the_new_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever sets it aside waits some seconds for the one who writes, not for ever: a disk may take longer."""
+    """Whoever sets it aside waits some seconds for the one who writes, not for ever: a disk may
+    take longer.
+    """
     monkeypatch.setattr("oborona.sqlite_file.BUSY_S", 0.05)
     path, insert, written = tmp_path / "journal.db", writing.insert, asyncio.Event()
 
@@ -231,7 +247,9 @@ async def test_what_was_being_written_as_it_was_set_aside_goes_into_the_new_one(
         assert worker.written == 3
 
 
-async def test_what_a_dead_process_left_is_not_passed_over_for_what_the_old_one_had(tmp_path: Path) -> None:
+async def test_what_a_dead_process_left_is_not_passed_over_for_what_the_old_one_had(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "journal.db"
     entries = [make_entry() for _ in range(5)]
     async with await Journal.open(path, batch_s=0.01) as worker:
@@ -265,7 +283,9 @@ async def test_the_new_one_knows_the_policy_in_force(tmp_path: Path) -> None:
 async def test_who_is_started_while_it_is_damaged_begins_a_new_one(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A worker, or the keeper itself, that died and is started again: nobody else may be there to look."""
+    """A worker, or the keeper itself, that died and is started again: nobody else may be there to
+    look.
+    """
     path = tmp_path / "journal.db"
     async with filled(path, 300) as worker:
         spoil(path)

@@ -1,4 +1,7 @@
-"""What was appended is in the journal whoever is killed when, once; damage costs what is damaged, and is told."""
+"""What was appended is in the journal whoever is killed when, once.
+
+Damage costs what is damaged, and is told.
+"""
 
 from __future__ import annotations
 
@@ -97,7 +100,8 @@ async def test_what_is_appended_is_there_once_after_kill_9(tmp_path: Path) -> No
     with closing(sqlite3.connect(path)) as db:
         there = [number for (number,) in db.execute("SELECT id FROM verdict")]
         assert said <= set(there)
-        assert len(there) <= len(said) + KILLS  # what was written as its writer was killed, and never said
+        # what was written as its writer was killed, and never said
+        assert len(there) <= len(said) + KILLS
         assert said <= {number for (number,) in db.execute("SELECT id FROM went")}
         assert sorted(there) == sorted(number for (number,) in db.execute("SELECT id FROM arrival"))
         assert db.execute("SELECT rows FROM tally").fetchone() == (len(there),)
@@ -111,7 +115,10 @@ async def test_a_file_is_written_once_however_often_its_removal_failed(
     abandoned(tmp_path / state_files.JOURNAL_SPOOL, entries)
     with monkeypatch.context() as patch:
         patch.setattr(Path, "unlink", _no_removal)
-        async with await Journal.open(tmp_path / "journal.db") as journal, asyncio.timeout(PATIENCE_S):
+        async with (
+            await Journal.open(tmp_path / "journal.db") as journal,
+            asyncio.timeout(PATIENCE_S),
+        ):
             while await journal.count() < len(entries):  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
     assert sorted(await settled(tmp_path / "journal.db", 20), key=lambda one: one.id) == entries
@@ -175,7 +182,9 @@ async def test_a_file_that_cannot_be_read_holds_no_other_up(
 
 
 def test_what_cannot_be_read_once_is_taken_once_it_can(tmp_path: Path) -> None:
-    """The first look fails between two files of a dead process, as where no descriptor is free: it keeps no lock on the other."""
+    """The first look fails between two files of a dead process, as where no descriptor is free: it
+    keeps no lock on the other.
+    """
     spool = JournalSpool(tmp_path, file_bytes=1)  # each row in a file of its own
     for _ in range(2):
         spool.append(rows.pack(make_entry()))
@@ -194,7 +203,9 @@ def test_what_cannot_be_read_once_is_taken_once_it_can(tmp_path: Path) -> None:
 
 
 def test_who_delivers_waits_longer_than_taking_over_takes() -> None:
-    """A message whose worker was killed behind the answer is mostly delivered at once, and by another worker."""
+    """A message whose worker was killed behind the answer is mostly delivered at once, and by
+    another worker.
+    """
     assert Delivery().journal_wait_s > LOOK_S + BATCH_S
 
 
@@ -253,7 +264,8 @@ async def test_what_is_dropped_from_memory_leaves_the_spool(
                 journal.append(make_entry())
             assert journal.lost > 100
             assert (
-                sum(one.stat().st_size for one in (tmp_path / state_files.JOURNAL_SPOOL).iterdir()) < 20_000
+                sum(one.stat().st_size for one in (tmp_path / state_files.JOURNAL_SPOOL).iterdir())
+                < 20_000
             )
             other.execute("ROLLBACK")
 
@@ -261,7 +273,10 @@ async def test_what_is_dropped_from_memory_leaves_the_spool(
 async def test_a_full_disk_is_told_once_and_mail_goes_on(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    before, ignored = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    before, ignored = (
+        resource.getrlimit(resource.RLIMIT_FSIZE),
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN),
+    )
     async with await Journal.open(tmp_path / "journal.db", batch_s=0.01) as journal:
         try:
             resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))

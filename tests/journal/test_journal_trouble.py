@@ -10,7 +10,9 @@ from oborona.errors import StoreFull
 from oborona.journal.trouble import REMIND_S, RETRY_S, Trouble
 
 
-def test_a_long_failure_is_told_each_minute_and_at_its_end(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_long_failure_is_told_each_minute_and_at_its_end(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     trouble = Trouble(Path("journal.db"))
     for second in range(150):
         trouble.failed(StoreFull("no room"), waiting=second, lost=0, now=1000.0 + second)

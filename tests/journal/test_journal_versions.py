@@ -1,4 +1,7 @@
-"""Journals of earlier versions: brought up with what they hold, which says what it lacks; and entries whose rows were damaged."""
+"""Journals of earlier versions: brought up with what they hold, which says what it lacks.
+
+And entries whose rows were damaged.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +25,14 @@ from oborona.types import Action, Would
 from tests.journal.entries import NOON, make_entry
 
 VERDICT = (
-    "INSERT INTO verdict (id, time, verdict, score, line, decided_by, partial, policy_version, size, client_ip, helo, sender, login,"
-    " recipients, subject, rules) VALUES (?, ?, 'spam', 130.5, 100, 'MASS', 0, 'abc', 9, '', '', '', '', '[]', 'x', '[]')"
+    "INSERT INTO verdict (id, time, verdict, score, line, decided_by, partial, policy_version, "
+    "size, client_ip, helo, sender, login,"
+    " recipients, subject, rules) VALUES (?, ?, 'spam', 130.5, 100, 'MASS', 0, 'abc', 9, '', '', "
+    "'', '', '[]', 'x', '[]')"
 )
-EVIDENCE = "INSERT INTO evidence (id, findings, facts, shingles) VALUES (?, '[]', '{\"links\":3}', X'')"
+EVIDENCE = (
+    "INSERT INTO evidence (id, findings, facts, shingles) VALUES (?, '[]', '{\"links\":3}', X'')"
+)
 
 
 def made(path: Path, version: int, idents: list[int]) -> None:
@@ -95,7 +102,9 @@ BROKEN = (
 
 
 @pytest.mark.parametrize("damage", BROKEN)
-async def test_a_damaged_entry_is_told_by_its_id_and_the_others_are_read(tmp_path: Path, damage: str) -> None:
+async def test_a_damaged_entry_is_told_by_its_id_and_the_others_are_read(
+    tmp_path: Path, damage: str
+) -> None:
     path, numbers = tmp_path / "journal.db", Numbers()
     idents = [numbers.next(NOON + second) for second in range(3)]
     async with await Journal.open(path) as journal:

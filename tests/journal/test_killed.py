@@ -1,4 +1,6 @@
-"""Killed anywhere (SIGKILL), the index loses nothing of the journal, and a move is made once: not twice, not never."""
+"""Killed anywhere (SIGKILL), the index loses nothing of the journal, and a move is made once: not
+twice, not never.
+"""
 
 from __future__ import annotations
 
@@ -31,11 +33,15 @@ def test_a_killed_follower_leaves_an_index_that_the_next_one_makes_whole(tmp_pat
         with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
             try:
-                assert process.stdout.readline() == "followed\n"  # all was flushed and merged on its way
+                # all was flushed and merged on its way
+                assert process.stdout.readline() == "followed\n"
                 if round_ % 2:
-                    more = messages(400, start=NOON + 7 * round_ + 5, every_s=0.01, own=1000 * round_ + 500)
+                    more = messages(
+                        400, start=NOON + 7 * round_ + 5, every_s=0.01, own=1000 * round_ + 500
+                    )
                     sent += more
-                    write(tmp_path / "journal.db", more)  # and is now followed, in twenty steps or so
+                    # and is now followed, in twenty steps or so
+                    write(tmp_path / "journal.db", more)
             finally:
                 process.send_signal(signal.SIGKILL)
             assert process.wait(timeout=30) == -signal.SIGKILL

@@ -1,4 +1,6 @@
-"""Searches of the journal: each field, both ways, and rows and questions that somebody made to break them."""
+"""Searches of the journal: each field, both ways, and rows and questions that somebody made to
+break them.
+"""
 
 from __future__ import annotations
 
@@ -182,7 +184,8 @@ def test_entries_of_an_older_oborona_are_found_by_their_envelope(tmp_path: Path)
         db.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
         db.execute(f"PRAGMA user_version = {schema.VERSION - 1}")
         db.execute(
-            "INSERT INTO verdict VALUES (1, 0, 'accept', 0, 100, 'below-line', 0, '', 1, 'Q', NULL, NULL, '192.0.2.1', 'h', 's@a.example', '',"
+            "INSERT INTO verdict VALUES (1, 0, 'accept', 0, 100, 'below-line', 0, '', 1, 'Q', "
+            "NULL, NULL, '192.0.2.1', 'h', 's@a.example', '',"
             " '[\"r@b.example\"]', 'lunch', '[]', NULL)"
         )
         db.commit()
@@ -200,8 +203,16 @@ def test_a_damaged_row_is_passed_over(tmp_path: Path) -> None:
     with closing(sqlite3.connect(damaged)) as db:
         for number in (1, 2, 3):
             db.execute(
-                "INSERT INTO verdict VALUES (?, 0, ?, 0, 100, 'below-line', 0, '', 1, 'Q', NULL, NULL, ?, 'h', 's', '', ?, 'lunch', '[]', NULL, NULL)",
-                (number, "accept", b"\xff" if number == 2 else "192.0.2.1", "[[" if number == 3 else '["r"]'),
+                (
+                    "INSERT INTO verdict VALUES (?, 0, ?, 0, 100, 'below-line', 0, '', 1, "
+                    "'Q', NULL, NULL, ?, 'h', 's', '', ?, 'lunch', '[]', NULL, NULL)"
+                ),
+                (
+                    number,
+                    "accept",
+                    b"\xff" if number == 2 else "192.0.2.1",
+                    "[[" if number == 3 else '["r"]',
+                ),
             )
         db.commit()
     with Search(damaged) as journal:

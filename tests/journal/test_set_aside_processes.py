@@ -1,4 +1,6 @@
-"""A journal that is set aside while processes write it and are killed: what was acknowledged is in one of its files, and all of them are whole."""
+"""A journal that is set aside while processes write it and are killed: what was acknowledged is in
+one of its files, and all of them are whole.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,14 @@ PATIENCE_S = 60.0
 
 
 def program(path: Path, worker: int, batch_s: float) -> subprocess.Popen[str]:
-    words = [sys.executable, "-m", "tests.journal.spooling_program", str(path), str(worker), str(batch_s)]
+    words = [
+        sys.executable,
+        "-m",
+        "tests.journal.spooling_program",
+        str(path),
+        str(worker),
+        str(batch_s),
+    ]
     return subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, text=True)
 
 

@@ -90,7 +90,9 @@ async def test_what_nobody_has_listed_is_moved(
     assert kept & {MOVED, MOVING} == ({MOVED} if kind in KEEP_KEYWORDS else set())
 
 
-async def test_looking_changes_nothing(dovecot: MailboxDovecot, boxes: Mailboxes, user: str) -> None:
+async def test_looking_changes_nothing(
+    dovecot: MailboxDovecot, boxes: Mailboxes, user: str
+) -> None:
     letters = [dovecot.deliver_letter(user) for _ in range(3)]
     before = dovecot.files(user)
     assert all(name.startswith("new/") for name in before)
@@ -111,7 +113,9 @@ async def test_other_messages_stay_unlisted_except_by_imap(
     ]
 
 
-async def test_a_move_given_twice_is_made_once(dovecot: MailboxDovecot, boxes: Mailboxes, user: str) -> None:
+async def test_a_move_given_twice_is_made_once(
+    dovecot: MailboxDovecot, boxes: Mailboxes, user: str
+) -> None:
     letter = dovecot.deliver_letter(user)
     for _ in range(3):
         assert outcomes(await boxes.move([letter], "INBOX", "Junk")) == [Outcome.MOVED]
@@ -163,7 +167,9 @@ async def test_what_a_person_has_taken_away_is_left_there(
     done = await bold.move(letters, "INBOX", "Junk")
     assert outcomes(done) == wanted
     assert all(folder in one.say for one, folder in zip(done, folders, strict=True))
-    assert [where(dovecot, user) for user in users] == [{folder: 1} if folder else {} for folder in folders]
+    assert [where(dovecot, user) for user in users] == [
+        {folder: 1} if folder else {} for folder in folders
+    ]
 
 
 async def test_what_a_person_brought_back_is_never_moved_again(
@@ -187,7 +193,9 @@ async def test_a_move_of_ours_is_taken_back_and_stays_so(
     person(dovecot, users[1], "lists", mailbox="Junk")
     person(dovecot, users[2], "opens", mailbox="Junk")
     for _ in range(2):
-        assert outcomes(await boxes.move(letters, "Junk", "INBOX", force=True)) == [Outcome.MOVED] * 3
+        assert (
+            outcomes(await boxes.move(letters, "Junk", "INBOX", force=True)) == [Outcome.MOVED] * 3
+        )
     assert [where(dovecot, user) for user in users] == [{"INBOX": 1}] * 3
     assert outcomes(await boxes.move(letters, "INBOX", "Junk")) == [Outcome.PERSON] * 3
 
@@ -204,7 +212,11 @@ async def test_only_moves_of_ours_are_taken_back(
     person(dovecot, taken, "moves", mailbox="Junk", to="Trash")
     done = await boxes.move(letters, "Junk", "INBOX", force=True)
     assert outcomes(done) == [Outcome.PERSON] * 3
-    assert [where(dovecot, user) for user in (filed, put, taken)] == [{"Junk": 1}, {"Junk": 1}, {"Trash": 1}]
+    assert [where(dovecot, user) for user in (filed, put, taken)] == [
+        {"Junk": 1},
+        {"Junk": 1},
+        {"Trash": 1},
+    ]
 
 
 async def test_what_was_filed_wrongly_comes_back(
@@ -317,7 +329,8 @@ async def test_nothing_is_moved_from_a_folder_that_is_not_there(
     letter = dovecot.deliver_letter(user)
     for force in (False, True):
         (done,) = await boxes.move([letter], "Nowhere", "Junk", force=force)
-        assert done.outcome is (Outcome.PERSON if kind == "doveadm" else Outcome.UNABLE)  # it does not tell
+        # it does not tell
+        assert done.outcome is (Outcome.PERSON if kind == "doveadm" else Outcome.UNABLE)
     assert where(dovecot, user) == {"INBOX": 1}
     assert "Panic" not in dovecot.log()
 
@@ -355,7 +368,8 @@ async def test_a_move_that_was_cut_off_is_brought_to_its_end(
         boxes = dovecot.opened("doveadm")
         await boxes.move([letter], "INBOX", "Junk")
         await boxes.close()
-        with dovecot.client(user) as client:  # as a process leaves it that was killed between two commands
+        # as a process leaves it that was killed between two commands
+        with dovecot.client(user) as client:
             client.select_folder("Junk")
             client.remove_flags(client.search("ALL"), [MOVED])
             client.add_flags(client.search("ALL"), [MOVING])

@@ -30,7 +30,9 @@ FOUND = st.builds(
 
 @given(st.lists(FOUND, max_size=4), st.booleans(), st.booleans())
 def test_what_was_opened_is_never_said_to_go(found: list[Found], listed: bool, force: bool) -> None:
-    """Whatever is found: a copy goes only if nobody has opened it, or it was moved by us and is taken back."""
+    """Whatever is found: a copy goes only if nobody has opened it, or it was moved by us and is
+    taken back.
+    """
     guard = Guard(move_listed=listed)
     for one in found:
         if one.stays(guard, force=force) is not None:
@@ -67,7 +69,9 @@ def test_a_look_tells_what_a_move_would_do(found: list[Found], listed: bool) -> 
 def test_flags_are_known_in_any_case() -> None:
     guard = Guard(move_listed=True)
     assert before([Found.of("INBOX", ["\\SEEN"])], guard) == Done(Outcome.SEEN)
-    assert before([Found.of("INBOX", ["$forwarded"])], guard) == Done(Outcome.PERSON, "marked $Forwarded")
+    assert before([Found.of("INBOX", ["$forwarded"])], guard) == Done(
+        Outcome.PERSON, "marked $Forwarded"
+    )
 
 
 def test_the_folder_that_counts_as_brought_back_to_is_the_inbox_of_the_site() -> None:
@@ -82,12 +86,19 @@ def test_elsewhere() -> None:
     assert elsewhere([], looked=True) == Done(Outcome.GONE)
     assert elsewhere([Found.of("Friends", [])], looked=True) == Done(Outcome.PERSON, "in Friends")
     assert elsewhere([Found.of("Junk", [MOVED])], looked=True).outcome is Outcome.MOVED
-    assert elsewhere([Found.of("Friends", [MOVED])], looked=False) == Done(Outcome.PERSON, "in Friends")
+    assert elsewhere([Found.of("Friends", [MOVED])], looked=False) == Done(
+        Outcome.PERSON, "in Friends"
+    )
 
 
 @pytest.mark.parametrize(
     ("one", "other", "equal"),
-    [("INBOX", "inbox", True), ("Junk", "junk", False), ("Junk", "Junk", True), ("INBOX", "Junk", False)],
+    [
+        ("INBOX", "inbox", True),
+        ("Junk", "junk", False),
+        ("Junk", "Junk", True),
+        ("INBOX", "Junk", False),
+    ],
 )
 def test_same(one: str, other: str, equal: bool) -> None:
     assert same(one, other) is equal
@@ -116,7 +127,9 @@ def test_names_that_are_none(user: str) -> None:
 @given(st.text(max_size=600))
 def test_a_message_id_that_is_asked_for_is_plain(name: str) -> None:
     asked = asked_id(msgspec.structs.replace(LETTER, message_id=name))
-    assert asked == "" or (asked.isascii() and asked.isprintable() and " " not in asked and len(asked) <= 500)
+    assert asked == "" or (
+        asked.isascii() and asked.isprintable() and " " not in asked and len(asked) <= 500
+    )
 
 
 @pytest.mark.parametrize(
@@ -132,7 +145,9 @@ def test_a_message_id_that_is_asked_for_is_plain(name: str) -> None:
         ("x 0ABCDEFGH0000", "<1@a.example>", False),
     ],
 )
-def test_a_message_is_the_letter_by_both_of_its_names(mras_id: str, message_id: str, is_it: bool) -> None:
+def test_a_message_is_the_letter_by_both_of_its_names(
+    mras_id: str, message_id: str, is_it: bool
+) -> None:
     assert carries(LETTER, mras_id, message_id) is is_it
     if mras_id.strip().upper().startswith(LETTER.ident):
         assert carries(msgspec.structs.replace(LETTER, message_id=""), mras_id, message_id)

@@ -1,4 +1,6 @@
-"""A doveadm API that talks nonsense: one answer for each letter, nothing raised, nothing told as moved that is not."""
+"""A doveadm API that talks nonsense: one answer for each letter, nothing raised, nothing told as
+moved that is not.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ from oborona.recheck.mailboxes.found import Guard
 from oborona.recheck.mailboxes.model import Letter, Outcome
 
 LETTERS = [
-    Letter(user=f"user{number}", ident=f"0ABCDEFGH000{number}", message_id=f"{number}@a", delivered=1e9)
+    Letter(
+        user=f"user{number}", ident=f"0ABCDEFGH000{number}", message_id=f"{number}@a", delivered=1e9
+    )
     for number in range(5)
 ]
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b"
@@ -29,7 +33,10 @@ Says = Callable[[bytes], bytes]
 
 @asynccontextmanager
 async def server(says: Says) -> AsyncIterator[str]:
-    """Somebody who answers each request with octets of his own; none of them closes the connection, after b"" he does."""
+    """Somebody who answers each request with octets of his own.
+
+    None of them closes the connection, after b"" he does.
+    """
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -58,7 +65,9 @@ async def server(says: Says) -> AsyncIterator[str]:
 @asynccontextmanager
 async def opened(says: Says, *, deadline_s: float = 20.0) -> AsyncIterator[Doveadm]:
     async with server(says) as url:
-        boxes = Doveadm(Api(url, b"key"), Guard(move_listed=False), connections=2, deadline_s=deadline_s)
+        boxes = Doveadm(
+            Api(url, b"key"), Guard(move_listed=False), connections=2, deadline_s=deadline_s
+        )
         try:
             yield boxes
         finally:
@@ -110,7 +119,10 @@ def rows(request: bytes, row: dict[str, str]) -> list[Any]:
 )
 async def test_nonsense_is_busy(said: bytes, words: str) -> None:
     async with opened(lambda _: said) as boxes:
-        for done in (await boxes.look(LETTERS, "INBOX"), await boxes.move(LETTERS, "INBOX", "Junk")):
+        for done in (
+            await boxes.look(LETTERS, "INBOX"),
+            await boxes.move(LETTERS, "INBOX", "Junk"),
+        ):
             assert [one.outcome for one in done] == [Outcome.BUSY] * 5
             assert any(words.lower() in one.say.lower() for one in done), done
         assert all(len(one.say) < 1000 and one.say.isprintable() for one in done)
@@ -120,7 +132,9 @@ JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
     lambda inner: (
         st.lists(inner, max_size=4)
-        | st.dictionaries(st.sampled_from(["type", "exitCode", "uid", "flags", "mailbox"]), inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["type", "exitCode", "uid", "flags", "mailbox"]), inner, max_size=4
+        )
     ),
     max_leaves=20,
 )
@@ -135,7 +149,9 @@ ANSWERS = st.lists(
 
 
 async def test_whatever_is_said_each_letter_has_one_answer() -> None:
-    """Invariant: as many answers as letters, and none says moved, as no row names the target with our keyword."""
+    """Invariant: as many answers as letters, and none says moved, as no row names the target with
+    our keyword.
+    """
     said = b""
     async with opened(lambda _: said) as boxes:
         loop = asyncio.get_running_loop()
@@ -145,7 +161,9 @@ async def test_whatever_is_said_each_letter_has_one_answer() -> None:
         def check(drawn: Any) -> None:
             nonlocal said
             said = answer(drawn)
-            calling = asyncio.run_coroutine_threadsafe(boxes.move(LETTERS[:2], "INBOX", "Junk"), loop)
+            calling = asyncio.run_coroutine_threadsafe(
+                boxes.move(LETTERS[:2], "INBOX", "Junk"), loop
+            )
             done = calling.result(60)
             assert len(done) == 2
             assert all(one.outcome is not Outcome.MOVED for one in done)
@@ -157,7 +175,10 @@ async def test_whatever_is_said_each_letter_has_one_answer() -> None:
     ("row", "outcome"),
     [
         ({"mailbox": "Junk", "flags": "\\Recent OboronaMoved", "uid": "1"}, Outcome.MOVED),
-        ({"mailbox": "Junk", "flags": "\\Recent OboronaMoved OboronaMoving", "uid": "1"}, Outcome.MOVED),
+        (
+            {"mailbox": "Junk", "flags": "\\Recent OboronaMoved OboronaMoving", "uid": "1"},
+            Outcome.MOVED,
+        ),
         ({"mailbox": "Junk", "flags": "OboronaMoving", "uid": "1"}, Outcome.BUSY),
         ({"mailbox": "Junk", "flags": "\\Recent"}, Outcome.PERSON),
         (
@@ -170,7 +191,9 @@ async def test_whatever_is_said_each_letter_has_one_answer() -> None:
         ({}, Outcome.PERSON),  # in a folder without a name
     ],
 )
-async def test_only_what_is_seen_in_the_target_is_believed(row: dict[str, str], outcome: Outcome) -> None:
+async def test_only_what_is_seen_in_the_target_is_believed(
+    row: dict[str, str], outcome: Outcome
+) -> None:
     async with opened(lambda request: answer(rows(request, row))) as boxes:
         done = await boxes.move(LETTERS, "INBOX", "Junk")
         assert [one.outcome for one in done] == [outcome] * 5

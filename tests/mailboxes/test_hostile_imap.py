@@ -69,19 +69,24 @@ def boxes(port: int, *, deadline_s: float = 20.0) -> Imap:
 
 
 def fine(tag: bytes, command: bytes) -> bytes:
-    """Answer as a server does that has the letter in INBOX, unseen, and does whatever it is told."""
+    """Answer as a server does that has the letter in INBOX, unseen, and does whatever it is
+    told.
+    """
     word = command.upper()
     if word.startswith((b"SELECT", b"EXAMINE")):
-        said = b"* FLAGS (\\Seen)\r\n* OK [PERMANENTFLAGS (\\Seen \\*)] ok\r\n* 1 EXISTS\r\n* 1 RECENT\r\n"
+        said = (
+            b"* FLAGS (\\Seen)\r\n* OK [PERMANENTFLAGS (\\Seen \\*)] ok\r\n* 1 EXISTS\r\n* 1 "
+            b"RECENT\r\n"
+        )
     elif word.startswith(b"UID SEARCH"):
         said = b"* SEARCH 7\r\n"
     elif word.startswith(b"UID FETCH 7 (FLAGS)"):
         said = b"* 1 FETCH (UID 7 FLAGS (\\Recent %b))\r\n" % MOVING.encode()
     elif word.startswith(b"UID FETCH"):
         said = (
-            b"* 1 FETCH (UID 7 FLAGS (\\Recent) BODY[HEADER.FIELDS (X-MRAS-ID MESSAGE-ID)] {%d}\r\n%b)\r\n"
-            % (len(HEADER), HEADER)
-        )
+            b"* 1 FETCH (UID 7 FLAGS (\\Recent) BODY[HEADER.FIELDS (X-MRAS-ID "
+            b"MESSAGE-ID)] {%d}\r\n%b)\r\n"
+        ) % (len(HEADER), HEADER)
     elif word.startswith(b"CAPABILITY"):
         said = b"* CAPABILITY IMAP4rev1 MOVE UIDPLUS\r\n"
     elif word.startswith(b"LOGOUT"):
@@ -143,7 +148,11 @@ async def test_a_greeting_that_is_none(greeting: bytes) -> None:
         (b"UID FETCH", b"* 1 FETCH (UID 7 FLAGS (\\Seen) BODY[] {99999999999}\r\n", Outcome.BUSY),
         (b"UID FETCH", b"* 1 FETCH (UID 7 FLAGS ((((\r\n%T OK done\r\n", Outcome.BUSY),
         (b"UID FETCH", b"%T OK done\r\n", Outcome.GONE),
-        (b"SELECT", b"* OK [PERMANENTFLAGS (\\Seen)] ok\r\n* 1 EXISTS\r\n%T OK done\r\n", Outcome.UNABLE),
+        (
+            b"SELECT",
+            b"* OK [PERMANENTFLAGS (\\Seen)] ok\r\n* 1 EXISTS\r\n%T OK done\r\n",
+            Outcome.UNABLE,
+        ),
         (b"SELECT", b"* 1 EXISTS\r\n%T OK done\r\n", Outcome.UNABLE),
         (b"SELECT", b"%T NO read-only\r\n", Outcome.BUSY),
         (b"UID STORE", b"%T NO no\r\n", Outcome.BUSY),
@@ -168,7 +177,10 @@ async def test_a_server_that_knows_no_way_to_move() -> None:
     with server(instead(b"CAPABILITY", capabilities), greeting=b"* OK hello\r\n") as port:
         imap = boxes(port)
         (done,) = await imap.move([LETTER], "INBOX", "Junk")
-        assert (done.outcome, done.say) == (Outcome.UNABLE, "the mail server knows neither MOVE nor UIDPLUS")
+        assert (done.outcome, done.say) == (
+            Outcome.UNABLE,
+            "the mail server knows neither MOVE nor UIDPLUS",
+        )
         await imap.close()
 
 
@@ -185,7 +197,9 @@ async def test_without_move_a_letter_is_copied_and_then_taken_away() -> None:
         imap = boxes(port)
         await imap.move([LETTER], "INBOX", "Junk")
         await imap.close()
-    words = [command.split(b" ")[1].upper() for command in heard if command.upper().startswith(b"UID ")]
+    words = [
+        command.split(b" ")[1].upper() for command in heard if command.upper().startswith(b"UID ")
+    ]
     assert words[words.index(b"COPY") :][:3] == [b"COPY", b"STORE", b"EXPUNGE"]
     assert any(command.upper().startswith(b"UID EXPUNGE 7") for command in heard)
     assert not any(command.upper() == b"EXPUNGE" for command in heard)
@@ -200,7 +214,9 @@ async def test_no_login_is_the_users_affair_once_the_master_was_let_in() -> None
     nobody = Letter(user="nobody", ident=LETTER.ident, delivered=1e9)
     with server(says) as port:
         imap = boxes(port)
-        outcomes = [(await imap.look([one], "INBOX"))[0].outcome for one in (nobody, LETTER, nobody)]
+        outcomes = [
+            (await imap.look([one], "INBOX"))[0].outcome for one in (nobody, LETTER, nobody)
+        ]
         assert outcomes == [Outcome.BUSY, Outcome.MOVED, Outcome.UNABLE]
         await imap.close()
 

@@ -1,4 +1,7 @@
-"""IMAP over TLS from the start and after STARTTLS, with a certificate that is held to its name; and a login by SASL PLAIN."""
+"""IMAP over TLS from the start and after STARTTLS, with a certificate that is held to its name.
+
+And a login by SASL PLAIN.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,9 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
         .serial_number(1)
         .not_valid_before(now - dt.timedelta(days=1))
         .not_valid_after(now + dt.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .add_extension(
+            x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False
+        )
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())
     )

@@ -48,7 +48,9 @@ def read(root: int, name: str = "INBOX") -> list[File]:
 
 
 def opened(maildir: Path, *, listed: bool = False) -> Maildirs:
-    return Maildirs(lambda _: str(maildir), Guard(move_listed=listed), connections=1, deadline_s=DEADLINE_S)
+    return Maildirs(
+        lambda _: str(maildir), Guard(move_listed=listed), connections=1, deadline_s=DEADLINE_S
+    )
 
 
 @pytest.mark.parametrize(
@@ -87,13 +89,22 @@ def test_flags_and_keywords(maildir: Path, root: int) -> None:
     found = {file.name: set(file.found.flags) - {""} for file in read(root)}
     assert found["1"] == {"\\recent"}
     assert found["2:2,"] == found["6"] == set()
-    assert found["3:2,SRFTPD"] == {"\\seen", "\\answered", "\\flagged", "\\deleted", "$forwarded", "\\draft"}
+    assert found["3:2,SRFTPD"] == {
+        "\\seen",
+        "\\answered",
+        "\\flagged",
+        "\\deleted",
+        "$forwarded",
+        "\\draft",
+    }
     assert found["4:2,abz"] == {"oboronamoved", "$notjunk"}
     assert found["5:2,é"] == set()
     assert found[f"7{MARK}:2,S"] == {"\\seen", "oboronamoved"}
 
 
-def test_only_messages_that_are_young_enough_and_files(maildir: Path, root: int, tmp_path: Path) -> None:
+def test_only_messages_that_are_young_enough_and_files(
+    maildir: Path, root: int, tmp_path: Path
+) -> None:
     old, young = put(maildir, "new/old"), put(maildir, "new/young")
     os.utime(old, (1e9, 1e9))
     (maildir / "new/link").symlink_to(young)
@@ -133,7 +144,10 @@ def test_a_folder_that_is_made_belongs_to_the_maildirs_owner(maildir: Path, root
     for _ in range(2):
         make(root, "Спам/x")
     (made,) = [inside for name, inside in folders(root) if name == "Спам/x"]
-    for path in (maildir / made, *(maildir / made / part for part in ("new", "cur", "tmp", "maildirfolder"))):
+    for path in (
+        maildir / made,
+        *(maildir / made / part for part in ("new", "cur", "tmp", "maildirfolder")),
+    ):
         assert (path.stat().st_uid, path.stat().st_gid) == (65534, 65534), path
     assert stat.S_IMODE((maildir / made / "cur").stat().st_mode) & 0o777 == 0o750
 

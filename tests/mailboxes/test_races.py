@@ -1,4 +1,6 @@
-"""Readers, locks and restarts while messages are moved: each message is in one place after it, and where its answer says."""
+"""Readers, locks and restarts while messages are moved: each message is in one place after it, and
+where its answer says.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ def meanwhile(act: Callable[[], None]) -> Iterator[None]:
 
 @contextmanager
 def locked(index: Path) -> Iterator[None]:
-    """Hold the lock of an index's log, as a process of Dovecot does that is busy with the mailbox."""
+    """Hold the lock of an index's log, as a process of Dovecot does that is busy with the
+    mailbox.
+    """
     with (index / "dovecot.index.log").open("rb+") as file:
         fcntl.lockf(file, fcntl.LOCK_EX)
         yield
@@ -53,9 +57,14 @@ def fate(dovecot: MailboxDovecot, letter: Letter) -> list[str]:
 async def test_a_reader_at_work_while_messages_go(
     dovecot: MailboxDovecot, kind: str, new_user: Callable[[], str]
 ) -> None:
-    """Ten readers list, open, flag, file and expunge; whatever comes first, no message is lost or doubled."""
+    """Ten readers list, open, flag, file and expunge.
+
+    Whatever comes first, no message is lost or doubled.
+    """
     acts = ["opens", "lists", "\\Flagged", "moves", "expunges"] * 2
-    letters = [[dovecot.deliver_letter(user) for _ in range(3)] for user in [new_user() for _ in acts]]
+    letters = [
+        [dovecot.deliver_letter(user) for _ in range(3)] for user in [new_user() for _ in acts]
+    ]
 
     def read() -> None:
         for act, mine in zip(acts, letters, strict=True):
@@ -170,9 +179,16 @@ async def test_who_is_killed_between_leaves_nothing_undone_or_done_twice(
 async def test_dovecot_is_restarted_in_the_middle() -> None:
     users = {kind: [f"{kind}{number}" for number in range(8)] for kind in KEEP_KEYWORDS}
     with MailboxDovecot([user for some in users.values() for user in some]) as dovecot:
-        letters = {kind: [dovecot.deliver_letter(user) for user in some] for kind, some in users.items()}
-        boxes = {kind: dovecot.opened(kind, move_listed=True, deadline_s=READY_S) for kind in KEEP_KEYWORDS}
-        moving = [asyncio.create_task(boxes[kind].move(letters[kind], "INBOX", "Junk")) for kind in boxes]
+        letters = {
+            kind: [dovecot.deliver_letter(user) for user in some] for kind, some in users.items()
+        }
+        boxes = {
+            kind: dovecot.opened(kind, move_listed=True, deadline_s=READY_S)
+            for kind in KEEP_KEYWORDS
+        }
+        moving = [
+            asyncio.create_task(boxes[kind].move(letters[kind], "INBOX", "Junk")) for kind in boxes
+        ]
         await asyncio.sleep(0.1)
         await asyncio.to_thread(dovecot.restart)
         for kind, task in zip(boxes, moving, strict=True):
@@ -185,5 +201,7 @@ async def test_dovecot_is_restarted_in_the_middle() -> None:
             await boxes[kind].close()
             assert outcomes(again) == [Outcome.MOVED] * 8, kind
             assert [fate(dovecot, letter) for letter in letters[kind]] == [["Junk"]] * 8, kind
-            for kept in flags(dovecot, users[kind][0], "Junk") + flags(dovecot, users[kind][-1], "Junk"):
+            for kept in flags(dovecot, users[kind][0], "Junk") + flags(
+                dovecot, users[kind][-1], "Junk"
+            ):
                 assert kept & {MOVED, MOVING} == {MOVED}

@@ -1,4 +1,6 @@
-"""Requests to one server: their number, their owners, and those that nobody waits for any longer."""
+"""Requests to one server: their number, their owners, and those that nobody waits for any
+longer.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ async def test_so_many_at_once_and_one_for_an_owner() -> None:
         return owner
 
     owners = ["joe", "ann", "joe", "max", "ann", "joe"] * 3
-    assert await asyncio.gather(*(requests.run({one}, partial(work, one)) for one in owners)) == owners
+    assert (
+        await asyncio.gather(*(requests.run({one}, partial(work, one)) for one in owners)) == owners
+    )
     assert most == 2
     await requests.close()
 
@@ -77,7 +81,9 @@ async def test_who_is_cancelled_leaves_his_request_running() -> None:
     assert ended.is_set()
 
 
-async def test_a_server_that_does_not_answer_is_asked_no_longer_and_once_more_in_the_next_call() -> None:
+async def test_a_server_that_does_not_answer_is_asked_no_longer_and_once_more_in_the_next_call() -> (
+    None
+):
     requests = Requests(1, deadline_s=LATE_S)
     made = 0
 

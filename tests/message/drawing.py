@@ -44,7 +44,9 @@ def text(*lines: str, size: int = 24, ink: str = "black", ground: str = "white")
     width = max(int(font.getlength(line)) for line in lines) + 2 * size
     image = Image.new("RGB", (width, int(1.6 * size * len(lines)) + size), ground)
     for number, line in enumerate(lines):
-        ImageDraw.Draw(image).text((size, size // 2 + int(1.6 * size * number)), line, font=font, fill=ink)
+        ImageDraw.Draw(image).text(
+            (size, size // 2 + int(1.6 * size * number)), line, font=font, fill=ink
+        )
     return image
 
 
@@ -81,7 +83,9 @@ def png(width: int, height: int, *, octets: bytes = b"") -> bytes:
     """A PNG that states a size, whatever it holds."""
 
     def chunk(name: bytes, body: bytes) -> bytes:
-        return struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
+        return (
+            struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
+        )
 
     head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     return (

@@ -1,4 +1,6 @@
-"""Compound files and VBA containers, written plainly enough that a reader of the tests sees what is in them."""
+"""Compound files and VBA containers, written plainly enough that a reader of the tests sees what is
+in them.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,10 @@ _FREE, _END, _TABLE = 0xFFFFFFFF, 0xFFFFFFFE, 0xFFFFFFFD
 
 
 def compound_file(streams: dict[str, bytes], storages: tuple[str, ...] = ()) -> bytes:
-    """Return a compound file with one sector of allocation table; each stream gets sectors of its own (MS-CFB 2.2, 2.6)."""
+    """Return a compound file with one sector of allocation table.
+
+    Each stream gets sectors of its own (MS-CFB 2.2, 2.6).
+    """
     entries = [_entry("Root Entry", 5, _END, 0), *(_entry(name, 1, 0, 0) for name in storages)]
     directory_sectors = -(-(len(entries) + len(streams)) // 4)
     table = [_TABLE, *range(2, 1 + directory_sectors), _END]
@@ -55,4 +60,8 @@ def container(source: bytes) -> bytes:
 def macro_project(source: bytes) -> dict[str, bytes]:
     """Return the streams of a VBA project with one module."""
     text = b'Attribute VB_Name = "ThisDocument"\r\n' + source
-    return {"_VBA_PROJECT": b"\xcc\x61", "dir": b"\1", "ThisDocument": b"\1\2\3compiled" + container(text)}
+    return {
+        "_VBA_PROJECT": b"\xcc\x61",
+        "dir": b"\1",
+        "ThisDocument": b"\1\2\3compiled" + container(text),
+    }

@@ -43,7 +43,13 @@ def image(files: dict[str, bytes]) -> bytes:
             + pack(">L", size)
             + bytes(7)
         )
-        made += bytes((flags, 0, 0)) + bytes(4) + bytes((len(name),)) + name + b"\0" * (len(name) % 2 == 0)
+        made += (
+            bytes((flags, 0, 0))
+            + bytes(4)
+            + bytes((len(name),))
+            + name
+            + b"\0" * (len(name) % 2 == 0)
+        )
         return bytes((len(made),)) + made[1:].ljust(len(made) - 1, b"\0")
 
     folder = record(b"\0", 18, 2048, 2) + record(b"\1", 18, 2048, 2)
@@ -52,11 +58,19 @@ def image(files: dict[str, bytes]) -> bytes:
         folder += record(name.encode(), 19 + number, len(content))
         data += content.ljust(2048, b"\0")
     primary = (b"\1CD001\1" + bytes(149) + record(b"\0", 18, 2048, 2)).ljust(2048, b"\0")
-    return bytes(16 * 2048) + primary + b"\xffCD001\1".ljust(2048, b"\0") + folder.ljust(2048, b"\0") + data
+    return (
+        bytes(16 * 2048)
+        + primary
+        + b"\xffCD001\1".ljust(2048, b"\0")
+        + folder.ljust(2048, b"\0")
+        + data
+    )
 
 
 def look(octets: bytes, name: str = "a.bin") -> tuple[Contents, dict[str, str]]:
     """Return what is seen in an attached file, and the findings with their evidence."""
     findings = Findings()
-    found = contents.look(octets, name, name.rpartition(".")[2], "application/octet-stream", findings)
+    found = contents.look(
+        octets, name, name.rpartition(".")[2], "application/octet-stream", findings
+    )
     return found, {each.name: each.evidence for each in findings.all()}

@@ -1,4 +1,7 @@
-"""What archives hold, by their listings; archives that other programs made, and archives in archives."""
+"""What archives hold, by their listings.
+
+Archives that other programs made, and archives in archives.
+"""
 
 from __future__ import annotations
 
@@ -63,11 +66,18 @@ def test_a_disk_image() -> None:
 
 @pytest.mark.parametrize(
     ("octets", "kind"),
-    [(gzip.compress(PROGRAM, mtime=0), "gz"), (bz2.compress(PROGRAM), "bz2"), (lzma.compress(PROGRAM), "xz")],
+    [
+        (gzip.compress(PROGRAM, mtime=0), "gz"),
+        (bz2.compress(PROGRAM), "bz2"),
+        (lzma.compress(PROGRAM), "xz"),
+    ],
 )
 def test_streams(octets: bytes, kind: str) -> None:
     found, _ = look(octets, f"setup.exe.{kind}")
-    assert (found.kind, rows(found)) == (kind, [("setup.exe", "exe", len(PROGRAM), zlib.crc32(PROGRAM))])
+    assert (found.kind, rows(found)) == (
+        kind,
+        [("setup.exe", "exe", len(PROGRAM), zlib.crc32(PROGRAM))],
+    )
 
 
 def test_the_name_in_a_gzip_header_counts_before_the_files() -> None:
@@ -78,7 +88,9 @@ def test_the_name_in_a_gzip_header_counts_before_the_files() -> None:
 
 
 def test_a_file_is_the_same_in_every_archive() -> None:
-    """What type 46 counts: a checksum that does not depend on the archive, nor on whether it could be unpacked."""
+    """What type 46 counts: a checksum that does not depend on the archive, nor on whether it could
+    be unpacked.
+    """
     pairs = {
         (member.size, member.crc)
         for octets in (zipped(TWO), tarred(TWO), gzip.compress(PROGRAM), image({"A.EXE": PROGRAM}))
@@ -109,7 +121,9 @@ def test_a_file_is_the_same_in_every_archive() -> None:
         ("rar5-hpsw.rar", [], True),
     ],
 )  # fmt: skip
-def test_archives_of_other_programs(name: str, wanted: list[tuple[str, int]], encrypted: bool) -> None:
+def test_archives_of_other_programs(
+    name: str, wanted: list[tuple[str, int]], encrypted: bool
+) -> None:
     found, findings = look((FILES / name).read_bytes(), name)
     assert found.kind == name.rpartition(".")[2]
     assert [(member.name, member.size) for member in found.members] == wanted
@@ -147,7 +161,8 @@ def test_archives_in_archives() -> None:
 
 def test_a_zip_whose_headers_disagree() -> None:
     octets = zipped({"invoice.exe": PROGRAM, "b.txt": LETTER})
-    _, findings = look(octets.replace(b"invoice.exe", b"invoice.txt", 1))  # the first is before the file
+    # the first is before the file
+    _, findings = look(octets.replace(b"invoice.exe", b"invoice.txt", 1))
     assert findings == {"archive-contradicts": "invoice.txt is invoice.exe"}
 
 
@@ -161,12 +176,16 @@ def test_a_zip_behind_something_else() -> None:
 
 def test_zip64() -> None:
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive, archive.open("setup.exe", "w", force_zip64=True) as file:
+    with (
+        zipfile.ZipFile(out, "w") as archive,
+        archive.open("setup.exe", "w", force_zip64=True) as file,
+    ):
         file.write(PROGRAM)
     octets = bytearray(out.getvalue())
     directory = octets.find(b"PK\x01\x02")
     end = octets.find(b"PK\x05\x06")
-    # what zipfile writes only from 4 GB on: the directory's sizes in a field of their own, and a large end record
+    # what zipfile writes only from 4 GB on: the directory's sizes in a field of their own, and a
+    # large end record
     central = bytes(octets[directory:end])
     extra = pack("<HHQQQ", 1, 24, len(PROGRAM), len(PROGRAM), 0)
     name = b"setup.exe"
@@ -204,4 +223,6 @@ def test_an_archive_cut_short_is_listed_as_far_as_it_goes(name: str) -> None:
 
 
 def test_folders_are_no_files() -> None:
-    assert [m.name for m in look(zipped({"dir/": b"", "dir/a.txt": LETTER}))[0].members] == ["a.txt"]
+    assert [m.name for m in look(zipped({"dir/": b"", "dir/a.txt": LETTER}))[0].members] == [
+        "a.txt"
+    ]

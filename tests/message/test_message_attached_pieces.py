@@ -11,11 +11,17 @@ from oborona.message.normalise import normalise
 
 
 def member(name: str = "a file.doc", size: int = 1000, crc: int = 1) -> Member:
-    return Member(name=name, extension="doc", kind="doc", size=size, crc=crc, encrypted=False, depth=1)
+    return Member(
+        name=name, extension="doc", kind="doc", size=size, crc=crc, encrypted=False, depth=1
+    )
 
 
 def attachment(
-    *members: Member, name: str = "Pack.ZIP", size: int = 5000, kind: str = "zip", picture: bool = False
+    *members: Member,
+    name: str = "Pack.ZIP",
+    size: int = 5000,
+    kind: str = "zip",
+    picture: bool = False,
 ) -> Attachment:
     return Attachment(
         name=name,

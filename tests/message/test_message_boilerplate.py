@@ -1,5 +1,8 @@
 # ruff: noqa: RUF001
-"""Sentences that stand under everybody's letters count for nobody's text; what a person wrote beside them stays."""
+"""Sentences that stand under everybody's letters count for nobody's text.
+
+What a person wrote beside them stays.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,9 @@ from oborona.message.shingles import Hasher, Type, shingles
 from oborona.types import Client, Envelope
 
 HASHER = Hasher(b"a secret of the site")
-ENVELOPE = Envelope(client=Client(ip="192.0.2.1"), sender="a@b.example", recipients=("c@d.example",))
+ENVELOPE = Envelope(
+    client=Client(ip="192.0.2.1"), sender="a@b.example", recipients=("c@d.example",)
+)
 OF_TEXT = {Type.TEXT, Type.TEMPLATE, Type.OPENING, Type.CLOSING, Type.WORDS, Type.CHARACTERS}
 
 BOILERPLATE = {
@@ -25,24 +30,42 @@ BOILERPLATE = {
     "Outlook": "Get Outlook for iOS<https://aka.ms/o0ukef>",
     "Yahoo": "Do you Yahoo!?\nYahoo! Mail - sign up for a free account",
     "scanner": "This email has been checked for viruses by Avast antivirus software.\nwww.avast.com",
-    "disclaimer": "This e-mail and any files transmitted with it are confidential and intended solely for\nthe use of the individual or entity to whom they are"
-    " addressed. If you have received this\nemail in error please notify the system manager. Any views expressed are those of the author and do not\n"
-    "necessarily represent those of the company. The company accepts no liability for any damage caused by any virus.",
-    "disclaimer in two languages": "Diese E-Mail enthält vertrauliche Informationen. Wenn Sie nicht der richtige Adressat sind oder diese E-Mail irrtümlich"
-    " erhalten haben, informieren Sie bitte sofort den Absender.\n\nThis e-mail may contain confidential information.",
-    "disclaimer, Russian": "Данное сообщение и любые вложения являются конфиденциальными и предназначены исключительно для\nадресата. Если вы не являетесь его"
-    " получателем, уведомите об этом отправителя. Копирование и распространение\nинформации запрещено.",
-    "disclaimer, French": "Ce message et ses pièces jointes sont confidentiels. Si vous avez reçu ce message par erreur, merci de le détruire."
+    "disclaimer": "This e-mail and any files transmitted with it are confidential and intended "
+        "solely for\nthe use of the individual or entity to whom they are"
+    " addressed. If you have received this\nemail in error please notify the system manager. Any "
+        "views expressed are those of the author and do not\n"
+    "necessarily represent those of the company. The company accepts no liability for any damage "
+        "caused by any virus.",
+    "disclaimer in two languages": "Diese E-Mail enthält vertrauliche Informationen. Wenn Sie "
+        "nicht der richtige Adressat sind oder diese E-Mail irrtümlich"
+    " erhalten haben, informieren Sie bitte sofort den Absender.\n\nThis e-mail may contain "
+        "confidential information.",
+    "disclaimer, Russian": "Данное сообщение и любые вложения являются конфиденциальными и "
+        "предназначены исключительно для\nадресата. Если вы не являетесь его"
+    " получателем, уведомите об этом отправителя. Копирование и распространение\nинформации "
+        "запрещено.",
+    "disclaimer, French": "Ce message et ses pièces jointes sont confidentiels. Si vous avez reçu "
+        "ce message par erreur, merci de le détruire."
     " Toute utilisation non conforme est interdite.",
-    "list": "You are receiving this email because you signed up at our site.\nTo unsubscribe, click here: http://a.example/u/1",
-    "list, Russian": "Вы получили это письмо, потому что подписались на рассылку.\nЧтобы отписаться, нажмите http://a.example/u/1",
+    "list": ("You are receiving this email because you signed up at our site.\nTo unsubscribe, "
+        "click here: http://a.example/u/1"),
+    "list, Russian": ("Вы получили это письмо, потому что подписались на рассылку.\nЧтобы "
+        "отписаться, "
+        "нажмите http://a.example/u/1"),
     "absence": "I am currently out of the office with limited access to email.",
     "automatic": "This is an automated message. Please do not reply to this email.",
     "automatic, Russian": "Это письмо сформировано автоматически. Пожалуйста, не отвечайте на него.",
-    "calendar": "Microsoft Teams meeting\nJoin on your computer, mobile app or room device\nMeeting ID: 123 456\nPasscode: abc",
-    "returned": "This is the mail system at host mx.example.\n\nI'm sorry to have to inform you that your message could not be delivered to one or more recipients.",
+    "calendar": ("Microsoft Teams meeting\nJoin on your computer, mobile app or room "
+        "device\nMeeting "
+        "ID: 123 456\nPasscode: abc"),
+    "returned": ("This is the mail system at host mx.example.\n\nI'm sorry to have to inform you "
+        "that "
+        "your message could not be delivered to one or more recipients."),
 }  # fmt: skip
-LETTER = "I looked at your figures for the last quarter, and think that we are on a good way\nwith the new shops. Let us talk about it on Monday.\n\nBob"
+LETTER = (
+    "I looked at your figures for the last quarter, and think that we are on a good way\nwith "
+    "the new shops. Let us talk about it on Monday.\n\nBob"
+)
 
 
 def of_text(body: str, head: str = "") -> set[int]:
@@ -66,7 +89,11 @@ def test_what_stands_above_is_what_counts(name: str) -> None:
     with_it = parse(f"{plain}\n{BOILERPLATE[name]}\n".encode())
     fingerprint = {Type.WORDS, Type.CHARACTERS, Type.OPENING, Type.CLOSING}
     one, other = (
-        {shingle for shingle in shingles(message, ENVELOPE, HASHER).shingles if shingle.type in fingerprint}
+        {
+            shingle
+            for shingle in shingles(message, ENVELOPE, HASHER).shingles
+            if shingle.type in fingerprint
+        }
         for message in (parse(plain.encode()), with_it)
     )
     assert with_it.own_text.split() == LETTER.split()
@@ -78,7 +105,8 @@ def test_a_signature_alone_counts_for_nothing() -> None:
     signature = "-- \nJohn Smith\nAcme Corporation, Main Street 5\nTel +1 650 253 0000"
     assert of_text(signature) == set()
     assert of_text(f"{signature}\n{'more words than a signature has ' * 8}")
-    assert of_text(f"{signature}\nhttp://pills.example/ order now and pay later")  # a link makes it a text
+    # a link makes it a text
+    assert of_text(f"{signature}\nhttp://pills.example/ order now and pay later")
 
 
 @pytest.mark.parametrize(
@@ -98,8 +126,13 @@ def test_what_a_person_says_stays(text: str) -> None:
 
 
 def test_a_text_cannot_hide_among_phrases() -> None:
-    pitch = "Buy cheap pills and good watches at half the price, order now and pay later, we send them to all countries of the world"
-    text = ". ".join(f"If you are not the intended recipient {pitch} {number}" for number in range(60))
+    pitch = (
+        "Buy cheap pills and good watches at half the price, order now and pay later, we send "
+        "them to all countries of the world"
+    )
+    text = ". ".join(
+        f"If you are not the intended recipient {pitch} {number}" for number in range(60)
+    )
     assert len(text) > MAX_CUT
     assert cut(text) is text
     # one sentence without an end is cut as far as a sentence goes, and what stands beyond it stays

@@ -1,4 +1,6 @@
-"""Archives and documents built to exhaust: each costs under 0.25 s of CPU and 100 MB, and says what it is."""
+"""Archives and documents built to exhaust: each costs under 0.25 s of CPU and 100 MB, and says what
+it is.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,17 @@ def raw_zip(entries: list[tuple[bytes, int, int, int]], data: bytes, count: int 
     return (
         data
         + directory
-        + pack("<4s4H2LH", b"PK\x05\x06", 0, 0, count & 0xFFFF, count & 0xFFFF, len(directory), len(data), 0)
+        + pack(
+            "<4s4H2LH",
+            b"PK\x05\x06",
+            0,
+            0,
+            count & 0xFFFF,
+            count & 0xFFFF,
+            len(directory),
+            len(data),
+            0,
+        )
     )
 
 
@@ -83,14 +95,15 @@ def overlapping() -> bytes:
 
 
 def a_million_entries() -> bytes:
-    return raw_zip([(b"%07d" % number, 0, 0, 0) for number in range(600_000)], b"")  # what 32 MB hold
+    # what 32 MB hold
+    return raw_zip([(b"%07d" % number, 0, 0, 0) for number in range(600_000)], b"")
 
 
 def quine() -> bytes:
     """A disk image that holds itself, many times: each file begins where the image does."""
-    files = b"".join(iso_record(b"SELF%02d.ISO" % number, 0, 20 * 2048) for number in range(30)).ljust(
-        2048, b"\0"
-    )
+    files = b"".join(
+        iso_record(b"SELF%02d.ISO" % number, 0, 20 * 2048) for number in range(30)
+    ).ljust(2048, b"\0")
     return iso(files)
 
 
@@ -124,13 +137,17 @@ def iso_record(name: bytes, sector: int, size: int, flags: int = 0) -> bytes:
 
 
 def iso(folders: bytes) -> bytes:
-    primary = (b"\1CD001\1" + bytes(149) + iso_record(b"\0", 18, len(folders), 2)).ljust(2048, b"\0")
+    primary = (b"\1CD001\1" + bytes(149) + iso_record(b"\0", 18, len(folders), 2)).ljust(
+        2048, b"\0"
+    )
     return bytes(16 * 2048) + primary + b"\xffCD001\1".ljust(2048, b"\0") + folders
 
 
 def ring_of_folders() -> bytes:
     """A disk image whose folders all hold one another."""
-    folder = b"".join(iso_record(b"%04d" % number, 18 + number, 2048 * 100, 2) for number in range(50))
+    folder = b"".join(
+        iso_record(b"%04d" % number, 18 + number, 2048 * 100, 2) for number in range(50)
+    )
     return iso(folder.ljust(2048, b"\0") * 5000)
 
 
@@ -213,7 +230,9 @@ BOMBS: list[tuple[Callable[[], bytes], set[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("make", "wanted"), BOMBS, ids=lambda given: getattr(given, "__name__", ""))
+@pytest.mark.parametrize(
+    ("make", "wanted"), BOMBS, ids=lambda given: getattr(given, "__name__", "")
+)
 def test_a_bomb_costs_milliseconds(make: Callable[[], bytes], wanted: set[str]) -> None:
     octets = make()
     findings = Findings()
@@ -244,7 +263,9 @@ SLOW_DOCUMENTS = {
 
 @pytest.mark.parametrize("octets", SLOW_DOCUMENTS.values(), ids=SLOW_DOCUMENTS)
 def test_many_slow_documents_in_one_message(octets: bytes) -> None:
-    """As many as a message of 24 MB holds: what is beyond the limit of the message is not searched."""
+    """As many as a message of 24 MB holds: what is beyond the limit of the message is not
+    searched.
+    """
     findings = Findings()
     begun = time.process_time()
     for _ in range(24_000_000 // len(octets)):

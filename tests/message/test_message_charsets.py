@@ -1,5 +1,7 @@
 # ruff: noqa: RUF001 - letters of other scripts are what is tested
-"""Charsets declared, undeclared and lied about: text comes out as its writer meant it, and a lie is a finding."""
+"""Charsets declared, undeclared and lied about: text comes out as its writer meant it, and a lie is
+a finding.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,9 @@ def test_a_lie_is_found_out(text: str, codec: str, declared: str) -> None:
     assert findings == {"charset-lies": f"{declared} is {charset}"}
 
 
-@pytest.mark.parametrize("declared", ["", "us-ascii", "iso-8859-1", "windows-1251", "koi8-r", "x-none"])
+@pytest.mark.parametrize(
+    "declared", ["", "us-ascii", "iso-8859-1", "windows-1251", "koi8-r", "x-none"]
+)
 @pytest.mark.parametrize("text", [RUSSIAN, GERMAN, CHINESE, "naïve"])
 def test_utf8_wins(text: str, declared: str) -> None:
     found, charset, findings = decoded(text.encode(), declared)
@@ -144,7 +148,9 @@ def test_declared_text_without_any_sense_stays_as_declared_while_short(text: str
         assert decoded(octets, "windows-1251")[0] == text
 
 
-@pytest.mark.parametrize(("text", "codec"), [("её", "koi8-r"), ("Вё", "windows-1251"), ("её OK", "koi8-r")])
+@pytest.mark.parametrize(
+    ("text", "codec"), [("её", "koi8-r"), ("Вё", "windows-1251"), ("её OK", "koi8-r")]
+)
 def test_two_russian_letters_that_are_utf8_by_chance_are_russian(text: str, codec: str) -> None:
     assert decoded(text.encode(codec), codec) == (text, codec, {})
     assert decoded(f"{text} и".encode(), codec)[0] == f"{text} и"
@@ -201,7 +207,11 @@ def test_thai_has_many_names(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["iso-8859-1", "iso8859-1", "iso_8859-1", "l1", "latin-1"])
 def test_latin_1_is_windows_1252_by_any_name(name: str) -> None:
-    assert decoded("“naïve” – café".encode("cp1252"), name) == ("“naïve” – café", "windows-1252", {})
+    assert decoded("“naïve” – café".encode("cp1252"), name) == (
+        "“naïve” – café",
+        "windows-1252",
+        {},
+    )
 
 
 def test_names() -> None:

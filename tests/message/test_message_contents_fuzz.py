@@ -1,5 +1,6 @@
-"""Invariant: whatever octets an attachment has, `look` raises nothing, answers within limits, the same each time, and names files that
-UTF-8 can hold."""
+"""Invariant: whatever octets an attachment has, `look` raises nothing, answers within limits, the
+same each time, and names files that UTF-8 can hold.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ def _zip() -> bytes:
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("a/b.exe", b"MZ\0" * 50)
         archive.writestr(
-            "c.doc", compound_file({"WordDocument": b"", **macro_project(b"Sub AutoOpen()\nShell x")})
+            "c.doc",
+            compound_file({"WordDocument": b"", **macro_project(b"Sub AutoOpen()\nShell x")}),
         )
         archive.writestr("d.pdf", b"%PDF-1.7 /JavaScript /ObjStm stream\n")
     return out.getvalue()
@@ -58,7 +60,11 @@ SEEDS = [
     bz2.compress(_tar()),
     lzma.compress(_zip()),
     compound_file({"WordDocument": b"", **macro_project(b"Sub AutoOpen()\nShell x")}, ("VBA",)),
-    *(path.read_bytes() for path in sorted(FILES.iterdir()) if path.suffix in {".rar", ".7z", ".bin"}),
+    *(
+        path.read_bytes()
+        for path in sorted(FILES.iterdir())
+        if path.suffix in {".rar", ".7z", ".bin"}
+    ),
 ]
 
 
@@ -70,7 +76,10 @@ def test_changed_archives_and_documents(data: st.DataObject) -> None:
     for at, value in data.draw(st.lists(st.tuples(places, st.integers(0, 255)), max_size=12)):
         octets[at] = value
     for at, number in data.draw(
-        st.lists(st.tuples(places, st.sampled_from([0, 1, 0x7FFFFFFF, 0xFFFFFFFF, 0x80000000])), max_size=3)
+        st.lists(
+            st.tuples(places, st.sampled_from([0, 1, 0x7FFFFFFF, 0xFFFFFFFF, 0x80000000])),
+            max_size=3,
+        )
     ):
         octets[at : at + 4] = number.to_bytes(4, "little")
     start, end = sorted(data.draw(st.tuples(places, places)))
@@ -100,5 +109,8 @@ def test_every_way_to_cut_an_archive_short(seed: int) -> None:
 
 def test_the_standard_library_lists_the_same() -> None:
     with zipfile.ZipFile(io.BytesIO(_zip())) as archive:
-        wanted = [(info.filename.rpartition("/")[2], info.file_size, info.CRC) for info in archive.infolist()]
+        wanted = [
+            (info.filename.rpartition("/")[2], info.file_size, info.CRC)
+            for info in archive.infolist()
+        ]
     assert [(each.name, each.size, each.crc) for each in hold(_zip()).members] == wanted

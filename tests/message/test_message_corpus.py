@@ -11,7 +11,8 @@ from oborona.message.findings import NAMES, Findings
 from oborona.message.limits import DEFAULT
 from oborona.message.parse import parse
 
-# Five messages hold base64 cut or mixed with text; the standard library gives up or decodes less of it than we do.
+# Five messages hold base64 cut or mixed with text; the standard library gives up or decodes less of
+# it than we do.
 KNOWN_DIFFERENT = 5
 
 

@@ -1,6 +1,8 @@
-"""What comes out of reading a message is bounded by what goes in, and so is the work: messages built to be dear, through a whole scan.
+"""What comes out of reading a message is bounded by what goes in, and so is the work: messages
+built to be dear, through a whole scan.
 
-The bound on CPU is generous, as tests share their machine: such a scan takes a tenth of it, and took up to thirty times as much before there was a bound.
+The bound on CPU is generous, as tests share their machine: such a scan takes a tenth of it, and
+took up to thirty times as much before there was a bound.
 """
 
 from __future__ import annotations
@@ -74,7 +76,9 @@ LARGE: Final = 120_000  # characters: as many entries of a cache of 4096 would b
     ],
 )
 async def test_what_is_remembered_of_messages_is_short(written: str) -> None:
-    """Caches have room for so many entries, not for so many octets: what is remembered is cut before."""
+    """Caches have room for so many entries, not for so many octets: what is remembered is cut
+    before.
+    """
     await scanned(Evidence(), raw=written.replace("{}", "warm").encode())
     gc.collect()
     tracemalloc.start()

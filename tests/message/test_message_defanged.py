@@ -84,7 +84,8 @@ def test_what_hides_nothing(text: str) -> None:
 
 def test_they_are_links_and_addresses_of_the_message() -> None:
     message = parse(
-        b"From: a@b.example\n\nhxxps://www[.]google[.]com/url?q=http://evil.example.com/ or ann (at) shop (dot) com"
+        b"From: a@b.example\n\nhxxps://www[.]google[.]com/url?q=http://evil.example.com/ "
+        b"or ann (at) shop (dot) com"
     )
     assert {(link.host, link.place) for link in message.links} == {
         ("www.google.com", Place.TEXT),

@@ -44,7 +44,11 @@ def test_disguises_come_off(disguised: str, plain: str) -> None:
 )
 def test_what_is_no_disguise_stays(text: str) -> None:
     octets = normalise(text).encode()
-    kept = [token for token in octets.split() if not any(mark in token for mark in (b"@", b"://", b"www."))]
+    kept = [
+        token
+        for token in octets.split()
+        if not any(mark in token for mark in (b"@", b"://", b"www."))
+    ]
     assert [token for token in letters_for_signs(octets).split() if token in kept] == kept
     assert joined(b" " + octets + b" ").split() == octets.decode().split()
     assert not any(
@@ -54,19 +58,28 @@ def test_what_is_no_disguise_stays(text: str) -> None:
 
 @given(st.text())
 def test_only_signs_become_letters_and_only_spaces_go(text: str) -> None:
-    """Invariant: letters_for_signs keeps length and all but signs; joined keeps everything but spaces."""
+    """Invariant: letters_for_signs keeps length and all but signs.
+
+    Joined keeps everything but spaces.
+    """
     octets = normalise(text).encode("utf-8", "surrogatepass")
     changed = letters_for_signs(octets)
     assert len(changed) == len(octets)
     assert all(was == now or was in b"0134579$!@" for was, now in zip(octets, changed, strict=True))
-    assert joined(b" " + octets + b" ").replace(" ", "") == octets.decode("utf-8", "surrogatepass").replace(
-        " ", ""
-    )
+    assert joined(b" " + octets + b" ").replace(" ", "") == octets.decode(
+        "utf-8", "surrogatepass"
+    ).replace(" ", "")
 
 
 @pytest.mark.parametrize(
     "hostile",
-    ["a " * 100_000, "a1" * 100_000, "@a" * 100_000, "a" + " " * 200_000 + "a", "a@" + "a" * 200_000],
+    [
+        "a " * 100_000,
+        "a1" * 100_000,
+        "@a" * 100_000,
+        "a" + " " * 200_000 + "a",
+        "a@" + "a" * 200_000,
+    ],
 )
 @pytest.mark.timeout(2)
 def test_hostile_texts_take_no_time(hostile: str) -> None:

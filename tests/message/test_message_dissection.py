@@ -32,7 +32,9 @@ def dissect(raw: bytes, envelope: Envelope = ENVELOPE) -> Dissection:
     message = parse(raw, regions=("DE",))
     recorder = Recorder(KEY)
     pieces = shingles(message, envelope, recorder, ("a.example",))
-    return dissection(message, pieces, recorder.sources, message.findings, NAMES, file="f", keyed=True)
+    return dissection(
+        message, pieces, recorder.sources, message.findings, NAMES, file="f", keyed=True
+    )
 
 
 @pytest.mark.parametrize("file", MAILS, ids=lambda file: file.name)
@@ -43,14 +45,18 @@ def test_every_piece_has_its_source_and_the_hash_of_the_counters(file: Path) -> 
     pieces = shingles(parse(raw, regions=("DE",)), ENVELOPE, plain, ("a.example",))
     assert [(one.type, int(one.hash, 16)) for one in found.shingles] == list(pieces.shingles)
     assert [
-        ((one.type, int(one.hash, 16)), (one.counts_type, int(one.counts_hash, 16))) for one in found.pairs
+        ((one.type, int(one.hash, 16)), (one.counts_type, int(one.counts_hash, 16)))
+        for one in found.pairs
     ] == list(pieces.pairs)
     for one in found.shingles:
         assert one.source
         if one.form == "text":
             assert plain.shingle(one.type, one.source) == (one.type, int(one.hash, 16))
         elif one.form == "octets":
-            assert plain.octets(one.type, bytes.fromhex(one.source)) == (one.type, int(one.hash, 16))
+            assert plain.octets(one.type, bytes.fromhex(one.source)) == (
+                one.type,
+                int(one.hash, 16),
+            )
         else:
             place, _, value = one.source.partition(":")
             octets = bytes((int(place),)) + bytes.fromhex(value)
@@ -61,9 +67,12 @@ def test_every_piece_has_its_source_and_the_hash_of_the_counters(file: Path) -> 
 def test_the_tree_holds_each_part_once_where_it_stands() -> None:
     raw = (
         b"From: a@a.example\nContent-Type: multipart/mixed; boundary=x\n\n"
-        b"--x\nContent-Type: multipart/alternative; boundary=y\n\n--y\n\nplain\n--y\nContent-Type: text/html; charset=utf-8\n\n<p>html</p>\n--y--\n"
+        b"--x\nContent-Type: multipart/alternative; "
+        b"boundary=y\n\n--y\n\nplain\n--y\nContent-Type: text/html; "
+        b"charset=utf-8\n\n<p>html</p>\n--y--\n"
         b"--x\nContent-Type: message/rfc822\n\nSubject: inner\n\nforwarded\n"
-        b"--x\nContent-Type: application/pdf; name=a.pdf\nContent-Disposition: attachment\nContent-Transfer-Encoding: base64\n\nJVBERg==\n--x--\n"
+        b"--x\nContent-Type: application/pdf; name=a.pdf\nContent-Disposition: "
+        b"attachment\nContent-Transfer-Encoding: base64\n\nJVBERg==\n--x--\n"
     )
     root = dissect(raw).tree
 
@@ -80,7 +89,12 @@ def test_the_tree_holds_each_part_once_where_it_stands() -> None:
         ],
     ]
     pdf = root.children[2]
-    assert (pdf.name, pdf.encoding, pdf.disposition, pdf.size) == ("a.pdf", "base64", "attachment", 8)
+    assert (pdf.name, pdf.encoding, pdf.disposition, pdf.size) == (
+        "a.pdf",
+        "base64",
+        "attachment",
+        8,
+    )
     assert root.children[0].children[1].charset == "utf-8"
 
 
@@ -89,7 +103,9 @@ def test_a_unique_pair_says_what_is_counted_of_what() -> None:
     pairs = {(one.name, one.a, one.b) for one in found.pairs}
     assert ("sender_recipient", "bounce@a.example", "two@b.example") in pairs
     assert ("ip_sender", "192.0.2.7", "bounce@a.example") in pairs
-    assert {one.counts_type for one in found.pairs if one.type == Type.IP_SENDER} == {Type.IP_SENDERS}
+    assert {one.counts_type for one in found.pairs if one.type == Type.IP_SENDER} == {
+        Type.IP_SENDERS
+    }
 
 
 def test_values_of_a_fingerprint_are_numbered() -> None:

@@ -1,4 +1,7 @@
-"""What in documents acts by itself: macros, scripts, objects, templates from elsewhere; and the near misses."""
+"""What in documents acts by itself: macros, scripts, objects, templates from elsewhere.
+
+And the near misses.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,9 @@ def package(files: dict[str, bytes]) -> bytes:
 def test_macros_of_binary_documents(main: str, kind: str) -> None:
     plain, findings = look(compound_file({main: b""}), f"a.{kind}")
     assert (plain.kind, plain.macros, findings) == (kind, False, {})
-    quiet, findings = look(compound_file({main: b"", **macro_project(HARMLESS)}, ("VBA",)), f"a.{kind}")
+    quiet, findings = look(
+        compound_file({main: b"", **macro_project(HARMLESS)}, ("VBA",)), f"a.{kind}"
+    )
     assert (quiet.macros, findings) == (True, {"document-macros": f"a.{kind}"})
     loud, findings = look(compound_file({main: b"", **macro_project(RUNS)}, ("VBA",)), f"a.{kind}")
     assert (loud.macros, findings) == (
@@ -40,12 +45,16 @@ def test_macros_of_binary_documents(main: str, kind: str) -> None:
 
 def test_macros_of_packages() -> None:
     project = compound_file(macro_project(RUNS), ("VBA",))
-    found, findings = look(package({"word/document.xml": b"x", "word/vbaProject.bin": project}), "a.docm")
+    found, findings = look(
+        package({"word/document.xml": b"x", "word/vbaProject.bin": project}), "a.docm"
+    )
     assert (found.kind, found.macros) == ("docx", True)
     assert findings == {"document-macros": "a.docm", "document-macros-run": "AutoOpen, Shell"}
     found, findings = look(package({"word/document.xml": b"x"}), "a.docx")
     assert (found.kind, found.macros, found.members, findings) == ("docx", False, [], {})
-    found, findings = look(package({"xl/workbook.xml": b"x", "xl/macrosheets/sheet1.xml": b"x"}), "a.xlsx")
+    found, findings = look(
+        package({"xl/workbook.xml": b"x", "xl/macrosheets/sheet1.xml": b"x"}), "a.xlsx"
+    )
     assert (found.kind, findings) == ("xlsx", {"document-macros": "a.xlsx"})
 
 
@@ -55,12 +64,13 @@ def test_a_project_that_excel_wrote() -> None:
     assert found.macros
     assert findings == {"document-macros": "a.bin"}
     file = CompoundFile(octets)
-    (module,) = (stream for stream in file.streams if stream.name == "Module1")  # in the mini stream
+    # in the mini stream
+    (module,) = (stream for stream in file.streams if stream.name == "Module1")
     packed = file.read(module, 1 << 20)
     source = macros.source(packed[packed.find(b"\0Attribut") - 3 :], 1 << 20)
-    assert (
-        source
-        == b'Attribute VB_Name = "Module1"\r\nSub say_hello()\r\n    MsgBox ("Hello from Python!")\r\nEnd Sub\r\n'
+    assert source == (
+        b'Attribute VB_Name = "Module1"\r\nSub say_hello()\r\n    MsgBox ("Hello from '
+        b'Python!")\r\nEnd Sub\r\n'
     )
 
 
@@ -75,7 +85,8 @@ def test_source_that_repeats_itself() -> None:
 def test_excel_4_macro_sheets_and_passwords() -> None:
     def workbook(*records: tuple[int, bytes]) -> bytes:
         return b"".join(
-            kind.to_bytes(2, "little") + len(body).to_bytes(2, "little") + body for kind, body in records
+            kind.to_bytes(2, "little") + len(body).to_bytes(2, "little") + body
+            for kind, body in records
         )
 
     begin, end = (0x0809, bytes(16)), (0x0A, b"")
@@ -83,9 +94,13 @@ def test_excel_4_macro_sheets_and_passwords() -> None:
     assert macros.sheets(workbook(begin, sheet, end, macro_sheet)) == (False, False)
     assert macros.sheets(workbook(begin, sheet, macro_sheet, end)) == (True, False)
     assert macros.sheets(workbook(begin, (0x2F, bytes(54)), end)) == (False, True)
-    found, findings = look(compound_file({"Workbook": workbook(begin, (0x2F, bytes(54)), end)}), "a.xls")
+    found, findings = look(
+        compound_file({"Workbook": workbook(begin, (0x2F, bytes(54)), end)}), "a.xls"
+    )
     assert (found.encrypted, findings) == (True, {"document-encrypted": "a.xls"})
-    found, findings = look(compound_file({"EncryptionInfo": b"", "EncryptedPackage": b""}), "a.docx")
+    found, findings = look(
+        compound_file({"EncryptionInfo": b"", "EncryptedPackage": b""}), "a.docx"
+    )
     assert (found.kind, found.encrypted, findings) == (
         "encrypted-office",
         True,
@@ -95,7 +110,10 @@ def test_excel_4_macro_sheets_and_passwords() -> None:
     assert found.encrypted
 
 
-RELATION = '<Relationships><Relationship Id="1" Type="http://x/relationships/{}" Target="{}" TargetMode="External"/></Relationships>'
+RELATION = (
+    '<Relationships><Relationship Id="1" Type="http://x/relationships/{}" Target="{}" '
+    'TargetMode="External"/></Relationships>'
+)
 
 
 @pytest.mark.parametrize(
@@ -119,9 +137,13 @@ def test_templates_from_elsewhere(kind: str, target: str, evidence: str | None) 
 def test_a_program_packed_as_an_object_is_a_member() -> None:
     native = bytes(4) + b"\2\0invoice.pdf.js\0C:\\x\\invoice.pdf.js\0"
     found, _ = look(compound_file({"WordDocument": b"", "\1Ole10Native": native}), "a.doc")
-    assert [(member.name, member.extension) for member in found.members] == [("invoice.pdf.js", "js")]
+    assert [(member.name, member.extension) for member in found.members] == [
+        ("invoice.pdf.js", "js")
+    ]
     inner = compound_file({"\1Ole10Native": native})
-    found, _ = look(package({"word/document.xml": b"x", "word/embeddings/oleObject1.bin": inner}), "a.docx")
+    found, _ = look(
+        package({"word/document.xml": b"x", "word/embeddings/oleObject1.bin": inner}), "a.docx"
+    )
     assert [member.name for member in found.members] == ["invoice.pdf.js"]
 
 
@@ -172,11 +194,15 @@ def test_pages(body: bytes, wanted: set[str]) -> None:
 
 def test_a_page_behind_padding_is_searched() -> None:
     padding = b"<!--" + b"x" * 6_000_000 + b"-->"
-    assert look(b"<html>" + padding + b"<input type=password>", "a.html")[1] == {"page-password": "a.html"}
+    assert look(b"<html>" + padding + b"<input type=password>", "a.html")[1] == {
+        "page-password": "a.html"
+    }
 
 
 def test_a_drawing_with_a_script() -> None:
-    found, findings = look(b'<svg xmlns="http://www.w3.org/2000/svg"><script>x</script></svg>', "a.svg")
+    found, findings = look(
+        b'<svg xmlns="http://www.w3.org/2000/svg"><script>x</script></svg>', "a.svg"
+    )
     assert (found.kind, findings) == ("svg", {"page-script": "a.svg"})
     assert look(b'<svg xmlns="http://www.w3.org/2000/svg"><path d="M0"/></svg>', "a.svg")[1] == {}
 
@@ -191,7 +217,9 @@ def test_rtf_objects() -> None:
 def test_documents_in_archives_are_looked_into() -> None:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("order.doc", compound_file({"WordDocument": b"", **macro_project(RUNS)}, ("VBA",)))
+        archive.writestr(
+            "order.doc", compound_file({"WordDocument": b"", **macro_project(RUNS)}, ("VBA",))
+        )
         archive.writestr("page.html", b"<html><input type=password>")
     found, findings = look(out.getvalue(), "a.zip")
     assert found.macros

@@ -1,4 +1,6 @@
-"""Entities of whole messages: where each was found, what is counted, and what a hostile message costs."""
+"""Entities of whole messages: where each was found, what is counted, and what a hostile message
+costs.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,10 @@ from oborona.types import Envelope
 HASHER = Hasher(b"k" * 32)
 BITCOIN = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"
 RAW = (
-    'From: "Call +1 201 555 0123" <a@b.example>\nSubject: telegram @subject_name\nList-Id: The List <News.Shop.Example>\n'
-    "List-Unsubscribe: <mailto:leave-83aef0c1b2@shop.example>,\n <https://img7.shop.example.com/u/77/83aef0c1b2?e=ann>\n"
+    'From: "Call +1 201 555 0123" <a@b.example>\nSubject: telegram @subject_name\nList-Id: The '
+        'List <News.Shop.Example>\n'
+    "List-Unsubscribe: <mailto:leave-83aef0c1b2@shop.example>,\n "
+        "<https://img7.shop.example.com/u/77/83aef0c1b2?e=ann>\n"
     "MIME-Version: 1.0\nContent-Type: text/html; charset=utf-8\n\n"
     "<p>Ring +7 (905) 123-45-67 or pay " + BITCOIN + "</p><a href='tel:+49-30-901820'>us</a>"
     f"<a href='bitcoin:{BITCOIN}?amount=1'>pay</a>"
@@ -81,7 +85,8 @@ def test_regions_are_an_argument() -> None:
 def test_a_plain_letter_has_none() -> None:
     assert (
         parse(
-            b"From: Ann <ann@a.example>\nSubject: lunch 12:30\nMessage-ID: <1@a>\n\nAt noon, room 1234567?"
+            b"From: Ann <ann@a.example>\nSubject: lunch 12:30\nMessage-ID: <1@a>\n\nAt "
+            b"noon, room 1234567?"
         ).entities
         == ()
     )
@@ -89,7 +94,8 @@ def test_a_plain_letter_has_none() -> None:
 
 def test_spaced_by_tags_and_comments() -> None:
     raw = (
-        b"From: a@b.example\nContent-Type: text/html\n\n+7 <b>905</b> 1<!-- x -->23 <i>45</i>-6<span></span>7"
+        b"From: a@b.example\nContent-Type: text/html\n\n+7 <b>905</b> 1<!-- x -->23 "
+        b"<i>45</i>-6<span></span>7"
     )
     assert [each.value for each in parse(raw).entities] == ["+79051234567"]
 
@@ -109,7 +115,9 @@ def test_spaced_by_tags_and_comments() -> None:
 )
 def test_a_megabyte_of_one_trick_costs_no_more_than_a_large_message(piece: bytes) -> None:
     count = 1_000_000 // len(piece)
-    raw = b"From: a@b.example\n\n" + b"".join(piece.replace(b"%d", b"%d" % number) for number in range(count))
+    raw = b"From: a@b.example\n\n" + b"".join(
+        piece.replace(b"%d", b"%d" % number) for number in range(count)
+    )
     began = time.process_time()
     pieces = shingles(parse(raw, regions=("RU", "US", "DE")), Envelope(), HASHER)
     assert time.process_time() - began < 1.0
@@ -119,7 +127,10 @@ def test_a_megabyte_of_one_trick_costs_no_more_than_a_large_message(piece: bytes
 
 
 def test_a_header_of_tricks_costs_little() -> None:
-    raw = b"".join(b"List-Unsubscribe: <http://a%d.example/%d>\n" % (n, n) for n in range(900)) + b"\nx"
+    raw = (
+        b"".join(b"List-Unsubscribe: <http://a%d.example/%d>\n" % (n, n) for n in range(900))
+        + b"\nx"
+    )
     began = time.process_time()
     shingles(parse(raw), Envelope(), HASHER)
     assert time.process_time() - began < 0.25

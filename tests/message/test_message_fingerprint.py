@@ -25,12 +25,18 @@ from oborona.policy.known import shared_values
 
 PRINTER = Fingerprinter(b"0123456789abcdef")
 SLOTS = [  # a quarter of the words differ between two copies
-    "{Dear|Hello|Greetings} {friend|customer|client|partner}, {we|our company|our team} {are glad|are happy|would like} to {offer|present|propose} you",
-    "{a great|an amazing|an excellent|a unique} loan opportunity with {low|small|minimal} monthly payments and {no|zero|without any} hidden {fees|charges|costs}",
-    "{Simply|Just|Please} {visit|open|see} our {site|page|website} and complete the {form|application|request}, it takes only five minutes of your time",
-    "our financial {managers|consultants|experts} will {contact|call|reach} you within one working day and {answer|explain} {all|any} questions about the loan",
-    "{Thousands|Hundreds|Many} of satisfied {people|clients|customers} have already {received|got|obtained} their money {quickly|fast|easily} without leaving home",
-    "{do not|never} {miss|lose} this chance because the {offer|campaign|promotion} {ends|expires|finishes} {soon|this week|shortly}",
+    ("{Dear|Hello|Greetings} {friend|customer|client|partner}, {we|our company|our team} "
+        "{are glad|are happy|would like} to {offer|present|propose} you"),
+    ("{a great|an amazing|an excellent|a unique} loan opportunity with {low|small|minimal} "
+        "monthly payments and {no|zero|without any} hidden {fees|charges|costs}"),
+    ("{Simply|Just|Please} {visit|open|see} our {site|page|website} and complete the "
+        "{form|application|request}, it takes only five minutes of your time"),
+    ("our financial {managers|consultants|experts} will {contact|call|reach} you within "
+        "one working day and {answer|explain} {all|any} questions about the loan"),
+    ("{Thousands|Hundreds|Many} of satisfied {people|clients|customers} have already "
+        "{received|got|obtained} their money {quickly|fast|easily} without leaving home"),
+    ("{do not|never} {miss|lose} this chance because the {offer|campaign|promotion} "
+        "{ends|expires|finishes} {soon|this week|shortly}"),
 ]  # fmt: skip
 
 
@@ -55,7 +61,9 @@ SHARED = shared_values(Type.WORDS, WORD_VALUES)
 
 
 def shared_counts(messages: list[list[str]]) -> list[int]:
-    """Return, for each message in turn, how often as many of its values as must be shared were counted before it."""
+    """Return, for each message in turn, how often as many of its values as must be shared were
+    counted before it.
+    """
     counts: list[Counter[int]] = [Counter() for _ in range(WORD_VALUES)]
     found = []
     for words in messages:
@@ -94,7 +102,9 @@ def test_a_campaign_of_varied_texts_meets_itself() -> None:
     messages = [variant(chance) for _ in range(300)]
     assert len({tuple(words) for words in messages}) == 300
     values = [PRINTER.likeness(words).words for words in messages]
-    modal = [Counter(each[slot] for each in values).most_common(1)[0][0] for slot in range(WORD_VALUES)]
+    modal = [
+        Counter(each[slot] for each in values).most_common(1)[0][0] for slot in range(WORD_VALUES)
+    ]
     shared = [sum(a == b for a, b in zip(each, modal, strict=True)) for each in values]
     assert sum(shared) / len(shared) >= WORD_VALUES / 3
     counts = shared_counts(messages)
@@ -111,7 +121,10 @@ def test_a_campaign_of_varied_texts_meets_itself() -> None:
         "Really cheap watches and good pills at half the price, order now",
         "Dear Anna, cheap watches and good pills at half the price, order now",
         "Order now! Cheap watches and good pills at half the price",
-        "\u0421\u200bh\u0435\u0430\u0440 watches \u0430nd good pills at half the price, order n\u03bfw 4711",
+        (
+            "\u0421\u200bh\u0435\u0430\u0440 watches \u0430nd good pills at half the price, "
+            "order n\u03bfw 4711"
+        ),
     ],
 )
 def test_one_line_in_another_dress_meets_itself(copy: str) -> None:
@@ -130,7 +143,9 @@ def test_other_lines_do_not_meet() -> None:
     ]
     found = [PRINTER.likeness(templates.words(normalise(line))).characters for line in lines]
     assert all(len(values) == VALUES for values in found)
-    assert max(common(one, other) for place, one in enumerate(found) for other in found[:place]) <= 2
+    assert (
+        max(common(one, other) for place, one in enumerate(found) for other in found[:place]) <= 2
+    )
 
 
 def test_characters_need_letters_that_differ() -> None:
@@ -139,7 +154,9 @@ def test_characters_need_letters_that_differ() -> None:
     letters = [chr(0x4E00 + number) for number in range(MAX_LETTERS + 500)]
     assert len(PRINTER.likeness(["".join(letters[:MIN_LETTERS])]).characters) == VALUES
     assert len(PRINTER.likeness(["\ud800", *letters[:MIN_LETTERS]]).characters) == VALUES
-    assert PRINTER.likeness(["".join(letters)]) == PRINTER.likeness(["".join(letters[:MAX_LETTERS])])
+    assert PRINTER.likeness(["".join(letters)]) == PRINTER.likeness(
+        ["".join(letters[:MAX_LETTERS])]
+    )
 
 
 @pytest.mark.slow

@@ -1,4 +1,6 @@
-"""Invariant: any octets give a Message, without an exception, the same each time, with nothing that UTF-8 cannot hold."""
+"""Invariant: any octets give a Message, without an exception, the same each time, with nothing that
+UTF-8 cannot hold.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,17 @@ def test_octets_that_look_like_mail(raw: bytes) -> None:
 @settings(max_examples=150, deadline=None)
 @given(
     st.sampled_from(
-        [b"utf-8", b"utf-16", b"utf-7", b"gb2312", b"iso-2022-jp", b"hz", b"big5", b"punycode", b"x"]
+        [
+            b"utf-8",
+            b"utf-16",
+            b"utf-7",
+            b"gb2312",
+            b"iso-2022-jp",
+            b"hz",
+            b"big5",
+            b"punycode",
+            b"x",
+        ]
     ),
     st.binary(),
 )

@@ -94,7 +94,8 @@ def test_links_that_a_messenger_opens(url: str, handle: str) -> None:
         ("my telegram account is @easy_money.", "telegram:easy_money"),
         ("Телеграм @easy_money", "telegram:easy_money"),
         ("\u0442\u0435\u043b\u0435\u0433\u0440\u0430\u043c: @easy_money", "telegram:easy_money"),
-        ("t\u0435l\u0435gr\u0430m @e\u0430sy_m\u043eney", "telegram:easy_money"),  # Cyrillic e, a, o
+        # Cyrillic e, a, o
+        ("t\u0435l\u0435gr\u0430m @e\u0430sy_m\u043eney", "telegram:easy_money"),
         ("t\u200bele\u00adgram @easy_money", "telegram:easy_money"),
         ("пишите в телегу: telegram @easy_money", "telegram:easy_money"),
         ("@easy_money (telegram)", "telegram:easy_money"),
@@ -164,13 +165,17 @@ def test_any_words(text: str) -> None:
     """Invariant: few distinct handles, each a known service and a name without white space."""
     names = found(text)
     assert len(names) == len(set(names)) <= handles.MAX_HANDLES
-    assert all(name.partition(":")[0] in set(handles._WORDS.values()) and " " not in name for name in names)
+    assert all(
+        name.partition(":")[0] in set(handles._WORDS.values()) and " " not in name for name in names
+    )
 
 
 @settings(max_examples=300, deadline=None)
 @given(
     st.text(st.sampled_from("tg:/?=&%2Bskypedomainphonevibr+79@~\u043e"), max_size=60),
-    st.sampled_from(["tg:", "viber://chat?number=", "https://t.me/", "https://wa.me/", "https://vk.com/"]),
+    st.sampled_from(
+        ["tg:", "viber://chat?number=", "https://t.me/", "https://wa.me/", "https://vk.com/"]
+    ),
 )
 def test_any_link(rest: str, start: str) -> None:
     """Invariant: no exception; a handle or nothing."""

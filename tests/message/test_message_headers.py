@@ -153,7 +153,9 @@ def test_mailboxes_never_raise(value: str) -> None:
 )
 def test_a_from_is_read_as_people_read_it(written: str, domains: list[str], odd: str) -> None:
     message = parse(f"From: {written}\n\nx\n".encode())
-    assert [domain for domain in message.from_domains if "." in domain and "[" not in domain] == domains
+    assert [
+        domain for domain in message.from_domains if "." in domain and "[" not in domain
+    ] == domains
     names = {one.name for one in message.findings if one.name.startswith("author-")}
     assert names == ({odd} if odd else set())
 
@@ -173,7 +175,9 @@ def test_the_only_address_of_a_from_is_its_author(before: str, after: str, last:
     assert "bank.example" in message.from_domains, message.from_domains
 
 
-@pytest.mark.parametrize("part", ["a@", "a@b.c ", "<a@b.c>", "(", '"', "@", "a.", "a", "<", "(a@b.c)"])
+@pytest.mark.parametrize(
+    "part", ["a@", "a@b.c ", "<a@b.c>", "(", '"', "@", "a.", "a", "<", "(a@b.c)"]
+)
 def test_a_huge_from_takes_no_time(part: str) -> None:
     start = time.process_time()
     parse(b"From: " + part.encode() * 200_000 + b"\n\nx\n")
@@ -182,8 +186,10 @@ def test_a_huge_from_takes_no_time(part: str) -> None:
 
 def test_fields_of_a_message() -> None:
     raw = (
-        b"Received: from x\n\tby y\nFROM : Ann <Ann@B.Example>\nFrom: second@b.example\nTo: c@d.example, e@f.example\nCc: g@h.example\n"
-        b"Reply-To: r@s.example\nSubject: =?utf-8?Q?a?=\n  =?utf-8?Q?b?= c\nDate: Thu, 1 Jan 1970 00:01:40 +0000\n"
+        b"Received: from x\n\tby y\nFROM : Ann <Ann@B.Example>\nFrom: second@b.example\nTo: "
+        b"c@d.example, e@f.example\nCc: g@h.example\n"
+        b"Reply-To: r@s.example\nSubject: =?utf-8?Q?a?=\n  =?utf-8?Q?b?= c\nDate: Thu, 1 Jan 1970 "
+        b"00:01:40 +0000\n"
         b"Message-ID: <id@b.example>\n\nbody"
     )
     for sent in (raw, raw.replace(b"\n", b"\r\n")):
@@ -198,7 +204,11 @@ def test_fields_of_a_message() -> None:
         assert message.from_count == 2
         assert message.from_ is not None
         assert message.from_.address == "Ann@b.example"
-        assert [box.address for box in message.recipients] == ["c@d.example", "e@f.example", "g@h.example"]
+        assert [box.address for box in message.recipients] == [
+            "c@d.example",
+            "e@f.example",
+            "g@h.example",
+        ]
         assert [box.address for box in message.reply_to] == ["r@s.example"]
         assert message.subject == "ab c"
         assert message.date == 100.0
@@ -220,10 +230,14 @@ MANY = ", ".join(f"x@{number}.example" for number in range(20))
     ids=["mailboxes", "mailboxes in fields", "fields", "a long one", "long ones", "nonsense"],
 )  # fmt: skip
 @pytest.mark.parametrize("last", [False, True], ids=["first", "last"])
-def test_the_first_and_the_last_from_field_are_not_lost_in_a_crowd(before: list[str], last: bool) -> None:
+def test_the_first_and_the_last_from_field_are_not_lost_in_a_crowd(
+    before: list[str], last: bool
+) -> None:
     """Mail programs show one or the other: its domain is among the first that are checked."""
     message = parse(
-        named(*before, "CEO <ceo@bank.example>") if last else named("CEO <ceo@bank.example>", *before)
+        named(*before, "CEO <ceo@bank.example>")
+        if last
+        else named("CEO <ceo@bank.example>", *before)
     )
     assert "bank.example" in message.from_domains[:2]
     assert len(message.from_domains) <= 8 * 8

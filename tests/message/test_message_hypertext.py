@@ -128,11 +128,20 @@ SHOWS = [
     '<div style="background:hsl(200, 50%, 20%);color:#fff">{}</div>',
     '<div style="background:var(--brand);color:#fff">{}</div>',
     '<div style="background:#000;color:var(--text)"><div style="background:#000">{}</div></div>',
-    "<style>table.x th {{ background:#4472c4 }} th {{ color:#fff }}</style><table class=x><tr><th>{}</th></tr></table>",
-    "<style>.x td {{ background:#123; color:#fff }} td {{ background:#fff }}</style><table class=x><tr><td>{}</td></tr></table>",
+    (
+        "<style>table.x th {{ background:#4472c4 }} th {{ color:#fff }}</style><table "
+        "class=x><tr><th>{}</th></tr></table>"
+    ),
+    (
+        "<style>.x td {{ background:#123; color:#fff }} td {{ background:#fff "
+        "}}</style><table class=x><tr><td>{}</td></tr></table>"
+    ),
     '<style>.x {{ display:none }}</style><p class=x style="display:block">{}</p>',
     '<p hidden style="display:block">{}</p>',
-    "<style>.m {{ display:none }} @media (min-width:600px) {{ .m {{ display:block }} }}</style><p class=m>{}</p>",
+    (
+        "<style>.m {{ display:none }} @media (min-width:600px) {{ .m {{ display:block }} "
+        "}}</style><p class=m>{}</p>"
+    ),
 ]
 
 
@@ -145,7 +154,8 @@ def test_visible_text_is_not_called_hidden(pattern: str) -> None:
 
 def test_hidden_inside_hidden_closes_where_it_ends() -> None:
     found = page(
-        'a <div style="display:none">b <p style="font-size:12px">c</p> <div hidden>d</div> e</div> f'
+        'a <div style="display:none">b <p style="font-size:12px">c</p> <div '
+        "hidden>d</div> e</div> f"
     )
     assert found.text == "a\nf" or found.text.split() == ["a", "f"]
     assert found.hidden.split() == ["b", "c", "d", "e"]
@@ -179,7 +189,9 @@ def test_hidden_text_without_spaces_has_words() -> None:
 
 def test_the_line_for_hidden_text() -> None:
     hidden = f'<div style="display:none">{LOREM}</div>'
-    preview = '<div style="display:none">Our summer sale starts today, up to 50% off everything</div>'
+    preview = (
+        '<div style="display:none">Our summer sale starts today, up to 50% off everything</div>'
+    )
     assert "hidden-text" in judged(f"<p>Buy now</p>{hidden}")
     assert "hidden-text" not in judged(f"{preview}<p>{LOREM}</p>")
     assert "hidden-text" not in judged(f"{preview}<p>Buy now</p>")
@@ -198,7 +210,8 @@ def test_a_page_cannot_forge_our_marks() -> None:
 def test_links() -> None:
     found = page(
         '<a href="http://evil.example/x">http://<b>bank</b>.example</a><img src=//c.example/p.gif>'
-        "<form action=https://f.example></form><map><area href=http://m.example></map><iframe src=http://i.example></iframe>"
+        "<form action=https://f.example></form><map><area href=http://m.example></map><iframe "
+        "src=http://i.example></iframe>"
     )
     assert [(each.url, each.shown, each.place) for each in found.targets] == [
         ("http://evil.example/x", "http://bank.example", Place.ANCHOR),
@@ -211,7 +224,9 @@ def test_links() -> None:
 
 def test_spacers_do_not_push_links_out() -> None:
     findings = Findings()
-    found = hypertext.read("<img src=x>" * 300 + '<a href="http://evil.example">x</a>', 100, findings)
+    found = hypertext.read(
+        "<img src=x>" * 300 + '<a href="http://evil.example">x</a>', 100, findings
+    )
     assert [each.url for each in found.targets] == ["http://evil.example"]
     assert "links-too-many" in {finding.name for finding in findings.all()}
 
@@ -220,7 +235,9 @@ HOSTILE = {
     "100,000 nested div": "<div>" * 100_000 + "deep",
     "40,000 nested div, closings first": "</div>" * 40_000 + "<div>" * 40_000 + "deep",
     "attributes": "<p " + " ".join(f"a{number}=1" for number in range(30_000)) + ">deep",
-    "attributes in quotes": "<p " + " ".join(f'a{number}="<>"' for number in range(20_000)) + ">deep",
+    "attributes in quotes": "<p "
+    + " ".join(f'a{number}="<>"' for number in range(20_000))
+    + ">deep",
     "attributes without space": "<p" + "".join(f"/a{number}" for number in range(30_000)) + ">deep",
     "formatting reopened": "<p>"
     + "".join(f"<font a={number}>" for number in range(2000))
@@ -269,6 +286,9 @@ def test_exhausting_pages_are_a_finding(name: str) -> None:
 
 
 def test_an_ordinary_large_newsletter_is_parsed() -> None:
-    row = "<tr><td style='color:#333'><p>Text <b>bold</b> <a href='http://shop.example/1'>link</a><br></td></tr>"
+    row = (
+        "<tr><td style='color:#333'><p>Text <b>bold</b> <a "
+        "href='http://shop.example/1'>link</a><br></td></tr>"
+    )
     assert judged(f"<table>{row * 150}</table>") <= {"links-too-many"}
     assert judged(f"<p>{'<li>x' * 5000}") == set()

@@ -90,8 +90,12 @@ def test_contradictions(found: str, extension: str, content_type: str, wrong: bo
 
 @given(st.binary(max_size=2000))
 def test_any_octets_have_a_kind_or_none(octets: bytes) -> None:
-    """Invariant: never raises, and what follows the head does not change the answer but for a disk image."""
-    assert kinds.kind(octets) == kinds.kind(octets + b"tail" if len(octets) >= kinds.HEAD else octets)
+    """Invariant: never raises, and what follows the head does not change the answer but for a disk
+    image.
+    """
+    assert kinds.kind(octets) == kinds.kind(
+        octets + b"tail" if len(octets) >= kinds.HEAD else octets
+    )
 
 
 @pytest.mark.parametrize("piece", [b"<!---->", b"<!doctype x>", b"<?xml?>", b"<!--", b" ", b"/"])

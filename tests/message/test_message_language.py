@@ -23,7 +23,8 @@ from tests.message.test_message_charsets import (
 
 TEXTS = {
     "ru": RUSSIAN, "uk": UKRAINIAN, "de": GERMAN, "fr": FRENCH, "el": GREEK, "ja": JAPANESE, "ko": KOREAN,
-    "en": "Dear colleagues, please find the invoice for October attached and check it before Friday.",
+    "en": ("Dear colleagues, please find the invoice for October attached and check it before "
+        "Friday."),
     "tr": "Merhaba, ekim ayının faturasını gönderiyorum, lütfen cumaya kadar kontrol edin.",
     "es": "Hola, le envío la factura de octubre, por favor revísela antes del viernes.",
     "pt": "Olá, estou enviando a fatura de outubro, por favor confira antes de sexta-feira.",
@@ -53,7 +54,9 @@ def test_too_little_is_no_language(text: str) -> None:
 
 def test_links_and_addresses_do_not_count() -> None:
     assert (
-        language(f"{RUSSIAN} " + "https://shop.example/winter/sale/now?best=offers ann@shop.example " * 2)
+        language(
+            f"{RUSSIAN} " + "https://shop.example/winter/sale/now?best=offers ann@shop.example " * 2
+        )
         == "ru"
     )
 
@@ -64,7 +67,9 @@ def test_only_the_beginning_is_looked_at() -> None:
 
 
 def test_a_short_text_is_told_by_its_subject_too() -> None:
-    raw = "From: a@b.example\nSubject: Счёт за октябрь и договор на подпись\n\nДобрый день!".encode()
+    raw = (
+        "From: a@b.example\nSubject: Счёт за октябрь и договор на подпись\n\nДобрый день!".encode()
+    )
     assert parse(raw).language == "ru"
 
 
@@ -77,7 +82,20 @@ def test_any_text_has_a_code_or_none(text: str) -> None:
 @given(
     st.lists(
         st.sampled_from(
-            ["\0", "\x0b", "\ufffe", "\uffff", "\U0010ffff", "\u0301", "人", "Я", "a", " ", "\ud7a3", "ß"]
+            [
+                "\0",
+                "\x0b",
+                "\ufffe",
+                "\uffff",
+                "\U0010ffff",
+                "\u0301",
+                "人",
+                "Я",
+                "a",
+                " ",
+                "\ud7a3",
+                "ß",
+            ]
         ),
         max_size=400,
     )

@@ -11,9 +11,14 @@ from oborona.message.findings import Findings
 from oborona.message.lettering import judge, turned
 from oborona.message.parse import parse
 
-# Written as escapes where letters of one script stand for those of another: the Cyrillic a e o p c x, B H K M T.
-FOLDED = str.maketrans("aeopcxBHKMT", "\u0430\u0435\u043e\u0440\u0441\u0445\u0412\u041d\u041a\u041c\u0422")
-NEARLY_ALL = "Buy cheap Viagra and Cialis today, the best prices for our customers".translate(FOLDED)
+# Written as escapes where letters of one script stand for those of another: the Cyrillic a e o p c
+# x, B H K M T.
+FOLDED = str.maketrans(
+    "aeopcxBHKMT", "\u0430\u0435\u043e\u0440\u0441\u0445\u0412\u041d\u041a\u041c\u0422"
+)
+NEARLY_ALL = "Buy cheap Viagra and Cialis today, the best prices for our customers".translate(
+    FOLDED
+)
 ONE_IN_TWO = " ".join(
     word.translate(FOLDED) if place % 2 else word for place, word in enumerate(NEARLY_ALL.split())
 )
@@ -31,8 +36,12 @@ TRICKS = {
     "look-alikes in English": ("mixed-scripts", NEARLY_ALL),
     "look-alikes in Russian": ("mixed-scripts", RUSSIAN_PAINTED),
     "Greek capitals in English": ("mixed-scripts", "\u0391ccount \u0392ank \u039eot \u039dotice \u03a1aypal pay"),
-    "mathematical": ("painted-letters", "\U0001d405\U0001d411\U0001d404\U0001d404 \U0001d40c\U0001d40e\U0001d40d\U0001d404\U0001d418 \U0001d40d\U0001d40e\U0001d416\U0001d400"),
-    "small capitals": ("painted-letters", "\u1d0d\u1d0f\u0274\u1d07\u028f \u1d1b\u1d0f\u1d05\u1d00\u028f \u0493\u1d0f\u0280 \u028f\u1d0f\u1d1c"),
+    "mathematical": ("painted-letters", ("\U0001d405\U0001d411\U0001d404\U0001d404 "
+        "\U0001d40c\U0001d40e\U0001d40d\U0001d404\U0001d418 "
+        "\U0001d40d\U0001d40e\U0001d416\U0001d400")),
+    "small capitals": ("painted-letters", ("\u1d0d\u1d0f\u0274\u1d07\u028f "
+        "\u1d1b\u1d0f\u1d05\u1d00\u028f \u0493\u1d0f\u0280 "
+        "\u028f\u1d0f\u1d1c")),
     "circled": ("painted-letters", "\u24bb\u24c7\u24ba\u24ba \u24c2\u24c4\u24c3\u24ba\u24ce \u24c3\u24c4\u24cc\u24cc"),
     "full width": ("painted-letters", "\uff26\uff32\uff25\uff25 \uff2d\uff2f\uff2e\uff25\uff39 \uff2e\uff2f\uff37\uff37"),
     "zero width": ("zero-width", f"v{ZERO}i{ZERO}a{ZERO}g{ZERO}r{ZERO}a for you"),
@@ -45,25 +54,32 @@ TRICKS = {
 }  # fmt: skip
 
 HONEST = {
-    "Russian": "Добрый день! Мы купили iPhone и GPS, работа идёт по плану, COVID-19-инфекция отступает.",
+    "Russian": ("Добрый день! Мы купили iPhone и GPS, работа идёт по плану, COVID-19-инфекция "
+        "отступает."),
     "Russian with Latin names": "IP-адрес и Wi-Fi-роутер, VPN-клиент, USB-кабель, HTML-страница, 5G-сеть, SMSка, VIPы",
     "slips of the keyboard": "Cпасибо за письмо, мы посмотрим его завтра утром и ответим. Вот и всё, спасибо.",
     "Greek": "Καλημέρα, σας στέλνω το τιμολόγιο του Οκτωβρίου μαζί με το email από το Google.",
-    "physics": "\u03bcm, k\u03a9, \u0394x, \u03b1-helix, TNF\u03b1, TNF\u03b1, TNF\u03b1, IFN\u03b3, NF\u03baB, NF\u03baB, NF\u03baB",
+    "physics": ("\u03bcm, k\u03a9, \u0394x, \u03b1-helix, TNF\u03b1, TNF\u03b1, TNF\u03b1, "
+        "IFN\u03b3, "
+        "NF\u03baB, NF\u03baB, NF\u03baB"),
     "Chinese": "这款iPhone用起来很好，请下载App或访问官网。",
     "Japanese full width": "ＮＨＫ　ＴＥＬ　ＦＡＸ　ＴＯＫＹＯ　ＯＳＡＫＡ　株式会社",
     "Persian joiners": "می\u200cخواهم نمی\u200cدانم کتاب\u200cها خانه\u200cها می\u200cروم",
     "Hindi joiners": "क्\u200dष र्\u200dय क्\u200cष ज्\u200dञ श्\u200dर",
     "Thai": "สวัสดี\u200bครับ\u200bผม\u200bชื่อ\u200bสมชาย\u200bครับ",
-    "emoji": "ok \U0001f468\u200d\U0001f469\u200d\U0001f467 \U0001f469\u200d\U0001f4bb \u2764\ufe0f\u200d\U0001f525 1\ufe0f\u20e3",
-    "Vietnamese": "Tie\u0302\u0301ng Vie\u0323\u0302t co\u0301 da\u0302\u0301u, xin cha\u0300o ca\u0301c ba\u0323n",
+    "emoji": ("ok \U0001f468\u200d\U0001f469\u200d\U0001f467 \U0001f469\u200d\U0001f4bb "
+        "\u2764\ufe0f\u200d\U0001f525 1\ufe0f\u20e3"),
+    "Vietnamese": ("Tie\u0302\u0301ng Vie\u0323\u0302t co\u0301 da\u0302\u0301u, xin cha\u0300o "
+        "ca\u0301c ba\u0323n"),
     "Hebrew": "בְּרֵאשִׁ֖ית בָּרָ֣א אֱלֹהִ֑ים",
     "Arabic": "بِسْمِ ٱللَّٰهِ ٱلرَّحْمَٰنِ ٱلرَّحِيمِ",
     "phonetic": "[ˈɡʊd ˈmɔːnɪŋ] /ˈpɹɛzɪdənt/ ʀ ɢ ʟ",
     "formula": "\U0001d465 + \U0001d466 = \U0001d467, \u211d\u207f, \u2115, \U0001d53c[\U0001d44b]",
     "telephone in an embedding": "call \u202d+1 202 555 0100\u202c or \u2068Ann\u2069",
     "long names in a wiki": f"see Long{ZERO}Class{ZERO}Name{ZERO}Factory{ZERO}Bean{ZERO}Test",
-    "hyphenated German": "Die Donau\u00addampf\u00adschiff\u00adfahrt ist eine der ältesten in Europa, sagt der Ver\u00adband heute in Wien.",
+    "hyphenated German": ("Die Donau\u00addampf\u00adschiff\u00adfahrt ist eine der ältesten in "
+        "Europa, sagt "
+        "der Ver\u00adband heute in Wien."),
     "a shop whose name is of two scripts": "АвтоSPA ждёт вас. АвтоSPA открыт каждый день, а по выходным АвтоSPA дарит скидки.",
     "Ukrainian and Kazakh without their letters": "Iван з Киiва; бiлiм беру мекемесi; вiн i вона приïхали",
     "ordinals": "1ˢᵗ and 2ⁿᵈ, Nº 5, TM™, Mᵐᵉ Dupont",
@@ -127,7 +143,9 @@ def test_any_text_is_judged(text: str) -> None:
 @given(
     st.text(
         alphabet=st.characters(
-            whitelist_categories=["Lu", "Ll", "Zs", "Nd", "Po"], min_codepoint=0x400, max_codepoint=0x52F
+            whitelist_categories=["Lu", "Ll", "Zs", "Nd", "Po"],
+            min_codepoint=0x400,
+            max_codepoint=0x52F,
         ),
         max_size=300,
     )

@@ -136,7 +136,8 @@ def test_a_host_that_is_a_number_needs_no_dot() -> None:
 def test_links_of_a_message() -> None:
     raw = (
         b"From: a@b.example\nContent-Type: text/html\n\n<base href='http://base.example/d/'>"
-        b"<a href='http://evil.example/'>http://bank.example/</a> <a href=page>relative</a> <a href='mailto:c@d.example'>m</a> plain http://t.example/"
+        b"<a href='http://evil.example/'>http://bank.example/</a> <a href=page>relative</a> <a "
+        b"href='mailto:c@d.example'>m</a> plain http://t.example/"
     )
     message = parse(raw)
     assert [(link.url, link.shown, link.place) for link in message.links] == [
@@ -157,8 +158,13 @@ def test_links_of_a_message() -> None:
             ["http://evil-pills.example/buy"],
         ),
         ("=?utf-8?q?visit_evil-pills=2Ecom_now?=", "x", ["http://evil-pills.com/"]),
-        ("at http://a.example/", "see https://a.example/b", ["https://a.example/b"]),  # once is enough
-        ("at http://a.example/", "see https://b.example/", ["https://b.example/", "http://a.example/"]),
+        # once is enough
+        ("at http://a.example/", "see https://a.example/b", ["https://a.example/b"]),
+        (
+            "at http://a.example/",
+            "see https://b.example/",
+            ["https://b.example/", "http://a.example/"],
+        ),
         ("version 2.0 of setup.py, e.g. this", "x", []),
         ("http://127.0.0.1.:x/", "x", []),
     ],

@@ -1,4 +1,6 @@
-"""The program that wrote a message, and the order of its fields: what real programs say, and whatever else is said."""
+"""The program that wrote a message, and the order of its fields: what real programs say, and
+whatever else is said.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,10 @@ def test_no_value_takes_long(unit: str) -> None:
 
 
 @given(
-    st.lists(st.sampled_from([*sorted(COMPOSED), "received", "x-qzw7", "cc", "dkim-signature"]), max_size=60)
+    st.lists(
+        st.sampled_from([*sorted(COMPOSED), "received", "x-qzw7", "cc", "dkim-signature"]),
+        max_size=60,
+    )
 )
 def test_an_order_holds_the_fields_that_count_in_their_order(names: list[str]) -> None:
     found = order(tuple(Header(name, b"", "") for name in names)).split()

@@ -1,4 +1,6 @@
-"""Broken, hostile, huge and cut messages: always a Message, what is wrong as a finding, in bounded time."""
+"""Broken, hostile, huge and cut messages: always a Message, what is wrong as a finding, in bounded
+time.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ def names(raw: bytes, **limits: int) -> set[str]:
     return {finding.name for finding in parse(raw, Limits(**limits)).findings}
 
 
-def multipart(*parts: bytes, boundary: bytes = b"b", end: bool = True, kind: bytes = b"mixed") -> bytes:
+def multipart(
+    *parts: bytes, boundary: bytes = b"b", end: bool = True, kind: bytes = b"mixed"
+) -> bytes:
     head = HEAD + b"Content-Type: multipart/" + kind + b'; boundary="' + boundary + b'"\n\n'
     body = b"".join(b"--" + boundary + b"\n" + part + b"\n" for part in parts)
     return head + body + (b"--" + boundary + b"--\n" if end else b"")
@@ -65,10 +69,22 @@ CASES: list[tuple[str, bytes, set[str]]] = [
         HEAD + b"Content-Type: text/plain; charset=rot13\n\nuryyb\xff",
         {"charset-unknown"},
     ),
-    ("wrong charset", HEAD + b"Content-Type: text/plain; charset=utf-8\n\n\xff\xfe\xfd", {"charset-wrong"}),
-    ("unknown encoding", HEAD + b"Content-Transfer-Encoding: x-magic\n\nbody", {"encoding-unknown"}),
+    (
+        "wrong charset",
+        HEAD + b"Content-Type: text/plain; charset=utf-8\n\n\xff\xfe\xfd",
+        {"charset-wrong"},
+    ),
+    (
+        "unknown encoding",
+        HEAD + b"Content-Transfer-Encoding: x-magic\n\nbody",
+        {"encoding-unknown"},
+    ),
     ("no type", HEAD + b"Content-Type: text\n\nbody", {"content-type-broken"}),
-    ("two types", HEAD + b"Content-Type: text/plain\nContent-Type: text/html\n\nx", {"content-type-broken"}),
+    (
+        "two types",
+        HEAD + b"Content-Type: text/plain\nContent-Type: text/html\n\nx",
+        {"content-type-broken"},
+    ),
     ("bad base64", HEAD + b"Content-Transfer-Encoding: base64\n\naGVs!bG8=", {"base64-broken"}),
     (
         "base64 of bad length",
@@ -99,13 +115,23 @@ CASES: list[tuple[str, bytes, set[str]]] = [
         b"From: a@b.example\nDate: Mon, 99 Foo 99999999999999 99:99:99 +9999999\n\nx",
         {"date-broken"},
     ),
-    ("broken word", b"From: a@b.example\nSubject: =?utf-8?B?a?=\n\nbody", {"header-encoding-broken"}),
-    ("word in unknown charset", b"From: a@b.example\nSubject: =?x-no?Q?a?=\n\nbody", {"charset-unknown"}),
+    (
+        "broken word",
+        b"From: a@b.example\nSubject: =?utf-8?B?a?=\n\nbody",
+        {"header-encoding-broken"},
+    ),
+    (
+        "word in unknown charset",
+        b"From: a@b.example\nSubject: =?x-no?Q?a?=\n\nbody",
+        {"charset-unknown"},
+    ),
     ("cut uuencode", HEAD + b"\nbegin 644 a.bin\n#0V%T\n", {"uuencode-broken"}),
 ]
 
 
-@pytest.mark.parametrize(("raw", "wanted"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+@pytest.mark.parametrize(
+    ("raw", "wanted"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
+)
 def test_what_is_broken_is_a_finding(raw: bytes, wanted: set[str]) -> None:
     found = names(raw)
     assert wanted <= found
@@ -114,7 +140,8 @@ def test_what_is_broken_is_a_finding(raw: bytes, wanted: set[str]) -> None:
 
 def test_a_sound_message_has_no_finding() -> None:
     raw = multipart(
-        b"Content-Type: text/plain; charset=utf-8\n\nbody", b"Content-Type: text/html\n\n<p>body</p>"
+        b"Content-Type: text/plain; charset=utf-8\n\nbody",
+        b"Content-Type: text/html\n\n<p>body</p>",
     )
     assert names(raw) == set()
     assert names(raw.replace(b"\n", b"\r\n")) == set()
@@ -125,7 +152,10 @@ def test_every_octet_of_a_broken_message_is_still_read() -> None:
     assert parse(multipart(b"\nbody", end=False)).text == "body"
     assert "body" in parse(HEAD + b"Content-Type: multipart/mixed; boundary=x\n\nbody").text
     assert parse(HEAD + b"Content-Transfer-Encoding: base64\n\naGVs!bG8gd29y").text == "hello wor"
-    assert parse(HEAD + b"Content-Transfer-Encoding: base64\n\naGVsbG8=\nIHdvcmxk").text == "hello world"
+    assert (
+        parse(HEAD + b"Content-Transfer-Encoding: base64\n\naGVsbG8=\nIHdvcmxk").text
+        == "hello world"
+    )
     assert parse(b"From a@b Mon\n>From b\nFrom: a@b.example\n\nbody").text.startswith(">From b")
     assert parse(b"From a@b Mon Jan 1\nFrom: a@b.example\n\nbody").from_ is not None
 
@@ -139,7 +169,9 @@ def test_limits_are_findings() -> None:
     assert "header-too-many" in names(HEAD + b"X: y\n" * 20 + b"\nbody", headers=10)
     assert "header-too-long" in names(HEAD + b"X: " + b"y" * 200 + b"\n\nbody", header_octets=100)
     assert "text-too-long" in names(HEAD + b"\n" + b"word " * 100, text_octets=100)
-    assert "html-too-long" in names(HEAD + b"Content-Type: text/html\n\n" + b"word " * 100, html_octets=100)
+    assert "html-too-long" in names(
+        HEAD + b"Content-Type: text/html\n\n" + b"word " * 100, html_octets=100
+    )
     assert "message-truncated" in names(HEAD + b"\n" + b"x" * 100, message_octets=100)
     image = b"Content-Type: image/png\nContent-Transfer-Encoding: base64\n\n" + base64.encodebytes(
         b"x" * 1000
@@ -232,7 +264,9 @@ def fields(value: bytes, times: int, name: bytes = b"Reply-To") -> bytes:
 
 UNCLOSED = (b"<a " * 990 + b">") * 85
 SPACES = b"a" + b" " * 60_000 + b"b"
-CHEAP = 1.0  # seconds: each takes under 0.3 on one idle core; the rest is for noise. Most took 1 to 40 before they were bounded
+# seconds: each takes under 0.3 on one idle core; the rest is for noise. Most took 1 to 40 before
+# they were bounded
+CHEAP = 1.0
 SMALL_AND_COSTLY: dict[str, Callable[[], bytes]] = {
     "tags inside tags": lambda: page(UNCLOSED),
     "tags inside tags in 8 pages": lambda: pages(UNCLOSED, 8),
@@ -264,7 +298,10 @@ SMALL_AND_COSTLY: dict[str, Callable[[], bytes]] = {
     "400 pages of formatting": HOSTILE["400 hostile pages"],
     "100 large pages": HOSTILE["100 large pages"],
     "forwarded files within each other": lambda: (
-        (HEAD + b"Content-Type: message/rfc822; name=a.eml\n\n") * 29 + HEAD + b"\n" + b"x\n" * 2_000_000
+        (HEAD + b"Content-Type: message/rfc822; name=a.eml\n\n") * 29
+        + HEAD
+        + b"\n"
+        + b"x\n" * 2_000_000
     ),
 }
 
@@ -272,7 +309,9 @@ SMALL_AND_COSTLY: dict[str, Callable[[], bytes]] = {
 @pytest.mark.parametrize("name", SMALL_AND_COSTLY)
 def test_no_small_message_holds_a_worker(name: str) -> None:
     raw = SMALL_AND_COSTLY[name]()
-    envelope = Envelope(client=Client(ip="192.0.2.1"), sender="a@b.example", recipients=("c@d.example",))
+    envelope = Envelope(
+        client=Client(ip="192.0.2.1"), sender="a@b.example", recipients=("c@d.example",)
+    )
     hasher = Hasher(b"k" * 32)
     start = time.process_time()
     shingles(parse(raw), envelope, hasher)
@@ -288,7 +327,9 @@ def test_work_beyond_a_bound_is_a_finding() -> None:
 
 
 def test_many_attributes_are_seen_behind_what_looks_like_a_tag() -> None:
-    """A tag that begins in a comment ends nowhere a scanner of tags can tell: the next one is counted from its own start."""
+    """A tag that begins in a comment ends nowhere a scanner of tags can tell: the next one is
+    counted from its own start.
+    """
     real = b"<p" + b"".join(b" a%d" % number for number in range(5000)) + b">"
     for lure in (b'<!-- <a b="-->', b"<script><a b='</script>", b""):
         assert "html-too-complex" in names(page(lure + real + b"text"))
@@ -297,7 +338,9 @@ def test_many_attributes_are_seen_behind_what_looks_like_a_tag() -> None:
 
 
 def test_evidence_is_printable() -> None:
-    (finding,) = parse("From: a@b.example\nSubject: s\nDate: \x85\u202egpj\x9b31m\n\nbody".encode()).findings
+    (finding,) = parse(
+        "From: a@b.example\nSubject: s\nDate: \x85\u202egpj\x9b31m\n\nbody".encode()
+    ).findings
     assert finding.evidence.isprintable()
     assert "\\u202e" in finding.evidence
 
@@ -321,12 +364,14 @@ def test_an_archive_bomb_is_hashed_and_not_unpacked() -> None:
 
 
 def test_boundaries_with_white_space_and_prefixes() -> None:
-    padded = (
-        HEAD
-        + b"Content-Type: multipart/mixed; boundary=ab\n\npreamble\n--ab \t\n\none\n--abc\ntwo\n--ab--\nepilogue"
+    padded = HEAD + (
+        b"Content-Type: multipart/mixed; boundary=ab\n\npreamble\n--ab "
+        b"\t\n\none\n--abc\ntwo\n--ab--\nepilogue"
     )
     assert parse(padded).text == "one\n--abc\ntwo"
     at_start = HEAD + b"Content-Type: multipart/mixed; boundary=ab\n\n--ab\n\none\n--ab--"
     assert parse(at_start).text == "one"
-    not_at_line_start = HEAD + b"Content-Type: multipart/mixed; boundary=ab\n\n--ab\n\none --ab\ntwo\n--ab--"
+    not_at_line_start = (
+        HEAD + b"Content-Type: multipart/mixed; boundary=ab\n\n--ab\n\none --ab\ntwo\n--ab--"
+    )
     assert parse(not_at_line_start).text == "one --ab\ntwo"

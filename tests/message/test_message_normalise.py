@@ -54,7 +54,8 @@ def test_no_character_becomes_more_than_four_nor_four_times_its_octets() -> None
 @given(
     st.text(
         st.sampled_from(
-            "\ufdfa\ufdfb\u3316\u33af\u0344\u0f73\u0390\u1e9ea \u0316\u0301\u0f71\u200b\u1112\u1161\u337f"
+            "\ufdfa\ufdfb\u3316\u33af\u0344\u0f73\u0390\u1e9ea "
+            "\u0316\u0301\u0f71\u200b\u1112\u1161\u337f"
         )
     )
 )
@@ -68,15 +69,16 @@ def test_no_text_becomes_more_than_four_times_as_long(text: str) -> None:
 def test_what_stands_for_a_phrase_is_read_as_its_first_letters() -> None:
     assert normalise("\ufdfa") == normalise("\u0635\u0644\u0649")
     assert normalise("\u3316") == normalise("\u30ad\u30ed\u30e1\u30fc")
-    assert normalise("\u337f") == normalise("\u682a\u5f0f\u4f1a\u793e")  # four letters are not too many
+    # four letters are not too many
+    assert normalise("\u337f") == normalise("\u682a\u5f0f\u4f1a\u793e")
 
 
 def test_of_every_mark_no_letter_keeps_more_than_thirty() -> None:
     """Also of the characters that are no marks but are taken apart into some."""
     for character in every_character():
         if unicodedata.combining(unicodedata.normalize("NFKD", character)[0]):
-            assert few_marks(f"a{character * (2 * MAX_MARKS)}b") == f"a{character * MAX_MARKS}b", hex(
-                ord(character)
+            assert few_marks(f"a{character * (2 * MAX_MARKS)}b") == f"a{character * MAX_MARKS}b", (
+                hex(ord(character))
             )
 
 

@@ -1,4 +1,7 @@
-"""What a sender wrote himself: quotations, signatures and footers go; what is nothing else stays."""
+"""What a sender wrote himself: quotations, signatures and footers go.
+
+What is nothing else stays.
+"""
 
 import pytest
 from hypothesis import given
@@ -6,8 +9,13 @@ from hypothesis import strategies as st
 
 from oborona.message.own_words import TAIL_WORDS, own_words
 
-FOOTER = "_______________________________________________\nRazor-users mailing list\nUnsubscribe here"
-YAHOO = "------------------------ Yahoo! Groups Sponsor ---------------------~-->\n4 DVDs Free\n---------~->\nYour use is subject to terms"
+FOOTER = (
+    "_______________________________________________\nRazor-users mailing list\nUnsubscribe here"
+)
+YAHOO = (
+    "------------------------ Yahoo! Groups Sponsor ---------------------~-->\n4 DVDs "
+    "Free\n---------~->\nYour use is subject to terms"
+)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +58,9 @@ def test_a_text_that_would_vanish_stays(text: str) -> None:
 
 @given(
     st.lists(
-        st.sampled_from(["word", "> quoted", "-- ", "=" * 12, "Bob wrote:", "", "-----Original Message-----"])
+        st.sampled_from(
+            ["word", "> quoted", "-- ", "=" * 12, "Bob wrote:", "", "-----Original Message-----"]
+        )
     )
 )
 def test_lines_are_only_taken_away_and_never_all(lines: list[str]) -> None:

@@ -36,10 +36,12 @@ def test_html_is_what_a_reader_sees_of_two_versions() -> None:
     both = read(multipart(b"alternative", PLAIN + b"plain words", HTML + b"<p>html words"))
     assert both.text == "html words"
     assert (
-        read(multipart(b"alternative", HTML + b"<p>html words", PLAIN + b"plain words")).text == "html words"
+        read(multipart(b"alternative", HTML + b"<p>html words", PLAIN + b"plain words")).text
+        == "html words"
     )
     assert (
-        read(multipart(b"alternative", PLAIN + b"plain words", HTML + b"<img src=x>")).text == "plain words"
+        read(multipart(b"alternative", PLAIN + b"plain words", HTML + b"<img src=x>")).text
+        == "plain words"
     )
     related = multipart(
         b"related", HTML + b"<p>html words", b"Content-Type: image/png\n\n\x89PNG\r\n\x1a\n...."
@@ -50,7 +52,9 @@ def test_html_is_what_a_reader_sees_of_two_versions() -> None:
 def test_harmless_words_beside_the_html_are_a_finding() -> None:
     one = " ".join(f"one{number}" for number in range(30)).encode()
     other = " ".join(f"other{number}" for number in range(30)).encode()
-    assert "alternative-differs" in names(read(multipart(b"alternative", PLAIN + one, HTML + other)))
+    assert "alternative-differs" in names(
+        read(multipart(b"alternative", PLAIN + one, HTML + other))
+    )
     assert "alternative-differs" not in names(
         read(multipart(b"alternative", PLAIN + one, HTML + b"<p>" + one))
     )
@@ -76,9 +80,14 @@ def test_versions_without_spaces_are_compared_by_characters() -> None:
 
 def test_all_parts_of_a_mixed_message_are_read() -> None:
     inner = b"Content-Type: message/rfc822\n\nFrom: c@d.example\nSubject: x\n\nforwarded"
-    message = read(multipart(b"mixed", PLAIN + b"first", HTML + b"<b>second</b>", inner, PLAIN + b"last"))
+    message = read(
+        multipart(b"mixed", PLAIN + b"first", HTML + b"<b>second</b>", inner, PLAIN + b"last")
+    )
     assert message.text.split() == ["first", "second", "forwarded", "last"]
-    assert message.mime_tree == "multipart/mixed(text/plain,text/html,message/rfc822(text/plain),text/plain)"
+    assert (
+        message.mime_tree
+        == "multipart/mixed(text/plain,text/html,message/rfc822(text/plain),text/plain)"
+    )
     assert [part.path for part in message.parts] == ["", "1", "2", "3", "3.1", "4"]
     assert message.depth == 2
 
@@ -86,7 +95,8 @@ def test_all_parts_of_a_mixed_message_are_read() -> None:
 def test_attachments() -> None:
     content = bytes(range(256))
     part = (
-        b'Content-Type: application/octet-stream\nContent-Disposition: attachment; filename="C:\\\\dir\\\\Invoice.PDF.exe. "\n'
+        b"Content-Type: application/octet-stream\nContent-Disposition: attachment; "
+        b'filename="C:\\\\dir\\\\Invoice.PDF.exe. "\n'
         b"Content-Transfer-Encoding: base64\n\n" + base64.encodebytes(content)
     )
     (attachment,) = read(multipart(b"mixed", PLAIN + b"hi", part)).attachments
@@ -133,7 +143,9 @@ def test_a_forwarded_message_under_a_file_name_is_read_and_is_a_file() -> None:
         assert [each.content_type for each in message.attachments] == ["message/rfc822"]
         alone = read(forwarded)
         assert (alone.text, len(alone.attachments)) == ("words", 1)
-    unnamed = read(multipart(b"mixed", PLAIN + b"x", b"Content-Type: message/rfc822\n\nSubject: x\n\nwords"))
+    unnamed = read(
+        multipart(b"mixed", PLAIN + b"x", b"Content-Type: message/rfc822\n\nSubject: x\n\nwords")
+    )
     assert not unnamed.attachments
 
 
@@ -145,7 +157,10 @@ def test_direction_marks_do_not_hide_an_extension() -> None:
 
 
 def test_a_text_sent_as_attachment_is_read_when_there_is_nothing_else() -> None:
-    attached = b"Content-Type: text/html; name=offer.html\nContent-Disposition: attachment\n\n<p>Buy now</p>"
+    attached = (
+        b"Content-Type: text/html; name=offer.html\nContent-Disposition: attachment\n\n<p>Buy "
+        b"now</p>"
+    )
     alone = read(multipart(b"mixed", attached))
     assert alone.text == "Buy now"
     beside = read(multipart(b"mixed", PLAIN + b"See attachment", attached))
@@ -168,7 +183,9 @@ def test_uuencoded_files_leave_the_text() -> None:
     assert message.text.split() == ["before", "after"]
     (attachment,) = message.attachments
     assert (attachment.extension, attachment.size) == ("exe", len(content))
-    assert read(PLAIN + b"begin 644 prose of a story\nthat goes on\nend").text.startswith("begin 644")
+    assert read(PLAIN + b"begin 644 prose of a story\nthat goes on\nend").text.startswith(
+        "begin 644"
+    )
 
 
 def test_uuencoded_lines_give_no_more_than_they_are() -> None:
@@ -200,7 +217,10 @@ def test_charsets() -> None:
     assert read(PLAIN + "привет".encode()).text == "привет"
     meta = b"<meta http-equiv=Content-Type content='text/html; charset=windows-1251'><p>"
     assert read(HTML + meta + russian).text == "привет"
-    assert read(b"Content-Type: text/plain; charset=utf-16\n\n" + "привет".encode("utf-16")).text == "привет"
+    assert (
+        read(b"Content-Type: text/plain; charset=utf-16\n\n" + "привет".encode("utf-16")).text
+        == "привет"
+    )
 
 
 def test_hidden_share() -> None:

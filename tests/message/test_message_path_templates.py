@@ -1,4 +1,7 @@
-"""Links of one kit on many hosts and for many readers have one template; different pages have different ones."""
+"""Links of one kit on many hosts and for many readers have one template.
+
+Different pages have different ones.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +63,16 @@ def test_the_registrable_domain_stays(path: str) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["a" * 2000, "a-" * 1000, "a0" * 1000, "abcd-" * 400, "*#" * 1000, "/" * 2000, "&" * 2000, "%40" * 600],
+    [
+        "a" * 2000,
+        "a-" * 1000,
+        "a0" * 1000,
+        "abcd-" * 400,
+        "*#" * 1000,
+        "/" * 2000,
+        "&" * 2000,
+        "%40" * 600,
+    ],
 )
 def test_hostile_paths_cost_little(path: str) -> None:
     began = time.process_time()

@@ -122,7 +122,9 @@ def _examples() -> list[phonenumbers.PhoneNumber]:
         phonenumbers.example_number_for_type(region, kind)
         for region in sorted(phonenumbers.SUPPORTED_REGIONS)
     )
-    return [number for number in numbers if number is not None and phonenumbers.is_valid_number(number)]
+    return [
+        number for number in numbers if number is not None and phonenumbers.is_valid_number(number)
+    ]
 
 
 EXAMPLES = _examples()
@@ -134,7 +136,9 @@ EXAMPLES = _examples()
     st.lists(st.sampled_from(["", "", " ", "-", ".", " - ", "\u200b"]), min_size=20, max_size=20),
 )
 def test_separators_change_nothing(number: phonenumbers.PhoneNumber, between: list[str]) -> None:
-    """Invariant: a valid number of any country, separated in any of the known ways, is found as its E.164."""
+    """Invariant: a valid number of any country, separated in any of the known ways, is found as its
+    E.164.
+    """
     wanted = phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
     painted = "".join(digit + space for digit, space in zip(wanted, between, strict=False))
     assert found(f"call {painted}!") == [wanted]
@@ -143,7 +147,9 @@ def test_separators_change_nothing(number: phonenumbers.PhoneNumber, between: li
 @settings(max_examples=400, deadline=None)
 @given(st.text(st.sampled_from("+0123456789oOlI ()-./,a@\u0661\u200bone two plus"), max_size=120))
 def test_only_valid_numbers_come_out(text: str) -> None:
-    """Invariant: any text gives few distinct numbers, each valid by the numbering plan of its country."""
+    """Invariant: any text gives few distinct numbers, each valid by the numbering plan of its
+    country.
+    """
     numbers = found(text, "RU", "US")
     assert len(numbers) == len(set(numbers)) <= phones.MAX_PHONES
     assert all(phonenumbers.is_valid_number(phonenumbers.parse(number)) for number in numbers)

@@ -1,4 +1,7 @@
-"""What HTML marks as a quotation is not its sender's own, in an answer; elsewhere it is a text like any other."""
+"""What HTML marks as a quotation is not its sender's own, in an answer.
+
+Elsewhere it is a text like any other.
+"""
 
 from __future__ import annotations
 
@@ -12,23 +15,34 @@ OWN = "Yes, let us begin on Monday."
 OLD = "Shall we begin, or wait for the others?"
 ANSWER = "In-Reply-To: <1@b.example>\n"
 QUOTING = {
-    "Gmail": f"<div dir=ltr>{OWN}</div><br><div class=gmail_quote><div class=gmail_attr>On Mon, Bob &lt;b@b.example&gt; wrote:<br></div>"
+    "Gmail": f"<div dir=ltr>{OWN}</div><br><div class=gmail_quote><div class=gmail_attr>On Mon, "
+        f"Bob &lt;b@b.example&gt; wrote:<br></div>"
     f"<blockquote class=gmail_quote>{OLD}</blockquote></div>",
-    "Apple Mail": f"<div>{OWN}</div><div><blockquote type=cite><div>On 1 Jun 2026, at 10:00, Bob wrote:</div><div>{OLD}</div></blockquote></div>",
-    "Thunderbird": f"<p>{OWN}</p><div class=moz-cite-prefix>Am 01.06.26 um 10:00 schrieb Bob:<br></div><blockquote type=cite cite='mid:1@b.example'>{OLD}</blockquote>",
-    "Yandex": f'<div>{OWN}</div><div>01.06.2026, 10:00, "Боб" писал:</div><blockquote><p>{OLD}</p></blockquote>',
-    "Yahoo": f"<div>{OWN}</div><div class=yahoo_quoted><div>On Monday, Bob wrote:</div><div>{OLD}</div></div>",
-    "Outlook": f"<div><p class=MsoNormal>{OWN}</p></div><div style='border-top:solid'><p><b>From:</b> Bob<br><b>Sent:</b> Monday<br><b>To:</b> Ann<br>"
+    "Apple Mail": (f"<div>{OWN}</div><div><blockquote type=cite><div>On 1 Jun 2026, at 10:00, Bob "
+        f"wrote:</div><div>{OLD}</div></blockquote></div>"),
+    "Thunderbird": (f"<p>{OWN}</p><div class=moz-cite-prefix>Am 01.06.26 um 10:00 schrieb "
+        f"Bob:<br></div><blockquote type=cite cite='mid:1@b.example'>{OLD}</blockquote>"),
+    "Yandex": (f'<div>{OWN}</div><div>01.06.2026, 10:00, "Боб" '
+        f'писал:</div><blockquote><p>{OLD}</p></blockquote>'),
+    "Yahoo": (f"<div>{OWN}</div><div class=yahoo_quoted><div>On Monday, Bob "
+        f"wrote:</div><div>{OLD}</div></div>"),
+    "Outlook": f"<div><p class=MsoNormal>{OWN}</p></div><div "
+        f"style='border-top:solid'><p><b>From:</b> Bob<br><b>Sent:</b> Monday<br><b>To:</b> "
+        f"Ann<br>"
     f"<b>Subject:</b> start</p></div><p>{OLD}</p>",
-    "Outlook, Russian": f"<p>{OWN}</p><hr><div id=divRplyFwdMsg><b>От:</b> Боб<br><b>Отправлено:</b> 1 июня<br><b>Кому:</b> Анна<br><b>Тема:</b> начало</div><p>{OLD}</p>",
-    "Outlook, German": f"<p>{OWN}</p><div>Von: Bob<br>Gesendet: Montag<br>An: Ann<br>Betreff: Anfang</div><p>{OLD}</p>",
+    "Outlook, Russian": (f"<p>{OWN}</p><hr><div id=divRplyFwdMsg><b>От:</b> "
+        f"Боб<br><b>Отправлено:</b> 1 "
+        f"июня<br><b>Кому:</b> Анна<br><b>Тема:</b> начало</div><p>{OLD}</p>"),
+    "Outlook, German": (f"<p>{OWN}</p><div>Von: Bob<br>Gesendet: Montag<br>An: Ann<br>Betreff: "
+        f"Anfang</div><p>{OLD}</p>"),
     "one in another": f"<div>{OWN}</div><blockquote>{OLD}<blockquote>older</blockquote>and more</blockquote>",
 }  # fmt: skip
 
 
 def own(page: str, head: str = ANSWER) -> str:
     raw = (
-        f"From: a@b.example\n{head}Content-Type: text/html; charset=utf-8\n\n<html><body>{page}</body></html>"
+        f"From: a@b.example\n{head}Content-Type: text/html; "
+        f"charset=utf-8\n\n<html><body>{page}</body></html>"
     )
     message = parse(raw.encode())
     assert OLD in message.text  # a reader sees it
@@ -62,7 +76,9 @@ def test_hidden_text_stays_hidden_inside_a_quotation() -> None:
     assert OLD not in found.own
 
 
-@pytest.mark.parametrize("text", ["From: here to eternity", "Von: hier\nund weiter", "Date: today\nFrom: me"])
+@pytest.mark.parametrize(
+    "text", ["From: here to eternity", "Von: hier\nund weiter", "Date: today\nFrom: me"]
+)
 def test_a_line_with_a_colon_is_no_head(text: str) -> None:
     raw = f"From: a@b.example\n\n{OWN}\n{text}\nmore"
     assert parse(raw.encode()).own_text.endswith("more")

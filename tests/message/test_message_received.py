@@ -1,4 +1,6 @@
-"""What mail servers write of who handed a message over, in their own forms, and what a client can make of it."""
+"""What mail servers write of who handed a message over, in their own forms, and what a client can
+make of it.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ FORMS = {
         Hop(ip="192.0.2.9", name="mail.a.example", helo="client.example", queue_id="4bQ1xYz", recipient="joe@example.test"),
     ),
     "Postfix, no name, IPv6": (
-        " from [192.0.2.1] (unknown [IPv6:2001:DB8::0:1])\r\n\tby mx.test (Postfix) with SMTP id A1\r\n\tfor <x@y>; Sun",
+        (" from [192.0.2.1] (unknown [IPv6:2001:DB8::0:1])\r\n\tby mx.test (Postfix) with "
+            "SMTP id A1\r\n\tfor <x@y>; Sun"),
         Hop(ip="2001:db8::1", helo="[192.0.2.1]", queue_id="A1", recipient="x@y"),
     ),
     "Postfix, TLS and login": (
@@ -36,11 +39,13 @@ FORMS = {
         ),
     ),
     "Postfix, login without its name": (
-        " from c (unknown [192.0.2.9])\n\tby mx.test (Postfix) with ESMTPSA id 4bQ1\n\tfor <a@b>; Sun",
+        (" from c (unknown [192.0.2.9])\n\tby mx.test (Postfix) with ESMTPSA id "
+            "4bQ1\n\tfor <a@b>; Sun"),
         Hop(ip="192.0.2.9", helo="c", authenticated=True, queue_id="4bQ1", recipient="a@b"),
     ),
     "Postfix, several recipients": (
-        " from c (unknown [192.0.2.9])\n\tby mx.test (Postfix) with ESMTPS id 4bQ1;\n\tSun, 22 Nov 2026 10:00:00 +0000",
+        (" from c (unknown [192.0.2.9])\n\tby mx.test (Postfix) with ESMTPS id "
+            "4bQ1;\n\tSun, 22 Nov 2026 10:00:00 +0000"),
         Hop(ip="192.0.2.9", helo="c", queue_id="4bQ1"),
     ),
     "Postfix, sendmail(1)": (
@@ -48,19 +53,23 @@ FORMS = {
         Hop(queue_id="4bQ1"),
     ),
     "Exim": (
-        (" from mail.a.example ([192.0.2.9])\n\tby mx.test with esmtps  (TLS1.3) tls TLS_AES_256_GCM_SHA384\n"
-        "\t(Exim 4.96)\n\t(envelope-from <ann@a.example>)\n\tid 1xVCbh-0007BX-2J\n\tfor joe@example.test;\n\tSun, 22 Nov"),
+        (" from mail.a.example ([192.0.2.9])\n\tby mx.test with esmtps  (TLS1.3) tls "
+            "TLS_AES_256_GCM_SHA384\n"
+        "\t(Exim 4.96)\n\t(envelope-from <ann@a.example>)\n\tid 1xVCbh-0007BX-2J\n\tfor "
+            "joe@example.test;\n\tSun, 22 Nov"),
         Hop(
             ip="192.0.2.9", name="mail.a.example", helo="mail.a.example", queue_id="1xVCbh-0007BX-2J",
             sender="ann@a.example", recipient="joe@example.test",
         ),
     ),
     "Exim, HELO is another": (
-        " from mail.a.example ([192.0.2.9]:4711 helo=client.example ident=joe)\n\tby mx.test with esmtp (Exim 4.96)\n\tid 1x-0-2J; Sun",
+        (" from mail.a.example ([192.0.2.9]:4711 helo=client.example ident=joe)\n\tby "
+            "mx.test with esmtp (Exim 4.96)\n\tid 1x-0-2J; Sun"),
         Hop(ip="192.0.2.9", name="mail.a.example", helo="client.example", queue_id="1x-0-2J"),
     ),
     "Exim, no name": (
-        " from [198.51.100.66] (helo=client.example)\n\tby mx.test with esmtpsa (Exim 4.96)\n\tid 1x-0-2J;\n\tSun, 22 Nov",
+        (" from [198.51.100.66] (helo=client.example)\n\tby mx.test with esmtpsa (Exim "
+            "4.96)\n\tid 1x-0-2J;\n\tSun, 22 Nov"),
         Hop(ip="198.51.100.66", helo="client.example", authenticated=True, queue_id="1x-0-2J"),
     ),
     "Exim, neither": (
@@ -68,20 +77,25 @@ FORMS = {
         Hop(ip="2001:db8::1", helo="[2001:db8::1]", queue_id="1x-0-2J"),
     ),
     "Exim, port": (
-        " from [192.0.2.9] (port=4711 helo=c.example)\n\tby mx.test with esmtp (Exim 4.96)\n\tid 1x-0-2J; Sun",
+        (" from [192.0.2.9] (port=4711 helo=c.example)\n\tby mx.test with esmtp (Exim "
+            "4.96)\n\tid 1x-0-2J; Sun"),
         Hop(ip="192.0.2.9", helo="c.example", queue_id="1x-0-2J"),
     ),
     "Exim, a local program": (
-        " from joe by mx.test with local (Exim 4.96)\n\t(envelope-from <joe@mx.test>)\n\tid 1x-0-2J; Sun",
+        (" from joe by mx.test with local (Exim 4.96)\n\t(envelope-from "
+            "<joe@mx.test>)\n\tid 1x-0-2J; Sun"),
         Hop(queue_id="1x-0-2J", sender="joe@mx.test"),
     ),
     "Sendmail": (
-        (" from client.example (mail.a.example [192.0.2.9])\n\tby mx.test (8.17.1/8.17.1) with ESMTPS id 0AMA0Yx\n"
-        "\t(version=TLSv1.3 cipher=TLS_AES_256_GCM_SHA384 bits=256 verify=NO)\n\tfor <joe@example.test>; Sun, 22 Nov"),
+        (" from client.example (mail.a.example [192.0.2.9])\n\tby mx.test (8.17.1/8.17.1) with "
+            "ESMTPS id 0AMA0Yx\n"
+        "\t(version=TLSv1.3 cipher=TLS_AES_256_GCM_SHA384 bits=256 verify=NO)\n\tfor "
+            "<joe@example.test>; Sun, 22 Nov"),
         Hop(ip="192.0.2.9", name="mail.a.example", helo="client.example", queue_id="0AMA0Yx", recipient="joe@example.test"),
     ),
     "Sendmail, a name that leads elsewhere": (
-        " from c (mail.a.example [192.0.2.9] (may be forged))\n\t(authenticated bits=0)\n\tby mx.test (8.17.1/8.17.1) with ESMTPSA id 0AMA; Sun",
+        (" from c (mail.a.example [192.0.2.9] (may be forged))\n\t(authenticated "
+            "bits=0)\n\tby mx.test (8.17.1/8.17.1) with ESMTPSA id 0AMA; Sun"),
         Hop(ip="192.0.2.9", helo="c", authenticated=True, queue_id="0AMA"),
     ),
     "Sendmail, no name": (
@@ -93,11 +107,13 @@ FORMS = {
         Hop(ip="192.0.2.9", helo="c", queue_id="0AMA"),
     ),
     "Sendmail, ident and a name": (
-        " from c (eve@friend.example@mail.a.example [192.0.2.9])\n\tby mx.test (8.17.1/8.17.1) with SMTP id 0AMA; Sun",
+        (" from c (eve@friend.example@mail.a.example [192.0.2.9])\n\tby mx.test "
+            "(8.17.1/8.17.1) with SMTP id 0AMA; Sun"),
         Hop(ip="192.0.2.9", name="mail.a.example", helo="c", queue_id="0AMA"),
     ),
     "Exim, ident": (
-        " from [192.0.2.9] (helo=c ident=eve [10.0.0.1])\n\tby mx.test with esmtp (Exim 4.96)\n\tid 1x-0-2J; Sun",
+        (" from [192.0.2.9] (helo=c ident=eve [10.0.0.1])\n\tby mx.test with esmtp (Exim "
+            "4.96)\n\tid 1x-0-2J; Sun"),
         Hop(ip="192.0.2.9", helo="c", queue_id="1x-0-2J"),
     ),
     "Sendmail, a local program": (
@@ -105,33 +121,40 @@ FORMS = {
         Hop(queue_id="0AMA"),
     ),
     "OpenSMTPD": (
-        (" from client.example (mail.a.example [192.0.2.9])\n\tby mx.test (OpenSMTPD) with ESMTPSA id 5a6b7c8d"
-        " (TLSv1.3:TLS_AES_256_GCM_SHA384:256:NO) auth=yes user=joe\n\tfor <ann@b.example>;\n\tSun, 22 Nov 2026"),
+        (" from client.example (mail.a.example [192.0.2.9])\n\tby mx.test (OpenSMTPD) with "
+            "ESMTPSA id 5a6b7c8d"
+        " (TLSv1.3:TLS_AES_256_GCM_SHA384:256:NO) auth=yes user=joe\n\tfor "
+            "<ann@b.example>;\n\tSun, 22 Nov 2026"),
         Hop(
             ip="192.0.2.9", helo="client.example", login="joe", authenticated=True, queue_id="5a6b7c8d",
             recipient="ann@b.example",
         ),
     ),
     "OpenSMTPD, a local program": (
-        " from localhost (mx.test [local])\n\tby mx.test (OpenSMTPD) with ESMTPA id 5a6b7c8d\n\tfor <a@b>;\n\tSun",
+        (" from localhost (mx.test [local])\n\tby mx.test (OpenSMTPD) with ESMTPA id "
+            "5a6b7c8d\n\tfor <a@b>;\n\tSun"),
         Hop(name="", helo="localhost", authenticated=True, queue_id="5a6b7c8d", recipient="a@b"),
     ),
     "qmail": (
-        " from unknown (HELO client.example) (192.0.2.9)\n  by mx.test with SMTP; 22 Nov 2026 10:00:00 -0000",
+        (" from unknown (HELO client.example) (192.0.2.9)\n  by mx.test with SMTP; 22 Nov "
+            "2026 10:00:00 -0000"),
         Hop(ip="192.0.2.9", helo="client.example"),
     ),
     "qmail, a name nobody verified": (
-        " from mail.a.example (joe@192.0.2.9)\n  by mx.test with ESMTPA; 22 Nov 2026 10:00:00 -0000",
+        (" from mail.a.example (joe@192.0.2.9)\n  by mx.test with ESMTPA; 22 Nov 2026 "
+            "10:00:00 -0000"),
         Hop(ip="192.0.2.9", helo="mail.a.example", authenticated=True),
     ),
     "qmail's queue, from the network": (" (qmail 4711 invoked from network); 22 Nov 2026", Hop(handed_on=True)),
     "qmail's queue, from a program": (" (qmail 4711 invoked by uid 1000); 22 Nov 2026", Hop()),
     "Dovecot": (
-        " from mx.test ([127.0.0.1])\n\tby imap.test with LMTP\n\tid 2AaBKx\n\t(envelope-from <ann@a.example>)\n\tfor <joe@example.test>; Sun",
+        (" from mx.test ([127.0.0.1])\n\tby imap.test with LMTP\n\tid "
+            "2AaBKx\n\t(envelope-from <ann@a.example>)\n\tfor <joe@example.test>; Sun"),
         Hop(handed_on=True, queue_id="2AaBKx", sender="ann@a.example", recipient="joe@example.test"),
     ),
     "spamass-milter": (
-        " from client.example (mail.a.example [192.0.2.9])\n\tby mx.test (Postfix/3.7) with ESMTP id 4bQ1;\n\tSun, 22 Nov",
+        (" from client.example (mail.a.example [192.0.2.9])\n\tby mx.test (Postfix/3.7) "
+            "with ESMTP id 4bQ1;\n\tSun, 22 Nov"),
         Hop(ip="192.0.2.9", name="mail.a.example", helo="client.example", queue_id="4bQ1"),
     ),
 }  # fmt: skip
@@ -172,10 +195,16 @@ LIES = [
     "x" * 800,
 ]
 SERVERS = {
-    "Postfix": (" from {} (mail.a.example [192.0.2.9])\n\tby mx.test (Postfix) with ESMTP id 4bQ1\n\tfor <joe@example.test>; Sun", "mail.a.example"),
-    "Sendmail, no name": (" from {} ([192.0.2.9])\n\tby mx.test (8.17.1/8.17.1) with ESMTP id 4bQ1\n\tfor <joe@example.test>; Sun", ""),
-    "Exim": (" from mail.a.example ([192.0.2.9] helo={})\n\tby mx.test with esmtp (Exim 4.96)\n\tid 4bQ1\n\tfor joe@example.test; Sun", "mail.a.example"),
-    "Exim, no name": (" from [192.0.2.9] (helo={})\n\tby mx.test with esmtp (Exim 4.96)\n\tid 4bQ1\n\tfor joe@example.test; Sun", ""),
+    "Postfix": ((" from {} (mail.a.example [192.0.2.9])\n\tby mx.test (Postfix) with ESMTP id "
+        "4bQ1\n\tfor <joe@example.test>; Sun"), "mail.a.example"),
+    "Sendmail, no name": ((" from {} ([192.0.2.9])\n\tby mx.test (8.17.1/8.17.1) with ESMTP id "
+        "4bQ1\n\tfor "
+        "<joe@example.test>; Sun"), ""),
+    "Exim": ((" from mail.a.example ([192.0.2.9] helo={})\n\tby mx.test with esmtp (Exim "
+        "4.96)\n\tid 4bQ1\n\tfor joe@example.test; Sun"), "mail.a.example"),
+    "Exim, no name": ((" from [192.0.2.9] (helo={})\n\tby mx.test with esmtp (Exim 4.96)\n\tid "
+        "4bQ1\n\tfor "
+        "joe@example.test; Sun"), ""),
 }  # fmt: skip
 
 

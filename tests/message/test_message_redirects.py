@@ -21,7 +21,9 @@ BASE64 = base64.urlsafe_b64encode(EVIL.encode()).decode()
 def inside(url: str) -> list[str]:
     link = links.link(url, "", Place.ANCHOR)
     assert link is not None
-    found = [links.link(each, "", Place.ANCHOR) for each in redirects.targets(link.url, link.domain)]
+    found = [
+        links.link(each, "", Place.ANCHOR) for each in redirects.targets(link.url, link.domain)
+    ]
     return [each.url for each in found if each is not None]
 
 
@@ -78,7 +80,8 @@ def test_codings_of_services_and_wrappers_in_wrappers(url: str, wanted: list[str
     [
         "https://shop.example/list?page=2&q=http",
         "https://www.google.com/search?q=what+is+spam",
-        "https://tracker.example/c?x=evil.example.com",  # a bare name means something to services known by name alone
+        # a bare name means something to services known by name alone
+        "https://tracker.example/c?x=evil.example.com",
         "https://shop.example/https/guide.html",
         "https://shop.example/a?x=aHR0c",
         "https://t.co/Abc123",
@@ -91,7 +94,10 @@ def test_links_that_hold_none(url: str) -> None:
 
 
 def test_both_are_links_of_the_message() -> None:
-    raw = f"From: a@b.example\nContent-Type: text/html\n\n<a href='https://l.facebook.com/l.php?u={CODED}'>click</a>".encode()
+    raw = (
+        f"From: a@b.example\nContent-Type: text/html\n\n<a "
+        f"href='https://l.facebook.com/l.php?u={CODED}'>click</a>"
+    ).encode()
     wrapper, target = parse(raw).links
     assert (wrapper.host, wrapper.through) == ("l.facebook.com", "")
     assert (target.url, target.shown, target.place, target.through) == (
@@ -107,7 +113,9 @@ def test_nested_wrappers_end() -> None:
     for number in range(20):
         url = f"http://h{number}.example/?u={url}"
     assert 1 <= len(inside(url)) <= redirects.MAX_TARGETS
-    many = "http://h.example/?" + "&".join(f"u{number}=http://e{number}.example/" for number in range(80))
+    many = "http://h.example/?" + "&".join(
+        f"u{number}=http://e{number}.example/" for number in range(80)
+    )
     assert len(inside(many)) == redirects.MAX_TARGETS
 
 
@@ -120,7 +128,9 @@ PIECES = st.sampled_from(
 @settings(max_examples=500, deadline=None)
 @given(
     st.lists(PIECES, max_size=30).map("".join),
-    st.sampled_from(["a.example", "www.google.com", "x.translate.goog", "urldefense.proofpoint.com"]),
+    st.sampled_from(
+        ["a.example", "www.google.com", "x.translate.goog", "urldefense.proofpoint.com"]
+    ),
 )
 def test_any_url_gives_few_targets_that_are_links_or_nothing(rest: str, host: str) -> None:
     """Invariant: no exception, at most MAX_TARGETS, the same each time, whatever the URL."""
@@ -147,7 +157,9 @@ def test_any_url_gives_few_targets_that_are_links_or_nothing(rest: str, host: st
     ],
 )
 def test_hostile_urls_cost_little(rest: str) -> None:
-    page = "".join(f"<a href='http://h{number}.google.com/url?q={rest}'>x</a>" for number in range(200))
+    page = "".join(
+        f"<a href='http://h{number}.google.com/url?q={rest}'>x</a>" for number in range(200)
+    )
     raw = f"From: a@b.example\nContent-Type: text/html\n\n{page}".encode()
     began = time.process_time()
     parse(raw)

@@ -64,11 +64,16 @@ def test_lines_that_are_not_the_senders_own() -> None:
     left_out = ("On Monday Ann wrote:", "> Lunch?", "> At noon?", "-- ", "Bob", "Shop Ltd")
     assert not_own(text, own_words(text)) == left_out
     assert not_own("Yes.\nNo.", "Yes.\nNo.") == ()
-    assert not_own("Yes. This mail is confidential.", "Yes.") == ("Yes. This mail is confidential.",)
+    assert not_own("Yes. This mail is confidential.", "Yes.") == (
+        "Yes. This mail is confidential.",
+    )
 
 
 @given(
-    st.lists(st.sampled_from(["Yes.", "> no", "Ann wrote:", "-- ", "", "=" * 12]) | st.text(), max_size=12)
+    st.lists(
+        st.sampled_from(["Yes.", "> no", "Ann wrote:", "-- ", "", "=" * 12]) | st.text(),
+        max_size=12,
+    )
 )
 def test_own_words_and_the_rest_are_all_lines(lines: list[str]) -> None:
     """Invariant: what is left out and what is kept are the lines of the text, each once."""

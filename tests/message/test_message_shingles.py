@@ -15,7 +15,8 @@ from oborona.types import PAIR_BITS, Client, Envelope, Pieces
 KEY = b"0123456789abcdef0123456789abcdef"
 HASHER = Hasher(KEY)
 SENTENCE = (
-    "alpha bravo charlie delta echoes foxtrot golfing hotels indian juliet kilogram lima mikes november oscar papal quebec "
+    "alpha bravo charlie delta echoes foxtrot golfing hotels indian juliet kilogram lima mikes "
+    "november oscar papal quebec "
     "romeo sierra tango uniform victor whiskey xrays yankee zulus amber birch"
 )
 ENVELOPE = Envelope(
@@ -25,9 +26,12 @@ ENVELOPE = Envelope(
     recipients=("one@b.example", "Two@b.example"),
 )
 RAW = (
-    b"From: =?utf-8?Q?Ann_B?= <ann@mail.example.co.uk>\nReply-To: r@evil.example\nTo: Bob <bob@b.example>\nSubject: Re: Offer 77 for Bob\n"
-    b"Message-ID: <1@host.example>\nContent-Type: multipart/mixed; boundary=x\n\n--x\nContent-Type: text/html\n\n<p>Hello Bob, " + SENTENCE.encode()
-    + b" 555 write to a@c.example <a href='http://www.shop.example.com/a?b#c'>x</a><img src='http://pixel.example.net/1'>\n"
+    b"From: =?utf-8?Q?Ann_B?= <ann@mail.example.co.uk>\nReply-To: r@evil.example\nTo: Bob "
+        b"<bob@b.example>\nSubject: Re: Offer 77 for Bob\n"
+    b"Message-ID: <1@host.example>\nContent-Type: multipart/mixed; "
+        b"boundary=x\n\n--x\nContent-Type: text/html\n\n<p>Hello Bob, " + SENTENCE.encode()
+    + b" 555 write to a@c.example <a href='http://www.shop.example.com/a?b#c'>x</a><img "
+        b"src='http://pixel.example.net/1'>\n"
     b"--x\nContent-Type: image/png; name=Pic.PNG\n\n\x89PNG\r\n\x1a\n" + b"z" * 100 + b"\n--x--\n"
 )  # fmt: skip
 
@@ -107,7 +111,9 @@ def test_unique_pairs() -> None:
     counted: dict[tuple[int, int], int] = {}
     for pair in found.pairs:
         assert pair.both.hash >> 64 - PAIR_BITS == pair.distinct.hash >> 64 - PAIR_BITS
-        counted[pair.both.type, pair.distinct.type] = counted.get((pair.both.type, pair.distinct.type), 0) + 1
+        counted[pair.both.type, pair.distinct.type] = (
+            counted.get((pair.both.type, pair.distinct.type), 0) + 1
+        )
     assert counted == {
         (34, 35): 1, (30, 31): 2, (32, 33): 1, (36, 37): 1, (38, 39): 8, (40, 41): 4 * 2, (48, 49): 4, (10, 11): 2 * 2,
     }  # fmt: skip
@@ -120,14 +126,18 @@ def test_unique_pairs() -> None:
 def test_the_same_text_from_elsewhere_shares_what_is_distinct_and_not_the_pair() -> None:
     here = pieces(RAW)
     there = pieces(
-        RAW, Envelope(client=Client(ip="198.51.100.1"), sender="x@y.example", recipients=("z@b.example",))
+        RAW,
+        Envelope(
+            client=Client(ip="198.51.100.1"), sender="x@y.example", recipients=("z@b.example",)
+        ),
     )
     for kind in (39, 41):
         assert {pair.distinct for pair in here.pairs if pair.distinct.type == kind} == {
             pair.distinct for pair in there.pairs if pair.distinct.type == kind
         }
     shared = {pair.both for pair in here.pairs} & {pair.both for pair in there.pairs}
-    assert {both.type for both in shared} == {Type.LINK_SENDER, Type.TEXT_SENDER}  # the same From in both
+    # the same From in both
+    assert {both.type for both in shared} == {Type.LINK_SENDER, Type.TEXT_SENDER}
 
 
 def test_a_bounce_counts_recipients_of_its_from() -> None:
@@ -180,22 +190,29 @@ def test_a_text_below_any_fingerprint_counts_addresses_under_its_template() -> N
 def test_pages_of_one_build_share_their_skeleton_and_no_word() -> None:
     def page(words: list[str]) -> set[tuple[int, int]]:
         rows = "".join(
-            f"<tr><td class=cell7><a href='http://{word}.example'><img src=x.png></a><h2>{word}</h2></td></tr>"
+            (
+                f"<tr><td class=cell7><a href='http://{word}.example'><img "
+                f"src=x.png></a><h2>{word}</h2></td></tr>"
+            )
             for word in words
         )
         raw = f"Subject: {words[0]}\nContent-Type: text/html\n\n<table>{rows}</table>".encode()
         return {(one.type, one.hash) for one in pieces(raw, Envelope()).shingles}
 
-    shared = page(["alpha", "bravo", "charlie", "delta"]) & page(["golf", "hotel", "india", "juliet"])
+    shared = page(["alpha", "bravo", "charlie", "delta"]) & page(
+        ["golf", "hotel", "india", "juliet"]
+    )
     assert {kind for kind, _ in shared} == {Type.SKELETON}
 
 
 def test_names_and_numbers_of_the_reader_leave_the_template_alone() -> None:
     one = pieces(
-        b"To: Bob Stone <bob7@b.example>\nSubject: Bob, win 100\n\nDear Bob Stone, you won $100 today, call us now"
+        b"To: Bob Stone <bob7@b.example>\nSubject: Bob, win 100\n\nDear Bob Stone, you "
+        b"won $100 today, call us now"
     )
     two = pieces(
-        b"To: Eve Brook <eve@b.example>\nSubject: Eve, win 999\n\nDear Eve Brook, you won $999 today, call us now"
+        b"To: Eve Brook <eve@b.example>\nSubject: Eve, win 999\n\nDear Eve Brook, you won "
+        b"$999 today, call us now"
     )
     for kind in (Type.TEMPLATE, Type.SUBJECT_TEMPLATE):
         assert [shingle for shingle in one.shingles if shingle.type == kind] == [
@@ -229,18 +246,32 @@ def test_letters_of_one_list_do_not_look_alike_for_their_footer_or_quotations() 
     footer = (
         "\n"
         + "_" * 47
-        + "\nThe Greatest mailing list of them all\nlist@l.example\nhttp://lists.l.example/mailman/listinfo\n"
+        + (
+            "\nThe Greatest mailing list of them "
+            "all\nlist@l.example\nhttp://lists.l.example/mailman/listinfo\n"
+        )
     )
     quoted = "\n".join(
-        f"> line {word} of the letter that everybody in this thread answers to" for word in "abcdefghij"
+        f"> line {word} of the letter that everybody in this thread answers to"
+        for word in "abcdefghij"
     )
-    first = "I think that nobody should drive faster than the posted limit, whatever the others around them may do on a holiday."
-    second = "Yesterday our kettle exploded, which made every breakfast since then a quiet and rather sober affair for the family."
+    first = (
+        "I think that nobody should drive faster than the posted limit, whatever the others "
+        "around them may do on a holiday."
+    )
+    second = (
+        "Yesterday our kettle exploded, which made every breakfast since then a quiet and "
+        "rather sober affair for the family."
+    )
 
     def words(own: str) -> set[int]:
         raw = f"From: a@a.example\nSubject: x\n\nBob wrote:\n{quoted}\n{own}\n{footer}".encode()
         pieces = shingles(parse(raw), Envelope(), Hasher(b"k" * 32))
-        return {shingle.hash for shingle in pieces.shingles if shingle.type in (Type.WORDS, Type.CHARACTERS)}
+        return {
+            shingle.hash
+            for shingle in pieces.shingles
+            if shingle.type in (Type.WORDS, Type.CHARACTERS)
+        }
 
     assert len(words(first)) == 16
     assert not words(first) & words(second)

@@ -1,4 +1,6 @@
-"""The words of a template: what varies from copy to copy is left out, however much of it there is."""
+"""The words of a template: what varies from copy to copy is left out, however much of it there
+is.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from oborona.message import templates
 from oborona.message.normalise import normalise
 
 WORDS = st.lists(
-    st.sampled_from(["17", "ann@b.example", "http://b.example/x", "www.b.example", "order-1", "-", "on.off"])
+    st.sampled_from(
+        ["17", "ann@b.example", "http://b.example/x", "www.b.example", "order-1", "-", "on.off"]
+    )
     | st.text(
         "ab", min_size=2, max_size=6
     ),  # not one letter: such are made a word, see test_message_disguise.py
@@ -23,7 +27,9 @@ WORDS = st.lists(
 @example(["1"], 0)
 @example(["1", "pay"], 60)
 def test_words_that_vary_are_left_out_and_no_others(words: list[str], plain: int) -> None:
-    """Invariant: the words are those of each word alone, in order, whether few of them vary or most do."""
+    """Invariant: the words are those of each word alone, in order, whether few of them vary or most
+    do.
+    """
     text = normalise(" ".join([*words, *["plain"] * plain]))
     marks = ("@", "://", "www.", *"0123456789")
     kept = [word for word in text.split() if not any(mark in word for mark in marks)]

@@ -1,4 +1,7 @@
-"""Outlook's envelope: files and text come out of winmail.dat; broken ones are read as far as they go."""
+"""Outlook's envelope: files and text come out of winmail.dat.
+
+Broken ones are read as far as they go.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +31,10 @@ def envelope(*attributes: bytes) -> bytes:
 
 def message(octets: bytes, text: bytes = b"") -> bytes:
     return (
-        b"From: a@b.example\nContent-Type: multipart/mixed; boundary=x\n\n--x\nContent-Type: text/plain\n\n" + text
-        + b"\n--x\nContent-Type: application/ms-tnef; name=winmail.dat\nContent-Transfer-Encoding: base64\n\n"
+        (b"From: a@b.example\nContent-Type: multipart/mixed; "
+            b"boundary=x\n\n--x\nContent-Type: text/plain\n\n") + text
+        + (b"\n--x\nContent-Type: application/ms-tnef; "
+            b"name=winmail.dat\nContent-Transfer-Encoding: base64\n\n")
         + base64.encodebytes(octets) + b"--x--\n"
     )  # fmt: skip
 
@@ -56,7 +61,11 @@ def test_files_of_an_envelope_are_attachments() -> None:
         attribute(2, 0x00069002, bytes(14)),
         attribute(2, 0x00018010, b"INVOIC~1.SCR\0"),
         attribute(2, 0x0006800F, program),
-        attribute(2, 0x00069005, pack("<LHHLL", 1, 31, 0x3707, 1, 24) + "invoice.scr\0".encode("utf-16-le")),
+        attribute(
+            2,
+            0x00069005,
+            pack("<LHHLL", 1, 31, 0x3707, 1, 24) + "invoice.scr\0".encode("utf-16-le"),
+        ),
     )
     read = parse(message(octets))
     assert [(each.name, each.kind) for each in read.attachments] == [
@@ -79,7 +88,9 @@ def test_a_text_of_html() -> None:
 
 def test_an_attribute_beyond_the_end() -> None:
     findings = Findings()
-    octets = envelope(attribute(2, 0x00069002, bytes(14)), pack("<BLL", 2, 0x0006800F, 1000) + b"the rest")
+    octets = envelope(
+        attribute(2, 0x00069002, bytes(14)), pack("<BLL", 2, 0x0006800F, 1000) + b"the rest"
+    )
     assert tnef.read(octets, findings)[2] == [("", b"the rest")]
     assert [each.name for each in findings.all()] == ["tnef-broken"]
 
@@ -96,7 +107,9 @@ def test_files_are_limited() -> None:
 def test_changed_envelopes_never_raise(data: st.DataObject) -> None:
     """Invariant: any octets give a text and files that are no more than the octets."""
     octets = bytearray(
-        (FILES / data.draw(st.sampled_from(["two-files.tnef", "unicode-mapi-attr.tnef"]))).read_bytes()
+        (
+            FILES / data.draw(st.sampled_from(["two-files.tnef", "unicode-mapi-attr.tnef"]))
+        ).read_bytes()
     )
     for at, value in data.draw(
         st.lists(st.tuples(st.integers(0, len(octets) - 1), st.integers(0, 255)), max_size=20)

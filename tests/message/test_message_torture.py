@@ -1,4 +1,6 @@
-"""The malformed mails that Python's standard library keeps for its own parser: each is read, and read the same twice."""
+"""The malformed mails that Python's standard library keeps for its own parser: each is read, and
+read the same twice.
+"""
 
 from __future__ import annotations
 

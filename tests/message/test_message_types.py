@@ -1,4 +1,6 @@
-"""Every type of shingle by its cases: what is normalised away, what must stay different, what is too little to count."""
+"""Every type of shingle by its cases: what is normalised away, what must stay different, what is
+too little to count.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ MODULES = {
     for path in sorted((Path(__file__).parent / "types").glob("*.py"))
     if path.stem != "case"
 }
-CASES: dict[Type, Case] = {kind: case for module in MODULES.values() for kind, case in module.CASES.items()}
+CASES: dict[Type, Case] = {
+    kind: case for module in MODULES.values() for kind, case in module.CASES.items()
+}
 each_type = pytest.mark.parametrize("kind", CASES, ids=lambda kind: kind.name.lower())
 
 

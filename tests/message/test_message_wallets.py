@@ -1,4 +1,6 @@
-"""Wallets by their checksums: published examples are found, and with one character changed they are not."""
+"""Wallets by their checksums: published examples are found, and with one character changed they are
+not.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +20,26 @@ EXAMPLES = [  # the genesis block; BIP 13, 173, 350; EIP-55; the sites and docum
     ("1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa", "bitcoin:1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"),
     ("3J98t1WpEZ73CNmQviecrnyiWrnqRhWNLy", "bitcoin:3J98t1WpEZ73CNmQviecrnyiWrnqRhWNLy"),
     ("1111111111111111111114oLvT2", "bitcoin:1111111111111111111114oLvT2"),
-    ("bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", "bitcoin:bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"),
-    ("BC1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KV8F3T4", "bitcoin:bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"),
+    (
+        "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4",
+        "bitcoin:bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4",
+    ),
+    (
+        "BC1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KV8F3T4",
+        "bitcoin:bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4",
+    ),
     (
         "bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0",
         "bitcoin:bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0",
     ),
-    ("QPM2QSZNHKS23Z7629MMS6S4CWEF74VCWVY22GDX6A", "bitcoincash:qpm2qsznhks23z7629mms6s4cwef74vcwvy22gdx6a"),
-    ("ppm2qsznhks23z7629mms6s4cwef74vcwvn0h829pq", "bitcoincash:ppm2qsznhks23z7629mms6s4cwef74vcwvn0h829pq"),
+    (
+        "QPM2QSZNHKS23Z7629MMS6S4CWEF74VCWVY22GDX6A",
+        "bitcoincash:qpm2qsznhks23z7629mms6s4cwef74vcwvy22gdx6a",
+    ),
+    (
+        "ppm2qsznhks23z7629mms6s4cwef74vcwvn0h829pq",
+        "bitcoincash:ppm2qsznhks23z7629mms6s4cwef74vcwvn0h829pq",
+    ),
     ("LdP8Qox1VAhCzLJNqrr74YovaWYyNBUWvL", "litecoin:LdP8Qox1VAhCzLJNqrr74YovaWYyNBUWvL"),
     ("TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", "tron:TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"),
     (
@@ -65,8 +79,12 @@ def test_published_addresses(written: str, wallet: str) -> None:
 
 @settings(max_examples=400, deadline=None)
 @given(st.sampled_from(EXAMPLES), st.integers(0, 200), st.sampled_from(wallets._ALPHABET))
-def test_one_changed_character_is_no_wallet(example: tuple[str, str], place: int, letter: str) -> None:
-    """Invariant: an address with one character exchanged has a wrong checksum, whatever the coin."""
+def test_one_changed_character_is_no_wallet(
+    example: tuple[str, str], place: int, letter: str
+) -> None:
+    """Invariant: an address with one character exchanged has a wrong checksum, whatever the
+    coin.
+    """
     written, wallet = example
     place %= len(written)
     changed = written[:place] + letter + written[place + 1 :]
@@ -86,7 +104,8 @@ def test_one_changed_character_is_no_wallet(example: tuple[str, str], place: int
         "1111111111111111111111111111111111",
         "QWxhZGRpbjpvcGVuIHNlc2FtZUFsYWRkaW46b3BlbiBzZXNhbWU=",
         "http://a.example/1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN3",
-        "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kemeawh",  # version 0 under the checksum of later ones, BIP 350
+        # version 0 under the checksum of later ones, BIP 350
+        "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kemeawh",
         "BC1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4",  # both cases
         "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNaX",
         "",
@@ -119,7 +138,9 @@ def test_keccak_is_sha3_with_another_padding(octets: bytes) -> None:
 
 
 def test_keccak_of_nothing() -> None:
-    assert keccak_256(b"").hex() == "c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470"
+    assert (
+        keccak_256(b"").hex() == "c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470"
+    )
 
 
 @settings(max_examples=300, deadline=None)

@@ -1,4 +1,6 @@
-"""Text that stands in wrappers: S/MIME, OpenPGP armour, invitations, cards, yEnc, and what is not in the message at all."""
+"""Text that stands in wrappers: S/MIME, OpenPGP armour, invitations, cards, yEnc, and what is not
+in the message at all.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +25,18 @@ from oborona.message.model import Message
 from oborona.message.parse import parse
 
 HEAD = b"From: a@b.example\nSubject: x\n"
-INSIDE = b"Content-Type: text/html; charset=utf-8\r\n\r\n<p>Win at <a href='http://evil.example/a'>our shop</a>\r\n"
+INSIDE = (
+    b"Content-Type: text/html; charset=utf-8\r\n\r\n<p>Win at <a "
+    b"href='http://evil.example/a'>our shop</a>\r\n"
+)
 
 
 def _certificate(key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey) -> x509.Certificate:
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Ann")])
     begin = datetime(2026, 1, 1, tzinfo=UTC)
-    builder = x509.CertificateBuilder(name, name, key.public_key(), 1, begin, begin + timedelta(days=3650))
+    builder = x509.CertificateBuilder(
+        name, name, key.public_key(), 1, begin, begin + timedelta(days=3650)
+    )
     return builder.sign(key, hashes.SHA256())
 
 
@@ -37,7 +44,9 @@ def signed(content: bytes) -> bytes:
     """Return an opaque S/MIME object, as another library makes it."""
     key = ec.generate_private_key(ec.SECP256R1())
     builder = (
-        pkcs7.PKCS7SignatureBuilder().set_data(content).add_signer(_certificate(key), key, hashes.SHA256())
+        pkcs7.PKCS7SignatureBuilder()
+        .set_data(content)
+        .add_signer(_certificate(key), key, hashes.SHA256())
     )
     return builder.sign(serialization.Encoding.DER, [pkcs7.PKCS7Options.Binary])
 
@@ -57,11 +66,15 @@ def compressed(content: bytes) -> bytes:
     octets = element(0xA0, element(4, zlib.compress(content)))
     wrapped = element(0x30, element(6, bytes.fromhex("2a864886f70d010701")) + octets)
     inside = element(0x30, element(2, b"\0") + algorithm + wrapped)
-    return element(0x30, element(6, bytes.fromhex("2a864886f70d0109100109")) + element(0xA0, inside))
+    return element(
+        0x30, element(6, bytes.fromhex("2a864886f70d0109100109")) + element(0xA0, inside)
+    )
 
 
 def smime(octets: bytes, name: str = "smime.p7m") -> Message:
-    fields = f"Content-Type: application/pkcs7-mime; name={name}\nContent-Transfer-Encoding: base64\n\n"
+    fields = (
+        f"Content-Type: application/pkcs7-mime; name={name}\nContent-Transfer-Encoding: base64\n\n"
+    )
     return parse(HEAD + fields.encode() + base64.encodebytes(octets))
 
 
@@ -93,7 +106,11 @@ def test_what_is_wrapped_is_read(wrap: object) -> None:
 
 
 def test_attachments_inside_are_attachments() -> None:
-    inside = b"Content-Type: multipart/mixed; boundary=y\r\n\r\n--y\r\n\r\nhello\r\n--y\r\nContent-Type: application/zip; name=a.zip\r\n\r\nPK\r\n--y--\r\n"
+    inside = (
+        b"Content-Type: multipart/mixed; "
+        b"boundary=y\r\n\r\n--y\r\n\r\nhello\r\n--y\r\nContent-Type: application/zip; "
+        b"name=a.zip\r\n\r\nPK\r\n--y--\r\n"
+    )
     message = smime(signed(inside))
     assert message.text == "hello"
     assert [file.name for file in message.attachments] == ["a.zip"]
@@ -147,11 +164,15 @@ def test_any_octets_are_no_error(octets: bytes) -> None:
 def test_pieces_of_indefinite_length_are_put_together() -> None:
     start = bytes.fromhex("308006092a864886f70d010702a080308002010131003080060100a080")
     assert (
-        signed_data.read(start + b"\x24\x80\x04\x02ab\x24\x80\x04\x01c\0\0\x04\x01d\0\0").content == b"abcd"
+        signed_data.read(start + b"\x24\x80\x04\x02ab\x24\x80\x04\x01c\0\0\x04\x01d\0\0").content
+        == b"abcd"
     )
 
 
-SIGNED_BESIDE = b"Content-Type: multipart/signed; boundary=x\n\n--x\n\nhello\n--x\nContent-Type: application/pgp-signature; name=signature.asc\n\n%s\n--x--\n"
+SIGNED_BESIDE = (
+    b"Content-Type: multipart/signed; boundary=x\n\n--x\n\nhello\n--x\nContent-Type: "
+    b"application/pgp-signature; name=signature.asc\n\n%s\n--x--\n"
+)
 
 
 def test_a_signature_beside_its_text_is_no_attachment() -> None:
@@ -191,10 +212,14 @@ def test_words_in_the_place_of_a_signature_stay() -> None:
 
 
 def test_armour_of_an_encrypted_text() -> None:
-    assert names(parse(HEAD + b"\n-----BEGIN PGP MESSAGE-----\n\nabcd\n-----END PGP MESSAGE-----\n")) == [
-        "message-encrypted"
-    ]
-    both = b"Content-Type: multipart/encrypted; boundary=x\n\n--x\nContent-Type: application/pgp-encrypted\n\nVersion: 1\n--x\nContent-Type: application/octet-stream; name=encrypted.asc\n\n-----BEGIN PGP MESSAGE-----\n--x--\n"
+    assert names(
+        parse(HEAD + b"\n-----BEGIN PGP MESSAGE-----\n\nabcd\n-----END PGP MESSAGE-----\n")
+    ) == ["message-encrypted"]
+    both = (
+        b"Content-Type: multipart/encrypted; boundary=x\n\n--x\nContent-Type: "
+        b"application/pgp-encrypted\n\nVersion: 1\n--x\nContent-Type: "
+        b"application/octet-stream; name=encrypted.asc\n\n-----BEGIN PGP MESSAGE-----\n--x--\n"
+    )
     assert names(parse(HEAD + both)) == ["message-encrypted"]
 
 
@@ -239,7 +264,10 @@ def test_an_invitation_is_read_by_what_people_see() -> None:
 
 
 def test_an_invitation_adds_what_no_other_text_has() -> None:
-    parts = "Content-Type: multipart/alternative; boundary=x\n\n--x\n\nPrize, yours\nMain Street 5\n--x\nContent-Type: text/calendar; name=a.ics\n\n"
+    parts = (
+        "Content-Type: multipart/alternative; boundary=x\n\n--x\n\nPrize, yours\nMain Street "
+        "5\n--x\nContent-Type: text/calendar; name=a.ics\n\n"
+    )
     message = parse(HEAD + parts.encode() + CALENDAR.encode() + b"--x--\n")
     assert message.text.split("\n")[:3] == [
         "Prize, yours",
@@ -258,12 +286,15 @@ def test_a_card_is_read_where_nothing_else_is() -> None:
 
 
 @given(
-    st.lists(st.sampled_from([*'SUMARY;:"=\\\n ,n', "BEGIN:VALARM\n", "DESCRIPTION"]), max_size=100).map(
-        "".join
-    )
+    st.lists(
+        st.sampled_from([*'SUMARY;:"=\\\n ,n', "BEGIN:VALARM\n", "DESCRIPTION"]), max_size=100
+    ).map("".join)
 )
 def test_any_calendar_is_read(text: str) -> None:
-    assert calendars.read(text).count("\n") <= text.count("\n") + text.count("\\n") + text.count("\\N") + 1
+    assert (
+        calendars.read(text).count("\n")
+        <= text.count("\n") + text.count("\\n") + text.count("\\N") + 1
+    )
 
 
 def test_many_values_have_an_end() -> None:
@@ -284,7 +315,11 @@ def encoded(content: bytes) -> bytes:
 
 @given(st.binary(max_size=300))
 def test_yenc_comes_back(content: bytes) -> None:
-    text = b"before\n=ybegin line=400 size=9 name=a b.exe\n" + encoded(content) + b"\n=yend size=9\nafter\n"
+    text = (
+        b"before\n=ybegin line=400 size=9 name=a b.exe\n"
+        + encoded(content)
+        + b"\n=yend size=9\nafter\n"
+    )
     assert yenc.files(text) == (b"before\nafter\n", [("a b.exe", content)])
 
 
@@ -296,27 +331,43 @@ def test_many_heads_in_yenc_are_read_once() -> None:
 
 
 def test_a_file_in_yenc_may_end_without_a_line_end() -> None:
-    assert yenc.files(b"a\n=ybegin line=128 size=3 name=x.bin\nabc") == (b"a\n", [("x.bin", b"789")])
+    assert yenc.files(b"a\n=ybegin line=128 size=3 name=x.bin\nabc") == (
+        b"a\n",
+        [("x.bin", b"789")],
+    )
 
 
 def test_a_file_in_yenc_is_an_attachment() -> None:
-    text = b"see\n=ybegin line=400 size=9 name=a.exe\n" + encoded(b"MZ\0\0 program") + b"\n=yend size=9\n"
+    text = (
+        b"see\n=ybegin line=400 size=9 name=a.exe\n"
+        + encoded(b"MZ\0\0 program")
+        + b"\n=yend size=9\n"
+    )
     message = parse(HEAD + b"\n" + text)
     assert message.text == "see"
     assert [(file.name, file.kind) for file in message.attachments] == [("a.exe", "exe")]
 
 
 @pytest.mark.parametrize(
-    ("kind", "name"), [("message/partial", "message-partial"), ("message/external-body", "message-external")]
+    ("kind", "name"),
+    [("message/partial", "message-partial"), ("message/external-body", "message-external")],
 )
 def test_what_is_not_here_is_said(kind: str, name: str) -> None:
     assert names(parse(HEAD + f"Content-Type: {kind}; id=1\n\nhello".encode())) == [name]
 
 
 def test_a_limit_of_parts_holds_inside_too() -> None:
-    inside = b"Content-Type: multipart/mixed; boundary=y\r\n\r\n" + b"--y\r\n\r\na\r\n" * 50 + b"--y--\r\n"
+    inside = (
+        b"Content-Type: multipart/mixed; boundary=y\r\n\r\n"
+        + b"--y\r\n\r\na\r\n" * 50
+        + b"--y--\r\n"
+    )
     octets = base64.encodebytes(signed(inside))
-    raw = HEAD + b"Content-Type: application/pkcs7-mime\nContent-Transfer-Encoding: base64\n\n" + octets
+    raw = (
+        HEAD
+        + b"Content-Type: application/pkcs7-mime\nContent-Transfer-Encoding: base64\n\n"
+        + octets
+    )
     message = parse(raw, Limits(parts=10))
     assert "mime-too-many-parts" in names(message)
     assert len(message.parts) <= 11

@@ -63,7 +63,9 @@ def test_written_into_html() -> None:
         f"<img src={written(PICTURE, 'image/jpeg').rstrip('=')}>",
     ):
         (picture,) = letter(page).pictures
-        assert (picture.octets, picture.kind, picture.place) == (PICTURE, "png", Held.DATA), page[:60]
+        assert (picture.octets, picture.kind, picture.place) == (PICTURE, "png", Held.DATA), page[
+            :60
+        ]
 
 
 def test_one_picture_is_one_wherever_it_stands() -> None:
@@ -98,16 +100,21 @@ def test_what_is_no_picture() -> None:
 
 
 def test_thousands_in_html_are_bounded() -> None:
-    page = "".join(f"<img src='{written(PICTURE[:200] + number.to_bytes(4))}'>" for number in range(800))
+    page = "".join(
+        f"<img src='{written(PICTURE[:200] + number.to_bytes(4))}'>" for number in range(800)
+    )
     message = letter(page)
     assert len(message.pictures) == album.MAX_PICTURES
     assert "pictures-too-many" in names(message)
 
 
 def test_a_worker_loads_no_decoder() -> None:
-    """Parsing, hashing and putting in what was seen need none of the libraries that decode and read."""
+    """Parsing, hashing and putting in what was seen need none of the libraries that decode and
+    read.
+    """
     code = (
-        "import sys, oborona.message.parse, oborona.message.shingles, oborona.message.pictures.seen, oborona.policy.scan, oborona.daemon.worker;"
+        "import sys, oborona.message.parse, oborona.message.shingles, "
+        "oborona.message.pictures.seen, oborona.policy.scan, oborona.daemon.worker;"
         "print([name for name in ('PIL', 'zxingcpp', 'tesserocr') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -44,7 +44,9 @@ CHANGES: dict[str, tuple[float, Callable[[Image.Image], Image.Image]]] = {
     "coloured border": (0.6, lambda image: ImageOps.expand(image, 25, (200, 30, 30))),
     "a degree": (
         0.6,
-        lambda image: image.rotate(1, Image.Resampling.BICUBIC, expand=True, fillcolor=(240, 240, 240)),
+        lambda image: image.rotate(
+            1, Image.Resampling.BICUBIC, expand=True, fillcolor=(240, 240, 240)
+        ),
     ),
 }
 

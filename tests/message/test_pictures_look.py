@@ -1,4 +1,6 @@
-"""A look: what decodes, which codes are found, and that no octets raise or cost more than they may."""
+"""A look: what decodes, which codes are found, and that no octets raise or cost more than they
+may.
+"""
 
 from __future__ import annotations
 
@@ -134,7 +136,9 @@ def test_stated_sizes_cost_nothing(octets: bytes) -> None:
 
 def gif(*frames: tuple[int, int], screen: tuple[int, int] = (20, 20)) -> bytes:
     """A GIF of plain frames of these sizes, whatever the size that it states."""
-    octets = bytearray(b"GIF89a" + struct.pack("<HHBBB", *screen, 0x80, 0, 0) + b"\0\0\0\xff\xff\xff")
+    octets = bytearray(
+        b"GIF89a" + struct.pack("<HHBBB", *screen, 0x80, 0, 0) + b"\0\0\0\xff\xff\xff"
+    )
     for size in frames:
         one = file(Image.new("P", size), "GIF")
         start = 13 + 3 * 2 ** ((one[10] & 7) + 1)
@@ -222,7 +226,11 @@ def test_every_orientation(orientation: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "tags", [b"Exif\0\0MM\0*\xff\xff\xff\xff", b"Exif\0\0II*\0\x08\0\0\0\x01\0\x12\x01\x02\0\x02\0\0\0six\0"]
+    "tags",
+    [
+        b"Exif\0\0MM\0*\xff\xff\xff\xff",
+        b"Exif\0\0II*\0\x08\0\0\0\x01\0\x12\x01\x02\0\x02\0\0\0six\0",
+    ],
 )
 def test_broken_tags_turn_nothing(tags: bytes) -> None:
     found = look(file(advertisement(5), "JPEG", exif=tags))
@@ -261,7 +269,11 @@ def test_what_holds_no_text_is_not_worth_reading() -> None:
 def test_an_animation_without_end_is_left_after_some_frames() -> None:
     one = b",\0\0\0\0\x02\0\x02\0\0\x02\x03\x44\x00\x05\0"  # an image block of 2 by 2
     octets = (
-        b"GIF89a" + struct.pack("<HHBBB", 900, 900, 0x80, 0, 0) + b"\0\0\0\xff\xff\xff" + one * 100_000 + b";"
+        b"GIF89a"
+        + struct.pack("<HHBBB", 900, 900, 0x80, 0, 0)
+        + b"\0\0\0\xff\xff\xff"
+        + one * 100_000
+        + b";"
     )
     found = look(octets)
     assert 1 < found.frames <= decoding.MAX_FRAMES

@@ -79,7 +79,9 @@ def test_lines_are_kept(ocr: Ocr) -> None:
 
 
 def test_nothing_to_read(ocr: Ocr) -> None:
-    noise = Image.fromarray(np.random.default_rng(5).integers(0, 255, (200, 300, 3), dtype=np.uint8))
+    noise = Image.fromarray(
+        np.random.default_rng(5).integers(0, 255, (200, 300, 3), dtype=np.uint8)
+    )
     for octets in (
         b"",
         b"no picture",

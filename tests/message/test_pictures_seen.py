@@ -17,14 +17,22 @@ from oborona.message.shingles import shingles
 from oborona.types import Client, Envelope
 
 HASHER = Hasher(b"a secret of sixteen octets")
-MAIL = parse(b"From: a@b.example\nSubject: hello\n\nSee http://text.example/ or mail to ann@text.example\n")
-ENVELOPE = Envelope(client=Client(ip="192.0.2.1"), sender="a@b.example", recipients=("x@y.example",))
+MAIL = parse(
+    b"From: a@b.example\nSubject: hello\n\nSee http://text.example/ or mail to ann@text.example\n"
+)
+ENVELOPE = Envelope(
+    client=Client(ip="192.0.2.1"), sender="a@b.example", recipients=("x@y.example",)
+)
 
 
 def picture(number: int = 0, **found: object) -> Picture:
     octets = bytes([number]) * 200
     plain = Picture(
-        octets=octets, sha256=hashlib.sha256(octets).digest(), name="", kind="png", place=Held.INLINE
+        octets=octets,
+        sha256=hashlib.sha256(octets).digest(),
+        name="",
+        kind="png",
+        place=Held.INLINE,
     )
     return msgspec.structs.replace(plain, looked=True, width=400, height=300, **found)
 
@@ -55,7 +63,11 @@ def test_a_link_inside_the_link_of_a_code() -> None:
     [
         ("tel:+74951234567", Kind.PHONE, "+74951234567"),
         ("SMSTO:+74951234567:hello", Kind.PHONE, "+74951234567"),
-        ("BEGIN:VCARD\nN:Ann\nTEL;TYPE=WORK:+7 495 123-45-67\nEND:VCARD", Kind.PHONE, "+74951234567"),
+        (
+            "BEGIN:VCARD\nN:Ann\nTEL;TYPE=WORK:+7 495 123-45-67\nEND:VCARD",
+            Kind.PHONE,
+            "+74951234567",
+        ),
         (
             "bitcoin:1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa?amount=1",
             Kind.WALLET,
@@ -67,7 +79,9 @@ def test_a_link_inside_the_link_of_a_code() -> None:
 )
 def test_what_codes_name(payload: str, kind: Kind, value: str) -> None:
     named = [
-        (each.kind, each.value) for each in of(picture(codes=(payload,))).entities if each.place is Place.CODE
+        (each.kind, each.value)
+        for each in of(picture(codes=(payload,))).entities
+        if each.place is Place.CODE
     ]
     assert (kind, value) in named
 
@@ -149,10 +163,19 @@ def kinds(message: Message) -> dict[int, int]:
 
 
 def test_all_pieces() -> None:
-    text = "Cheap pharmacy online, order now with free delivery. Call +7 (495) 123-45-67 or www.shop.example.com, bob@c.example"
-    message = of(picture(codes=("https://code.example/",), hashes=tuple(range(24)), read=True, text=text))
+    text = (
+        "Cheap pharmacy online, order now with free delivery. Call +7 (495) 123-45-67 or "
+        "www.shop.example.com, bob@c.example"
+    )
+    message = of(
+        picture(codes=("https://code.example/",), hashes=tuple(range(24)), read=True, text=text)
+    )
     before, found = kinds(MAIL), kinds(message)
-    new = {kind: count - before.get(kind, 0) for kind, count in found.items() if count != before.get(kind, 0)}
+    new = {
+        kind: count - before.get(kind, 0)
+        for kind, count in found.items()
+        if count != before.get(kind, 0)
+    }
     assert new == {
         Type.CODE: 1,
         Type.PICTURE_HASH: 24,
@@ -188,19 +211,25 @@ def test_codes_are_hashed_in_one_form() -> None:
 def test_pieces_are_few() -> None:
     many = [
         picture(
-            number, hashes=tuple(range(24 * number, 24 * number + 24)), codes=(f"https://{number}.example/",)
+            number,
+            hashes=tuple(range(24 * number, 24 * number + 24)),
+            codes=(f"https://{number}.example/",),
         )
         for number in range(8)
     ]
     found = list(pieces.pieces(of(*many), HASHER.fingerprinter))
-    assert len([piece for kind, piece in found if kind is Type.PICTURE_HASH]) == 24 * pieces.MAX_HASHED
+    assert (
+        len([piece for kind, piece in found if kind is Type.PICTURE_HASH]) == 24 * pieces.MAX_HASHED
+    )
     assert len([piece for kind, piece in found if kind is Type.CODE]) == pieces.MAX_PAYLOADS
 
 
 def text_values(text: str) -> set[bytes]:
     message = of(picture(read=True, text=text))
     return {
-        piece for kind, piece in pieces.pieces(message, HASHER.fingerprinter) if kind is Type.PICTURE_TEXT
+        piece
+        for kind, piece in pieces.pieces(message, HASHER.fingerprinter)
+        if kind is Type.PICTURE_TEXT
     }
 
 

@@ -130,7 +130,9 @@ def test_macros_said_again_within_a_message_are_told_once() -> None:
     header = packet(b"L", b"A\0 b\0")
     again = packet(b"D", b"Bi\x004ABC\0")
     other = packet(b"D", b"Ei\x004ABD\0")
-    events, _ = run(said + header + said + header + again + packet(b"B", b"x") + other + packet(b"E"), 4096)
+    events, _ = run(
+        said + header + said + header + again + packet(b"B", b"x") + other + packet(b"E"), 4096
+    )
     assert [event for event in events if isinstance(event, codec.Macros)] == [
         codec.Macros({"i": "4ABC"}),
         codec.Macros({"i": "4ABD"}),
@@ -144,7 +146,9 @@ def test_macros_of_the_next_message_are_told_though_they_are_the_same() -> None:
 
 
 def test_text_that_is_not_utf8_stays_apart_and_can_be_encoded() -> None:
-    one, two = (run(packet(b"H", name + b"\0"), 4096)[0][0] for name in (b"\xff.test", b"\xfe.test"))
+    one, two = (
+        run(packet(b"H", name + b"\0"), 4096)[0][0] for name in (b"\xff.test", b"\xfe.test")
+    )
     assert isinstance(one, codec.Helo)
     assert isinstance(two, codec.Helo)
     assert one.name != two.name
@@ -153,22 +157,30 @@ def test_text_that_is_not_utf8_stays_apart_and_can_be_encoded() -> None:
 
 @given(stream=st.binary(max_size=400), size=st.integers(1, 64))
 @example(stream=b"\0\0\0\x01Q\0\0\0\x01?", size=1)
-def test_any_bytes_are_events_or_a_peer_error_however_they_are_cut(stream: bytes, size: int) -> None:
-    """Invariant: feed never raises anything but PeerError, and pieces change neither events nor error."""
+def test_any_bytes_are_events_or_a_peer_error_however_they_are_cut(
+    stream: bytes, size: int
+) -> None:
+    """Invariant: feed never raises anything but PeerError, and pieces change neither events nor
+    error.
+    """
     assert run(stream, size) == run(stream, len(stream) or 1)
 
 
 LETTERS = st.sampled_from([bytes([letter]) for letter in b"ODCHMRTLNBEAQKU"])
 PACKETS = st.lists(
     st.builds(
-        packet, LETTERS, st.one_of(st.binary(max_size=60), st.text("ab<>@:4\0", max_size=30).map(str.encode))
+        packet,
+        LETTERS,
+        st.one_of(st.binary(max_size=60), st.text("ab<>@:4\0", max_size=30).map(str.encode)),
     ),
     max_size=12,
 ).map(b"".join)
 
 
 @given(stream=PACKETS, size=st.integers(1, 64))
-def test_any_packets_are_events_or_a_peer_error_however_they_are_cut(stream: bytes, size: int) -> None:
+def test_any_packets_are_events_or_a_peer_error_however_they_are_cut(
+    stream: bytes, size: int
+) -> None:
     """The same invariant, beyond the first five bytes."""
     events, error = run(stream, size)
     assert (events, error) == run(stream, len(stream) or 1)

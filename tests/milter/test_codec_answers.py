@@ -1,4 +1,7 @@
-"""Replies that contradict themselves can't be built; those that can are written as mail servers read them."""
+"""Replies that contradict themselves can't be built.
+
+Those that can are written as mail servers read them.
+"""
 
 from __future__ import annotations
 
@@ -109,7 +112,10 @@ def test_the_answer_follows_from_the_code() -> None:
         (Reply(answer=Answer.TEMPFAIL), b"\0\0\0\x01t"),
         (Reply(answer=Answer.DISCARD), b"\0\0\0\x01d"),
         (refuse(550, "5.7.1", "no"), b"\0\0\0\x0ey550 5.7.1 no\0"),
-        (refuse(451, "4.7.1", "a\nb\nc"), b"\0\0\0\x27y451-4.7.1 a\r\n451-4.7.1 b\r\n451 4.7.1 c\0"),
+        (
+            refuse(451, "4.7.1", "a\nb\nc"),
+            b"\0\0\0\x27y451-4.7.1 a\r\n451-4.7.1 b\r\n451 4.7.1 c\0",
+        ),
     ],
 )
 def test_answers_as_packets(reply: Reply, data: bytes) -> None:
@@ -117,7 +123,9 @@ def test_answers_as_packets(reply: Reply, data: bytes) -> None:
 
 
 def test_edits_come_before_the_answer_in_one_piece() -> None:
-    reply = Reply(edits=(AddHeader("X-Mras", "Ok"), RemoveHeader("X-Old", 1), RemoveHeader("X-Old", 2)))
+    reply = Reply(
+        edits=(AddHeader("X-Mras", "Ok"), RemoveHeader("X-Old", 1), RemoveHeader("X-Old", 2))
+    )
     assert answers.verdict(reply, agree(6, 0x1FF, 0xFFFFF, frozenset())) == (
         b"\0\0\0\x0cm\0\0\0\x02X-Old\0\0\0\0\0\x0cm\0\0\0\x01X-Old\0\0\0\0\0\x0bhX-Mras\0Ok\0\0\0\0\x01c"
     )
@@ -147,11 +155,15 @@ EDITS = st.lists(
 )
 
 
-@given(headers=st.lists(st.sampled_from("AB"), max_size=8), edits=EDITS, counts_removed=st.booleans())
+@given(
+    headers=st.lists(st.sampled_from("AB"), max_size=8), edits=EDITS, counts_removed=st.booleans()
+)
 def test_removals_mean_what_they_meant_whichever_way_the_mail_server_counts(
     headers: list[str], edits: list[AddHeader | RemoveHeader], counts_removed: bool
 ) -> None:
-    """Invariant: the headers left are those that no removal named, as they were numbered at the start."""
+    """Invariant: the headers left are those that no removal named, as they were numbered at the
+    start.
+    """
     numbered = [(name, headers[: i + 1].count(name)) for i, name in enumerate(headers)]
     named = {(edit.name, edit.index) for edit in edits if isinstance(edit, RemoveHeader)}
     left: list[tuple[str, int] | None] = list(numbered)
@@ -167,7 +179,7 @@ def test_removals_mean_what_they_meant_whichever_way_the_mail_server_counts(
     assert [each for each in left if each] == [each for each in numbered if each not in named]
 
 
-# --- terms ------------------------------------------------------------------------------------------------------------
+# --- terms ----------------------------------------------------------------------------------------
 
 
 @given(
@@ -176,8 +188,12 @@ def test_removals_mean_what_they_meant_whichever_way_the_mail_server_counts(
     offered=st.integers(0, 0xFFFFFFFF),
     waits=st.sets(st.sampled_from(Stage)),
 )
-def test_terms_stay_within_the_offer(version: int, actions: int, offered: int, waits: set[Stage]) -> None:
-    """Invariant: nothing that was not offered is taken, and a stage that waits is always answered."""
+def test_terms_stay_within_the_offer(
+    version: int, actions: int, offered: int, waits: set[Stage]
+) -> None:
+    """Invariant: nothing that was not offered is taken, and a stage that waits is always
+    answered.
+    """
     terms = agree(version, actions, offered, frozenset(waits))
     assert terms.version <= min(version, 6)
     assert terms.actions & ~actions == 0

@@ -33,13 +33,18 @@ class House:
 
 @pytest.fixture(
     scope="module",
-    params=[(transport, kind) for transport in ("native", "libmilter") for kind in ("unix", "inet")],
+    params=[
+        (transport, kind) for transport in ("native", "libmilter") for kind in ("unix", "inet")
+    ],
     ids="-".join,
 )
 def make(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Callable[..., House]]:
-    """Makes houses of one transport and one kind of address; each is made once for the settings it has."""
+    """Makes houses of one transport and one kind of address.
+
+    Each is made once for the settings it has.
+    """
     transport, kind = request.param
     houses: dict[str, House] = {}
     socks = []
@@ -197,10 +202,15 @@ def test_macros_that_postfix_keeps_to_itself_are_asked_for(silent: House) -> Non
 def test_a_mail_server_that_offers_less_gets_an_answer_to_go_on(
     silent: House, offer: int, command: bytes
 ) -> None:
-    offer &= ~(0x40 | 0x200 | 0x100)  # so that DATA, end of headers and unknown commands come at all
+    # so that DATA, end of headers and unknown commands come at all
+    offer &= ~(0x40 | 0x200 | 0x100)
     with silent.server(protocol=offer) as server:
         assert not server.protocol & ~offer
-        answers = {b"C": server.connect(), b"H": server.helo(), b"U": server.command(b"U", b"XYZZY\0")}
+        answers = {
+            b"C": server.connect(),
+            b"H": server.helo(),
+            b"U": server.command(b"U", b"XYZZY\0"),
+        }
         answers[b"M"] = server.mail("<a@b.test>")
         answers[b"R"] = server.rcpt("<c@d.test>")
         answers[b"T"] = server.command(b"T")
@@ -218,7 +228,12 @@ def test_version_2_has_no_extras_and_works(silent: House) -> None:
     with silent.server(version=2, actions=0x3F, protocol=0x7F) as server:
         assert server.version == 2
         assert server.asked == {}
-        for answer in (server.connect(), server.helo(), server.mail("<a@b.test>"), server.rcpt("<c@d.test>")):
+        for answer in (
+            server.connect(),
+            server.helo(),
+            server.mail("<a@b.test>"),
+            server.rcpt("<c@d.test>"),
+        ):
             assert answer == (b"c", b"")
         server.content([(b"Subject", b" eats one space")], [b"body\r\n"])
         edits, letter, _ = server.end()
@@ -267,19 +282,25 @@ def test_a_local_client_has_no_address(silent: House) -> None:
     [
         ("refuse", (b"y", b"550 5.7.1 refused by the door\0")),
         ("tempfail", (b"y", b"451 4.7.1 try again later\0")),
-        ("lines", (b"y", b"550-5.7.1 Message refused as spam\r\n550 5.7.1 See https://mx.test/why\0")),
+        (
+            "lines",
+            (b"y", b"550-5.7.1 Message refused as spam\r\n550 5.7.1 See https://mx.test/why\0"),
+        ),
         ("accept", (b"a", b"")),
         ("discard", (b"d", b"")),
         ("fail twice", (b"y", b"451 4.3.0 Service unavailable, try again later\0")),
         ("nothing", (b"c", b"")),
     ],
 )
-def test_answers_at_the_end_of_a_message(silent: House, order: str, answer: tuple[bytes, bytes]) -> None:
+def test_answers_at_the_end_of_a_message(
+    silent: House, order: str, answer: tuple[bytes, bytes]
+) -> None:
     with silent.server() as server:
         server.connect()
         server.helo()
         assert server.message(order) == ([], *answer)
-        edits, letter, _ = server.message("edit")  # whatever became of the first, the second is its own
+        # whatever became of the first, the second is its own
+        edits, letter, _ = server.message("edit")
         assert (len(edits), letter) == (2, b"c")
         server.quit()
     assert [r[0] for r in silent.told()].count("end") == 2
@@ -343,7 +364,9 @@ def test_messages_of_one_session_do_not_leak_into_each_other(silent: House) -> N
         server.macros(b"M", auth_authen="joe")
         server.mail("<first@b.test>")
         server.rcpt("<x@d.test>")
-        server.content([(b"X-First", b" 1"), (b"Subject", b" first")], [b"first body\r\n", b"more\r\n"])
+        server.content(
+            [(b"X-First", b" 1"), (b"Subject", b" first")], [b"first body\r\n", b"more\r\n"]
+        )
         server.end()
         server.mail("<second@b.test>")  # given up in its headers
         server.rcpt("<y@d.test>")
@@ -377,7 +400,12 @@ def test_a_new_mail_ends_the_message_before(silent: House) -> None:
         server.end()
         server.quit()
     told = [r[:2] for r in silent.told() if r[0] in ("mail", "abort", "end")]
-    assert told == [["mail", "first@b.test"], ["abort"], ["mail", "second@b.test"], ["end", "\r\nx\r\n"]]
+    assert told == [
+        ["mail", "first@b.test"],
+        ["abort"],
+        ["mail", "second@b.test"],
+        ["end", "\r\nx\r\n"],
+    ]
 
 
 def test_a_client_that_goes_away_aborts_its_message(early: House) -> None:
@@ -395,7 +423,8 @@ def test_forged_headers_are_removed_from_the_last_to_the_first(silent: House) ->
         server.mail("<a@b.test>")
         server.rcpt("<c@d.test>")
         server.content(
-            [(b"X-Mras", b" Ok"), (b"Subject", b" x"), (b"x-mras", b" Ok"), (b"X-MRAS", b"\n Ok")], []
+            [(b"X-Mras", b" Ok"), (b"Subject", b" x"), (b"x-mras", b" Ok"), (b"X-MRAS", b"\n Ok")],
+            [],
         )
         edits, letter, _ = server.end()
         server.quit()
@@ -503,7 +532,9 @@ MARKED = ([(b"m", b"\0\0\0\x01X-Do\0\0"), (b"h", b"X-Mras-Reason\0partial\0")], 
 def bare(
     said: tuple[list[tuple[bytes, bytes]], bytes, bytes],
 ) -> tuple[list[tuple[bytes, bytes]], bytes, bytes]:
-    """Return an answer without the space before values, which one transport says and the other leaves to the mail server."""
+    """Return an answer without the space before values, which one transport says and the other
+    leaves to the mail server.
+    """
     return [(letter, data.replace(b"\0 ", b"\0")) for letter, data in said[0]], said[1], said[2]
 
 

@@ -46,7 +46,9 @@ def start(
     with ExitStack() as stack:
 
         def one(name: str = "journal", **settings: object) -> Doorman:
-            return stack.enter_context(Doorman(place[0], open_folder / name, transport=transport, **settings))
+            return stack.enter_context(
+                Doorman(place[0], open_folder / name, transport=transport, **settings)
+            )
 
         yield one
 
@@ -56,7 +58,9 @@ def server(place: tuple[socket.socket, UnixAddress | InetAddress]) -> Callable[[
     return lambda: MailServer(place[1])
 
 
-def test_sigterm_waits_for_the_message_at_hand(start: Start, server: Callable[[], MailServer]) -> None:
+def test_sigterm_waits_for_the_message_at_hand(
+    start: Start, server: Callable[[], MailServer]
+) -> None:
     doorman = start(guard_s=5.0)
     with server() as client:
         client.connect()
@@ -111,7 +115,9 @@ def test_sessions_are_cut_after_the_grace(start: Start, server: Callable[[], Mai
     assert "1 sessions cut" in said
 
 
-def test_sighup_is_the_loops_and_ends_nothing(start: Start, server: Callable[[], MailServer]) -> None:
+def test_sighup_is_the_loops_and_ends_nothing(
+    start: Start, server: Callable[[], MailServer]
+) -> None:
     doorman = start()
     with server() as client:
         client.connect()
@@ -127,7 +133,9 @@ def test_sighup_is_the_loops_and_ends_nothing(start: Start, server: Callable[[],
 
 
 def test_connections_wait_while_a_worker_restarts(
-    start: Start, server: Callable[[], MailServer], place: tuple[socket.socket, UnixAddress | InetAddress]
+    start: Start,
+    server: Callable[[], MailServer],
+    place: tuple[socket.socket, UnixAddress | InetAddress],
 ) -> None:
     start("first").stop(PROMPT_S)
     early = server()
@@ -158,7 +166,9 @@ def test_workers_share_a_socket_and_one_stops_without_the_other(
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 def test_a_worker_without_rights_leaves_the_socket_file(
-    start: Start, server: Callable[[], MailServer], place: tuple[socket.socket, UnixAddress | InetAddress]
+    start: Start,
+    server: Callable[[], MailServer],
+    place: tuple[socket.socket, UnixAddress | InetAddress],
 ) -> None:
     assert isinstance(place[1], UnixAddress)
     nobody = pwd.getpwnam("nobody").pw_uid
@@ -280,7 +290,10 @@ def test_a_command_out_of_turn_ends_the_connection(
     place: tuple[socket.socket, UnixAddress | InetAddress],
     early: Callable[[MailServer], object],
 ) -> None:
-    with Doorman(place[0], open_folder / "journal", transport="native"), MailServer(place[1]) as client:
+    with (
+        Doorman(place[0], open_folder / "journal", transport="native"),
+        MailServer(place[1]) as client,
+    ):
         client.connect()
         with pytest.raises((EOFError, ConnectionError)):  # noqa: PT012 - some of them read the answer themselves
             early(client)
@@ -290,7 +303,9 @@ def test_a_command_out_of_turn_ends_the_connection(
 def test_a_burst_of_bytes_waits_while_the_door_thinks(
     open_folder: Path, place: tuple[socket.socket, UnixAddress | InetAddress]
 ) -> None:
-    """Backpressure: a mail server that does not wait for answers is not read faster than it is served."""
+    """Backpressure: a mail server that does not wait for answers is not read faster than it is
+    served.
+    """
     with Doorman(place[0], open_folder / "journal", transport="native", guard_s=5.0) as doorman:
         with MailServer(place[1]) as client:
             client.connect()
@@ -325,7 +340,9 @@ def heard(server: MailServer) -> None:
 def test_without_room_a_message_is_put_off_and_the_room_comes_back(
     open_folder: Path, place: tuple[socket.socket, UnixAddress | InetAddress], transport: str
 ) -> None:
-    """What does not fit beside the others is let go as it comes, whatever the number of connections."""
+    """What does not fit beside the others is let go as it comes, whatever the number of
+    connections.
+    """
     with Doorman(place[0], open_folder / "journal", transport=transport, room=400_000) as doorman:
         with MailServer(place[1]) as holder, MailServer(place[1]) as client:
             for one in (holder, client):

@@ -19,8 +19,11 @@ pytestmark = pytest.mark.skipif(not peer.available(), reason="needs Postfix and 
 
 EARLY = ["connect", "sender", "recipient"]
 OUTSIDE = {"ADDR": "192.0.2.9", "NAME": "client.example"}
-HOLD = {"smtpd_recipient_restrictions": "check_client_access static:HOLD, permit_auth_destination, reject"}
-WHOLE = "From: a@b.test\r\nDate: Sat, 21 Nov 2026 10:00:00 +0000\r\nMessage-ID: <x@b.test>\r\n"  # Postfix adds nothing
+HOLD = {
+    "smtpd_recipient_restrictions": "check_client_access static:HOLD, permit_auth_destination, reject"
+}
+# Postfix adds nothing
+WHOLE = "From: a@b.test\r\nDate: Sat, 21 Nov 2026 10:00:00 +0000\r\nMessage-ID: <x@b.test>\r\n"
 
 
 def mail(do: str = "edit", extra: str = "") -> bytes:
@@ -39,11 +42,22 @@ class Site:
 
     def held(self, reply: str) -> str:
         """Return the message under the queue id that a reply names."""
-        command = ["/usr/sbin/postcat", "-c", f"{self.postfix.folder}/etc", "-hbq", reply.rsplit(" ", 1)[-1]]
-        return subprocess.run(command, capture_output=True, check=True, timeout=20).stdout.decode("latin-1")
+        command = [
+            "/usr/sbin/postcat",
+            "-c",
+            f"{self.postfix.folder}/etc",
+            "-hbq",
+            reply.rsplit(" ", 1)[-1],
+        ]
+        return subprocess.run(command, capture_output=True, check=True, timeout=20).stdout.decode(
+            "latin-1"
+        )
 
     def told(self, client: str = OUTSIDE["ADDR"]) -> list[list[Any]]:
-        """Return what the door was told of a client; Postfix may show itself before, and its other clients."""
+        """Return what the door was told of a client.
+
+        Postfix may show itself before, and its other clients.
+        """
         others = []
         for _ in range(4):
             told = self.doorman.told()
@@ -55,7 +69,9 @@ class Site:
 
 @pytest.fixture(
     scope="module",
-    params=[(transport, kind) for transport in ("native", "libmilter") for kind in ("unix", "inet")],
+    params=[
+        (transport, kind) for transport in ("native", "libmilter") for kind in ("unix", "inet")
+    ],
     ids="-".join,
 )
 def house(request: pytest.FixtureRequest) -> Iterator[Callable[[], Site]]:
@@ -96,7 +112,11 @@ def test_good_mail_passes_with_our_headers_alone(site: Site) -> None:
 
 
 def test_the_door_sees_the_message_as_it_was_sent(site: Site) -> None:
-    raw = mail(extra="Subject:tight\r\nX-Folded: one\r\n\ttwo\r\n   three\r\nX-Bytes: \u0436\r\nX-Empty:\r\n")
+    raw = mail(
+        extra=(
+            "Subject:tight\r\nX-Folded: one\r\n\ttwo\r\n   three\r\nX-Bytes: \u0436\r\nX-Empty:\r\n"
+        )
+    )
     *_, reply = site.send(raw)
     told = site.told()
     assert [r[1].encode("latin-1") for r in told if r[0] == "end"] == [raw]
@@ -140,7 +160,13 @@ def test_a_recipient_is_removed(site: Site) -> None:
     *_, reply = site.send(
         mail("remove trap@example.test"), recipients=["joe@example.test", "trap@example.test"]
     )
-    command = ["/usr/sbin/postcat", "-c", f"{site.postfix.folder}/etc", "-eq", reply.rsplit(" ", 1)[-1]]
+    command = [
+        "/usr/sbin/postcat",
+        "-c",
+        f"{site.postfix.folder}/etc",
+        "-eq",
+        reply.rsplit(" ", 1)[-1],
+    ]
     envelope = subprocess.run(command, capture_output=True, check=True, timeout=20).stdout.decode()
     assert [line for line in envelope.splitlines() if line.startswith("recipient:")] == [
         "recipient: joe@example.test"
@@ -159,19 +185,25 @@ def test_one_recipient_is_refused_and_the_others_get_their_mail(site: Site) -> N
     replies = site.send(
         mail(), recipients=["joe@example.test", "refuse@example.test", "tempfail@example.test"]
     )
-    assert replies[1:4] == ["250 2.1.5 Ok", "550 5.7.1 refused by the door", "451 4.7.1 try again later"]
+    assert replies[1:4] == [
+        "250 2.1.5 Ok",
+        "550 5.7.1 refused by the door",
+        "451 4.7.1 try again later",
+    ]
     assert replies[4].startswith("250 2.0.0 Ok: queued as ")
 
 
 def test_messages_of_one_smtp_session(site: Site) -> None:
     with site.postfix.connect(OUTSIDE) as smtp:
-        assert transaction(smtp, mail("refuse"), "one@b.test", ["joe@example.test"])[-1].startswith("550")
+        assert transaction(smtp, mail("refuse"), "one@b.test", ["joe@example.test"])[-1].startswith(
+            "550"
+        )
         smtp.docmd("MAIL", "FROM:<two@b.test>")
         smtp.docmd("RCPT", "TO:<joe@example.test>")
         smtp.rset()
-        assert transaction(smtp, mail("fail twice"), "three@b.test", ["joe@example.test"])[-1].startswith(
-            "451"
-        )
+        assert transaction(smtp, mail("fail twice"), "three@b.test", ["joe@example.test"])[
+            -1
+        ].startswith("451")
         assert transaction(smtp, mail(), "four@b.test", ["joe@example.test"])[-1].startswith("250")
     told = site.told()
     assert [r[1] for r in told if r[0] == "mail"] == [
@@ -187,7 +219,10 @@ def test_messages_of_one_smtp_session(site: Site) -> None:
 def test_a_login_is_told(site: Site) -> None:
     site.postfix.send(mail(), xclient={**OUTSIDE, "LOGIN": "joe"})
     assert {"auth_type": "XCLIENT", "auth_authen": "joe"}.items() <= {
-        name: value for record in site.told() if record[0] == "learn" for name, value in record[1].items()
+        name: value
+        for record in site.told()
+        if record[0] == "learn"
+        for name, value in record[1].items()
     }.items()
 
 

@@ -52,7 +52,11 @@ def test_a_socket_file_can_be_given_away(path: Path, by: str) -> None:
     members = group.gr_name if by == "name" else str(group.gr_gid)
     with sockets.listen(UnixAddress(str(path)), owner=owner, group=members, mode=0o600):
         found = path.stat()
-        assert (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == (user.pw_uid, group.gr_gid, 0o600)
+        assert (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == (
+            user.pw_uid,
+            group.gr_gid,
+            0o600,
+        )
 
 
 def test_nobody_can_connect_before_owner_and_mode_are_right(
@@ -84,9 +88,15 @@ def test_the_file_of_a_dead_process_is_removed(path: Path) -> None:
 
 
 def test_a_live_socket_is_an_error_that_names_its_process(path: Path) -> None:
-    program = "import socket,sys; s=socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); print('up', flush=True); input()"
+    program = (
+        "import socket,sys; s=socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); "
+        "print('up', flush=True); input()"
+    )
     other = subprocess.Popen(
-        [sys.executable, "-c", program, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", program, str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     try:
         assert other.stdout is not None
@@ -210,7 +220,10 @@ def test_closing_removes_the_file_while_children_have_copies(path: Path) -> None
 def test_closing_leaves_the_file_of_one_who_came_after(path: Path) -> None:
     first = sockets.listen(UnixAddress(str(path)))
     path.unlink()
-    script = "import socket, sys; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); print(); input()"
+    script = (
+        "import socket, sys; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); "
+        "s.listen(); print(); input()"
+    )
     with subprocess.Popen(
         [sys.executable, "-c", script, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as other:
@@ -244,7 +257,8 @@ def test_a_tcp_port(host: str) -> None:
             sock.setblocking(True)
             peer, _ = sock.accept()
             with peer:
-                assert peer.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)  # libmilter never asks for it
+                # libmilter never asks for it
+                assert peer.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
                 client.sendall(b"x")
                 assert peer.recv(1) == b"x"
         with pytest.raises(SocketError, match=f"{port}: is in use"):
@@ -254,7 +268,10 @@ def test_a_tcp_port(host: str) -> None:
 
 @pytest.mark.parametrize(
     ("host", "why"),
-    [("192.0.2.1", "no address of this machine"), ("no-such-host.invalid", "no-such-host.invalid:8890")],
+    [
+        ("192.0.2.1", "no address of this machine"),
+        ("no-such-host.invalid", "no-such-host.invalid:8890"),
+    ],
 )
 def test_a_host_that_is_not_ours(host: str, why: str) -> None:
     with pytest.raises(SocketError, match=why):

@@ -1,4 +1,6 @@
-"""A daemon of somebody else's in a folder of its own: started, stopped, killed, and held as if its machine hung."""
+"""A daemon of somebody else's in a folder of its own: started, stopped, killed, and held as if its
+machine hung.
+"""
 
 from __future__ import annotations
 

@@ -1,13 +1,15 @@
-"""A DNS server for tests, in a thread of the test's own process: says what a test tells it, and misbehaves as asked.
+"""A DNS server for tests, in a thread of the test's own process: says what a test tells it, and
+misbehaves as asked.
 
     with Zones({"example.test": {"TXT": "v=spf1 -all", "MX": ["10 mx.example.test"]}}) as dns:
         ...ask 127.0.0.1:{dns.port}, or write {dns.setting} into the setting dns.servers...
         dns.fault("slow.test", Fault.HANG); dns.delay("late.test", 0.3)
         assert dns.count("example.test", "TXT") == 1
 
-It listens on UDP and TCP of one port and answers for every name, as a recursive resolver does: CNAMEs are followed, a name that
-is not given and has none below it does not exist, negative answers carry an SOA. Names are lower case, without final dot.
-`*.example.test` holds for what has no entry of its own below example.test. The real servers are in `tests.peers.dns_servers`.
+It listens on UDP and TCP of one port and answers for every name, as a recursive resolver does:
+CNAMEs are followed, a name that is not given and has none below it does not exist, negative answers
+carry an SOA. Names are lower case, without final dot. `*.example.test` holds for what has no entry
+of its own below example.test. The real servers are in `tests.peers.dns_servers`.
 """
 
 from __future__ import annotations
@@ -31,7 +33,10 @@ import dns.rrset
 
 Values = str | bytes | Sequence[str | bytes]
 Records = Mapping[str, Mapping[str, Values]]
-"""Name -> kind -> one record or several, as a zone file writes them; a TXT record is its plain text, of any length."""
+"""Name -> kind -> one record or several, as a zone file writes them.
+
+A TXT record is its plain text, of any length.
+"""
 
 Replies = Callable[[dns.message.Message], Iterable[bytes]]
 """From a question to the datagrams (over TCP: messages) that answer it."""
@@ -167,16 +172,26 @@ class Zones:
         del self._records[_plain(name)]
 
     def fault(self, name: str, fault: Fault, *, kind: str = "", times: int | None = None) -> None:
-        """Do it at questions for a name (`*.name`: all below it; `*`: all), for one kind or any, a number of times or always."""
-        self._behave(_Behaviour(_plain(name), kind, fault, 0.0, None, [] if times is None else [times]))
+        """Do it at questions for a name (`*.name`: all below it; `*`: all), for one kind or any, a
+        number of times or always.
+        """
+        self._behave(
+            _Behaviour(_plain(name), kind, fault, 0.0, None, [] if times is None else [times])
+        )
 
     def delay(self, name: str, delay_s: float, *, kind: str = "", times: int | None = None) -> None:
         """Answer late."""
-        self._behave(_Behaviour(_plain(name), kind, None, delay_s, None, [] if times is None else [times]))
+        self._behave(
+            _Behaviour(_plain(name), kind, None, delay_s, None, [] if times is None else [times])
+        )
 
-    def reply(self, name: str, replies: Replies, *, kind: str = "", times: int | None = None) -> None:
+    def reply(
+        self, name: str, replies: Replies, *, kind: str = "", times: int | None = None
+    ) -> None:
         """Answer with what a function gives, called in the server's thread."""
-        self._behave(_Behaviour(_plain(name), kind, None, 0.0, replies, [] if times is None else [times]))
+        self._behave(
+            _Behaviour(_plain(name), kind, None, 0.0, replies, [] if times is None else [times])
+        )
 
     def heal(self) -> None:
         """Forget all faults, delays and replies."""
@@ -184,7 +199,9 @@ class Zones:
 
     def count(self, name: str, kind: str = "") -> int:
         """How often a name was asked for, in any case, of one kind or any."""
-        return sum(one.name.lower() == _plain(name) and kind in ("", one.kind) for one in list(self.asked))
+        return sum(
+            one.name.lower() == _plain(name) and kind in ("", one.kind) for one in list(self.asked)
+        )
 
     def answer(self, question: dns.message.Message, *, chase: bool = True) -> dns.message.Message:
         """The right answer to a question."""
@@ -258,7 +275,9 @@ class Zones:
             return udp, tcp
         raise AssertionError("no port is free for both UDP and TCP")
 
-    async def _serve(self, udp: socket.socket, tcp: socket.socket, started: threading.Event) -> None:
+    async def _serve(
+        self, udp: socket.socket, tcp: socket.socket, started: threading.Event
+    ) -> None:
         self._loop = asyncio.get_running_loop()
         self._loop.set_exception_handler(
             lambda _loop, context: self._broken.append(
@@ -266,7 +285,9 @@ class Zones:
             )
         )
         self._stop = asyncio.Event()
-        transport, _protocol = await self._loop.create_datagram_endpoint(lambda: _Datagrams(self), sock=udp)
+        transport, _protocol = await self._loop.create_datagram_endpoint(
+            lambda: _Datagrams(self), sock=udp
+        )
         server = await asyncio.start_server(self._stream, sock=tcp)
         started.set()
         await self._stop.wait()
@@ -282,7 +303,9 @@ class Zones:
             while True:
                 (length,) = struct.unpack("!H", await reader.readexactly(2))
                 data = await reader.readexactly(length)
-                delay_s, replies = self.replies(data, writer.get_extra_info("peername")[1], tcp=True)
+                delay_s, replies = self.replies(
+                    data, writer.get_extra_info("peername")[1], tcp=True
+                )
                 await asyncio.sleep(delay_s)
                 for reply in replies:
                     writer.write(struct.pack("!H", len(reply)) + reply)
@@ -311,7 +334,9 @@ class Zones:
 
     def _behaviour(self, name: str, kind: str) -> _Behaviour | None:
         for one in self._behaviours:
-            matches = one.name in (name, "*") or (one.name[:2] == "*." and name.endswith(one.name[1:]))
+            matches = one.name in (name, "*") or (
+                one.name[:2] == "*." and name.endswith(one.name[1:])
+            )
             if matches and one.kind in ("", kind) and one.times != [0]:
                 if one.times:
                     one.times[0] -= 1
@@ -340,7 +365,9 @@ class Zones:
                     dns.rrset.RRset(dns.name.from_text("wrong.test"), asked.rdclass, asked.rdtype)
                 ]
             case Fault.WRONG_KIND:
-                response.question = [dns.rrset.RRset(asked.name, asked.rdclass, dns.rdatatype.HINFO)]
+                response.question = [
+                    dns.rrset.RRset(asked.name, asked.rdclass, dns.rdatatype.HINFO)
+                ]
             case Fault.GARBAGE:
                 return [struct.pack("!H", question.id) + b"\x81\x80" + b"\xc0\x0c" * 40]
         return [response.to_wire(max_size=65535)]

@@ -66,7 +66,11 @@ class _Server(ABC):
         log = self.root / "log"
         with log.open("ab") as out:
             self._process = subprocess.Popen(
-                self.command(), stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True
+                self.command(),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                start_new_session=True,
             )
         question = dns.message.make_query("ready.invalid.", "SOA")
         until = time.monotonic() + READY_S
@@ -96,7 +100,8 @@ class Rbldnsd(_Server):
     """rbldnsd.
 
     Args:
-        zones: "name:type" (ip4set, ip4trie, ip6trie, dnset, generic, ...) -> the text of its file. rbldnsd(8) says what it holds.
+        zones: "name:type" (ip4set, ip4trie, ip6trie, dnset, generic, ...) -> the text of its file.
+            rbldnsd(8) says what it holds.
     """
 
     def __init__(self, zones: Mapping[str, str]) -> None:
@@ -109,7 +114,17 @@ class Rbldnsd(_Server):
         where = f"127.0.0.1/{self.port}"
         zones = [f"{zone}:{self._file(zone)}" for zone in self._zones]
         flags = ["-n", "-f", "-l", "+-"]  # the last: each question goes to the log at once
-        return ["/usr/sbin/rbldnsd", *flags, "-b", where, "-w", str(self.root), "-u", "nobody", *zones]
+        return [
+            "/usr/sbin/rbldnsd",
+            *flags,
+            "-b",
+            where,
+            "-w",
+            str(self.root),
+            "-u",
+            "nobody",
+            *zones,
+        ]
 
     def asked(self) -> list[str]:
         """Return the names that it was asked about, in their order."""

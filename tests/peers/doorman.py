@@ -1,11 +1,14 @@
-"""A process that serves a transport with a door that does what messages ask of it, and writes down all it is told.
+"""A process that serves a transport with a door that does what messages ask of it, and writes down
+all it is told.
 
-    python -m tests.peers.doorman '{"transport": "native", "fd": 5, "journal": "/tmp/x", "waits": ["sender"]}'
+    python -m tests.peers.doorman '{"transport": "native", "fd": 5, "journal": "/tmp/x", "waits":
+    ["sender"]}'
 
-What a name asks for, as HELO, sender's or recipient's local part, or value of the header X-Do: `refuse`, `tempfail`,
-`accept`, `discard`, `fail` (raise), `hang`, `nap` (half a second); at the end of a message also `lines` (a refusal of two lines) and
-`edit` (remove what claims to be ours, add ours) and `remove ADDRESS` (of a
-recipient). Clients from 192.0.2.66 are refused. The journal has one JSON array a line.
+What a name asks for, as HELO, sender's or recipient's local part, or value of the header X-Do:
+`refuse`, `tempfail`, `accept`, `discard`, `fail` (raise), `hang`, `nap` (half a second); at the end
+of a message also `lines` (a refusal of two lines) and `edit` (remove what claims to be ours, add
+ours) and `remove ADDRESS` (of a recipient). Clients from 192.0.2.66 are refused. The journal has
+one JSON array a line.
 """
 
 from __future__ import annotations
@@ -86,7 +89,10 @@ class Doorman:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         """Stop it, by force if it must be."""
         self.stop()
@@ -116,13 +122,17 @@ class Doorman:
             if steps.count("open") == steps.count("close"):
                 break
             if time.monotonic() > until:
-                raise TimeoutError(f"{steps.count('open') - steps.count('close')} connections are still open")
+                raise TimeoutError(
+                    f"{steps.count('open') - steps.count('close')} connections are still open"
+                )
             time.sleep(0.01)
         self._start = len(self._records())
         self._told = 0
 
     def told(self, within_s: float = 10.0) -> list[list[Any]]:
-        """Return what the door of the next connection was told, from its beginning to its close; in order of closing.
+        """Return what the door of the next connection was told, from its beginning to its close.
+
+        In order of closing.
 
         Raises:
             TimeoutError: no further connection was closed.
@@ -201,14 +211,20 @@ class ScriptedDoor:
     async def end_of_message(self, message: Gathered) -> Reply:
         """Do what the header X-Do asks for."""
         self.write(
-            "end", message.raw.decode("latin-1"), message.size, message.truncated, len(message.headers)
+            "end",
+            message.raw.decode("latin-1"),
+            message.size,
+            message.truncated,
+            len(message.headers),
         )
         names = [name.lower() for name, _ in message.headers]
         ours = [i + 1 for i in range(names.count(b"x-mras"))]
         edits: tuple[AddHeader | RemoveHeader, ...] = tuple(RemoveHeader("X-Mras", i) for i in ours)
         edits += (AddHeader("X-Mras", "Ok"), AddHeader("X-Mras-Reason", "A=1.0\n\tB=2.0"))
         orders = [
-            value.strip().decode("latin-1") for name, value in message.headers if name.lower() == b"x-do"
+            value.strip().decode("latin-1")
+            for name, value in message.headers
+            if name.lower() == b"x-do"
         ]
         order = orders[0] if orders else "edit"
         if order == "edit":

@@ -1,11 +1,14 @@
-"""A real Dovecot of our own: LMTP on a Unix socket, IMAP on a free port, our Sieve script before all others.
+"""A real Dovecot of our own: LMTP on a Unix socket, IMAP on a free port, our Sieve script before
+all others.
 
     with Dovecot(users=["joe"]) as dovecot:
-        deliver with lmtp:unix:{dovecot.lmtp}, then look at dovecot.messages("joe"), dovecot.messages("joe", "Junk")
+        deliver with lmtp:unix:{dovecot.lmtp}, then look at dovecot.messages("joe"),
+        dovecot.messages("joe", "Junk")
 
-It reads `etc/dovecot/90-oborona.conf` and `oborona.sieve` as they are shipped, only the script's path is another.
-It runs as root, keeps mail as `nobody`, lives in a folder in /tmp (other users must reach its sockets), and is gone
-afterwards. Limits: user names are local parts of simple letters; LMTP refuses any other.
+It reads `etc/dovecot/90-oborona.conf` and `oborona.sieve` as they are shipped, only the script's
+path is another. It runs as root, keeps mail as `nobody`, lives in a folder in /tmp (other users
+must reach its sockets), and is gone afterwards. Limits: user names are local parts of simple
+letters; LMTP refuses any other.
 """
 
 from __future__ import annotations
@@ -25,7 +28,8 @@ from typing import Final, Self
 from tests.peers.ports import free_port
 
 SHIPPED: Final = Path(__file__).parents[2] / "etc" / "dovecot"
-INSTALLED_SCRIPT: Final = "/etc/dovecot/sieve/oborona.sieve"  # where the shipped configuration looks
+# where the shipped configuration looks
+INSTALLED_SCRIPT: Final = "/etc/dovecot/sieve/oborona.sieve"
 PASSWORD: Final = "secret"  # of every user
 READY_S: Final = 20.0  # it takes 0.2 s; much more on a busy machine
 NOBODY: Final = 65534  # keeps the mail: any user that is not root, and exists everywhere
@@ -143,7 +147,8 @@ class Dovecot:
         with smtplib.LMTP(str(self.lmtp)) as client:
             for (
                 recipient
-            ) in recipients:  # one each: smtplib reads one answer, LMTP gives one for each recipient
+                # one each: smtplib reads one answer, LMTP gives one for each recipient
+            ) in recipients:
                 client.sendmail(sender, recipient, raw)
 
     def messages(self, user: str, mailbox: str = "INBOX") -> list[bytes]:
@@ -184,7 +189,9 @@ class Dovecot:
         shutil.copyfile(SHIPPED / "oborona.sieve", script)
         shipped = (SHIPPED / "90-oborona.conf").read_text()
         (self.root / "90-oborona.conf").write_text(shipped.replace(INSTALLED_SCRIPT, str(script)))
-        (self.root / "passwd").write_text("".join(f"{user}:{{PLAIN}}{PASSWORD}\n" for user in self._users))
+        (self.root / "passwd").write_text(
+            "".join(f"{user}:{{PLAIN}}{PASSWORD}\n" for user in self._users)
+        )
         config = self.root / "dovecot.conf"
         config.write_text(
             _CONFIG.format(
@@ -222,7 +229,9 @@ class Dovecot:
 
 
 def _delivery(file: Path) -> tuple[int, int, str]:
-    """Return when a Maildir file was delivered: its name begins with seconds, and M with microseconds."""
+    """Return when a Maildir file was delivered: its name begins with seconds, and M with
+    microseconds.
+    """
     seconds, _, rest = file.name.partition(".")
     micros = rest[1:].partition("P")[0]
     return int(seconds), int(micros) if micros.isdigit() else 0, file.name

@@ -59,11 +59,14 @@ class FeedbackDovecot(Dovecot):
         self.socket = self.root / "oborona-intake" / "feedback.sock"
         self.spool = self.root / "spool"
         self._extra = (
-            f"{_MASTER.format(root=self.root)}\n!include {self.root}/91-oborona-feedback.conf\n{extra}"
+            f"{_MASTER.format(root=self.root)}\n!include "
+            f"{self.root}/91-oborona-feedback.conf\n{extra}"
         )
 
     def client(self, user: str, *, master: bool = False) -> imapclient.IMAPClient:
-        """Return an IMAP client that is logged in as a user, or as the master user in the name of that user."""
+        """Return an IMAP client that is logged in as a user, or as the master user in the name of
+        that user.
+        """
         client = imapclient.IMAPClient("127.0.0.1", port=self.imap_port, ssl=False)
         if master:
             client.login(f"{user}*{MASTER}", MASTER_PASSWORD)
@@ -85,7 +88,9 @@ class FeedbackDovecot(Dovecot):
         (self.root / "91-oborona-feedback.conf").write_text(installed)
         program = self.root / "programs" / "oborona-spool"
         program.write_text(
-            (SHIPPED / "oborona-spool").read_text().replace("/var/spool/oborona\n", f"{self.spool}\n")
+            (SHIPPED / "oborona-spool")
+            .read_text()
+            .replace("/var/spool/oborona\n", f"{self.spool}\n")
         )
         program.chmod(0o755)
         super()._configure()

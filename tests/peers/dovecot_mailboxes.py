@@ -1,10 +1,12 @@
-"""A real Dovecot whose mailboxes can be entered by all three ways: its API, a master user, the Maildirs.
+"""A real Dovecot whose mailboxes can be entered by all three ways: its API, a master user, the
+Maildirs.
 
     with MailboxDovecot(["joe"]) as dovecot:
         dovecot.deliver_letter("joe", number) gives the letter that was delivered
         dovecot.opened("doveadm") gives the mailboxes, as the settings open them
 
-It reads the shipped files of the API and of the feedback: what IMAPSieve tells is in `dovecot.reports`.
+It reads the shipped files of the API and of the feedback: what IMAPSieve tells is in
+`dovecot.reports`.
 """
 
 from __future__ import annotations
@@ -38,7 +40,8 @@ class MailboxDovecot(FeedbackDovecot):
         extra: configuration after all other.
     """
 
-    place = "/dev/shm" if Path("/dev/shm").is_dir() else "/tmp"  # thousands of small files, made and removed
+    # thousands of small files, made and removed
+    place = "/dev/shm" if Path("/dev/shm").is_dir() else "/tmp"
 
     def __init__(self, users: Sequence[str], *, extra: str = "") -> None:
         self.api_port = free_port()
@@ -107,7 +110,9 @@ class MailboxDovecot(FeedbackDovecot):
     def files(self, user: str, mailbox: str = "INBOX") -> list[str]:
         """Return the files of a mailbox, as new/NAME or cur/NAME."""
         folder = self.maildir(user, mailbox)
-        return sorted(f"{part}/{file.name}" for part in ("new", "cur") for file in (folder / part).glob("*"))
+        return sorted(
+            f"{part}/{file.name}" for part in ("new", "cur") for file in (folder / part).glob("*")
+        )
 
 
 def made(

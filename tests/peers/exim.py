@@ -1,13 +1,17 @@
-"""A private Exim on a free loopback port, with the files of etc/exim as they ship; and an SMTP client that speaks as anyone (PROXY protocol).
+"""A private Exim on a free loopback port, with the files of etc/exim as they ship.
+
+And an SMTP client that speaks as anyone (PROXY protocol).
 
     with Exim({"OBORONA_SOCKET": "/tmp/x/exim.sock"}, mailboxes=["joe"]) as exim:
         replies = exim.send(raw, ip="192.0.2.9", recipients=["joe@example.test"])
         exim.messages("joe"), exim.messages("joe", ".Junk")
 
-Everything lies in one folder below /tmp; the daemon runs in the foreground and goes with the context. It must be started by root, and delivers as Exim's
-own user. It is the Exim of the system, or the one that was unpacked beside our environment.
+Everything lies in one folder below /tmp; the daemon runs in the foreground and goes with the
+context. It must be started by root, and delivers as Exim's own user. It is the Exim of the system,
+or the one that was unpacked beside our environment.
 
-Source: Exim's specification 4.96, chapters 5 (command line), 6 (configuration), 60 (PROXY protocol).
+Source: Exim's specification 4.96, chapters 5 (command line), 6 (configuration), 60 (PROXY
+protocol).
 """
 
 from __future__ import annotations
@@ -95,7 +99,8 @@ class Exim:
         mailboxes: local parts at example.test.
         main: further lines of the main section.
         folder: with the files of etc/exim.
-        nameserver: address of the DNS, at port 53, that Exim itself asks, by an /etc/resolv.conf that only it sees.
+        nameserver: address of the DNS, at port 53, that Exim itself asks, by an /etc/resolv.conf
+            that only it sees.
     """
 
     def __init__(
@@ -141,7 +146,10 @@ class Exim:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         """Stop it and remove its folder."""
         if self._daemon is not None:
@@ -231,7 +239,9 @@ class Exim:
         recipients: Sequence[str] = ("joe@example.test",),
         helo: str = "mail.a.example",
     ) -> list[str]:
-        """Send one message; return the replies to MAIL, each RCPT, DATA's dot, or the one greeting that refuses, lines parted by newline."""
+        """Send one message; return the replies to MAIL, each RCPT, DATA's dot, or the one greeting
+        that refuses, lines parted by newline.
+        """
         try:
             with self.connect(ip, helo) as smtp:
                 return transaction(smtp, raw, sender, recipients)
@@ -247,12 +257,19 @@ class Exim:
         return done.stdout.removeprefix("> ").partition("\n> ")[0]
 
     def host_test(self, ip: str, dialog: str) -> str:
-        """Return what a client of that address would be told: `exim -bh`, with what Exim says beside on lines of its own left out."""
+        """Return what a client of that address would be told: `exim -bh`, with what Exim says
+        beside on lines of its own left out.
+        """
         done = self._run("-bh", ip, said=dialog.replace("\n", "\r\n"))
-        return "".join(f"{line}\n" for line in done.stdout.splitlines() if re.match(r"\d{3}[ -]", line))
+        return "".join(
+            f"{line}\n" for line in done.stdout.splitlines() if re.match(r"\d{3}[ -]", line)
+        )
 
     def submit(self, raw: bytes, recipient: str) -> str:
-        """Hand in a message as a local program does; return what it is told, nothing where it is taken."""
+        """Hand in a message as a local program does.
+
+        Return what it is told, nothing where it is taken.
+        """
         done = self._run("-odi", recipient, said=raw.decode("ascii"))
         return done.stdout + done.stderr
 
@@ -270,10 +287,14 @@ class Exim:
     def messages(self, mailbox: str, folder: str = ".") -> list[bytes]:
         """Return what lies in a folder of a mailbox, the oldest first."""
         new = self.root / "mail" / mailbox / folder / "new"
-        found = sorted(new.iterdir(), key=lambda one: one.stat().st_mtime_ns) if new.is_dir() else []
+        found = (
+            sorted(new.iterdir(), key=lambda one: one.stat().st_mtime_ns) if new.is_dir() else []
+        )
         return [one.read_bytes() for one in found]
 
-    def wait_message(self, mailbox: str, folder: str = ".", number: int = 1, within_s: float = 20.0) -> bytes:
+    def wait_message(
+        self, mailbox: str, folder: str = ".", number: int = 1, within_s: float = 20.0
+    ) -> bytes:
         """Return the number-th message of a folder once it is there.
 
         Raises:

@@ -35,7 +35,8 @@ class Expansions:
         self.root = Path(tempfile.mkdtemp(prefix="oborona-exim-", dir="/tmp"))
         self.root.chmod(0o755)
         (self.root / "exim.conf").write_text(
-            f"keep_environment =\nprimary_hostname = mx.test\nlog_file_path = {self.root}/%slog\nspool_directory = {self.root}\n"
+            f"keep_environment =\nprimary_hostname = mx.test\nlog_file_path = "
+            f"{self.root}/%slog\nspool_directory = {self.root}\n"
         )
 
     def __enter__(self) -> Self:
@@ -60,7 +61,10 @@ class Expansions:
 
 
 def _continued(text: str) -> str:
-    """Return a text in lines of the length that Exim reads; where the next begins with a space, that would be lost."""
+    """Return a text in lines of the length that Exim reads.
+
+    Where the next begins with a space, that would be lost.
+    """
     lines = [""]
     for word in re.split(r"(?=[^\s\\])", text):
         if len(lines[-1]) + len(word) > LINE:
@@ -69,7 +73,9 @@ def _continued(text: str) -> str:
     return "\\\n".join(lines)
 
 
-def asks(address: str, request: str, *, options: str = "5s", newline: str = " ", away: str = "AWAY") -> str:
+def asks(
+    address: str, request: str, *, options: str = "5s", newline: str = " ", away: str = "AWAY"
+) -> str:
     r"""Return the expansion that puts a request, without its end, to a door.
 
     Args:

@@ -1,4 +1,5 @@
-"""The process that hears what people say, as an admin starts it: `oborona intake` with a state of its own.
+"""The process that hears what people say, as an admin starts it: `oborona intake` with a state of
+its own.
 
 with Intake({"intake.listen": f"unix:{path}"}) as intake:
     intake.events() is what it has written down
@@ -37,7 +38,11 @@ class Intake:
         self.state = self.root / "state"
         self.state.mkdir(mode=0o750)
         self._key = secret.make(self.state).signature
-        self._settings = {"intake.person": f"{{user}}@{DOMAIN}", "intake.socket_mode": "0666", **settings}
+        self._settings = {
+            "intake.person": f"{{user}}@{DOMAIN}",
+            "intake.socket_mode": "0666",
+            **settings,
+        }
         self.process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -53,8 +58,18 @@ class Intake:
 
     def command(self) -> list[str]:
         """Return the command line that starts it."""
-        words = [word for name, value in self._settings.items() for word in ("--set", f"{name}={value}")]
-        return [str(PROGRAM), "--config", str(SETTINGS), "--state", str(self.state), *words, "intake"]
+        words = [
+            word for name, value in self._settings.items() for word in ("--set", f"{name}={value}")
+        ]
+        return [
+            str(PROGRAM),
+            "--config",
+            str(SETTINGS),
+            "--state",
+            str(self.state),
+            *words,
+            "intake",
+        ]
 
     def start(self) -> None:
         """Start it, and wait until it serves.
@@ -65,7 +80,11 @@ class Intake:
         with (self.root / "output").open("ab") as output:
             before = output.tell()
             self.process = subprocess.Popen(
-                self.command(), stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+                self.command(),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
             )
         deadline = time.monotonic() + READY_S
         while "process serves" not in self.log()[before:]:

@@ -1,9 +1,12 @@
-"""The mail server's side of the milter protocol, written from Sendmail's mfdef.h and apart from our codec.
+"""The mail server's side of the milter protocol, written from Sendmail's mfdef.h and apart from our
+codec.
 
     server = MailServer(address, protocol=0x1fffff)
-    server.mail("<a@b.test>"); server.rcpt("<c@d.test>"); server.content([(b"Subject", b" x")], [b"body"]); server.end()
+    server.mail("<a@b.test>"); server.rcpt("<c@d.test>"); server.content([(b"Subject", b" x")],
+    [b"body"]); server.end()
 
-A command that the filter promised not to answer returns None at once; any other waits for its answer, as (letter, data).
+A command that the filter promised not to answer returns None at once; any other waits for its
+answer, as (letter, data).
 """
 
 from __future__ import annotations
@@ -62,7 +65,10 @@ class MailServer:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         """Hang up."""
         self.sock.close()
@@ -119,7 +125,9 @@ class MailServer:
         )
         self.write(b"D", letter + data)
 
-    def connect(self, host: str = "client.test", ip: str = "192.0.2.9", port: int = 25025) -> Answer:
+    def connect(
+        self, host: str = "client.test", ip: str = "192.0.2.9", port: int = 25025
+    ) -> Answer:
         """Say who connected."""
         family = b"6" if ":" in ip else b"4"
         data = host.encode() + b"\0" + family + struct.pack("!H", port) + ip.encode() + b"\0"
@@ -178,7 +186,9 @@ class MailServer:
         self.write(b"A")
 
     def quit(self) -> None:
-        """End the connection, and wait until the filter has heard it: libmilter drops what it has not read when we hang up."""
+        """End the connection, and wait until the filter has heard it: libmilter drops what it has
+        not read when we hang up.
+        """
         self.write(b"Q")
         while self.sock.recv(1024):
             pass

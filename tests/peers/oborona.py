@@ -1,6 +1,8 @@
-"""Our own daemon as a process, as an admin starts it: `oborona serve` with the shipped settings and a state of its own.
+"""Our own daemon as a process, as an admin starts it: `oborona serve` with the shipped settings and
+a state of its own.
 
-It lives in a folder in /tmp that mail servers can reach, and is gone afterwards.  Where a test gives it no resolver, it asks one that knows no name.
+It lives in a folder in /tmp that mail servers can reach, and is gone afterwards.  Where a test
+gives it no resolver, it asks one that knows no name.
 """
 
 from __future__ import annotations
@@ -34,15 +36,20 @@ class Oborona:
     """
 
     def __init__(
-        self, settings: Mapping[str, object] = {}, *, config: Path = SETTINGS, state: Path | None = None
+        self,
+        settings: Mapping[str, object] = {},
+        *,
+        config: Path = SETTINGS,
+        state: Path | None = None,
     ) -> None:
         self.root = Path(tempfile.mkdtemp(prefix="oborona-", dir="/tmp"))
         self.root.chmod(0o755)
         self.state = state or self.root / "state"
         self.milter = f"unix:{self.root}/milter.sock"
-        self._settings = {"doors.milter.listen": self.milter, "doors.milter.socket_mode": "0666"} | dict(
-            settings
-        )
+        self._settings = {
+            "doors.milter.listen": self.milter,
+            "doors.milter.socket_mode": "0666",
+        } | dict(settings)
         self._config = config
         self._dns: Zones | None = None
         if "paths.policy" in self._settings:  # these rules, and no others
@@ -73,11 +80,21 @@ class Oborona:
         assignments = [
             word for name, value in self._settings.items() for word in ("--set", f"{name}={value}")
         ]
-        return [str(PROGRAM), "--config", str(self._config), "--state", str(self.state), *assignments, *words]
+        return [
+            str(PROGRAM),
+            "--config",
+            str(self._config),
+            "--state",
+            str(self.state),
+            *assignments,
+            *words,
+        ]
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Run a command beside the daemon, and return what it said."""
-        return subprocess.run(self.command(*words), capture_output=True, text=True, timeout=60, check=False)
+        return subprocess.run(
+            self.command(*words), capture_output=True, text=True, timeout=60, check=False
+        )
 
     def start(self) -> None:
         """Start it, and wait until it says that it is ready.
@@ -122,9 +139,15 @@ class Oborona:
             self.process = None
 
     def of_workers(self, events: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Return those lines of a JSON log that workers wrote: the keeper follows most of what they follow, too."""
+        """Return those lines of a JSON log that workers wrote: the keeper follows most of what they
+        follow, too.
+        """
         lines = [line for line in self.log().splitlines() if '"process started"' in line]
-        started = [msgspec.json.decode(line) for line in lines if line.startswith("{") and line.endswith("}")]
+        started = [
+            msgspec.json.decode(line)
+            for line in lines
+            if line.startswith("{") and line.endswith("}")
+        ]
         workers = {one["child"] for one in started if str(one["process"]).startswith("worker")}
         return [one for one in events if one["pid"] in workers]
 

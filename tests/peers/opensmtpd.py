@@ -1,11 +1,13 @@
-"""A private OpenSMTPD on a free loopback port, with one filter: Debian's binary, unpacked and not installed.
+"""A private OpenSMTPD on a free loopback port, with one filter: Debian's binary, unpacked and not
+installed.
 
     with Opensmtpd("/usr/bin/oborona opensmtpd-filter ...") as smtpd:
         with smtpd.client("192.0.2.9") as smtp: smtp.sendmail(...)
         smtpd.delivered("joe")
 
-Its paths are fixed in the binary (/usr/sbin/smtpd, /var/spool/smtpd, ...): it runs in a mount namespace of its own, where the unpacked files
-lie over the system's.  It has to be started by root.  Clients come by the PROXY protocol, from whatever address a test likes.
+Its paths are fixed in the binary (/usr/sbin/smtpd, /var/spool/smtpd, ...): it runs in a mount
+namespace of its own, where the unpacked files lie over the system's.  It has to be started by root.
+Clients come by the PROXY protocol, from whatever address a test likes.
 
 Source: smtpd.conf(5) of OpenSMTPD 6.8; unshare(1); the PROXY protocol's specification, section 2.2.
 """
@@ -55,7 +57,9 @@ _PROXY: Final = b"\r\n\r\n\0\r\nQUIT\n\x21"
 def available() -> bool:
     """Whether a private OpenSMTPD can be run here."""
     return (
-        os.geteuid() == 0 and (UNPACKED / "usr/sbin/smtpd").exists() and shutil.which("unshare") is not None
+        os.geteuid() == 0
+        and (UNPACKED / "usr/sbin/smtpd").exists()
+        and shutil.which("unshare") is not None
     )
 
 
@@ -74,7 +78,9 @@ class Opensmtpd:
         self.mail.mkdir()
         self.mail.chmod(0o777)
         conf = self.root / "smtpd.conf"
-        conf.write_text(_SMTPD_CONF.format(filter=shlex.join(command), port=self.port, mail=self.mail))
+        conf.write_text(
+            _SMTPD_CONF.format(filter=shlex.join(command), port=self.port, mail=self.mail)
+        )
         (self.root / "run").write_text(_RUN.format(unpacked=UNPACKED, root=self.root))
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -108,7 +114,10 @@ class Opensmtpd:
                 return
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         if self.process is not None:
             self.process.terminate()
@@ -147,7 +156,9 @@ class _Proxied(smtplib.SMTP):
         plain = socket.create_connection((host, port), timeout)
         address, number = self._source
         family, ours = (
-            (0x11, ip_address("192.0.2.25")) if address.version == 4 else (0x21, ip_address("2001:db8::25"))
+            (0x11, ip_address("192.0.2.25"))
+            if address.version == 4
+            else (0x21, ip_address("2001:db8::25"))
         )
         told = address.packed + ours.packed + struct.pack("!HH", number, port)
         plain.sendall(_PROXY + struct.pack("!BH", family, len(told)) + told)

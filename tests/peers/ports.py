@@ -1,6 +1,7 @@
 """Free ports on loopback for the servers of tests.
 
-They are taken from below the range that the system gives to outgoing connections: of these any test may have one between a look and a server's start.
+They are taken from below the range that the system gives to outgoing connections: of these any test
+may have one between a look and a server's start.
 """
 
 from __future__ import annotations

@@ -1,10 +1,14 @@
-"""A private Postfix on a free loopback port, for tests and the demo; and an SMTP client that speaks as anyone (XCLIENT).
+"""A private Postfix on a free loopback port, for tests and the demo.
+
+And an SMTP client that speaks as anyone (XCLIENT).
 
     with Postfix(milter="unix:/tmp/x/milter.sock") as postfix:
-        replies = postfix.send(raw, sender="a@b.test", recipients=["joe@example.test"], xclient={"ADDR": "192.0.2.9"})
+        replies = postfix.send(raw, sender="a@b.test", recipients=["joe@example.test"],
+        xclient={"ADDR": "192.0.2.9"})
 
-Everything lies in one folder below /tmp, readable by Postfix's own users; `master` runs in the foreground and goes with the
-context. It must be started by root, as Postfix must. Mail for example.test goes to `virtual_transport`.
+Everything lies in one folder below /tmp, readable by Postfix's own users; `master` runs in the
+foreground and goes with the context. It must be started by root, as Postfix must. Mail for
+example.test goes to `virtual_transport`.
 
 Source: postconf(5), master(5), MILTER_README and XCLIENT_README of Postfix 3.7.
 """
@@ -101,7 +105,9 @@ class Postfix:
         self._services = master
         self.port = free_port()
         self.folder = Path(tempfile.mkdtemp(prefix="postfix-", dir="/tmp"))
-        self._settings = self._main_cf(milter, milter_default_action, virtual_transport) | dict(main or {})
+        self._settings = self._main_cf(milter, milter_default_action, virtual_transport) | dict(
+            main or {}
+        )
         self._master: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -115,7 +121,10 @@ class Postfix:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         """Stop it and remove its folder."""
         self.stop()
@@ -149,7 +158,10 @@ class Postfix:
         """Return the queue ids of what waits for its delivery, or is being delivered."""
         folders = ("incoming", "active", "deferred")
         return [
-            one.name for name in folders for one in (self.folder / "spool" / name).rglob("*") if one.is_file()
+            one.name
+            for name in folders
+            for one in (self.folder / "spool" / name).rglob("*")
+            if one.is_file()
         ]
 
     def wait_log(self, text: str, within_s: float = 10.0) -> str:
@@ -165,7 +177,9 @@ class Postfix:
             time.sleep(0.05)
         return log
 
-    def connect(self, xclient: Mapping[str, str] | None = None, helo: str = "client.test") -> smtplib.SMTP:
+    def connect(
+        self, xclient: Mapping[str, str] | None = None, helo: str = "client.test"
+    ) -> smtplib.SMTP:
         """Return an SMTP session that has said EHLO, as the client that `xclient` describes.
 
         Args:
@@ -189,7 +203,8 @@ class Postfix:
         xclient: Mapping[str, str] | None = None,
         helo: str = "client.test",
     ) -> list[str]:
-        """Send one message; return the replies to MAIL, each RCPT, DATA's dot, as "550 5.7.1 text", lines parted by newline.
+        """Send one message; return the replies to MAIL, each RCPT, DATA's dot, as "550 5.7.1 text",
+        lines parted by newline.
 
         The replies end with the first that leaves nothing to do: MAIL refused, or all recipients.
         """
@@ -228,7 +243,8 @@ class Postfix:
             "smtpd_milters": milter,
             "non_smtpd_milters": "",
             "milter_default_action": default_action,
-            "milter_connect_timeout": "20s",  # above the start of a worker that was killed, on a busy machine
+            # above the start of a worker that was killed, on a busy machine
+            "milter_connect_timeout": "20s",
             "milter_command_timeout": "10s",
             "milter_content_timeout": "30s",
         }
@@ -268,16 +284,22 @@ class Postfix:
         until = time.monotonic() + READY_S
         while True:
             try:
-                with smtplib.SMTP("127.0.0.1", self.port, local_hostname="ready.test", timeout=READY_S):
+                with smtplib.SMTP(
+                    "127.0.0.1", self.port, local_hostname="ready.test", timeout=READY_S
+                ):
                     return
             except (OSError, smtplib.SMTPException) as error:
                 if time.monotonic() > until or self._master.poll() is not None:
                     said = (self.folder / "master.err").read_text("utf-8", "replace")
-                    raise RuntimeError(f"Postfix does not answer: {said}\n{self.log()[-4000:]}") from error
+                    raise RuntimeError(
+                        f"Postfix does not answer: {said}\n{self.log()[-4000:]}"
+                    ) from error
                 time.sleep(0.02)
 
 
-def transaction(smtp: smtplib.SMTP, raw: bytes, sender: str, recipients: Sequence[str]) -> list[str]:
+def transaction(
+    smtp: smtplib.SMTP, raw: bytes, sender: str, recipients: Sequence[str]
+) -> list[str]:
     """Send one message in a session that is open; return the replies as `Postfix.send` does."""
     replies = [_text(smtp.docmd("MAIL", f"FROM:<{sender}>"))]
     if not replies[-1].startswith("2"):

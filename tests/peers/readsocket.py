@@ -1,9 +1,11 @@
-"""Exim's side of its line protocol, apart from our codec: ${readsocket} that asks, ${extract} that takes the answer apart.
+"""Exim's side of its line protocol, apart from our codec: ${readsocket} that asks, ${extract} that
+takes the answer apart.
 
-    line = readsocket("unix:/tmp/x/exim.sock", request("rcpt", ip="192.0.2.9", rcpt=b"joe@example.test"))
-    assert extract("verdict", line) == "accept"
+    line = readsocket("unix:/tmp/x/exim.sock", request("rcpt", ip="192.0.2.9",
+    rcpt=b"joe@example.test")) assert extract("verdict", line) == "accept"
 
-Source: Exim 4.96, src/expand.c (EITEM_READSOCK, expand_getkeyed), src/string.c (string_dequote, string_interpret_escape).
+Source: Exim 4.96, src/expand.c (EITEM_READSOCK, expand_getkeyed), src/string.c (string_dequote,
+string_interpret_escape).
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ _ESCAPES: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "
 def request(word: str, **fields: str | bytes | int) -> bytes:
     """Return a request; what is bytes goes in base64, as ACLs send what a stranger says."""
     said = [
-        f"{name}64={base64.b64encode(value).decode()}" if isinstance(value, bytes) else f"{name}={value}"
+        f"{name}64={base64.b64encode(value).decode()}"
+        if isinstance(value, bytes)
+        else f"{name}={value}"
         for name, value in fields.items()
     ]
     return " ".join(["oborona/1", word, *said]).encode() + b"\n"

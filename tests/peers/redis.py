@@ -1,7 +1,8 @@
-"""Redis as real processes on free loopback ports: one alone, or a cluster of primaries with a replica each.
+"""Redis as real processes on free loopback ports: one alone, or a cluster of primaries with a
+replica each.
 
-Nothing outlives the folder: no snapshot, no log of writes. A node that is started again comes back empty and copies its
-primary, as after the loss of a machine.
+Nothing outlives the folder: no snapshot, no log of writes. A node that is started again comes back
+empty and copies its primary, as after the loss of a machine.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ class Node:
         settings: lines of its file beyond those of all nodes.
     """
 
-    def __init__(self, root: Path, *, cluster: bool, settings: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, root: Path, *, cluster: bool, settings: dict[str, str] | None = None
+    ) -> None:
         self.address: Address = ("127.0.0.1", free_port(BUS))
         self.folder = root / str(self.address[1])
         self.folder.mkdir()
@@ -89,12 +92,15 @@ class Cluster:
         replicas: of each.
     """
 
-    def __init__(self, primaries: int = 3, replicas: int = 1, settings: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, primaries: int = 3, replicas: int = 1, settings: dict[str, str] | None = None
+    ) -> None:
         self.root = Path(tempfile.mkdtemp(prefix="oborona-redis-", dir="/tmp"))
         self._replicas = replicas
         self._settings = settings
         self.nodes = [
-            Node(self.root, cluster=True, settings=settings) for _ in range(primaries * (1 + replicas))
+            Node(self.root, cluster=True, settings=settings)
+            for _ in range(primaries * (1 + replicas))
         ]
 
     def __enter__(self) -> Self:
@@ -170,7 +176,9 @@ class Cluster:
             wait_for(partial(_in_step, node), f"{node.name} to copy its primary")
 
     def wait_until_agreed(self) -> None:
-        """Wait until all nodes that run say that the cluster is whole, and tell the same primaries."""
+        """Wait until all nodes that run say that the cluster is whole, and tell the same
+        primaries.
+        """
 
         def agreed() -> bool:
             running = [node for node in self.nodes if node.process is not None]
@@ -189,7 +197,12 @@ class Cluster:
         """Run `redis-cli --cluster`; return what it printed."""
         command = ["redis-cli", "--cluster", what, *words, "--cluster-yes"]
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=120, check=False, stdin=subprocess.DEVNULL
+            command,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+            stdin=subprocess.DEVNULL,
         )
         if done.returncode:
             raise AssertionError(f"{' '.join(command)}: {done.stdout}{done.stderr}")
@@ -200,7 +213,9 @@ def ask(address: Address, *words: str | bytes | int) -> object:
     """Return one node's answer to one command; an error of Redis as an `hiredis.ReplyError`."""
     reader = hiredis.Reader(encoding=ESCAPED[0], errors=ESCAPED[1])
     with socket.create_connection(address, timeout=READY_S) as connection:
-        connection.sendall(pack([one.encode(*ESCAPED) if isinstance(one, str) else one for one in words]))
+        connection.sendall(
+            pack([one.encode(*ESCAPED) if isinstance(one, str) else one for one in words])
+        )
         while True:
             found = reader.gets()
             if found is not False:

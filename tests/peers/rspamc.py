@@ -25,7 +25,14 @@ class Rspamc:
     """
 
     def __init__(self, port: int, *always: str) -> None:
-        self._words = [PROGRAM or "rspamc", "-h", f"127.0.0.1:{port}", "-t", str(PATIENCE_S), *always]
+        self._words = [
+            PROGRAM or "rspamc",
+            "-h",
+            f"127.0.0.1:{port}",
+            "-t",
+            str(PATIENCE_S),
+            *always,
+        ]
 
     def run(self, *words: str | Path, message: bytes = b"") -> subprocess.CompletedProcess[bytes]:
         """Call it; `message` is what it reads where no file is named."""

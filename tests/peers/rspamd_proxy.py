@@ -1,4 +1,6 @@
-"""A real rspamd as a proxy: a milter to the mail server, that has somebody else judge the messages by HTTP."""
+"""A real rspamd as a proxy: a milter to the mail server, that has somebody else judge the messages
+by HTTP.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Clients of spamd: Debian's spamc, and one that writes whatever it is told, as Exim's and as broken ones do.
+"""Clients of spamd: Debian's spamc, and one that writes whatever it is told, as Exim's and as
+broken ones do.
 
 spamc("unix:/tmp/x/spamd.sock", "-R", message=raw)
 ask("unix:/tmp/x/spamd.sock", request("CHECK", raw))
@@ -42,12 +43,18 @@ def spamc(address: str, *words: str, message: bytes = b"") -> Done:
     else:
         place = ["-d", where.host, "-p", str(where.port), "--connect-retries=1"]
     done = subprocess.run(
-        ["spamc", *place, *words], input=message, capture_output=True, timeout=PATIENCE_S, check=False
+        ["spamc", *place, *words],
+        input=message,
+        capture_output=True,
+        timeout=PATIENCE_S,
+        check=False,
     )
     return Done(done.returncode, done.stdout.decode())
 
 
-def request(command: str, message: bytes = b"", protocol: str = "SPAMC/1.5", /, *headers: str) -> bytes:
+def request(
+    command: str, message: bytes = b"", protocol: str = "SPAMC/1.5", /, *headers: str
+) -> bytes:
     """Return one request with the length of its message."""
     lines = [f"{command} {protocol}", *headers, f"Content-length: {len(message)}", "", ""]
     return "\r\n".join(lines).encode() + message

@@ -16,13 +16,17 @@ SCHEMA = Schema(
         Fact(name="from.domain", type=str, stage=Stage.CONTENT, doc="Domain in From."),
         Fact(name="subject", type=str, stage=Stage.CONTENT, doc="Subject."),
         Fact(name="text.words", type=int, stage=Stage.CONTENT, doc="Words a reader sees."),
-        Fact(name="text.hidden_share", type=float, stage=Stage.CONTENT, doc="Hidden share, 0 to 1."),
+        Fact(
+            name="text.hidden_share", type=float, stage=Stage.CONTENT, doc="Hidden share, 0 to 1."
+        ),
         Fact(name="link.hosts", type=frozenset[str], stage=Stage.CONTENT, doc="Hosts of links."),
         Fact(name="time.now", type=float, stage=Stage.CONNECT, doc="Now."),
         Fact(name="model", type=float, stage=Stage.CONTENT, doc="A guess.", optional=True),
         Fact(name="language", type=str, stage=Stage.CONTENT, doc="A language.", optional=True),
         Fact(name="signed", type=bool, stage=Stage.CONTENT, doc="Signed.", optional=True),
-        Fact(name="friends", type=frozenset[str], stage=Stage.CONTENT, doc="Friends.", optional=True),
+        Fact(
+            name="friends", type=frozenset[str], stage=Stage.CONTENT, doc="Friends.", optional=True
+        ),
         Fact(
             name="spf.result",
             type=str,

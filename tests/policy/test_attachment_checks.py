@@ -25,7 +25,8 @@ SOURCES = {f"src/module{number}.c": b"int x;" for number in range(20)}
         (zipped({"data": PROGRAM}), "a.zip: data"),
         (zipped({"in.zip": zipped({"run.scr": b"x"})}), "a.zip: run.scr"),
         ((FILES / "plain.7z").read_bytes(), "a.zip: invoice.pdf.exe"),
-        (zipped({"tool.exe": PROGRAM, "build.bat": b"x", **SOURCES}), None),  # software, as people send it
+        # software, as people send it
+        (zipped({"tool.exe": PROGRAM, "build.bat": b"x", **SOURCES}), None),
         (zipped({"report.pdf": b"%PDF-1.7", "table.xlsx": b"x"}), None),
         (
             zipped({"run.exe": b""}),
@@ -45,7 +46,10 @@ def test_packed_program(data: bytes, evidence: str | None) -> None:
 @pytest.mark.parametrize(
     ("data", "evidence"),
     [
-        (zipped({"order.pdf": PROGRAM, **SOURCES}), "a.zip: order.pdf (a program by its first bytes)"),
+        (
+            zipped({"order.pdf": PROGRAM, **SOURCES}),
+            "a.zip: order.pdf (a program by its first bytes)",
+        ),
         (zipped({**SOURCES, "order.pdf.lnk": b"x"}), "a.zip: order.pdf.lnk (double extension)"),
         (zipped({"order.pdf        .exe": b"x"}), "a.zip: order.pdf .exe (double extension)"),
         (zipped({"run.exe": PROGRAM}), None),
@@ -78,8 +82,10 @@ def test_password_beside_archive(subject: str, text: str, hit: bool) -> None:
     def letter(name: str) -> bytes:
         data = base64.b64encode((FILES / name).read_bytes()).decode()
         return (
-            f"{HEAD}Subject: {subject}\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n\n--b\n"
-            f"Content-Type: text/plain; charset=utf-8\n\n{text}\n--b\nContent-Type: application/x-7z-compressed; name={name}\n"
+            f"{HEAD}Subject: {subject}\nMIME-Version: 1.0\nContent-Type: multipart/mixed; "
+            f"boundary=b\n\n--b\n"
+            f"Content-Type: text/plain; charset=utf-8\n\n{text}\n--b\nContent-Type: "
+            f"application/x-7z-compressed; name={name}\n"
             f"Content-Transfer-Encoding: base64\n\n{data}\n--b--\n"
         ).encode()
 

@@ -1,4 +1,6 @@
-"""Brands: in which names they are seen, whose domains are theirs, and how an admin's files change the table."""
+"""Brands: in which names they are seen, whose domains are theirs, and how an admin's files change
+the table.
+"""
 
 from __future__ import annotations
 
@@ -35,11 +37,18 @@ def found(raw: str, brands: Brands | None = None) -> dict[str, str]:
         now=1_795_170_000.0,
         brands=shipped().brands if brands is None else brands,
     )
-    return {finding.name: finding.evidence for check in CHECKS if (finding := check(context)) is not None}
+    return {
+        finding.name: finding.evidence
+        for check in CHECKS
+        if (finding := check(context)) is not None
+    }
 
 
 def letter(name: str, domain: str, body: str = "Hello", subject: str = "x") -> str:
-    return f"From: {name} <a@{domain}>\nSubject: {subject}\nMIME-Version: 1.0\nContent-Type: text/html; charset=utf-8\n\n{body}\n"
+    return (
+        f"From: {name} <a@{domain}>\nSubject: {subject}\nMIME-Version: 1.0\nContent-Type: "
+        f"text/html; charset=utf-8\n\n{body}\n"
+    )
 
 
 def policy(tmp_path: Path, **files: str) -> Brands:
@@ -91,7 +100,9 @@ def test_a_brand_is_seen_in_longer_names(name: str) -> None:
         ("Google", "accounts.google.com"),
     ],
 )
-def test_people_resellers_groups_and_the_brand_itself_are_left_alone(name: str, domain: str) -> None:
+def test_people_resellers_groups_and_the_brand_itself_are_left_alone(
+    name: str, domain: str
+) -> None:
     assert "brand-in-name" not in found(letter(name, domain))
 
 
@@ -147,7 +158,9 @@ def test_a_brands_name_in_a_host_counts_between_dots_and_hyphens() -> None:
 
 def test_a_brand_without_a_link_of_its_own() -> None:
     link = '<a href="https://{}/">here</a><img src="https://www.paypal.com/logo.png">'
-    assert "brand-unlinked" in found(letter("PayPal Service", "evil.test", link.format("evil.test")))
+    assert "brand-unlinked" in found(
+        letter("PayPal Service", "evil.test", link.format("evil.test"))
+    )
     assert "brand-unlinked" not in found(
         letter("PayPal Service", "mailer.test", link.format("www.paypal.com"))
     )

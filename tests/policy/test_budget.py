@@ -1,4 +1,6 @@
-"""A scan that computes too much: wherever it ends, what is known of the message decides, and never that nothing is."""
+"""A scan that computes too much: wherever it ends, what is known of the message decides, and never
+that nothing is.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 NOW = 1_795_170_000.0
 GTUBE = b"XJS*C4JDBQADN1.NSBN3*2IDNEN*GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL*C.34X"
 HEAD = (
-    b"From: Ann <ann@a.example>\r\nTo: bob@b.example\r\nSubject: Lunch\r\nX-Mras: Ok\r\nDate: Fri, 20 Nov 2026 10:00:00 +0000\r\n"
+    b"From: Ann <ann@a.example>\r\nTo: bob@b.example\r\nSubject: Lunch\r\nX-Mras: Ok\r\nDate: "
+    b"Fri, 20 Nov 2026 10:00:00 +0000\r\n"
     b"Message-ID: <1@a.example>\r\n\r\n"
 )
 LINE = b"Shall we meet at noon, as we did last week, or is that too early?\r\n"
@@ -63,7 +66,10 @@ def policy(tmp_path_factory: pytest.TempPathFactory) -> Policy:
 async def judged(policy: Policy, raw: bytes, budget: Steps, helo: str = "mail.a.example") -> Scan:
     site = Site(name="mx.test", hasher=Hasher(b"k" * 32), counters=MemoryCounters())
     envelope = Envelope(
-        client=Client(ip="192.0.2.7"), helo=helo, sender="ann@a.example", recipients=("bob@b.example",)
+        client=Client(ip="192.0.2.7"),
+        helo=helo,
+        sender="ann@a.example",
+        recipients=("bob@b.example",),
     )
     return await scan(raw, envelope, site, policy, Silence(), now=NOW, course=Course(budget))
 

@@ -11,7 +11,10 @@ from oborona.policy.checks.context import Context
 from oborona.policy.decide import PARTIAL
 from oborona.types import Client, Envelope
 
-HEAD = "From: Ann <ann@a.example>\nTo: bob@b.example\nDate: Fri, 20 Nov 2026 10:00:00 +0000\nMessage-ID: <1@a.example>\n"
+HEAD = (
+    "From: Ann <ann@a.example>\nTo: bob@b.example\nDate: Fri, 20 Nov 2026 10:00:00 "
+    "+0000\nMessage-ID: <1@a.example>\n"
+)
 NOW = 1_795_170_000.0  # 2026-11-20T10:20Z
 ENVELOPE = Envelope(client=Client(ip="198.51.100.7", name="mail.a.example"))
 
@@ -19,7 +22,11 @@ ENVELOPE = Envelope(client=Client(ip="198.51.100.7", name="mail.a.example"))
 def found(raw: str | bytes, envelope: Envelope = ENVELOPE) -> dict[str, str]:
     message = parse(raw if isinstance(raw, bytes) else raw.encode())
     context = Context(message=message, envelope=envelope, site="mx.b.example", now=NOW)
-    return {finding.name: finding.evidence for check in CHECKS if (finding := check(context)) is not None}
+    return {
+        finding.name: finding.evidence
+        for check in CHECKS
+        if (finding := check(context)) is not None
+    }
 
 
 def html(body: str, head: str = HEAD) -> str:
@@ -28,9 +35,12 @@ def html(body: str, head: str = HEAD) -> str:
 
 def attached(name: str, data: bytes) -> str:
     return (
-        f'{HEAD}Subject: x\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary="b"\n\n--b\nContent-Type: text/plain\n\nsee\n'
-        f'--b\nContent-Type: application/octet-stream; name="{name}"\nContent-Transfer-Encoding: base64\n'
-        f'Content-Disposition: attachment; filename="{name}"\n\n{base64.b64encode(data).decode()}\n--b--\n'
+        f"{HEAD}Subject: x\nMIME-Version: 1.0\nContent-Type: multipart/mixed; "
+        f'boundary="b"\n\n--b\nContent-Type: text/plain\n\nsee\n'
+        f'--b\nContent-Type: application/octet-stream; name="{name}"\nContent-Transfer-Encoding: '
+        f"base64\n"
+        f"Content-Disposition: attachment; "
+        f'filename="{name}"\n\n{base64.b64encode(data).decode()}\n--b--\n'
     )
 
 
@@ -51,7 +61,8 @@ def test_gtube_in_plain_sight_and_encoded() -> None:
     assert "gtube" in found(f"{HEAD}Subject: x\n\n{GTUBE}\n")
     coded = base64.b64encode(GTUBE.encode()).decode()
     assert "gtube" in found(
-        f"{HEAD}MIME-Version: 1.0\nContent-Type: text/plain\nContent-Transfer-Encoding: base64\n\n{coded}\n"
+        f"{HEAD}MIME-Version: 1.0\nContent-Type: text/plain\nContent-Transfer-Encoding: "
+        f"base64\n\n{coded}\n"
     )
     assert "gtube" not in found(f"{HEAD}Subject: x\n\n{GTUBE[:-1]}\n")
 
@@ -162,7 +173,8 @@ def test_foreign_display_name(sender: str, more: str, hit: bool) -> None:
         ('<a href="http://evil.test/x">https://www.bank.com/login</a>', True),
         ('<a href="http://evil.test/x"><b>www.bank.com</b></a>', True),
         ('<a href="http://login.bank.com/x">www.bank.com</a>', False),
-        ('<a href="http://click.a.example/x">www.bank.com</a>', False),  # the sender's own click counter
+        # the sender's own click counter
+        ('<a href="http://click.a.example/x">www.bank.com</a>', False),
         ('<a href="http://evil.test/x">click here</a>', False),
         ('<a href="http://evil.test/x">see www.bank.com for more</a>', False),
         ('<a href="mailto:x@evil.test">x@bank.com</a>', False),
@@ -172,10 +184,19 @@ def test_foreign_display_name(sender: str, more: str, hit: bool) -> None:
         ('<a href="http://roses4you.top/x">www.roses4you.com</a>', True),
         ('<a href="http://rose.de/x">www.rose.com</a>', True),  # too short to be one company's
         # gateways' wrappers, and one that was undone on the way in the link alone
-        ('<a href="https://protect-eu.mimecast.com/s/abc?domain=www.bank.com">www.bank.com</a>', False),
+        (
+            '<a href="https://protect-eu.mimecast.com/s/abc?domain=www.bank.com">www.bank.com</a>',
+            False,
+        ),
         ('<a href="https://protect-eu.mimecast.com/s/abc?domain=evil.test">www.bank.com</a>', True),
-        ('<a href="http://kb.bank.com/x">https://urldefense.com/v3/__http://kb.bank.com/x__;!a</a>', False),
-        ('<a href="http://evil.test/x">https://urldefense.com/v3/__http://kb.bank.com/x__;!a</a>', True),
+        (
+            '<a href="http://kb.bank.com/x">https://urldefense.com/v3/__http://kb.bank.com/x__;!a</a>',
+            False,
+        ),
+        (
+            '<a href="http://evil.test/x">https://urldefense.com/v3/__http://kb.bank.com/x__;!a</a>',
+            True,
+        ),
     ],
 )
 def test_link_mismatch(link: str, hit: bool) -> None:
@@ -202,7 +223,10 @@ def test_link_mismatch_through_a_mailers_click_counter(
     ("link", "evidence"),
     [
         # rewritten by a gateway on the way: the reader comes out where he was told
-        ("https://eur01.safelinks.protection.outlook.com/?url=https%3A%2F%2Fshop.example%2Fa&data=1", None),
+        (
+            "https://eur01.safelinks.protection.outlook.com/?url=https%3A%2F%2Fshop.example%2Fa&data=1",
+            None,
+        ),
         (
             "https://eur01.safelinks.protection.outlook.com/?url=https%3A%2F%2Fevil.example%2Fa&data=1",
             "shows shop.example leads to evil.example",
@@ -215,7 +239,9 @@ def test_link_mismatch_through_a_mailers_click_counter(
     ],
 )
 def test_link_mismatch_behind_redirectors(link: str, evidence: str | None) -> None:
-    assert found(html(f"<a href='{link}'>https://shop.example/a</a>")).get("link-mismatch") == evidence
+    assert (
+        found(html(f"<a href='{link}'>https://shop.example/a</a>")).get("link-mismatch") == evidence
+    )
 
 
 @pytest.mark.parametrize(
@@ -243,7 +269,11 @@ def test_link_userinfo(link: str, evidence: str | None) -> None:
     [
         ("<a href='http://p\u0430ypal.com/'>x</a>", HEAD, "xn--pypal-4ve.com reads paypal.com"),
         ("<a href='http://xn--pypal-4ve.com/'>x</a>", HEAD, "xn--pypal-4ve.com reads paypal.com"),
-        ("x", HEAD.replace("ann@a.example", "ann@xn--pypal-4ve.com"), "xn--pypal-4ve.com reads paypal.com"),
+        (
+            "x",
+            HEAD.replace("ann@a.example", "ann@xn--pypal-4ve.com"),
+            "xn--pypal-4ve.com reads paypal.com",
+        ),
         ("<a href='http://пример.рф/'>x</a> <a href='http://münchen.de/'>x</a>", HEAD, None),
         ("<a href='http://paypal.com/'>x</a>", HEAD, None),
     ],

@@ -44,7 +44,8 @@ def test_it_runs_from_the_stage_of_what_it_names() -> None:
     assert compiled.named[Stage.RECIPIENT] == {"recipients"}
     with pytest.raises(PolicyError, match='known from stage "recipient" on'):
         compile_rules(
-            [rule("BOTH", "fired(LATE)", stage=Stage.CONNECT), rule("LATE", "recipients == 1")], SCHEMA
+            [rule("BOTH", "fired(LATE)", stage=Stage.CONNECT), rule("LATE", "recipients == 1")],
+            SCHEMA,
         )
 
 

@@ -82,7 +82,10 @@ NO_GROUPS = Groups()
 
 
 def would(
-    *hits: RuleHit, spam: float | None = None, reject: float | None = None, groups: Groups = NO_GROUPS
+    *hits: RuleHit,
+    spam: float | None = None,
+    reject: float | None = None,
+    groups: Groups = NO_GROUPS,
 ) -> Would | None:
     return decide(
         hits,
@@ -99,8 +102,12 @@ TRIAL = hit("TRIAL", 60, Mode.SHADOW)
 
 
 def test_what_shadow_rules_would_have_made_of_it_is_told_where_that_is_another_verdict() -> None:
-    assert would(hit("A", 50), TRIAL) == Would(action=Action.SPAM, score=110, line=100, decided_by="TRIAL")
-    assert would(hit("A", 150), TRIAL) == Would(action=Action.REJECT, score=210, line=200, decided_by="A")
+    assert would(hit("A", 50), TRIAL) == Would(
+        action=Action.SPAM, score=110, line=100, decided_by="TRIAL"
+    )
+    assert would(hit("A", 150), TRIAL) == Would(
+        action=Action.REJECT, score=210, line=200, decided_by="A"
+    )
     assert would(hit("A", 110), hit("GOOD", -50, Mode.SHADOW)) == Would(
         action=Action.ACCEPT, score=60, line=100, decided_by="below-threshold"
     )
@@ -109,7 +116,9 @@ def test_what_shadow_rules_would_have_made_of_it_is_told_where_that_is_another_v
 
 
 def test_lines_on_trial_decide_nothing_and_are_told() -> None:
-    assert would(hit("A", 70), spam=60) == Would(action=Action.SPAM, score=70, line=60, decided_by="A")
+    assert would(hit("A", 70), spam=60) == Would(
+        action=Action.SPAM, score=70, line=60, decided_by="A"
+    )
     assert would(hit("A", 120), spam=150, reject=300) == Would(
         action=Action.ACCEPT, score=120, line=150, decided_by="below-threshold"
     )
@@ -131,7 +140,9 @@ def test_caps_of_groups_hold_for_shadow_rules_too() -> None:
 
 
 @given(st.lists(st.tuples(st.floats(-300, 300), st.sampled_from(Mode)), max_size=8))
-def test_without_anything_in_shadow_mode_there_is_no_other_verdict(parts: list[tuple[float, Mode]]) -> None:
+def test_without_anything_in_shadow_mode_there_is_no_other_verdict(
+    parts: list[tuple[float, Mode]],
+) -> None:
     hits = [hit(f"R{number}", score, mode) for number, (score, mode) in enumerate(parts)]
     told = would(*hits)
     live = verdict(*(hit(one.name, one.score) for one in hits))

@@ -1,4 +1,6 @@
-"""Other engines' opinions: what they stand for, what the table makes of them, and who stands above it."""
+"""Other engines' opinions: what they stand for, what the table makes of them, and who stands above
+it.
+"""
 
 from __future__ import annotations
 
@@ -35,11 +37,18 @@ ANN = "ann@a.example"
 ENVELOPE = Envelope(
     client=Client(ip="9.10.11.12"), helo="mail.a.example", sender=ANN, recipients=("bob@b.example",)
 )
-LETTER = b"From: Ann <ann@a.example>\r\nTo: bob@b.example\r\nSubject: lunch\r\nMessage-ID: <1@a.example>\r\n\r\nAt noon?\r\n"
+LETTER = (
+    b"From: Ann <ann@a.example>\r\nTo: bob@b.example\r\nSubject: lunch\r\nMessage-ID: "
+    b"<1@a.example>\r\n\r\nAt noon?\r\n"
+)
 OF = {
     Says.GOOD: EngineSays(engine="rspamd", action="no action", score=0.1, line=15.0),
     Says.PERHAPS: EngineSays(
-        engine="rspamd", action="add header", score=7.5, line=15.0, symbols=("BAYES_SPAM", "R_SPF_ALLOW")
+        engine="rspamd",
+        action="add header",
+        score=7.5,
+        line=15.0,
+        symbols=("BAYES_SPAM", "R_SPF_ALLOW"),
     ),
     Says.CERTAIN: EngineSays(
         engine="rspamd", action="reject", score=15.2, line=15.0, symbols=("SYM_A", "SYM_B")
@@ -48,7 +57,9 @@ OF = {
 }
 SPAMD = {
     Says.GOOD: EngineSays(engine="spamd", action="ham", score=4.9, line=5.0),
-    Says.PERHAPS: EngineSays(engine="spamd", action="spam", score=5.0, line=5.0, symbols=("HTML_MESSAGE",)),
+    Says.PERHAPS: EngineSays(
+        engine="spamd", action="spam", score=5.0, line=5.0, symbols=("HTML_MESSAGE",)
+    ),
     Says.CERTAIN: EngineSays(engine="spamd", action="spam", score=15.0, line=5.0),
     Says.UNKNOWN: EngineSays(engine="spamd", unknown="away"),
 }
@@ -72,7 +83,10 @@ DESIGN = {  # ours, the other's: section 3 of the design
 
 
 class Fixed:
-    """Engines that say what a test says, about every message; it counts who was asked and who was let go."""
+    """Engines that say what a test says, about every message.
+
+    It counts who was asked and who was let go.
+    """
 
     def __init__(self, *said: EngineSays) -> None:
         self.given = said
@@ -126,7 +140,10 @@ def verdict(action: Action, would: Would | None = None) -> Verdict:
         score=score,
         line=line,
         decided_by="MASS_TEXT",
-        rules=(RuleHit(name="MASS_TEXT", score=score), RuleHit(name="ON_TRIAL", score=5, mode=Mode.SHADOW)),
+        rules=(
+            RuleHit(name="MASS_TEXT", score=score),
+            RuleHit(name="ON_TRIAL", score=5, mode=Mode.SHADOW),
+        ),
         would=would,
     )
 
@@ -170,7 +187,8 @@ def test_who_decided_says_why_in_the_header() -> None:
     headers = dict(ours(found, "id", Detail.FULL))
     reason = headers["X-Mras-Reason"].replace("\n\t", " ")
     assert reason.startswith(
-        "ENGINE_RSPAMD=0.0(reject 15.2 / 15: SYM_A, SYM_B) ENGINE_SPAMD=0.0(spam 5.0 / 5: HTML_MESSAGE) MASS_TEXT"
+        "ENGINE_RSPAMD=0.0(reject 15.2 / 15: SYM_A, SYM_B) ENGINE_SPAMD=0.0(spam 5.0 / 5: "
+        "HTML_MESSAGE) MASS_TEXT"
     )
     assert (headers["X-Mras"], headers["X-Mras-Score"]) == ("Spam", "10.0 / 200")
 
@@ -200,7 +218,11 @@ def test_who_decided_says_why_in_the_header() -> None:
         (SPAMD[Says.GOOD], EnginesTable(spamd_certain=1.0), Says.GOOD),
         (CLEAN, TABLE, Says.GOOD),
         (VIRUS, TABLE, Says.CERTAIN),
-        (EngineSays(engine="clamd", action="found", virus="Heuristics.Phishing"), TABLE, Says.PERHAPS),
+        (
+            EngineSays(engine="clamd", action="found", virus="Heuristics.Phishing"),
+            TABLE,
+            Says.PERHAPS,
+        ),
         (EngineSays(engine="clamd", action="found", virus="PUA.Win.Packer"), TABLE, Says.PERHAPS),
         (VIRUS, EnginesTable(clamd_perhaps=("Win.Test.",)), Says.PERHAPS),
         (EngineSays(engine="clamd", unknown="too-large"), TABLE, Says.UNKNOWN),
@@ -223,7 +245,9 @@ def test_one_on_trial_is_told_and_decides_nothing() -> None:
     table = EnginesTable(shadow=("rspamd",))
     found = together(verdict(Action.ACCEPT), [OF[Says.CERTAIN], SPAMD[Says.PERHAPS]], table, LINES)
     assert (found.action, found.decided_by) == (Action.SPAM, "ENGINE_SPAMD")
-    assert found.would == Would(action=Action.REJECT, score=10.0, line=200.0, decided_by="ENGINE_RSPAMD")
+    assert found.would == Would(
+        action=Action.REJECT, score=10.0, line=200.0, decided_by="ENGINE_RSPAMD"
+    )
     assert found.rules[-1].name == "ENGINE_RSPAMD"
     assert found.rules[-1].mode is Mode.SHADOW
 
@@ -268,7 +292,10 @@ opinions = st.lists(
 def test_whatever_others_say_nothing_gets_milder_and_unknown_is_as_if_not_asked(
     action: Action, said: list[EngineSays], shadow: set[EngineName]
 ) -> None:
-    """The shipped table: no verdict milder than ours, nor than without any one of them; the score is ours."""
+    """The shipped table: no verdict milder than ours, nor than without any one of them.
+
+    The score is ours.
+    """
     table = EnginesTable(shadow=tuple(shadow))
     given_ = verdict(action)
     found = together(given_, said, table, LINES)
@@ -286,13 +313,21 @@ def test_whatever_others_say_nothing_gets_milder_and_unknown_is_as_if_not_asked(
 @pytest.mark.parametrize(
     ("text", "where", "why"),
     [
-        ('ours_good = ["spam", "accept", "reject"]', "1.toml:5:13", "gets worse from left to right"),
+        (
+            'ours_good = ["spam", "accept", "reject"]',
+            "1.toml:5:13",
+            "gets worse from left to right",
+        ),
         (
             'ours_perhaps = ["accept", "accept", "reject"]',
             "1.toml:5:16",
             "in place 2 ours_good is more severe",
         ),
-        ('ours_good = ["reject", "reject", "reject"]', "1.toml:5:13", "more severe than ours_perhaps"),
+        (
+            'ours_good = ["reject", "reject", "reject"]',
+            "1.toml:5:13",
+            "more severe than ours_perhaps",
+        ),
         ('ours_good = ["accept", "spam"]', "1.toml:5:13", "not allowed"),
         ('ours_good = ["accept", "spam", "drop"]', "1.toml:5:13", "not allowed"),
         ('shadow = ["razor"]', "1.toml:5:10", "not allowed"),
@@ -375,7 +410,10 @@ async def test_rules_can_name_what_engines_say(tmp_path: Path) -> None:
 async def test_enforced_lists_of_the_site_stand_above_every_engine(tmp_path: Path) -> None:
     by = policy(
         tmp_path,
-        '[[local_list]]\nname = "FRIENDS"\naction = "allow"\nof = ["from"]\nentries = ["ann@a.example"]\n',
+        (
+            '[[local_list]]\nname = "FRIENDS"\naction = "allow"\nof = ["from"]\nentries = '
+            '["ann@a.example"]\n'
+        ),
     )
     found = await scanned(by, OF[Says.CERTAIN], VIRUS)
     assert (found.verdict.action, found.verdict.decided_by) == (Action.ACCEPT, "FRIENDS")
@@ -409,7 +447,9 @@ async def test_a_guess_of_clamd_is_no_virus(tmp_path: Path) -> None:
 
 
 def test_words_of_an_engine_are_one_short_line() -> None:
-    many = msgspec.structs.replace(OF[Says.CERTAIN], symbols=tuple(f"S{number}" for number in range(20)))
+    many = msgspec.structs.replace(
+        OF[Says.CERTAIN], symbols=tuple(f"S{number}" for number in range(20))
+    )
     assert told(many) == "reject 15.2 / 15: S0, S1, S2, S3, S4, S5, S6, S7 and 12 more"
     assert told(VIRUS) == "Win.Test.EICAR_HDB-1"
     assert told(SPAMD[Says.UNKNOWN]) == "unknown: away"

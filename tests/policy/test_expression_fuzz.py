@@ -1,11 +1,15 @@
 """Invariants of the language, for any text and any facts.
 
-1. Any text as `when`, `say` or `score` becomes a compiled rule or a PolicyError with line and column; never anything else.
-2. A compiled rule over facts of the right types (whole numbers as counters hold them, any fractions, any texts, none where that may be)
-   never raises and reports no error; its words are one printable line of bounded length, its score lies within its bounds.
+1. Any text as `when`, `say` or `score` becomes a compiled rule or a PolicyError with line and
+   column; never anything else.
+2. A compiled rule over facts of the right types (whole numbers as counters hold them, any
+   fractions, any texts, none where that may be) never raises and reports no error; its words are
+   one printable line of bounded length, its score lies within its bounds.
 3. Facts of wrong types do not raise either: they are reported.
-4. Any rules that name each other become compiled rules, or a PolicyError; a rule fires exactly if its condition holds.
-5. The work is bounded: the longest expressions over the largest facts are done within a fraction of a second.
+4. Any rules that name each other become compiled rules, or a PolicyError; a rule fires exactly if
+   its condition holds.
+5. The work is bounded: the longest expressions over the largest facts are done within a fraction of
+   a second.
 """
 
 import string
@@ -71,7 +75,9 @@ BEFORE = {"Y": Stage.CONNECT}
 
 def compiled_or_refused(when: str, say: str, score: str | float = 1.0) -> Any:
     try:
-        return compile_rules([Rule(name="X", when=when, say=say, score=score)], SCHEMA, CONDITIONS, BEFORE)
+        return compile_rules(
+            [Rule(name="X", when=when, say=say, score=score)], SCHEMA, CONDITIONS, BEFORE
+        )
     except PolicyError as error:
         refused = error
     assert refused.line >= 1
@@ -161,7 +167,10 @@ def conditions(depth: int) -> st.SearchStrategy[str]:
 
 @settings(max_examples=200)
 @given(
-    conditions(2), numbers(3), st.sampled_from(["", ",", ".0%", ",.2f", "d", ",d", "g", ".3g", ".9f"]), FACTS
+    conditions(2),
+    numbers(3),
+    st.sampled_from(["", ",", ".0%", ",.2f", "d", ",d", "g", ".3g", ".9f"]),
+    FACTS,
 )
 def test_any_rule_over_any_facts_runs_without_a_fault(
     when: str, number: str, form: str, values: dict[str, Any]
@@ -182,7 +191,8 @@ def test_any_rule_over_any_facts_runs_without_a_fault(
 @given(
     conditions(1),
     st.dictionaries(
-        st.sampled_from(["recipients", "subject", "link_hosts", "text_words", "found"]), st.none() | TEXTS
+        st.sampled_from(["recipients", "subject", "link_hosts", "text_words", "found"]),
+        st.none() | TEXTS,
     ),
 )
 def test_facts_of_wrong_types_are_reported_not_raised(when: str, values: dict[str, Any]) -> None:

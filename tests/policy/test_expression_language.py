@@ -1,4 +1,6 @@
-"""What expressions mean: each line is a condition that holds, or does not, for the facts of `small_schema`."""
+"""What expressions mean: each line is a condition that holds, or does not, for the facts of
+`small_schema`.
+"""
 
 import math
 from typing import Any
@@ -47,39 +49,99 @@ def fires(when: str, **changed: Any) -> bool:
         "min(3, text.words, 9) == 3 and max(3, text.words) == 7 and abs(0 - text.words) == 7",
         "round(text.hidden_share) == 0 and round(2 / 3, 2) == 0.67",
         "lower(subject) == 'free tickets'",
-        "contains(subject, 'tick') and contains(link.hosts, 'tickets') and not contains(link.hosts, 'spam')",
+        (
+            "contains(subject, 'tick') and contains(link.hosts, 'tickets') and not "
+            "contains(link.hosts, 'spam')"
+        ),
         "startswith(subject, 'Free') and startswith(link.hosts, ['ftp.', 'www.'])",
-        "endswith(subject, ('x', 'ets')) and endswith(link.hosts, '.ru') and not endswith(link.hosts, '.cn')",
-        r"matches(subject, r'(?i)^free\b') and not matches(subject, '^free') and matches(link.hosts, r'^tickets\.')",
+        (
+            "endswith(subject, ('x', 'ets')) and endswith(link.hosts, '.ru') and not "
+            "endswith(link.hosts, '.cn')"
+        ),
+        (
+            r"matches(subject, r'(?i)^free\b') and not matches(subject, '^free') and "
+            r"matches(link.hosts, r'^tickets\.')"
+        ),
         "found('hidden-text') and not found('listed-client')",
-        "count[From].day.seen == 1420 and count[From].hour.traps == 1415 and count[ClientIp].recent.spam == 1501",
-        "count[From].fortnight.complaints == 1432 and count[From].fortnight.pardons == 1433 and count[From].day.reads == 1424",
+        (
+            "count[From].day.seen == 1420 and count[From].hour.traps == 1415 and "
+            "count[ClientIp].recent.spam == 1501"
+        ),
+        (
+            "count[From].fortnight.complaints == 1432 and count[From].fortnight.pardons == "
+            "1433 and count[From].day.reads == 1424"
+        ),
         "count[From].day.ham == 16 and count[From].day.spam_share > 0.14",
         "text.words > 5  # a comment",
         "\n  text.words > 5\n  # why\n  and recipients == 1\n",
-        "text.words / (recipients - 1) == 0 and text.words // (recipients - 1) == 0 and text.words % (recipients - 1) == 0",
+        (
+            "text.words / (recipients - 1) == 0 and text.words // (recipients - 1) == 0 and "
+            "text.words % (recipients - 1) == 0"
+        ),
         "text.words / 0 == 0 and text.hidden_share % 0.0 == 0",
         "\"\"\"a\"\"\"  != '''b'''",
         "subject != 'é' and 'é' == 'é'",
-        "share(3, 4) == 0.75 and share(5, 4) == 1 and share(1, 0) == 0 and share(-1, 4) == 0 and share(1, -4) == 0",
-        "log_odds(0.5) == 0 and round(log_odds(0.9), 3) == 2.197 and round(log_odds(0.1), 3) == -2.197",
+        (
+            "share(3, 4) == 0.75 and share(5, 4) == 1 and share(1, 0) == 0 and share(-1, 4) "
+            "== 0 and share(1, -4) == 0"
+        ),
+        (
+            "log_odds(0.5) == 0 and round(log_odds(0.9), 3) == 2.197 and round(log_odds(0.1), "
+            "3) == -2.197"
+        ),
         "log_odds(0) == -10 and log_odds(1) == 10 and log_odds(-3) == -10 and log_odds(7) == 10",
-        "any_of(link.hosts, endswith(it, '.ru') and len(it) > 10) and not any_of(link.hosts, len(it) > 99)",
-        "all_of(link.hosts, contains(it, 'example') and text.words == 7) and not all_of(link.hosts, it == subject)",
-        "any_of(link.hosts, matches(it, 'ru$') and matches(subject, '^Free') and in_domains(from.domain, 'example.org'))",
+        (
+            "any_of(link.hosts, endswith(it, '.ru') and len(it) > 10) and not "
+            "any_of(link.hosts, len(it) > 99)"
+        ),
+        (
+            "all_of(link.hosts, contains(it, 'example') and text.words == 7) and not "
+            "all_of(link.hosts, it == subject)"
+        ),
+        (
+            "any_of(link.hosts, matches(it, 'ru$') and matches(subject, '^Free') and "
+            "in_domains(from.domain, 'example.org'))"
+        ),
         "count_of(link.hosts, startswith(it, 'www')) == 1 and any_of(('a', 'bc'), len(it) == 2)",
         "not any_of((), it == 'a') and all_of((), it == 'a')",
-        "in_networks(client.ip, ('192.0.2.0/24', '2001:db8::/32')) and not in_networks(client.ip, '198.51.100.0/24')",
-        "in_networks('2001:db8::1', '2001:db8::/32') and in_networks('::ffff:192.0.2.7', '192.0.2.0/24')",
+        (
+            "in_networks(client.ip, ('192.0.2.0/24', '2001:db8::/32')) and not "
+            "in_networks(client.ip, '198.51.100.0/24')"
+        ),
+        (
+            "in_networks('2001:db8::1', '2001:db8::/32') and in_networks('::ffff:192.0.2.7', "
+            "'192.0.2.0/24')"
+        ),
         "not in_networks(subject, '0.0.0.0/0') and not in_networks('2001:db8::1', '0.0.0.0/0')",
-        "in_domains(from.domain, 'example.org') and in_domains('a.b.EXAMPLE.org', ('x.net', 'example.org'))",
-        "not in_domains('badexample.org', 'example.org') and not in_domains('org', 'example.org') and not in_domains('', 'example.org')",
-        "in_domains(link.hosts, 'example.ru') and in_domains('ann@mail.example.org', 'example.org')",
-        "in_domains('почта.пример.рф', 'пример.рф') and in_domains('xn--e1afmkfd.xn--p1ai', 'пример.рф')",
-        "hour() == 22 and hour('UTC') == 22 and hour('Asia/Tokyo') == 7 and weekday() == 2 and weekday('Asia/Tokyo') == 3",
-        "rate(count[From], 'hour') == 1410 and rate(count[From], 'recent', 'spam') == 8406 and rate(count[From], 'day') > 59",
+        (
+            "in_domains(from.domain, 'example.org') and in_domains('a.b.EXAMPLE.org', "
+            "('x.net', 'example.org'))"
+        ),
+        (
+            "not in_domains('badexample.org', 'example.org') and not in_domains('org', "
+            "'example.org') and not in_domains('', 'example.org')"
+        ),
+        (
+            "in_domains(link.hosts, 'example.ru') and in_domains('ann@mail.example.org', "
+            "'example.org')"
+        ),
+        (
+            "in_domains('почта.пример.рф', 'пример.рф') and "
+            "in_domains('xn--e1afmkfd.xn--p1ai', 'пример.рф')"
+        ),
+        (
+            "hour() == 22 and hour('UTC') == 22 and hour('Asia/Tokyo') == 7 and weekday() == "
+            "2 and weekday('Asia/Tokyo') == 3"
+        ),
+        (
+            "rate(count[From], 'hour') == 1410 and rate(count[From], 'recent', 'spam') == "
+            "8406 and rate(count[From], 'day') > 59"
+        ),
         "round(trend(count[From]), 2) == round(1411 / (10 / 23 + 1), 2)",
-        "robotic(count[From]) == 0.7 and distinct('recipients per sender') == 3120 and distinct('recipients per sender', 'hour') == 3110",
+        (
+            "robotic(count[From]) == 0.7 and distinct('recipients per sender') == 3120 and "
+            "distinct('recipients per sender', 'hour') == 3110"
+        ),
     ],
 )
 def test_it_holds(when: str) -> None:
@@ -100,7 +162,10 @@ def test_surrogates_in_a_text_are_matched_like_question_marks() -> None:
     [
         ("text.words", "text.words is a number, not a condition; write text.words > 0"),
         ("subject", 'subject is a text, not a condition; write subject != ""'),
-        ("link.hosts and true", "link.hosts is a set of texts, not a condition; write len(link.hosts) > 0"),
+        (
+            "link.hosts and true",
+            "link.hosts is a set of texts, not a condition; write len(link.hosts) > 0",
+        ),
         ("not text.words", "text.words is a number"),
         ("1 if text.words else 2", "text.words is a number"),
         ("(1, 2)", "is a list, not a condition"),
@@ -182,7 +247,10 @@ def test_surrogates_in_a_text_are_matched_like_question_marks() -> None:
         ("none", "none is none, not a condition"),
         ("none + 1 == 2", "+ takes a number"),
         ("_rom.domain == ''", "names are written in plain ASCII letters"),
-        ("spf.result == 'failed'", 'this is never "failed"; it is one of none, pass, fail, temperror'),
+        (
+            "spf.result == 'failed'",
+            'this is never "failed"; it is one of none, pass, fail, temperror',
+        ),
         ("'none' != spf.result != 'FAIL'", 'this is never "FAIL"'),
         ("spf.result in ('fail', '')", 'this is never ""'),
         ("'soft' in spf.result", 'this is never "soft"'),
@@ -240,7 +308,9 @@ def test_a_hit_carries_score_mode_and_words() -> None:
 
 
 def test_a_rule_switched_off_is_neither_run_nor_checked() -> None:
-    compiled = compile_rules([Rule(name="X", when="no such language", score=1.0, enabled=False)], SCHEMA)
+    compiled = compile_rules(
+        [Rule(name="X", when="no such language", score=1.0, enabled=False)], SCHEMA
+    )
     assert compiled.run(facts(), Stage.CONTENT) == ([], [])
 
 
@@ -254,10 +324,16 @@ def test_a_fact_that_fails_stops_only_the_rules_that_name_it() -> None:
         Rule(name="WORDS", when="true", say="{text.words // 2} of {recipients}", score=1.0),
         Rule(name="GOOD", when="recipients == 1", score=1.0),
     ]
-    hits, errors = compile_rules(rules, SCHEMA).run(facts(found=broken, text_words="seven"), Stage.CONTENT)
+    hits, errors = compile_rules(rules, SCHEMA).run(
+        facts(found=broken, text_words="seven"), Stage.CONTENT
+    )
     assert [hit.name for hit in hits] == ["GOOD", "WORDS"]  # by stage: its words need the text
     assert hits[1].say == "? of ?"
-    assert [error.partition(":")[0] for error in errors] == ["found(hidden-text)", "BROKEN", "MISTYPED"]
+    assert [error.partition(":")[0] for error in errors] == [
+        "found(hidden-text)",
+        "BROKEN",
+        "MISTYPED",
+    ]
     assert all(len(error) < 300 for error in errors)
 
 
@@ -269,7 +345,8 @@ def test_each_fact_is_read_once_for_all_rules() -> None:
         return 5
 
     rules = [
-        Rule(name=f"R{number}", when=f"count[From].day.seen > {number}", score=1.0) for number in range(10)
+        Rule(name=f"R{number}", when=f"count[From].day.seen > {number}", score=1.0)
+        for number in range(10)
     ]
     hits, _ = compile_rules(rules, SCHEMA).run(facts(count=count), Stage.CONTENT)
     assert len(hits) == 5

@@ -1,4 +1,6 @@
-"""What is unknown is none: it compares as false, makes none of what is calculated with it, and is asked for by `== none`."""
+"""What is unknown is none: it compares as false, makes none of what is calculated with it, and is
+asked for by `== none`.
+"""
 
 from typing import Any
 
@@ -69,7 +71,9 @@ def test_what_is_unknown_compares_as_false(when: str) -> None:
     assert not fires(when)
 
 
-@pytest.mark.parametrize("when", [when for when in ABSENT if "robotic" not in when and "none" not in when])
+@pytest.mark.parametrize(
+    "when", [when for when in ABSENT if "robotic" not in when and "none" not in when]
+)
 def test_the_same_is_no_error_where_it_is_known(when: str) -> None:
     known = {"model": 0.5, "language": "ru", "signed": True, "friends": frozenset({"x"})}
     fires(when, **known)
@@ -111,7 +115,9 @@ def test_counts_are_none_where_the_counters_are_away() -> None:
 
 
 def test_the_words_of_a_rule_say_none() -> None:
-    rule = Rule(name="X", when="true", score=1.0, say="{model:.0%} {language} {model + 1:d} {signed}")
+    rule = Rule(
+        name="X", when="true", score=1.0, say="{model:.0%} {language} {model + 1:d} {signed}"
+    )
     (hit,), errors = compile_rules([rule], SCHEMA).run(facts(), Stage.CONTENT)
     assert (hit.say, errors) == ("none none none none", [])
 

@@ -140,7 +140,9 @@ def test_generated_code_sees_no_builtins() -> None:
 
 def test_quotes_and_line_ends_in_literals_stay_inside_them() -> None:
     text = "'\"\\\n]){}#\u2028é"
-    when = f"subject == {text!r} and subject in ({text!r}, 'x') and startswith(subject, ({text!r},))"
+    when = (
+        f"subject == {text!r} and subject in ({text!r}, 'x') and startswith(subject, ({text!r},))"
+    )
     compiled = compile_rules([Rule(name="X", when=when, score=1.0)], SCHEMA)
     hits, errors = compiled.run(facts(subject=text), Stage.CONTENT)
     assert [hit.name for hit in hits] == ["X"]
@@ -155,7 +157,19 @@ def test_word_from_is_replaced_outside_texts_only() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["Text", "text..x", "_x", "a.__class__", "text.from", "class.x", "count", "found", "true", "a b"]
+    "name",
+    [
+        "Text",
+        "text..x",
+        "_x",
+        "a.__class__",
+        "text.from",
+        "class.x",
+        "count",
+        "found",
+        "true",
+        "a b",
+    ],
 )
 def test_a_schema_takes_only_names_of_the_language(name: str) -> None:
     with pytest.raises(ValueError, match=r"name|word|meaning"):

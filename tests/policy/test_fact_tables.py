@@ -1,4 +1,6 @@
-"""Every fact says what it is: its example and its empty value have its type, as have all that are built."""
+"""Every fact says what it is: its example and its empty value have its type, as have all that are
+built.
+"""
 
 from typing import Annotated, Any
 
@@ -97,7 +99,9 @@ HEADERS = (
 LETTERS = st.lists(st.tuples(st.sampled_from(HEADERS), st.text(max_size=60)), max_size=12)
 
 
-@given(LETTERS, st.text(max_size=200), st.text(max_size=40), st.lists(st.text(max_size=40), max_size=3))
+@given(
+    LETTERS, st.text(max_size=200), st.text(max_size=40), st.lists(st.text(max_size=40), max_size=3)
+)
 def test_facts_of_any_letter_have_their_types(
     header: list[tuple[str, str]], body: str, sender: str, recipients: list[str]
 ) -> None:
@@ -183,4 +187,10 @@ def test_what_a_letter_does_not_tell_is_none() -> None:
 
 def test_counts_are_none_while_the_counters_are_away() -> None:
     found = msgspec.structs.replace(facts(LETTER), known=Known(away=True))
-    assert found.count(14, 2, 0) is found.ham(14, 2) is found.spam_share(14, 2) is found.robotic(14) is None
+    assert (
+        found.count(14, 2, 0)
+        is found.ham(14, 2)
+        is found.spam_share(14, 2)
+        is found.robotic(14)
+        is None
+    )

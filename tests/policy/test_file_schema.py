@@ -1,4 +1,6 @@
-"""The JSON schema knows what the loader knows: what ships is valid, and what the loader refuses by shape is not."""
+"""The JSON schema knows what the loader knows: what ships is valid, and what the loader refuses by
+shape is not.
+"""
 
 import json
 import tomllib
@@ -44,7 +46,10 @@ def test_what_ships_is_valid(path: Path) -> None:
         '[[rule]]\nname = "X"\n[[rule.test]]\nhit = "yes"\n',
         '[[rule]]\nname = "X"\n[[rule.test]]\nhit = true\nfacts = { "text.words" = "many" }\n',
         '[[rule]]\nname = "X"\n[[rule.test]]\nhit = true\nfacts = { "spf.result" = "failed" }\n',
-        '[[rule]]\nname = "X"\n[[rule.test]]\nhit = true\nfacts = { "dkim.results" = ["failed"] }\n',
+        (
+            '[[rule]]\nname = "X"\n[[rule.test]]\nhit = true\nfacts = { "dkim.results" = '
+            '["failed"] }\n'
+        ),
         '[[rule]]\nname = "X"\n[[rule.test]]\nhit = true\nfacts = { "model.content" = "no" }\n',
         '[[group]]\nname = "X"\ncap = -1\n',
         "rule = 3\n",

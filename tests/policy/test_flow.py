@@ -21,7 +21,8 @@ def test_a_clock_is_regular_and_people_are_not() -> None:
     blast = [0] * 100 + [400] + [0] * 43
     assert robotic(hourly) == pytest.approx(1.0)
     assert robotic(steady) == pytest.approx(1.0)
-    assert robotic(blast) == pytest.approx(1.0)  # evenly spread within its bucket, as far as is known
+    # evenly spread within its bucket, as far as is known
+    assert robotic(blast) == pytest.approx(1.0)
     assert robotic(morning) == 0.0
 
 

@@ -66,11 +66,15 @@ def two(tmp_path: Path) -> Two:
 @pytest.mark.parametrize("kind", ["missing", "empty", "of other files"])
 def test_what_ships_is_in_force_where_the_admin_has_nothing(two: Two, kind: str) -> None:
     if kind != "missing":
-        two.write(**({} if kind == "empty" else {"README": "x", ".90.toml.swp": "x", "90.toml~": "x"}))
+        two.write(
+            **({} if kind == "empty" else {"README": "x", ".90.toml.swp": "x", "90.toml~": "x"})
+        )
     found = two.load()
     assert [rule.name for rule in found.rules] == ["SHORT", "LONG"]
     assert found.version == load_policy(two.shipped, SCHEMA).version
-    assert found.files == tuple(str(two.shipped / name) for name in SHIPPED if name.endswith(".toml"))
+    assert found.files == tuple(
+        str(two.shipped / name) for name in SHIPPED if name.endswith(".toml")
+    )
 
 
 @pytest.mark.parametrize("name", ["90-local.toml", "05-first.toml", "mine.toml"])
@@ -204,7 +208,9 @@ def nobody(folder: Path) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("name", ["90.toml", "30-rules.toml", "90.lua", "out.list"])
-@pytest.mark.parametrize("kind", ["folder", "pipe", "loop", "broken link", "half-written", "empty", "huge"])
+@pytest.mark.parametrize(
+    "kind", ["folder", "pipe", "loop", "broken link", "half-written", "empty", "huge"]
+)
 def test_a_file_of_the_admins_that_is_none_is_refused(two: Two, name: str, kind: str) -> None:
     two.write()
     path = two.own / name
@@ -276,7 +282,11 @@ def test_a_copy_is_read_as_what_it_is_a_copy_of(two: Two, tmp_path: Path) -> Non
     before = Before()
     first = two.load(before)
     again = load_policy(copy, SCHEMA, before, named=two.folders)
-    assert (again.version, again.origins, again.files) == (first.version, first.origins, first.files)
+    assert (again.version, again.origins, again.files) == (
+        first.version,
+        first.origins,
+        first.files,
+    )
 
 
 def test_the_policy_of_the_program_is_whole() -> None:

@@ -1,5 +1,7 @@
 # ruff: noqa: RUF001 - Russian is Russian
-"""What a rule says in capitals, in Cyrillic or in white space of its own is found in facts that hold neither."""
+"""What a rule says in capitals, in Cyrillic or in white space of its own is found in facts that
+hold neither.
+"""
 
 import unicodedata
 
@@ -66,7 +68,10 @@ LETTER = letter(
         "matches(subject.raw, r'(?i)\\bбонус\\b')",
         "matches(text.raw, r'\\p{Cyrillic}{6} клиент') and matches(text.raw, r'(?m)^КАЗИНО')",
         "lower(from.name.raw) == 'Crypto Desk КАЗИНО'",
-        "contains(text, from.name) == (contains(text.raw, from.name.raw) and subject.raw == subject.raw)",
+        (
+            "contains(text, from.name) == (contains(text.raw, from.name.raw) and subject.raw "
+            "== subject.raw)"
+        ),
     ],
 )
 def test_what_is_there_is_found_however_a_rule_writes_it(when: str) -> None:
@@ -106,7 +111,10 @@ def test_what_is_not_there_is_not(when: str) -> None:
         ("matches(text, r'\\x{301}')", "holds the invisible character U+0301"),
         ("mailer == '" + "x" * 201 + "'", "it has at most 200 characters, and that is 201"),
         ("client.country == 'RUS'", "it has at most 2 characters, and that is 3"),
-        ("matches(subject, r'a(?!b)')", "RE2 has no look-ahead ((?!); ask for it beside the pattern"),
+        (
+            "matches(subject, r'a(?!b)')",
+            "RE2 has no look-ahead ((?!); ask for it beside the pattern",
+        ),
         ("matches(subject, r'(?<=b)a')", "RE2 has no look-behind"),
         ("matches(subject, r'(a)\\1')", "RE2 has no back reference (\\1)"),
         ("matches(subject, r'(?>a)')", "RE2 has no atomic group"),
@@ -165,11 +173,15 @@ def test_a_class_of_an_alphabet_is_warned_of() -> None:
 def test_letters_alone_have_the_forms_they_have_in_a_text() -> None:
     letters = [chr(code) for code in range(1, 0x3100) if unicodedata.category(chr(code)) != "Cs"]
     assert normalised_letters(letters) == [normalised_piece(each) for each in letters]
-    assert [normalise(each) for each in letters] == [each.strip(" ") for each in normalised_letters(letters)]
+    assert [normalise(each) for each in letters] == [
+        each.strip(" ") for each in normalised_letters(letters)
+    ]
 
 
 def test_every_letter_of_every_script_is_of_a_word() -> None:
-    """And no punctuation of Latin, Greek, Cyrillic, Hebrew, Arabic, Chinese or Japanese, and no emoji."""
+    """And no punctuation of Latin, Greek, Cyrillic, Hebrew, Arabic, Chinese or Japanese, and no
+    emoji.
+    """
     words = {code for first, last in WORD for code in range(first, last + 1)}
     for code in range(0x110000):
         sort = unicodedata.category(chr(code))
@@ -177,12 +189,23 @@ def test_every_letter_of_every_script_is_of_a_word() -> None:
             continue
         if sort[0] in "LMN" or sort == "Pc":
             assert code in words, hex(code)
-        elif code < 0x700 or 0x2000 <= code < 0x2C00 or 0x3000 <= code < 0x3100 or 0x1F000 <= code < 0x1FB00:
+        elif (
+            code < 0x700
+            or 0x2000 <= code < 0x2C00
+            or 0x3000 <= code < 0x3100
+            or 0x1F000 <= code < 0x1FB00
+        ):
             assert code not in words, hex(code)
 
 
 def test_facts_have_the_forms_that_their_table_says() -> None:
-    for text in ("Уважаемый ИВАН", "ＡＢＣ \u00a0 x", "Straße \u0130", "v\u00adi\u200bagra", " \ufeff "):
+    for text in (
+        "Уважаемый ИВАН",
+        "ＡＢＣ \u00a0 x",
+        "Straße \u0130",
+        "v\u00adi\u200bagra",
+        " \ufeff ",
+    ):
         facts = letter(text=text, subject=text, name=text.strip(), mailer=text.strip() or "X")
         for fact in SCHEMA.facts:
             value = getattr(facts, fact.attribute, None)

@@ -1,4 +1,6 @@
-"""What docs/policy/policy.md says of text in rules holds: each example of it fires on the letter that it is about, and on no other."""
+"""What docs/policy/policy.md says of text in rules holds: each example of it fires on the letter
+that it is about, and on no other.
+"""
 
 import re
 from pathlib import Path
@@ -13,7 +15,9 @@ from oborona.policy.facts import with_values
 from tests.policy.written import compiled, fires, letter
 
 HANDBOOK = Path(__file__).parents[2] / "docs/policy/policy.md"
-SECTION = HANDBOOK.read_text(encoding="utf-8").partition("### Text in rules")[2].partition("\n### ")[0]
+SECTION = (
+    HANDBOOK.read_text(encoding="utf-8").partition("### Text in rules")[2].partition("\n### ")[0]
+)
 EXAMPLES = [
     line.partition("   #")[0].strip()
     for block in re.findall(r"```python\n(.*?)```", SECTION, re.DOTALL)

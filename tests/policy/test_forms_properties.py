@@ -1,4 +1,6 @@
-"""Patterns in other forms, against Python's own matcher: bringing one into a form loses no hit, and borders of words are exactly where Python has them."""
+"""Patterns in other forms, against Python's own matcher: bringing one into a form loses no hit, and
+borders of words are exactly where Python has them.
+"""
 
 # ruff: noqa: RUF001 - Russian is Russian
 
@@ -58,7 +60,10 @@ def patterns(*more: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 
 
 def is_found(pattern: str, text: str, form: Form) -> bool:
-    """Tell whether a pattern, brought into a form, is found in a text of that form; one with too many cases is passed over."""
+    """Tell whether a pattern, brought into a form, is found in a text of that form.
+
+    One with too many cases is passed over.
+    """
     try:
         made = pattern_for(pattern, form)
     except PatternError as fault:

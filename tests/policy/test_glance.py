@@ -36,9 +36,13 @@ WHOLE = Envelope(
     sender="ann@a.example",
     recipients=("x@b.example", "bob@b.example"),
 )
-LISTED = Listing(name="ZEN", of=Subject.CLIENT, asked=IP, codes=("127.0.0.2",), score=150.0, say="on ZEN")
+LISTED = Listing(
+    name="ZEN", of=Subject.CLIENT, asked=IP, codes=("127.0.0.2",), score=150.0, say="on ZEN"
+)
 BAD, POOR, GOOD = Amounts(seen=50, spam=50), Amounts(seen=5, spam=5), Amounts(seen=50)
-LOCAL = '[[local_list]]\nname = "{name}"\naction = "{action}"\nof = ["{of}"]\nentries = ["{entry}"]\n'
+LOCAL = (
+    '[[local_list]]\nname = "{name}"\naction = "{action}"\nof = ["{of}"]\nentries = ["{entry}"]\n'
+)
 RULE = '[[rule]]\nname = "{name}"\nwhen = "{when}"\nscore = {score}\n'
 DENY_CLIENT = LOCAL.format(name="KEPT_OUT", action="deny", of="client", entry="9.10.0.0/16")
 ALLOW_CLIENT = LOCAL.format(name="PARTNERS", action="allow", of="client", entry="9.10.0.0/16")
@@ -129,14 +133,19 @@ async def test_who_is_on_a_local_list_is_not_asked_about(tmp_path: Path) -> None
 
 async def test_who_is_let_in_by_a_local_list_is_refused_by_nothing_else(tmp_path: Path) -> None:
     gate = Gate(
-        tmp_path, ALLOW_CLIENT + REFUSED_BY_RULE, history=BAD, evidence=Evidence(listings=(LISTED, LISTED))
+        tmp_path,
+        ALLOW_CLIENT + REFUSED_BY_RULE,
+        history=BAD,
+        evidence=Evidence(listings=(LISTED, LISTED)),
     )
     for stage in (Stage.CONNECT, Stage.SENDER, Stage.RECIPIENT):
         assert said(await gate.look(WHOLE, stage)) == (Action.ACCEPT, "PARTNERS", 0.0)
     assert gate.inquiry.questions == []
 
 
-async def test_a_sender_that_is_let_in_is_refused_by_no_rule_once_spf_proved_it(tmp_path: Path) -> None:
+async def test_a_sender_that_is_let_in_is_refused_by_no_rule_once_spf_proved_it(
+    tmp_path: Path,
+) -> None:
     friend = LOCAL.format(name="PARTNERS", action="allow", of="sender", entry="a.example")
     for result, wanted in ((Result.PASS, Action.ACCEPT), (Result.FAIL, Action.REJECT)):
         proof = Evidence(identity=Identity(spf=Spf(result=result, domain="a.example")))
@@ -158,9 +167,19 @@ async def test_an_address_with_a_bad_history_waits_for_no_dns(tmp_path: Path) ->
 REPIP = {
     "bad": ('bad = "reject"', BAD, (Action.REJECT, REPIP_BAD), 0.0),
     "bad, switched off": ('bad = "none"', BAD, (Action.ACCEPT, "below-threshold"), 0.0),
-    "bad is poor at least": ('bad = "none"\npoor = "tempfail"', BAD, (Action.TEMPFAIL, REPIP_POOR), 0.0),
+    "bad is poor at least": (
+        'bad = "none"\npoor = "tempfail"',
+        BAD,
+        (Action.TEMPFAIL, REPIP_POOR),
+        0.0,
+    ),
     "poor": ('poor = "tempfail"', POOR, (Action.TEMPFAIL, REPIP_POOR), 0.0),
-    "poor, slowed down": ('poor = "slow"\nslow_s = 3.5', POOR, (Action.ACCEPT, "below-threshold"), 3.5),
+    "poor, slowed down": (
+        'poor = "slow"\nslow_s = 3.5',
+        POOR,
+        (Action.ACCEPT, "below-threshold"),
+        3.5,
+    ),
     "poor, switched off": ("", POOR, (Action.ACCEPT, "below-threshold"), 0.0),
     "good": ('poor = "slow"', GOOD, (Action.ACCEPT, "below-threshold"), 0.0),
     "unknown": ('poor = "slow"', None, (Action.ACCEPT, "below-threshold"), 0.0),
@@ -176,14 +195,18 @@ async def test_what_is_remembered_of_an_address_decides_as_the_policy_says(
     assert seen.wait_s == wait_s
 
 
-async def test_a_client_that_may_connect_is_not_held_against_its_history_again(tmp_path: Path) -> None:
+async def test_a_client_that_may_connect_is_not_held_against_its_history_again(
+    tmp_path: Path,
+) -> None:
     gate = Gate(tmp_path, history=BAD)
     for stage in (Stage.SENDER, Stage.RECIPIENT):
         assert (await gate.look(WHOLE, stage)).verdict.action is Action.ACCEPT
 
 
 @pytest.mark.parametrize("said_of_it", [{"own": True}, {"login": "ann"}], ids=str)
-async def test_our_own_people_have_no_history(tmp_path: Path, said_of_it: dict[str, object]) -> None:
+async def test_our_own_people_have_no_history(
+    tmp_path: Path, said_of_it: dict[str, object]
+) -> None:
     envelope = Envelope(client=CLIENT.client, **said_of_it)  # type: ignore[arg-type]
     rules = RULE.format(name="FLAG", when="repip.flag != 'unknown'", score=300)
     assert said(await Gate(tmp_path, rules, history=BAD).look(envelope)) == (
@@ -196,14 +219,24 @@ async def test_our_own_people_have_no_history(tmp_path: Path, said_of_it: dict[s
 
 
 async def test_lists_and_rules_add_up(tmp_path: Path) -> None:
-    rules = RULE.format(name="ZEN_AND_NAME", when="'ZEN' in lists.client and client.name != ''", score=40)
+    rules = RULE.format(
+        name="ZEN_AND_NAME", when="'ZEN' in lists.client and client.name != ''", score=40
+    )
     evidence = Evidence(listings=(LISTED,))
     assert said(await Gate(tmp_path, evidence=evidence).look()) == (Action.SPAM, "ZEN", 150.0)
-    assert said(await Gate(tmp_path, rules, evidence=evidence).look()) == (Action.SPAM, "ZEN", 190.0)
-    other = Listing(name="PSBL", of=Subject.CLIENT, asked=IP, codes=("127.0.0.2",), score=50.0, say="on PSBL")
+    assert said(await Gate(tmp_path, rules, evidence=evidence).look()) == (
+        Action.SPAM,
+        "ZEN",
+        190.0,
+    )
+    other = Listing(
+        name="PSBL", of=Subject.CLIENT, asked=IP, codes=("127.0.0.2",), score=50.0, say="on PSBL"
+    )
     both = Evidence(listings=(LISTED, other, LISTED))
     assert said(await Gate(tmp_path, evidence=both).look()) == (Action.REJECT, "ZEN", 200.0)
-    good = Listing(name="DNSWL", of=Subject.CLIENT, asked=IP, codes=("127.0.5.3",), score=-100.0, say="known")
+    good = Listing(
+        name="DNSWL", of=Subject.CLIENT, asked=IP, codes=("127.0.5.3",), score=-100.0, say="known"
+    )
     all_three = Evidence(listings=(LISTED, other, good))
     assert said(await Gate(tmp_path, evidence=all_three).look()) == (Action.SPAM, "ZEN", 100.0)
 
@@ -213,10 +246,14 @@ async def test_who_did_not_answer_is_evidence_of_nothing(tmp_path: Path) -> None
         name="NO_NAME", when="iprev.result == 'fail'", score=300
     )
     unknown = Identity(spf=Spf(result=Result.TEMPERROR), iprev=IpRev(result=Result.TEMPERROR))
-    gate = Gate(tmp_path, rules, evidence=Evidence(identity=unknown, unanswered=("spf", "iprev", "ZEN")))
+    gate = Gate(
+        tmp_path, rules, evidence=Evidence(identity=unknown, unanswered=("spf", "iprev", "ZEN"))
+    )
     seen = await gate.look(WHOLE, Stage.SENDER)
     assert said(seen) == (Action.ACCEPT, "below-threshold", 0.0)
-    assert [(one.name, one.evidence) for one in seen.verdict.findings] == [("temperror", "spf, iprev, ZEN")]
+    assert [(one.name, one.evidence) for one in seen.verdict.findings] == [
+        ("temperror", "spf, iprev, ZEN")
+    ]
 
 
 async def test_nobody_waits_for_what_no_rule_asks_for(tmp_path: Path) -> None:
@@ -234,7 +271,11 @@ async def test_nobody_waits_for_what_no_rule_asks_for(tmp_path: Path) -> None:
         for stage in (Stage.CONNECT, Stage.SENDER, Stage.RECIPIENT):
             await gate.look(WHOLE, stage)
         assert [(one.spf, one.iprev) for one in gate.inquiry.questions] == wanted, text
-        assert [one.stage for one in gate.inquiry.questions] == [Stage.CONNECT, Stage.SENDER, Stage.RECIPIENT]
+        assert [one.stage for one in gate.inquiry.questions] == [
+            Stage.CONNECT,
+            Stage.SENDER,
+            Stage.RECIPIENT,
+        ]
 
 
 async def test_rules_run_from_their_stage_on(tmp_path: Path) -> None:
@@ -252,7 +293,11 @@ async def test_rules_run_from_their_stage_on(tmp_path: Path) -> None:
         stage: {hit.name for hit in (await gate.look(WHOLE, stage)).verdict.rules}
         for stage in (Stage.CONNECT, Stage.SENDER, Stage.RECIPIENT)
     }
-    assert fired == {Stage.CONNECT: {"C"}, Stage.SENDER: {"C", "S"}, Stage.RECIPIENT: {"C", "S", "R"}}
+    assert fired == {
+        Stage.CONNECT: {"C"},
+        Stage.SENDER: {"C", "S"},
+        Stage.RECIPIENT: {"C", "S", "R"},
+    }
 
 
 async def test_counters_that_do_not_answer_refuse_nobody_and_are_told(tmp_path: Path) -> None:
@@ -304,11 +349,17 @@ async def test_what_is_remembered_of_a_proved_sender_is_known_at_mail_from(tmp_p
     gate = Gate(tmp_path, RULE.format(name="BAD_SENDER", when="repuser.flag == 'bad'", score=300))
     sender = HASHER.shingle(Type.PROVED_SENDER, "ann@a.example")
     gate.counts.add(Pieces(shingles=(sender,), pairs=()), BAD, NOW)
-    gate.inquiry.evidence = Evidence(identity=Identity(spf=Spf(result=Result.PASS, domain="a.example")))
+    gate.inquiry.evidence = Evidence(
+        identity=Identity(spf=Spf(result=Result.PASS, domain="a.example"))
+    )
     assert said(await gate.look(WHOLE, Stage.SENDER)) == (Action.REJECT, "BAD_SENDER", 300.0)
     assert gate.inquiry.questions[-1].spf, "who asks for it waits for SPF"
-    gate.inquiry.evidence = Evidence(identity=Identity(spf=Spf(result=Result.FAIL, domain="a.example")))
-    assert (await gate.look(WHOLE, Stage.SENDER)).verdict.action is Action.ACCEPT, "what he forged is not his"
+    gate.inquiry.evidence = Evidence(
+        identity=Identity(spf=Spf(result=Result.FAIL, domain="a.example"))
+    )
+    assert (await gate.look(WHOLE, Stage.SENDER)).verdict.action is Action.ACCEPT, (
+        "what he forged is not his"
+    )
 
 
 async def test_a_login_has_a_past_of_its_own_at_mail_from(tmp_path: Path) -> None:
@@ -322,7 +373,10 @@ async def test_karma_is_made_of_who_is_known_at_its_stage(tmp_path: Path) -> Non
     gate = Gate(tmp_path)
     passed = Identity(spf=Spf(result=Result.PASS, domain="a.example"))
     gate.inquiry.evidence = Evidence(identity=passed)
-    assert [(await gate.look(WHOLE, stage)).karma for stage in (Stage.CONNECT, Stage.SENDER)] == [0.0, 0.0]
+    assert [(await gate.look(WHOLE, stage)).karma for stage in (Stage.CONNECT, Stage.SENDER)] == [
+        0.0,
+        0.0,
+    ]
     gate.pins = pinned(Type.CLIENT_IP, IP, Flag.POOR)
     assert [(await gate.look(WHOLE, stage)).karma for stage in (Stage.CONNECT, Stage.SENDER)] == [
         -12.0,
@@ -336,25 +390,33 @@ async def test_karma_is_made_of_who_is_known_at_its_stage(tmp_path: Path) -> Non
     assert at_mail.karma is not None
     assert at_mail.karma > 5
     gate.inquiry.evidence = Evidence()
-    assert (await gate.look(WHOLE, Stage.SENDER)).karma == 0.0, "a name that nothing proves earns nothing"
+    assert (await gate.look(WHOLE, Stage.SENDER)).karma == 0.0, (
+        "a name that nothing proves earns nothing"
+    )
     gate.counts.add(Pieces(shingles=(HASHER.shingle(Type.ACCOUNT, "bob"),), pairs=()), BAD, NOW)
     own = await gate.look(msgspec.structs.replace(WHOLE, login="Bob"), Stage.SENDER)
     assert own.karma is not None
     assert own.karma < -10
 
 
-async def test_who_is_refused_by_history_has_its_karma_and_who_is_on_a_list_none(tmp_path: Path) -> None:
+async def test_who_is_refused_by_history_has_its_karma_and_who_is_on_a_list_none(
+    tmp_path: Path,
+) -> None:
     refused = await Gate(tmp_path, history=BAD).look()
     assert refused.verdict.decided_by == REPIP_BAD
     assert refused.karma is not None
     assert refused.karma < -10
-    assert (await Gate(tmp_path, history=BAD).look(msgspec.structs.replace(CLIENT, own=True))).karma == 0.0
+    assert (
+        await Gate(tmp_path, history=BAD).look(msgspec.structs.replace(CLIENT, own=True))
+    ).karma == 0.0
     gate = Gate(tmp_path, DENY_CLIENT, history=BAD)
     assert (await gate.look()).karma is None
     assert gate.counters.reads == 0
 
 
-@pytest.mark.parametrize(("stage", "reads"), [(Stage.CONNECT, 1), (Stage.SENDER, 2), (Stage.RECIPIENT, 2)])
+@pytest.mark.parametrize(
+    ("stage", "reads"), [(Stage.CONNECT, 1), (Stage.SENDER, 2), (Stage.RECIPIENT, 2)]
+)
 async def test_karma_costs_no_read_of_its_own(tmp_path: Path, stage: Stage, reads: int) -> None:
     evidence = Evidence(identity=Identity(spf=Spf(result=Result.PASS, domain="a.example")))
     gate = Gate(tmp_path, evidence=evidence)

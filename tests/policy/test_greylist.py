@@ -20,7 +20,9 @@ BEFORE = NOW - 2 * 86_400  # what came within the last day makes nobody known
 HASHER = Hasher(b"k" * 32)
 ON = GreylistTable(enabled=True, score=60, known_after=3)
 NOBODY, NOTHING = Identity(), Known()
-ENVELOPE = Envelope(client=Client(ip="192.0.2.7"), sender="ann@a.example", recipients=("bob@b.example",))
+ENVELOPE = Envelope(
+    client=Client(ip="192.0.2.7"), sender="ann@a.example", recipients=("bob@b.example",)
+)
 SIGNED = Identity(dkim=(Signature(result=Result.PASS, domain="bank.example"),))
 
 
@@ -95,7 +97,11 @@ async def test_our_own_people_are_never_put_off(envelope: Envelope) -> None:
     ("identity", "kind", "piece"),
     [
         (SIGNED, Type.DKIM_DOMAIN, "bank.example"),
-        (Identity(spf=Spf(result=Result.PASS, domain="a.example")), Type.MAIL_FROM_DOMAIN, "a.example"),
+        (
+            Identity(spf=Spf(result=Result.PASS, domain="a.example")),
+            Type.MAIL_FROM_DOMAIN,
+            "a.example",
+        ),
         (Identity(), Type.CLIENT_IP, "192.0.2.7"),
     ],
 )
@@ -114,13 +120,17 @@ async def test_an_identity_with_good_mail_is_known_and_a_login_code_comes_throug
         "two good ones are no history"
     )
     counters.add(Pieces(shingles=(shingle,), pairs=()), Amounts(seen=9), NOW)
-    assert await ask(counters, identity=identity, known=await known()) is not None, "nor is what came today"
+    assert await ask(counters, identity=identity, known=await known()) is not None, (
+        "nor is what came today"
+    )
     counters.add(Pieces(shingles=(shingle,), pairs=()), Amounts(seen=1), BEFORE)
     assert await ask(counters, identity=identity, known=await known()) is None
 
 
 async def test_a_mail_server_whose_bounces_were_good_is_known_by_its_name() -> None:
-    bounce = Envelope(client=Client(ip="192.0.2.7"), helo="MX.a.example.", recipients=("bob@b.example",))
+    bounce = Envelope(
+        client=Client(ip="192.0.2.7"), helo="MX.a.example.", recipients=("bob@b.example",)
+    )
     passed = Identity(spf=Spf(result=Result.PASS, domain="mx.a.example"))
     counters = MemoryCounters()
     pieces = envelope_shingles(bounce, HASHER)
@@ -159,7 +169,9 @@ async def test_its_memory_is_apart_from_the_counts_of_mail() -> None:
 
 async def test_one_known_signature_is_enough_whoever_else_signed() -> None:
     counters = MemoryCounters()
-    bank, mailer = (HASHER.shingle(Type.DKIM_DOMAIN, name) for name in ("bank.example", "mailer.example"))
+    bank, mailer = (
+        HASHER.shingle(Type.DKIM_DOMAIN, name) for name in ("bank.example", "mailer.example")
+    )
     counters.add(Pieces(shingles=(bank,), pairs=()), Amounts(seen=5), BEFORE)
     counters.add(Pieces(shingles=(mailer,), pairs=()), Amounts(seen=2, spam=2), BEFORE)
     signatures = tuple(

@@ -12,7 +12,9 @@ from oborona.policy.groups import Groups, capped, uncut
 from oborona.policy.load import load_policy
 from oborona.types import Mode, RuleHit
 
-GROUPS = Groups(caps={"MASS": 100.0, "NONE": 0.0}, members=dict.fromkeys("ABCD", "MASS") | {"Z": "NONE"})
+GROUPS = Groups(
+    caps={"MASS": 100.0, "NONE": 0.0}, members=dict.fromkeys("ABCD", "MASS") | {"Z": "NONE"}
+)
 
 
 def hit(name: str, score: float, mode: Mode = Mode.LIVE, say: str = "") -> RuleHit:
@@ -63,9 +65,13 @@ def test_no_group_weighs_more_than_its_cap(hits: list[RuleHit]) -> None:
     kept = capped(hits, GROUPS)
     assert [(one.name, one.mode) for one in kept] == [(one.name, one.mode) for one in hits]
     for group, cap in GROUPS.caps.items():
-        live = [one for one in kept if GROUPS.members.get(one.name) == group and one.mode is Mode.LIVE]
+        live = [
+            one for one in kept if GROUPS.members.get(one.name) == group and one.mode is Mode.LIVE
+        ]
         before = sum(
-            one.score for one in hits if GROUPS.members.get(one.name) == group and one.mode is Mode.LIVE
+            one.score
+            for one in hits
+            if GROUPS.members.get(one.name) == group and one.mode is Mode.LIVE
         )
         after = sum(one.score for one in live)
         assert abs(after) <= cap + 1e-3
@@ -92,7 +98,9 @@ cap = 100
 
 def test_a_policy_names_groups(tmp_path: Path) -> None:
     (tmp_path / "10.toml").write_text(RULES.format(group="MASS"))
-    assert load_policy(tmp_path, SCHEMA).groups == Groups(caps={"MASS": 100.0}, members={"A": "MASS"})
+    assert load_policy(tmp_path, SCHEMA).groups == Groups(
+        caps={"MASS": 100.0}, members={"A": "MASS"}
+    )
     (tmp_path / "20.toml").write_text('[[group]]\nname = "MASS"\ncap = 50\n')
     assert load_policy(tmp_path, SCHEMA).groups.caps == {"MASS": 50.0}
     (tmp_path / "20.toml").write_text('[[group]]\nname = "MASS"\nenabled = false\n')
@@ -102,12 +110,18 @@ def test_a_policy_names_groups(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words", "line"),
     [
-        (RULES.format(group="MAS"), 'group = "MAS": there is no such [[group]]; did you mean MASS?', 7),
+        (
+            RULES.format(group="MAS"),
+            'group = "MAS": there is no such [[group]]; did you mean MASS?',
+            7,
+        ),
         (RULES.format(group="MASS").replace("cap = 100\n", ""), "group MASS: cap is missing", 10),
         (RULES.format(group="MASS").replace("100", "-1"), "cap = -1: not allowed", 11),
     ],
 )
-def test_a_group_that_cannot_be_is_refused(tmp_path: Path, text: str, words: str, line: int) -> None:
+def test_a_group_that_cannot_be_is_refused(
+    tmp_path: Path, text: str, words: str, line: int
+) -> None:
     (tmp_path / "10.toml").write_text(text)
     with pytest.raises(PolicyError) as refused:
         load_policy(tmp_path, SCHEMA)
@@ -115,7 +129,11 @@ def test_a_group_that_cannot_be_is_refused(tmp_path: Path, text: str, words: str
     assert refused.value.line == line
 
 
-@given(st.integers(-1000, 1000), st.integers(-1000, 1000), st.sampled_from(["", "12 of 40: words", "3 of 5"]))
+@given(
+    st.integers(-1000, 1000),
+    st.integers(-1000, 1000),
+    st.sampled_from(["", "12 of 40: words", "3 of 5"]),
+)
 def test_what_a_cap_has_cut_is_told_by_its_words(heavy: int, light: int, say: str) -> None:
     hits = [hit("A", heavy, say=say), hit("B", light / 8, say=say), hit("Z", 7, say=say)]
     assert [uncut(one) for one in capped(hits, GROUPS)] == hits

@@ -35,7 +35,8 @@ def verdict(action: Action, *rules: RuleHit) -> Verdict:
         ("authentication-results", "mx.test/1; spf=pass", True),
         ("authentication-results", r"(a\)b) mx.test; dkim=pass", True),
         ("authentication-results", r'"mx\.test"; none', True),
-        ("authentication-results", r"(mx.test\) other.test; none", True),  # never closed: nobody can tell
+        # never closed: nobody can tell
+        ("authentication-results", r"(mx.test\) other.test; none", True),
         ("authentication-results", "(" * 2000 + "mx.test; none", True),
         ("authentication-results", "(" + "x" * 2000 + ") mx.test; none", True),
         ("authentication-results", "(mx.test) other.test; none", False),
@@ -50,7 +51,8 @@ def verdict(action: Action, *rules: RuleHit) -> Verdict:
         ("authentication-results", "\uff4d\uff58\uff0etest; dmarc=pass", True),
         ("authentication-results", "mx\u3002test; dmarc=pass", True),
         ("authentication-results", "m\u200bx.te\xadst; dmarc=pass", True),
-        ("authentication-results", "\u043c\u0445.test; dmarc=pass", False),  # Cyrillic: another name
+        # Cyrillic: another name
+        ("authentication-results", "\u043c\u0445.test; dmarc=pass", False),
         ("authentication-results", "\ufdfa" * 5000 + "; dmarc=pass", False),
         ("authentication-results", "\\", True),
         ("authentication-results", "", True),
@@ -93,12 +95,19 @@ def test_by_names_alone_nobody_learns_scores_words_or_what_is_on_trial() -> None
         verdict(Action.SPAM, *ALL_SORTS),
         would=Would(action=Action.REJECT, score=250, line=200, decided_by="MASS_TEXT"),
     )
-    named = dict(ours(msgspec.structs.replace(found, decided_by="MASS_TEXT"), "ID.SIG", Detail.NAMES))
+    named = dict(
+        ours(msgspec.structs.replace(found, decided_by="MASS_TEXT"), "ID.SIG", Detail.NAMES)
+    )
     assert named["X-Mras-Reason"] == "MASS_TEXT KNOWN QUIET"
     assert named["X-Mras-Score"] == "37.5 / 100"
-    assert reason(verdict(Action.ACCEPT, *ALL_SORTS), Detail.NAMES) == "below-threshold MASS_TEXT KNOWN QUIET"
+    assert (
+        reason(verdict(Action.ACCEPT, *ALL_SORTS), Detail.NAMES)
+        == "below-threshold MASS_TEXT KNOWN QUIET"
+    )
     assert reason(verdict(Action.ACCEPT), Detail.NAMES) == "below-threshold"
-    many = verdict(Action.ACCEPT, *(RuleHit(name=f"RULE_{number}", score=1) for number in range(5000)))
+    many = verdict(
+        Action.ACCEPT, *(RuleHit(name=f"RULE_{number}", score=1) for number in range(5000))
+    )
     assert len(reason(many, Detail.NAMES)) < REASON_LENGTH + 100
 
 
@@ -106,7 +115,9 @@ def test_without_reason_there_is_no_score_either_and_a_list_that_decided_is_name
     headers = dict(ours(verdict(Action.SPAM, *ALL_SORTS), "ID.SIG", Detail.NONE))
     assert headers == {"X-Mras": "Probable", "X-Mras-Id": "ID.SIG", "X-Spam-Flag": "YES"}
     listed = RuleHit(name="PERSONAL", score=0.0, say="their list: deny address ann@a.example")
-    decided = msgspec.structs.replace(verdict(Action.SPAM, listed, *ALL_SORTS), decided_by="PERSONAL")
+    decided = msgspec.structs.replace(
+        verdict(Action.SPAM, listed, *ALL_SORTS), decided_by="PERSONAL"
+    )
     assert dict(ours(decided, "ID.SIG", Detail.NONE))["X-Mras-Reason"] == "PERSONAL"
 
 
@@ -119,9 +130,9 @@ def test_the_reason_lists_each_part_and_marks_shadow_rules() -> None:
             RuleHit(name="TRIAL", score=50, mode=Mode.SHADOW),
         )
     )
-    assert (
-        text
-        == "below-threshold MASS_TEXT=30.0(seen 412 in 1h from 96 addresses) QUIET=7.5 TRIAL=50.0[shadow]"
+    assert text == (
+        "below-threshold MASS_TEXT=30.0(seen 412 in 1h from 96 addresses) QUIET=7.5 "
+        "TRIAL=50.0[shadow]"
     )
 
 
@@ -142,9 +153,15 @@ def test_the_reason_of_thousands_of_rules_is_bounded_and_counts_the_rest() -> No
     assert text.count("RULE_") + int(told[1]) == 5000
 
 
-@given(st.text(st.characters(min_codepoint=32, exclude_categories=("Cs", "Cc", "Zl", "Zp")), max_size=3000))
+@given(
+    st.text(
+        st.characters(min_codepoint=32, exclude_categories=("Cs", "Cc", "Zl", "Zp")), max_size=3000
+    )
+)
 def test_a_folded_value_is_safe_in_a_header_and_reads_back(text: str) -> None:
-    """Invariant: ASCII, every line under 998 octets and after the first begun by a tab, and the words come back in order."""
+    """Invariant: ASCII, every line under 998 octets and after the first begun by a tab, and the
+    words come back in order.
+    """
     value = fold(text, 15)
     lines = value.split("\n")
     assert value.isascii()

@@ -36,11 +36,18 @@ def test_without_spam_the_one_seen_most_answers() -> None:
 def test_a_fingerprint_answers_with_what_a_quarter_of_its_values_reach() -> None:
     values = [row(0)] * 12 + [row(9), row(30), row(31), row(7)]
     assert known(Type.WORDS, *values, *values).count(Type.WORDS, Window.HOUR, Metric.SEEN) == 7
-    assert known(Type.WORDS, *values, *[row(0)] * 16).count(Type.WORDS, Window.HOUR, Metric.SEEN) == 0
+    assert (
+        known(Type.WORDS, *values, *[row(0)] * 16).count(Type.WORDS, Window.HOUR, Metric.SEEN) == 0
+    )
     assert known(Type.WORDS, *values).count(Type.WORDS, Window.HOUR, Metric.SEEN) == 7
     assert known(Type.TEXT_IPS, *values[8:]).count(Type.TEXT_IPS, Window.HOUR, Metric.SEEN) == 30
     # three shared values, a common phrase's worth, are nothing
-    assert known(Type.WORDS, *[row(0)] * 13, *[row(500)] * 3).count(Type.WORDS, Window.HOUR, Metric.SEEN) == 0
+    assert (
+        known(Type.WORDS, *[row(0)] * 13, *[row(500)] * 3).count(
+            Type.WORDS, Window.HOUR, Metric.SEEN
+        )
+        == 0
+    )
 
 
 def test_of_the_values_of_characters_six_must_be_shared() -> None:
@@ -76,5 +83,7 @@ def test_unique_counts_hang_on_either_fingerprint() -> None:
 
 def test_a_message_asks_for_its_pieces_and_for_what_its_pairs_count_each_once() -> None:
     own, unique = Shingle(14, 1), Shingle(31, 2)
-    pieces = Pieces(shingles=(own,), pairs=(Pair(Shingle(30, 3), unique), Pair(Shingle(30, 4), unique)))
+    pieces = Pieces(
+        shingles=(own,), pairs=(Pair(Shingle(30, 3), unique), Pair(Shingle(30, 4), unique))
+    )
     assert asked(pieces) == (own, unique)

@@ -1,4 +1,6 @@
-"""DNS lists and local lists in policy files: fields, overrides, origins, list files and their reload."""
+"""DNS lists and local lists in policy files: fields, overrides, origins, list files and their
+reload.
+"""
 
 from __future__ import annotations
 
@@ -51,9 +53,20 @@ def client(of: Policy, address: str) -> Match | None:
 
 def test_a_dns_list_is_what_its_fields_say(tmp_path: Path) -> None:
     (one,) = policy(tmp_path, a=DNS).dns_lists
-    assert (one.name, one.zone, one.of, one.enabled) == ("ZEN", "zen.list.example", (Subject.CLIENT,), False)
+    assert (one.name, one.zone, one.of, one.enabled) == (
+        "ZEN",
+        "zen.list.example",
+        (Subject.CLIENT,),
+        False,
+    )
     assert one.codes.scores == (100.0, 60.0)
-    assert (one.mode, one.hash, one.ipv4, one.ipv6, one.probe) == (Mode.LIVE, Hash.NONE, True, False, None)
+    assert (one.mode, one.hash, one.ipv4, one.ipv6, one.probe) == (
+        Mode.LIVE,
+        Hash.NONE,
+        True,
+        False,
+        None,
+    )
     assert one.terms == "https://list.example/terms"
 
 
@@ -70,7 +83,8 @@ def test_only_what_is_proved_of_the_client_can_speak_for_a_message(tmp_path: Pat
 
 def test_later_files_change_only_the_fields_they_give(tmp_path: Path) -> None:
     local = (
-        '[[dns_list]]\nname = "ZEN"\nenabled = true\nmode = "shadow"\nscore = 5\nzone = "key.list.example"\n'
+        '[[dns_list]]\nname = "ZEN"\nenabled = true\nmode = "shadow"\nscore = 5\nzone = '
+        '"key.list.example"\n'
     )
     changed = policy(tmp_path, a=DNS, b=local)
     (one,) = changed.dns_lists
@@ -133,7 +147,9 @@ def test_a_list_that_is_switched_off_needs_no_file(tmp_path: Path) -> None:
 
 def test_lists_may_share_a_file(tmp_path: Path) -> None:
     (tmp_path / "deny.list").write_text("198.51.100.7\n")
-    second = '[[local_list]]\nname = "SECOND"\naction = "allow"\nof = ["client"]\nfile = "deny.list"\n'
+    second = (
+        '[[local_list]]\nname = "SECOND"\naction = "allow"\nof = ["client"]\nfile = "deny.list"\n'
+    )
     first, other = policy(tmp_path, a=LOCAL, b=second).local_lists.lists
     assert first.tables[-1] is other.tables[-1]
 
@@ -172,7 +188,9 @@ def test_a_list_file_that_is_no_file_is_refused(
     )
 
 
-def test_too_many_entries_of_all_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_entries_of_all_files_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(list_files, "MAX_TOTAL", 3)
     (tmp_path / "deny.list").write_text("a.example\nb.example\n")
     (tmp_path / "more.list").write_text("a.example\nb.example\n")
@@ -229,7 +247,9 @@ def test_a_broken_list_file_never_replaces_a_good_policy(tmp_path: Path, counted
     assert counted.times == 3
 
 
-def test_a_list_file_that_did_not_change_is_not_read_again(tmp_path: Path, counted: Counted) -> None:
+def test_a_list_file_that_did_not_change_is_not_read_again(
+    tmp_path: Path, counted: Counted
+) -> None:
     following = live(tmp_path)
     table = following.current.local_lists.lists[0].tables[-1]
     (tmp_path / "b.toml").write_text('[[local_list]]\nname = "KEPT_OUT"\nmode = "shadow"\n')
@@ -311,7 +331,9 @@ def test_lists_that_ship_are_off_and_name_their_terms() -> None:
         ("URIBL", "127.0.0.1", None),
     ],
 )
-def test_lists_that_ship_weigh_as_their_makers_say(name: str, code: str, score: float | None) -> None:
+def test_lists_that_ship_weigh_as_their_makers_say(
+    name: str, code: str, score: float | None
+) -> None:
     from ipaddress import IPv4Address
 
     (one,) = [one for one in shipped() if one.name == name]

@@ -30,7 +30,9 @@ def test_without_lists_nothing_decides() -> None:
 
 
 def test_what_is_told_first_decides() -> None:
-    both = lists(("A", ALLOW, Subject.CLIENT, "198.51.100.0/24"), ("D", DENY, Subject.SENDER, "a.example"))
+    both = lists(
+        ("A", ALLOW, Subject.CLIENT, "198.51.100.0/24"), ("D", DENY, Subject.SENDER, "a.example")
+    )
     found = match(both, WHO, Stage.SENDER)
     assert found is not None
     assert (found.list, found.action, found.entry) == ("A", ALLOW, "198.51.100.0/24")
@@ -71,7 +73,15 @@ def test_a_sender_is_let_in_only_when_it_was_proved_and_kept_out_by_any_word() -
         (Dmarc(domain="xn--e1afmkfd.example"), 0, False),
         (Dmarc(), 0, False),
     ],
-    ids=["signed", "sent", "signed in part", "another's, sent", "another's, signed", "not", "nothing"],
+    ids=[
+        "signed",
+        "sent",
+        "signed in part",
+        "another's, sent",
+        "another's, signed",
+        "not",
+        "nothing",
+    ],
 )
 def test_an_author_is_believed_only_for_his_own_domain_and_all_of_his_text(
     dmarc: Dmarc, unsigned: int, believed: bool
@@ -99,7 +109,9 @@ def test_a_recipient_is_the_one_asked_about_and_a_message_needs_all_of_them() ->
     assert match(eve, WHO, Stage.CONTENT) is None
     house = lists(("A", ALLOW, Subject.RECIPIENT, "b.example"))
     assert match(house, WHO, Stage.CONTENT) is not None
-    assert match(house, Envelope(client=WHO.client), Stage.CONTENT) is None, "no recipient is on no list"
+    assert match(house, Envelope(client=WHO.client), Stage.CONTENT) is None, (
+        "no recipient is on no list"
+    )
 
 
 def test_a_list_in_shadow_is_told_and_decides_nothing() -> None:

@@ -1,4 +1,6 @@
-"""Checks of how mail is written and by whom: what each finds, and the near miss that it must leave alone."""
+"""Checks of how mail is written and by whom: what each finds, and the near miss that it must leave
+alone.
+"""
 
 import pytest
 from hypothesis import given
@@ -30,7 +32,11 @@ def found(raw: str | bytes) -> dict[str, str]:
     context = Context(
         message=message, envelope=ENVELOPE, site="mx.b.example", now=NOW, brands=shipped().brands
     )
-    return {finding.name: finding.evidence for check in CHECKS if (finding := check(context)) is not None}
+    return {
+        finding.name: finding.evidence
+        for check in CHECKS
+        if (finding := check(context)) is not None
+    }
 
 
 @pytest.mark.parametrize(
@@ -44,7 +50,9 @@ def found(raw: str | bytes) -> dict[str, str]:
         ("brand-in-name", letter(From="PayPal Support <service@secure-pay.example>")),
         ("brand-in-name", letter(From="P\u0430yPal <service@paypal-security.example>")),
         ("odd-port", letter("see http://shop.example:8123/rx")),
-        ("text-shouts", letter("THIS LETTER WILL CHANGE YOUR LIFE FOREVER, READ EVERY WORD, SEND MONEY TODAY, TELL FIVE FRIENDS ABOUT THIS")),
+        ("text-shouts", letter("THIS LETTER WILL CHANGE YOUR LIFE FOREVER, READ EVERY WORD, SEND "
+            "MONEY TODAY, "
+            "TELL FIVE FRIENDS ABOUT THIS")),
         ("text-exclaims", letter("Hurry! Now! Today! Really! Buy it!")),
         ("text-of-money", letter("from $5 to $10, then $20, and 30 EUR")),
         ("text-tail", letter("Buy now, and tell your friends\n\nxqzvtrkwpl")),
@@ -73,7 +81,9 @@ def test_what_is_found(name: str, raw: str) -> None:
         ("brand-in-name", letter(From="Friends of Apple Trees <a@garden.example>")),
         ("brand-in-name", letter(From="Apple Martin <apple@martin.example>")),
         ("odd-port", letter("see http://shop.example:8080/ and https://shop.example/a:8123")),
-        ("text-shouts", letter("The NASA and the ESA met in PARIS. Minutes of the meeting are attached; read them before Monday, please, and answer.")),
+        ("text-shouts", letter("The NASA and the ESA met in PARIS. Minutes of the meeting are "
+            "attached; read "
+            "them before Monday, please, and answer.")),
         ("text-exclaims", letter("Happy birthday! See you on Sunday!")),
         ("text-of-money", letter("It costs 20 EUR, or $22.")),
         ("text-tail", letter("best regards\n\nChristoph")),

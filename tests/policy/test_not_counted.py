@@ -1,4 +1,7 @@
-"""An allow that did not count says so, and what would count; of the site's lists and of its readers', and only where it would have made a difference."""
+"""An allow that did not count says so, and what would count.
+
+Of the site's lists and of its readers', and only where it would have made a difference.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +23,27 @@ from oborona.reputation.subject import Subject
 from oborona.types import Client, Envelope, Mode
 
 WHO = Envelope(
-    client=Client(ip="198.51.100.66"), helo="x", sender="maria@client.example", recipients=("ann@b.example",)
+    client=Client(ip="198.51.100.66"),
+    helo="x",
+    sender="maria@client.example",
+    recipients=("ann@b.example",),
 )
-LETTER = b"From: Maria <maria@client.example>\r\nTo: ann@b.example\r\nSubject: you won\r\n\r\nlottery\r\n"
+LETTER = (
+    b"From: Maria <maria@client.example>\r\nTo: ann@b.example\r\nSubject: you "
+    b"won\r\n\r\nlottery\r\n"
+)
 FRIENDS = (
-    '[[local_list]]\nname = "FRIENDS"\naction = "allow"\nof = ["from"]\nentries = ["maria@client.example"]\n'
+    '[[local_list]]\nname = "FRIENDS"\naction = "allow"\nof = ["from"]\nentries = '
+    '["maria@client.example"]\n'
 )
-WORDS = '[verdict]\nspam_score = 100\nreject_score = 200\n[[rule]]\nname = "WORDS"\nwhen = "contains(text, \'lottery\')"\nscore = SCORE\n'
-TOLD = "FRIENDS has maria@client.example, not counted: nobody proved it (spf=none, dkim=none, dmarc=none); allow client 198.51.100.66"
+WORDS = (
+    '[verdict]\nspam_score = 100\nreject_score = 200\n[[rule]]\nname = "WORDS"\nwhen = '
+    "\"contains(text, 'lottery')\"\nscore = SCORE\n"
+)
+TOLD = (
+    "FRIENDS has maria@client.example, not counted: nobody proved it (spf=none, dkim=none, "
+    "dmarc=none); allow client 198.51.100.66"
+)
 
 
 def listed(
@@ -44,16 +60,19 @@ def told(lists: LocalLists, identity: Identity = Identity(), envelope: Envelope 
 def test_it_says_which_entry_what_was_proved_and_what_would_count() -> None:
     assert told(listed(Subject.FROM, "maria@client.example")) == [TOLD]
     soft = Identity(
-        spf=Spf(result=Result.SOFTFAIL), dkim=(Signature(result=Result.FAIL, domain="client.example"),)
+        spf=Spf(result=Result.SOFTFAIL),
+        dkim=(Signature(result=Result.FAIL, domain="client.example"),),
     )
     (sender,) = told(listed(Subject.SENDER, "@client.example"), soft)
-    assert (
-        sender
-        == "FRIENDS has @client.example, not counted: nobody proved it (spf=softfail); allow client 198.51.100.66"
+    assert sender == (
+        "FRIENDS has @client.example, not counted: nobody proved it (spf=softfail); allow "
+        "client 198.51.100.66"
     )
     (author,) = told(listed(Subject.FROM, "client.example"), soft)
     assert "(spf=softfail, dkim=fail, dmarc=none)" in author
-    (without,) = told(listed(Subject.HELO, "x.client.example"), envelope=Envelope(helo="x.client.example"))
+    (without,) = told(
+        listed(Subject.HELO, "x.client.example"), envelope=Envelope(helo="x.client.example")
+    )
     assert without.endswith("(spf=none)"), "nobody is there to be allowed"
 
 
@@ -96,7 +115,9 @@ async def test_a_scan_carries_it_where_the_message_was_not_accepted(
 ) -> None:
     (tmp_path / "10.toml").write_text(WORDS.replace("SCORE", str(score)) + FRIENDS)
     policy = load_policy(tmp_path, SCHEMA)
-    site = Site(name="mx.b.example", hasher=Hasher(b"k" * 32), counters=MemoryCounters(), persons=_Persons())
+    site = Site(
+        name="mx.b.example", hasher=Hasher(b"k" * 32), counters=MemoryCounters(), persons=_Persons()
+    )
     result = await scan(LETTER, WHO, site, policy, Silence(), now=2.0)
     found = [one.evidence for one in result.verdict.findings if one.name == NOT_COUNTED]
     theirs = TOLD.replace("FRIENDS", "the list of ann@b.example")

@@ -1,4 +1,6 @@
-"""What of a verdict leaves the house: nothing of traps, whoever wrote the rule that asks for them."""
+"""What of a verdict leaves the house: nothing of traps, whoever wrote the rule that asks for
+them.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,17 @@ from oborona.types import Action, Mode, RuleHit, Verdict
 SHIPPED = load_policy(Path(__file__).parents[2] / "etc/policy.d", SCHEMA)
 
 
-def verdict(*hits: RuleHit, action: Action = Action.ACCEPT, decided_by: str = "below-threshold") -> Verdict:
+def verdict(
+    *hits: RuleHit, action: Action = Action.ACCEPT, decided_by: str = "below-threshold"
+) -> Verdict:
     live = [hit for hit in hits if hit.mode is Mode.LIVE]
     line = {Action.REJECT: 200.0}.get(action, 100.0)
     return Verdict(
-        action=action, score=sum(hit.score for hit in live), line=line, decided_by=decided_by, rules=hits
+        action=action,
+        score=sum(hit.score for hit in live),
+        line=line,
+        decided_by=decided_by,
+        rules=hits,
     )
 
 
@@ -48,14 +56,18 @@ def test_whatever_ships_and_asks_for_traps_is_private() -> None:
 
 @pytest.mark.parametrize("detail", list(Detail))
 def test_headers_are_those_of_a_message_that_knows_of_no_trap(detail: Detail) -> None:
-    plain = verdict(hit("MASS_TEXT", 30, "same text"), hit("KARMA", -10, "-25: network -10 (3 spam of 9)"))
+    plain = verdict(
+        hit("MASS_TEXT", 30, "same text"), hit("KARMA", -10, "-25: network -10 (3 spam of 9)")
+    )
     trapped = verdict(
         hit("TRAP_BESIDE", 60, "1 of 2 recipients are traps"),
         hit("MASS_TEXT", 30, "same text"),
         hit("KARMA", -10, "-25: network -10 (3 spam of 9, 2 traps)"),
         hit("FILE_TRAPPED", 40, "this file came to traps 2 times", Mode.SHADOW),
     )
-    assert ours(outward(trapped, SHIPPED), "id", detail) == ours(outward(plain, SHIPPED), "id", detail)
+    assert ours(outward(trapped, SHIPPED), "id", detail) == ours(
+        outward(plain, SHIPPED), "id", detail
+    )
 
 
 def test_the_final_model_says_of_mail_to_a_trap_what_it_says_of_the_same_mail_to_people() -> None:
@@ -75,12 +87,23 @@ def test_the_final_model_says_of_mail_to_a_trap_what_it_says_of_the_same_mail_to
 
 
 @pytest.mark.parametrize(("action", "line"), [(Action.SPAM, 100), (Action.REJECT, 200)])
-def test_what_traps_decided_says_so_to_nobody_and_stays_decided(action: Action, line: float) -> None:
+def test_what_traps_decided_says_so_to_nobody_and_stays_decided(
+    action: Action, line: float
+) -> None:
     found = outward(
-        verdict(hit("MASS_TRAPPED", 500, "4 of 9 came to traps"), action=action, decided_by="MASS_TRAPPED"),
+        verdict(
+            hit("MASS_TRAPPED", 500, "4 of 9 came to traps"),
+            action=action,
+            decided_by="MASS_TRAPPED",
+        ),
         SHIPPED,
     )
-    assert (found.action, found.score, found.decided_by, found.rules) == (action, line, "policy", ())
+    assert (found.action, found.score, found.decided_by, found.rules) == (
+        action,
+        line,
+        "policy",
+        (),
+    )
     text = " ".join(value for _, value in ours(found, "id", Detail.FULL)).lower()
     assert "trap" not in text
 

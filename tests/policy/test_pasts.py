@@ -1,4 +1,6 @@
-"""Time-lines of who stands behind a message: whose are looked at, how often, and what they tell that totals do not."""
+"""Time-lines of who stands behind a message: whose are looked at, how often, and what they tell
+that totals do not.
+"""
 
 from __future__ import annotations
 
@@ -70,14 +72,19 @@ async def test_who_has_little_of_a_past_is_not_looked_at() -> None:
     mail(counters, Amounts(seen=1), [2])
     found, _ = await judged(counters, Pasts())
     assert set(found) == {Type.AUTHOR, Type.AUTHOR_DOMAIN}
-    assert {shingle for shingle, prefix in counters.asked if prefix is Prefix.FIRST} == {AUTHOR, DOMAIN}
+    assert {shingle for shingle, prefix in counters.asked if prefix is Prefix.FIRST} == {
+        AUTHOR,
+        DOMAIN,
+    }
 
 
 async def test_an_envelope_sender_is_looked_at_where_nobody_else_is_proved() -> None:
     counters = Watched()
     mail(counters, Amounts(seen=50), [1, 2, 3], SENDER)
     assert set((await judged(counters, Pasts()))[0]) == set()
-    assert set((await judged(counters, Pasts(), Proved(sender=ANN.sender)))[0]) == {Type.PROVED_SENDER}
+    assert set((await judged(counters, Pasts(), Proved(sender=ANN.sender)))[0]) == {
+        Type.PROVED_SENDER
+    }
 
 
 async def test_a_judgement_is_kept_while_little_changes() -> None:
@@ -101,7 +108,9 @@ async def test_a_judgement_is_kept_while_little_changes() -> None:
 
 
 async def test_a_small_past_is_looked_at_again_when_it_has_grown_by_twenty() -> None:
-    """A quarter of 20 is 5: whoever has so little of a past would be looked at for every fifth message."""
+    """A quarter of 20 is 5: whoever has so little of a past would be looked at for every fifth
+    message.
+    """
     counters, pasts = Watched(), Pasts()
     mail(counters, Amounts(seen=LEAST_SEEN), [2])
     await judged(counters, pasts)
@@ -115,7 +124,10 @@ async def test_a_small_past_is_looked_at_again_when_it_has_grown_by_twenty() -> 
 
 
 async def test_an_author_is_judged_alike_whether_or_not_his_domain_was_looked_at_before() -> None:
-    """What lies around him is part of his judgement; a busy domain has been judged when he writes."""
+    """What lies around him is part of his judgement.
+
+    A busy domain has been judged when he writes.
+    """
     counters, pasts = Watched(), Pasts()
     bob = HASHER.shingle(Type.AUTHOR, "bob@a.example")
     mail(counters, Amounts(seen=400, spam=390), [1, 2, 3], bob, DOMAIN)
@@ -123,7 +135,12 @@ async def test_an_author_is_judged_alike_whether_or_not_his_domain_was_looked_at
     asked = (bob, DOMAIN)
     known = Known(asked, await counters.read(asked, NOW))
     await judge_pasts(
-        counters, known, Proved(author="bob@a.example", author_domain="a.example"), HASHER, pasts, now=NOW
+        counters,
+        known,
+        Proved(author="bob@a.example", author_domain="a.example"),
+        HASHER,
+        pasts,
+        now=NOW,
     )
     alone, _ = await judged(counters, Pasts())
     assert (await judged(counters, pasts))[0] == alone
@@ -164,7 +181,9 @@ async def test_no_more_are_kept_than_there_is_room_for(monkeypatch: pytest.Monke
 
 
 async def test_what_a_name_that_was_warmed_up_gains() -> None:
-    """Fresh and proved, ten days of mail that is read, a burst, the first words against it: docs/senders/karma.md."""
+    """Fresh and proved, ten days of mail that is read, a burst, the first words against it:
+    docs/senders/karma.md.
+    """
     counters = Watched()
 
     async def karma() -> float:

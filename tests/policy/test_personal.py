@@ -1,4 +1,6 @@
-"""What goes before what: the table of docs/people/personal.md, row by row, and one verdict for several readers."""
+"""What goes before what: the table of docs/people/personal.md, row by row, and one verdict for
+several readers.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ class Row(NamedTuple):
 
 def table() -> list[Row]:
     lines = PAGE.read_text().splitlines()
-    start = next(number for number, line in enumerate(lines) if line.startswith("| site's list |")) + 2
+    start = (
+        next(number for number, line in enumerate(lines) if line.startswith("| site's list |")) + 2
+    )
     rows = []
     for line in lines[start:]:
         if not line.startswith("|"):
@@ -98,10 +102,15 @@ def test_what_goes_before_what(row: Row) -> None:
         message = msgspec.structs.replace(message, author="", author_domain="")
     if row.site:
         action = Action.ACCEPT if row.site == "allow" else Action.REJECT
-        message = msgspec.structs.replace(message, action=action, enforced=True, decided_by="SITE_LIST")
+        message = msgspec.structs.replace(
+            message, action=action, enforced=True, decided_by="SITE_LIST"
+        )
     given = outcome(message, Personal("joe@b.example", float(row.strictness), entries), NOW)
     assert given.action.value == row.verdict
-    assert given.decided_by == {"policy": "RULE", "site": "SITE_LIST", "person": PERSONAL}[row.decided_by]
+    assert (
+        given.decided_by
+        == {"policy": "RULE", "site": "SITE_LIST", "person": PERSONAL}[row.decided_by]
+    )
     assert bool(given.say) is (row.decided_by == "person")
 
 
@@ -121,7 +130,9 @@ def test_what_was_not_looked_into_is_filed_for_whoever_is_lenient() -> None:
 
 
 def test_another_readers_word_is_none_of_this_one() -> None:
-    """At the door a message comes with the mildest verdict of all: each copy is judged from its score again."""
+    """At the door a message comes with the mildest verdict of all: each copy is judged from its
+    score again.
+    """
     for score, action in ((250, Action.REJECT), (150, Action.SPAM), (0, Action.ACCEPT)):
         given = letter(score, action=Action.ACCEPT, decided_by=PERSONAL)
         assert outcome(given, NOBODY, NOW).action is action
@@ -183,14 +194,27 @@ def test_a_verdict_says_who_decided_and_by_what() -> None:
     assert given is not None
     after = personally(before, given)
     assert (after.action, after.score, after.decided_by) == (Action.SPAM, 12.0, PERSONAL)
-    assert (after.rules[0].name, after.rules[0].say) == (PERSONAL, f"their list: deny address {ANN}")
+    assert (after.rules[0].name, after.rules[0].say) == (
+        PERSONAL,
+        f"their list: deny address {ANN}",
+    )
 
 
 @pytest.mark.parametrize(
     ("list_id", "signed", "proved", "domain"),
     [
-        ("chess.a.example", ["mail.a.example", "x.example"], Proved(author_domain="x.example"), "a.example"),
-        ("chess.a.example", [], Proved(author_domain="x.example", sender="b@s.example"), "x.example"),
+        (
+            "chess.a.example",
+            ["mail.a.example", "x.example"],
+            Proved(author_domain="x.example"),
+            "a.example",
+        ),
+        (
+            "chess.a.example",
+            [],
+            Proved(author_domain="x.example", sender="b@s.example"),
+            "x.example",
+        ),
         ("chess.a.example", ["evil.example"], Proved(), "evil.example"),
         ("chess.a.example", [], Proved(sender="b@mail.a.example"), "a.example"),
         ("chess.a.example", [], Proved(), ""),

@@ -1,4 +1,6 @@
-"""What an analyst says of an address stands above its past, at connect already, whatever the counters can tell."""
+"""What an analyst says of an address stands above its past, at connect already, whatever the
+counters can tell.
+"""
 
 from __future__ import annotations
 
@@ -94,7 +96,10 @@ async def test_a_pin_holds_while_the_counters_are_away(tmp_path: Path) -> None:
 
 
 async def test_lists_of_the_policy_and_our_own_people_come_first(tmp_path: Path) -> None:
-    allow = '[[local_list]]\nname = "OURS"\naction = "allow"\nof = ["client"]\nentries = ["9.10.11.12"]\n'
+    allow = (
+        '[[local_list]]\nname = "OURS"\naction = "allow"\nof = ["client"]\nentries = '
+        '["9.10.11.12"]\n'
+    )
     counters = remembered(Amounts())
     verdict = await at_connect(tmp_path, pin(IP, Flag.BAD), counters=counters, text=allow)
     assert (verdict.action, verdict.decided_by) == (Action.ACCEPT, "OURS")
@@ -111,10 +116,13 @@ async def test_refusing_is_the_policy_s_to_switch_off(tmp_path: Path) -> None:
 
 
 @given(st.sets(st.integers(0, 30)), st.lists(st.integers(0, 30), max_size=12))
-def test_one_look_for_all_finds_what_a_look_for_each_finds(pinned: set[int], asked: list[int]) -> None:
+def test_one_look_for_all_finds_what_a_look_for_each_finds(
+    pinned: set[int], asked: list[int]
+) -> None:
     """No pin is missed by the short way, and a book without pins has none of anything."""
     book = Book(
-        Pin(type=9, hash=one, name="", flag=Flag.BAD, reason="x", by="ann", since=0.0) for one in pinned
+        Pin(type=9, hash=one, name="", flag=Flag.BAD, reason="x", by="ann", since=0.0)
+        for one in pinned
     )
     shingles = tuple(Shingle(9, one) for one in asked)
     assert book.none_of(shingles) is all(book.of(one, 1.0) is None for one in shingles)

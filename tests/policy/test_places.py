@@ -1,4 +1,7 @@
-"""Where a client is: facts and counts from connect on, the same in the scan; how many senders, countries, addresses there are."""
+"""Where a client is: facts and counts from connect on, the same in the scan.
+
+How many senders, countries, addresses there are.
+"""
 
 from __future__ import annotations
 
@@ -97,7 +100,9 @@ async def test_a_country_can_be_refused_at_connect(tmp_path: Path) -> None:
 async def test_a_system_and_a_domain_of_hosts_are_remembered(tmp_path: Path) -> None:
     post = Post(tmp_path)
     elsewhere = client("192.0.2.7", "host1.pool.isp.example")
-    post.counters.add(envelope_shingles(elsewhere, HASHER, PLACES["192.0.2.7"]), Amounts(seen=3, spam=3), NOW)
+    post.counters.add(
+        envelope_shingles(elsewhere, HASHER, PLACES["192.0.2.7"]), Amounts(seen=3, spam=3), NOW
+    )
     seen = await post.look(client("192.0.2.7"))
     assert [hit.name for hit in seen.verdict.rules] == ["BAD_SYSTEM"]
     seen = await post.look(client("203.0.113.1", "host2.pool.isp.example"))
@@ -140,7 +145,9 @@ async def test_senders_of_one_text_are_counted_once_each(tmp_path: Path) -> None
         assert found.facts.mass_senders == before
         assert ("MANY_SENDERS" in {hit.name for hit in found.verdict.rules}) == (before >= 3)
     other = await post.take(
-        client("203.0.113.1"), "e@e.example", text="Our kettle sings below the bridge whenever it rains"
+        client("203.0.113.1"),
+        "e@e.example",
+        text="Our kettle sings below the bridge whenever it rains",
     )
     assert other.facts.mass_senders == 0
 
@@ -151,7 +158,9 @@ async def test_a_login_from_two_addresses_is_known_at_the_sender(tmp_path: Path)
         await post.take(client(ip, login="ann", sender="ann@a.example"), "ann@a.example")
         fired = {
             hit.name
-            for hit in (await post.look(client("203.0.113.1", login="ann"), Stage.SENDER)).verdict.rules
+            for hit in (
+                await post.look(client("203.0.113.1", login="ann"), Stage.SENDER)
+            ).verdict.rules
         }
         assert ("SHARED_ACCOUNT" in fired) == (":" in ip)
     eve = await post.look(client("203.0.113.1", login="eve"), Stage.SENDER)

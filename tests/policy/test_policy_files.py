@@ -1,4 +1,6 @@
-"""A folder of policy files: order, overrides, origins, and a broken one that never replaces a good one."""
+"""A folder of policy files: order, overrides, origins, and a broken one that never replaces a good
+one.
+"""
 
 import os
 from collections.abc import Mapping
@@ -66,7 +68,12 @@ def test_later_files_change_only_the_fields_they_give(tmp_path: Path) -> None:
         False,
     )
     short, always, ours = policy.rules
-    assert (short.name, short.score, short.mode, short.when) == ("SHORT", 7.5, Mode.SHADOW, "text.words < 10")
+    assert (short.name, short.score, short.mode, short.when) == (
+        "SHORT",
+        7.5,
+        Mode.SHADOW,
+        "text.words < 10",
+    )
     assert (short.say, short.why) == ("{text.words} words", "Bots write little.")
     assert (always.name, always.enabled) == ("ALWAYS", False)
     assert (ours.name, ours.stage) == ("OURS", Stage.CONTENT)
@@ -90,7 +97,10 @@ def test_every_field_knows_its_line(tmp_path: Path) -> None:
 
 
 def test_an_override_that_breaks_a_rule_is_placed_where_it_stands(tmp_path: Path) -> None:
-    write(tmp_path, {"10-base.toml": BASE, "90-local.toml": '[[rule]]\nname = "SHORT"\n\nsay = "{wrods}"\n'})
+    write(
+        tmp_path,
+        {"10-base.toml": BASE, "90-local.toml": '[[rule]]\nname = "SHORT"\n\nsay = "{wrods}"\n'},
+    )
     with pytest.raises(PolicyError) as refused:
         load_policy(tmp_path, SCHEMA)
     assert (refused.value.file, refused.value.line, refused.value.column) == (
@@ -142,7 +152,9 @@ def test_a_folder_of_too_many_files_is_refused(tmp_path: Path) -> None:
 
 
 def test_too_many_rules_are_refused_at_the_first_too_many(tmp_path: Path) -> None:
-    rules = "".join(f'[[rule]]\nname = "R{number}"\nwhen = "true"\nscore = 1\n' for number in range(5001))
+    rules = "".join(
+        f'[[rule]]\nname = "R{number}"\nwhen = "true"\nscore = 1\n' for number in range(5001)
+    )
     with pytest.raises(PolicyError, match="more than 5000 rules") as refused:
         load_policy(write(tmp_path, {"10.toml": rules}), SCHEMA)
     assert refused.value.line == 5000 * 4 + 1

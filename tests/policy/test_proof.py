@@ -1,8 +1,10 @@
-"""Proof says who, not whether good: SPF, DKIM and DMARC of a domain that nobody here knows take nothing off a score.
+"""Proof says who, not whether good: SPF, DKIM and DMARC of a domain that nobody here knows take
+nothing off a score.
 
-The property, over all golden mails, those of a first day, the public corpus and letters made of what rules look for: judged by the policy that ships with an empty
-state, a message scores with any proof no less than without.  Large free mailbox providers are nobody's throw-away domain: there a proof refutes what
-FREEMAIL_FOREIGN_ID says, that the provider did not send this.
+The property, over all golden mails, those of a first day, the public corpus and letters made of
+what rules look for: judged by the policy that ships with an empty state, a message scores with any
+proof no less than without.  Large free mailbox providers are nobody's throw-away domain: there a
+proof refutes what FREEMAIL_FOREIGN_ID says, that the provider did not send this.
 """
 
 from __future__ import annotations
@@ -139,13 +141,20 @@ HOSTS: Final = (
 
 @st.composite
 def letters(draw: st.DrawFn) -> bytes:
-    """Letters of what rules look for: names, addresses, headers, phrases of a trade, links that lie."""
+    """Letters of what rules look for: names, addresses, headers, phrases of a trade, links that
+    lie.
+    """
     domain = draw(st.sampled_from(DOMAINS))
     local = draw(st.sampled_from(("info", "anna", "x81k22p9", "bcdfghklm")))
-    name = draw(st.sampled_from(("", "Ann", "HSBC Online Banking", "FREE PRIZE", "PayPal", "x@bank.test")))
+    name = draw(
+        st.sampled_from(("", "Ann", "HSBC Online Banking", "FREE PRIZE", "PayPal", "x@bank.test"))
+    )
     fields = [f"From: {name} <{local}@{domain}>"]
     fields.append(
-        "To: " + draw(st.sampled_from(("anna@firm.example", f"{local}@{domain}", "undisclosed-recipients:;")))
+        "To: "
+        + draw(
+            st.sampled_from(("anna@firm.example", f"{local}@{domain}", "undisclosed-recipients:;"))
+        )
     )
     fields.append(
         "Subject: "

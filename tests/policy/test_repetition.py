@@ -1,11 +1,14 @@
 """Repeating a message never lowers its score: the policy that ships, real scans, real counters.
 
-The invariant.  Take any past of other mail, and a message from one sender through one client.  However often it has come within the same 24 hours (the same
-bytes or twins with some other words, to the same reader or to others, whatever verdicts those copies got), its score is no lower than with one copy less.
-Time and past are the same on both sides, so that nothing but the copies can make a difference.
+The invariant.  Take any past of other mail, and a message from one sender through one client.
+However often it has come within the same 24 hours (the same bytes or twins with some other words,
+to the same reader or to others, whatever verdicts those copies got), its score is no lower than
+with one copy less. Time and past are the same on both sides, so that nothing but the copies can
+make a difference.
 
-Left out, since there repetition is not what speaks: what people and traps said of the message's own text, links and files (their word is a share of those who got
-it), and copies of its text under other names, of which its own are a share (docs/adr/0042-what-may-speak-for-a-sender.md).
+Left out, since there repetition is not what speaks: what people and traps said of the message's own
+text, links and files (their word is a share of those who got it), and copies of its text under
+other names, of which its own are a share (docs/adr/0042-what-may-speak-for-a-sender.md).
 """
 
 from __future__ import annotations
@@ -36,22 +39,32 @@ DAY_S: Final = 86_400.0
 ROUNDING: Final = 0.011  # of two scores to two places
 
 BOSS: Final = (
-    "Are you available right now? I am in a meeting and cannot take calls. I need you to purchase some gift cards for a client, it is urgent and confidential."
-    " Scratch off the back and send me pictures of the codes. I will reimburse you before the end of the day. Reply as soon as you get this."
+    "Are you available right now? I am in a meeting and cannot take calls. I need you to purchase "
+    "some gift cards for a client, it is urgent and confidential."
+    " Scratch off the back and send me pictures of the codes. I will reimburse you before the end "
+    "of the day. Reply as soon as you get this."
 )
 NOTICE: Final = (
-    "Your account has been suspended. Please verify your account within 24 hours or it will be permanently closed."
-    " Confirm your identity here: https://bit.ly/3xYzAb1 Failure to verify will result in the loss of access to your mailbox."
+    "Your account has been suspended. Please verify your account within 24 hours or it will be "
+    "permanently closed."
+    " Confirm your identity here: https://bit.ly/3xYzAb1 Failure to verify will result in the "
+    "loss of access to your mailbox."
 )
 PILLS: Final = (
-    "Canadian pharmacy: cheap viagra and cialis without prescription, free shipping worldwide, best prices on all pills."
+    "Canadian pharmacy: cheap viagra and cialis without prescription, free shipping worldwide, "
+    "best prices on all pills."
     " Order now at http://pills-shop.top/order or call +49 30 901820 tonight."
 )
 OFFER: Final = (
-    "We can put your web site on the first page of the search engines. Our team of experts offers affordable packages of search engine optimisation."
-    " Reply with your telephone number and we send you a free audit and a quote for your site this week."
+    "We can put your web site on the first page of the search engines. Our team of experts offers "
+    "affordable packages of search engine optimisation."
+    " Reply with your telephone number and we send you a free audit and a quote for your site "
+    "this week."
 )
-LETTER: Final = "Shall we meet at noon at the bridge? I bring the plans of the garden and some bread, and Ann comes later with the children."
+LETTER: Final = (
+    "Shall we meet at noon at the bridge? I bring the plans of the garden and some bread, and "
+    "Ann comes later with the children."
+)
 KINDS: Final = {
     "boss": ("URGENT REQUEST!!", BOSS),
     "notice": ("Your account is suspended", NOTICE),
@@ -60,10 +73,22 @@ KINDS: Final = {
     "letter": ("Re: lunch", LETTER),
 }
 OTHERS: Final = (
-    "The minutes of the last meeting are below, the next one is on Tuesday in the small room upstairs, and cake was promised to all.",
-    "Your parcel has left our house and comes on Friday between nine and twelve, its number is 4711, see http://parcel.example/4711 for more.",
-    "Make money fast from home, no experience needed, a thousand dollars each day are waiting for you at http://riches.example/now friend.",
-    "Good evening from the mountains, it has snowed all night, the road is closed and the dog is happy, call me at +49 30 901820 when you can.",
+    (
+        "The minutes of the last meeting are below, the next one is on Tuesday in the small "
+        "room upstairs, and cake was promised to all."
+    ),
+    (
+        "Your parcel has left our house and comes on Friday between nine and twelve, its "
+        "number is 4711, see http://parcel.example/4711 for more."
+    ),
+    (
+        "Make money fast from home, no experience needed, a thousand dollars each day are "
+        "waiting for you at http://riches.example/now friend."
+    ),
+    (
+        "Good evening from the mountains, it has snowed all night, the road is closed and the "
+        "dog is happy, call me at +49 30 901820 when you can."
+    ),
 )
 
 
@@ -120,7 +145,9 @@ class Copy(NamedTuple):
 
 @st.composite
 def pasts(draw: st.DrawFn, who: Who) -> list[Earlier]:
-    """Other mail of two weeks, the last minutes included, most of it from the sender or his client."""
+    """Other mail of two weeks, the last minutes included, most of it from the sender or his
+    client.
+    """
     beside = Who("neighbour@gmail.com", who.ip, "dmarc")
     senders = st.sampled_from((who, who, who, beside, *SENDERS))
     return draw(
@@ -148,16 +175,20 @@ def raw(kind: str, who: Who, reader: str, twin: int = 0) -> bytes:
         words = text.split()
         at = random.Random(twin).randrange(len(words))
         text = " ".join([*words[:at], f"indeed{twin}", *words[at + 1 :]])
-    head = {"letter": "References: <0@x.example>\r\n", "boss": "Reply-To: ceo.desk@yandex.com\r\n"}.get(
-        kind, ""
-    )
+    head = {
+        "letter": "References: <0@x.example>\r\n",
+        "boss": "Reply-To: ceo.desk@yandex.com\r\n",
+    }.get(kind, "")
     return (
-        f"From: Somebody <{who.address}>\r\nTo: {reader}\r\nSubject: {subject}\r\nDate: Fri, 20 Nov 2026 10:00:00 +0000\r\n"
+        f"From: Somebody <{who.address}>\r\nTo: {reader}\r\nSubject: {subject}\r\nDate: Fri, 20 "
+        f"Nov 2026 10:00:00 +0000\r\n"
         f"{head}Message-ID: <{twin}@{who.address.rpartition('@')[2]}>\r\n\r\n{text}\r\n"
     ).encode()
 
 
-async def judged(counters: MemoryCounters, message: bytes, who: Who, reader: str, now: float) -> Scan:
+async def judged(
+    counters: MemoryCounters, message: bytes, who: Who, reader: str, now: float
+) -> Scan:
     site = Site(name="mx.test", hasher=HASHER, counters=counters, signatures=LIVE.book)
     envelope = Envelope(
         client=Client(ip=who.ip, name="mail.x.example"),
@@ -173,7 +204,8 @@ async def remembered(past: Sequence[Earlier]) -> MemoryCounters:
     counters = MemoryCounters()
     for one in past:
         message = (
-            f"From: Other <{one.who.address}>\r\nTo: {one.reader}\r\nSubject: something else\r\nMessage-ID: <o@x.example>\r\n\r\n{one.text}\r\n"
+            f"From: Other <{one.who.address}>\r\nTo: {one.reader}\r\nSubject: something "
+            f"else\r\nMessage-ID: <o@x.example>\r\n\r\n{one.text}\r\n"
         ).encode()
         when = NOW - one.ago_s
         found = await judged(MemoryCounters(), message, one.who, one.reader, when)
@@ -185,7 +217,11 @@ async def came(counters: MemoryCounters, message: bytes, who: Who, reader: str, 
     """Judge a message and count it, as the daemon does."""
     found = await judged(counters, message, who, reader, now)
     settle(
-        found.pieces, found.verdict, counters, now=now, first=first_contact(found.facts.known, Span.FORTNIGHT)
+        found.pieces,
+        found.verdict,
+        counters,
+        now=now,
+        first=first_contact(found.facts.known, Span.FORTNIGHT),
     )
     return found
 
@@ -197,8 +233,9 @@ def told(scan: Scan) -> str:
 def without_shares(scan: Scan, past: Sequence[Earlier]) -> float:
     """The score without what hangs on shares of all mail, as docs/adr/0042 has it.
 
-    The refusal of an address is made at connect, where nobody has named a sender whose own mail could be left out; complaints, of which karma takes
-    account, are held against how many got the mail.
+    The refusal of an address is made at connect, where nobody has named a sender whose own mail
+    could be left out; complaints, of which karma takes account, are held against how many got the
+    mail.
     """
     shares = {REPIP_BAD, KARMA} if any(one.complaints for one in past) else {REPIP_BAD}
     return scan.verdict.score - sum(hit.score for hit in scan.verdict.rules if hit.name in shares)
@@ -245,10 +282,13 @@ async def test_one_more_copy_never_lowers_the_score(
 
 @pytest.mark.parametrize("who", SENDERS[:1])
 async def test_the_same_fraud_four_times_stays_what_it_is(who: Who) -> None:
-    """Each of the four is filed, and none scores less than the first, however shortly it follows."""
+    """Each of the four is filed, and none scores less than the first, however shortly it
+    follows.
+    """
     counters = MemoryCounters()
     found = [
-        await came(counters, raw("boss", who, READERS[0]), who, READERS[0], NOW + 5 * at) for at in range(4)
+        await came(counters, raw("boss", who, READERS[0]), who, READERS[0], NOW + 5 * at)
+        for at in range(4)
     ]
     assert [one.verdict.action for one in found] == [Action.SPAM] * 4, [told(one) for one in found]
     assert min(one.verdict.score for one in found) == found[0].verdict.score
@@ -257,8 +297,12 @@ async def test_the_same_fraud_four_times_stays_what_it_is(who: Who) -> None:
 async def test_a_fraud_that_was_let_in_makes_its_sender_no_acquaintance() -> None:
     """What was accepted a moment ago, and nobody has read, is no good past: whatever it was."""
     who, counters = SENDERS[0], MemoryCounters()
-    alone = (await judged(counters, raw("boss", who, READERS[0]), who, READERS[0], NOW)).verdict.score
+    alone = (
+        await judged(counters, raw("boss", who, READERS[0]), who, READERS[0], NOW)
+    ).verdict.score
     for at in range(6):
         for reader in READERS:
             await came(counters, raw("letter", who, reader, at), who, reader, NOW - 3000 + 100 * at)
-    assert (await judged(counters, raw("boss", who, READERS[0]), who, READERS[0], NOW)).verdict.score >= alone
+    assert (
+        await judged(counters, raw("boss", who, READERS[0]), who, READERS[0], NOW)
+    ).verdict.score >= alone

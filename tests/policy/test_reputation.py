@@ -1,4 +1,6 @@
-"""Karma in a whole scan, by the policy that ships: whom a good past helps, whom it does not, and what stays as it was."""
+"""Karma in a whole scan, by the policy that ships: whom a good past helps, whom it does not, and
+what stays as it was.
+"""
 
 from __future__ import annotations
 
@@ -54,17 +56,24 @@ ANN = Identity(
     dmarc=Dmarc(result=Result.PASS, domain="a.example", spf_aligned=True, dkim_aligned=True),
 )
 FORGED = Identity(
-    spf=Spf(result=Result.PASS, domain="evil.example"), dmarc=Dmarc(result=Result.FAIL, domain="a.example")
+    spf=Spf(result=Result.PASS, domain="evil.example"),
+    dmarc=Dmarc(result=Result.FAIL, domain="a.example"),
 )
 BY_EVIL = msgspec.structs.replace(
     ENVELOPE, client=Client(ip="9.99.1.1"), sender="x@evil.example", helo="evil.example"
 )
 LETTER = (
-    b"From: Ann <ann@a.example>\r\nTo: bob@b.example\r\nSubject: lunch\r\nDate: Fri, 20 Nov 2026 10:00:00 +0000\r\n"
+    b"From: Ann <ann@a.example>\r\nTo: bob@b.example\r\nSubject: lunch\r\nDate: Fri, 20 Nov 2026 "
+    b"10:00:00 +0000\r\n"
     b"Message-ID: <1@a.example>\r\n\r\n%b\r\n"
 )
-ALONE = '[[rule]]\nname = "KNOWN_SENDER"\nenabled = false\n[[rule]]\nname = "KNOWN_CORRESPONDENT"\nenabled = false\n'
-GREY = ALONE + '[[rule]]\nname = "GREYISH"\nwhen = "contains(subject, \'lunch\')"\nscore = {score}\n'
+ALONE = (
+    '[[rule]]\nname = "KNOWN_SENDER"\nenabled = false\n[[rule]]\nname = '
+    '"KNOWN_CORRESPONDENT"\nenabled = false\n'
+)
+GREY = (
+    ALONE + '[[rule]]\nname = "GREYISH"\nwhen = "contains(subject, \'lunch\')"\nscore = {score}\n'
+)
 
 
 def shipped(folder: Path, more: str = "") -> Policy:
@@ -85,7 +94,13 @@ async def judged(
     pins: Pins | None = None,
     now: float = NOW,
 ) -> Scan:
-    site = Site(name="mx.test", hasher=HASHER, counters=counters, pins=pins or NoPins(), signatures=LIVE.book)
+    site = Site(
+        name="mx.test",
+        hasher=HASHER,
+        counters=counters,
+        pins=pins or NoPins(),
+        signatures=LIVE.book,
+    )
     told = Told(Evidence(identity=identity, location=Location(country="DE", as_number=64500)))
     return await scan(LETTER % text, envelope, site, policy, told, now=now)
 
@@ -119,7 +134,9 @@ async def test_without_a_history_there_is_no_karma() -> None:
     assert (result.facts.repuser_flag, result.facts.repuser_first) == ("unknown", True)
 
 
-async def test_a_long_good_past_lets_grey_mail_through_and_its_forger_gets_nothing(tmp_path: Path) -> None:
+async def test_a_long_good_past_lets_grey_mail_through_and_its_forger_gets_nothing(
+    tmp_path: Path,
+) -> None:
     policy, counters = shipped(tmp_path, GREY.format(score=130)), MemoryCounters()
     assert (await judged(counters, policy)).verdict.action is Action.SPAM
     await past_of(counters, GOOD)
@@ -141,10 +158,14 @@ async def test_a_long_good_past_lets_grey_mail_through_and_its_forger_gets_nothi
 
 
 async def test_a_forger_from_a_good_address_gets_nothing_either() -> None:
-    """A customer of the same mail server: address, network and system are good, and nobody is proved."""
+    """A customer of the same mail server: address, network and system are good, and nobody is
+    proved.
+    """
     counters = MemoryCounters()
     await past_of(counters, GOOD)
-    forged = await judged(counters, identity=Identity(dmarc=Dmarc(result=Result.FAIL, domain="a.example")))
+    forged = await judged(
+        counters, identity=Identity(dmarc=Dmarc(result=Result.FAIL, domain="a.example"))
+    )
     assert forged.facts.repip_flag == "good"
     assert forged.facts.karma == 0
 
@@ -167,7 +188,9 @@ async def test_malware_and_forgery_are_never_helped(tmp_path: Path) -> None:
 async def test_a_list_of_the_site_stands_above_karma(tmp_path: Path) -> None:
     counters = MemoryCounters()
     await past_of(counters, GOOD)
-    listed = '[[local_list]]\nname = "OUT"\naction = "deny"\nof = ["from"]\nentries = ["a.example"]\n'
+    listed = (
+        '[[local_list]]\nname = "OUT"\naction = "deny"\nof = ["from"]\nentries = ["a.example"]\n'
+    )
     result = await judged(counters, shipped(tmp_path, listed))
     assert (result.verdict.action, result.verdict.decided_by) == (Action.REJECT, "OUT")
 
@@ -191,7 +214,9 @@ async def test_karma_on_trial_is_told_and_scores_nothing(tmp_path: Path) -> None
     hit = karma_of(result)
     assert hit is not None
     assert hit.mode is Mode.SHADOW
-    assert result.verdict.score == sum(one.score for one in result.verdict.rules if one.mode is Mode.LIVE)
+    assert result.verdict.score == sum(
+        one.score for one in result.verdict.rules if one.mode is Mode.LIVE
+    )
 
 
 async def test_what_vouches_for_a_sender_keeps_to_its_cap(tmp_path: Path) -> None:
@@ -209,17 +234,24 @@ async def test_a_bad_link_speaks_and_a_shortener_does_not() -> None:
     for name in ("evil.example", "bit.ly"):
         counters.add(
             Pieces(
-                shingles=(HASHER.shingle(Type.LINK_DOMAIN, name), HASHER.shingle(Type.HOST, name)), pairs=()
+                shingles=(HASHER.shingle(Type.LINK_DOMAIN, name), HASHER.shingle(Type.HOST, name)),
+                pairs=(),
             ),
             Amounts(seen=200, spam=190),
             NOW,
         )
     bad = (await judged(counters, text=b"http://evil.example/a")).facts
     assert (bad.repentity_flag, bad.repentity_bad) == ("bad", 2)
-    assert bad.repentity_why.startswith("link domain evil.example: 190 spam of 200; host evil.example:")
+    assert bad.repentity_why.startswith(
+        "link domain evil.example: 190 spam of 200; host evil.example:"
+    )
     assert bad.karma < -40
     short = (await judged(counters, text=b"http://bit.ly/a")).facts
-    assert (short.repentity_worst, short.karma, sorted(short.repentity_shared)) == (0.0, 0.0, ["bit.ly"])
+    assert (short.repentity_worst, short.karma, sorted(short.repentity_shared)) == (
+        0.0,
+        0.0,
+        ["bit.ly"],
+    )
     counters.add(
         Pieces(shingles=(HASHER.shingle(Type.URL, "http://bit.ly/a"),), pairs=()),
         Amounts(seen=20, spam=20),
@@ -237,7 +269,9 @@ async def test_the_readers_own_names_are_nobodys_fault() -> None:
         (Type.LINK_DOMAIN, "b.example"),
         (Type.HOST, "b.example"),
     ):
-        counters.add(Pieces(shingles=(HASHER.shingle(kind, name),), pairs=()), Amounts(seen=90, spam=90), NOW)
+        counters.add(
+            Pieces(shingles=(HASHER.shingle(kind, name),), pairs=()), Amounts(seen=90, spam=90), NOW
+        )
     facts = (await judged(counters, text=b"Dear bob@b.example, see http://b.example/")).facts
     assert facts.repentity_worst == 0
 
@@ -247,7 +281,9 @@ async def test_a_domain_out_of_nothing() -> None:
     domain = HASHER.shingle(Type.LINK_DOMAIN, "x.example")
     counters.add(Pieces(shingles=(domain,), pairs=()), GOOD, NOW)
     for number in range(90):
-        pairs = HASHER.pairs(Type.LINK_SENDER, Type.LINK_SENDERS, [b"x.example"], [b"%d@y.example" % number])
+        pairs = HASHER.pairs(
+            Type.LINK_SENDER, Type.LINK_SENDERS, [b"x.example"], [b"%d@y.example" % number]
+        )
         counters.add(Pieces(shingles=(), pairs=tuple(pairs)), Amounts(seen=1), NOW)
     result = await judged(counters, text=b"http://x.example/a")
     assert (result.facts.repentity_sudden, result.facts.repentity_fresh) == (1, 1)
@@ -273,7 +309,11 @@ async def test_pins_stand_above_what_is_counted(tmp_path: Path) -> None:
 
     for kind, name, part in (
         (Type.AUTHOR, "ann@a.example", "author -50 (set to bad by eve: an audit)"),
-        (Type.LINK_DOMAIN, "x.example", "entities -50 (link domain x.example: set to bad by eve: an audit)"),
+        (
+            Type.LINK_DOMAIN,
+            "x.example",
+            "entities -50 (link domain x.example: set to bad by eve: an audit)",
+        ),
     ):
         found = await judged(
             MemoryCounters(),
@@ -314,7 +354,9 @@ async def test_first_contacts_are_written_beside_the_counts() -> None:
     await settled()
     assert await firsts(Type.AUTHOR, "ann@a.example") == 1
     assert await firsts(Type.CLIENT_IP, "9.10.11.12") == 1
-    await settled(envelope=msgspec.structs.replace(ENVELOPE, recipients=("bob@b.example", "joe@b.example")))
+    await settled(
+        envelope=msgspec.structs.replace(ENVELOPE, recipients=("bob@b.example", "joe@b.example"))
+    )
     assert await firsts(Type.AUTHOR, "ann@a.example") == 1, "one of them knows her"
     await settled(envelope=msgspec.structs.replace(ENVELOPE, recipients=("zoe@b.example",)))
     assert await firsts(Type.AUTHOR, "ann@a.example") == 2
@@ -364,8 +406,14 @@ async def test_our_own_people_are_judged_by_their_accounts() -> None:
 @pytest.mark.parametrize(
     ("table", "problem"),
     [
-        ('never_helps = ["EXECUTABEL"]', "never_helps: there is no 'EXECUTABEL'; did you mean EXECUTABLE?"),
-        ('never_helps = ["executable-atachment"]', "never_helps: there is no 'executable-atachment'"),
+        (
+            'never_helps = ["EXECUTABEL"]',
+            "never_helps: there is no 'EXECUTABEL'; did you mean EXECUTABLE?",
+        ),
+        (
+            'never_helps = ["executable-atachment"]',
+            "never_helps: there is no 'executable-atachment'",
+        ),
         ('group = "NOBODY"', "group: there is no 'NOBODY'"),
         ('shared = ["SHORT"]', "shared: there is no 'SHORT'"),
         ("best = 10", "best"),

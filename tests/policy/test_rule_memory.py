@@ -1,4 +1,6 @@
-"""What is remembered of rules never shows: whatever was compiled before, a set of rules gives the same code, warnings and errors as it gives alone."""
+"""What is remembered of rules never shows: whatever was compiled before, a set of rules gives the
+same code, warnings and errors as it gives alone.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ RULES = st.builds(
     enabled=st.sampled_from([True, True, True, False]),
 )
 CONDITIONS = st.builds(
-    Condition, name=st.sampled_from(["N", "M"]), when=st.sampled_from(["text.words > 1", "fired(A)", "N"])
+    Condition,
+    name=st.sampled_from(["N", "M"]),
+    when=st.sampled_from(["text.words > 1", "fired(A)", "N"]),
 )
 SETS = st.tuples(
     st.lists(RULES, unique_by=lambda one: one.name, max_size=3),
@@ -89,7 +93,10 @@ def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_only_what_changed_is_checked_again(checked: list[str]) -> None:
     memory = RuleMemory()
-    one, other = Rule(name="A", when="text.words > 1", score=1.0), Rule(name="B", when="fired(A)", score=1.0)
+    one, other = (
+        Rule(name="A", when="text.words > 1", score=1.0),
+        Rule(name="B", when="fired(A)", score=1.0),
+    )
     compile_rules([one, other], SCHEMA, memory=memory)
     assert checked == ["text.words > 1", "fired(A)"]
     checked.clear()

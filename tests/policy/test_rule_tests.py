@@ -46,7 +46,9 @@ def case(facts: str, rest: str) -> str:
         case('links = 4, findings = ["hidden-text"]', "hit = true"),
         case("links = 4, \"found('hidden-text')\" = true", "hit = true"),
         case('links = 4, "model.content" = 0.9, "count[From].fortnight.seen" = 1', "hit = false"),
-        case('links = 4, "model.content" = 0.9, "count[From].fortnight.seen" = "none"', "hit = false"),
+        case(
+            'links = 4, "model.content" = 0.9, "count[From].fortnight.seen" = "none"', "hit = false"
+        ),
         case('links = 4, "model.content" = "none"', "hit = false"),
         case('links = 4, "model.content" = 0.9', 'fired = ["KNOWN_LIST"]\nhit = false'),
         case("", "hit = false"),

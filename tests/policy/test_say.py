@@ -92,7 +92,14 @@ def test_a_fault_is_placed_inside_its_braces() -> None:
 
 @pytest.mark.parametrize(
     "hostile",
-    ["a\r\nX-Mras: Ok", "a\0b", "a\u202eb\u2066c", "a\u2028b\x1b[31m", "\ud800\udfff", "\x85a\u200bb"],
+    [
+        "a\r\nX-Mras: Ok",
+        "a\0b",
+        "a\u202eb\u2066c",
+        "a\u2028b\x1b[31m",
+        "\ud800\udfff",
+        "\x85a\u200bb",
+    ],
 )
 def test_peers_text_is_one_printable_line(hostile: str) -> None:
     words = said("<{subject}> {link.hosts}", subject=hostile, link_hosts=frozenset({hostile}))
@@ -109,12 +116,17 @@ def test_long_texts_are_cut() -> None:
     assert len(words) == MAX_SAID
     assert words.endswith("...")
     assert said("{subject:.999s}", subject="y" * 1_000_000).startswith("y" * 190)
-    assert len(said("{link.hosts}", link_hosts=frozenset(f"{number}" for number in range(1000)))) < 60
+    assert (
+        len(said("{link.hosts}", link_hosts=frozenset(f"{number}" for number in range(1000)))) < 60
+    )
 
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
 def test_what_is_no_number_is_shown_as_unknown(value: float) -> None:
     assert (
-        said("{text.hidden_share:.0%} {text.hidden_share:d} {text.hidden_share}", text_hidden_share=value)
+        said(
+            "{text.hidden_share:.0%} {text.hidden_share:d} {text.hidden_share}",
+            text_hidden_share=value,
+        )
         == "? ? ?"
     )

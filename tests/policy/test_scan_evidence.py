@@ -10,7 +10,16 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from oborona.authentication.model import Arc, Dmarc, Identity, IpRev, Published, Result, Signature, Spf
+from oborona.authentication.model import (
+    Arc,
+    Dmarc,
+    Identity,
+    IpRev,
+    Published,
+    Result,
+    Signature,
+    Spf,
+)
 from oborona.counters.memory import MemoryCounters
 from oborona.errors import StoreError
 from oborona.message.model import Message
@@ -35,7 +44,10 @@ ENVELOPE = Envelope(
     sender="ann@a.example",
     recipients=("bob@b.example",),
 )
-LETTER = b"From: Ann <ann@a.example>\r\nSubject: lunch\r\nDate: Fri, 20 Nov 2026 10:00:00 +0000\r\nMessage-ID: <1@a.example>\r\n\r\nAt noon?\r\n"
+LETTER = (
+    b"From: Ann <ann@a.example>\r\nSubject: lunch\r\nDate: Fri, 20 Nov 2026 10:00:00 "
+    b"+0000\r\nMessage-ID: <1@a.example>\r\n\r\nAt noon?\r\n"
+)
 PASSED = Identity(
     spf=Spf(result=Result.PASS, domain="a.example"),
     spf_helo=Spf(result=Result.NONE, domain="mail.a.example", scope="helo"),
@@ -49,7 +61,12 @@ PASSED = Identity(
     iprev=IpRev(result=Result.PASS, name="mail.a.example"),
 )
 LINK = Listing(
-    name="DBL", of=Subject.LINKS, asked="x.example", codes=("127.0.1.2",), score=60.0, say="x.example on DBL"
+    name="DBL",
+    of=Subject.LINKS,
+    asked="x.example",
+    codes=("127.0.1.2",),
+    score=60.0,
+    say="x.example on DBL",
 )
 
 
@@ -137,12 +154,16 @@ async def test_a_list_counts_once_by_what_weighs_most(tmp_path: Path) -> None:
     heavy = msgspec.structs.replace(LINK, asked="y.example", score=90.0, say="y.example on DBL")
     policy = policy_of(tmp_path, "")
     verdict = (await scanned(Evidence(listings=(LINK, heavy, LINK)), policy=policy)).verdict
-    assert [(hit.name, hit.score, hit.say) for hit in verdict.rules] == [("DBL", 90.0, "y.example on DBL")]
+    assert [(hit.name, hit.score, hit.say) for hit in verdict.rules] == [
+        ("DBL", 90.0, "y.example on DBL")
+    ]
 
 
 async def test_who_did_not_answer_is_a_finding(tmp_path: Path) -> None:
     result = await scanned(Evidence(unanswered=("spf", "ZEN")), policy=policy_of(tmp_path, ""))
-    assert [(one.name, one.evidence) for one in result.verdict.findings] == [("temperror", "spf, ZEN")]
+    assert [(one.name, one.evidence) for one in result.verdict.findings] == [
+        ("temperror", "spf, ZEN")
+    ]
     assert result.verdict.action is Action.ACCEPT
     assert result.facts.found("temperror")
     assert not result.facts.partial, "that is of the counters"
@@ -150,11 +171,15 @@ async def test_who_did_not_answer_is_a_finding(tmp_path: Path) -> None:
 
 async def test_counters_and_dns_may_both_be_away(tmp_path: Path) -> None:
     class Away:
-        async def read(self, shingles: list[Shingle], now: float, prefix: Prefix = Prefix.IN) -> Totals:
+        async def read(
+            self, shingles: list[Shingle], now: float, prefix: Prefix = Prefix.IN
+        ) -> Totals:
             raise StoreError("away")
 
     away: CounterReader = Away()  # type: ignore[assignment]
-    result = await scanned(Evidence(unanswered=("dkim",)), policy=policy_of(tmp_path, ""), counters=away)
+    result = await scanned(
+        Evidence(unanswered=("dkim",)), policy=policy_of(tmp_path, ""), counters=away
+    )
     assert [one.name for one in result.verdict.findings] == ["partial", "temperror"]
     assert result.faults == ("counters: away",)
 
@@ -166,17 +191,24 @@ async def test_a_message_that_is_not_whole_is_said_to_be() -> None:
         assert told.truncated[-1] is truncated
 
 
-async def test_what_a_peer_wrote_is_one_printable_line_in_the_words_of_a_list(tmp_path: Path) -> None:
+async def test_what_a_peer_wrote_is_one_printable_line_in_the_words_of_a_list(
+    tmp_path: Path,
+) -> None:
     """A quoted local part may hold anything."""
     mailbox = '"a\x1b[31m\r\nX-Spam-Flag: NO \u202e' + "b" * 400 + '"@x.example'
     listing = msgspec.structs.replace(LINK, of=Subject.FROM, asked=mailbox, say=f"{mailbox} on EBL")
-    (hit,) = (await scanned(Evidence(listings=(listing,)), policy=policy_of(tmp_path, ""))).verdict.rules
+    (hit,) = (
+        await scanned(Evidence(listings=(listing,)), policy=policy_of(tmp_path, ""))
+    ).verdict.rules
     assert hit.say.startswith('"a [31m  X-Spam-Flag: NO  bbb')
     assert hit.say.isprintable()
     assert len(hit.say) <= 200
 
 
-AUTHOR = '[[local_list]]\nname = "FRIENDS"\naction = "allow"\nof = ["from"]\nentries = ["ann@a.example"]\n'
+AUTHOR = (
+    '[[local_list]]\nname = "FRIENDS"\naction = "allow"\nof = ["from"]\nentries = '
+    '["ann@a.example"]\n'
+)
 SPAMMY = '[[rule]]\nname = "SPAMMY"\nwhen = "subject == \'lunch\'"\nscore = 300\n'
 
 
@@ -198,12 +230,21 @@ async def test_an_author_is_let_in_once_it_is_proved_that_it_is_his(
 FAILED = Identity(
     spf=Spf(result=Result.FAIL, domain="a.example"),
     dmarc=Dmarc(
-        result=Result.FAIL, domain="a.example", policy=Published.REJECT, disposition=Published.REJECT
+        result=Result.FAIL,
+        domain="a.example",
+        policy=Published.REJECT,
+        disposition=Published.REJECT,
     ),
 )
 SAVED = msgspec.structs.replace(
     FAILED,
-    arc=Arc(result=Result.PASS, instances=1, sealers=("l.example",), trusted="l.example", dmarc=Result.PASS),
+    arc=Arc(
+        result=Result.PASS,
+        instances=1,
+        sealers=("l.example",),
+        trusted="l.example",
+        dmarc=Result.PASS,
+    ),
 )
 SHIPPED_CASES = {
     "what a domain disowns is filed": (FAILED, Action.SPAM, {"DMARC_REJECT", "SPF_FAIL"}),
@@ -240,7 +281,9 @@ UNANSWERED = Identity(
 
 
 async def test_a_dead_dns_costs_no_message_a_point() -> None:
-    evidence = Evidence(identity=UNANSWERED, unanswered=("spf", "dkim", "dmarc", "arc", "iprev", "ZEN"))
+    evidence = Evidence(
+        identity=UNANSWERED, unanswered=("spf", "dkim", "dmarc", "arc", "iprev", "ZEN")
+    )
     for path in sorted((ROOT / "tests/golden/mails").glob("**/*.eml")):
         raw = path.read_bytes()
         unknown, unasked = await scanned(evidence, raw=raw), await scanned(Silence(), raw=raw)
@@ -256,7 +299,12 @@ IDENTITIES = st.builds(
     spf_helo=st.builds(Spf, result=RESULTS, domain=TEXTS, why=TEXTS),
     dkim=st.lists(
         st.builds(
-            Signature, result=RESULTS, domain=TEXTS, selector=TEXTS, why=TEXTS, unsigned=st.integers(0, 2**40)
+            Signature,
+            result=RESULTS,
+            domain=TEXTS,
+            selector=TEXTS,
+            why=TEXTS,
+            unsigned=st.integers(0, 2**40),
         ),
         max_size=4,
     ).map(tuple),

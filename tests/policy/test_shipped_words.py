@@ -1,4 +1,6 @@
-"""Every word that ships can be found: each literal and each alternative of each pattern has a text, sent as people write it, in which it hits."""
+"""Every word that ships can be found: each literal and each alternative of each pattern has a text,
+sent as people write it, in which it hits.
+"""
 
 import ast
 from collections.abc import Iterator
@@ -32,7 +34,9 @@ def shipped() -> Policy:
 
 
 def witnesses(tree: Tree) -> list[str]:
-    """Return texts such that each alternative and each member of a small class stands in one of them."""
+    """Return texts such that each alternative and each member of a small class stands in one of
+    them.
+    """
     match tree:
         case Text(text):
             return [text]
@@ -47,18 +51,24 @@ def witnesses(tree: Tree) -> list[str]:
         case Row(items):
             several = [witnesses(one) for one in items]
             longest = max(map(len, several), default=1)
-            return ["".join(some[min(n, len(some) - 1)] for some in several) for n in range(longest)]
+            return [
+                "".join(some[min(n, len(some) - 1)] for some in several) for n in range(longest)
+            ]
 
 
 def _members(one: Set) -> list[int]:
     usual = [*range(ord("a"), ord("z") + 1), *range(ord("0"), ord("9") + 1), ord("."), ord("-")]
     if one.negated or one.names:
-        return [code for code in usual if not any(first <= code <= last for first, last in one.ranges)][:1]
+        return [
+            code for code in usual if not any(first <= code <= last for first, last in one.ranges)
+        ][:1]
     return [code for first, last in one.ranges for code in range(first, min(last, first + 40) + 1)]
 
 
 def asked(when: str) -> Iterator[tuple[str, str, list[str]]]:
-    """Yield each comparison of a fact with texts, as a condition of its own, with the fact and texts that it should hit."""
+    """Yield each comparison of a fact with texts, as a condition of its own, with the fact and
+    texts that it should hit.
+    """
     tree, written = parse_expression(when)
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 2:
@@ -75,23 +85,33 @@ def asked(when: str) -> Iterator[tuple[str, str, list[str]]]:
             left, right = node.left, node.comparators[0]
             for one, other in ((left, right), (right, left)):
                 fact, given = _name(one, written), _texts(other)
-                if fact in SCHEMA.by_name and given and SCHEMA.by_name[fact].kind in (Kind.TEXT, Kind.SET):
+                if (
+                    fact in SCHEMA.by_name
+                    and given
+                    and SCHEMA.by_name[fact].kind in (Kind.TEXT, Kind.SET)
+                ):
                     sign = "in" if SCHEMA.by_name[fact].kind is Kind.SET else "=="
                     for text in filter(None, given):
                         yield fact, f"{text!r} {sign} {fact}", [text]
 
 
 def _name(node: ast.AST, written: Source) -> str:
-    return written.text[written.index(node) : written.end(node)] if isinstance(node, ast.expr) else ""
+    return (
+        written.text[written.index(node) : written.end(node)] if isinstance(node, ast.expr) else ""
+    )
 
 
 def _texts(node: ast.AST) -> list[str]:
     items = node.elts if isinstance(node, ast.Tuple | ast.List) else [node]
-    return [one.value for one in items if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+    return [
+        one.value for one in items if isinstance(one, ast.Constant) and isinstance(one.value, str)
+    ]
 
 
 def hits(fact: str, condition: str, text: str) -> bool:
-    """Tell whether a condition holds for a message that has a text, in one of the ways in which it may stand there."""
+    """Tell whether a condition holds for a message that has a text, in one of the ways in which it
+    may stand there.
+    """
     kind, form = SCHEMA.by_name[fact].kind, SCHEMA.by_name[fact].form
     if fact in IN_LETTERS:  # between other words, and alone
         return any(
@@ -109,7 +129,10 @@ def hits(fact: str, condition: str, text: str) -> bool:
 def test_each_alternative_of_each_rule_can_hit(shipped: Policy) -> None:
     texts = [*(one.when for one in shipped.rules), *(one.when for one in shipped.conditions)]
     every = dict.fromkeys(
-        (fact, condition, text) for when in texts for fact, condition, found in asked(when) for text in found
+        (fact, condition, text)
+        for when in texts
+        for fact, condition, found in asked(when)
+        for text in found
     )
     assert len(every) > 400
     assert [one for one in every if not hits(*one)] == []
@@ -125,10 +148,13 @@ def test_each_phrase_of_each_list_can_hit(shipped: Policy) -> None:
         for start in range(0, len(some), PHRASES):
             few = some[start : start + PHRASES]
             lines = [
-                change(f"https://a.{one.value}/" if one.kind is Sort.DOMAIN else one.value) for one in few
+                change(f"https://a.{one.value}/" if one.kind is Sort.DOMAIN else one.value)
+                for one in few
             ]
             text = "".join(f"{line}.\n" for line in lines)
-            message = parse(f"Subject: x\nContent-Type: text/plain; charset=utf-8\n\n{text}".encode())
+            message = parse(
+                f"Subject: x\nContent-Type: text/plain; charset=utf-8\n\n{text}".encode()
+            )
             found = {one.id for one in book.find(message, 0.0).signatures}
             missed += [one.value for one in few if one.id not in found]
     assert missed == []

@@ -27,7 +27,12 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_a_stage_waits_when_its_rules_can_reach_the_line(
     tmp_path: Path, rules: str, stages: set[Stage]
 ) -> None:
-    names = {"CONNECT": "client.ip", "SENDER": "helo", "RECIPIENT": "recipient", "CONTENT": "subject"}
+    names = {
+        "CONNECT": "client.ip",
+        "SENDER": "helo",
+        "RECIPIENT": "recipient",
+        "CONTENT": "subject",
+    }
     words = rules.split()
     text = "[verdict]\nreject_score = 200\n[repip]\nbad = 'none'\n" + "".join(
         f'[[rule]]\nname = "{stage}"\nwhen = "{names[stage]} == \'x\'"\nscore = {score}\n'
@@ -68,12 +73,17 @@ score = {score}
         (LIST.format(of='["client"]', score=-300), set()),
         ("[repip]\nbad = 'none'\npoor = 'slow'\n", {Stage.CONNECT}),
         (
-            "[repip]\nbad = 'none'\n[[local_list]]\nname = 'L'\naction = 'deny'\nof = ['sender', 'from']\nentries = ['a.test']\n",
+            (
+                "[repip]\nbad = 'none'\n[[local_list]]\nname = 'L'\naction = 'deny'\nof = "
+                "['sender', 'from']\nentries = ['a.test']\n"
+            ),
             {Stage.SENDER},
         ),
     ],
 )
-def test_lists_and_repip_decide_where_they_can(tmp_path: Path, text: str, stages: set[Stage]) -> None:
+def test_lists_and_repip_decide_where_they_can(
+    tmp_path: Path, text: str, stages: set[Stage]
+) -> None:
     (tmp_path / "10.toml").write_text("[verdict]\nreject_score = 200\n" + text)
     assert deciding(load_policy(tmp_path, SCHEMA)) == stages
 

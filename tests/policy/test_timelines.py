@@ -1,4 +1,6 @@
-"""A scan asks for time-lines where a rule names them, once for all, and knows none where the store does not tell."""
+"""A scan asks for time-lines where a rule names them, once for all, and knows none where the store
+does not tell.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,9 @@ async def scanned(folder: Path, counters: Watched, rules: str = RULES) -> tuple[
 async def clockwork(folder: Path, counters: Watched) -> None:
     first, _ = await scanned(folder, counters)
     for hours in range(1, 23):
-        counters.add(Pieces(shingles=first.pieces.shingles, pairs=()), Amounts(seen=1), NOW - 3600 * hours)
+        counters.add(
+            Pieces(shingles=first.pieces.shingles, pairs=()), Amounts(seen=1), NOW - 3600 * hours
+        )
     counters.asked.clear()
 
 
@@ -106,7 +110,9 @@ async def test_a_store_that_does_not_tell_leaves_it_unknown(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(("stage", "late"), [(Stage.CONTENT, False), (Stage.RECHECK, True)])
-async def test_rules_of_the_recheck_run_at_the_recheck(tmp_path: Path, stage: Stage, late: bool) -> None:
+async def test_rules_of_the_recheck_run_at_the_recheck(
+    tmp_path: Path, stage: Stage, late: bool
+) -> None:
     result, site = await scanned(tmp_path, Watched())
     assert "LATER" not in names(result)
     looked = await again(result, View(pictures=()), site, Silence(), now=NOW + 60, stage=stage)

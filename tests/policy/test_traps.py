@@ -1,4 +1,6 @@
-"""Traps: which addresses are one, how files name them, and that nobody's address becomes one by accident."""
+"""Traps: which addresses are one, how files name them, and that nobody's address becomes one by
+accident.
+"""
 
 from __future__ import annotations
 
@@ -77,15 +79,21 @@ def test_those_among_recipients_keep_their_form() -> None:
 
 @given(st.text(max_size=60) | st.emails())
 def test_what_is_named_is_found_and_nothing_else(address: str) -> None:
-    """Of a list of addresses exactly those are traps whose normal form is in it; nothing ever raises."""
+    """Of a list of addresses exactly those are traps whose normal form is in it.
+
+    Nothing ever raises.
+    """
     assert TRAPS.has(address) in (True, False)
-    assert Traps(["old@example.test"]).has(address) is (address.strip().lower() == "old@example.test")
+    assert Traps(["old@example.test"]).has(address) is (
+        address.strip().lower() == "old@example.test"
+    )
 
 
 def test_files_give_them_together(tmp_path: Path) -> None:
     policy = load(
         tmp_path,
-        '[traps]\naddresses = ["Old@Example.test"]\ndomains = [".TRAP.example"]\npatterns = ["x[0-9]+@a\\\\.example"]\n'
+        '[traps]\naddresses = ["Old@Example.test"]\ndomains = [".TRAP.example"]\npatterns = '
+        '["x[0-9]+@a\\\\.example"]\n'
         'files = ["more.list"]\nthen = "file"\n',
         more="# pristine\nNew@example.test  # since May\n@whole.example\n.far.example\n\n",
     )
@@ -122,7 +130,9 @@ def test_a_file_that_changes_is_another_policy(tmp_path: Path) -> None:
     assert not other.trapped.has("a@example.test")
     with pytest.raises(PolicyError):
         load(tmp_path, text, before, more="half")
-    assert load(tmp_path, text, before, more="b@example.test\n# longer\n").trapped.has("b@example.test")
+    assert load(tmp_path, text, before, more="b@example.test\n# longer\n").trapped.has(
+        "b@example.test"
+    )
 
 
 @pytest.mark.parametrize(
@@ -144,7 +154,9 @@ def test_a_file_that_changes_is_another_policy(tmp_path: Path) -> None:
         ('address = ["a@b.example"]', "unknown"),
     ],
 )
-def test_what_can_be_no_trap_is_refused_with_its_place(tmp_path: Path, table: str, words: str) -> None:
+def test_what_can_be_no_trap_is_refused_with_its_place(
+    tmp_path: Path, table: str, words: str
+) -> None:
     with pytest.raises(PolicyError) as refused:
         load(tmp_path, f"[traps]\n{table}\n")
     assert words in str(refused.value)
@@ -161,7 +173,9 @@ def test_what_can_be_no_trap_is_refused_with_its_place(tmp_path: Path, table: st
         ("com\n", 1),
     ],
 )
-def test_a_file_that_can_t_be_used_is_refused_with_its_line(tmp_path: Path, content: str, line: int) -> None:
+def test_a_file_that_can_t_be_used_is_refused_with_its_line(
+    tmp_path: Path, content: str, line: int
+) -> None:
     with pytest.raises(PolicyError) as refused:
         load(tmp_path, '[traps]\nfiles = ["more.list"]\n', more=content)
     assert refused.value.line == line

@@ -66,7 +66,9 @@ FILES = {
 
 
 def version(folder: Path, **files: str) -> str:
-    """Write files (their names with _ for -, and without a suffix a policy file), and return the version."""
+    """Write files (their names with _ for -, and without a suffix a policy file), and return the
+    version.
+    """
     for name, text in files.items():
         (folder / name).write_text(text)
     return load_policy(folder, SCHEMA).version
@@ -89,7 +91,9 @@ SAME = {
     "an equal override": {"90-local.toml": '[[rule]]\nname = "MANY_LINKS"\nscore = 40.0\n[verdict]\nspam_score = 90\n'},
     "a default, said": {"90-local.toml": "[verdict]\nreject_score = 200\n[greylist]\nenabled = false\n"},
     "a rule that is switched off": {"90-local.toml": '[[rule]]\nname = "OFF"\nwhen = "links > 9"\nscore = 1\nenabled = false\n'},
-    "a list that is switched off": {"90-local.toml": '[[local_list]]\nname = "OFF"\naction = "deny"\nof = ["client"]\nentries = ["192.0.2.9"]\nenabled = false\n'},
+    "a list that is switched off": {"90-local.toml": ('[[local_list]]\nname = "OFF"\naction = '
+        '"deny"\nof = ["client"]\nentries = '
+        '["192.0.2.9"]\nenabled = false\n')},
     "an empty file": {"90-local.toml": "# nothing yet\n"},
     "a comment in a list": {"out.list": "# kept out\n198.51.100.7   # since May\n\n198.51.100.9\n"},
     "the order of a list of phrases": {"pills.list": "dear pills\ncheap pills\n"},
@@ -156,7 +160,11 @@ def test_what_was_known_before_changes_no_version(folder: Path) -> None:
     before = Before()
     first = load_policy(folder, SCHEMA, before)
     (folder / "out.list").write_text("# later\n198.51.100.7\n198.51.100.9\n")
-    assert load_policy(folder, SCHEMA, before).version == first.version == load_policy(folder, SCHEMA).version
+    assert (
+        load_policy(folder, SCHEMA, before).version
+        == first.version
+        == load_policy(folder, SCHEMA).version
+    )
 
 
 def test_a_policy_that_means_the_same_stands_in_its_new_lines(folder: Path) -> None:

@@ -24,7 +24,9 @@ class Lines:
     def settings(self, address: str) -> dict[str, str]:
         """Return what the file sets, with the socket of a test."""
         lines = [
-            line.partition(" = ") for line in self.text.splitlines() if line and not line.startswith("#")
+            line.partition(" = ")
+            for line in self.text.splitlines()
+            if line and not line.startswith("#")
         ]
         assert any(self._address in value for _, _, value in lines)
         return {name: value.replace(self._address, address) for name, _, value in lines}
@@ -34,7 +36,11 @@ class Lines:
         (folder / "main.cf").write_text("compatibility_level = 3.6\n" + self.text)
         shutil.copy("/usr/share/postfix/master.cf.dist", folder / "master.cf")
         found = subprocess.run(
-            ["/usr/sbin/postconf", "-c", folder, "-n"], capture_output=True, text=True, check=True, timeout=30
+            ["/usr/sbin/postconf", "-c", folder, "-n"],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=30,
         )
         assert found.stderr == ""
         return found.stdout

@@ -1,4 +1,7 @@
-"""The lines that we ship for the delivery door, in a real Postfix; and mail that waits in its queue while the daemon is away."""
+"""The lines that we ship for the delivery door, in a real Postfix.
+
+And mail that waits in its queue while the daemon is away.
+"""
 
 from __future__ import annotations
 

@@ -9,7 +9,10 @@ from tests.peers.postfix import Postfix, available
 from tests.postfix.shipped import Lines
 
 LINES = Lines("main.cf.policy-service", "unix:/run/oborona/policy.sock")
-RULE = '[verdict]\nreject_score = 200\n[[rule]]\nname = "NOBODY"\nwhen = "recipient == \'nobody@example.test\'"\nscore = 300\n'
+RULE = (
+    '[verdict]\nreject_score = 200\n[[rule]]\nname = "NOBODY"\nwhen = "recipient == '
+    "'nobody@example.test'\"\nscore = 300\n"
+)
 NOBODY = ["nobody@example.test"]
 WHOLE = b"Subject: x\r\n\r\nhello\r\n"
 
@@ -20,7 +23,9 @@ def test_postfix_understands_every_line(tmp_path: Path) -> None:
     assert "check_policy_service { unix:/run/oborona/policy.sock, " in LINES.as_understood(tmp_path)
 
 
-def test_mail_goes_on_while_oborona_is_away_and_is_judged_when_it_is_back(open_folder: Path) -> None:
+def test_mail_goes_on_while_oborona_is_away_and_is_judged_when_it_is_back(
+    open_folder: Path,
+) -> None:
     (open_folder / "policy.d").mkdir()
     (open_folder / "policy.d/10.toml").write_text(RULE)
     address = f"unix:{open_folder}/policy.sock"
@@ -37,5 +42,7 @@ def test_mail_goes_on_while_oborona_is_away_and_is_judged_when_it_is_back(open_f
             assert postfix.send(WHOLE, recipients=["x@elsewhere.test"])[-1].startswith("554 5.7.1 ")
             assert postfix.send(WHOLE)[-1].startswith("250 ")
             ours = {"ADDR": "192.0.2.9", "NAME": "[UNAVAILABLE]"}
-            assert postfix.send(WHOLE, recipients=NOBODY, xclient=ours)[-1].startswith("250 "), "our own pass"
+            assert postfix.send(WHOLE, recipients=NOBODY, xclient=ours)[-1].startswith("250 "), (
+                "our own pass"
+            )
         assert postfix.send(WHOLE, recipients=NOBODY)[-1].startswith("250 ")

@@ -18,21 +18,26 @@ pytestmark = pytest.mark.skipif(not available(), reason="needs Postfix and root"
 def test_postfix_understands_every_line(tmp_path: Path) -> None:
     said = LINES.as_understood(tmp_path)
     assert (
-        "transport_maps = inline:{ { spam@example.org = lmtp:unix:/run/oborona-intake/reports.sock }" in said
-    )
+        "transport_maps = inline:{ { spam@example.org = "
+        "lmtp:unix:/run/oborona-intake/reports.sock }"
+    ) in said
     assert (
-        "check_recipient_access inline:{ { spam@example.org = permit_mynetworks, permit_sasl_authenticated, reject }"
-        in said
-    )
+        "check_recipient_access inline:{ { spam@example.org = permit_mynetworks, "
+        "permit_sasl_authenticated, reject }"
+    ) in said
 
 
-def test_reports_wait_in_the_queue_while_we_are_away_and_strangers_are_refused(open_folder: Path) -> None:
+def test_reports_wait_in_the_queue_while_we_are_away_and_strangers_are_refused(
+    open_folder: Path,
+) -> None:
     address = f"unix:{open_folder}/reports.sock"
     often = {"minimal_backoff_time": "3s", "maximal_backoff_time": "3s", "queue_run_delay": "1s"}
     here = {"virtual_mailbox_domains": "example.org", "mynetworks": "127.0.0.0/8"}
     with Postfix(main=LINES.settings(f"lmtp:{address}") | often | here) as postfix:
         to = ["spam@example.org"]
-        stranger = postfix.send(b"Subject: x\r\n\r\nx\r\n", recipients=to, xclient={"ADDR": "192.0.2.9"})
+        stranger = postfix.send(
+            b"Subject: x\r\n\r\nx\r\n", recipients=to, xclient={"ADDR": "192.0.2.9"}
+        )
         assert stranger[-1].startswith("554 5.7.1 <spam@example.org>: Recipient address rejected")
         loop = postfix.send(
             b"Subject: x\r\n\r\nx\r\n",

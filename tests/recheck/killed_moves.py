@@ -1,7 +1,9 @@
-"""One that makes moves and is to be killed: `python -m tests.recheck.killed_moves FILE MAILBOX POINT`.
+"""One that makes moves and is to be killed:
+`python -m tests.recheck.killed_moves FILE MAILBOX POINT`.
 
-The mailbox is a folder with a file for each copy that was moved, one byte for each time.  It dies at a point of its way, by its own hand:
-`decided`, `issued`, `asked` (in the midst of a batch), `moved` (before that is settled), `settled`; `never`: it comes to the end.
+The mailbox is a folder with a file for each copy that was moved, one byte for each time.  It dies
+at a point of its way, by its own hand: `decided`, `issued`, `asked` (in the midst of a batch),
+`moved` (before that is settled), `settled`; `never`: it comes to the end.
 """
 
 from __future__ import annotations

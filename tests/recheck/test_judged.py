@@ -1,4 +1,6 @@
-"""A message judged again from the journal: the same policy gives the same verdict, and what is not kept is never guessed."""
+"""A message judged again from the journal: the same policy gives the same verdict, and what is not
+kept is never guessed.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,8 @@ ENVELOPE = Envelope(
     recipients=("bob@b.example",),
 )
 LETTER = (
-    b"From: Ann <ann@a.example>\r\nTo: bob@b.example\r\nSubject: lunch\r\nMessage-ID: <1@a.example>\r\n\r\n"
+    b"From: Ann <ann@a.example>\r\nTo: bob@b.example\r\nSubject: lunch\r\nMessage-ID: "
+    b"<1@a.example>\r\n\r\n"
     b"At noon? See https://one.example/ and https://two.example/menu before you come, please.\r\n"
 )
 SHIPPED = load_policy(ROOT / "etc/policy.d", SCHEMA)
@@ -67,8 +70,13 @@ def policy(folder: Path, *pieces: str) -> Policy:
 
 
 @pytest.mark.parametrize("memory", [Old(), Ageing()], ids=["old", "young"])
-async def test_a_history_refuses_when_judged_again_as_it_did(memory: Old | Ageing, tmp_path: Path) -> None:
-    """A memory that is young refuses nobody; nor does the recheck or a replay of what came meanwhile."""
+async def test_a_history_refuses_when_judged_again_as_it_did(
+    memory: Old | Ageing, tmp_path: Path
+) -> None:
+    """A memory that is young refuses nobody.
+
+    Nor does the recheck or a replay of what came meanwhile.
+    """
     by = policy(tmp_path / "p", '[repip]\nbad = "reject"\n')
     counters, hasher = MemoryCounters(), Hasher(b"k" * 32)
     bad = Pieces(shingles=(hasher.shingle(Type.CLIENT_IP, ENVELOPE.client.ip),), pairs=())
@@ -87,7 +95,9 @@ async def test_a_history_refuses_when_judged_again_as_it_did(memory: Old | Agein
     assert now.verdict.action is not result.verdict.action
 
 
-async def journaled(by: Policy, evidence: Evidence | None = None, raw: bytes = LETTER) -> tuple[Scan, Entry]:
+async def journaled(
+    by: Policy, evidence: Evidence | None = None, raw: bytes = LETTER
+) -> tuple[Scan, Entry]:
     """Scan a message; return that and what the journal gives back of it."""
     site = Site(name="mx.b.example", hasher=Hasher(b"k" * 32), counters=MemoryCounters())
     result = await scan(raw, ENVELOPE, site, by, Told(evidence or Evidence()), now=NOW)
@@ -141,7 +151,9 @@ def test_random_facts_give_the_same_rules_and_score_again(seen: Facts) -> None:
     grounds = Grounds(envelope=Envelope(client=client, own=seen.client_own))
     verdict = judge(seen, grounds, Stage.CONTENT, Evaluator(SHIPPED)).verdict
     plain = {
-        name: value for name, value in msgspec.structs.asdict(seen).items() if name not in ("known", "text")
+        name: value
+        for name, value in msgspec.structs.asdict(seen).items()
+        if name not in ("known", "text")
     }
     entry = stored(
         make_entry(
@@ -199,7 +211,9 @@ async def test_karma_is_told_again_and_weighed_by_the_other_policy(tmp_path: Pat
         ("barred", -20, '["LUNCH"]', 0.0),
         ("nothing", 0, "[]", 0.0),
     ):
-        now = policy(tmp_path / name, table.format(best=best, bars=bars), rule("LUNCH", "links > 0", 5))
+        now = policy(
+            tmp_path / name, table.format(best=best, bars=bars), rule("LUNCH", "links > 0", 5)
+        )
         again = Judge(now).judge(entry, asks(then))
         assert again is not None
         assert karma_in(again.verdict) == wanted
@@ -212,7 +226,9 @@ async def test_of_a_message_without_karma_it_is_told_that_it_is_not_known() -> N
     _, entry = await with_a_past(SHIPPED)
     older = msgspec.structs.replace(
         entry,
-        facts={name: value for name, value in entry.facts.items() if name not in ("karma", "karma_why")},
+        facts={
+            name: value for name, value in entry.facts.items() if name not in ("karma", "karma_why")
+        },
     )
     again = Judge(SHIPPED).judge(older, asks(SHIPPED))
     assert again is not None
@@ -234,13 +250,19 @@ async def test_an_analysts_word_on_an_address_is_kept(tmp_path: Path) -> None:
     assert again.verdict == result.verdict
 
 
-async def test_a_rule_that_needs_the_text_is_taken_as_it_was_where_it_asked_the_same(tmp_path: Path) -> None:
+async def test_a_rule_that_needs_the_text_is_taken_as_it_was_where_it_asked_the_same(
+    tmp_path: Path,
+) -> None:
     then = policy(
-        tmp_path / "then", rule("NOON", "contains(text, 'noon')", 60), rule("NO", "contains(text, 'x9')")
+        tmp_path / "then",
+        rule("NOON", "contains(text, 'noon')", 60),
+        rule("NO", "contains(text, 'x9')"),
     )
     _, entry = await journaled(then)
     now = policy(
-        tmp_path / "now", rule("NOON", "contains(text, 'noon')", 110), rule("NO", "contains(text, 'x9')")
+        tmp_path / "now",
+        rule("NOON", "contains(text, 'noon')", 110),
+        rule("NO", "contains(text, 'x9')"),
     )
     again = Judge(now).judge(entry, asks(then))
     assert again is not None
@@ -254,7 +276,9 @@ async def test_a_rule_that_needs_the_text_is_not_judged_where_it_asked_another(
 ) -> None:
     then = policy(tmp_path / "then", rule("LINKS", "links > 1", 50))
     _, entry = await journaled(then)
-    now = policy(tmp_path / "now", rule("LINKS", "links > 1", 50), rule("NOON", "contains(text, 'noon')", 60))
+    now = policy(
+        tmp_path / "now", rule("LINKS", "links > 1", 50), rule("NOON", "contains(text, 'noon')", 60)
+    )
     again = Judge(now).judge(entry, asked)
     assert again is not None
     assert list(again.unjudged) == ["NOON"]
@@ -287,8 +311,12 @@ async def test_a_rule_that_hangs_on_one_that_is_not_judged_is_not_either(tmp_pat
 
 
 async def test_what_a_rule_asks_is_another_question_when_what_it_names_is(tmp_path: Path) -> None:
-    one = policy(tmp_path / "1", rule("A", "links > 1"), rule("B", "fired(A)"), rule("C", "links > 2"))
-    other = policy(tmp_path / "2", rule("A", "links > 7"), rule("B", "fired(A)"), rule("C", "links > 2", 99))
+    one = policy(
+        tmp_path / "1", rule("A", "links > 1"), rule("B", "fired(A)"), rule("C", "links > 2")
+    )
+    other = policy(
+        tmp_path / "2", rule("A", "links > 7"), rule("B", "fired(A)"), rule("C", "links > 2", 99)
+    )
     before, after = asks(one), asks(other)
     assert {name for name in before if before[name] != after[name]} == {"A", "B"}
 
@@ -312,7 +340,9 @@ async def test_scripts_are_run_again_but_for_what_asks_for_the_text(tmp_path: Pa
     assert again is not None
     assert (again.verdict, again.unjudged) == (result.verdict, {})
     (tmp_path / "now").mkdir()
-    (tmp_path / "now/2.lua").write_text(SCRIPT.replace("70", "80").replace("links > 1", "links > 7"))
+    (tmp_path / "now/2.lua").write_text(
+        SCRIPT.replace("70", "80").replace("links > 1", "links > 7")
+    )
     again = Judge(policy(tmp_path / "now", found)).judge(entry, asks(then))
     assert again is not None
     assert list(again.unjudged) == ["LUA_NOON"]
@@ -321,7 +351,9 @@ async def test_scripts_are_run_again_but_for_what_asks_for_the_text(tmp_path: Pa
     assert (again.mildest, again.severest) == (Action.ACCEPT, Action.ACCEPT)
 
 
-async def test_a_script_that_needs_the_text_is_not_switched_off_by_its_failures(tmp_path: Path) -> None:
+async def test_a_script_that_needs_the_text_is_not_switched_off_by_its_failures(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "2.lua").write_text(SCRIPT)
     then = policy(tmp_path)
     _, entry = await journaled(then)
@@ -332,10 +364,15 @@ async def test_a_script_that_needs_the_text_is_not_switched_off_by_its_failures(
         assert "LUA_NOON" in again.unjudged
 
 
-async def test_the_cap_of_a_group_holds_for_rules_of_scripts_the_second_time_too(tmp_path: Path) -> None:
+async def test_the_cap_of_a_group_holds_for_rules_of_scripts_the_second_time_too(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "2.lua").write_text(
         "".join(
-            f'oborona.rule {{ name = "{name}", score = 60, group = "G", when = function() return true end }}\n'
+            (
+                f'oborona.rule {{ name = "{name}", score = 60, group = "G", when = function() '
+                f"return true end }}\n"
+            )
             for name in ("LUA_A", "LUA_B")
         )
     )
@@ -362,7 +399,10 @@ async def test_scripts_of_the_recheck_run_there_and_nowhere_before(tmp_path: Pat
     assert at_delivery is not None
     assert later is not None
     assert (at_delivery.verdict.rules, at_delivery.unjudged) == ((), {})
-    assert [(hit.name, hit.score) for hit in later.verdict.rules] == [("LUA_LATE", 60), ("LATE", 30)]
+    assert [(hit.name, hit.score) for hit in later.verdict.rules] == [
+        ("LUA_LATE", 60),
+        ("LATE", 30),
+    ]
     assert list(later.unjudged) == ["LUA_LATE_TEXT"]
 
 
@@ -380,7 +420,10 @@ LISTED = (
 
 def dns_list(scores: str, **more: str) -> str:
     fields = "".join(f"{key} = {value}\n" for key, value in more.items())
-    return f'[[dns_list]]\nname = "ZEN"\nzone = "zen.example"\nof = ["client"]\nscores = {scores}\n{fields}'
+    return (
+        f'[[dns_list]]\nname = "ZEN"\nzone = "zen.example"\nof = ["client"]\nscores = '
+        f"{scores}\n{fields}"
+    )
 
 
 @pytest.mark.parametrize(
@@ -418,7 +461,8 @@ PROVED = Identity(
     [
         (Identity(), "sender", "ann@a.example", Action.SPAM),  # anybody can write that
         (PROVED, "sender", "ann@a.example", Action.ACCEPT),
-        (PROVED, "from", "ann@a.example", Action.SPAM),  # the signature leaves out a part of the text
+        # the signature leaves out a part of the text
+        (PROVED, "from", "ann@a.example", Action.SPAM),
         (
             msgspec.structs.replace(PROVED, dmarc=Dmarc(domain="a.example", spf_aligned=True)),
             "from",
@@ -436,7 +480,10 @@ async def test_local_lists_decide_as_they_would_have(
 ) -> None:
     bad = rule("BAD", "links > 1", 150)
     _, there = await journaled(policy(tmp_path / "then", bad), Evidence(identity=identity))
-    friends = f'[[local_list]]\nname = "FRIENDS"\naction = "allow"\nof = ["{of}"]\nentries = ["{entry}"]\n'
+    friends = (
+        f'[[local_list]]\nname = "FRIENDS"\naction = "allow"\nof = ["{of}"]\nentries = '
+        f'["{entry}"]\n'
+    )
     now = policy(tmp_path / "now", bad, friends)
     again = Judge(now).judge(there, None)
     assert again is not None
@@ -454,7 +501,9 @@ async def test_groups_shadow_rules_and_lines_are_those_of_the_other_policy(tmp_p
     again = Judge(policy(tmp_path / "1", *grouped, group)).judge(entry, None)
     assert again is not None
     assert (again.verdict.action, again.verdict.score) == (Action.ACCEPT, 70)
-    shadow = Judge(policy(tmp_path / "2", pieces[0], f'{pieces[1]}mode = "shadow"\n')).judge(entry, None)
+    shadow = Judge(policy(tmp_path / "2", pieces[0], f'{pieces[1]}mode = "shadow"\n')).judge(
+        entry, None
+    )
     assert shadow is not None
     assert (shadow.verdict.action, shadow.verdict.score) == (Action.ACCEPT, 60)
     assert shadow.verdict.would is not None
@@ -485,7 +534,9 @@ def test_an_entry_without_evidence_says_why_it_is_not_judged() -> None:
 @settings(deadline=None)
 def test_values_of_another_type_are_as_if_they_were_not_kept(junk: dict[str, object]) -> None:
     plain = {
-        name: value for name, value in msgspec.structs.asdict(EMPTY).items() if name not in ("known", "text")
+        name: value
+        for name, value in msgspec.structs.asdict(EMPTY).items()
+        if name not in ("known", "text")
     }
     entry = stored(make_entry(facts=plain | junk, kept=Kept()))
     again = Judge(SHIPPED).judge(entry, None)

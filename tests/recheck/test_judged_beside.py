@@ -1,4 +1,6 @@
-"""What another engine said when a message came, in replays and in the second look: the same verdict, and never one without it."""
+"""What another engine said when a message came, in replays and in the second look: the same
+verdict, and never one without it.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,10 @@ say = "{rspamd.score} {spamd.score}"
 
 
 async def journaled(by: Policy, *said: EngineSays) -> tuple[Scan, Entry]:
-    """Scan a message that others have an opinion of; return that and what the journal gives back of it."""
+    """Scan a message that others have an opinion of.
+
+    Return that and what the journal gives back of it.
+    """
     result = await scan(LETTER, ENVELOPE, site(*said), by, Told(Evidence(identity=CLEAN)), now=NOW)
     row = rows.pack(entry_of(1 << 40, NOW, by, ENVELOPE, len(LETTER), result.verdict, result))
     return result, rows.unpack(row.verdict, row.evidence, rows.names_json(row.names))
@@ -81,7 +86,14 @@ async def test_a_replay_under_the_same_policy_gives_the_same_verdict(
     assert again_.unjudged == {}
     assert again_.verdict == result.verdict
     assert again_.mildest is again_.severest is result.verdict.action
-    for name in ("rspamd_says", "rspamd_score", "rspamd_symbols", "spamd_says", "clamd_says", "clamd_virus"):
+    for name in (
+        "rspamd_says",
+        "rspamd_score",
+        "rspamd_symbols",
+        "spamd_says",
+        "clamd_says",
+        "clamd_virus",
+    ):
         assert getattr(again_.facts, name) == getattr(result.facts, name), name
     then = facts_then(entry)
     assert then is not None
@@ -108,7 +120,9 @@ async def test_another_table_judges_the_words_of_then(tmp_path: Path) -> None:
         assert found is not None
         assert found.verdict.action is found.mildest is found.severest is wanted, text
         finding = {one.name for one in found.verdict.findings}
-        assert ("virus" in finding) is ("virus" in found.facts.findings) is ("never_refuse" in text), text
+        assert (
+            ("virus" in finding) is ("virus" in found.facts.findings) is ("never_refuse" in text)
+        ), text
 
 
 async def test_a_rule_that_can_t_be_judged_is_held_to_the_table_too(tmp_path: Path) -> None:
@@ -124,7 +138,9 @@ async def test_a_rule_that_can_t_be_judged_is_held_to_the_table_too(tmp_path: Pa
     assert (better.mildest, better.severest) == (Action.SPAM, Action.SPAM)
 
 
-async def test_an_entry_of_before_there_were_engines_says_that_nobody_was_asked(tmp_path: Path) -> None:
+async def test_an_entry_of_before_there_were_engines_says_that_nobody_was_asked(
+    tmp_path: Path,
+) -> None:
     by = policy(tmp_path, '[[rule]]\nname = "ALONE"\nwhen = "rspamd.says == none"\nscore = 5')
     result, entry = await journaled(by)
     older = {
@@ -140,7 +156,9 @@ async def test_an_entry_of_before_there_were_engines_says_that_nobody_was_asked(
 
 
 def test_an_entry_without_evidence_is_not_judged(tmp_path: Path) -> None:
-    entry = Entry(id=1, time=NOW, verdict=Action.SPAM, score=1, line=100, decided_by="ENGINE_RSPAMD")
+    entry = Entry(
+        id=1, time=NOW, verdict=Action.SPAM, score=1, line=100, decided_by="ENGINE_RSPAMD"
+    )
     assert Judge(policy(tmp_path)).judge(entry, None) is None
     assert why_not(entry)
 
@@ -160,7 +178,9 @@ engine_words = st.builds(
 
 
 @given(st.lists(engine_words, max_size=3).map(tuple))
-def test_words_of_engines_come_back_from_the_journal_as_they_were(said: tuple[EngineSays, ...]) -> None:
+def test_words_of_engines_come_back_from_the_journal_as_they_were(
+    said: tuple[EngineSays, ...],
+) -> None:
     """Also where the counts, which are most of a row, are left in it."""
     kept = Kept(engines=said)
     assert unpacked(packed(kept)) == kept
@@ -174,12 +194,20 @@ async def test_what_is_seen_late_is_judged_with_the_words_of_before(tmp_path: Pa
     engines = here.engines
     assert isinstance(engines, Fixed)
     late = await again(
-        first, View(pictures=first.message.pictures), here, Silence(), now=NOW + 60, stage=Stage.RECHECK
+        first,
+        View(pictures=first.message.pictures),
+        here,
+        Silence(),
+        now=NOW + 60,
+        stage=Stage.RECHECK,
     )
     assert engines.asked == 1
     assert late.engines == first.engines
     assert late.verdict == first.verdict
-    assert {hit.name for hit in late.verdict.rules if hit.mode is Mode.LIVE} >= {"THEY_SAY", "ENGINE_RSPAMD"}
+    assert {hit.name for hit in late.verdict.rules if hit.mode is Mode.LIVE} >= {
+        "THEY_SAY",
+        "ENGINE_RSPAMD",
+    }
 
 
 class Site(Scene):
@@ -194,7 +222,10 @@ class Site(Scene):
 
 
 async def test_the_second_look_leaves_what_another_engine_had_filed(tmp_path: Path) -> None:
-    """Pardons, time and a changed policy bring nothing back that rspamd put into the spam folder; without its word it would come back."""
+    """Pardons, time and a changed policy bring nothing back that rspamd put into the spam folder.
+
+    Without its word it would come back.
+    """
     by = written(tmp_path / "policy", COMPLAINED)
     async with Site(tmp_path, by, looks_s=(60.0,)) as found:
         found.beside = (OF[Says.PERHAPS],)
@@ -206,13 +237,17 @@ async def test_the_second_look_leaves_what_another_engine_had_filed(tmp_path: Pa
         found.say(filed, 3, pardon=True)
         await found.look()
         assert found.made(filed) == []
-        second = (await found.rescorer().again([Taken(filed, None, (), None)], Cause.PARDON, found.now))[0]
+        second = (
+            await found.rescorer().again([Taken(filed, None, (), None)], Cause.PARDON, found.now)
+        )[0]
         assert second.again is not None
         assert second.again.verdict.action is second.again.mildest is Action.SPAM
         assert second.again.verdict.decided_by == "ENGINE_RSPAMD"
         assert filed.kept is not None
         deaf = msgspec.structs.replace(filed, kept=msgspec.structs.replace(filed.kept, engines=()))
-        without = (await found.rescorer().again([Taken(deaf, None, (), None)], Cause.PARDON, found.now))[0]
+        without = (
+            await found.rescorer().again([Taken(deaf, None, (), None)], Cause.PARDON, found.now)
+        )[0]
         assert [one.target for one in without.moves] == ["INBOX"]
 
 
@@ -227,8 +262,12 @@ async def test_the_second_look_moves_what_another_engine_had_called_good(tmp_pat
         assert move.why.startswith("COMPLAINED")
 
 
-async def test_a_message_that_a_reader_let_in_is_the_site_s_again_for_others(tmp_path: Path) -> None:
-    """At the delivery door each copy has one reader: where one lets in what an engine filed, the other still has it in the spam folder."""
+async def test_a_message_that_a_reader_let_in_is_the_site_s_again_for_others(
+    tmp_path: Path,
+) -> None:
+    """At the delivery door each copy has one reader: where one lets in what an engine filed, the
+    other still has it in the spam folder.
+    """
     by = policy(tmp_path)
     friend = person(Kind.ADDRESS, "ann@a.example", Side.ALLOW)
     here = site(OF[Says.PERHAPS], person=friend)

@@ -1,4 +1,6 @@
-"""A message that is judged, journaled and judged again by the same policy, counts and time gets the same verdict."""
+"""A message that is judged, journaled and judged again by the same policy, counts and time gets the
+same verdict.
+"""
 
 from __future__ import annotations
 
@@ -47,8 +49,19 @@ LISTING = Listing(
 SPAM = Amounts(seen=60, spam=50, complaints=6)
 KEPT = ("links > 1", "links > 9", "karma > 10", "rspamd.says == 'perhaps'", "'ZEN' in lists.client")
 """Conditions on facts that the journal keeps."""
-TEXT = ("contains(text, 'noon')", "contains(text, 'nothing')", "links > 9 and contains(text, 'noon')")
-HANGING = ("fired(R0)", "not fired(R0)", "fired(LUA_0)", "fired(TRIED)", "found('lua-0')", "found('virus')")
+TEXT = (
+    "contains(text, 'noon')",
+    "contains(text, 'nothing')",
+    "links > 9 and contains(text, 'noon')",
+)
+HANGING = (
+    "fired(R0)",
+    "not fired(R0)",
+    "fired(LUA_0)",
+    "fired(TRIED)",
+    "found('lua-0')",
+    "found('virus')",
+)
 LUA = (
     "facts.links > 1",
     "facts.links / 7",
@@ -91,7 +104,9 @@ class Final(Untaught):
 @st.composite
 def rules(draw: st.DrawFn) -> str:
     """A [[rule]] each, and the groups that they are in."""
-    written = [f'[[group]]\nname = "{name}"\ncap = {draw(st.integers(0, 120))}\n' for name in ("G0", "G1")]
+    written = [
+        f'[[group]]\nname = "{name}"\ncap = {draw(st.integers(0, 120))}\n' for name in ("G0", "G1")
+    ]
     for number in range(draw(st.integers(1, 6))):
         late = draw(st.integers(0, 4)) == 0  # of the recheck: nothing of then stands in for these
         whens = KEPT if late else KEPT + TEXT + (HANGING if number else ())
@@ -99,8 +114,8 @@ def rules(draw: st.DrawFn) -> str:
         written.append(
             f'[[rule]]\nname = "R{number}"\nwhen = """{draw(st.sampled_from(whens))}"""\n'
             f"score = {score if isinstance(score, int) else repr(score)}\n"
-            f'mode = "{draw(MODES)}"\ngroup = "{draw(GROUPS)}"\nsay = "{draw(st.sampled_from(["", "word"]))}"\n'
-            + ('stage = "recheck"\n' if late else "")
+            f'mode = "{draw(MODES)}"\ngroup = "{draw(GROUPS)}"\nsay = '
+            f'"{draw(st.sampled_from(["", "word"]))}"\n' + ('stage = "recheck"\n' if late else "")
         )
     return "".join(written)
 
@@ -109,7 +124,8 @@ def rules(draw: st.DrawFn) -> str:
 def scripts(draw: st.DrawFn) -> str:
     """Checks and rules of a script."""
     written = [
-        f'oborona.check {{ name = "lua-{number}", run = function() return {draw(st.sampled_from(LUA[:3]))}'
+        f'oborona.check {{ name = "lua-{number}", run = function() return '
+        f"{draw(st.sampled_from(LUA[:3]))}"
         " and 'so' end }\n"
         for number in range(2)
     ]
@@ -118,7 +134,10 @@ def scripts(draw: st.DrawFn) -> str:
         when = draw(st.sampled_from(LUA[:2] if late else LUA))
         group = draw(GROUPS)
         written.append(
-            f'oborona.rule {{ name = "LUA_{number}", score = {draw(st.integers(-90, 130))}, mode = "{draw(MODES)}",'
+            (
+                f'oborona.rule {{ name = "LUA_{number}", score = '
+                f'{draw(st.integers(-90, 130))}, mode = "{draw(MODES)}",'
+            )
             + (f' group = "{group}",' if group else "")
             + (' stage = "recheck",' if late else "")
             + f" when = function() return {when} end }}\n"
@@ -137,16 +156,21 @@ def cases(draw: st.DrawFn) -> Case:
         if name == "TRIED" or draw(st.booleans())
     )
     tables = (
-        f"[verdict]\nspam_score = {draw(st.integers(20, 120))}\nreject_score = {draw(st.integers(120, 250))}\n"
+        (
+            f"[verdict]\nspam_score = {draw(st.integers(20, 120))}\nreject_score = "
+            f"{draw(st.integers(120, 250))}\n"
+        )
         + (f"shadow_spam_score = {draw(st.integers(10, 100))}\n" if draw(st.booleans()) else "")
         + f"[karma]\nbest = {draw(st.integers(-100, 0))}\nworst = {draw(st.integers(0, 100))}\n"
         f'mode = "{draw(MODES)}"\nnever_helps = {draw(st.sampled_from([[], ["R0"], ["LUA_0"]]))}\n'
         f'group = "{draw(GROUPS)}"\n'
-        f'[final]\nmode = "{draw(MODES)}"\n[repip]\nbad = "{draw(st.sampled_from(["none", "reject"]))}"\n'
+        f'[final]\nmode = "{draw(MODES)}"\n[repip]\nbad = '
+        f'"{draw(st.sampled_from(["none", "reject"]))}"\n'
         f"[engines]\nshadow = {draw(st.sampled_from([[], ['rspamd'], ['clamd']]))}\n"
     )
     said = [
-        draw(st.sampled_from([None, *of])) for of in (list(OF.values()), list(SPAMD.values()), [CLEAN, VIRUS])
+        draw(st.sampled_from([None, *of]))
+        for of in (list(OF.values()), list(SPAMD.values()), [CLEAN, VIRUS])
     ]
     return Case(
         toml=tables + draw(rules()) + lists + dns_list('{"127.0.0.2" = 40}'),
@@ -171,7 +195,9 @@ async def delivered(case: Case, by: Policy, site: Site) -> Scan:
 
 
 def told(verdict: Verdict) -> Verdict:
-    """Return a verdict without the words of findings: which scripts failed is told of those alone that ran."""
+    """Return a verdict without the words of findings: which scripts failed is told of those alone
+    that ran.
+    """
     names = tuple(Finding(finding.name) for finding in verdict.findings)
     return msgspec.structs.replace(verdict, findings=names)
 
@@ -197,7 +223,11 @@ def test_whatever_is_journaled_is_judged_again_as_it_was(case: Case) -> None:
     same = judge.judge(entry, asks(by))
     assert same is not None
     assert told(same.verdict) == told(result.verdict)
-    assert (same.unjudged, same.mildest, same.severest) == ({}, result.verdict.action, result.verdict.action)
+    assert (same.unjudged, same.mildest, same.severest) == (
+        {},
+        result.verdict.action,
+        result.verdict.action,
+    )
     unseen = View(pictures=result.message.pictures)
     late = asyncio.run(again(result, unseen, site, Silence(), now=NOW, stage=Stage.RECHECK))
     later = judge.judge(entry, asks(by), stage=Stage.RECHECK)

@@ -86,7 +86,13 @@ async def test_a_clock_that_jumps_purges_nothing_until_it_has_lasted_an_hour(
         keep(path, retention_s=14 * DAY_S, max_rows=100, stop=stop, clock=clock, round_s=0.01)
     )
     async with asyncio.timeout(20), await Journal.open(path) as journal:
-        for now in (NOON, NOON + 20 * DAY_S, NOON + 20 * DAY_S + 1800, NOON + 60, NOON - 20 * DAY_S):
+        for now in (
+            NOON,
+            NOON + 20 * DAY_S,
+            NOON + 20 * DAY_S + 1800,
+            NOON + 60,
+            NOON - 20 * DAY_S,
+        ):
             clock.now = now
             await clock.seen()
             assert await journal.count() == 3

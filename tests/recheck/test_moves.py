@@ -1,4 +1,7 @@
-"""Moves are decided once, made once, and taken back exactly; whoever asks, and in whatever order."""
+"""Moves are decided once, made once, and taken back exactly.
+
+Whoever asks, and in whatever order.
+"""
 
 from __future__ import annotations
 
@@ -197,7 +200,9 @@ def test_all_that_waits_is_given_up_at_once(moves: Moves) -> None:
 
 
 def test_what_takes_moves_back_is_not_given_up_with_the_others(moves: Moves) -> None:
-    """An admin takes back what ran away, and gives up the rest: good mail comes back whichever is said first."""
+    """An admin takes back what ran away, and gives up the rest: good mail comes back whichever is
+    said first.
+    """
     (made, waits) = moves.decide([wanted(1), wanted(2)], now=NOON)
     moves.issue([made], now=NOON)
     moves.settle(made, State.DONE, now=NOON)
@@ -269,7 +274,8 @@ def test_a_file_of_a_newer_version_or_of_somebody_else_is_left_alone(tmp_path: P
 
 
 class Mover(RuleBasedStateMachine):
-    """One mailbox for each copy, and a mover that may die: a copy is where the moves that are settled say, and nothing moves it twice.
+    """One mailbox for each copy, and a mover that may die: a copy is where the moves that are
+    settled say, and nothing moves it twice.
 
     Dying is the loss of what was not written down: what was on its way may have been made or not.
     """
@@ -284,7 +290,12 @@ class Mover(RuleBasedStateMachine):
         self.where: dict[tuple[int, str], str] = {}
         self.asked: dict[int, int] = {}  # how often the mailbox has made a move
 
-    @rule(target=ids, message=st.integers(1, 4), recipient=st.sampled_from([JOE, EVE]), back=st.booleans())
+    @rule(
+        target=ids,
+        message=st.integers(1, 4),
+        recipient=st.sampled_from([JOE, EVE]),
+        back=st.booleans(),
+    )
     def decide(self, message: int, recipient: str, back: bool) -> Any:
         there = self.where.setdefault((message, recipient), "INBOX")
         ways: dict[str, Any] = BACK if there == "Junk" and back else {}
@@ -332,7 +343,9 @@ class Mover(RuleBasedStateMachine):
             self.asked[id_] = self.asked.get(id_, 0) + 1
 
     def _settle(self, id_: int) -> None:
-        """Do as who finds a move on its way: make it where the mailbox has not, and write down what is."""
+        """Do as who finds a move on its way: make it where the mailbox has not, and write down what
+        is.
+        """
         one = self.moves.get(id_)
         assert one is not None
         self._make(id_)
@@ -346,7 +359,9 @@ class Mover(RuleBasedStateMachine):
     @invariant()
     def once_in_each_direction(self) -> None:
         found = [
-            (one.message, one.recipient, one.target) for one in self.moves.since(0) if one.undoes is None
+            (one.message, one.recipient, one.target)
+            for one in self.moves.since(0)
+            if one.undoes is None
         ]
         assert len(found) == len(set(found))
 

@@ -1,4 +1,6 @@
-"""Histories as tables: read, counted in real counters, and laid out for what judges them (tests/golden/reputation/README.md)."""
+"""Histories as tables: read, counted in real counters, and laid out for what judges them
+(tests/golden/reputation/README.md).
+"""
 
 import re
 import tomllib
@@ -52,10 +54,18 @@ class Subject(NamedTuple):
 
 ANNA: Final = Proved(author="anna@example.org", author_domain="example.org")
 SUBJECTS: Final = {
-    "address": Subject(Piece(Type.CLIENT_IP, "192.0.2.7"), Piece(Type.CLIENT_NETWORK, "192.0.2.0/24")),
-    "author": Subject(Piece(Type.AUTHOR, ANNA.author), Piece(Type.AUTHOR_DOMAIN, ANNA.author_domain), ANNA),
-    "domain": Subject(Piece(Type.AUTHOR_DOMAIN, ANNA.author_domain), Piece(Type.AS_NUMBER, "64496"), ANNA),
-    "account": Subject(Piece(Type.ACCOUNT, "anna"), Piece(Type.HELO, "nothing"), Proved(account="anna")),
+    "address": Subject(
+        Piece(Type.CLIENT_IP, "192.0.2.7"), Piece(Type.CLIENT_NETWORK, "192.0.2.0/24")
+    ),
+    "author": Subject(
+        Piece(Type.AUTHOR, ANNA.author), Piece(Type.AUTHOR_DOMAIN, ANNA.author_domain), ANNA
+    ),
+    "domain": Subject(
+        Piece(Type.AUTHOR_DOMAIN, ANNA.author_domain), Piece(Type.AS_NUMBER, "64496"), ANNA
+    ),
+    "account": Subject(
+        Piece(Type.ACCOUNT, "anna"), Piece(Type.HELO, "nothing"), Proved(account="anna")
+    ),
     "link": Subject(Piece(Type.LINK_DOMAIN, "example.net"), Piece(Type.HELO, "nothing")),
 }
 """What each kind of entity is counted under; there is nothing around accounts and links."""
@@ -66,7 +76,8 @@ BESIDE: Final = {"refused": Prefix.REFUSED, "first": Prefix.FIRST, "deleted": Pr
 DISTINCT: Final = {"recipient": 1, "sender": 2}
 
 _WHEN: Final = re.compile(
-    r"(?:(?P<hours>\d+)h|(?P<minutes>\d+)m|(?P<days>-?\d+(?:, ?-?\d+)*)|(?P<first>-\d+)\.\.(?P<last>-?\d+)(?:/(?P<step>\d+))?)"
+    r"(?:(?P<hours>\d+)h|(?P<minutes>\d+)m|(?P<days>-?\d+(?:, "
+    r"?-?\d+)*)|(?P<first>-\d+)\.\.(?P<last>-?\d+)(?:/(?P<step>\d+))?)"
     r"(?: (?P<clock>\d\d:\d\d))?"
 )
 _MANY: Final = re.compile(r"(\d+) ([a-z]+?)s?")
@@ -139,7 +150,8 @@ async def counted(history: History) -> Counted:
 async def _past(counters: MemoryCounters, piece: Piece, now: float) -> Past:
     (line,) = await counters.timelines([piece.shingle], now)
     beside = {
-        name: (await counters.timelines([piece.shingle], now, prefix))[0] for name, prefix in BESIDE.items()
+        name: (await counters.timelines([piece.shingle], now, prefix))[0]
+        for name, prefix in BESIDE.items()
     }
     (recipients,) = await counters.timelines([_distinct(piece, "recipient")], now)
     return past(line, recipients=recipients, **beside)
@@ -158,7 +170,9 @@ def _count(counters: MemoryCounters, event: str, whose: tuple[Piece, ...], now: 
                     _add(counters, noun, some, whose, moment)
 
 
-def _add(counters: MemoryCounters, noun: str, some: int, whose: tuple[Piece, ...], moment: float) -> None:
+def _add(
+    counters: MemoryCounters, noun: str, some: int, whose: tuple[Piece, ...], moment: float
+) -> None:
     if noun in METRICS:
         pieces = tuple(one.shingle for one in whose)
         counters.add(Pieces(shingles=pieces, pairs=()), Amounts(**{METRICS[noun]: some}), moment)
@@ -171,7 +185,10 @@ def _add(counters: MemoryCounters, noun: str, some: int, whose: tuple[Piece, ...
 
 
 def _distinct(piece: Piece, noun: str) -> Shingle:
-    """The shingle that counts distinct ones; that a pair counts once a day is the store's part, and tested there."""
+    """The shingle that counts distinct ones.
+
+    That a pair counts once a day is the store's part, and tested there.
+    """
     if noun == "sender":
         return HASHER.shingle(Type.IP_SENDERS, piece.text)
     assert noun == "recipient", f"{noun!r} is nothing that is counted"
@@ -201,6 +218,7 @@ def _moments(when: str, now: float) -> Iterator[list[float]]:
             moments = [begin + step * BUCKET_S for step in range(WHOLE)]
         else:
             moments = [
-                start + step * BUCKET_S for step in range(0, BUCKETS_A_DAY, 1 if day >= -1 else COARSE)
+                start + step * BUCKET_S
+                for step in range(0, BUCKETS_A_DAY, 1 if day >= -1 else COARSE)
             ]
         yield [moment for moment in moments if moment <= now]

@@ -87,7 +87,9 @@ def test_good_neighbours_speak_for_a_host_that_is_new() -> None:
 
 
 @pytest.mark.parametrize("amount", [20, 70, 1000, 10**6])
-def test_a_clean_day_lets_in_whoever_it_is_and_three_bad_messages_refuse_him_again(amount: int) -> None:
+def test_a_clean_day_lets_in_whoever_it_is_and_three_bad_messages_refuse_him_again(
+    amount: int,
+) -> None:
     before = Counts(seen=amount, spam=amount)
     assert flag(history(amount, amount)) is Flag.BAD
     assert flag(history(before=before)) is Flag.POOR
@@ -96,7 +98,9 @@ def test_a_clean_day_lets_in_whoever_it_is_and_three_bad_messages_refuse_him_aga
     assert flag(history()) is Flag.UNKNOWN
 
 
-def test_a_bad_network_makes_newcomers_poor_and_nobody_bad_without_a_bad_message_of_his_own() -> None:
+def test_a_bad_network_makes_newcomers_poor_and_nobody_bad_without_a_bad_message_of_his_own() -> (
+    None
+):
     def with_others(own: History) -> History:
         fortnight = Counts(*(a + b for a, b in zip(own.fortnight, Counts(500, 480), strict=True)))
         return History(day=own.day, fortnight=fortnight)
@@ -152,19 +156,25 @@ def histories(draw: st.DrawFn) -> History:
 
 @given(histories(), histories(), st.sampled_from(["spam", "complaints", "traps", "pardons"]))
 def test_evidence_moves_the_flag_its_own_way(own: History, others: History, what: str) -> None:
-    """Invariant: one more bad mark never helps, one more pardon never hurts, whatever happened before."""
+    """Invariant: one more bad mark never helps, one more pardon never hurts, whatever happened
+    before.
+    """
 
     def around(one: History) -> History:
         return History(
             day=Counts(*(a + b for a, b in zip(one.day, others.day, strict=True))),
-            fortnight=Counts(*(a + b for a, b in zip(one.fortnight, others.fortnight, strict=True))),
+            fortnight=Counts(
+                *(a + b for a, b in zip(one.fortnight, others.fortnight, strict=True))
+            ),
             hour=one.hour + others.hour,
         )
 
     more = {what: 1} if what != "spam" else {"spam": 1, "seen": 1}
     after = own._replace(
         day=own.day._replace(**{k: getattr(own.day, k) + v for k, v in more.items()}),
-        fortnight=own.fortnight._replace(**{k: getattr(own.fortnight, k) + v for k, v in more.items()}),
+        fortnight=own.fortnight._replace(
+            **{k: getattr(own.fortnight, k) + v for k, v in more.items()}
+        ),
     )
     first, then = judge(own, around(own)), judge(after, around(after))
     assert 0 <= first.share <= 1
@@ -205,7 +215,9 @@ def test_what_voices_alone_can_refuse_is_bounded(
     author_days: int,
     others: Counts,
 ) -> None:
-    """Persons and traps, `voices` of them a day, refuse only what fewer than a fifth as many known authors use, and what sent little for each of them."""
+    """Persons and traps, `voices` of them a day, refuse only what fewer than a fifth as many known
+    authors use, and what sent little for each of them.
+    """
     traps = min(traps, voices)
     day = Counts(today, 0, voices - traps, 0, traps)
     fortnight = Counts(today + before, 0, (voices - traps) * days, 0, traps * days)
@@ -228,7 +240,8 @@ def test_a_known_author_more_is_never_worse_and_a_complaint_more_never_better(
     given_ = History(day, day, 0, 0, authors, authors + author_days)
     more = given_._replace(authors=authors + 1, author_days=authors + author_days + 1)
     louder = given_._replace(
-        day=day._replace(complaints=complaints + 1), fortnight=day._replace(complaints=complaints + 1)
+        day=day._replace(complaints=complaints + 1),
+        fortnight=day._replace(complaints=complaints + 1),
     )
     order = [Flag.BAD, Flag.POOR, Flag.UNKNOWN, Flag.GOOD]
     was, vouched, cried = (judge(one, one) for one in (given_, more, louder))

@@ -30,7 +30,9 @@ from oborona.types import Metric, Window
 def counted(
     fortnight: Sequence[int] = (), day: Sequence[int] = (), recent: Sequence[int] = ()
 ) -> list[list[int]]:
-    """Return a base record: seen, spam, complaints, pardons, reads, traps of two weeks, the last day, and the last hour and ten minutes."""
+    """Return a base record: seen, spam, complaints, pardons, reads, traps of two weeks, the last
+    day, and the last hour and ten minutes.
+    """
     whole, today, now = ([*some, *[0] * 6][:6] for some in (fortnight, day, recent))
     return [now, now, today, whole]
 
@@ -106,7 +108,9 @@ def test_good_mail_of_one_day_makes_nobody_known() -> None:
 
 
 @given(records(), st.integers(1, 500))
-def test_more_mail_of_the_senders_own_never_helps_within_the_day(row: list[list[int]], more: int) -> None:
+def test_more_mail_of_the_senders_own_never_helps_within_the_day(
+    row: list[list[int]], more: int
+) -> None:
     assume(row[Window.DAY][Metric.SPAM] <= row[Window.DAY][Metric.SEEN])
     later = [list(counts) for counts in row]
     for window in (Window.DAY, Window.FORTNIGHT):
@@ -119,7 +123,9 @@ def test_more_mail_of_the_senders_own_never_helps_within_the_day(row: list[list[
 
 
 @given(records(), st.integers(1, 50))
-def test_a_good_message_never_harms_and_never_as_it_grows_older(row: list[list[int]], more: int) -> None:
+def test_a_good_message_never_harms_and_never_as_it_grows_older(
+    row: list[list[int]], more: int
+) -> None:
     before = standing(row).trust
     today = [list(counts) for counts in row]
     older = [list(counts) for counts in row]
@@ -220,7 +226,11 @@ def test_a_pin_stands_in_the_place_of_the_counts() -> None:
         1: Standing(Flag.BAD, -100.0, 1.0, "set to bad by ann: x"),
     }
     found = judge([sort(bad, good)._replace(pinned=pinned)])
-    assert (found.worst, found.bad, found.say) == (-100.0, 1, "link domain d1.example: set to bad by ann: x")
+    assert (found.worst, found.bad, found.say) == (
+        -100.0,
+        1,
+        "link domain d1.example: set to bad by ann: x",
+    )
 
 
 @given(st.lists(records(), max_size=8), st.lists(records(), max_size=8))

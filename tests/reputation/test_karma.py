@@ -35,15 +35,17 @@ def test_nothing_known_is_nothing() -> None:
 def test_bounds(standings: Standings) -> None:
     found = karma(standings)
     assert -100 <= found.value <= 100
-    assert abs(max(-100.0, min(100.0, sum(part.points for part in found.parts))) - found.value) < 4.5, (
-        "the parts add up"
-    )
+    assert (
+        abs(max(-100.0, min(100.0, sum(part.points for part in found.parts))) - found.value) < 4.5
+    ), "the parts add up"
     weights = [abs(part.points) for part in found.parts]
     assert weights == sorted(weights, reverse=True)
 
 
 @given(everybody, st.sampled_from(NAMES), TRUST)
-def test_more_trust_in_anything_never_lowers_it(standings: Standings, name: str, trust: float) -> None:
+def test_more_trust_in_anything_never_lowers_it(
+    standings: Standings, name: str, trust: float
+) -> None:
     had = getattr(standings, name)
     other = msgspec.structs.replace(standings, **{name: had._replace(trust=trust)})
     low, high = sorted([(had.trust, karma(standings).value), (trust, karma(other).value)])
@@ -72,7 +74,9 @@ def test_a_stranger_at_a_good_address_of_a_good_domain_is_unknown() -> None:
 def test_a_good_past_is_worth_most_where_everything_agrees() -> None:
     alone = karma(of(has_author=True, author=90))
     assert alone.value == 45
-    together = karma(of(has_author=True, author=90, sender=80, domain=90, address=80, network=60, system=40))
+    together = karma(
+        of(has_author=True, author=90, sender=80, domain=90, address=80, network=60, system=40)
+    )
     assert together.value > 85
 
 

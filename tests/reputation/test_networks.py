@@ -1,4 +1,6 @@
-"""Networks in masses: the narrowest around an address, against the standard library's arithmetic."""
+"""Networks in masses: the narrowest around an address, against the standard library's
+arithmetic.
+"""
 
 import re
 from contextlib import suppress
@@ -51,7 +53,9 @@ def test_no_networks_hold_nothing() -> None:
 
 
 def test_a_deep_nest_is_climbed_to_its_end() -> None:
-    nest: list[Network] = [IPv4Network((0xFFFFFFFF >> 32 - n << 32 - n if n else 0, n)) for n in range(33)]
+    nest: list[Network] = [
+        IPv4Network((0xFFFFFFFF >> 32 - n << 32 - n if n else 0, n)) for n in range(33)
+    ]
     table = Networks((pack(nest),))
     for length in range(32):
         address = IPv4Address(0xFFFFFFFF ^ 1 << 31 - length)  # leaves the nest at this length

@@ -72,7 +72,9 @@ _VALUES = st.recursive(
 
 
 @given(_VALUES)
-def test_any_record_gives_a_country_of_two_letters_and_a_number_in_range_or_nothing(record: Any) -> None:
+def test_any_record_gives_a_country_of_two_letters_and_a_number_in_range_or_nothing(
+    record: Any,
+) -> None:
     found = country(record)
     assert found == "" or (len(found) == 2 and found.isascii() and found.isupper())
     number, name = autonomous_system(record)

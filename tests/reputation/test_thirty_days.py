@@ -1,6 +1,8 @@
-"""A quick look at made-up traffic: far more spam than good mail is refused at connect, and an outcry is heard.
+"""A quick look at made-up traffic: far more spam than good mail is refused at connect, and an
+outcry is heard.
 
-The figures of whole months are in docs/measured/senders.md; the bars here are wider, since a small site sees less of each network.
+The figures of whole months are in docs/measured/senders.md; the bars here are wider, since a small
+site sees less of each network.
 """
 
 import numpy as np
@@ -58,7 +60,16 @@ def test_worlds_are_drawn_within_their_ranges_and_the_same_seed_gives_the_same_o
     one = drawn(np.random.default_rng(1))
     assert one == drawn(np.random.default_rng(1))
     assert one != drawn(np.random.default_rng(2))
-    mix = (one.bots, one.snowshoe, one.bursts, one.steady, one.hacked, one.warmed, one.sold, one.infected)
+    mix = (
+        one.bots,
+        one.snowshoe,
+        one.bursts,
+        one.steady,
+        one.hacked,
+        one.warmed,
+        one.sold,
+        one.infected,
+    )
     assert sum(mix) == pytest.approx(1)
     for name, number in NUMBERS.items():
         assert number.low <= getattr(World(), name) <= number.high

@@ -48,7 +48,8 @@ async def test_questions_are_counted_and_answers_at_hand_are_free(make: Make, zo
             assert (await asker.ask(name, Kind.A)).outcome is not Outcome.TEMPERROR
         assert await asker.ask("n3.test", Kind.A) == SPENT
         assert (await asker.ask("n1.test", Kind.A)).outcome is Outcome.FOUND
-        assert (await resolver.ask("n3.test", Kind.A)).outcome is Outcome.FOUND  # it is not kept for others
+        # it is not kept for others
+        assert (await resolver.ask("n3.test", Kind.A)).outcome is Outcome.FOUND
     assert zones.count("n3.test") == 1
 
 
@@ -69,11 +70,15 @@ async def test_a_question_gets_the_time_that_is_left(make: Make, zones: Zones) -
         assert (await patient.ask("n0.test", Kind.A)).outcome is Outcome.FOUND
 
 
-async def test_who_runs_out_of_time_leaves_the_others_their_answer(make: Make, zones: Zones) -> None:
+async def test_who_runs_out_of_time_leaves_the_others_their_answer(
+    make: Make, zones: Zones
+) -> None:
     zones.delay("n0.test", 0.3)
     async with make(timeout_s=60.0) as resolver:
         hasty = Budgeted(resolver, questions=9, seconds=0.1)
-        answers = await asyncio.gather(hasty.ask("n0.test", Kind.A), resolver.ask("n0.test", Kind.A))
+        answers = await asyncio.gather(
+            hasty.ask("n0.test", Kind.A), resolver.ask("n0.test", Kind.A)
+        )
     assert answers[0] == SPENT
     assert answers[1].outcome is Outcome.FOUND
     assert zones.count("n0.test") == 1
@@ -93,7 +98,8 @@ async def test_time_passes_only_while_something_is_asked() -> None:
 async def test_questions_at_a_time_wait_together() -> None:
     known = Known()
     asker = Budgeted(known, questions=99, seconds=10, clock=known.clock)
-    await asyncio.gather(*(asker.ask("1", Kind.A) for _ in range(8)))  # eight seconds, not 1 + 2 + ... + 8
+    # eight seconds, not 1 + 2 + ... + 8
+    await asyncio.gather(*(asker.ask("1", Kind.A) for _ in range(8)))
     assert await asker.ask("0", Kind.A) != SPENT
 
 

@@ -101,7 +101,10 @@ REPLIES = st.builds(
 
 @given(st.lists(REPLIES, min_size=MAX_LINKS + 1, max_size=MAX_LINKS + 1))
 def test_any_replies_end_in_an_answer_of_our_words(replies: list[Reply]) -> None:
-    """Invariant: an answer after MAX_LINKS + 1 replies at most; records only with FOUND; a reason only with TEMPERROR."""
+    """Invariant: an answer after MAX_LINKS + 1 replies at most; records only with FOUND.
+
+    A reason only with TEMPERROR.
+    """
     chain = Chain(b"\1\0\0", Kind.A)
     answer = None
     for reply in replies:

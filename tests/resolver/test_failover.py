@@ -111,7 +111,9 @@ async def test_an_unwilling_server_s_word_stands_when_the_other_is_silent(
         assert (await ask(resolver)).why == "servfail"
 
 
-async def test_a_server_that_is_away_is_known_at_once(make: Make, zones: Zones, second: Zones) -> None:
+async def test_a_server_that_is_away_is_known_at_once(
+    make: Make, zones: Zones, second: Zones
+) -> None:
     zones.stop()
     async with make(second, timeout_s=60.0) as resolver:
         assert await ask(resolver) == FOUND
@@ -125,7 +127,9 @@ async def test_a_server_that_is_away_is_known_at_once(make: Make, zones: Zones, 
         assert (await ask(resolver, Kind.AAAA)).outcome is Outcome.NO_DATA
 
 
-async def test_a_server_without_tcp_is_asked_no_more(make: Make, zones: Zones, second: Zones) -> None:
+async def test_a_server_without_tcp_is_asked_no_more(
+    make: Make, zones: Zones, second: Zones
+) -> None:
     zones.fault("*", Fault.CUT_OFF)
     async with make(second, timeout_s=1.0) as resolver:
         assert (await ask(resolver, Kind.TXT)).texts == (b"x" * 3000,)
@@ -133,7 +137,9 @@ async def test_a_server_without_tcp_is_asked_no_more(make: Make, zones: Zones, s
     assert [one.tcp for one in second.asked] == [False, True]
 
 
-async def test_a_silent_server_is_asked_last_for_a_while(make: Make, zones: Zones, second: Zones) -> None:
+async def test_a_silent_server_is_asked_last_for_a_while(
+    make: Make, zones: Zones, second: Zones
+) -> None:
     zones.fault("*", Fault.HANG)
     async with make(second, timeout_s=0.3) as resolver:
         for number in range(SILENT):
@@ -169,12 +175,15 @@ async def test_a_server_no_way_leads_to() -> None:
 
 
 async def test_a_server_that_may_not_be_asked() -> None:
-    async with Resolver([Server("255.255.255.255")], timeout_s=60.0) as resolver:  # EACCES: a broadcast
+    # EACCES: a broadcast
+    async with Resolver([Server("255.255.255.255")], timeout_s=60.0) as resolver:
         assert await ask(resolver) == Answer(outcome=Outcome.TEMPERROR, why="unreachable")
         assert resolver.stats.unreachable == 1
 
 
-async def test_many_questions_to_a_server_that_is_away_all_end_at_once(make: Make, zones: Zones) -> None:
+async def test_many_questions_to_a_server_that_is_away_all_end_at_once(
+    make: Make, zones: Zones
+) -> None:
     zones.stop()
     async with make(timeout_s=60.0) as resolver:
         asking = (resolver.ask(f"n{number}.test", Kind.A) for number in range(20))

@@ -64,7 +64,9 @@ async def test_servers_of_the_settings_stay(tmp_path: Path) -> None:
         assert followed.servers == "127.0.0.7:53"
 
 
-async def test_questions_under_way_go_on_and_new_ones_go_elsewhere(zones: Zones, second: Zones) -> None:
+async def test_questions_under_way_go_on_and_new_ones_go_elsewhere(
+    zones: Zones, second: Zones
+) -> None:
     zones.add(RECORDS)
 
     def slowly(question: dns.message.Message) -> list[bytes]:

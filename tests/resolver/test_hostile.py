@@ -32,8 +32,12 @@ async def ask(resolver: Resolver, name: str = "example.test") -> Answer:
     return await asyncio.wait_for(resolver.ask(name, Kind.A), HANG_S)
 
 
-def forged(zones: Zones, question: dns.message.Message, change: Callable[[bytearray], None]) -> bytes:
-    octets = bytearray(zones.answer(question).to_wire().replace(b"\xc0\0\x02\x01", b"\x06\x06\x06\x06"))
+def forged(
+    zones: Zones, question: dns.message.Message, change: Callable[[bytearray], None]
+) -> bytes:
+    octets = bytearray(
+        zones.answer(question).to_wire().replace(b"\xc0\0\x02\x01", b"\x06\x06\x06\x06")
+    )
     change(octets)
     return bytes(octets)
 
@@ -52,7 +56,9 @@ async def test_wrong_answers_before_the_right_one_are_ignored(make: Make, zones:
         def query(octets: bytearray) -> None:
             octets[2] &= 0x7F
 
-        yield from (forged(zones, question, change) for change in (wrong_id, wrong_name, wrong_kind, query))
+        yield from (
+            forged(zones, question, change) for change in (wrong_id, wrong_name, wrong_kind, query)
+        )
         yield struct.pack("!H", question.id)
         yield zones.answer(question).to_wire()
 
@@ -63,7 +69,9 @@ async def test_wrong_answers_before_the_right_one_are_ignored(make: Make, zones:
         assert resolver.stats.sent == 1
 
 
-async def test_a_flood_of_wrong_answers_neither_ends_nor_hangs_a_question(make: Make, zones: Zones) -> None:
+async def test_a_flood_of_wrong_answers_neither_ends_nor_hangs_a_question(
+    make: Make, zones: Zones
+) -> None:
     def flood(question: dns.message.Message) -> Iterable[bytes]:
         right = zones.answer(question).to_wire()
         for number in range(10_000):
@@ -100,7 +108,10 @@ async def test_only_the_server_itself_is_heard(make: Make, zones: Zones) -> None
 
 async def test_ids_are_random_and_so_are_ports_towards_other_machines(zones: Zones) -> None:
     zones.add({f"n{number}.test": {"A": "192.0.2.1"} for number in range(200)})
-    for server, ports in ((Server("127.0.0.1", zones.port), 1), (Far("127.0.0.1", zones.port), 150)):
+    for server, ports in (
+        (Server("127.0.0.1", zones.port), 1),
+        (Far("127.0.0.1", zones.port), 150),
+    ):
         zones.asked.clear()
         async with Resolver([server]) as resolver:
             for number in range(200):
@@ -116,7 +127,9 @@ async def test_ids_are_random_and_so_are_ports_towards_other_machines(zones: Zon
 
 
 async def test_mutated_answers_end_every_question(make: Make, zones: Zones) -> None:
-    """Whatever comes behind a right question section: an answer of our words, in time, and the next question is answered."""
+    """Whatever comes behind a right question section: an answer of our words, in time, and the next
+    question is answered.
+    """
     dice = random.Random(20)
 
     def reply(question: dns.message.Message) -> Iterable[bytes]:
@@ -128,7 +141,9 @@ async def test_mutated_answers_end_every_question(make: Make, zones: Zones) -> N
         yield bytes(octets[: dice.choice([len(octets), dice.randint(12, len(octets))])])
 
     zones.reply("*", reply)
-    zones.add({f"n{number}.test": {"A": "192.0.2.1", "CNAME": "example.test"} for number in range(300)})
+    zones.add(
+        {f"n{number}.test": {"A": "192.0.2.1", "CNAME": "example.test"} for number in range(300)}
+    )
     async with make(timeout_s=0.3, tries=1) as resolver:
         answers = await asyncio.gather(*(ask(resolver, f"n{number}.test") for number in range(300)))
         assert all(isinstance(answer, Answer) for answer in answers)
@@ -143,7 +158,15 @@ async def test_mutated_answers_end_every_question(make: Make, zones: Zones) -> N
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"\0", b"\0\0", b"\0\5abc", b"\0\x0c" + b"\0" * 12, b"\xff\xff" + b"x" * 65_535, b"\xff\xffx"],
+    [
+        b"",
+        b"\0",
+        b"\0\0",
+        b"\0\5abc",
+        b"\0\x0c" + b"\0" * 12,
+        b"\xff\xff" + b"x" * 65_535,
+        b"\xff\xffx",
+    ],
 )
 async def test_nonsense_over_tcp_is_an_error(make: Make, zones: Zones, data: bytes) -> None:
     """A server of its own on the port's TCP side, that says what it likes and hangs up."""

@@ -100,9 +100,14 @@ def test_any_bytes_are_a_name_or_malformed_as_dnspython_says(data: bytes, at: in
 
 
 def test_pointers_that_lead_on_and_on_end() -> None:
-    ladder = b"\1a\0" + b"\xc0\x00" + b"".join((0xC003 + 2 * step).to_bytes(2) for step in range(4000))
+    ladder = (
+        b"\1a\0" + b"\xc0\x00" + b"".join((0xC003 + 2 * step).to_bytes(2) for step in range(4000))
+    )
     hundred_and_twenty_seventh = 3 + 2 * 126
-    assert names.read(ladder, hundred_and_twenty_seventh) == (b"\1a\0", hundred_and_twenty_seventh + 2)
+    assert names.read(ladder, hundred_and_twenty_seventh) == (
+        b"\1a\0",
+        hundred_and_twenty_seventh + 2,
+    )
     with pytest.raises(Malformed):
         names.read(ladder, hundred_and_twenty_seventh + 2)
     with pytest.raises(Malformed):

@@ -33,7 +33,8 @@ async def test_settings_name_servers_and_limits(zones: Zones) -> None:
     ("text", "servers"),
     [
         ("nameserver 192.0.2.53\nnameserver 2001:db8::53\n", (Server("192.0.2.53"), Server("2001:db8::53"))),
-        ("# nameserver 192.0.2.1\n;nameserver 192.0.2.2\n\tnameserver\t192.0.2.3 # x\nsearch a b\n", (Server("192.0.2.3"),)),
+        (("# nameserver 192.0.2.1\n;nameserver 192.0.2.2\n\tnameserver\t192.0.2.3 # "
+            "x\nsearch a b\n"), (Server("192.0.2.3"),)),
         ("nameserver fe80::1%eth0", (Server("fe80::1%eth0"),)),
         ("nameserver 192.0.2.1\n" * 4, (Server("192.0.2.1"),) * 3),
         ("nameserver example.test\nnameserver\nnameserver 192.0.2.1:54\nnameserver [::1]\n", HERE),

@@ -59,15 +59,25 @@ def fill(zones: Zones) -> None:
         (".", Kind.NS, ("a.root.test",)),
     ],
 )
-async def test_records_are_found(make: Make, name: str, kind: Kind, records: tuple[Record, ...]) -> None:
+async def test_records_are_found(
+    make: Make, name: str, kind: Kind, records: tuple[Record, ...]
+) -> None:
     async with make() as resolver:
-        assert await resolver.ask(name, kind) == Answer(outcome=Outcome.FOUND, records=records, ttl=300)
+        assert await resolver.ask(name, kind) == Answer(
+            outcome=Outcome.FOUND, records=records, ttl=300
+        )
 
 
 async def test_an_answer_has_records_by_their_kind(make: Make) -> None:
     async with make() as resolver:
-        assert (await resolver.ask("example.test", Kind.TXT)).texts == (b"v=spf1 -all", b"\xff" * 300)
-        assert (await resolver.ask("example.test", Kind.MX)).exchanges[0] == (10, "mx1.example.test")
+        assert (await resolver.ask("example.test", Kind.TXT)).texts == (
+            b"v=spf1 -all",
+            b"\xff" * 300,
+        )
+        assert (await resolver.ask("example.test", Kind.MX)).exchanges[0] == (
+            10,
+            "mx1.example.test",
+        )
         assert (await resolver.ask("example.test", Kind.A)).names == ("192.0.2.1", "192.0.2.2")
 
 
@@ -98,9 +108,13 @@ async def test_what_can_be_no_name_costs_no_question(make: Make, zones: Zones, n
 
 async def test_a_loop_of_cnames_is_an_error(make: Make, zones: Zones) -> None:
     async with make() as resolver:
-        assert await resolver.ask("loop.test", Kind.A) == Answer(outcome=Outcome.TEMPERROR, why="cname-loop")
+        assert await resolver.ask("loop.test", Kind.A) == Answer(
+            outcome=Outcome.TEMPERROR, why="cname-loop"
+        )
         zones.fault("*", Fault.NO_CHASE)
-        assert await resolver.ask("pool.test", Kind.A) == Answer(outcome=Outcome.TEMPERROR, why="cname-loop")
+        assert await resolver.ask("pool.test", Kind.A) == Answer(
+            outcome=Outcome.TEMPERROR, why="cname-loop"
+        )
     assert zones.count("loop.test") == 2
 
 
@@ -159,7 +173,8 @@ async def test_answers_are_kept(make: Make, zones: Zones) -> None:
         assert await resolver.ask("nobody.test", Kind.A) == Answer(
             outcome=denied.outcome, ttl=200, again=True
         )
-        assert (await resolver.ask("example.test", Kind.AAAA)).names == ("2001:db8::1",)  # another question
+        # another question
+        assert (await resolver.ask("example.test", Kind.AAAA)).names == ("2001:db8::1",)
         now += 200
         assert await resolver.ask("example.test", Kind.A) == first
         assert resolver.stats == Stats(questions=6 + 1, cached=3, sent=4)

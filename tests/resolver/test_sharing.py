@@ -39,7 +39,9 @@ async def test_equal_questions_share_an_answer(make: Make, zones: Zones) -> None
 
 async def test_who_is_cancelled_leaves_the_others_their_answer(make: Make, zones: Zones) -> None:
     async with make() as resolver:
-        first, second, third = (asyncio.create_task(resolver.ask("example.test", Kind.A)) for _ in range(3))
+        first, second, third = (
+            asyncio.create_task(resolver.ask("example.test", Kind.A)) for _ in range(3)
+        )
         await asyncio.sleep(0.01)
         first.cancel()
         third.cancel()
@@ -62,14 +64,22 @@ async def test_an_answer_nobody_waits_for_is_kept(make: Make, zones: Zones) -> N
 async def test_many_different_questions_at_a_time(make: Make, zones: Zones) -> None:
     zones.add({f"n{number}.test": {"A": f"192.0.2.{number % 250}"} for number in range(150)})
     async with make(timeout_s=30.0) as resolver:
-        answers = await asyncio.gather(*(resolver.ask(f"n{number}.test", Kind.A) for number in range(150)))
-    assert [answer.names for answer in answers] == [(f"192.0.2.{number % 250}",) for number in range(150)]
+        answers = await asyncio.gather(
+            *(resolver.ask(f"n{number}.test", Kind.A) for number in range(150))
+        )
+    assert [answer.names for answer in answers] == [
+        (f"192.0.2.{number % 250}",) for number in range(150)
+    ]
 
 
-async def test_more_questions_than_may_be_under_way_wait_within_their_time(make: Make, zones: Zones) -> None:
+async def test_more_questions_than_may_be_under_way_wait_within_their_time(
+    make: Make, zones: Zones
+) -> None:
     zones.delay("*.slow.test", 0.2)
     async with make(timeout_s=30.0, under_way=2) as resolver:
-        slow = [asyncio.create_task(resolver.ask(f"{number}.slow.test", Kind.A)) for number in range(2)]
+        slow = [
+            asyncio.create_task(resolver.ask(f"{number}.slow.test", Kind.A)) for number in range(2)
+        ]
         await asyncio.sleep(0)
         late = asyncio.create_task(resolver.ask("other.test", Kind.A))
         await asyncio.sleep(0.05)
@@ -80,7 +90,10 @@ async def test_more_questions_than_may_be_under_way_wait_within_their_time(make:
     async with make(timeout_s=1.0, under_way=2) as resolver:
         crowd = [asyncio.create_task(resolver.ask(f"{n}.crowd.test", Kind.A)) for n in range(4)]
         await asyncio.sleep(0.5)
-        assert {one.name for one in zones.asked if "crowd" in one.name} == {"0.crowd.test", "1.crowd.test"}
+        assert {one.name for one in zones.asked if "crowd" in one.name} == {
+            "0.crowd.test",
+            "1.crowd.test",
+        }
         answers = await asyncio.gather(*crowd)
         assert [answer.why for answer in answers[:2]] == ["timeout", "timeout"]
         assert {answer.why for answer in answers[2:]} <= {"busy", "timeout"}
@@ -91,7 +104,9 @@ async def test_closing_ends_what_is_under_way(make: Make, zones: Zones) -> None:
     zones.fault("cut.test", Fault.CUT_OFF)
     resolver = make(timeout_s=60.0)
     await resolver.ask("other.test", Kind.A)
-    under_way = [asyncio.create_task(resolver.ask(name, Kind.A)) for name in ("hang.test", "cut.test")]
+    under_way = [
+        asyncio.create_task(resolver.ask(name, Kind.A)) for name in ("hang.test", "cut.test")
+    ]
     await asyncio.sleep(0.2)
     await resolver.close()
     closed = Answer(outcome=Outcome.TEMPERROR, why="closed")
@@ -105,14 +120,18 @@ async def test_closing_what_never_asked() -> None:
     await Resolver([Server("127.0.0.1")]).close()
 
 
-async def test_a_fault_of_ours_reaches_all_who_wait(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_fault_of_ours_reaches_all_who_wait(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def broken(*_arguments: object) -> None:
         raise ZeroDivisionError
 
     async with make() as resolver:
         monkeypatch.setattr(Chain, "follow", broken)
         told: list[dict[str, object]] = []
-        asyncio.get_running_loop().set_exception_handler(lambda _loop, context: told.append(context))
+        asyncio.get_running_loop().set_exception_handler(
+            lambda _loop, context: told.append(context)
+        )
         waiting = [resolver.ask("other.test", Kind.A) for _ in range(2)]
         faults = await asyncio.gather(*waiting, return_exceptions=True)
         assert [type(fault) for fault in faults] == [ZeroDivisionError, ZeroDivisionError]

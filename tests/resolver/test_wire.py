@@ -33,7 +33,9 @@ RDATA = {
     Kind.PTR: HOST,
     Kind.MX: st.builds("{} {}".format, st.integers(0, 65535), HOST),
     Kind.TXT: st.lists(st.binary(max_size=255), min_size=1, max_size=4).map(
-        lambda strings: " ".join('"' + "".join(f"\\{octet:03d}" for octet in one) + '"' for one in strings)
+        lambda strings: " ".join(
+            '"' + "".join(f"\\{octet:03d}" for octet in one) + '"' for one in strings
+        )
     ),
     Kind.SOA: st.builds("{} {} {} 2 3 4 5".format, HOST, HOST, st.integers(0, 2**32 - 1)),
 }
@@ -56,12 +58,16 @@ def expected(rdata: dns.rdata.Rdata, kind: Kind) -> Record:
 @st.composite
 def answers(draw: st.DrawFn) -> tuple[Kind, dns.message.Message]:
     kind = draw(st.sampled_from(list(Kind)))
-    response = dns.message.make_response(dns.message.make_query(ASKED, dns.rdatatype.RdataType(kind)))
+    response = dns.message.make_response(
+        dns.message.make_query(ASKED, dns.rdatatype.RdataType(kind))
+    )
     for owner in draw(st.lists(OWNER, unique=True, max_size=3)):
         values = draw(st.lists(RDATA[kind], min_size=1, max_size=5))
         if kind in (Kind.CNAME, Kind.SOA):  # singletons
             values = values[:1]
-        response.answer.append(dns.rrset.from_text_list(owner, draw(SECONDS), "IN", kind.name, values))
+        response.answer.append(
+            dns.rrset.from_text_list(owner, draw(SECONDS), "IN", kind.name, values)
+        )
     if draw(st.booleans()):
         response.answer.append(dns.rrset.from_text("else.test.", 5, "IN", "HINFO", '"a" "b"'))
     return kind, response
@@ -73,9 +79,9 @@ def test_questions_are_what_dnspython_reads(kind: Kind, ident: int) -> None:
     assert question.id == ident
     assert question.flags == dns.flags.RD
     assert question.opcode() == dns.opcode.QUERY
-    assert [(one.name.to_text(), int(one.rdtype), int(one.rdclass)) for one in question.question] == [
-        ("www.example.test.", kind, 1)
-    ]
+    assert [
+        (one.name.to_text(), int(one.rdtype), int(one.rdclass)) for one in question.question
+    ] == [("www.example.test.", kind, 1)]
     assert (question.edns, question.payload, question.ednsflags) == (0, wire.PAYLOAD, 0)
 
 
@@ -127,7 +133,10 @@ def test_any_bytes_are_ours_or_not(data: bytes) -> None:
 
 
 def look_at(data: bytes, kind: Kind) -> None:
-    """The order in which a resolver looks. Invariant: a bool, a word, a Reply or Malformed, and every name in it can be asked for."""
+    """The order in which a resolver looks.
+
+    Invariant: a bool, a word, a Reply or Malformed, and every name in it can be asked for.
+    """
     asked = wire.question(NAME, kind)
     if not wire.matches(data, asked) or wire.refusal(data) or wire.truncated(data):
         return
@@ -162,10 +171,14 @@ def read(made: dns.message.Message, kind: Kind = Kind.A) -> wire.Reply:
 def test_case_of_the_question_means_nothing() -> None:
     data = response("A", "WWW.example.TEST. 5 A 192.0.2.1").to_wire()
     assert wire.matches(data, wire.question(NAME, Kind.A))
-    assert read(response("A", "WWW.example.TEST. 5 A 192.0.2.1")).records == {NAME: (("192.0.2.1",), 5)}
+    assert read(response("A", "WWW.example.TEST. 5 A 192.0.2.1")).records == {
+        NAME: (("192.0.2.1",), 5)
+    }
 
 
-@pytest.mark.parametrize("change", ["query", "opcode", "name", "kind", "class", "two questions", "none"])
+@pytest.mark.parametrize(
+    "change", ["query", "opcode", "name", "kind", "class", "two questions", "none"]
+)
 def test_what_answers_another_question_does_not_match(change: str) -> None:
     made = response("A", "www.example.test. 5 A 192.0.2.1")
     question = made.question[0]
@@ -194,7 +207,8 @@ def test_refusals_have_a_word(rcode: str, why: str) -> None:
     made = response("A", rcode=dns.rcode.from_text(rcode))
     assert wire.refusal(made.to_wire()) == why
     made.question = []
-    assert wire.matches(made.to_wire(), wire.question(NAME, Kind.A))  # some servers cut the question off
+    # some servers cut the question off
+    assert wire.matches(made.to_wire(), wire.question(NAME, Kind.A))
 
 
 def test_extended_errors_are_no_denial() -> None:
@@ -226,14 +240,19 @@ def test_a_denial_is_kept_for_the_soa_s_ttl_and_minimum(ttl: int, minimum: int, 
 def test_a_ttl_with_its_highest_bit_is_none() -> None:
     data = bytearray(response("A", "www.example.test. 5 A 192.0.2.1").to_wire())
     data[-10] |= 0x80
-    assert wire.read(bytes(data), wire.question(NAME, Kind.A), Kind.A).records[NAME] == (("192.0.2.1",), 0)
+    assert wire.read(bytes(data), wire.question(NAME, Kind.A), Kind.A).records[NAME] == (
+        ("192.0.2.1",),
+        0,
+    )
 
 
 def test_names_are_lower_case_and_the_root_is_empty() -> None:
-    assert read(response("MX", "www.example.test. 5 MX 0 ."), Kind.MX).records[NAME][0] == ((0, ""),)
-    assert read(response("PTR", "www.example.test. 5 PTR Mail.EXAMPLE.test."), Kind.PTR).records[NAME][0] == (
-        "mail.example.test",
+    assert read(response("MX", "www.example.test. 5 MX 0 ."), Kind.MX).records[NAME][0] == (
+        (0, ""),
     )
+    assert read(response("PTR", "www.example.test. 5 PTR Mail.EXAMPLE.test."), Kind.PTR).records[
+        NAME
+    ][0] == ("mail.example.test",)
 
 
 @pytest.mark.parametrize(

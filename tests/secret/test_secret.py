@@ -92,4 +92,6 @@ def test_stores_of_a_time_before_the_note_get_one(tmp_path: Path) -> None:
 def test_the_note_tells_nothing_of_the_keys(tmp_path: Path) -> None:
     keys = secret.make(tmp_path)
     note = bytes.fromhex((tmp_path / state_files.SECRET_NOTE).read_text())
-    assert not any(note in key or key in note for key in (keys.shingles, keys.signature, keys.feedback))
+    assert not any(
+        note in key or key in note for key in (keys.shingles, keys.signature, keys.feedback)
+    )

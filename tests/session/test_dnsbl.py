@@ -1,4 +1,6 @@
-"""The DNS lists of a worker: whom they are asked about, when they are believed, what they say of themselves."""
+"""The DNS lists of a worker: whom they are asked about, when they are believed, what they say of
+themselves.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ class Bank:
         self.lists = Lists(self.dns, networks(own), lambda: self.now, lambda: WALL + self.now)
 
     def lists_of(self, *zones: str) -> tuple[DnsList, ...]:
-        text = "".join(TABLE.format(name=zone.partition(".")[0].upper(), zone=zone) for zone in zones)
+        text = "".join(
+            TABLE.format(name=zone.partition(".")[0].upper(), zone=zone) for zone in zones
+        )
         (self.folder / "10.toml").write_text(text)
         return load_policy(self.folder, SCHEMA).dns_lists
 
@@ -92,7 +96,9 @@ async def test_a_list_is_asked_once_it_has_shown_that_it_is_well(tmp_path: Path)
     await bank.probe()
     assert (bank.state("ONE"), bank.state("TWO")) == ("healthy", "sick")
     looked = await bank.look()
-    assert [(one.name, one.score, one.codes) for one in looked.listings] == [("ONE", 60, ("127.0.0.4",))]
+    assert [(one.name, one.score, one.codes) for one in looked.listings] == [
+        ("ONE", 60, ("127.0.0.4",))
+    ]
     assert looked.unanswered == (), "who is not asked can't fail to answer"
     assert "its test point" in bank.lists.statuses()["TWO"].why
 
@@ -121,7 +127,11 @@ async def test_questions_and_answers_are_counted(tmp_path: Path) -> None:
         await bank.look(f"9.10.11.{last}")
     assert bank.lists.statuses()["ONE"].state == "healthy"
     assert HEALTHY.values == {("ONE",): 1}
-    assert QUESTIONS.values == {("ONE", "listed"): 1, ("ONE", "unanswered"): 2, ("ONE", "unlisted"): 1}
+    assert QUESTIONS.values == {
+        ("ONE", "listed"): 1,
+        ("ONE", "unanswered"): 2,
+        ("ONE", "unlisted"): 1,
+    }
     assert (await bank.look("9.10.11.14")).unanswered == ("ONE",)
 
 
@@ -154,11 +164,17 @@ async def test_a_list_that_falls_silent_is_left_alone_until_it_is_back(
     status = bank.lists.statuses()["ONE"]
     assert (status.state, status.since) == ("sick", WALL + 1000 + HEALTHY_S + SPAN_S)
     assert HEALTHY.values == {("ONE",): 0}
-    assert QUESTIONS.values == {("ONE", "listed"): 0, ("ONE", "unanswered"): LOST, ("ONE", "unlisted"): 0}, (
-        "nobody waits for it any more"
-    )
+    assert QUESTIONS.values == {
+        ("ONE", "listed"): 0,
+        ("ONE", "unanswered"): LOST,
+        ("ONE", "unlisted"): 0,
+    }, "nobody waits for it any more"
     ((level, text, fields),) = lines(caplog)
-    assert (level, text, fields["list"]) == ("WARNING", "DNS list counts nothing until it is well", "ONE")
+    assert (level, text, fields["list"]) == (
+        "WARNING",
+        "DNS list counts nothing until it is well",
+        "ONE",
+    )
     assert "timeout" in str(fields["why"])
     caplog.clear()
     bank.now += FIRST_S - 1
@@ -233,7 +249,9 @@ async def test_the_zone_with_its_key_is_in_no_word_of_ours(
     assert "k3y" not in told
 
 
-async def test_lists_of_a_new_policy_are_probed_and_those_that_stay_keep_their_health(tmp_path: Path) -> None:
+async def test_lists_of_a_new_policy_are_probed_and_those_that_stay_keep_their_health(
+    tmp_path: Path,
+) -> None:
     bank = Bank(tmp_path, "one.test")
     await bank.probe()
     bank.policy = bank.lists_of("one.test", "two.test")
@@ -241,7 +259,9 @@ async def test_lists_of_a_new_policy_are_probed_and_those_that_stay_keep_their_h
     bank.dns.asked.clear()
     await bank.probe()
     assert (bank.state("ONE"), bank.state("TWO")) == ("healthy", "sick")
-    assert {name.partition("127.")[2] for name, _ in bank.dns.asked} == {"two.test"}, "ONE is not due yet"
+    assert {name.partition("127.")[2] for name, _ in bank.dns.asked} == {"two.test"}, (
+        "ONE is not due yet"
+    )
     bank.policy = bank.lists_of("two.test")
     await bank.probe()
     assert bank.lists.statuses().keys() == {"TWO"}

@@ -1,4 +1,6 @@
-"""Clients are judged when they connect, and refused where the policy says: what they hear, what the log has, what is left behind."""
+"""Clients are judged when they connect, and refused where the policy says: what they hear, what the
+log has, what is left behind.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ OFF = '[repip]\nbad = "none"\n'
 BANNED = OFF + RULE.format(name="BANNED", when=f"client.ip == '{IP}'")
 FORGED = OFF + RULE.format(name="FORGED", when="helo == 'b.example'")
 NOBODY = OFF + RULE.format(name="NOBODY", when="recipient == 'nobody@b.example'")
-KEPT_OUT = f'[[local_list]]\nname = "KEPT_OUT"\naction = "deny"\nof = ["client"]\nentries = ["{IP}"]\n'
+KEPT_OUT = (
+    f'[[local_list]]\nname = "KEPT_OUT"\naction = "deny"\nof = ["client"]\nentries = ["{IP}"]\n'
+)
 
 pytestmark = pytest.mark.usefixtures("logged")
 
@@ -66,13 +70,19 @@ async def test_a_client_is_refused_at_rcpt_where_the_log_knows_whose_mail_it_is(
     assert {one.answer for one in await begin(table)} == {Answer.CONTINUE}
     heard = await table.session.rcpt("bob@b.example", ())
     assert (heard.answer, heard.code, heard.enhanced) == (Answer.REJECT, 554, "5.7.1")
-    assert re.fullmatch(r"Client refused, reference [0-9A-Z]{13}; https://b\.example/mail", heard.text)
+    assert re.fullmatch(
+        r"Client refused, reference [0-9A-Z]{13}; https://b\.example/mail", heard.text
+    )
     table.session.abort()
     (line,) = lines(caplog)
     assert line["id"] == reference(heard)
     assert (line["stage"], line["said"], line["verdict"]) == ("connect", "recipient", "reject")
     assert (line["client"], line["helo"]) == (IP, "b.example")
-    assert (line["sender"], line["recipient"], line["recipients"]) == ("ann@a.example", "bob@b.example", 1)
+    assert (line["sender"], line["recipient"], line["recipients"]) == (
+        "ann@a.example",
+        "bob@b.example",
+        1,
+    )
     assert VERDICTS.values == {("connect", "reject"): 1}
     assert table.journal == []
 
@@ -88,13 +98,19 @@ async def test_each_recipient_hears_it_under_one_reference_and_the_log_has_one_l
     assert lines(caplog) == [], "they come in one packet as a rule"
     table.session.abort()
     (line,) = lines(caplog)
-    assert (line["id"], line["recipients"], line["recipient"]) == (reference(said[0]), 3, "u0@b.example")
+    assert (line["id"], line["recipients"], line["recipient"]) == (
+        reference(said[0]),
+        3,
+        "u0@b.example",
+    )
 
     await table.session.mail("eve@a.example", ())
     other = await table.session.rcpt("bob@b.example", ())
     table.session.close()
     assert reference(other) != reference(said[0]), "another message has another line"
-    assert [(one["id"], one["sender"]) for one in lines(caplog)[1:]] == [(reference(other), "eve@a.example")]
+    assert [(one["id"], one["sender"]) for one in lines(caplog)[1:]] == [
+        (reference(other), "eve@a.example")
+    ]
 
 
 async def test_who_looks_for_the_reference_while_the_client_lingers_finds_it(
@@ -121,7 +137,12 @@ async def test_a_client_that_never_came_to_a_recipient_is_one_line_at_its_end(
     await asyncio.sleep(0.05)
     table.session.close()
     (line,) = lines(caplog)
-    assert (line["said"], line["stage"], line["client"], line["recipients"]) == ("never", "connect", IP, 0)
+    assert (line["said"], line["stage"], line["client"], line["recipients"]) == (
+        "never",
+        "connect",
+        IP,
+        0,
+    )
     table.session.close()
     await begin(table, ip="192.0.2.7")
     await asyncio.sleep(0.05)
@@ -135,7 +156,10 @@ async def test_who_logs_in_is_not_refused_for_the_address_he_comes_from(
 ) -> None:
     place(tmp_path, at)
     stranger = RULE.format(name="STRANGER", when="client.ip == '203.0.113.66' and not client.own")
-    kept_out, sender = KEPT_OUT.replace(IP, "203.0.113.66"), FORGED.replace("b.example", "x.example")
+    kept_out, sender = (
+        KEPT_OUT.replace(IP, "203.0.113.66"),
+        FORGED.replace("b.example", "x.example"),
+    )
     table = Table(tmp_path, stranger + kept_out + sender)
     assert (await table.session.connect(Client(ip="203.0.113.66"))).code == code
     if code:
@@ -157,7 +181,11 @@ async def test_a_sender_is_refused_no_earlier_than_clients_are(
     assert (heard.code, heard.text.partition(",")[0]) == (550, "Sender refused")
     table.session.abort()
     (line,) = lines(caplog)
-    assert (line["stage"], line["said"], line["recipient"]) == ("sender", "recipient", "bob@b.example")
+    assert (line["stage"], line["said"], line["recipient"]) == (
+        "sender",
+        "recipient",
+        "bob@b.example",
+    )
 
     (tmp_path / "early").mkdir()
     place(tmp_path / "early", "sender")
@@ -174,7 +202,8 @@ async def test_a_recipient_of_its_own_is_a_line_of_its_own(
     table = Table(tmp_path, NOBODY)
     await begin(table)
     said = [
-        await table.session.rcpt(to, ()) for to in ("nobody@b.example", "bob@b.example", "nobody@b.example")
+        await table.session.rcpt(to, ())
+        for to in ("nobody@b.example", "bob@b.example", "nobody@b.example")
     ]
     assert [one.code for one in said] == [550, 0, 550]
     assert len(lines(caplog)) == 2
@@ -190,7 +219,10 @@ async def test_a_mailbox_that_is_open_to_all_takes_mail_of_refused_clients_and_o
     )
     table = Table(tmp_path / "banned", BANNED + open_to_all)
     await begin(table)
-    said = [(await table.session.rcpt(f"{name}@b.example", ())).code for name in ("bob", "Postmaster", "eve")]
+    said = [
+        (await table.session.rcpt(f"{name}@b.example", ())).code
+        for name in ("bob", "Postmaster", "eve")
+    ]
     assert said == [554, 0, 554]
     table = Table(tmp_path / "kept-out", KEPT_OUT + open_to_all)
     await begin(table)
@@ -237,7 +269,9 @@ async def test_a_refusal_is_written_down_beside_the_counts_once_a_message(tmp_pa
 async def test_a_login_that_is_told_with_the_recipient_ends_nobodys_session(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where Postfix sends {auth_authen} with RCPT TO alone, the client's judgement is dropped while that of the sender waits for it."""
+    """Where Postfix sends {auth_authen} with RCPT TO alone, the client's judgement is dropped while
+    that of the sender waits for it.
+    """
 
     async def slow(envelope: Envelope, stage: Stage, *more: object, **named: object) -> Glance:
         await asyncio.sleep(0.2 if stage is Stage.CONNECT else 0)
@@ -250,7 +284,9 @@ async def test_a_login_that_is_told_with_the_recipient_ends_nobodys_session(
     await asyncio.sleep(0.01)
     table.session.learn({"auth_authen": "ann"})
     heard = await table.session.rcpt("bob@b.example", ())
-    assert heard.text.startswith("Sender refused"), "which was judged before anybody spoke of a login"
+    assert heard.text.startswith("Sender refused"), (
+        "which was judged before anybody spoke of a login"
+    )
     table.session.close()
 
 

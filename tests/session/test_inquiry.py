@@ -1,4 +1,7 @@
-"""What is asked about a connection and its messages: what, when, how often; and what a method that hangs or breaks costs the others."""
+"""What is asked about a connection and its messages: what, when, how often.
+
+And what a method that hangs or breaks costs the others.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +56,8 @@ score = 30
 """
 LETTER = (
     b"From: Anna <anna@example.org>\r\nTo: boris@example.net\r\nSubject: Tea\r\n"
-    b"Date: Thu, 1 Jan 2026 00:00:00 +0000\r\nMessage-ID: <1@example.org>\r\n\r\nhttps://link.test/tea\r\n"
+    b"Date: Thu, 1 Jan 2026 00:00:00 +0000\r\nMessage-ID: "
+    b"<1@example.org>\r\n\r\nhttps://link.test/tea\r\n"
 )
 SIGNED = dkim_field(LETTER, rsa()) + LETTER
 KEY = "s1._domainkey.example.org"
@@ -78,7 +82,9 @@ OF_MESSAGE = {(KEY, Kind.TXT), ("_dmarc.example.org", Kind.TXT), ("link.test.lis
 
 
 class Reluctant(Table):
-    """A Table that never answers some names, breaks at others, and can be told to hold all answers back."""
+    """A Table that never answers some names, breaks at others, and can be told to hold all answers
+    back.
+    """
 
     def __init__(self) -> None:
         super().__init__(DNS)
@@ -104,8 +110,12 @@ class Reluctant(Table):
 class Desk:
     """An inquirer whose lists are well, and what it has asked since."""
 
-    def __init__(self, folder: Path, rules: str = LIST, *, questions: int = 0, seconds: float = 0.0) -> None:
-        self._budget = partial(Budgeted, questions=questions, seconds=seconds) if questions else None
+    def __init__(
+        self, folder: Path, rules: str = LIST, *, questions: int = 0, seconds: float = 0.0
+    ) -> None:
+        self._budget = (
+            partial(Budgeted, questions=questions, seconds=seconds) if questions else None
+        )
         folder.mkdir(exist_ok=True)
         (folder / "10.toml").write_text(rules)
         self.policy: Policy = load_policy(folder, SCHEMA)
@@ -157,7 +167,9 @@ def others() -> set[asyncio.Task[object]]:
     return {task for task in asyncio.all_tasks() if task is not asyncio.current_task()}
 
 
-async def test_questions_are_put_as_soon_as_their_subject_is_known_and_all_at_once(tmp_path: Path) -> None:
+async def test_questions_are_put_as_soon_as_their_subject_is_known_and_all_at_once(
+    tmp_path: Path,
+) -> None:
     desk = await Desk(tmp_path).open()
     desk.dns.held = asyncio.Event()
     desk.inquirer.begin(Stage.CONNECT, Envelope(client=Client(ip=IP)), desk.policy)
@@ -174,7 +186,8 @@ async def test_questions_are_put_as_soon_as_their_subject_is_known_and_all_at_on
     desk.dns.held.set()
     evidence = await waiting
     assert desk.askers == 4, (
-        "a budget for the connection, and for SPF, lists and keys of the message each; it has no seals"
+        "a budget for the connection, and for SPF, lists and keys of the message each; it "
+        "has no seals"
     )
     assert evidence.unanswered == ()
     assert {(one.of.value, one.asked) for one in evidence.listings} == {
@@ -189,7 +202,9 @@ async def test_questions_are_put_as_soon_as_their_subject_is_known_and_all_at_on
     assert not others()
 
 
-async def test_each_thing_is_asked_once_for_a_connection_with_several_messages(tmp_path: Path) -> None:
+async def test_each_thing_is_asked_once_for_a_connection_with_several_messages(
+    tmp_path: Path,
+) -> None:
     desk = await Desk(tmp_path).open()
     for sender in ("anna@example.org", "eva@example.org", "leo@other.test"):
         here = envelope(sender=sender)
@@ -221,7 +236,9 @@ async def test_who_waits_for_lists_does_not_wait_for_spf_and_iprev(tmp_path: Pat
     desk = await Desk(tmp_path).open()
     desk.dns.silent |= {PTR, "example.org", "mail.example.org"}
     async with asyncio.timeout(10):
-        evidence = await desk.inquirer.until(Stage.SENDER, envelope(), desk.policy, spf=False, iprev=False)
+        evidence = await desk.inquirer.until(
+            Stage.SENDER, envelope(), desk.policy, spf=False, iprev=False
+        )
     assert [one.of.value for one in evidence.listings] == ["client"]
     assert evidence.unanswered == ()
     desk.inquirer.close()
@@ -244,7 +261,9 @@ OWN = {
 
 
 @pytest.mark.parametrize("said", OWN.values(), ids=OWN)
-async def test_nothing_is_asked_about_our_own_people(tmp_path: Path, said: dict[str, object]) -> None:
+async def test_nothing_is_asked_about_our_own_people(
+    tmp_path: Path, said: dict[str, object]
+) -> None:
     desk = await Desk(tmp_path).open()
     here = envelope(**said)
     desk.inquirer.begin(Stage.SENDER, here, desk.policy)
@@ -280,7 +299,9 @@ async def test_of_a_client_whom_nobody_knows_all_is_asked_but_what_needs_its_add
     assert desk.asked >= {("link.test.list.test", Kind.A), ("_dmarc.example.org", Kind.TXT)}
     assert not desk.asked & {*OF_CLIENT, ("example.org", Kind.TXT), ("mail.example.org", Kind.TXT)}
     assert evidence.identity.spf.result is evidence.identity.iprev.result is Result.NONE
-    assert evidence.identity.dmarc.result is result, "it fails for nobody who might have passed by SPF"
+    assert evidence.identity.dmarc.result is result, (
+        "it fails for nobody who might have passed by SPF"
+    )
     assert evidence.identity.disposition is Published.NONE
 
 
@@ -289,7 +310,10 @@ BANK: Records = {"_dmarc.bank.test": {"TXT": "v=DMARC1; p=reject"}}
 SLOW: Records = {"example.org": {"TXT": "v=spf1 include:a.slow.test include:b.slow.test +all"}}
 GREEDY: Records = {
     "example.org": {"TXT": "v=spf1 mx:x.test mx:y.test -all"},
-    **{f"{name}.test": {"MX": [f"1 {number}.{name}.test." for number in range(10)]} for name in "xy"},
+    **{
+        f"{name}.test": {"MX": [f"1 {number}.{name}.test." for number in range(10)]}
+        for name in "xy"
+    },
     **{f"{number}.{name}.test": {"A": "192.0.2.1"} for name in "xy" for number in range(10)},
 }
 
@@ -307,7 +331,8 @@ def chain(length: int) -> bytes:
 
 BODY_HASH = b64encode(sha256(LETTER.partition(b"\r\n\r\n")[2]).digest())
 CLAIMS = b"".join(
-    b"DKIM-Signature: v=1; a=rsa-sha256; d=evil%d.test; s=s; h=from; bh=%s; b=AAAA\r\n" % (number, BODY_HASH)
+    b"DKIM-Signature: v=1; a=rsa-sha256; d=evil%d.test; s=s; h=from; bh=%s; b=AAAA\r\n"
+    % (number, BODY_HASH)
     for number in range(8)
 )
 WASTE: dict[str, tuple[Records, bytes, set[str]]] = {
@@ -372,13 +397,16 @@ async def test_what_dmarc_asks_at_last_does_not_wait_for_spf(tmp_path: Path) -> 
 async def test_a_signature_is_looked_for_where_many_stand_before_it(tmp_path: Path) -> None:
     desk = await Desk(tmp_path).open()
     here = envelope(sender="list@list.test")
-    evidence = await desk.inquirer.whole(message(CLAIMS + SIGNED), here, desk.policy, truncated=False)
+    evidence = await desk.inquirer.whole(
+        message(CLAIMS + SIGNED), here, desk.policy, truncated=False
+    )
     assert evidence.identity.dmarc.result is Result.PASS
     assert evidence.identity.dkim_more == 1
 
 
 @pytest.mark.parametrize(
-    ("raw", "result"), [(SIGNED, "permerror"), (SIGNED.replace(b"Tea", b"Pea"), "fail"), (LETTER, "fail")]
+    ("raw", "result"),
+    [(SIGNED, "permerror"), (SIGNED.replace(b"Tea", b"Pea"), "fail"), (LETTER, "fail")],
 )
 async def test_of_a_message_whose_end_is_missing_dmarc_fails_only_if_its_header_does(
     tmp_path: Path, raw: bytes, result: str
@@ -393,7 +421,9 @@ async def test_of_a_message_whose_end_is_missing_dmarc_fails_only_if_its_header_
 
 
 async def test_what_lists_said_of_a_client_is_dropped_when_he_logs_in(tmp_path: Path) -> None:
-    """People send from addresses that no mail server should have, and log in after they have connected."""
+    """People send from addresses that no mail server should have, and log in after they have
+    connected.
+    """
     desk = await Desk(tmp_path).open()
     before = await desk.inquirer.until(
         Stage.CONNECT, Envelope(client=Client(ip=IP)), desk.policy, spf=False, iprev=False
@@ -427,7 +457,9 @@ async def test_the_end_leaves_no_task_and_no_warning(
     if waits == "until":
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.05):
-                await desk.inquirer.until(Stage.SENDER, envelope(), desk.policy, spf=True, iprev=True)
+                await desk.inquirer.until(
+                    Stage.SENDER, envelope(), desk.policy, spf=True, iprev=True
+                )
     elif waits == "whole":
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.05):
@@ -437,7 +469,9 @@ async def test_the_end_leaves_no_task_and_no_warning(
     getattr(desk.inquirer, end)()
     await turns()
     if end == "end_message":
-        assert len(others()) == 2 + len(OF_CLIENT) - 1, "lists, their question, and iprev, of the connection"
+        assert len(others()) == 2 + len(OF_CLIENT) - 1, (
+            "lists, their question, and iprev, of the connection"
+        )
         desk.inquirer.close()
         await turns()
     assert not others()
@@ -453,7 +487,9 @@ async def test_a_stage_that_was_given_up_goes_on_for_the_next(tmp_path: Path) ->
         async with asyncio.timeout(0.05):
             await desk.inquirer.until(Stage.CONNECT, envelope(), desk.policy, spf=False, iprev=True)
     desk.dns.held.set()
-    evidence = await desk.inquirer.until(Stage.CONNECT, envelope(), desk.policy, spf=False, iprev=True)
+    evidence = await desk.inquirer.until(
+        Stage.CONNECT, envelope(), desk.policy, spf=False, iprev=True
+    )
     assert evidence.listings
     assert evidence.identity.iprev.result is Result.PASS
     assert Counter(desk.dns.asked)[PTR, Kind.PTR] == 1
@@ -496,7 +532,9 @@ async def test_a_fault_in_one_method_is_logged_and_leaves_the_others(
 class Post:
     """A session at a desk."""
 
-    def __init__(self, desk: Desk, folder: Path, *, content: bool = True, **settings: object) -> None:
+    def __init__(
+        self, desk: Desk, folder: Path, *, content: bool = True, **settings: object
+    ) -> None:
         counts = MemoryCounters()
         self.journal: list[Entry] = []
         self.session = Session(
@@ -561,7 +599,9 @@ score = 300
 async def test_an_early_stage_that_hangs_refuses_nobody(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str
 ) -> None:
-    rules = LIST.replace("score = 30", "score = 300").replace('"links"]', '"links"]\nmode = "shadow"')
+    rules = LIST.replace("score = 30", "score = 300").replace(
+        '"links"]', '"links"]\nmode = "shadow"'
+    )
     desk = await Desk(tmp_path, rules + RULES.format(ip=IP)).open()
     post = Post(desk, tmp_path, command_deadline_s=0.1)
     assert post.session.waits == {Stage.RECIPIENT}
@@ -591,7 +631,9 @@ async def test_questions_are_put_ahead_for_what_is_decided_later_and_for_nothing
     tmp_path: Path, rule: str, until: str, content: bool
 ) -> None:
     score = f'[[rule]]\nname = "DECIDES"\nwhen = "{rule}"\nscore = 300\n' if rule else ""
-    desk = await Desk(tmp_path, LIST.replace('"links"]', '"links"]\nmode = "shadow"') + score).open()
+    desk = await Desk(
+        tmp_path, LIST.replace('"links"]', '"links"]\nmode = "shadow"') + score
+    ).open()
     post = Post(desk, tmp_path, content=content)
     asked = []
     for step in (
@@ -607,7 +649,9 @@ async def test_questions_are_put_ahead_for_what_is_decided_later_and_for_nothing
     post.session.close()
 
 
-async def test_a_message_that_is_given_up_before_its_end_leaves_nothing_for_the_next(tmp_path: Path) -> None:
+async def test_a_message_that_is_given_up_before_its_end_leaves_nothing_for_the_next(
+    tmp_path: Path,
+) -> None:
     desk = await Desk(tmp_path).open()
     post = Post(desk, tmp_path)
     desk.dns.silent.add("slow.test")
@@ -627,14 +671,18 @@ async def test_a_message_that_is_given_up_before_its_end_leaves_nothing_for_the_
     assert not others()
 
 
-async def test_the_questions_of_a_connection_begin_anew_with_the_next_client(tmp_path: Path) -> None:
+async def test_the_questions_of_a_connection_begin_anew_with_the_next_client(
+    tmp_path: Path,
+) -> None:
     """A mail server may use one milter connection for one client after the other."""
     desk = await Desk(tmp_path).open()
     desk.inquirer.begin(Stage.CONNECT, envelope(), desk.policy)
     await turns()
     desk.inquirer.close()
     next_one = Envelope(client=Client(ip="9.10.11.13"))
-    evidence = await desk.inquirer.until(Stage.CONNECT, next_one, desk.policy, spf=False, iprev=False)
+    evidence = await desk.inquirer.until(
+        Stage.CONNECT, next_one, desk.policy, spf=False, iprev=False
+    )
     assert ("13.11.10.9.list.test", Kind.A) in desk.asked
     assert evidence.listings == ()
     desk.inquirer.close()

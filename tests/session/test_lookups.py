@@ -73,12 +73,16 @@ async def test_a_sender_is_proved_and_each_question_reaches_the_server_once(
             evidence = await inquirer.whole(parse(SIGNED), ENVELOPE, policy, truncated=False)
             inquirer.end_message()
             identity = evidence.identity
-            assert {identity.spf.result, identity.spf_helo.result, identity.iprev.result} == {Result.PASS}
+            assert {identity.spf.result, identity.spf_helo.result, identity.iprev.result} == {
+                Result.PASS
+            }
             assert (identity.dkim_domains, identity.dmarc.result) == (("example.org",), Result.PASS)
             assert [one.name for one in evidence.listings] == ["ONE"], "the dead list is not asked"
             assert evidence.unanswered == ()
         inquirer.close()
-    asked = [(one.name.lower(), one.kind) for one in world.asked if not one.name.endswith("dead.test")]
+    asked = [
+        (one.name.lower(), one.kind) for one in world.asked if not one.name.endswith("dead.test")
+    ]
     assert len(asked) == len(set(asked)), "two messages, and the second cost nothing"
     assert not [name for name, _ in asked if "9.10" in name and name.endswith("dead.test")]
 
@@ -119,9 +123,8 @@ async def test_budgets_are_of_one_message_each(world: Zones, policy: Policy) -> 
     async with asking(world, message_questions=4) as opened:
         inquirer = opened.inquirer()
         for number in range(3):
-            domain = (
-                f"{number}.test"  # new to the cache: SPF of MAIL FROM and HELO, and the organisation's DMARC
-            )
+            # new to the cache: SPF of MAIL FROM and HELO, and the organisation's DMARC
+            domain = f"{number}.test"
             here = msgspec.structs.replace(ENVELOPE, helo=domain, sender=f"anna@mail.{domain}")
             letter = LETTER.replace(b"example.org", domain.encode())
             evidence = await inquirer.whole(parse(letter), here, policy, truncated=False)
@@ -145,7 +148,9 @@ async def test_an_answer_that_may_not_be_kept_is_asked_for_once_a_message(
                 await inquirer.whole(parse(SIGNED), ENVELOPE, policy, truncated=False)
                 inquirer.end_message()
                 assert zones.count("_dmarc.example.org") == times
-                assert zones.count("s1._domainkey.example.org") == (times if keeps_nothing != "no SOA" else 1)
+                assert zones.count("s1._domainkey.example.org") == (
+                    times if keeps_nothing != "no SOA" else 1
+                )
             inquirer.close()
 
 
@@ -156,7 +161,9 @@ async def test_a_dns_that_fails_leaves_everything_unknown_in_bounded_time(
     world.fault("*", fault)
     async with asking(world, timeout_s=0.2, message_s=0.5) as opened:
         async with asyncio.timeout(20):
-            evidence = await opened.inquirer().whole(parse(SIGNED), ENVELOPE, policy, truncated=False)
+            evidence = await opened.inquirer().whole(
+                parse(SIGNED), ENVELOPE, policy, truncated=False
+            )
         assert set(evidence.unanswered) == {"spf", "dkim", "dmarc", "iprev"}
         assert evidence.listings == ()
 

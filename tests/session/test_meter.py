@@ -1,4 +1,6 @@
-"""What one message computes is measured, and nothing else: not what others compute meanwhile, not the time it waits."""
+"""What one message computes is measured, and nothing else: not what others compute meanwhile, not
+the time it waits.
+"""
 
 from __future__ import annotations
 

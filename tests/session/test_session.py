@@ -60,7 +60,8 @@ class Table:
     ) -> None:
         folder.mkdir(exist_ok=True)
         (folder / "10.toml").write_text(
-            f'[verdict]\nreject_score = 200\n[[rule]]\nname = "GTUBE"\nwhen = "found(\'gtube\')"\nscore = 1000\n{rules}\n'
+            f'[verdict]\nreject_score = 200\n[[rule]]\nname = "GTUBE"\nwhen = '
+            f"\"found('gtube')\"\nscore = 1000\n{rules}\n"
         )
         self.now = NOW
         self.counts = MemoryCounters()
@@ -107,9 +108,9 @@ class Table:
 
 def gathered(head: bytes, text: bytes) -> Gathered:
     gather = Gather(100_000, Room(1 << 40).hold())
-    lines = (
-        head
-        + b"From: Ann <ann@a.example>\nSubject: lunch again\nDate: Fri, 20 Nov 2026 10:00:00 +0000\nMessage-ID: <1@a.example>\n"
+    lines = head + (
+        b"From: Ann <ann@a.example>\nSubject: lunch again\nDate: Fri, 20 Nov 2026 "
+        b"10:00:00 +0000\nMessage-ID: <1@a.example>\n"
     )
     for line in lines.splitlines():
         name, _, value = line.partition(b":")
@@ -141,7 +142,11 @@ async def test_a_message_is_counted_and_journaled_before_the_answer_and_logged_a
     assert reply.answer is Answer.ACCEPT
     assert added(reply)["X-Mras"] == "Ok"
     assert entry.id == verify(added(reply)["X-Mras-Id"], KEY)
-    assert (entry.queue_id, entry.client_ip, entry.helo) == ("QUEUE1", "192.0.2.7", "mail.a.example")
+    assert (entry.queue_id, entry.client_ip, entry.helo) == (
+        "QUEUE1",
+        "192.0.2.7",
+        "mail.a.example",
+    )
     assert (entry.sender, entry.recipients, entry.verdict) == (
         "ann@a.example",
         ("bob@b.example",),
@@ -153,7 +158,9 @@ async def test_a_message_is_counted_and_journaled_before_the_answer_and_logged_a
     assert len(lines) == 1
 
 
-async def test_a_refusal_is_generic_and_carries_the_reference_and_the_contact(tmp_path: Path) -> None:
+async def test_a_refusal_is_generic_and_carries_the_reference_and_the_contact(
+    tmp_path: Path,
+) -> None:
     table = Table(tmp_path)
     reply = await table.message(GTUBE)
     assert (reply.answer, reply.code, reply.enhanced) == (Answer.REJECT, 550, "5.7.1")
@@ -172,7 +179,10 @@ async def test_where_refusing_is_off_the_message_passes_marked(tmp_path: Path) -
 
 
 async def test_headers_under_our_names_are_removed_the_last_of_a_name_first(tmp_path: Path) -> None:
-    head = b"X-Mras: Ok\nReceived: x\nAuthentication-Results: other.test; none\nx-mras: Ok\nAuthentication-Results: MX.TEST; spf=pass\n"
+    head = (
+        b"X-Mras: Ok\nReceived: x\nAuthentication-Results: other.test; none\nx-mras: "
+        b"Ok\nAuthentication-Results: MX.TEST; spf=pass\n"
+    )
     reply = await Table(tmp_path).message(head=head)
     assert [edit for edit in reply.edits if isinstance(edit, RemoveHeader)] == [
         RemoveHeader("Authentication-Results", 2),
@@ -231,12 +241,16 @@ async def test_nothing_of_one_message_is_left_for_the_next(tmp_path: Path) -> No
 
 
 class Broken:
-    """Counters that fail in ways that a store on disk can't be made to, at the moment a test wants."""
+    """Counters that fail in ways that a store on disk can't be made to, at the moment a test
+    wants.
+    """
 
     def __init__(self, error: Exception | None) -> None:
         self._error = error
 
-    async def read(self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN) -> Totals:
+    async def read(
+        self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
+    ) -> Totals:
         if self._error is None:
             await asyncio.sleep(3600)
         raise self._error or AssertionError
@@ -248,7 +262,9 @@ class Broken:
 
 
 @pytest.mark.parametrize(("error", "why"), [(RuntimeError("a bug"), "fault"), (None, "deadline")])
-@pytest.mark.parametrize(("on_failure", "answer"), [("accept", Answer.ACCEPT), ("tempfail", Answer.TEMPFAIL)])
+@pytest.mark.parametrize(
+    ("on_failure", "answer"), [("accept", Answer.ACCEPT), ("tempfail", Answer.TEMPFAIL)]
+)
 async def test_a_scan_that_fails_or_hangs_is_answered_as_configured(
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
@@ -288,7 +304,9 @@ async def test_a_verdict_that_was_reached_stands_when_what_is_asked_after_it_han
     assert (await table.message(text)).answer is answer
     (entry,) = table.journal
     assert entry.decided_by == ("GTUBE" if answer is Answer.REJECT else "below-threshold")
-    assert [finding.evidence for finding in entry.findings if finding.name == "partial"] == ["deadline"]
+    assert [finding.evidence for finding in entry.findings if finding.name == "partial"] == [
+        "deadline"
+    ]
 
 
 UNASKED = AddHeader("Authentication-Results", "mx.test; none", top=True)
@@ -307,7 +325,9 @@ class Held(Pulse):
 async def test_who_is_late_because_the_loop_was_held_comes_again_whatever_is_configured(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, on_failure: str
 ) -> None:
-    table = Table(tmp_path, counters=Broken(None), pulse=Held(), deadline_s=0.1, on_failure=on_failure)
+    table = Table(
+        tmp_path, counters=Broken(None), pulse=Held(), deadline_s=0.1, on_failure=on_failure
+    )
     reply = await table.message(head=b"X-Mras: Ok\n")
     assert (reply.code, reply.enhanced, reply.answer) == (451, "4.3.2", Answer.TEMPFAIL)
     (entry,) = table.journal
@@ -324,7 +344,9 @@ async def test_a_fault_is_a_fault_however_busy_the_loop_is(tmp_path: Path) -> No
 FORGERIES = b"X-Mras: Ok\nAuthentication-Results: mx.test; dmarc=pass\n"
 
 
-@pytest.mark.parametrize(("on_failure", "answer"), [("accept", Answer.ACCEPT), ("tempfail", Answer.TEMPFAIL)])
+@pytest.mark.parametrize(
+    ("on_failure", "answer"), [("accept", Answer.ACCEPT), ("tempfail", Answer.TEMPFAIL)]
+)
 async def test_a_message_whose_judging_was_cut_off_loses_what_is_forged_and_is_marked(
     tmp_path: Path, on_failure: str, answer: Answer
 ) -> None:
@@ -339,12 +361,16 @@ async def test_a_message_whose_judging_was_cut_off_loses_what_is_forged_and_is_m
     assert reply.answer is answer
     assert [(one.decided_by, one.partial) for one in table.journal] == [("partial", True)]
     if answer is Answer.ACCEPT:
-        assert {RemoveHeader("X-Mras", 1), RemoveHeader("Authentication-Results", 1)} <= set(reply.edits)
+        assert {RemoveHeader("X-Mras", 1), RemoveHeader("Authentication-Results", 1)} <= set(
+            reply.edits
+        )
         assert UNASKED in reply.edits
         assert added(reply)["X-Mras-Reason"] == "partial(fault)"
 
 
-async def test_a_message_that_was_cut_off_because_the_loop_was_held_comes_again(tmp_path: Path) -> None:
+async def test_a_message_that_was_cut_off_because_the_loop_was_held_comes_again(
+    tmp_path: Path,
+) -> None:
     table = Table(tmp_path, counters=Broken(None), pulse=Held(), deadline_s=60)
     message = gathered(FORGERIES, GTUBE)
     await table.session.mail("ann@a.example", ())
@@ -361,7 +387,9 @@ async def test_a_session_that_can_do_nothing_lets_nothing_in(tmp_path: Path) -> 
     table = Table(tmp_path)
     message = gathered(FORGERIES, GTUBE)
     msgspec.structs.force_setattr(table.session._bench, "clock", broken)
-    reply = await Guard(Answer.CONTINUE).judged(table.session.end_of_message(message), table.session, message)
+    reply = await Guard(Answer.CONTINUE).judged(
+        table.session.end_of_message(message), table.session, message
+    )
     assert reply is NO_ANSWER
     assert reply.answer is Answer.TEMPFAIL
 
@@ -369,14 +397,18 @@ async def test_a_session_that_can_do_nothing_lets_nothing_in(tmp_path: Path) -> 
 class Dear(MemoryCounters):
     """Counters whose every read takes so much CPU."""
 
-    async def read(self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN) -> Totals:
+    async def read(
+        self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
+    ) -> Totals:
         until = time.thread_time() + 0.15
         while time.thread_time() < until:
             pass
         return await super().read(shingles, now, prefix)
 
 
-async def test_a_message_that_takes_too_much_twice_is_filed_as_spam_with_our_headers(tmp_path: Path) -> None:
+async def test_a_message_that_takes_too_much_twice_is_filed_as_spam_with_our_headers(
+    tmp_path: Path,
+) -> None:
     table = Table(tmp_path, counters=Dear(), scan_cpu_s=0.1)
     reply = await table.message(head=FORGERIES)
     assert reply.answer is Answer.ACCEPT
@@ -471,7 +503,11 @@ async def test_a_fault_at_an_early_stage_refuses_nobody(
 
 async def test_a_message_over_the_limit_is_scanned_by_its_head_and_says_so(tmp_path: Path) -> None:
     table = Table(
-        tmp_path, '[[rule]]\nname = "BIG"\nwhen = "message.truncated and message.size > 100000"\nscore = 1\n'
+        tmp_path,
+        (
+            '[[rule]]\nname = "BIG"\nwhen = "message.truncated and message.size > '
+            '100000"\nscore = 1\n'
+        ),
     )
     reply = await table.message(b"x" * 200_000)
     assert added(reply)["X-Mras-Reason"] == "below-threshold BIG=1.0"
@@ -490,7 +526,9 @@ async def test_a_message_of_more_headers_than_can_be_cleaned_is_refused(tmp_path
 async def test_a_header_name_that_no_mail_server_knows_breaks_nothing(tmp_path: Path) -> None:
     reply = await Table(tmp_path).message(head=b"X-Mras-\xe9: x\nX-Mras: Ok\n")
     assert reply.answer is Answer.ACCEPT
-    assert [edit for edit in reply.edits if isinstance(edit, RemoveHeader)] == [RemoveHeader("X-Mras", 1)]
+    assert [edit for edit in reply.edits if isinstance(edit, RemoveHeader)] == [
+        RemoveHeader("X-Mras", 1)
+    ]
 
 
 SCORED = '[[rule]]\nname = "ANYTHING"\nwhen = "links >= 0"\nscore = {}\n'
@@ -516,7 +554,11 @@ async def test_a_message_ends_with_the_policy_that_it_began_with_and_says_which(
         (before, 1.0),
         (policy.current.version, 22.0),
     ]
-    logged = [record.fields["policy"] for record in caplog.records if record.getMessage() == "verdict"]  # type: ignore[attr-defined]
+    logged = [
+        record.fields["policy"]  # type: ignore[attr-defined]
+        for record in caplog.records
+        if record.getMessage() == "verdict"
+    ]
     assert logged == [before, policy.current.version]
 
 

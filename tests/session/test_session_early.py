@@ -1,4 +1,6 @@
-"""A session where clients are refused when they connect, or mail is put off at its end: the words, the waits, and what is left in counters and journal."""
+"""A session where clients are refused when they connect, or mail is put off at its end: the words,
+the waits, and what is left in counters and journal.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,12 @@ from tests.session.test_session import KEY, NOW, RULE, Table, added
 IP = "192.0.2.66"
 BANNED = RULE.format(name="BANNED", when=f"client.ip == '{IP}'")
 KEPT_OUT = (
-    '[[local_list]]\nname = "KEPT_OUT"\naction = "deny"\nof = ["client"]\nentries = ["192.0.2.64/26"]\n'
+    '[[local_list]]\nname = "KEPT_OUT"\naction = "deny"\nof = ["client"]\nentries = '
+    '["192.0.2.64/26"]\n'
 )
-GREY = "[greylist]\nenabled = true\n" + RULE.format(name="GREY", when="contains(subject, 'lunch')").replace(
-    "300", "70"
-)
+GREY = "[greylist]\nenabled = true\n" + RULE.format(
+    name="GREY", when="contains(subject, 'lunch')"
+).replace("300", "70")
 
 
 @pytest.fixture(autouse=True)
@@ -50,11 +53,15 @@ async def test_a_refused_client_hears_no_more_than_a_reference_and_whom_to_ask(
         remember(table, Amounts(seen=30, spam=30))
     reply = await connect(table)
     assert (reply.answer, reply.code, reply.enhanced) == (Answer.REJECT, 554, "5.7.1")
-    assert re.fullmatch(r"Client refused, reference [0-9A-Z]{13}; https://b\.example/mail", reply.text)
+    assert re.fullmatch(
+        r"Client refused, reference [0-9A-Z]{13}; https://b\.example/mail", reply.text
+    )
     await asyncio.sleep(0)
     assert table.journal == []
     assert VERDICTS.values == {("connect", "reject"): 1}
-    (line,) = [vars(record)["fields"] for record in caplog.records if record.getMessage() == "verdict"]
+    (line,) = [
+        vars(record)["fields"] for record in caplog.records if record.getMessage() == "verdict"
+    ]
     assert str(line["id"]) in reply.text
     assert line["decided_by"] in ("BANNED", "KEPT_OUT", "REPIP_BAD")
     assert await table.seen(Type.CLIENT_IP, IP) == (0 if policy else 30)
@@ -93,7 +100,9 @@ async def test_a_client_of_poor_history_is_told_to_come_back(tmp_path: Path) -> 
     assert VERDICTS.values == {("connect", "tempfail"): 1}
 
 
-async def test_a_history_is_forgiven_after_a_day_and_forgotten_after_two_weeks(tmp_path: Path) -> None:
+async def test_a_history_is_forgiven_after_a_day_and_forgotten_after_two_weeks(
+    tmp_path: Path,
+) -> None:
     table = Table(tmp_path)
     remember(table, Amounts(seen=300, spam=300))
     assert (await connect(table)).code == 554
@@ -119,7 +128,9 @@ async def test_grey_mail_is_put_off_once_and_counted_when_it_comes_again(tmp_pat
     assert (await table.message()).answer is Answer.TEMPFAIL, "at once is too soon"
 
     table.now += 601
-    assert (await table.message(sender="eve@a.example")).answer is Answer.TEMPFAIL, "it is about one sender"
+    assert (await table.message(sender="eve@a.example")).answer is Answer.TEMPFAIL, (
+        "it is about one sender"
+    )
     reply = await table.message()
     assert reply.answer is Answer.ACCEPT
     assert added(reply)["X-Mras"] == "Ok"
@@ -134,7 +145,11 @@ async def test_who_logged_in_is_never_put_off(tmp_path: Path) -> None:
 
 
 async def test_a_login_that_is_told_with_the_client_counts_at_once(tmp_path: Path) -> None:
-    table = Table(tmp_path, BANNED.replace(f"client.ip == '{IP}'", f"client.ip == '{IP}' and not client.own"))
+    table = Table(
+        tmp_path, BANNED.replace(f"client.ip == '{IP}'", f"client.ip == '{IP}' and not client.own")
+    )
     assert (await table.session.connect(Client(ip=IP, login="ann"))).answer is Answer.CONTINUE
     assert table.dns.asked == []
-    assert (await table.session.connect(Client(ip=IP))).code == 554, "the login ended with its connection"
+    assert (await table.session.connect(Client(ip=IP))).code == 554, (
+        "the login ended with its connection"
+    )

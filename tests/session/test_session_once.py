@@ -33,7 +33,9 @@ score = 300
 LETTER = b"From: Ann <ann@a.example>\r\nSubject: lunch\r\n\r\n"
 
 
-def envelope(ip: str = "192.0.2.7", sender: str = "ann@a.example", to: str = "bob@b.example") -> Envelope:
+def envelope(
+    ip: str = "192.0.2.7", sender: str = "ann@a.example", to: str = "bob@b.example"
+) -> Envelope:
     return Envelope(
         client=Client(ip=ip, name="a.example"),
         helo="mail.a.example",
@@ -93,7 +95,9 @@ async def test_a_stage_that_was_asked_about_is_not_judged_again(tmp_path: Path) 
     assert first.code == 550, "the recipient's stage knows the client too: its words are its own"
 
 
-async def test_what_was_asked_about_before_anybody_is_refused_is_judged_where_he_is(tmp_path: Path) -> None:
+async def test_what_was_asked_about_before_anybody_is_refused_is_judged_where_he_is(
+    tmp_path: Path,
+) -> None:
     table = Table(tmp_path, RULES)
     told = envelope(ip="192.0.2.66")
     for stage in (Stage.CONNECT, Stage.SENDER):
@@ -106,14 +110,20 @@ async def test_what_was_asked_about_before_anybody_is_refused_is_judged_where_he
 async def test_who_asks_behind_the_recipients_hears_it_of_client_and_sender(tmp_path: Path) -> None:
     table = Table(tmp_path, RULES)
     for told, code in ((envelope(ip="192.0.2.66"), 554), (envelope(sender="evil@a.example"), 550)):
-        assert (await table.session.glance(Stage.SENDER, told, "", reached=Stage.CONTENT)).code == code
+        assert (
+            await table.session.glance(Stage.SENDER, told, "", reached=Stage.CONTENT)
+        ).code == code
     one_of_several = envelope(to="nobody@b.example")
-    assert (await table.session.glance(Stage.SENDER, one_of_several, "", reached=Stage.CONTENT)).code == 0
+    assert (
+        await table.session.glance(Stage.SENDER, one_of_several, "", reached=Stage.CONTENT)
+    ).code == 0
 
 
 async def test_a_glance_at_connect_does_not_judge_the_sender(tmp_path: Path) -> None:
     table = Table(tmp_path, RULES)
-    assert (await table.session.glance(Stage.CONNECT, envelope(sender="evil@a.example"), "")).code == 0
+    assert (
+        await table.session.glance(Stage.CONNECT, envelope(sender="evil@a.example"), "")
+    ).code == 0
 
 
 @pytest.mark.parametrize("text", [b"At noon?\r\n", GTUBE + b"\r\n"], ids=["good", "gtube"])
@@ -149,11 +159,20 @@ async def test_who_logged_in_and_who_came_to_a_submission_port_are_our_own_and_n
         assert reply.judged is not None
         assert reply.judged.scan is not None
         who.append(reply.judged.scan.envelope)
-    assert [(one.login, one.own) for one in who] == [("ann", False), ("", True), ("", False), ("", False)]
-    assert msgspec.structs.replace(who[-1], own=False) == Envelope(), "nothing is left of the one before"
+    assert [(one.login, one.own) for one in who] == [
+        ("ann", False),
+        ("", True),
+        ("", False),
+        ("", False),
+    ]
+    assert msgspec.structs.replace(who[-1], own=False) == Envelope(), (
+        "nothing is left of the one before"
+    )
 
 
-async def test_one_message_too_many_is_told_to_come_again_and_leaves_nothing(tmp_path: Path) -> None:
+async def test_one_message_too_many_is_told_to_come_again_and_leaves_nothing(
+    tmp_path: Path,
+) -> None:
     table = Table(tmp_path)
     crowd: Crowd = table.session._bench.crowd
     crowd.most = 0

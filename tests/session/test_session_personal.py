@@ -1,4 +1,6 @@
-"""A session whose recipients have lists of their own: who decides is told, and what is counted is the site's."""
+"""A session whose recipients have lists of their own: who decides is told, and what is counted is
+the site's.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,13 @@ from tests.session.test_session import GTUBE, KEY, Table, added
 
 CLIENT = Client(ip="192.0.2.7", name="a.example")
 BOB = "bob@b.example"
-LISTS = '[[local_list]]\nname = "FRIENDS"\naction = "allow"\nof = ["sender"]\nentries = ["ann@a.example"]\n'
-GREY = '[greylist]\nenabled = true\nscore = 50\n[[rule]]\nname = "GREY"\nwhen = "true"\nscore = 60\n'
+LISTS = (
+    '[[local_list]]\nname = "FRIENDS"\naction = "allow"\nof = ["sender"]\nentries = '
+    '["ann@a.example"]\n'
+)
+GREY = (
+    '[greylist]\nenabled = true\nscore = 50\n[[rule]]\nname = "GREY"\nwhen = "true"\nscore = 60\n'
+)
 
 
 class People:
@@ -38,7 +45,9 @@ class Failing:
         raise RuntimeError("a bug")
 
 
-def seated(folder: Path, persons: Persons, rules: str = "") -> tuple[Table, list[tuple[Envelope, Verdict]]]:
+def seated(
+    folder: Path, persons: Persons, rules: str = ""
+) -> tuple[Table, list[tuple[Envelope, Verdict]]]:
     """A table whose session knows persons, and what outgoing mail is told of."""
     table = Table(folder, rules)
     wrote: list[tuple[Envelope, Verdict]] = []
@@ -90,7 +99,10 @@ async def test_replay_keeps_what_a_readers_list_has_decided(tmp_path: Path) -> N
 async def test_strictness_files_what_the_policy_lets_through_and_lets_through_what_it_files(
     tmp_path: Path,
 ) -> None:
-    rules = '[[rule]]\nname = "SIXTY"\nwhen = "contains(text, \'sixty\')"\nscore = 60\n[[rule]]\nname = "MORE"\nwhen = "contains(text, \'more\')"\nscore = 60\n'
+    rules = (
+        '[[rule]]\nname = "SIXTY"\nwhen = "contains(text, \'sixty\')"\nscore = '
+        '60\n[[rule]]\nname = "MORE"\nwhen = "contains(text, \'more\')"\nscore = 60\n'
+    )
     strict, _ = seated(tmp_path / "a", People(strictness=0.5), rules)
     assert added(await strict.message(b"sixty"))["X-Mras"] == "Probable"
     relaxed, _ = seated(tmp_path / "b", People(strictness=1.5), rules)
@@ -105,7 +117,9 @@ async def test_a_refusal_is_only_taken_back_for_whoever_is_proved(tmp_path: Path
 
 async def test_an_enforced_list_of_the_site_stands_above(tmp_path: Path) -> None:
     table, _ = seated(
-        tmp_path, People(deny()), LISTS.replace('"sender"', '"client"').replace("ann@a.example", "192.0.2.7")
+        tmp_path,
+        People(deny()),
+        LISTS.replace('"sender"', '"client"').replace("ann@a.example", "192.0.2.7"),
     )
     await table.session.connect(CLIENT)
     reply = await table.message()
@@ -122,7 +136,9 @@ async def test_what_a_readers_list_has_decided_is_not_put_off(tmp_path: Path) ->
     assert added(await table.message())["X-Mras"] == "Probable"
 
 
-async def test_a_fault_of_the_lists_costs_no_mail(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_fault_of_the_lists_costs_no_mail(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     table, _ = seated(tmp_path, Failing())
     reply = await table.message()
     assert reply.answer is Answer.ACCEPT

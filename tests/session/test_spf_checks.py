@@ -45,7 +45,12 @@ async def test_an_identity_is_evaluated_once(checks: SpfChecks) -> None:
 
 @pytest.mark.parametrize(
     "other",
-    [envelope("eve@a.test"), envelope("ann@b.test"), envelope(helo="x.test"), envelope(ip="192.0.2.2")],
+    [
+        envelope("eve@a.test"),
+        envelope("ann@b.test"),
+        envelope(helo="x.test"),
+        envelope(ip="192.0.2.2"),
+    ],
 )
 async def test_whatever_a_record_may_look_at_makes_another_identity(
     checks: SpfChecks, other: Envelope

@@ -1,4 +1,6 @@
-"""Mail to traps in a session: what is answered, what is written down, what becomes of the message."""
+"""Mail to traps in a session: what is answered, what is written down, what becomes of the
+message.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ score = 100
 class Trapped(Table):
     """A session whose policy has traps, and the events that it wrote down."""
 
-    def __init__(self, folder: Path, then: str = "drop", *, fails: bool = False, reports: str = "") -> None:
+    def __init__(
+        self, folder: Path, then: str = "drop", *, fails: bool = False, reports: str = ""
+    ) -> None:
         super().__init__(folder, TRAPS.format(then=then))
         self.events: list[Event] = []
         self.fails = fails
@@ -67,10 +71,17 @@ async def test_a_message_to_traps_alone_is_written_down_and_thrown_away(tmp_path
     table = Trapped(tmp_path)
     reply = await table.to("old@B.example", "sales@sub.trap.example")
     assert reply == Reply(answer=Answer.DISCARD, judged=reply.judged)
-    assert reply.judged is not None, "a protocol that tells a verdict tells the one that it would have had"
+    assert reply.judged is not None, (
+        "a protocol that tells a verdict tells the one that it would have had"
+    )
     (event,) = table.events
     (entry,) = table.journal
-    assert (event.what, event.way, event.person, event.source) == (What.TRAP, Way.TRAP, "", "192.0.2.9")
+    assert (event.what, event.way, event.person, event.source) == (
+        What.TRAP,
+        Way.TRAP,
+        "",
+        "192.0.2.9",
+    )
     assert event.ident == entry.id
     assert b"Cheap pills" in event.raw
     assert event.mailbox == "old@B.example"
@@ -79,7 +90,9 @@ async def test_a_message_to_traps_alone_is_written_down_and_thrown_away(tmp_path
     assert entry.verdict is Action.ACCEPT
 
 
-async def test_beside_people_the_trap_is_removed_and_the_message_judged_knowing_it(tmp_path: Path) -> None:
+async def test_beside_people_the_trap_is_removed_and_the_message_judged_knowing_it(
+    tmp_path: Path,
+) -> None:
     table = Trapped(tmp_path)
     reply = await table.to("bob@b.example", "old@b.example")
     assert reply.removed == ("old@b.example",)
@@ -99,7 +112,10 @@ async def test_people_alone_are_not_touched(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("then", ["drop", "file"])
 async def test_a_trap_answers_as_a_person_would(tmp_path: Path, then: str) -> None:
-    """What a person's copy is refused for, a trap's is: who compares learns nothing; and it is learned from all the same."""
+    """What a person's copy is refused for, a trap's is: who compares learns nothing.
+
+    And it is learned from all the same.
+    """
     table = Trapped(tmp_path, then)
     replies = [await table.to(who, text=GTUBE) for who in ("bob@b.example", "old@b.example")]
     assert {one.answer for one in replies} == {Answer.REJECT}
@@ -113,7 +129,11 @@ async def test_a_trap_may_file(tmp_path: Path) -> None:
     assert reply.answer is Answer.ACCEPT
     assert added(reply)["X-Mras"] == "Probable"
     entry = table.journal[0]
-    assert (entry.verdict, entry.decided_by, entry.recipients) == (Action.SPAM, TRAP, ("old@b.example",))
+    assert (entry.verdict, entry.decided_by, entry.recipients) == (
+        Action.SPAM,
+        TRAP,
+        ("old@b.example",),
+    )
     assert entry.kept is not None
     assert entry.kept.site == (Action.ACCEPT, "below-threshold")
     read = await table.counts.read([Hasher(KEY).shingle(Type.FROM, "ann@a.example")], NOW)
@@ -140,7 +160,9 @@ async def test_nothing_is_learned_from_our_own_people_and_from_bounces(tmp_path:
     assert not table.events
 
 
-async def test_what_can_t_be_written_down_is_put_off_and_people_s_mail_goes_on(tmp_path: Path) -> None:
+async def test_what_can_t_be_written_down_is_put_off_and_people_s_mail_goes_on(
+    tmp_path: Path,
+) -> None:
     table = Trapped(tmp_path, fails=True)
     assert (await table.to("old@b.example")).code == 451
     beside = await table.to("bob@b.example", "old@b.example")
@@ -158,7 +180,9 @@ async def test_what_is_put_off_until_it_can_be_written_down_is_counted_once(
     assert (entry.verdict, entry.shingles) == (Action.TEMPFAIL, ()), "nothing is looked up by it"
     assert await table.seen(Type.FROM, "ann@a.example") == 0
     table.fails = False
-    assert (await table.to("old@b.example")).answer is (Answer.ACCEPT if then == "file" else Answer.DISCARD)
+    assert (await table.to("old@b.example")).answer is (
+        Answer.ACCEPT if then == "file" else Answer.DISCARD
+    )
     assert await table.seen(Type.FROM, "ann@a.example") == 1
 
 
@@ -183,7 +207,9 @@ async def test_a_report_is_taken_as_it_is_and_counts_nothing(tmp_path: Path) -> 
     assert both.answer is Answer.REJECT, "people's mail is judged"
 
 
-async def test_the_log_of_events_may_be_away(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_log_of_events_may_be_away(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     event = event_of(b"x", Envelope(sender="a@b.example", traps=("t@b.example",)), 5, "", NOW)
     assert event is not None
     path = tmp_path / "state" / "events.db"

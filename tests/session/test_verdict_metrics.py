@@ -33,11 +33,18 @@ def test_rules_verdicts_that_would_have_been_and_the_time_of_scans_are_counted()
     would = Would(action=Action.SPAM, score=120, line=100, decided_by="TRIAL")
     rules = (RuleHit(name="A", score=1), RuleHit(name="TRIAL", score=119, mode=Mode.SHADOW))
     given = Verdict(
-        action=Action.ACCEPT, score=1, line=100, decided_by="below-threshold", rules=rules, would=would
+        action=Action.ACCEPT,
+        score=1,
+        line=100,
+        decided_by="below-threshold",
+        rules=rules,
+        would=would,
     )
     for took in (0.0, 0.001, 0.0011, 99.0):
         count_scan(given, took)
-    count_scan(Verdict(action=Action.ACCEPT, score=0, line=100, decided_by="below-threshold"), 0.004)
+    count_scan(
+        Verdict(action=Action.ACCEPT, score=0, line=100, decided_by="below-threshold"), 0.004
+    )
     assert RULE_HITS.values == {("A", "live"): 4, ("TRIAL", "shadow"): 4}
     assert WOULD.values == {("accept", "spam"): 4}
     steps = dict(zip((*SCAN_SECONDS.steps, "more"), SCAN_SECONDS.counts, strict=True))
@@ -52,5 +59,7 @@ def test_rules_verdicts_that_would_have_been_and_the_time_of_scans_are_counted()
 
 def test_each_method_of_authentication_is_counted() -> None:
     count_identity(Identity())
-    assert sum(AUTHENTICATION.values.values()) == 4, "without a signature there is no result of DKIM"
+    assert sum(AUTHENTICATION.values.values()) == 4, (
+        "without a signature there is no result of DKIM"
+    )
     assert {method for method, _ in AUTHENTICATION.values} == {"spf", "dmarc", "arc", "iprev"}

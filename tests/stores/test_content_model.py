@@ -1,4 +1,6 @@
-"""A worker's content model: follows the weights as they are taught, replaced and broken, and never raises."""
+"""A worker's content model: follows the weights as they are taught, replaced and broken, and never
+raises.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,9 @@ def test_it_is_silent_until_it_has_learned_enough_and_says_how_much_it_has(
     one.close()
 
 
-def test_it_follows_what_is_learned_and_weights_that_are_made_anew(tmp_path: Path, model: Taught) -> None:
+def test_it_follows_what_is_learned_and_weights_that_are_made_anew(
+    tmp_path: Path, model: Taught
+) -> None:
     teach(tmp_path, mixed(40))
     one = settle(trainer(tmp_path))
     before = model.read(SPAM, NOBODY)
@@ -79,7 +83,9 @@ def test_a_persons_own_words_count_for_that_person_more_than_for_others(
         assert model.read(SPAM, Envelope(recipients=others)).personal == 0
 
 
-@pytest.mark.parametrize("octets", [b"", b"nothing", b"OBORONAW" + bytes(100), b"\xff" * 20_000_000])
+@pytest.mark.parametrize(
+    "octets", [b"", b"nothing", b"OBORONAW" + bytes(100), b"\xff" * 20_000_000]
+)
 def test_a_file_that_is_none_makes_it_silent_and_a_whole_one_speak_again(
     tmp_path: Path, model: Taught, octets: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -100,7 +106,9 @@ def test_a_file_that_is_none_makes_it_silent_and_a_whole_one_speak_again(
     assert not model.trouble
 
 
-def test_a_file_cut_short_in_place_is_noticed_before_it_is_read(tmp_path: Path, model: Taught) -> None:
+def test_a_file_cut_short_in_place_is_noticed_before_it_is_read(
+    tmp_path: Path, model: Taught
+) -> None:
     """Reading behind the end of a mapped file would end the worker."""
     teach(tmp_path, mixed(40))
     settle(trainer(tmp_path)).close()

@@ -1,4 +1,6 @@
-"""The final model of a process follows its file: what is broken leaves the old one, and says so once."""
+"""The final model of a process follows its file: what is broken leaves the old one, and says so
+once.
+"""
 
 from __future__ import annotations
 
@@ -181,7 +183,9 @@ async def test_it_is_followed_while_mail_flows_and_the_log_says_so(
 
 async def judged(folder: Path, followed: FollowedFinal, policy: str) -> Scan:
     (folder / "one.toml").write_text(policy)
-    site = Site(name="mx.example", hasher=Hasher(b"k" * 32), counters=MemoryCounters(), final=followed)
+    site = Site(
+        name="mx.example", hasher=Hasher(b"k" * 32), counters=MemoryCounters(), final=followed
+    )
     return await scan(LETTER, Envelope(), site, load_policy(folder, SCHEMA), Silence(), now=1.7e9)
 
 
@@ -197,4 +201,8 @@ async def test_in_a_scan_shadow_explains_and_live_decides(path: Path, tmp_path: 
     os.unlink(path)  # noqa: PTH108
     followed.look()
     without = await judged(tmp_path, followed, LIVE)
-    assert (without.verdict.action, without.verdict.score, without.verdict.rules) == (Action.ACCEPT, 0, ())
+    assert (without.verdict.action, without.verdict.score, without.verdict.rules) == (
+        Action.ACCEPT,
+        0,
+        (),
+    )

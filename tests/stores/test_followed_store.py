@@ -1,4 +1,6 @@
-"""The followed stores: files of an older Oborona, and what a follower does when the store can't be read for a moment."""
+"""The followed stores: files of an older Oborona, and what a follower does when the store can't be
+read for a moment.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,8 @@ from oborona.stores.signatures.store import Store as Signatures
 from oborona.types import Shingle
 
 NOW = 1_795_170_000.0
-BEFORE = Path(__file__).with_name("stores_before")  # written by the Oborona that had three stores of its own
+# written by the Oborona that had three stores of its own
+BEFORE = Path(__file__).with_name("stores_before")
 BAD, CLEARED = Shingle(15, 2**64 - 1), Shingle(15, 2)
 
 
@@ -45,7 +48,9 @@ def state(tmp_path: Path) -> Path:
 
 
 def pin(number: int, flag: Flag = Flag.BAD) -> Pin:
-    return Pin(type=15, hash=number, name=f"n{number}", flag=flag, reason="spams", by="ann", since=NOW)
+    return Pin(
+        type=15, hash=number, name=f"n{number}", flag=flag, reason="spams", by="ann", since=NOW
+    )
 
 
 def test_pins_of_an_older_oborona_are_read_followed_and_added_to(state: Path) -> None:
@@ -86,7 +91,9 @@ async def test_persons_of_an_older_oborona_are_read_followed_and_added_to(state:
         assert (store.version(), store.counted()) == (3, Counted(persons=2, entries=2, contacts=1))
         (contact,) = store.of("kim@b.example").entries
         assert (contact.value, contact.side) == ("bob@a.example", Side.CONTACT)
-        store.put("ann@b.example", [entry(Side.DENY, Kind.ADDRESS, "eve@e.example", time=NOW)], now=NOW)
+        store.put(
+            "ann@b.example", [entry(Side.DENY, Kind.ADDRESS, "eve@e.example", time=NOW)], now=NOW
+        )
         assert store.version() == 4
     await followed.look()
     assert followed.known == 3
@@ -94,7 +101,9 @@ async def test_persons_of_an_older_oborona_are_read_followed_and_added_to(state:
 
 
 def sign(value: str) -> Signature:
-    return Signature(id="", flag=Mark.SPAM, kind=What.PHRASE, value=value, created=NOW, author="ann")
+    return Signature(
+        id="", flag=Mark.SPAM, kind=What.PHRASE, value=value, created=NOW, author="ann"
+    )
 
 
 @pytest.fixture
@@ -168,7 +177,10 @@ def test_what_is_read_since_a_version_is_of_one_moment(tmp_path: Path) -> None:
     with Pins(tmp_path / state_files.PINS) as store, Pins(tmp_path / state_files.PINS) as other:
         store.put([pin(number) for number in range(1_200)])
         sql = "SELECT hash FROM pin WHERE ? >= 0"
-        with store.rows_since(READ_WHOLE, changed="", whole=sql, now=time.time()) as (version, rows):
+        with store.rows_since(READ_WHOLE, changed="", whole=sql, now=time.time()) as (
+            version,
+            rows,
+        ):
             first = next(rows)
             other.put([pin(5_000)])
             assert len([first, *rows]) == 1_200

@@ -1,4 +1,6 @@
-"""Databases of places: looked up, followed while they are replaced, refused when they are broken or of something else."""
+"""Databases of places: looked up, followed while they are replaced, refused when they are broken or
+of something else.
+"""
 
 from __future__ import annotations
 
@@ -108,7 +110,9 @@ async def test_a_new_file_takes_the_place_of_the_old_one(both: Settings, tmp_pat
     database(tmp_path / "country.mmdb", {"192.0.2.0/24": {"country": {"iso_code": "NL"}}})
     with caplog.at_level(logging.INFO):
         await places.refresh()
-    assert places.find("192.0.2.7") == Location(country="NL", as_number=64496, as_name="Example Net")
+    assert places.find("192.0.2.7") == Location(
+        country="NL", as_number=64496, as_name="Example Net"
+    )
     assert "database loaded" in caplog.text
 
 
@@ -158,7 +162,9 @@ def test_a_broken_record_is_no_place_and_is_said_once(
     assert places.find("192.0.2.7").country == "DE"
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(flips=st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 255)), min_size=1, max_size=8), cut=st.integers(0, 50))  # fmt: skip
 def test_whatever_the_octets_a_database_is_used_or_refused(
     flips: list[tuple[int, int]], cut: int, tmp_path: Path

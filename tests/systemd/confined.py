@@ -1,7 +1,8 @@
 """Runs a program under a unit's own limits:  confined.py UNIT PROGRAM [ARGUMENT...]
 
-As the service manager would: no capability, no new privileges, no memory both written and executed, the unit's system
-calls. A call outside them kills here (the unit answers EPERM), so that none goes unseen. Its name spaces and folders are not made.
+As the service manager would: no capability, no new privileges, no memory both written and executed,
+the unit's system calls. A call outside them kills here (the unit answers EPERM), so that none goes
+unseen. Its name spaces and folders are not made.
 """
 
 import ctypes
@@ -15,7 +16,9 @@ ALLOW, EPERM, KILL_PROCESS = 0x7FFF0000, 0x00050001, 0x80000000  # seccomp.h: SC
 REFUSED = {
     "mbind",  # numpy's OpenBLAS would like its memory near its core, and lives without
     "seccomp",  # a process that gives up more takes prctl(2), which does for one thread
-    "fchown",  # SQLite gives its files to the database's owner, as root alone; so are tests, the service is not
+    # SQLite gives its files to the database's owner, as root alone; so are tests, the service is
+    # not
+    "fchown",
 }
 PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN = 65, 1  # linux/prctl.h; Linux 6.3
 
@@ -23,7 +26,10 @@ PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN = 65, 1  # linux/prctl.h; Linux 6.3
 def expand(group: str) -> set[str]:
     """Return the system calls that a group such as @chown stands for."""
     listed = subprocess.run(
-        ["systemd-analyze", "--no-pager", "syscall-filter", group], check=True, capture_output=True, text=True
+        ["systemd-analyze", "--no-pager", "syscall-filter", group],
+        check=True,
+        capture_output=True,
+        text=True,
     ).stdout
     names = re.findall(r"^ +(@?\w[\w-]*)$", listed, re.MULTILINE)
     return set().union(*(expand(name) if name.startswith("@") else {name} for name in names))

@@ -29,15 +29,22 @@ OF_THE_INTAKE = {
     ("ReadWritePaths", "-/var/spool/postfix/oborona"),
 }  # where its sockets and its spool lie
 LISTENING = {"oborona", "oborona-worker", "oborona-intake"}
-IDLE_MIB = dict.fromkeys(NAMES, 120) | {"oborona": 280, "oborona-worker": 200}  # measured, with two workers
+# measured, with two workers
+IDLE_MIB = dict.fromkeys(NAMES, 120) | {"oborona": 280, "oborona-worker": 200}
 THREADS = 40  # of one process at most: asyncio's pool has 32
 EXPOSURE = 10  # tenths: 1.0
 
-needs_systemd = pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs systemd-analyze")
+needs_systemd = pytest.mark.skipif(
+    not shutil.which("systemd-analyze"), reason="needs systemd-analyze"
+)
 
 
 def settings(unit: Path) -> list[tuple[str, str]]:
-    pairs = (line.partition("=") for line in unit.read_text().splitlines() if "=" in line and line[0] != "#")
+    pairs = (
+        line.partition("=")
+        for line in unit.read_text().splitlines()
+        if "=" in line and line[0] != "#"
+    )
     return [(key, value) for key, _, value in pairs]
 
 
@@ -49,7 +56,9 @@ def values(unit: Path, key: str) -> list[str]:
 def installed(tmp_path: Path) -> Path:
     """The units with a program that is there, for an analysis that looks for it."""
     for unit in (ROOT / "systemd").iterdir():
-        (tmp_path / unit.name).write_text(unit.read_text().replace(PROGRAM, str(shutil.which("true"))))
+        (tmp_path / unit.name).write_text(
+            unit.read_text().replace(PROGRAM, str(shutil.which("true")))
+        )
     return tmp_path
 
 
@@ -164,7 +173,10 @@ def test_units_of_a_kind_are_confined_alike(one: str, other: str) -> None:
 
 @pytest.mark.parametrize("unit", UNITS, ids=NAMES)
 def test_each_has_bounds_that_its_machine_and_its_workers_fit_in(unit: Path) -> None:
-    """Of a machine of 1 GiB a quarter stays with the mail server; what an idle service has, and a burst of mail, fits into the rest."""
+    """Of a machine of 1 GiB a quarter stays with the mail server.
+
+    What an idle service has, and a burst of mail, fits into the rest.
+    """
     (share,) = values(unit, "MemoryMax")
     assert share.endswith("%"), "a number fits one machine"
     assert IDLE_MIB[unit.stem] * 2 < int(share[:-1]) / 100 * 1024 <= 768
@@ -176,7 +188,10 @@ def test_each_has_bounds_that_its_machine_and_its_workers_fit_in(unit: Path) -> 
 
 def test_a_reload_says_what_came_of_it() -> None:
     for name in ("oborona", "oborona-worker"):
-        assert values(ROOT / "systemd" / f"{name}.service", "ExecReload")[-1] == f"{PROGRAM} policy reload"
+        assert (
+            values(ROOT / "systemd" / f"{name}.service", "ExecReload")[-1]
+            == f"{PROGRAM} policy reload"
+        )
 
 
 def test_all_in_one_and_one_by_one_never_run_together() -> None:
@@ -199,7 +214,12 @@ def test_all_in_one_and_one_by_one_never_run_together() -> None:
 @pytest.mark.skipif(not shutil.which("systemd-sysusers"), reason="needs systemd-sysusers")
 def test_the_user_can_be_made(tmp_path: Path) -> None:
     found = subprocess.run(
-        ["systemd-sysusers", "--dry-run", f"--root={tmp_path}", ROOT / "systemd/oborona.sysusers.conf"],
+        [
+            "systemd-sysusers",
+            "--dry-run",
+            f"--root={tmp_path}",
+            ROOT / "systemd/oborona.sysusers.conf",
+        ],
         capture_output=True,
         text=True,
         check=False,
@@ -237,9 +257,14 @@ def folder() -> Iterator[Path]:
         ("oborona-intake", "intake"),
     ],
 )
-def test_the_service_runs_reloads_and_stops_within_its_unit(unit: str, role: str, folder: Path) -> None:
+def test_the_service_runs_reloads_and_stops_within_its_unit(
+    unit: str, role: str, folder: Path
+) -> None:
     """No capability, no executable memory, and not one system call that the unit does not grant."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager, (folder / "log").open("w+") as log:
+    with (
+        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager,
+        (folder / "log").open("w+") as log,
+    ):
         manager.bind(str(folder / "notify"))
         manager.settimeout(60)
         confined = Path(__file__).with_name("confined.py")
@@ -252,7 +277,10 @@ def test_the_service_runs_reloads_and_stops_within_its_unit(unit: str, role: str
             [
                 *("setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"),
                 *(sys.executable, str(confined), f"{ROOT}/systemd/{unit}.service"),
-                *(str(Path(sys.executable).with_name("oborona")), f"--config={ROOT}/etc/oborona.toml"),
+                *(
+                    str(Path(sys.executable).with_name("oborona")),
+                    f"--config={ROOT}/etc/oborona.toml",
+                ),
                 *(f"--state={folder}/state", *sets, role),
             ],
             env={**os.environ, "NOTIFY_SOCKET": str(folder / "notify")},

@@ -1,4 +1,6 @@
-"""A whole daemon before a service manager's socket: ready when its workers serve, and no sign of life while none does."""
+"""A whole daemon before a service manager's socket: ready when its workers serve, and no sign of
+life while none does.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,9 @@ def manager(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Manager
 
 def workers(oborona: Oborona) -> list[int]:
     """Pids of the workers that served last."""
-    found = dict(re.findall(r'msg="process serves" process=(worker-\d+) child=(\d+)', oborona.log()))
+    found = dict(
+        re.findall(r'msg="process serves" process=(worker-\d+) child=(\d+)', oborona.log())
+    )
     return [int(pid) for pid in found.values()]
 
 
@@ -71,7 +75,9 @@ def test_workers_that_can_not_start_leave_the_watchdog_hungry_and_feed_it_when_t
     manager: Manager,
 ) -> None:
     with Oborona({"worker.processes": 2}) as oborona:
-        manager.until(lambda: any(said.startswith("READY=1") for said in manager.said) and not manager.hungry)
+        manager.until(
+            lambda: any(said.startswith("READY=1") for said in manager.said) and not manager.hungry
+        )
         secret = oborona.state / "secret"
         secret.rename(oborona.state / "away")
         for pid in workers(oborona):
@@ -86,8 +92,12 @@ def test_workers_that_can_not_start_leave_the_watchdog_hungry_and_feed_it_when_t
 
 
 def test_workers_that_hang_are_replaced_before_the_service_manager_has_to(manager: Manager) -> None:
-    """What hangs is fed for as long as it may be silent, and its successor after that: hungry it is only between them."""
-    with Oborona({"worker.processes": 2, "worker.hung_s": HUNG_S, "worker.scan_cpu_s": 1}) as oborona:
+    """What hangs is fed for as long as it may be silent, and its successor after that: hungry it is
+    only between them.
+    """
+    with Oborona(
+        {"worker.processes": 2, "worker.hung_s": HUNG_S, "worker.scan_cpu_s": 1}
+    ) as oborona:
         manager.until(lambda: not manager.hungry)
         before = workers(oborona)
         for pid in before:

@@ -49,7 +49,10 @@ def fail(text: str) -> None:
 
 def read_back(line: str) -> dict[str, str]:
     assert re.fullmatch(f"(?:{PAIR.pattern})*", line)
-    return {key: json.loads(value) if value.startswith('"') else value for key, value in PAIR.findall(line)}
+    return {
+        key: json.loads(value) if value.startswith('"') else value
+        for key, value in PAIR.findall(line)
+    }
 
 
 @given(st.dictionaries(st.from_regex(r"[a-z_]{1,9}", fullmatch=True), ANYTHING, max_size=5))
@@ -59,7 +62,8 @@ def test_a_text_line_prints_and_reads_back(fields: dict[str, object]) -> None:
     assert line.isprintable()
     expected = {key: plain(value) for key, value in fields.items()}
     assert read_back(line) == {
-        key: value if isinstance(value, str) else json.dumps(value) for key, value in expected.items()
+        key: value if isinstance(value, str) else json.dumps(value)
+        for key, value in expected.items()
     }
 
 
@@ -73,7 +77,9 @@ def test_a_json_line_is_ascii_and_reads_back(fields: dict[str, object]) -> None:
     def refuse(constant: str) -> None:
         raise AssertionError(constant)
 
-    assert json.loads(line, parse_constant=refuse) == {key: plain(value) for key, value in fields.items()}
+    assert json.loads(line, parse_constant=refuse) == {
+        key: plain(value) for key, value in fields.items()
+    }
 
 
 @pytest.mark.parametrize(
@@ -183,7 +189,9 @@ def test_a_traceback_cannot_forge_a_line(logger: tuple[logging.Logger, io.String
     assert len(stream.getvalue()) < 40_000
 
 
-def test_records_of_other_libraries_are_lines_too(logger: tuple[logging.Logger, io.StringIO]) -> None:
+def test_records_of_other_libraries_are_lines_too(
+    logger: tuple[logging.Logger, io.StringIO],
+) -> None:
     _, stream = logger
     set_up(stream=stream, environ={})
     logging.getLogger("asyncio").warning("peer said %s", "a\nb")
@@ -197,7 +205,9 @@ def test_records_of_other_libraries_are_lines_too(logger: tuple[logging.Logger, 
     assert "logger=py.warnings" in lines[2]
 
 
-@pytest.mark.parametrize(("level", "priority"), [(10, 7), (20, 6), (30, 4), (40, 3), (50, 2), (25, 6)])
+@pytest.mark.parametrize(
+    ("level", "priority"), [(10, 7), (20, 6), (30, 4), (40, 3), (50, 2), (25, 6)]
+)
 def test_journald_gets_priorities_on_every_line_and_no_time(level: int, priority: int) -> None:
     try:
         fail("bad")

@@ -126,7 +126,10 @@ def count_reader() -> None:
     reader_desk.PICTURES.inc("look", "done", by=7)
     reader_desk.PICTURES.inc("read", "stopped")
     reader_desk.PICTURES.inc("read", "known", by=4)
-    for task, seconds, started, waiting, processes in (("look", 0.5, 1, 0, 1), ("read", 12.25, 2, 3, 2)):
+    for task, seconds, started, waiting, processes in (
+        ("look", 0.5, 1, 0, 1),
+        ("read", 12.25, 2, 3, 2),
+    ):
         reader_pool.SECONDS.inc(task, by=seconds)
         reader_pool.STARTED.inc(task, by=started)
         reader_desk.WAITING.set(waiting, task)
@@ -247,7 +250,10 @@ def test_prometheus_reads_every_value() -> None:
     assert found["oborona_authentication_total", "0 spf pass"] == 3
     assert found["oborona_policy_info", "0 abc"] == 1
     assert found["oborona_dns_total", "0 timeouts"] == 1
-    assert (found["oborona_dns_list_healthy", "0 ZEN"], found["oborona_dns_list_healthy", "1 ZEN"]) == (1, 0)
+    assert (
+        found["oborona_dns_list_healthy", "0 ZEN"],
+        found["oborona_dns_list_healthy", "1 ZEN"],
+    ) == (1, 0)
     assert found["oborona_pictures_total", "0 late read"] == 1
     assert found["oborona_late_total", "1 dropped"] == 1
     assert found["oborona_late_waiting", "1"] == 2
@@ -260,7 +266,11 @@ def test_prometheus_reads_every_value() -> None:
     assert found["oborona_scan_seconds_bucket", "0 0.001"] == 0
     assert found["oborona_scan_seconds_bucket", "0 0.003"] == 3
     assert found["oborona_scan_seconds_bucket", "0 0.005"] == 4
-    assert found["oborona_scan_seconds_bucket", "0 +Inf"] == found["oborona_scan_seconds_count", "0"] == 5
+    assert (
+        found["oborona_scan_seconds_bucket", "0 +Inf"]
+        == found["oborona_scan_seconds_count", "0"]
+        == 5
+    )
     assert found["oborona_scan_seconds_sum", "0"] == 31.5
     outcomes = {
         outcome: found["oborona_dns_list_questions_total", f"0 ZEN {outcome}"]
@@ -354,7 +364,9 @@ def test_every_metric_has_its_kind_help_labels_and_a_sample() -> None:
             assert set(sample.labels) - {"le"} == set(one.labels)
 
 
-DECLARED = re.compile(r'^[A-Z_]+: Final = (?:Counter|Gauge|Histogram)\(\s*"(oborona_\w+)"', re.MULTILINE)
+DECLARED = re.compile(
+    r'^[A-Z_]+: Final = (?:Counter|Gauge|Histogram)\(\s*"(oborona_\w+)"', re.MULTILINE
+)
 
 
 def test_every_metric_is_declared_once_at_the_top_of_a_module() -> None:
@@ -410,7 +422,9 @@ def test_a_store_that_was_lost_or_is_off_is_told() -> None:
     off = {"personal.db": Record(mark="cd", since=0.0, off="is damaged")}
     read = families([], stores=STORES | off)
     found = {
-        (one.name, sample.labels["store"]): sample.value for one in read.values() for sample in one.samples
+        (one.name, sample.labels["store"]): sample.value
+        for one in read.values()
+        for sample in one.samples
     }
     assert found == {
         ("oborona_store_lost_seconds", "journal.db"): 1.8e9,
@@ -435,7 +449,16 @@ VALUES = {
     "action": {action.value for action in Action},
     "event": set(Stats.__struct_fields__),
     "outcome": {
-        *("listed", "unlisted", "unanswered", "dropped", "failed", "busy", "broken", "unauthorized"),
+        *(
+            "listed",
+            "unlisted",
+            "unanswered",
+            "dropped",
+            "failed",
+            "busy",
+            "broken",
+            "unauthorized",
+        ),
         *Outcome,
     },
     "task": set(Task),
@@ -452,7 +475,8 @@ ALERTS = [rule for group in yaml.safe_load(RULES.read_text())["groups"] for rule
 @pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: str(alert["alert"]))
 def test_alerts_that_ship_name_what_there_is(alert: dict[str, object]) -> None:
     labels = {
-        f"{one.name}_total" if one.kind == "counter" else one.name: set(one.labels) for one in EVERY.values()
+        f"{one.name}_total" if one.kind == "counter" else one.name: set(one.labels)
+        for one in EVERY.values()
     }
     expression = str(alert["expr"])
     named = SELECTOR.findall(expression)
@@ -463,7 +487,9 @@ def test_alerts_that_ship_name_what_there_is(alert: dict[str, object]) -> None:
             assert label in labels[name]
             assert set(value.split("|")) <= VALUES[label], value
     grouped = {
-        word for words in re.findall(r"\bby\s*\(([^)]*)\)", expression) for word in re.findall(r"\w+", words)
+        word
+        for words in re.findall(r"\bby\s*\(([^)]*)\)", expression)
+        for word in re.findall(r"\w+", words)
     }
     assert all(grouped <= labels[name] for name, _ in named)
     summary = str(alert["annotations"])
@@ -472,6 +498,7 @@ def test_alerts_that_ship_name_what_there_is(alert: dict[str, object]) -> None:
 
 @pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: str(alert["alert"]))
 def test_alerts_add_up_what_may_not_be_there_yet(alert: dict[str, object]) -> None:
-    expression = str(alert["expr"])  # to Prometheus a number and a series that never began are no series
+    # to Prometheus a number and a series that never began are no series
+    expression = str(alert["expr"])
     for part in re.split(r"\s\+\s", expression) if " + " in expression else ():
         assert "or vector(0))" in part, part

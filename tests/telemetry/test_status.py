@@ -84,9 +84,12 @@ def test_what_is_no_status_is_left_out(tmp_path: Path) -> None:
     folder = tmp_path / state_files.STATUS
     (folder / "worker-2.json").mkdir()
     (folder / "worker-3.json").symlink_to(folder / "nowhere")
-    (folder / ".worker-4").write_bytes(msgspec.json.encode(status(4)))  # half-way when its writer was killed
+    # half-way when its writer was killed
+    (folder / ".worker-4").write_bytes(msgspec.json.encode(status(4)))
     (folder / "notes.json").write_bytes(msgspec.json.encode(status(5)))
-    (folder / "worker-6.json").write_bytes(msgspec.json.encode({"worker": 6, "of": "another version"}))
+    (folder / "worker-6.json").write_bytes(
+        msgspec.json.encode({"worker": 6, "of": "another version"})
+    )
     assert [one.worker for one in read(tmp_path, NOW)] == [1]
 
 
@@ -102,7 +105,11 @@ def test_a_worker_of_an_older_version_is_left_out(tmp_path: Path) -> None:
         "busy": 3,
     }
     (tmp_path / state_files.STATUS / "worker-2.json").write_bytes(msgspec.json.encode(older))
-    for name, kind in (("trainer", TrainerStatus), ("reader", ReaderStatus), ("recheck", SecondStatus)):
+    for name, kind in (
+        ("trainer", TrainerStatus),
+        ("reader", ReaderStatus),
+        ("recheck", SecondStatus),
+    ):
         (tmp_path / state_files.STATUS / f"{name}.json").write_bytes(
             msgspec.json.encode({"pid": 7, "time": NOW})
         )
@@ -114,7 +121,10 @@ def test_a_worker_of_an_older_version_is_left_out(tmp_path: Path) -> None:
     assert read_services(tmp_path, NOW) == []
 
 
-@given(raw=st.binary(max_size=300) | st.sampled_from([b"[" * 100_000, b'{"worker":' * 50_000, b"\xff\xfe"]))
+@given(
+    raw=st.binary(max_size=300)
+    | st.sampled_from([b"[" * 100_000, b'{"worker":' * 50_000, b"\xff\xfe"])
+)
 @hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_nothing_that_stands_in_a_file_breaks_the_reader(tmp_path: Path, raw: bytes) -> None:
     """Whatever the bytes: they are left out, and the others are read."""

@@ -1,4 +1,6 @@
-"""Places of keys and values: the scanner agrees with the standard library's parser on every text that it accepts."""
+"""Places of keys and values: the scanner agrees with the standard library's parser on every text
+that it accepts.
+"""
 
 import tomllib
 from typing import Any
@@ -91,12 +93,16 @@ def paths(value: Any, path: tuple[str | int, ...] = ()) -> set[tuple[str | int, 
         return {found for key, inner in value.items() for found in paths(inner, (*path, key))}
     found = {path}
     if isinstance(value, list):
-        found |= {deep for index, inner in enumerate(value) for deep in paths(inner, (*path, index))}
+        found |= {
+            deep for index, inner in enumerate(value) for deep in paths(inner, (*path, index))
+        }
     return found
 
 
 def holds(document: Document) -> None:
-    """Assert the scanner's invariant: it finds what tomllib finds, and each text decodes to the value at its place."""
+    """Assert the scanner's invariant: it finds what tomllib finds, and each text decodes to the
+    value at its place.
+    """
     known = set(document.keys) | set(document.values)
     assert paths(document.data) <= known
     for path, place in document.values.items():
@@ -138,7 +144,9 @@ def test_any_quoted_keys_and_texts_are_found(data: dict[str, str]) -> None:
     def quoted(text: str) -> str:
         return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
-    document = parse("".join(f"{quoted(key)}={quoted(value)}\n" for key, value in data.items()).encode())
+    document = parse(
+        "".join(f"{quoted(key)}={quoted(value)}\n" for key, value in data.items()).encode()
+    )
     assert document.data == data
     holds(document)
 

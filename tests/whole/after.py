@@ -1,4 +1,6 @@
-"""A whole site after delivery: Postfix → our daemon → Dovecot, whose readers complain with their mail programs, and whose mailboxes we enter again."""
+"""A whole site after delivery: Postfix → our daemon → Dovecot, whose readers complain with their
+mail programs, and whose mailboxes we enter again.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,10 @@ from tests.peers.postfix import Postfix
 DOMAIN: Final = "example.test"
 HOSTS: Final = 3  # of a campaign: from more the shipped policy files it as it comes
 CAMPAIGN: Final = (
-    "Dear friend, our laboratory has made a wonderful medicine that takes away all pain within three days, and only this week you can"
-    " order it without any prescription from our house in the mountains, where my grandmother found the herbs long ago."
+    "Dear friend, our laboratory has made a wonderful medicine that takes away all pain within "
+    "three days, and only this week you can"
+    " order it without any prescription from our house in the mountains, where my grandmother "
+    "found the herbs long ago."
 )
 _numbers = itertools.count(1)
 
@@ -34,7 +38,11 @@ class After:
     """
 
     def __init__(
-        self, users: Sequence[str], settings: Mapping[str, object] | None = None, *, policy: str = ""
+        self,
+        users: Sequence[str],
+        settings: Mapping[str, object] | None = None,
+        *,
+        policy: str = "",
     ) -> None:
         self.users = tuple(users)
         self.dovecot = MailboxDovecot(users)
@@ -82,7 +90,8 @@ class After:
         """Send a message to a reader, as a client of that address; return the last reply."""
         number = next(_numbers)
         raw = (
-            f"From: Somebody <{sender}>\r\nTo: {user}@{DOMAIN}\r\nSubject: news for you\r\nMessage-ID: <{number}@mail.example>\r\n"
+            f"From: Somebody <{sender}>\r\nTo: {user}@{DOMAIN}\r\nSubject: news for "
+            f"you\r\nMessage-ID: <{number}@mail.example>\r\n"
             f"Date: Fri, 20 Nov 2026 10:00:00 +0000\r\n\r\n{text}\r\n"
         )
         return self.postfix.send(
@@ -93,8 +102,13 @@ class After:
             helo=f"host{number}.example",
         )[-1]
 
-    def campaign(self, users: Iterable[str], *, text: str = CAMPAIGN, network: int = 20) -> list[str]:
-        """Send near-duplicates of a text, from `HOSTS` addresses of a network each; return the last replies."""
+    def campaign(
+        self, users: Iterable[str], *, text: str = CAMPAIGN, network: int = 20
+    ) -> list[str]:
+        """Send near-duplicates of a text, from `HOSTS` addresses of a network each.
+
+        Return the last replies.
+        """
         replies = []
         for user in users:
             number = next(_numbers)
@@ -102,7 +116,9 @@ class After:
             words[random.Random(number).randrange(len(words))] = f"certainly{number}"
             host = number % HOSTS
             sender = f"doctor{number}@n{network}d{host}.example"
-            replies.append(self.post(user, " ".join(words), ip=f"{network + host}.11.7.9", sender=sender))
+            replies.append(
+                self.post(user, " ".join(words), ip=f"{network + host}.11.7.9", sender=sender)
+            )
         return replies
 
     def inbox(self, user: str) -> int:
@@ -114,7 +130,9 @@ class After:
         return self._files(user, ".Junk")
 
     def _files(self, user: str, folder: str) -> int:
-        """Return how many messages lie in a folder of a Maildir, which may be on their way out of it."""
+        """Return how many messages lie in a folder of a Maildir, which may be on their way out of
+        it.
+        """
         maildir = self.dovecot.root / "mail" / user / "Maildir" / folder
         return sum(1 for part in ("new", "cur") for _ in (maildir / part).glob("*"))
 
@@ -136,5 +154,9 @@ class After:
     def events(self, what: str) -> list[dict[str, Any]]:
         """Return the log's lines of one kind."""
         lines = self.oborona.log().splitlines(keepends=True)
-        found = [msgspec.json.decode(line) for line in lines if line.startswith("{") and line.endswith("\n")]
+        found = [
+            msgspec.json.decode(line)
+            for line in lines
+            if line.startswith("{") and line.endswith("\n")
+        ]
         return [one for one in found if one["msg"] == what]

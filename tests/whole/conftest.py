@@ -1,4 +1,7 @@
-"""The whole way, with real parts: Postfix → Oborona → Dovecot, one of each for a test module; and what golden mails need."""
+"""The whole way, with real parts: Postfix → Oborona → Dovecot, one of each for a test module.
+
+And what golden mails need.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,10 @@ class Way:
             letter.wire,
             sender=letter.sender,
             recipients=[letter.recipient],
-            xclient={"ADDR": letter.client_ip, "NAME": f"host-{letter.client_ip.replace('.', '-')}.example"},
+            xclient={
+                "ADDR": letter.client_ip,
+                "NAME": f"host-{letter.client_ip.replace('.', '-')}.example",
+            },
             helo=letter.helo,
         )[-1]
 
@@ -64,7 +70,9 @@ class Way:
 def way() -> Iterator[Way]:
     with (
         Dovecot() as dovecot,
-        Oborona({"site.name": "mx.example.test", "worker.processes": 2, "headers.reason": "full"}) as oborona,
+        Oborona(
+            {"site.name": "mx.example.test", "worker.processes": 2, "headers.reason": "full"}
+        ) as oborona,
         Postfix(oborona.milter, virtual_transport=f"lmtp:unix:{dovecot.lmtp}") as postfix,
     ):
         yield Way(postfix, oborona, dovecot)

@@ -1,10 +1,12 @@
-"""Couriers: each brings a mail by one door, as the clients of that door do, and tells what it heard there.
+"""Couriers: each brings a mail by one door, as the clients of that door do, and tells what it heard
+there.
 
     with rspamc(house) as bring:
         assert bring(mail) == Heard("spam", 105.0)
 
-The mail is the same for all, and so is what is known beside it: SENDER, RECIPIENT, CLIENT, NAME and HELO. Where a protocol has no place for these the client puts them where such
-clients do: into the message, as its mail server writes them there.
+The mail is the same for all, and so is what is known beside it: SENDER, RECIPIENT, CLIENT, NAME and
+HELO. Where a protocol has no place for these the client puts them where such clients do: into the
+message, as its mail server writes them there.
 """
 
 from __future__ import annotations
@@ -52,7 +54,8 @@ _ACTIONS: Final = {"no action": "accept", "add header": "spam", "reject": "rejec
 class Heard(NamedTuple):
     """What a client was told of a mail."""
 
-    verdict: str  # accept, spam, reject; "flagged": spam or reject, where the protocol has one word for both
+    # accept, spam, reject; "flagged": spam or reject, where the protocol has one word for both
+    verdict: str
     score: float | None = None  # where it was told
 
 
@@ -170,7 +173,9 @@ def milter(house: House) -> Iterator[Bring]:
 
     def bring(raw: bytes) -> Heard:
         head, _, body = raw.partition(b"\r\n\r\n")
-        unfolded = (one.replace(b"\r\n", b"\n").partition(b":") for one in _FIELDS.findall(head + b"\r\n"))
+        unfolded = (
+            one.replace(b"\r\n", b"\n").partition(b":") for one in _FIELDS.findall(head + b"\r\n")
+        )
         headers = [(name, value.removesuffix(b"\n")) for name, _, value in unfolded]
         with MailServer(parse_address(house.milter)) as server:
             server.connect(NAME, CLIENT, 4711)
@@ -182,7 +187,8 @@ def milter(house: House) -> Iterator[Bring]:
             server.quit()
         if letter == b"y" and said.startswith(b"550"):
             return Heard("reject")
-        added = [data for each, data in edits if each == b"h"]  # the others change what came, or go on top
+        # the others change what came, or go on top
+        added = [data for each, data in edits if each == b"h"]
         return _marked(b"\n".join(b":".join(one.split(b"\0")[:2]) for one in added) + b"\n\n")
 
     yield bring
@@ -198,7 +204,8 @@ def postfix(house: House) -> Iterator[Bring]:
         postfix_peer.Postfix(house.milter, virtual_transport=onward) as server,
     ):
         yield lambda raw: _told(
-            server.send(raw, sender=SENDER, xclient={"ADDR": CLIENT, "NAME": NAME}, helo=HELO), sink.take
+            server.send(raw, sender=SENDER, xclient={"ADDR": CLIENT, "NAME": NAME}, helo=HELO),
+            sink.take,
         )
 
 
@@ -236,7 +243,10 @@ def _exim(house: House, **macros: str) -> Iterator[Bring]:
     }
     # Exim itself looks a client's name up, at the port of the DNS
     nameserver = f"127.53.{secrets.randbelow(256)}.{secrets.randbelow(254) + 1}"
-    names = {f"{ipaddress.ip_address(CLIENT).reverse_pointer}": {"PTR": f"{NAME}."}, NAME: {"A": CLIENT}}
+    names = {
+        f"{ipaddress.ip_address(CLIENT).reverse_pointer}": {"PTR": f"{NAME}."},
+        NAME: {"A": CLIENT},
+    }
     with (
         Zones(names, host=nameserver, port=53),
         exim_peer.Exim(places | macros, mailboxes=["joe"], nameserver=nameserver) as server,
@@ -250,7 +260,9 @@ def _exim(house: House, **macros: str) -> Iterator[Bring]:
                     for found in new.iterdir() if new.is_dir() else ():
                         raw = found.read_bytes()
                         found.unlink()
-                        assert (folder == ".Junk") == (_marked(raw).verdict != "accept"), "the wrong folder"
+                        assert (folder == ".Junk") == (_marked(raw).verdict != "accept"), (
+                            "the wrong folder"
+                        )
                         return raw
                 time.sleep(0.01)
             raise TimeoutError(server.log())
@@ -271,7 +283,9 @@ def exim_spamassassin(house: House) -> AbstractContextManager[Bring]:
 
 
 def _received(raw: bytes) -> bytes:
-    """Return a mail as a mail server hands it to spamc: with what it knows of the envelope on top."""
+    """Return a mail as a mail server hands it to spamc: with what it knows of the envelope on
+    top.
+    """
     trace = (
         f"Return-Path: <{SENDER}>\r\n"
         f"Received: from {HELO} ({NAME} [{CLIENT}])\r\n"
@@ -299,11 +313,24 @@ def spamc(house: House) -> Iterator[Bring]:
 def rspamc(house: House) -> Iterator[Bring]:
     """rspamd's client."""
     host, port = house.http
-    known = ["--ip", CLIENT, "--hostname", NAME, "--helo", HELO, "--from", SENDER, "--rcpt", RECIPIENT]
+    known = [
+        "--ip",
+        CLIENT,
+        "--hostname",
+        NAME,
+        "--helo",
+        HELO,
+        "--from",
+        SENDER,
+        "--rcpt",
+        RECIPIENT,
+    ]
 
     def bring(raw: bytes) -> Heard:
         command = ["rspamc", "-h", f"{host}:{port}", "-j", *known, "symbols"]
-        done = subprocess.run(command, input=raw, capture_output=True, timeout=PATIENCE_S, check=True)
+        done = subprocess.run(
+            command, input=raw, capture_output=True, timeout=PATIENCE_S, check=True
+        )
         said = json.loads(done.stdout)
         return Heard(_ACTIONS[said["action"]], said["score"])
 
@@ -314,7 +341,9 @@ def post(place: tuple[str, int], path: str, asked: object) -> dict[str, Any]:
     """Return what the door for HTTP answers."""
     host, port = place
     wanted = urllib.request.Request(
-        f"http://{host}:{port}{path}", json.dumps(asked).encode(), {"Content-Type": "application/json"}
+        f"http://{host}:{port}{path}",
+        json.dumps(asked).encode(),
+        {"Content-Type": "application/json"},
     )
     with urllib.request.urlopen(wanted, timeout=PATIENCE_S) as answer:
         said: dict[str, Any] = json.load(answer)

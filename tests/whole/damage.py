@@ -1,10 +1,15 @@
-"""Damaged states: the real daemon started on what a killed one left, with one file of it changed; `python -m tests.whole.damage 500` prints a table.
+"""Damaged states: the real daemon started on what a killed one left, with one file of it changed.
 
-A state is made by a daemon that has judged mail, with a word, a signature, an override and a person's entry, and is killed with all its processes, so that
-logs of SQLite and spools are as they were. Of each number follow the file and the damage, so that a state that fails can be made again: `--first`.
+`python -m tests.whole.damage 500` prints a table.
 
-Invariant: the daemon comes up without a traceback, refuses GTUBE and accepts a good letter, stops in order, and says what was lost. Only what belongs to the
-secret may refuse to start, with one line and exit status 74.
+A state is made by a daemon that has judged mail, with a word, a signature, an override and a
+person's entry, and is killed with all its processes, so that logs of SQLite and spools are as they
+were. Of each number follow the file and the damage, so that a state that fails can be made again:
+`--first`.
+
+Invariant: the daemon comes up without a traceback, refuses GTUBE and accepts a good letter, stops
+in order, and says what was lost. Only what belongs to the secret may refuse to start, with one line
+and exit status 74.
 """
 
 from __future__ import annotations
@@ -45,7 +50,8 @@ STORES: Final = (
     state_files.COUNTERS_DATA,
 )
 COPIED: Final = "was copied here"  # what the writer says of every state of ours
-NOT_LOOKED_AT: Final = (state_files.STATUS, state_files.POLICY_IN_FORCE)  # folders that a daemon makes anew
+# folders that a daemon makes anew
+NOT_LOOKED_AT: Final = (state_files.STATUS, state_files.POLICY_IN_FORCE)
 
 
 def _flip_bit(octets: bytearray, chance: random.Random) -> bytes:
@@ -147,7 +153,12 @@ def damaged(whole: Path, number: int) -> Came:
         if "Traceback" in log:
             what = "traceback"
         said = _said(log)
-        if what == "served" and damage in {"empty", "gone", "folder"} and file in STORES and not said:
+        if (
+            what == "served"
+            and damage in {"empty", "gone", "folder"}
+            and file in STORES
+            and not said
+        ):
             what = "silent"
         return Came(number, file, damage, what, said)
     finally:
@@ -155,7 +166,10 @@ def damaged(whole: Path, number: int) -> Came:
 
 
 def targets(state: Path) -> list[str]:
-    """Return the files that are damaged: stores, their logs, spools, records, the secret; each store four times as often as a file beside."""
+    """Return the files that are damaged: stores, their logs, spools, records, the secret.
+
+    Each store four times as often as a file beside.
+    """
     found = [
         str(path.relative_to(state))
         for path in sorted(state.rglob("*"))
@@ -182,7 +196,9 @@ def _became(daemon: Oborona, file: str) -> str:
     except RuntimeError:
         assert daemon.process is not None
         status = daemon.process.poll()
-        lines = [line for line in daemon.log().splitlines() if line.startswith(("oborona: ", "Error: "))]
+        lines = [
+            line for line in daemon.log().splitlines() if line.startswith(("oborona: ", "Error: "))
+        ]
         refuses = status in {os.EX_IOERR, os.EX_CONFIG} and Path(file).name in SECRET
         return "refused" if refuses else f"did not start: {status} {lines[-1:]}"
     place = _place(daemon)
@@ -242,10 +258,16 @@ def main() -> int:
             row["said"] += bool(came.said)
             if came.fault:
                 faults.append(came)
-                print(f"{came.number}: {came.file}, {came.damage}: {came.what}\n    {came.said}", flush=True)
+                print(
+                    f"{came.number}: {came.file}, {came.damage}: {came.what}\n    {came.said}",
+                    flush=True,
+                )
     print(f"{'file':<42}{'served':>8}{'refused':>8}{'fault':>8}{'said':>8}")
     for file, row in sorted(table.items()):
-        print(f"{file:<42}" + "".join(f"{row[name]:>8}" for name in ("served", "refused", "fault", "said")))
+        print(
+            f"{file:<42}"
+            + "".join(f"{row[name]:>8}" for name in ("served", "refused", "fault", "said"))
+        )
     print(f"{asked.number} damaged states, {len(faults)} faults")
     return bool(faults)
 

@@ -1,6 +1,7 @@
 """`oborona` with a fault of ours put in:  deadly_program.py [ARGUMENT...]
 
-A worker that parses a message with a header "X-Deadly: HOW" dies over it, or hangs, as a fault in native code or an endless loop would have it.
+A worker that parses a message with a header "X-Deadly: HOW" dies over it, or hangs, as a fault in
+native code or an endless loop would have it.
 """
 
 import ctypes
@@ -35,7 +36,9 @@ def leave() -> None:
     os._exit(3)
 
 
-def parse(raw: bytes, *, truncated: bool, regions: tuple[str, ...], step: Callable[[], None]) -> Message:
+def parse(
+    raw: bytes, *, truncated: bool, regions: tuple[str, ...], step: Callable[[], None]
+) -> Message:
     deadly = re.search(rb"^X-Deadly: ?(\w+)", raw, re.MULTILINE)
     if deadly:
         time.sleep(SLOW_S)

@@ -1,8 +1,11 @@
-"""Mail of a first day: ten kinds of spam and thirty ordinary letters, with clients and proofs as in life, judged by the policy that ships and an empty state.
+"""Mail of a first day: ten kinds of spam and thirty ordinary letters, with clients and proofs as in
+life, judged by the policy that ships and an empty state.
 
-tests/golden/first_day/SET.toml says of each SET/NN-slug.eml which client brought it (`ip`, `name` that leads back to it, `helo`), MAIL FROM, the recipient, and what
-the sender proves: `spf = "pass"` publishes a record for the client, `dkim` names the domain that signs.  Domains that are registered for a day do both, as most spam
-does today.  Date and signature are written when a mail is sent, so that none of them grows old.
+tests/golden/first_day/SET.toml says of each SET/NN-slug.eml which client brought it (`ip`, `name`
+that leads back to it, `helo`), MAIL FROM, the recipient, and what the sender proves: `spf = "pass"`
+publishes a record for the client, `dkim` names the domain that signs.  Domains that are registered
+for a day do both, as most spam does today.  Date and signature are written when a mail is sent, so
+that none of them grows old.
 """
 
 from __future__ import annotations
@@ -40,7 +43,16 @@ class Sent(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def options(self) -> list[str]:
         """The envelope, as commands take it."""
-        words = ["--ip", self.ip, "--helo", self.helo, "--from", self.sender, "--rcpt", self.recipient]
+        words = [
+            "--ip",
+            self.ip,
+            "--helo",
+            self.helo,
+            "--from",
+            self.sender,
+            "--rcpt",
+            self.recipient,
+        ]
         return [*words, "--name", self.name_of_client] if self.name_of_client else words
 
     def raw(self, *, signed: bool = True) -> bytes:
@@ -76,7 +88,9 @@ def publish(zones: Zones, sent: Sent, *, proofs: bool = True) -> None:
     """Have the DNS say of a mail's client and sender what is true of them."""
     if sent.name_of_client:
         reverse = ".".join(reversed(sent.ip.split("."))) + ".in-addr.arpa"
-        zones.add({sent.name_of_client: {"A": sent.ip}, reverse: {"PTR": f"{sent.name_of_client}."}})
+        zones.add(
+            {sent.name_of_client: {"A": sent.ip}, reverse: {"PTR": f"{sent.name_of_client}."}}
+        )
     domain = sent.sender.rpartition("@")[2]
     if proofs and domain and sent.spf == "pass":
         zones.add({domain: {"TXT": f"v=spf1 ip4:{sent.ip} -all"}})

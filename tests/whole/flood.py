@@ -1,7 +1,9 @@
-"""Many messages at once through a real Postfix, each of which wants to make the daemon late; and honest mail beside them.
+"""Many messages at once through a real Postfix, each of which wants to make the daemon late.
 
-Each hostile one holds GTUBE, a verdict in our name and an Authentication-Results in our name: whoever finds one of these three behind the daemon has
-found a gap.
+And honest mail beside them.
+
+Each hostile one holds GTUBE, a verdict in our name and an Authentication-Results in our name:
+whoever finds one of these three behind the daemon has found a gap.
 """
 
 from __future__ import annotations
@@ -38,7 +40,9 @@ FORGED: Final = f"X-Mras: Ok\r\nX-Spam-Flag: NO\r\nAuthentication-Results: {SITE
 
 
 def big(number: int) -> bytes:
-    """Return a letter of 0.8 MB whose text grows to eighteen times its length where it is normalised whole."""
+    """Return a letter of 0.8 MB whose text grows to eighteen times its length where it is
+    normalised whole.
+    """
     page = f"<html><body><p>{SWELLS * 87_000}</p><p>{GTUBE}</p></body></html>"
     part = (
         "--b\r\nContent-Type: text/html; charset=utf-8\r\nContent-Transfer-Encoding: 8bit\r\n\r\n"
@@ -46,8 +50,10 @@ def big(number: int) -> bytes:
         + "\r\n"
     )
     return (
-        f"From: Bank <a{number}@bank.example>\r\nTo: joe@example.test\r\nSubject: number {number}\r\n{FORGED}"
-        f'MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary="b"\r\n\r\n{part * 3}--b--\r\n'
+        f"From: Bank <a{number}@bank.example>\r\nTo: joe@example.test\r\nSubject: number "
+        f"{number}\r\n{FORGED}"
+        f"MIME-Version: 1.0\r\nContent-Type: multipart/mixed; "
+        f'boundary="b"\r\n\r\n{part * 3}--b--\r\n'
     ).encode()
 
 
@@ -55,7 +61,8 @@ def small(number: int) -> bytes:
     """Return a letter of 63 kB whose subject is what grows."""
     subject = "".join(f"\r\n {SWELLS * 250}" for _ in range(84))
     return (
-        f"From: Bank <a{number}@bank.example>\r\nTo: joe@example.test\r\n{FORGED}Subject: number {number}{subject}\r\n"
+        f"From: Bank <a{number}@bank.example>\r\nTo: joe@example.test\r\n{FORGED}Subject: number "
+        f"{number}{subject}\r\n"
         f"\r\n{GTUBE}\r\n"
     ).encode()
 
@@ -63,7 +70,8 @@ def small(number: int) -> bytes:
 def plain(number: int) -> bytes:
     """Return a letter that costs no more than others: whatever makes it late is not in it."""
     return (
-        f"From: Bank <a{number}@bank.example>\r\nTo: joe@example.test\r\nSubject: number {number}\r\n{FORGED}\r\n{GTUBE}\r\n"
+        f"From: Bank <a{number}@bank.example>\r\nTo: joe@example.test\r\nSubject: number "
+        f"{number}\r\n{FORGED}\r\n{GTUBE}\r\n"
     ).encode()
 
 
@@ -71,7 +79,8 @@ def honest(number: int) -> bytes:
     """Return a letter from a friend."""
     return (
         f"From: Ann <ann@a.example>\r\nTo: joe@example.test\r\nSubject: Lunch, number {number}\r\n"
-        f"Message-ID: <{number}@a.example>\r\nDate: Fri, 20 Nov 2026 10:00:00 +0000\r\n\r\nShall we meet at noon?\r\n"
+        f"Message-ID: <{number}@a.example>\r\nDate: Fri, 20 Nov 2026 10:00:00 +0000\r\n\r\nShall "
+        f"we meet at noon?\r\n"
     ).encode()
 
 
@@ -149,13 +158,18 @@ class _Patient(LMTP):
 
 
 class Gate(msgspec.Struct, frozen=True):
-    """Postfix, with the line that ships, in front of a daemon; behind it, what keeps all that passes."""
+    """Postfix, with the line that ships, in front of a daemon.
+
+    Behind it, what keeps all that passes.
+    """
 
     oborona: Oborona
     postfix: Postfix
     sink: Sink
 
-    def flood(self, letters: Sequence[bytes], *, meanwhile: Callable[[], None] = lambda: None) -> Outcome:
+    def flood(
+        self, letters: Sequence[bytes], *, meanwhile: Callable[[], None] = lambda: None
+    ) -> Outcome:
         """Send letters, `AT_ONCE` at a time, and a friend's beside them all the while.
 
         Args:
@@ -179,7 +193,12 @@ class Gate(msgspec.Struct, frozen=True):
         beside.start()
         with ThreadPoolExecutor(AT_ONCE) as pool:
             running = [
-                pool.submit(self.send, letter, f"192.0.2.{number % CLIENTS + 1}", f"a@n{number}.bank.example")
+                pool.submit(
+                    self.send,
+                    letter,
+                    f"192.0.2.{number % CLIENTS + 1}",
+                    f"a@n{number}.bank.example",
+                )
                 for number, letter in enumerate(letters)
             ]
             meanwhile()
@@ -197,7 +216,9 @@ class Gate(msgspec.Struct, frozen=True):
 
     def send(self, letter: bytes, client: str, sender: str = "a@bank.example") -> str:
         """Send one as a client; return code and status of SMTP's last word."""
-        said = self.postfix.send(letter, sender=sender, xclient={"ADDR": client, "NAME": "mail.example"})
+        said = self.postfix.send(
+            letter, sender=sender, xclient={"ADDR": client, "NAME": "mail.example"}
+        )
         return said[-1][:9]
 
     def send_honest(self, number: int = 0) -> str:
@@ -220,7 +241,11 @@ def gate(settings: Mapping[str, object] | None = None) -> Iterator[Gate]:
 
     served = Served(sink, hostname="127.0.0.1", port=place, ready_timeout=60)
     served.start()
-    own = {"site.name": SITE, "doors.milter.listen": f"inet:{port}@127.0.0.1", "reader.enabled": False}
+    own = {
+        "site.name": SITE,
+        "doors.milter.listen": f"inet:{port}@127.0.0.1",
+        "reader.enabled": False,
+    }
     try:
         with (
             Oborona(own | dict(settings or {})) as oborona,

@@ -1,6 +1,8 @@
-"""A site's gate: Postfix in front of our daemon, which has a policy of its own and asks the servers of a test.
+"""A site's gate: Postfix in front of our daemon, which has a policy of its own and asks the servers
+of a test.
 
-What the daemon says it says in JSON here; mail that is let in is held in Postfix's queue, where it can be read.
+What the daemon says it says in JSON here; mail that is let in is held in Postfix's queue, where it
+can be read.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ HOLD: Final = {
 }
 CONTACT: Final = "https://example.test/refused"
 LETTER: Final = (
-    b"From: Ann <ann@a.example>\r\nTo: joe@example.test\r\nSubject: Lunch\r\nDate: Fri, 20 Nov 2026 10:00:00 +0000\r\n"
+    b"From: Ann <ann@a.example>\r\nTo: joe@example.test\r\nSubject: Lunch\r\nDate: Fri, 20 Nov "
+    b"2026 10:00:00 +0000\r\n"
     b"Message-ID: <1@a.example>\r\n\r\nAt noon?\r\n"  # too short to be counted as a text
 )
 SPAM: Final = LETTER + b"XJS*C4JDBQADN1.NSBN3*2IDNEN*GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL*C.34X\r\n"
@@ -125,23 +128,38 @@ class Gate:
         submission: bool = False,
     ) -> list[str]:
         """Send one message as a client of that address; return the replies of `Postfix.send`."""
-        told = {"ADDR": f"IPV6:{ip}" if ":" in ip else ip, "NAME": name} | ({"LOGIN": login} if login else {})
+        told = {"ADDR": f"IPV6:{ip}" if ":" in ip else ip, "NAME": name} | (
+            {"LOGIN": login} if login else {}
+        )
         postfix = self.submission if submission else self.postfix
         return postfix.send(raw, sender=sender, recipients=recipients, xclient=told, helo=helo)
 
     def held(self, reply: str) -> bytes:
         """Return the message under the queue id that a reply names, as it would be delivered."""
-        command = ["/usr/sbin/postcat", "-c", f"{self.postfix.folder}/etc", "-hbq", reply.rsplit(" ", 1)[-1]]
+        command = [
+            "/usr/sbin/postcat",
+            "-c",
+            f"{self.postfix.folder}/etc",
+            "-hbq",
+            reply.rsplit(" ", 1)[-1],
+        ]
         return subprocess.run(command, capture_output=True, check=True, timeout=20).stdout
 
     def events(self, what: str) -> list[dict[str, Any]]:
         """Return the log's lines of one kind."""
         lines = self.oborona.log().splitlines(keepends=True)
-        found = [msgspec.json.decode(line) for line in lines if line.startswith("{") and line.endswith("\n")]
+        found = [
+            msgspec.json.decode(line)
+            for line in lines
+            if line.startswith("{") and line.endswith("\n")
+        ]
         return [one for one in found if one["msg"] == what]
 
     def verdicts(self, ip: str, number: int) -> list[dict[str, Any]]:
-        """Wait until so many verdicts about a client are logged, and return them; they are written after the answer."""
+        """Wait until so many verdicts about a client are logged, and return them.
+
+        They are written after the answer.
+        """
         eventually(lambda: len(self._of(ip)) >= number)
         found = self._of(ip)
         assert len(found) == number, found

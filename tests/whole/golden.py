@@ -1,7 +1,10 @@
-"""The golden mails, and what they are judged by: the policy that ships with tests/golden/policy.d after it, and one DNS for all.
+"""The golden mails, and what they are judged by: the policy that ships with tests/golden/policy.d
+after it, and one DNS for all.
 
-tests/golden/mails/NN-slug.eml is the mail, NN-slug.readme what it is, NN-slug.want.json what must come of it, NN-slug.dns (TOML: name, kind,
-record) what the DNS says about it, if that matters. Mails of your own, which are nobody else's business, go into tests/golden/private/ in the same form; git does not see them.
+tests/golden/mails/NN-slug.eml is the mail, NN-slug.readme what it is, NN-slug.want.json what must
+come of it, NN-slug.dns (TOML: name, kind, record) what the DNS says about it, if that matters.
+Mails of your own, which are nobody else's business, go into tests/golden/private/ in the same form;
+git does not see them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""A relay that hands connections on under another address, by the PROXY protocol: what a Postfix sends to another of this machine comes from afar.
+"""A relay that hands connections on under another address, by the PROXY protocol: what a Postfix
+sends to another of this machine comes from afar.
 
 Source: haproxy's proxy-protocol.txt, version 1; postconf(5), smtpd_upstream_proxy_protocol.
 """

@@ -59,9 +59,10 @@ class Found(NamedTuple):
     def told(self) -> str:
         """Return it in lines."""
         return (
-            f"{self.letters} letters, {self.acknowledged} acknowledged, {self.delivered} delivered, {self.said} complaints,"
-            f" {self.unanswered} judged and not answered\n  missing: {self.missing}\n  twice:   {self.twice}"
-            + "".join(f"\n  {one}" for one in self.filed[:5])
+            f"{self.letters} letters, {self.acknowledged} acknowledged, {self.delivered} "
+            f"delivered, {self.said} complaints,"
+            f" {self.unanswered} judged and not answered\n  missing: {self.missing}\n  twice:   "
+            f"{self.twice}" + "".join(f"\n  {one}" for one in self.filed[:5])
         )
 
 
@@ -122,12 +123,20 @@ def looked(
             "letters": sum(one.number not in arrived for one in letters),
             "ids on what was delivered": sum(not one.ident for one in copies),
             "journal entries": len(acknowledged - journal.keys()),
-            "counts": sum(max(0, number - seen[name]) for name, number in answered.items() if name in seen),
-            "places of copies": sum((ident, one.recipient) not in went for ident, one in passed.items()),
+            "counts": sum(
+                max(0, number - seen[name]) for name, number in answered.items() if name in seen
+            ),
+            "places of copies": sum(
+                (ident, one.recipient) not in went for ident, one in passed.items()
+            ),
             "verdicts of a reader's list": len(filed),
             "complaints": sum(not heard[_ident(one.ident)] for one in said),
-            "decisions on complaints": sum(decided is None or undone for _, decided, _, undone in events),
-            "messages that complaints are about": sum("UNREADABLE" in rules for _, _, rules, _ in events),
+            "decisions on complaints": sum(
+                decided is None or undone for _, decided, _, undone in events
+            ),
+            "messages that complaints are about": sum(
+                "UNREADABLE" in rules for _, _, rules, _ in events
+            ),
             "a whole journal": int(not whole) + int(not tally),
         },
         twice={
@@ -141,7 +150,9 @@ def looked(
 def decided(state: Path) -> bool:
     """Tell whether all that was said is decided, and what follows is done."""
     with closing(sqlite3.connect(state / state_files.EVENTS)) as db:
-        (open_,) = db.execute("SELECT count(*) FROM event WHERE decided IS NULL OR done < turn").fetchone()
+        (open_,) = db.execute(
+            "SELECT count(*) FROM event WHERE decided IS NULL OR done < turn"
+        ).fetchone()
     return bool(open_ == 0)
 
 
@@ -152,7 +163,9 @@ def _ident(text: str) -> int:
 
 
 async def _proved(state: Path, ident: int) -> bool:
-    """Tell whether an entry knows who wrote the message: a busy machine's DNS may have been late."""
+    """Tell whether an entry knows who wrote the message: a busy machine's DNS may have been
+    late.
+    """
     async with await Reader.open(state / state_files.JOURNAL) as journal:
         entry = await journal.get(ident)
     return entry is not None and bool(entry.facts.get("author"))
@@ -167,4 +180,6 @@ async def _seen(state: Path, pieces: dict[str, bytes]) -> dict[str, int]:
             (senders[name],) = found
     with open_reader(state / "counters") as counters:
         totals = await counters.read(list(senders.values()), time.time())
-    return {name: row[Window.FORTNIGHT][Metric.SEEN] for name, row in zip(senders, totals, strict=True)}
+    return {
+        name: row[Window.FORTNIGHT][Metric.SEEN] for name, row in zip(senders, totals, strict=True)
+    }

@@ -1,13 +1,18 @@
-"""The whole daemon under load from a Postfix that retries, while its processes are killed at random: what is acknowledged is there, once.
+"""The whole daemon under load from a Postfix that retries, while its processes are killed at
+random: what is acknowledged is there, once.
 
-    python -m tests.whole.kills 1000            so many kills, three a second; prints what is there and what is not
+    python -m tests.whole.kills 1000            so many kills, three a second; prints what is there
+                                                and what is not
     python -m tests.whole.kills 1000 --seed 7 --every 0.5
 
-    load → Postfix, which queues → Postfix, which asks our milter → our delivery listener → a next hop that notes what it was given
-                                                        and people complain of what they got, by POST /feedback
+    load → Postfix, which queues → Postfix, which asks our milter → our delivery listener → a next
+    hop that notes what it was given
+                                                        and people complain of what they got, by
+                                                        POST /feedback
 
-Killed by SIGKILL are all processes by their names in turn of chance: workers, writer, keeper, reader and its children, intake, trainer, exporter,
-policy publisher, and the supervisor, after which the service is started again as a service manager would.
+Killed by SIGKILL are all processes by their names in turn of chance: workers, writer, keeper,
+reader and its children, intake, trainer, exporter, policy publisher, and the supervisor, after
+which the service is started again as a service manager would.
 """
 
 from __future__ import annotations
@@ -71,14 +76,18 @@ when = "'refused' in subject"
 score = 600
 """
 LETTER: Final = (
-    "From: Ann <ann@a.example>\r\nTo: {recipient}\r\nSubject: {subject} {words}\r\nMessage-ID: <{number}@kills.example>\r\n"
+    "From: Ann <ann@a.example>\r\nTo: {recipient}\r\nSubject: {subject} {words}\r\nMessage-ID: "
+    "<{number}@kills.example>\r\n"
     "Date: Fri, 20 Nov 2026 10:00:00 +0000\r\n\r\n{words}\r\n"
 )
 _OURS: Final = "oborona: "
 _FRONT: Final = (
-    "127.0.0.1:{{port}} inet n - n - - smtpd -o smtpd_milters= -o content_filter=smtp:[127.0.0.1]:{relay}\n"
+    "127.0.0.1:{{port}} inet n - n - - smtpd -o smtpd_milters= -o "
+    "content_filter=smtp:[127.0.0.1]:{relay}\n"
 )
-_BEHIND: Final = "127.0.0.1:{behind} inet n - n - - smtpd -o smtpd_upstream_proxy_protocol=haproxy\n"
+_BEHIND: Final = (
+    "127.0.0.1:{behind} inet n - n - - smtpd -o smtpd_upstream_proxy_protocol=haproxy\n"
+)
 
 
 class Site:
@@ -126,7 +135,8 @@ class Site:
                     "doors.delivery.listen": door,
                     "doors.delivery.socket_mode": "0666",
                     "doors.delivery.next_hop": self.hop.address,
-                    "doors.delivery.journal_wait_s": 30,  # a machine that starts everything again is slow
+                    # a machine that starts everything again is slow
+                    "doors.delivery.journal_wait_s": 30,
                     "intake.http_listen": f"inet:{self._http}@127.0.0.1",
                     "intake.http_token_file": folder / "tokens",
                     "export.folder": folder / "tables",
@@ -135,7 +145,9 @@ class Site:
             self.oborona.state.mkdir()
             with Store(self.oborona.state / state_files.PERSONS) as store:
                 now = time.time()
-                said = entry(Side.ALLOW, Kind.ADDRESS, "ann@a.example", time=now, source=Source.COMMAND)
+                said = entry(
+                    Side.ALLOW, Kind.ADDRESS, "ann@a.example", time=now, source=Source.COMMAND
+                )
                 store.put(ALLOWED, [said], now=now)
             stack.enter_context(self.oborona)
             self.postfix = stack.enter_context(
@@ -172,11 +184,18 @@ class Site:
         _wait(self._counted, "what waits in the spools is not counted")
         self.oborona.halt()
         return looked(
-            self.oborona.state, self.postfix.log(), self.hop.copies, self.letters, self.said, ALLOWED
+            self.oborona.state,
+            self.postfix.log(),
+            self.hop.copies,
+            self.letters,
+            self.said,
+            ALLOWED,
         )
 
     def _counted(self) -> bool:
-        """Tell whether the store has all counts: a writer that was killed last may not have begun again."""
+        """Tell whether the store has all counts: a writer that was killed last may not have begun
+        again.
+        """
         found = look(Settings(), self.oborona.state, time.time())
         return found.waiting_bytes == 0
 
@@ -207,7 +226,9 @@ class Site:
         """Complain of what the next hop was just given, until it is written down."""
         spoken = 0
         while not self._stop.wait(SPEAK_S):
-            copy = next((one for one in reversed(self.hop.copies) if one.recipient != ALLOWED), None)
+            copy = next(
+                (one for one in reversed(self.hop.copies) if one.recipient != ALLOWED), None
+            )
             if copy is None or (self.said and self.said[-1].ident == copy.ident):
                 continue
             spoken += 1
@@ -240,7 +261,9 @@ class Site:
             process.kill()
             process.wait()
             _wait(
-                lambda: not any(Path(f"/proc/{pid}").exists() for pid in family), "children live on", GONE_S
+                lambda: not any(Path(f"/proc/{pid}").exists() for pid in family),
+                "children live on",
+                GONE_S,
             )
             self.oborona.start()
             return "supervisor"
@@ -270,9 +293,16 @@ def descendants(parent: int) -> dict[int, str]:
         fresh = {pid for pid, one in parents.items() if one in fresh}
         for pid in fresh:
             with suppress(OSError):
-                title = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0].decode("utf-8", "replace")
+                title = (
+                    Path(f"/proc/{pid}/cmdline")
+                    .read_bytes()
+                    .split(b"\0")[0]
+                    .decode("utf-8", "replace")
+                )
                 found[pid] = (
-                    title.removeprefix(_OURS) if title.startswith(_OURS) else "one that decodes pictures"
+                    title.removeprefix(_OURS)
+                    if title.startswith(_OURS)
+                    else "one that decodes pictures"
                 )
     return found
 

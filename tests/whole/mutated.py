@@ -1,9 +1,11 @@
-"""Real mail, damaged in every way that comes to mind, from hostile clients, through one running daemon: what must hold, and how much of it there was.
+"""Real mail, damaged in every way that comes to mind, from hostile clients, through one running
+daemon: what must hold, and how much of it there was.
 
     python -m tests.whole.mutated 200000 [--clients 6] [--seed 1]
 
-Of every message: an answer within the time that Postfix waits, and our header on what is let in.  Of one in a hundred, which is GTUBE or an honest letter: the right
-answer.  Of the daemon: no process died, no fault in the log, no descriptor kept, memory as it was.
+Of every message: an answer within the time that Postfix waits, and our header on what is let in.
+Of one in a hundred, which is GTUBE or an honest letter: the right answer.  Of the daemon: no
+process died, no fault in the log, no descriptor kept, memory as it was.
 """
 
 from __future__ import annotations
@@ -32,7 +34,9 @@ CHUNK: Final = 65_535
 SLOWEST_S: Final = 25.0  # Postfix gives up on a command after 30 s
 PROBE_EVERY: Final = 100
 PER_CONNECTION: Final = 5
-FAULTS: Final = re.compile(r"Traceback|msg=fault |fault in |process (?:died|ended|was killed)|Exception")
+FAULTS: Final = re.compile(
+    r"Traceback|msg=fault |fault in |process (?:died|ended|was killed)|Exception"
+)
 PIECES: Final = (
     b"\0", b"\r", b"\n", b"\r\n", b"\r\n\r\n", b"\r\n.\r\n", b" ", b"\xff\xfe", b"=?utf-8?b?", b"?=", b"=?utf-7?q?+ADw-?=", b"<" * 200, b"(" * 300, b'"', b"--", b"\r\n--b\r\n",
     "\ufdfa".encode() * 500, "\u0430\u0301".encode() * 100, b"\xe2\x80\xae", b"=" * 400, b"%" * 100, b"http://" + b"a." * 120 + b"example/", b"<div>" * 400, b"<!--", b"&#x", b"@" * 100,
@@ -53,7 +57,15 @@ HELOS: Final = (
 PATHS: Final = (
     "<a@b.test>", "<>", "<@@>", "<" + "a" * 500 + "@b.test>", "a@b", '<"a b"@c.test>', "<я@пример.example>", "<%n%s@b.test>", "<a@[192.0.2.1]>", "<a@b.test> SIZE=9999999999", "<\\>", "<a@b@c.test>",
 )  # fmt: skip
-ADDRESSES: Final = ("192.0.2.9", "198.51.100.77", "2001:db8::1", "127.0.0.1", "10.1.2.3", "0.0.0.0", "::")
+ADDRESSES: Final = (
+    "192.0.2.9",
+    "198.51.100.77",
+    "2001:db8::1",
+    "127.0.0.1",
+    "10.1.2.3",
+    "0.0.0.0",
+    "::",
+)
 
 
 class Said(NamedTuple):
@@ -67,13 +79,17 @@ class Said(NamedTuple):
 def originals() -> list[bytes]:
     """Return the messages to damage."""
     mails = [
-        file.read_bytes() for place in ("mails/*.eml", "torture/*.txt") for file in sorted(GOLDEN.glob(place))
+        file.read_bytes()
+        for place in ("mails/*.eml", "torture/*.txt")
+        for file in sorted(GOLDEN.glob(place))
     ]
     return mails + [letter.raw for letter in corpus(600, seed=3)]
 
 
 def damaged(raw: bytes, others: Sequence[bytes], chance: random.Random) -> bytes:
-    """Return a message with some of its octets changed, cut, repeated, put in or taken from another."""
+    """Return a message with some of its octets changed, cut, repeated, put in or taken from
+    another.
+    """
     found = bytearray(raw[:LARGEST])
     for _ in range(chance.choice((1, 1, 2, 3, 5, 8, 20))):
         place = chance.randrange(len(found) + 1)
@@ -103,12 +119,16 @@ def _parts(raw: bytes) -> tuple[list[tuple[bytes, bytes]], bytes]:
     headers, end = [], 0
     for field in fields(raw):
         name, _, value = raw[field.start : field.end].partition(b":")
-        headers.append((name.strip().replace(b"\0", b""), value.rstrip(b"\r\n").replace(b"\0", b" ")))
+        headers.append(
+            (name.strip().replace(b"\0", b""), value.rstrip(b"\r\n").replace(b"\0", b" "))
+        )
         end = field.end
     return headers, raw[end:].removeprefix(b"\r\n")
 
 
-def _one(client: MailServer, raw: bytes, chance: random.Random, *, hostile: bool) -> tuple[str, bool]:
+def _one(
+    client: MailServer, raw: bytes, chance: random.Random, *, hostile: bool
+) -> tuple[str, bool]:
     """Send one message; return the answer, and whether our header came with it."""
     pick: Callable[[Sequence[str]], str] = chance.choice if hostile else lambda known: known[0]
     client.macros(b"M", mail_addr="a@b.test")
@@ -122,7 +142,8 @@ def _one(client: MailServer, raw: bytes, chance: random.Random, *, hostile: bool
     if letter == b"y" and words.startswith(b"4"):  # put off, in words of ours
         letter = b"t"
     ours = any(
-        data.removeprefix(b"\0\0\0\0").startswith((b"X-Mras\0", b"\0\0\0\1X-Mras\0")) or b"X-Mras\0" in data
+        data.removeprefix(b"\0\0\0\0").startswith((b"X-Mras\0", b"\0\0\0\1X-Mras\0"))
+        or b"X-Mras\0" in data
         for _, data in edits
     )
     return letter.decode(), ours
@@ -147,9 +168,9 @@ def speak(address: str, count: int, seed: int) -> Said:
             client.helo(HELOS[0] if probe else chance.choice(HELOS))
             for place in range(min(PER_CONNECTION, count - done)):
                 kind = ("gtube", "honest")[place] if probe and place < 2 else ""
-                raw = {"gtube": LETTER + GTUBE.encode() + b"\r\n", "honest": LETTER}.get(kind) or damaged(
-                    chance.choice(mails), mails, chance
-                )
+                raw = {"gtube": LETTER + GTUBE.encode() + b"\r\n", "honest": LETTER}.get(
+                    kind
+                ) or damaged(chance.choice(mails), mails, chance)
                 began = time.monotonic()
                 try:
                     letter, ours = _one(client, raw, chance, hostile=not kind)
@@ -161,7 +182,9 @@ def speak(address: str, count: int, seed: int) -> Said:
                 said.answers[letter] += 1
                 if letter in "ca" and not ours:
                     said.wrong.append(f"seed {seed}, message {done}: let in without our header")
-                if (kind == "gtube" and letter in "ca") or (kind == "honest" and letter not in "cat"):
+                if (kind == "gtube" and letter in "ca") or (
+                    kind == "honest" and letter not in "cat"
+                ):
                     said.wrong.append(f"seed {seed}, message {done}: {kind} was answered {letter}")
                 done += 1
     return said._replace(slowest_s=slowest)
@@ -188,13 +211,17 @@ class Trial(NamedTuple):
         if self.died:
             found.append(f"{self.died} processes died")
         if self.descriptors[1] > self.descriptors[0] + 20:
-            found.append(f"descriptors of a worker: {self.descriptors[0]}, then {self.descriptors[1]}")
+            found.append(
+                f"descriptors of a worker: {self.descriptors[0]}, then {self.descriptors[1]}"
+            )
         return found
 
 
 def trial(count: int, clients: int, seed: int) -> Trial:
     """Put so many messages through a daemon of its own, with the policy that ships."""
-    with Oborona({"worker.processes": 2, "site.name": "mx.test", "recheck.enabled": "false"}) as daemon:
+    with Oborona(
+        {"worker.processes": 2, "site.name": "mx.test", "recheck.enabled": "false"}
+    ) as daemon:
         workers = _workers(daemon)
         share = [count // clients + (number < count % clients) for number in range(clients)]
         with multiprocessing.get_context("fork").Pool(clients) as pool:
@@ -203,7 +230,11 @@ def trial(count: int, clients: int, seed: int) -> Trial:
             )  # warm
             before, began = _held(workers), time.monotonic()
             said = pool.starmap(
-                speak, [(daemon.milter, each, seed * 10_000 + number) for number, each in enumerate(share)]
+                speak,
+                [
+                    (daemon.milter, each, seed * 10_000 + number)
+                    for number, each in enumerate(share)
+                ],
             )
         took, after = time.monotonic() - began, _held(workers)
         log = daemon.log()
@@ -222,7 +253,8 @@ def trial(count: int, clients: int, seed: int) -> Trial:
 
 def _workers(daemon: Oborona) -> list[int]:
     return [
-        int(pid) for pid in re.findall(r'msg="process started" process=worker-\d child=(\d+)', daemon.log())
+        int(pid)
+        for pid in re.findall(r'msg="process started" process=worker-\d child=(\d+)', daemon.log())
     ]
 
 
@@ -247,10 +279,12 @@ def main() -> int:
     found = trial(given.messages, given.clients, given.seed)
     print(f"{sum(found.answers.values())} messages in {found.took_s:.0f} s: {dict(found.answers)}")
     print(
-        f"slowest answer {found.slowest_s:.2f} s; descriptors {found.descriptors}; RSS of a worker {found.memory_kb} kB"
+        f"slowest answer {found.slowest_s:.2f} s; descriptors {found.descriptors}; RSS of "
+        f"a worker {found.memory_kb} kB"
     )
     print(
-        f"{len(found.wrong)} wrong answers, {len(found.faults)} faults in the log, {found.died} processes died"
+        f"{len(found.wrong)} wrong answers, {len(found.faults)} faults in the log, "
+        f"{found.died} processes died"
     )
     for problem in found.problems:
         print(problem[:300])

@@ -1,4 +1,6 @@
-"""A mailbox host that takes everything by LMTP, and notes whose copy it was and what our headers said."""
+"""A mailbox host that takes everything by LMTP, and notes whose copy it was and what our headers
+said.
+"""
 
 from __future__ import annotations
 

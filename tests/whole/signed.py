@@ -1,4 +1,6 @@
-"""A domain that does everything right, published in a test's DNS, and mail signed for it as dkimpy signs."""
+"""A domain that does everything right, published in a test's DNS, and mail signed for it as dkimpy
+signs.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ def publish(zones: Zones, domain: str, *, policy: str = "reject") -> None:
 def letter(domain: str, extra: bytes = b"") -> bytes:
     """Return a letter from Ann at a domain, unsigned."""
     return (
-        b"%bFrom: Ann <ann@%b>\r\nTo: joe@example.test\r\nSubject: Lunch\r\nDate: Fri, 20 Nov 2026 10:00:00 +0000\r\n"
+        b"%bFrom: Ann <ann@%b>\r\nTo: joe@example.test\r\nSubject: Lunch\r\nDate: Fri, 20 Nov "
+        b"2026 10:00:00 +0000\r\n"
         b"Message-ID: <1@%b>\r\n\r\nAt noon?\r\n"
     ) % (extra, domain.encode(), domain.encode())
 

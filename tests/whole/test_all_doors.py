@@ -1,7 +1,9 @@
-"""Golden mails get the same verdict and score by whatever door they come, each asked by the clients of that door: real ones, where there are any.
+"""Golden mails get the same verdict and score by whatever door they come, each asked by the clients
+of that door: real ones, where there are any.
 
-tests/golden/mails tells what must come of each. The daemon of each courier begins with an empty store: what came by one door is counted, as it should be, and the same mail is
-another matter by the next.
+tests/golden/mails tells what must come of each. The daemon of each courier begins with an empty
+store: what came by one door is counted, as it should be, and the same mail is another matter by the
+next.
 """
 
 from __future__ import annotations
@@ -98,7 +100,11 @@ def _line(oborona: Oborona, before: int) -> str:
     """The one line of a message; it is written after the answer."""
     until = time.monotonic() + 10
     while time.monotonic() < until:
-        lines = [line for line in oborona.log()[before:].splitlines(keepends=True) if "msg=verdict" in line]
+        lines = [
+            line
+            for line in oborona.log()[before:].splitlines(keepends=True)
+            if "msg=verdict" in line
+        ]
         if lines and lines[-1].endswith("\n"):
             (only,) = lines
             return only

@@ -1,4 +1,6 @@
-"""What decides without a score, such as another engine that is certain of a virus, decides by whatever door a mail comes, also where clients go by the number alone."""
+"""What decides without a score, such as another engine that is certain of a virus, decides by
+whatever door a mail comes, also where clients go by the number alone.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ DOORS = (
     "SMTP proxy",
 )
 MAIL = (
-    b"From: Ann <ann@a.example>\r\nTo: joe@example.test\r\nSubject: Lunch\r\nDate: Sun, 22 Nov 2026 10:00:00 +0000\r\n"
+    b"From: Ann <ann@a.example>\r\nTo: joe@example.test\r\nSubject: Lunch\r\nDate: Sun, 22 Nov "
+    b"2026 10:00:00 +0000\r\n"
     b"Message-ID: <%d@a.example>\r\n\r\nAt noon? %b\r\n"
 )
 

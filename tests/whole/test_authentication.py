@@ -1,4 +1,6 @@
-"""Who a message is from, through a real Postfix and either transport: the header on top, forged ones gone, DMARC's wish, and forwarders that are believed."""
+"""Who a message is from, through a real Postfix and either transport: the header on top, forged
+ones gone, DMARC's wish, and forwarders that are believed.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,9 @@ def said(value: object) -> list[str]:
 
 
 def forwarded() -> bytes:
-    """Return a letter of the bank as it leaves a list, which has changed what the bank signed and sealed what it saw before."""
+    """Return a letter of the bank as it leaves a list, which has changed what the bank signed and
+    sealed what it saw before.
+    """
     changed = signed(letter(BANK), BANK).replace(b"Subject: Lunch", b"Subject: [all] Lunch")
     return sealed(
         changed,
@@ -69,13 +73,21 @@ def forwarded() -> bytes:
 
 def forward(gate: Gate) -> str:
     return gate.send(
-        ELSEWHERE, forwarded(), name=f"mx.{FORWARDER}", sender=f"all@{FORWARDER}", helo=f"mx.{FORWARDER}"
+        ELSEWHERE,
+        forwarded(),
+        name=f"mx.{FORWARDER}",
+        sender=f"all@{FORWARDER}",
+        helo=f"mx.{FORWARDER}",
     )[-1]
 
 
 def test_what_was_found_stands_on_top_of_the_message(gate: Gate) -> None:
     reply = gate.send(
-        "9.1.0.1", signed(letter(BANK), BANK), name=f"mail.{BANK}", sender=f"ann@{BANK}", helo=f"mail.{BANK}"
+        "9.1.0.1",
+        signed(letter(BANK), BANK),
+        name=f"mail.{BANK}",
+        sender=f"ann@{BANK}",
+        helo=f"mail.{BANK}",
     )[-1]
     message = held(gate, reply)
     assert message.keys()[:2] == [NAME, "Received"], "above what Postfix itself wrote"
@@ -94,7 +106,8 @@ def test_results_that_speak_in_our_name_are_taken_out_and_others_stay(gate: Gate
     forged = (
         b"Authentication-Results: mx.example.test; dkim=pass header.d=bank.example\r\n"
         b"Authentication-Results: mx.other.example; spf=pass\r\n"
-        b"authentication-results: (x) MX.Example.Test 1;\r\n dmarc=pass header.from=bank.example\r\n"
+        b"authentication-results: (x) MX.Example.Test 1;\r\n dmarc=pass "
+        b"header.from=bank.example\r\n"
     )
     reply = gate.send(ELSEWHERE, letter("plain.example", forged), sender="ann@plain.example")[-1]
     top, other = held(gate, reply).get_all(NAME, [])
@@ -110,7 +123,9 @@ def test_our_own_people_s_mail_gets_no_results_and_keeps_no_forged_ones(gate: Ga
     assert held(gate, reply)["X-Mras"] == "Ok", "DMARC is no matter of theirs"
 
 
-def test_mail_that_a_domain_asks_to_refuse_is_filed_and_refused_where_the_admin_says_so(gate: Gate) -> None:
+def test_mail_that_a_domain_asks_to_refuse_is_filed_and_refused_where_the_admin_says_so(
+    gate: Gate,
+) -> None:
     def send() -> str:
         return gate.send(
             ELSEWHERE,
@@ -132,10 +147,16 @@ def test_mail_that_a_domain_asks_to_refuse_is_filed_and_refused_where_the_admin_
     reply = send()
     assert reply.startswith("550 5.7.1 Message refused as spam, reference ")
     verdict = gate.verdict(reply)
-    assert (verdict["stage"], verdict["decided_by"], verdict["score"]) == ("content", "DMARC_REJECT", 200.0)
+    assert (verdict["stage"], verdict["decided_by"], verdict["score"]) == (
+        "content",
+        "DMARC_REJECT",
+        200.0,
+    )
 
 
-def test_a_forwarder_that_is_trusted_saves_what_it_changed_and_any_other_does_not(gate: Gate) -> None:
+def test_a_forwarder_that_is_trusted_saves_what_it_changed_and_any_other_does_not(
+    gate: Gate,
+) -> None:
     message = held(gate, forward(gate))
     assert message["X-Mras"] == "Probable", "the chain is right, and nobody knows who made it"
     assert any(part.startswith("arc=pass") for part in said(message[NAME]))

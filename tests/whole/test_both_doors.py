@@ -1,4 +1,6 @@
-"""The milter, the policy service, the doors for Exim and HTTP, and the proxy give the same client the same words: envelopes of tests/golden, by wire and behind a real Postfix."""
+"""The milter, the policy service, the doors for Exim and HTTP, and the proxy give the same client
+the same words: envelopes of tests/golden, by wire and behind a real Postfix.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ COMMON = {
     "recipients": ["joe@example.test"],
 }
 ENVELOPES: list[dict[str, Any]] = [COMMON | each for each in GOLDEN["envelope"]]
-each_envelope = pytest.mark.parametrize("envelope", ENVELOPES, ids=lambda envelope: envelope["about"])
+each_envelope = pytest.mark.parametrize(
+    "envelope", ENVELOPES, ids=lambda envelope: envelope["about"]
+)
 
 
 class Doors:
@@ -90,7 +94,9 @@ def _words(answer: tuple[bytes, bytes] | None) -> str:
 
 
 def by_policy_service(address: str, envelope: dict[str, Any]) -> list[str]:
-    """Return the same where Postfix asks the policy service, at each recipient, as it does by default."""
+    """Return the same where Postfix asks the policy service, at each recipient, as it does by
+    default.
+    """
     with PolicyClient(address) as postfix:
         actions = [
             postfix.ask(
@@ -134,12 +140,18 @@ def by_exim(address: str, envelope: dict[str, Any]) -> list[str]:
 
 def by_exim_at_recipients(address: str, envelope: dict[str, Any]) -> list[str]:
     """Return the same where Exim asks at recipients alone."""
-    told = {"ip": envelope["ip"], "name": envelope["name"].encode(), "helo": envelope["helo"].encode()}
+    told = {
+        "ip": envelope["ip"],
+        "name": envelope["name"].encode(),
+        "helo": envelope["helo"].encode(),
+    }
     told |= {"from": envelope["sender"].encode()}
     heard: list[str] = []
     for recipient in envelope["recipients"]:
         heard.append(
-            _ask_exim(address, "rcpt", told | {"rcpt": recipient.encode(), "count": heard.count("")})
+            _ask_exim(
+                address, "rcpt", told | {"rcpt": recipient.encode(), "count": heard.count("")}
+            )
         )
     return heard
 
@@ -156,7 +168,9 @@ def by_http(place: tuple[str, int], envelope: dict[str, Any]) -> list[str]:
     """Return the same where a program asks for a glance at each recipient."""
     heard: list[str] = []
     for recipient in envelope["recipients"]:
-        accepted = [one for one, said in zip(envelope["recipients"], heard, strict=False) if not said]
+        accepted = [
+            one for one, said in zip(envelope["recipients"], heard, strict=False) if not said
+        ]
         asked = {
             "stage": "recipient",
             "client": {"ip": envelope["ip"], "name": envelope["name"], "port": 4711},
@@ -190,7 +204,9 @@ def by_proxy(place: tuple[str, int], envelope: dict[str, Any]) -> list[str]:
 
 
 def _internal(address: str) -> str:
-    """Return an address as the policy protocol has it: without the quotes and backslashes of SMTP."""
+    """Return an address as the policy protocol has it: without the quotes and backslashes of
+    SMTP.
+    """
     local, at, domain = address.rpartition("@")
     if local.startswith('"'):
         local = re.sub(r"\\(.)", r"\1", local[1:-1])
@@ -199,7 +215,9 @@ def _internal(address: str) -> str:
 
 def without_reference(replies: list[str]) -> list[str]:
     """Return replies up to the reference, which each refusal has of its own."""
-    assert all(re.search(r", reference [0-9A-Za-z]+$", reply) for reply in replies if reply), replies
+    assert all(re.search(r", reference [0-9A-Za-z]+$", reply) for reply in replies if reply), (
+        replies
+    )
     return [reply.partition(", reference ")[0] for reply in replies]
 
 
@@ -229,7 +247,8 @@ def test_the_policy_service_asks_nothing_for_a_message_that_it_will_not_see(tmp_
         }
         with Oborona(settings) as oborona:
             assert by_policy_service(address, client) == [""]
-            assert by_policy_service(address, client) == [""]  # what the first one began would be seen by now
+            # what the first one began would be seen by now
+            assert by_policy_service(address, client) == [""]
             assert zones.asked == []
             assert by_milter(oborona.milter, client) == [""]
             eventually(lambda: zones.count("7.0.2.9.in-addr.arpa") > 0)
@@ -257,7 +276,9 @@ def postfix(request: pytest.FixtureRequest, doors: Doors) -> Iterator[Postfix]:
 
 
 @each_envelope
-def test_behind_postfix_the_client_hears_the_same(envelope: dict[str, Any], postfix: Postfix) -> None:
+def test_behind_postfix_the_client_hears_the_same(
+    envelope: dict[str, Any], postfix: Postfix
+) -> None:
     ip = envelope["ip"]
     xclient = {"ADDR": f"IPV6:{ip}" if ":" in ip else ip, "NAME": envelope["name"]}
     heard = []

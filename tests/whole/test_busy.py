@@ -1,6 +1,8 @@
-"""Too much at once: each door says so in its protocol's own words, no queue grows behind it, and afterwards all is as it was.
+"""Too much at once: each door says so in its protocol's own words, no queue grows behind it, and
+afterwards all is as it was.
 
-One worker that judges one message at a time, and a DNS that is slow while somebody is to be kept waiting.
+One worker that judges one message at a time, and a DNS that is slow while somebody is to be kept
+waiting.
 """
 
 from __future__ import annotations
@@ -50,7 +52,9 @@ class Full:
         return sum(1 for _ in Path(f"/proc/{self.worker}/fd").iterdir())
 
     def nothing_left(self, before: int) -> None:
-        """Wait until no more is open than before, but for a store or two that was not needed then."""
+        """Wait until no more is open than before, but for a store or two that was not needed
+        then.
+        """
         eventually(lambda: self.open_files() <= before + STORES)
 
     @contextmanager
@@ -126,7 +130,9 @@ def by_milter(house: House) -> str:
 
 
 def by_line(house: House) -> str:
-    line = readsocket(house.exim, request("data", ip="192.0.2.7", headers=b"Subject: x\n", body=b"hello\n"))
+    line = readsocket(
+        house.exim, request("data", ip="192.0.2.7", headers=b"Subject: x\n", body=b"hello\n")
+    )
     return f"{extract('verdict', line)} {extract('code', line)} {extract('text', line)}"
 
 
@@ -168,7 +174,8 @@ def by_proxy(house: House) -> str:
 MESSAGES: dict[str, tuple[Callable[[House], str], str]] = {
     "milter": (by_milter, "451 4.3.2 Too busy, try again later"),
     "exim": (by_line, "defer 451 4.3.2 Too busy, try again later"),
-    "spamc": (by_spamc, "74"),  # what it makes of "75 EX_TEMPFAIL", as of any code of spamd that is not 0
+    # what it makes of "75 EX_TEMPFAIL", as of any code of spamd that is not 0
+    "spamc": (by_spamc, "74"),
     "rspamc": (by_rspamc_of_old, "soft reject: 4.3.2 Too busy, try again later"),
     "http": (by_http, "503 1"),
     "proxy": (by_proxy, "451 4.3.2 Too busy, try again later"),

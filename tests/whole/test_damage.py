@@ -1,4 +1,7 @@
-"""Some damaged states, each with a daemon started on it; `python -m tests.whole.damage N` makes any number of others."""
+"""Some damaged states, each with a daemon started on it.
+
+`python -m tests.whole.damage N` makes any number of others.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,8 @@ import pytest
 from tests.whole.damage import damaged, left_by_a_kill, targets
 
 STATES = 20
-FIRST = 1000  # which these are is chance, and the same each time as long as the files of a state are
+# which these are is chance, and the same each time as long as the files of a state are
+FIRST = 1000
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,6 @@
-"""The delivery door between a real Postfix and a real Dovecot: each reader's verdict, and mail that is neither lost nor there twice."""
+"""The delivery door between a real Postfix and a real Dovecot: each reader's verdict, and mail that
+is neither lost nor there twice.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +33,14 @@ from tests.whole.gate import eventually
 
 ANN = "ann@a.example"
 LETTER = (
-    b"From: Ann <ann@a.example>\r\nTo: all@example.test\r\nSubject: Lunch\r\nDate: Fri, 20 Nov 2026 10:00:00 +0000\r\n"
+    b"From: Ann <ann@a.example>\r\nTo: all@example.test\r\nSubject: Lunch\r\nDate: Fri, 20 Nov "
+    b"2026 10:00:00 +0000\r\n"
     b"Message-ID: <%b@a.example>\r\n%b\r\nShall we meet at noon, as last week?\r\n.\r\n..dots\r\n"
 )
-PROGRAM = b'MIME-Version: 1.0\r\nContent-Type: application/octet-stream; name="a.pdf.exe"\r\nContent-Disposition: attachment\r\n'
+PROGRAM = (
+    b"MIME-Version: 1.0\r\nContent-Type: application/octet-stream; "
+    b'name="a.pdf.exe"\r\nContent-Disposition: attachment\r\n'
+)
 
 LARGE = (b"y" * 76 + b"\r\n") * (8_000_000 // 78)
 MARKED = """[[rule]]
@@ -94,13 +100,23 @@ class Row:
     dovecot: Dovecot
 
     def post(
-        self, name: str, *users: str, more: bytes = b"", body: bytes = b"", client: str = "192.0.2.7"
+        self,
+        name: str,
+        *users: str,
+        more: bytes = b"",
+        body: bytes = b"",
+        client: str = "192.0.2.7",
     ) -> None:
         reply = self.send(name, *users, more=more, body=body, client=client)
         assert reply.startswith("250 "), reply
 
     def send(
-        self, name: str, *users: str, more: bytes = b"", body: bytes = b"", client: str = "192.0.2.7"
+        self,
+        name: str,
+        *users: str,
+        more: bytes = b"",
+        body: bytes = b"",
+        client: str = "192.0.2.7",
     ) -> str:
         """Send a message; return the last reply."""
         return self.postfix.send(
@@ -169,7 +185,8 @@ def row() -> Iterator[Row]:
                 main={
                     "virtual_alias_maps": "inline:{{team@example.test=joe.alias@example.test}}",
                     "virtual_alias_domains": "",
-                    # a message that comes again while its last delivery is being written down is left lying by qmgr
+                    # a message that comes again while its last delivery is being written down is
+                    # left lying by qmgr
                     "minimal_backoff_time": "3s",
                     "maximal_backoff_time": "3s",
                     "queue_run_delay": "1s",
@@ -200,24 +217,42 @@ def test_spam_to_three_people_has_three_verdicts_and_a_forged_name_gains_nothing
 def test_one_message_to_three_people_has_three_verdicts_by_their_lists(row: Row) -> None:
     """Good for the site: one denies the sender, one denies somebody else, one has said nothing."""
     row.post("three", "joe", "amy", "max")
-    joe, amy, maximilian = row.the_message("joe"), row.the_message("amy", "Junk"), row.the_message("max")
+    joe, amy, maximilian = (
+        row.the_message("joe"),
+        row.the_message("amy", "Junk"),
+        row.the_message("max"),
+    )
     assert (joe["X-Mras"], maximilian["X-Mras"]) == ("Ok", "Ok")
     assert (amy["X-Mras"], amy["X-Spam-Flag"]) == ("Probable", "YES")
     assert amy["X-Mras-Reason"].startswith("PERSONAL=0.0(their list: ")
     assert joe["X-Mras-Reason"] == maximilian["X-Mras-Reason"]
     assert "PERSONAL" not in joe["X-Mras-Reason"]
     assert joe["X-Mras-Id"] == amy["X-Mras-Id"] == maximilian["X-Mras-Id"]
-    assert joe.get_payload() == amy.get_payload() == "Shall we meet at noon, as last week?\n.\n..dots\n"
+    assert (
+        joe.get_payload()
+        == amy.get_payload()
+        == "Shall we meet at noon, as last week?\n.\n..dots\n"
+    )
     assert row.mailbox("amy") == row.mailbox("joe", "Junk") == []
 
 
-def test_what_the_policy_refuses_is_let_in_for_who_allows_it_alone_and_no_list_refuses(row: Row) -> None:
+def test_what_the_policy_refuses_is_let_in_for_who_allows_it_alone_and_no_list_refuses(
+    row: Row,
+) -> None:
     """The milter takes it for the sake of one of three; at the door each has their own verdict."""
-    assert row.send("worse", "uma", "xia").startswith("550 5.7.1 Message refused as spam"), "nobody wants it"
+    assert row.send("worse", "uma", "xia").startswith("550 5.7.1 Message refused as spam"), (
+        "nobody wants it"
+    )
     row.post("worse", "uma", "wes", "xia")
-    uma, wes, xia = row.the_message("uma", "Junk"), row.the_message("wes"), row.the_message("xia", "Junk")
+    uma, wes, xia = (
+        row.the_message("uma", "Junk"),
+        row.the_message("wes"),
+        row.the_message("xia", "Junk"),
+    )
     assert [one["X-Mras"] for one in (uma, wes, xia)] == ["Spam", "Ok", "Spam"]
-    assert said(uma).startswith("PERSONAL=0.0(their list: deny address ann@a.example) WORSE=600.0(«выигрыш»)")
+    assert said(uma).startswith(
+        "PERSONAL=0.0(their list: deny address ann@a.example) WORSE=600.0(«выигрыш»)"
+    )
     assert said(wes).startswith("PERSONAL=0.0(their list: allow address ann@a.example) WORSE=600.0")
     assert "PERSONAL" not in said(xia)
 
@@ -227,7 +262,10 @@ def test_a_list_of_the_site_stands_above_everybodys(row: Row) -> None:
         assert row.mailbox(*box) == []
     row.post("listed", "uma", "xia", client="192.0.2.44")
     for message in (row.the_message("uma"), row.the_message("xia")):
-        assert (message["X-Mras"], said(message).startswith("FRIENDS=0.0(allow 192.0.2.44)")) == ("Ok", True)
+        assert (message["X-Mras"], said(message).startswith("FRIENDS=0.0(allow 192.0.2.44)")) == (
+            "Ok",
+            True,
+        )
 
 
 def test_a_list_of_the_one_behind_an_alias_counts(row: Row) -> None:
@@ -252,7 +290,10 @@ def test_a_recipient_that_dovecot_does_not_take_is_told_apart_from_the_others(ro
 
 
 def test_a_next_hop_killed_in_the_middle_loses_nothing_and_delivers_nothing_twice(row: Row) -> None:
-    """Dovecot's lmtp is killed while it reads the content, of two messages to two people; small ones come meanwhile."""
+    """Dovecot's lmtp is killed while it reads the content, of two messages to two people.
+
+    Small ones come meanwhile.
+    """
     users, names = ("kim", "lee"), [f"kill{number}" for number in range(8)]
     for number, name in enumerate(names):
         if number % 4:
@@ -278,7 +319,9 @@ def said(message: Message) -> str:
 
 
 def _while_it_reads(dovecot: Dovecot, number: int, octets_of: int) -> int:
-    """Send a signal to the process of Dovecot that takes a message of so many octets, once it has read some of it and not yet half."""
+    """Send a signal to the process of Dovecot that takes a message of so many octets, once it has
+    read some of it and not yet half.
+    """
     before: dict[int, int] = {}
     until = time.monotonic() + 20
     while time.monotonic() < until:
@@ -295,7 +338,9 @@ def _while_it_reads(dovecot: Dovecot, number: int, octets_of: int) -> int:
 def test_a_daemon_that_goes_in_the_middle_loses_nothing_and_delivers_nothing_twice(
     row: Row, way: str
 ) -> None:
-    """Dovecot stands still in the middle of a message until the daemon is stopped, or its workers are killed, and back."""
+    """Dovecot stands still in the middle of a message until the daemon is stopped, or its workers
+    are killed, and back.
+    """
     user = {"stopped": "ida", "killed": "ian"}[way]
     cut = row.postfix.log().count("lost connection with mx.test[")
     workers = row.workers()
@@ -321,7 +366,9 @@ def test_a_daemon_that_goes_in_the_middle_loses_nothing_and_delivers_nothing_twi
 
 
 def test_a_large_message_passes_and_the_workers_do_not_grow_by_it(row: Row) -> None:
-    """30 MB straight to the door: the milter keeps what it scans in memory, and would hide what the door takes."""
+    """30 MB straight to the door: the milter keeps what it scans in memory, and would hide what the
+    door takes.
+    """
     body = LARGE * 4
     _forget_peaks(row.workers())
     before = _peaks(row.workers())
@@ -340,7 +387,10 @@ def _forget_peaks(workers: list[int]) -> None:
 
 def _peaks(workers: list[int]) -> list[int]:
     """Return how much memory each had at most, in KiB."""
-    return [int(re.findall(r"VmHWM:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())[0]) for pid in workers]
+    return [
+        int(re.findall(r"VmHWM:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())[0])
+        for pid in workers
+    ]
 
 
 def test_the_log_tells_every_delivery_and_no_fault(row: Row) -> None:

@@ -1,4 +1,6 @@
-"""A DNS that fails in every way that it can: signed mail is answered in time, and let in, for what nobody could check speaks against nobody."""
+"""A DNS that fails in every way that it can: signed mail is answered in time, and let in, for what
+nobody could check speaks against nobody.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from tests.whole.signed import letter, publish, signed
 
 SENDER = "9.1.0.1"
 TIMEOUT_S = 0.5  # of one question
-MUCH_S = 8.0  # for a message, on a busy machine; what waits for the DNS waits 1 s at connect, and 1 s for the message
+# for a message, on a busy machine; what waits for the DNS waits 1 s at connect, and 1 s for the
+# message
+MUCH_S = 8.0
 POLICY = '[[dns_list]]\nname = "BAD_CLIENTS"\nzone = "bl.test"\nof = ["client"]\nscore = 250\n'
 
 
@@ -28,7 +32,9 @@ def zones() -> Iterator[Zones]:
 
 @pytest.fixture(scope="module")
 def gate(zones: Zones) -> Iterator[Gate]:
-    with Gate(zones.setting, POLICY, settings={"dns.timeout_s": TIMEOUT_S, "dns.message_s": 1}) as running:
+    with Gate(
+        zones.setting, POLICY, settings={"dns.timeout_s": TIMEOUT_S, "dns.message_s": 1}
+    ) as running:
         yield running
 
 
@@ -41,9 +47,9 @@ def healed(zones: Zones) -> Iterator[None]:
 def results(gate: Gate, domain: str) -> str:
     """Send a signed message of a domain; return what its Authentication-Results say."""
     began = time.monotonic()
-    reply = gate.send(SENDER, signed(letter(domain), domain), sender=f"ann@{domain}", helo=f"mail.{domain}")[
-        -1
-    ]
+    reply = gate.send(
+        SENDER, signed(letter(domain), domain), sender=f"ann@{domain}", helo=f"mail.{domain}"
+    )[-1]
     assert time.monotonic() - began < MUCH_S
     assert reply.startswith("250")
     held = email.message_from_bytes(gate.held(reply), policy=email.policy.SMTP)
@@ -86,7 +92,9 @@ def test_what_nobody_could_check_is_no_reason_to_refuse(gate: Gate, zones: Zones
     domain = f"{how.replace(' ', '-')}.example"
     publish(zones, domain)
     break_it(zones, domain, how)
-    zones.add({"1.0.1.9.in-addr.arpa": {"PTR": "mail.sender.test."}, "mail.sender.test": {"A": SENDER}})
+    zones.add(
+        {"1.0.1.9.in-addr.arpa": {"PTR": "mail.sender.test."}, "mail.sender.test": {"A": SENDER}}
+    )
     before = len(gate.events("verdict"))
     said = results(gate, domain)
     assert "spf=temperror" in said
@@ -120,7 +128,9 @@ def test_what_can_be_known_all_the_same_is_known(gate: Gate, zones: Zones, how: 
 
 
 def forged(zones: Zones, question: dns.message.Message) -> Iterable[bytes]:
-    """What others say in the server's name, who do not know the question's id or guess the question, and then what the server says."""
+    """What others say in the server's name, who do not know the question's id or guess the
+    question, and then what the server says.
+    """
     denied = dns.message.make_response(question, recursion_available=True)
     denied.set_rcode(dns.rcode.NXDOMAIN)
     wrong_id = bytearray(denied.to_wire())

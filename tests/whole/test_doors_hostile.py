@@ -1,4 +1,6 @@
-"""Whatever strangers write to the doors of one running daemon: no worker dies, none keeps a connection, and each door answers as before."""
+"""Whatever strangers write to the doors of one running daemon: no worker dies, none keeps a
+connection, and each door answers as before.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,10 @@ SILENT = 120  # connections at once that say nothing
 SLOW_BYTES = 30  # that half of them say, one by one
 MOST_GROWN_KB = 96 << 10
 
-POLICY = '[verdict]\nspam_score = 100\nreject_score = 200\n[[rule]]\nname = "BAD"\nwhen = "subject == \'bad\'"\nscore = 300\n'
+POLICY = (
+    '[verdict]\nspam_score = 100\nreject_score = 200\n[[rule]]\nname = "BAD"\nwhen = "subject '
+    "== 'bad'\"\nscore = 300\n"
+)
 BAD = LETTER.replace(b"Lunch", b"Bad")
 
 
@@ -47,11 +52,17 @@ SAID = {
     + _packet(b"E", b""),
     "policy_service": b"request=smtpd_access_policy\nprotocol_state=RCPT\nclient_address=198.51.100.9\nclient_name=unknown\n"
     b"helo_name=client.test\nsender=eve@e.example\nrecipient=joe@example.test\ninstance=1.2.3\n\n",
-    "exim": b"oborona/1 rcpt ip=198.51.100.9 helo64=Y2xpZW50LnRlc3Q= from64=ZXZlQGUuZXhhbXBsZQ== rcpt64=am9lQGV4YW1wbGUudGVzdA== more=yes\n",
+    "exim": (
+        b"oborona/1 rcpt ip=198.51.100.9 helo64=Y2xpZW50LnRlc3Q= from64=ZXZlQGUuZXhhbXBsZQ== "
+        b"rcpt64=am9lQGV4YW1wbGUudGVzdA== more=yes\n"
+    ),
     "spamd": b"CHECK SPAMC/1.5\r\nUser: joe\r\nContent-length: %d\r\n\r\n%b" % (len(BAD), BAD),
     "http": b"POST /checkv2 HTTP/1.1\r\nHost: x\r\nIP: 198.51.100.9\r\nContent-Length: %d\r\n\r\n%b"
     % (len(BAD), BAD),
-    "proxy": b"EHLO client.test\r\nMAIL FROM:<eve@e.example>\r\nRCPT TO:<joe@example.test>\r\nDATA\r\n%b.\r\n"
+    "proxy": (
+        b"EHLO client.test\r\nMAIL FROM:<eve@e.example>\r\nRCPT "
+        b"TO:<joe@example.test>\r\nDATA\r\n%b.\r\n"
+    )
     % BAD,
 }
 
@@ -59,7 +70,9 @@ SAID = {
 class Site:
     """One daemon with all doors open, and who brings mail by them."""
 
-    def __init__(self, oborona: Oborona, house: House, bring: dict[str, Bring], policy_service: str) -> None:
+    def __init__(
+        self, oborona: Oborona, house: House, bring: dict[str, Bring], policy_service: str
+    ) -> None:
         self.oborona = oborona
         self.bring = bring
         self.addresses = {
@@ -86,7 +99,9 @@ class Site:
     @property
     def worker(self) -> int:
         """The pid of the only worker; it has had no other."""
-        (pid,) = re.findall(r'msg="process started" process=worker-0 child=(\d+)', self.oborona.log())
+        (pid,) = re.findall(
+            r'msg="process started" process=worker-0 child=(\d+)', self.oborona.log()
+        )
         return int(pid)
 
     def descriptors(self) -> int:
@@ -155,7 +170,14 @@ def flood(_chance: random.Random, said: bytes) -> bytes:
     return said * 50
 
 
-WAYS: list[Callable[[random.Random, bytes], bytes]] = [garbage, printable, half, spoilt, endless, flood]
+WAYS: list[Callable[[random.Random, bytes], bytes]] = [
+    garbage,
+    printable,
+    half,
+    spoilt,
+    endless,
+    flood,
+]
 
 
 def strike(site: Site, door: str, octets: bytes, chance: random.Random) -> None:
@@ -184,7 +206,9 @@ def answers(site: Site) -> None:
         assert bring(BAD).verdict == ("flagged" if door == "spamd" else "reject"), door
     with PolicyClient(site.addresses["policy_service"]) as client:
         assert (
-            client.ask(protocol_state="RCPT", client_address="192.0.2.9", recipient="joe@example.test")
+            client.ask(
+                protocol_state="RCPT", client_address="192.0.2.9", recipient="joe@example.test"
+            )
             == "DUNNO"
         )
 
@@ -208,7 +232,9 @@ def test_what_strangers_write(site: Site, before: tuple[int, int], door: str) ->
     quiet(site)
 
 
-def test_who_comes_in_crowds_and_says_nothing_or_little(site: Site, before: tuple[int, int]) -> None:
+def test_who_comes_in_crowds_and_says_nothing_or_little(
+    site: Site, before: tuple[int, int]
+) -> None:
     crowd = {door: [site.dial(door) for _ in range(SILENT)] for door in SAID}
     answers(site)
     for place in range(SLOW_BYTES):

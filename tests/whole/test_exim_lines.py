@@ -1,4 +1,6 @@
-"""Exim's line protocol with real parts: a real Exim that asks our daemon by ${readsocket} and takes the answers apart."""
+"""Exim's line protocol with real parts: a real Exim that asks our daemon by ${readsocket} and takes
+the answers apart.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,9 @@ class Asking:
 
     def ask(self, *requests: str, options: str = "5s") -> list[str]:
         """Return what Exim reads in answer to each request."""
-        return self.exim.expand([asks(self.address, request, options=options) for request in requests])
+        return self.exim.expand(
+            [asks(self.address, request, options=options) for request in requests]
+        )
 
 
 @pytest.fixture(scope="module", params=["unix", "inet"])
@@ -71,7 +75,9 @@ def asking(request: pytest.FixtureRequest) -> Iterator[Asking]:
     folder.chmod(0o755)
     (folder / "policy.d").mkdir()
     (folder / "policy.d" / "10.toml").write_text(POLICY)
-    address = f"unix:{folder}/exim.sock" if request.param == "unix" else f"inet:{free_port()}@127.0.0.1"
+    address = (
+        f"unix:{folder}/exim.sock" if request.param == "unix" else f"inet:{free_port()}@127.0.0.1"
+    )
     settings = {
         "paths.policy": folder / "policy.d",
         "doors.exim.listen": address,
@@ -117,11 +123,14 @@ def test_no_value_of_a_stranger_changes_question_or_answer(asking: Asking) -> No
     assert "Traceback" not in asking.oborona.log()
 
 
-def test_a_message_that_exim_shows_is_judged_and_its_headers_are_ready_to_be_added(asking: Asking) -> None:
+def test_a_message_that_exim_shows_is_judged_and_its_headers_are_ready_to_be_added(
+    asking: Asking,
+) -> None:
     head = "From: ann@a.example\nX-Mras: Ok\nX-Spam-Flag: NO\n"
     (line, part) = asking.ask(
         *(
-            "oborona/1 data ip=192.0.2.7 id=1xVCQn-0005T8-0K from64=${base64:ann@a.example} rcpts64=${base64:joe@b.example, x@b.example}"
+            "oborona/1 data ip=192.0.2.7 id=1xVCQn-0005T8-0K from64=${base64:ann@a.example} "
+            "rcpts64=${base64:joe@b.example, x@b.example}"
             f" headers64={encoded(head.encode())} body64={encoded(GTUBE.encode())} size={size}"
             for size in (len(head) + 1 + len(GTUBE), 100_000)
         )
@@ -156,7 +165,13 @@ def test_exim_takes_answers_apart_as_our_tests_do(exim: Expansions) -> None:
     lines = [one.decode().rstrip("\n") for one in answers]
     keys = ["verdict", "text", "code", "karma", "version", "id", "nothing"]
     found = exim.expand(
-        [f"${{extract{{{key}}}{{${{base64d:{encoded(line.encode())}}}}}}}" for line in lines for key in keys]
+        [
+            f"${{extract{{{key}}}{{${{base64d:{encoded(line.encode())}}}}}}}"
+            for line in lines
+            for key in keys
+        ]
     )
     assert found == [extract(key, line) for line in lines for key in keys]
-    assert [found[at * len(keys) + 1] for at in range(len(words))] == [f"5.7.1 {one}" for one in words]
+    assert [found[at * len(keys) + 1] for at in range(len(words))] == [
+        f"5.7.1 {one}" for one in words
+    ]

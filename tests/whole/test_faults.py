@@ -1,4 +1,6 @@
-"""What breaks, and what happens then: killed processes, stops, broken policies, a second daemon, a full disk."""
+"""What breaks, and what happens then: killed processes, stops, broken policies, a second daemon, a
+full disk.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,10 @@ from oborona.counters.lmdb_store import U32, VERSION, VERSION_KEY
 from tests.peers.oborona import SETTINGS, Oborona
 from tests.peers.postfix import Postfix
 
-LETTER = b"From: ann@a.example\r\nSubject: Lunch\r\nMessage-ID: <1@a.example>\r\nDate: Fri, 20 Nov 2026 10:00:00 +0000\r\n\r\nAt noon?\r\n"
+LETTER = (
+    b"From: ann@a.example\r\nSubject: Lunch\r\nMessage-ID: <1@a.example>\r\nDate: Fri, 20 Nov "
+    b"2026 10:00:00 +0000\r\n\r\nAt noon?\r\n"
+)
 RULE = '[[rule]]\nname = "LUNCH"\nwhen = "contains(subject, \'lunch\')"\nscore = {score}\n'
 
 
@@ -36,7 +41,8 @@ def eventually(what: Callable[[], bool], within_s: float = 15.0) -> None:
 def pids(oborona: Oborona, name: str) -> list[int]:
     """Pids of a process of that name, in the order they were started."""
     return [
-        int(pid) for pid in re.findall(rf'msg="process serves" process={name} child=(\d+)', oborona.log())
+        int(pid)
+        for pid in re.findall(rf'msg="process serves" process={name} child=(\d+)', oborona.log())
     ]
 
 
@@ -71,7 +77,9 @@ def halfway(postfix: Postfix) -> Iterator[smtplib.SMTP]:
 
 
 def test_a_killed_worker_costs_its_own_sessions_an_answer_and_no_other(open_folder: Path) -> None:
-    """Two workers; the one that holds a session is killed: Postfix's default action answers there, the other session goes on."""
+    """Two workers; the one that holds a session is killed: Postfix's default action answers there,
+    the other session goes on.
+    """
     with Oborona({"worker.processes": 2}) as oborona, Postfix(oborona.milter) as postfix:
         with (
             halfway(postfix) as first,
@@ -121,7 +129,10 @@ def test_a_new_connection_is_refused_at_once_while_the_last_messages_are_finishe
 ) -> None:
     def connect() -> float:
         began = time.monotonic()
-        with socket.socket(socket.AF_UNIX) as client, suppress(ConnectionRefusedError, FileNotFoundError):
+        with (
+            socket.socket(socket.AF_UNIX) as client,
+            suppress(ConnectionRefusedError, FileNotFoundError),
+        ):
             client.settimeout(10)
             client.connect(bytes(name))
             pytest.fail("it was let in")
@@ -132,7 +143,8 @@ def test_a_new_connection_is_refused_at_once_while_the_last_messages_are_finishe
         Postfix(oborona.milter) as postfix,
         halfway(postfix) as client,
     ):
-        # another name of the socket, which is not unlinked: refused because nobody listens, not for want of a name
+        # another name of the socket, which is not unlinked: refused because nobody listens, not for
+        # want of a name
         name = open_folder / "other.sock"
         path = oborona.root / "milter.sock"
         os.link(path, name)
@@ -150,7 +162,10 @@ def test_a_new_connection_is_refused_at_once_while_the_last_messages_are_finishe
 
 def test_counters_of_a_newer_oborona_start_nothing(oborona: Oborona) -> None:
     oborona.halt()
-    with lmdb.open(str(oborona.state / "counters")) as environment, environment.begin(write=True) as txn:
+    with (
+        lmdb.open(str(oborona.state / "counters")) as environment,
+        environment.begin(write=True) as txn,
+    ):
         txn.put(VERSION_KEY, U32.pack(VERSION + 1))
     before = len(pids(oborona, "worker-0"))
     told = oborona.run("serve")
@@ -184,7 +199,9 @@ def test_what_was_judged_is_counted_and_journaled_after_a_stop_and_after_a_crash
     assert oborona.process is not None
     oborona.process.kill()  # its children die with it
     oborona.process.wait()
-    eventually(lambda: not alive([pids(oborona, name)[-1] for name in ("worker-0", "writer", "keeper")]))
+    eventually(
+        lambda: not alive([pids(oborona, name)[-1] for name in ("worker-0", "writer", "keeper")])
+    )
     oborona.start()
     postfix.send(LETTER, sender="ann@a.example")
     for ident in re.findall(r"msg=verdict id=(\S+)", oborona.log()):
@@ -278,12 +295,16 @@ def test_a_full_disk_stops_counting_with_a_loud_error_and_mail_goes_on(open_fold
     disk = open_folder / "disk"
     disk.mkdir()
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=3m,mode=755", "none", disk], check=False, capture_output=True
+        ["mount", "-t", "tmpfs", "-o", "size=3m,mode=755", "none", disk],
+        check=False,
+        capture_output=True,
     )
     assert mounted.returncode == 0, f"tests run as root: {mounted.stderr!r}"
     try:
         with (
-            Oborona({"worker.processes": 1, "counters.map_mib": 1}, state=disk / "state") as oborona,
+            Oborona(
+                {"worker.processes": 1, "counters.map_mib": 1}, state=disk / "state"
+            ) as oborona,
             Postfix(oborona.milter) as postfix,
         ):
             assert postfix.send(LETTER)[-1].startswith("250")
@@ -295,11 +316,14 @@ def test_a_full_disk_stops_counting_with_a_loud_error_and_mail_goes_on(open_fold
                 assert postfix.send(LETTER)[-1].startswith("250")
             eventually(
                 lambda: (
-                    re.search(r"level=(error|warning).*(No space|no room|full)", oborona.log()) is not None
+                    re.search(r"level=(error|warning).*(No space|no room|full)", oborona.log())
+                    is not None
                 )
             )
             ballast.unlink()
-            eventually(lambda: postfix.send(LETTER)[-1].startswith("250") and "again" in oborona.log(), 30)
+            eventually(
+                lambda: postfix.send(LETTER)[-1].startswith("250") and "again" in oborona.log(), 30
+            )
             last = re.findall(r"msg=verdict id=(\S+)", oborona.log())[5]
             eventually(lambda: oborona.run("explain", "-v", last).returncode == 0, 30)
     finally:

@@ -1,4 +1,6 @@
-"""A final model put in force, replaced by a broken file, rolled back and removed while two workers judge mail behind a real Postfix."""
+"""A final model put in force, replaced by a broken file, rolled back and removed while two workers
+judge mail behind a real Postfix.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ from tests.whole.gate import eventually
 SENT = 6  # messages, each by a connection of its own: both workers get some
 SLACK_S = 20.0  # a busy machine
 LETTER = (
-    b"From: Ann <ann@a.example>\r\nSubject: news\r\nMIME-Version: 1.0\r\nContent-Type: text/html\r\n\r\n"
+    b"From: Ann <ann@a.example>\r\nSubject: news\r\nMIME-Version: 1.0\r\nContent-Type: "
+    b"text/html\r\n\r\n"
     b"<p>the harbour at dawn, as it was last week</p>\r\n"
 )
 
@@ -54,8 +57,14 @@ class Site:
 
     def _events(self, what: str) -> list[dict[str, Any]]:
         lines = self.oborona.log().splitlines(keepends=True)
-        found = [msgspec.json.decode(line) for line in lines if line.startswith("{") and line.endswith("\n")]
-        return [one for one in found if one["msg"] == what and one.get("stage", "content") == "content"]
+        found = [
+            msgspec.json.decode(line)
+            for line in lines
+            if line.startswith("{") and line.endswith("\n")
+        ]
+        return [
+            one for one in found if one["msg"] == what and one.get("stage", "content") == "content"
+        ]
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,6 @@
-"""What a new user sees on the first day: policy as it ships, nothing counted, nothing learned, the DNS answers."""
+"""What a new user sees on the first day: policy as it ships, nothing counted, nothing learned, the
+DNS answers.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ def judged(sent: Sent, folder: Path, *, proofs: bool = True) -> dict[str, Any]:
             *sent.options,
             str(path),
         ]
-        found: dict[str, Any] = json.loads(CliRunner().invoke(main, words, catch_exceptions=False).stdout)
+        found: dict[str, Any] = json.loads(
+            CliRunner().invoke(main, words, catch_exceptions=False).stdout
+        )
     return found
 
 
@@ -51,7 +55,9 @@ def told(found: dict[str, Any]) -> str:
 def test_most_spam_is_filed(kind: str, tmp_path: Path) -> None:
     said = {sent.name: judged(sent, tmp_path) for sent in mails(kind)}
     filed = [name for name, found in said.items() if found["verdict"] in FILED]
-    assert len(filed) >= CAUGHT[kind], "\n".join(f"{name} {told(found)}" for name, found in said.items())
+    assert len(filed) >= CAUGHT[kind], "\n".join(
+        f"{name} {told(found)}" for name, found in said.items()
+    )
 
 
 @pytest.mark.parametrize("sent", mails("good"), ids=lambda sent: sent.name)

@@ -1,4 +1,6 @@
-"""Golden mails by the command line: the same verdict, score and reasons as by any door (test_all_doors.py)."""
+"""Golden mails by the command line: the same verdict, score and reasons as by any door
+(test_all_doors.py).
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from tests.whole.golden import each_mail, want
 
 
 @each_mail
-def test_by_the_command_line(mail: Path, tmp_path: Path, golden_dns: Zones, golden_policy: Path) -> None:
+def test_by_the_command_line(
+    mail: Path, tmp_path: Path, golden_dns: Zones, golden_policy: Path
+) -> None:
     words = [
         "--state",
         str(tmp_path),

@@ -1,4 +1,6 @@
-"""What the counters remember of a client decides at connect, and what is refused there is not remembered; grey mail of strangers comes again."""
+"""What the counters remember of a client decides at connect, and what is refused there is not
+remembered; grey mail of strangers comes again.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ BUCKET_S = 600
 @pytest.fixture(scope="module")
 def gate() -> Iterator[Gate]:
     with Zones() as dns, Gate(dns.setting) as running:
-        remember(running, (ALL_MAIL,), Amounts(seen=1), time.time() - 12 * 86_400)  # else it refuses nobody
+        # else it refuses nobody
+        remember(running, (ALL_MAIL,), Amounts(seen=1), time.time() - 12 * 86_400)
         yield running
 
 
@@ -42,7 +45,11 @@ def seen(gate: Gate, shingle: Shingle, prefix: Prefix = Prefix.IN) -> int:
 
 
 def remember(
-    gate: Gate, shingles: tuple[Shingle, ...], amounts: Amounts, when: float, prefix: Prefix = Prefix.IN
+    gate: Gate,
+    shingles: tuple[Shingle, ...],
+    amounts: Amounts,
+    when: float,
+    prefix: Prefix = Prefix.IN,
 ) -> None:
     """Add to the counters beside the running daemon, and wait until they have it."""
     before = seen(gate, shingles[0], prefix)
@@ -136,7 +143,8 @@ def test_a_poor_history_is_put_off_or_made_to_wait_as_the_policy_says(gate: Gate
 
 def test_grey_mail_of_a_stranger_is_let_in_when_it_comes_again(gate: Gate) -> None:
     ip = "9.1.5.1"
-    letter = LETTER.replace(b"ann@a.example", b"eve@b.example")  # ann sent the spam of the tests before
+    # ann sent the spam of the tests before
+    letter = LETTER.replace(b"ann@a.example", b"eve@b.example")
     gate.policy(
         "[greylist]\nenabled = true\nscore = 60\n"
         '[[rule]]\nname = "GREYISH"\nwhen = "contains(subject, \'lunch\')"\nscore = 70\n'
@@ -152,12 +160,16 @@ def test_grey_mail_of_a_stranger_is_let_in_when_it_comes_again(gate: Gate) -> No
             "greylisted",
         )
         assert verdict["score"] == 80.0  # 10 of them for a client without a name
-    assert seen(gate, of_client(gate, ip)[0]) == 0, "what was put off comes again, and is counted then"
+    assert seen(gate, of_client(gate, ip)[0]) == 0, (
+        "what was put off comes again, and is counted then"
+    )
 
     hasher = Hasher(secret.load(gate.oborona.state).shingles)
     known = hasher.shingle(Type.CLIENT_NETWORK, f"{client_network(ip)}\0eve@b.example")
     eventually(lambda: seen(gate, known, Prefix.GREY) == 2)
     remember(gate, (known,), Amounts(seen=1), time.time() - 2 * BUCKET_S, Prefix.GREY)
-    assert gate.send(ip, letter, sender="other@b.example")[-1].startswith("451"), "it is about this sender"
+    assert gate.send(ip, letter, sender="other@b.example")[-1].startswith("451"), (
+        "it is about this sender"
+    )
     assert gate.send(ip, letter, sender="eve@b.example")[-1].startswith("250")
     eventually(lambda: seen(gate, of_client(gate, ip)[0]) == 1)

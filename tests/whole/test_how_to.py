@@ -1,4 +1,6 @@
-"""The commands of README and of the pages for each day, as they stand there, on a running daemon behind a real Postfix."""
+"""The commands of README and of the pages for each day, as they stand there, on a running daemon
+behind a real Postfix.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ def _tasks(page: str) -> list[tuple[str, list[str]]]:
 TASKS = _tasks("docs/how-to.md")
 TROUBLES = _tasks("docs/troubleshooting.md")
 DAYS = {
-    page: _tasks(f"docs/operate/{page}.md") for page in ("first-hour", "each-morning", "complaint", "upgrade")
+    page: _tasks(f"docs/operate/{page}.md")
+    for page in ("first-hour", "each-morning", "complaint", "upgrade")
 }
 MAY_FIND = {command: {0, 1} for command in ("find", "doctor", "attach", "set-apart", "alarm")}
 """Commands whose status 1 is an answer."""
@@ -68,7 +71,8 @@ def at(gate: Gate, dns: Zones, tmp_path_factory: pytest.TempPathFactory) -> Path
     (folder / "var").mkdir()
     settings = f'[paths]\nstate = "{gate.oborona.state}"\npolicy = "{gate.policy_folder}"\n'
     settings += (
-        f'[doors.milter]\nlisten = "unix:{gate.folder}/milter.sock"\n[dns]\nservers = "{dns.setting}"\n'
+        f'[doors.milter]\nlisten = "unix:{gate.folder}/milter.sock"\n[dns]\nservers = '
+        f'"{dns.setting}"\n'
     )
     (folder / "var/oborona.toml").write_text(settings)
     command = f'exec {program} --config {folder}/var/oborona.toml "$@"'
@@ -84,14 +88,22 @@ def at(gate: Gate, dns: Zones, tmp_path_factory: pytest.TempPathFactory) -> Path
 def _run(gate: Gate, at: Path, script: str) -> subprocess.CompletedProcess[str]:
     """Run lines of a page by a shell for which the gate's Postfix is the machine's."""
     ident = str(gate.events("verdict")[0]["id"])
-    said = script.replace("0SAH375J007Q5", ident).replace("/etc/oborona/policy.d", str(gate.policy_folder))
+    said = script.replace("0SAH375J007Q5", ident).replace(
+        "/etc/oborona/policy.d", str(gate.policy_folder)
+    )
     said = said.replace("/root/", f"{at}/")
     env = os.environ | {
         "PATH": f"{at / 'bin'}:{os.environ['PATH']}",
         "MAIL_CONFIG": f"{gate.postfix.folder}/etc",
     }
     ended = subprocess.run(
-        ["bash", "-ec", said], capture_output=True, text=True, check=False, cwd=at, timeout=300, env=env
+        ["bash", "-ec", said],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=at,
+        timeout=300,
+        env=env,
     )
     assert "Traceback" not in ended.stderr
     return ended
@@ -111,7 +123,9 @@ def test_the_page_has_its_tasks() -> None:
 
 
 @pytest.mark.parametrize(("title", "commands"), TASKS, ids=[title for title, _ in TASKS])
-def test_a_task_is_done_by_its_commands(gate: Gate, at: Path, title: str, commands: list[str]) -> None:
+def test_a_task_is_done_by_its_commands(
+    gate: Gate, at: Path, title: str, commands: list[str]
+) -> None:
     for line in commands:
         ended = _does(gate, at, line)
     if title.startswith("find"):
@@ -128,13 +142,17 @@ def test_the_page_has_its_troubles() -> None:
 
 
 @pytest.mark.parametrize(("title", "lines"), TROUBLES, ids=[title for title, _ in TROUBLES])
-def test_a_trouble_is_looked_into_by_its_commands(gate: Gate, at: Path, title: str, lines: list[str]) -> None:
+def test_a_trouble_is_looked_into_by_its_commands(
+    gate: Gate, at: Path, title: str, lines: list[str]
+) -> None:
     said = ""
     for line in lines:
         if not line.startswith((*BOOTED, SAID)):
             said += _does(gate, at, line).stdout
     if title.startswith("Mail passes unfiltered"):
-        assert "a GTUBE, sent there" in said, "doctor looked at the Postfix of the page, and proved it"
+        assert "a GTUBE, sent there" in said, (
+            "doctor looked at the Postfix of the page, and proved it"
+        )
 
 
 @pytest.mark.parametrize("page", DAYS)
@@ -153,7 +171,9 @@ def test_readme_is_tried_as_it_stands(gate: Gate, at: Path) -> None:
     ended = _run(
         gate,
         at,
-        "\n".join(line if "doctor" not in line else f"{line.split('#')[0]} || true" for line in lines),
+        "\n".join(
+            line if "doctor" not in line else f"{line.split('#')[0]} || true" for line in lines
+        ),
     )
     assert ended.returncode == 0, (ended.stdout, ended.stderr)
     assert "66-sextortion.eml" in ended.stdout

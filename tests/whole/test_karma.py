@@ -1,4 +1,7 @@
-"""Karma behind a real Postfix: a good author's past lets a grey letter through, his forger's not; malware stays, a bad past tightens, refusals are written down."""
+"""Karma behind a real Postfix: a good author's past lets a grey letter through, his forger's not.
+
+Malware stays, a bad past tightens, refusals are written down.
+"""
 
 from __future__ import annotations
 
@@ -37,9 +40,13 @@ name = "KNOWN_CORRESPONDENT"
 enabled = false
 """
 PROGRAM = (
-    b"MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n--x\r\nContent-Type: text/plain\r\n\r\nAt noon?\r\n--x\r\n"
-    b'Content-Type: application/octet-stream; name="lunch.exe"\r\nContent-Disposition: attachment; filename="lunch.exe"\r\n'
-    b"Content-Transfer-Encoding: base64\r\n\r\n" + base64.b64encode(b"MZ" + bytes(200)) + b"\r\n--x--\r\n"
+    b"MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n--x\r\nContent-Type: "
+    b"text/plain\r\n\r\nAt noon?\r\n--x\r\n"
+    b'Content-Type: application/octet-stream; name="lunch.exe"\r\nContent-Disposition: '
+    b'attachment; filename="lunch.exe"\r\n'
+    b"Content-Transfer-Encoding: base64\r\n\r\n"
+    + base64.b64encode(b"MZ" + bytes(200))
+    + b"\r\n--x--\r\n"
 )
 
 
@@ -72,8 +79,12 @@ def aged(gate: Gate) -> None:
     eventually(lambda: count(gate, ALL_MAIL) >= 1)
 
 
-def remember(gate: Gate, of: Sequence[tuple[Type, str]], amounts: Amounts, days: Sequence[float]) -> None:
-    """Bring some days of mail into the counters beside the running daemon, and wait until they have it."""
+def remember(
+    gate: Gate, of: Sequence[tuple[Type, str]], amounts: Amounts, days: Sequence[float]
+) -> None:
+    """Bring some days of mail into the counters beside the running daemon, and wait until they have
+    it.
+    """
     keys = hasher(gate)
     found = tuple(keys.shingle(kind, piece) for kind, piece in of)
     before = count(gate, found[0])
@@ -82,7 +93,9 @@ def remember(gate: Gate, of: Sequence[tuple[Type, str]], amounts: Amounts, days:
     pairs = keys.pairs(Type.ENTITY_RECIPIENT, Type.ENTITY_RECIPIENTS, reached, readers)
     counters = LmdbCounters(gate.oborona.state / state_files.COUNTERS, "test")
     for ago in days:
-        counters.add(Pieces(shingles=found, pairs=tuple(pairs)), amounts, time.time() - ago * 86_400)
+        counters.add(
+            Pieces(shingles=found, pairs=tuple(pairs)), amounts, time.time() - ago * 86_400
+        )
     counters.flush(time.time())
     counters.close()
     eventually(lambda: count(gate, found[0]) >= before + amounts.seen * len(days))
@@ -90,8 +103,12 @@ def remember(gate: Gate, of: Sequence[tuple[Type, str]], amounts: Amounts, days:
 
 def test_a_good_past_helps_its_owner_and_nobody_else(gate: Gate) -> None:
     ip = "9.1.7.1"
-    grey = signed(letter("good.example").replace(b"Subject: Lunch", b"Subject: Grey lunch"), "good.example")
-    assert b"X-Mras: Probable" in gate.held(gate.send(ip, grey, sender=ANN)[-1]), "nobody knows her yet"
+    grey = signed(
+        letter("good.example").replace(b"Subject: Lunch", b"Subject: Grey lunch"), "good.example"
+    )
+    assert b"X-Mras: Probable" in gate.held(gate.send(ip, grey, sender=ANN)[-1]), (
+        "nobody knows her yet"
+    )
     of = [
         (Type.AUTHOR, ANN),
         (Type.AUTHOR_DOMAIN, "good.example"),
@@ -105,14 +122,19 @@ def test_a_good_past_helps_its_owner_and_nobody_else(gate: Gate) -> None:
     assert b"KARMA=-" in let_in
     assert b"author +" in let_in
 
-    for forged, client in ((letter("good.example"), "9.1.7.1"), (letter("good.example"), "9.200.7.1")):
+    for forged, client in (
+        (letter("good.example"), "9.1.7.1"),
+        (letter("good.example"), "9.200.7.1"),
+    ):
         raw = forged.replace(b"Subject: Lunch", b"Subject: Grey lunch")
         told = gate.held(gate.send(client, raw, sender="eve@elsewhere.example")[-1])
         assert b"X-Mras: Probable" in told, "her name in From is not hers"
         assert b"author +" not in told
 
     with_program = signed(
-        letter("good.example").replace(b"Subject: Lunch", b"Subject: Grey lunch").partition(b"\r\n\r\n")[0]
+        letter("good.example")
+        .replace(b"Subject: Lunch", b"Subject: Grey lunch")
+        .partition(b"\r\n\r\n")[0]
         + b"\r\n"
         + PROGRAM,
         "good.example",
@@ -126,7 +148,9 @@ def test_a_good_past_helps_its_owner_and_nobody_else(gate: Gate) -> None:
 
 def test_a_bad_past_tightens(gate: Gate) -> None:
     ip, eve = "9.1.8.1", "ann@poor.example"
-    tepid = signed(letter("poor.example").replace(b"Subject: Lunch", b"Subject: dinner"), "poor.example")
+    tepid = signed(
+        letter("poor.example").replace(b"Subject: Lunch", b"Subject: dinner"), "poor.example"
+    )
     assert b"X-Mras: Ok" in gate.held(gate.send(ip, tepid, sender=eve)[-1])
     remember(
         gate,
@@ -142,7 +166,10 @@ def test_a_bad_past_tightens(gate: Gate) -> None:
 def test_what_is_refused_before_its_content_is_written_beside_the_counts(gate: Gate) -> None:
     ip = "9.1.9.1"
     remember(
-        gate, [(Type.CLIENT_IP, ip), (Type.CLIENT_NETWORK, "9.1.9.0/24")], Amounts(seen=50, spam=50), (0.1,)
+        gate,
+        [(Type.CLIENT_IP, ip), (Type.CLIENT_NETWORK, "9.1.9.0/24")],
+        Amounts(seen=50, spam=50),
+        (0.1,),
     )
     address = hasher(gate).shingle(Type.CLIENT_IP, ip)
     for _ in range(3):

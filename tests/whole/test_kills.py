@@ -1,4 +1,6 @@
-"""Three hundred times kill -9 under load: nothing that was acknowledged is missing, nothing is there twice (`tests/whole/kills.py`)."""
+"""Three hundred times kill -9 under load: nothing that was acknowledged is missing, nothing is
+there twice (`tests/whole/kills.py`).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Late is not let in: a flood through a real Postfix, with the line that ships for it, leaves no GTUBE and no word in our name behind it.
+"""Late is not let in: a flood through a real Postfix, with the line that ships for it, leaves no
+GTUBE and no word in our name behind it.
 
 The large run of the first one is `python -m benchmarks.late`.
 """
@@ -32,19 +33,25 @@ def nothing_passed(outcome: Outcome) -> None:
     assert {words[:3] for words in outcome.told} <= {"550", "554", "451"} | (
         {"250"} if outcome.hostile else set()
     )
-    assert {words[:3] for words in outcome.friends} <= {"250", "451"}, "a friend is answered, late at worst"
+    assert {words[:3] for words in outcome.friends} <= {"250", "451"}, (
+        "a friend is answered, late at worst"
+    )
 
 
 def workers(site: Gate) -> list[int]:
     return [
         int(pid)
-        for pid in re.findall(r'msg="process serves" process=worker-\d+ child=(\d+)', site.oborona.log())
+        for pid in re.findall(
+            r'msg="process serves" process=worker-\d+ child=(\d+)', site.oborona.log()
+        )
     ]
 
 
 def test_what_takes_long_to_read_is_judged_or_comes_again() -> None:
     with gate({"worker.processes": 1}) as site:
-        outcome = site.flood([*(big(number) for number in range(8)), *(small(number) for number in range(8))])
+        outcome = site.flood(
+            [*(big(number) for number in range(8)), *(small(number) for number in range(8))]
+        )
         nothing_passed(outcome)
         assert site.send_honest().startswith("250"), "it is over"
 

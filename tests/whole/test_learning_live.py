@@ -1,4 +1,6 @@
-"""`oborona learn` beside a running daemon: within a second other messages are judged otherwise, and what is taken back is gone."""
+"""`oborona learn` beside a running daemon: within a second other messages are judged otherwise, and
+what is taken back is gone.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,11 @@ class Site:
 
     def _verdicts(self) -> list[dict[str, Any]]:
         lines = self.oborona.log().splitlines(keepends=True)
-        found = [msgspec.json.decode(line) for line in lines if line.startswith("{") and line.endswith("\n")]
+        found = [
+            msgspec.json.decode(line)
+            for line in lines
+            if line.startswith("{") and line.endswith("\n")
+        ]
         return [one for one in found if one["msg"] == "verdict" and one["stage"] == "content"]
 
 

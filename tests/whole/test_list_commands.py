@@ -1,4 +1,6 @@
-"""`oborona list` and `oborona find` on a running daemon behind a real Postfix: a change is in force at once, and what did not count says so."""
+"""`oborona list` and `oborona find` on a running daemon behind a real Postfix: a change is in force
+at once, and what did not count says so.
+"""
 
 from __future__ import annotations
 
@@ -34,12 +36,19 @@ def test_a_client_is_denied_and_let_in_again_by_commands(gate: Gate) -> None:
     eventually(lambda: gate.send(ip)[-1].startswith("250"))
 
 
-def test_an_allow_that_nobody_proves_is_said_not_to_count_and_the_client_is_what_counts(gate: Gate) -> None:
+def test_an_allow_that_nobody_proves_is_said_not_to_count_and_the_client_is_what_counts(
+    gate: Gate,
+) -> None:
     ip, mine = "9.9.2.1", "maria@client.example"
-    told = f"SITE_ALLOW has {mine}, not counted: nobody proved it (spf=none, dkim=none, dmarc=none); allow client {ip}"
+    told = (
+        f"SITE_ALLOW has {mine}, not counted: nobody proved it (spf=none, dkim=none, "
+        f"dmarc=none); allow client {ip}"
+    )
 
     def said() -> bool:
-        assert gate.send(ip, PILLS, sender=mine)[-1].startswith("550"), "anybody can write this address"
+        assert gate.send(ip, PILLS, sender=mine)[-1].startswith("550"), (
+            "anybody can write this address"
+        )
         return any(told in one.get("not_counted", "") for one in gate.events("verdict"))
 
     assert command(gate, "list", "add", "allow", mine).exit_code == 0

@@ -1,4 +1,6 @@
-"""A server of DNS lists that goes away and comes back: mail flows all the while, and the list counts while it answers, not before and not after."""
+"""A server of DNS lists that goes away and comes back: mail flows all the while, and the list
+counts while it answers, not before and not after.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ MUCH_S = 8.0  # for a message, on a busy machine; what waits for the DNS waits 1
 @pytest.fixture(scope="module")
 def lists() -> Iterator[Rbldnsd]:
     """A server that is not there yet."""
-    with Rbldnsd({"bl.test:ip4trie": f"$TTL 1\n:127.0.0.2:listed\n127.0.0.2\n{LISTED}\n"}) as running:
+    with Rbldnsd(
+        {"bl.test:ip4trie": f"$TTL 1\n:127.0.0.2:listed\n127.0.0.2\n{LISTED}\n"}
+    ) as running:
         running.stop()
         yield running
 
@@ -70,7 +74,9 @@ def test_a_list_counts_while_its_server_answers(gate: Gate, lists: Rbldnsd) -> N
     eventually(lambda: len(gate.events(SICK)) == 2)
     assert f"no answer to {LOST} of {LOST} questions" in gate.events(SICK)[1]["why"]
     assert in_time(gate, LISTED).startswith("250")
-    assert {one["verdict"] for one in gate.events("verdict") if one["client"] != LISTED} == {"accept"}
+    assert {one["verdict"] for one in gate.events("verdict") if one["client"] != LISTED} == {
+        "accept"
+    }
     eventually(lambda: healthy(gate) == "0.0", every_s=0.5)
     told = gate.oborona.run("doctor").stdout
     assert "worker 0 does not ask it since" in told

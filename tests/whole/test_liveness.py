@@ -1,4 +1,6 @@
-"""Processes that hang are replaced, and mail is answered meanwhile: each kind of process of a whole daemon is stopped."""
+"""Processes that hang are replaced, and mail is answered meanwhile: each kind of process of a whole
+daemon is stopped.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,10 @@ from tests.peers.postfix import Postfix, available
 
 HUNG_S = 3
 SLACK_S = 2 * LEAST_S + ABORT_S + 6.0  # a beat and a look late; starting anew, on a busy machine
-LETTER = b"From: ann@a.example\r\nSubject: Lunch\r\nMessage-ID: <1@a.example>\r\nDate: Fri, 20 Nov 2026 10:00:00 +0000\r\n\r\nAt noon?\r\n"
+LETTER = (
+    b"From: ann@a.example\r\nSubject: Lunch\r\nMessage-ID: <1@a.example>\r\nDate: Fri, 20 Nov "
+    b"2026 10:00:00 +0000\r\n\r\nAt noon?\r\n"
+)
 
 needs_postfix = pytest.mark.skipif(not available(), reason="needs root and Postfix")
 
@@ -34,7 +39,8 @@ def eventually(what: Callable[[], object], within_s: float) -> None:
 def pids(oborona: Oborona, name: str) -> list[int]:
     """Pids of a process of that name, in the order they were started."""
     return [
-        int(pid) for pid in re.findall(rf'msg="process serves" process={name} child=(\d+)', oborona.log())
+        int(pid)
+        for pid in re.findall(rf'msg="process serves" process={name} child=(\d+)', oborona.log())
     ]
 
 
@@ -45,9 +51,14 @@ def another(oborona: Oborona, name: str, before: int) -> bool:
 
 @needs_postfix
 def test_workers_that_are_stopped_are_replaced_and_mail_is_answered() -> None:
-    """One of two: mail goes by the other at once. Both: mail is answered by those who come for them, within what Postfix waits for us."""
+    """One of two: mail goes by the other at once.
+
+    Both: mail is answered by those who come for them, within what Postfix waits for us.
+    """
     with (
-        Oborona({"worker.processes": 2, "worker.hung_s": HUNG_S, "worker.scan_cpu_s": 1}) as oborona,
+        Oborona(
+            {"worker.processes": 2, "worker.hung_s": HUNG_S, "worker.scan_cpu_s": 1}
+        ) as oborona,
         Postfix(oborona.milter, main={"milter_connect_timeout": "30s"}) as postfix,
     ):
         for victims in (["worker-0"], ["worker-0", "worker-1"]):
@@ -103,7 +114,8 @@ def test_each_other_process_that_is_stopped_is_replaced(tmp_path: Path) -> None:
             )
             time.sleep(0.1)
         for name, times in kinds.items():
-            # counted from its last beat, which may be older than the signal; the patient are told from the others by far
+            # counted from its last beat, which may be older than the signal; the patient are told
+            # from the others by far
             assert replaced[name] > HUNG_S * times * 2 / 3, name
         assert len(pids(oborona, "worker-0")) == 1
 
@@ -111,7 +123,12 @@ def test_each_other_process_that_is_stopped_is_replaced(tmp_path: Path) -> None:
 def test_a_daemon_that_has_nothing_to_do_kills_nobody() -> None:
     """Everything idle for several times what a process may be silent."""
     with Oborona(
-        {"worker.processes": 1, "worker.hung_s": HUNG_S, "worker.scan_cpu_s": 1, "intake.mail_listen": ""}
+        {
+            "worker.processes": 1,
+            "worker.hung_s": HUNG_S,
+            "worker.scan_cpu_s": 1,
+            "intake.mail_listen": "",
+        }
     ) as oborona:
         time.sleep(4 * HUNG_S)
         assert "hangs" not in oborona.log()

@@ -1,4 +1,6 @@
-"""The site's own lists behind a real Postfix: who is kept out, who is let in unasked, and files that change under a running daemon."""
+"""The site's own lists behind a real Postfix: who is kept out, who is let in unasked, and files
+that change under a running daemon.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,9 @@ def test_a_client_in_a_network_that_is_kept_out_is_refused_and_not_asked_about(
     assert verdict["id"] == reference(reply)
     assert (verdict["stage"], verdict["decided_by"]) == ("connect", "KEPT_OUT")
     assert [
-        one.name for one in dns.asked[before:] if "in-addr" not in one.name and "ip6" not in one.name
+        one.name
+        for one in dns.asked[before:]
+        if "in-addr" not in one.name and "ip6" not in one.name
     ] == []
 
 
@@ -72,16 +76,26 @@ def test_a_sender_that_is_kept_out_is_refused_at_its_recipient(gate: Gate) -> No
     assert reply.startswith("550 5.7.1 Sender refused, reference ")
 
 
-def test_a_client_that_is_let_in_is_asked_nothing_about_whatever_lists_have(gate: Gate, dns: Zones) -> None:
+def test_a_client_that_is_let_in_is_asked_nothing_about_whatever_lists_have(
+    gate: Gate, dns: Zones
+) -> None:
     assert gate.send("9.6.0.1")[-1].startswith("554"), "of anybody else"
     before = len(dns.asked)
     assert gate.send("9.4.0.1", SPAM + b"https://www.shop.example/\r\n")[-1].startswith("250")
     (verdict,) = gate.verdicts("9.4.0.1", 1)
-    assert (verdict["stage"], verdict["verdict"], verdict["decided_by"]) == ("content", "accept", "PARTNERS")
-    assert [one.name for one in dns.asked[before:] if one.name.endswith((".bl.test", ".links.test"))] == []
+    assert (verdict["stage"], verdict["verdict"], verdict["decided_by"]) == (
+        "content",
+        "accept",
+        "PARTNERS",
+    )
+    assert [
+        one.name for one in dns.asked[before:] if one.name.endswith((".bl.test", ".links.test"))
+    ] == []
 
 
-def test_a_list_file_that_changes_counts_within_a_moment_and_a_broken_one_does_not(gate: Gate) -> None:
+def test_a_list_file_that_changes_counts_within_a_moment_and_a_broken_one_does_not(
+    gate: Gate,
+) -> None:
     ip = "9.8.0.1"
     assert gate.send(ip)[-1].startswith("250")
     path = gate.policy_folder / "kept-out.list"

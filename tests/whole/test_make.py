@@ -1,4 +1,6 @@
-"""`make run`, as README tells it: a daemon that a Postfix beside it can ask, and settings for every other command."""
+"""`make run`, as README tells it: a daemon that a Postfix beside it can ask, and settings for every
+other command.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +19,21 @@ from tests.peers.ports import free_port
 from tests.peers.postfix import Postfix, debian
 
 ROOT = Path(__file__).parents[2]
-LETTER = b"From: Ann <ann@a.example>\r\nTo: joe@example.test\r\nSubject: Lunch\r\nMessage-ID: <1@a.example>\r\n\r\nAt noon?\r\n"
+LETTER = (
+    b"From: Ann <ann@a.example>\r\nTo: joe@example.test\r\nSubject: Lunch\r\nMessage-ID: "
+    b"<1@a.example>\r\n\r\nAt noon?\r\n"
+)
 
 
 @pytest.fixture
 def running(open_folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
     """`make run` in a folder of its own, ready; and the file with what it says."""
     said = open_folder / "said"
-    quiet = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "OBORONA_"))}
+    quiet = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("MAKE", "OBORONA_"))
+    }
     with said.open("wb") as output:
         process = subprocess.Popen(
             ["make", "run", f"VAR={open_folder}/var", f"LISTEN=inet:127.0.0.1:{free_port()}", "PYTHON=python3"],
@@ -55,8 +64,15 @@ def test_make_run_and_make_attach_serve_a_stock_postfix(
     assert "/bin/sh" not in banner, "the settings are written without the shell's help"
 
     with Postfix(master=debian(chroot=chroot)) as postfix:
-        attach = ["make", "attach", f"VAR={open_folder}/var", f"ATTACH=--yes --postfix {postfix.folder}/etc"]
-        made = subprocess.run(attach, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+        attach = [
+            "make",
+            "attach",
+            f"VAR={open_folder}/var",
+            f"ATTACH=--yes --postfix {postfix.folder}/etc",
+        ]
+        made = subprocess.run(
+            attach, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
+        )
         assert made.returncode == 0, made.stderr
         time.sleep(1)
         postfix.connect().quit()  # an smtpd that was idle may serve one session more
@@ -73,10 +89,13 @@ def test_make_run_and_make_attach_serve_a_stock_postfix(
                 break
             assert time.monotonic() < until, told.stdout
     assert "WARN" in _line(told.stdout, "the daemon runs as root"), "it has real mail now"
-    assert said.read_text().partition("\nNext:\n")[2].splitlines()[0].endswith("oborona.toml attach"), banner
+    assert (
+        said.read_text().partition("\nNext:\n")[2].splitlines()[0].endswith("oborona.toml attach")
+    ), banner
     after = said.read_text().partition("Ctrl-C stops this one")[2].splitlines()[1:]
     assert all(
-        "msg=verdict" in line or "oborona.probe" in line or "probe, not counted" in line for line in after
+        "msg=verdict" in line or "oborona.probe" in line or "probe, not counted" in line
+        for line in after
     ), after
 
     os.killpg(process.pid, signal.SIGTERM)

@@ -1,4 +1,7 @@
-"""Damaged mail through a running daemon; the same in large: `python -m tests.whole.mutated 200000`."""
+"""Damaged mail through a running daemon.
+
+The same in large: `python -m tests.whole.mutated 200000`.
+"""
 
 from __future__ import annotations
 

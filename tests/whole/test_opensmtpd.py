@@ -1,4 +1,6 @@
-"""A real OpenSMTPD with our filter in front of a real daemon: refused, put off, filed and passed, as behind any milter."""
+"""A real OpenSMTPD with our filter in front of a real daemon: refused, put off, filed and passed,
+as behind any milter.
+"""
 
 from __future__ import annotations
 
@@ -55,13 +57,22 @@ ODD = (
 def oborona() -> Iterator[Oborona]:
     folder = Path(tempfile.mkdtemp(prefix="oborona-test-", dir="/tmp"))
     (folder / "10.toml").write_text(POLICY)
-    with Oborona({"paths.policy": folder, "worker.processes": 1, "headers.reason": "full"}) as oborona:
+    with Oborona(
+        {"paths.policy": folder, "worker.processes": 1, "headers.reason": "full"}
+    ) as oborona:
         yield oborona
     shutil.rmtree(folder)
 
 
 def command(oborona: Oborona, on_failure: str) -> list[str]:
-    return [str(PROGRAM), "opensmtpd-filter", "--milter", oborona.milter, "--on-failure", on_failure]
+    return [
+        str(PROGRAM),
+        "opensmtpd-filter",
+        "--milter",
+        oborona.milter,
+        "--on-failure",
+        on_failure,
+    ]
 
 
 @pytest.fixture(scope="module")

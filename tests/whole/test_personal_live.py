@@ -1,4 +1,6 @@
-"""What a person says of their own mail, while two workers judge it behind a real Postfix: at once, for them alone, and nothing for a forged name."""
+"""What a person says of their own mail, while two workers judge it behind a real Postfix: at once,
+for them alone, and nothing for a forged name.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ from tests.whole.signed import publish
 
 HERS, ELSEWHERE = "9.1.0.7", "9.9.0.1"
 ANN, BOB, NOBODY = "ann@a.example", "bob@example.test", "nobody@example.test"
-JOE, KIM, LEE, MAX, NED, PAT = (f"{name}@example.test" for name in ("joe", "kim", "lee", "max", "ned", "pat"))
+JOE, KIM, LEE, MAX, NED, PAT = (
+    f"{name}@example.test" for name in ("joe", "kim", "lee", "max", "ned", "pat")
+)
 POINTS = """[repip]
 bad = "none"
 
@@ -56,7 +60,8 @@ class Site:
         """Send a message; return what the log says of it, and the last reply."""
         self._number += 1
         raw = (
-            f"From: Ann <{author}>\r\nTo: <{to[0]}>\r\nSubject: {subject}\r\nDate: Fri, 20 Nov 2026 10:00:00 +0000\r\n"
+            f"From: Ann <{author}>\r\nTo: <{to[0]}>\r\nSubject: {subject}\r\nDate: Fri, 20 Nov "
+            f"2026 10:00:00 +0000\r\n"
             f"Message-ID: <{self._number}@a.example>\r\n\r\n{text}\r\n"
         )
         before = len(self._verdicts())
@@ -81,18 +86,25 @@ class Site:
         return Store(self.gate.oborona.state / state_files.PERSONS)
 
     def put(self, person: str, side: Side) -> None:
-        """Write down what a person says of Ann, as the command would, whose start takes a second."""
+        """Write down what a person says of Ann, as the command would, whose start takes a
+        second.
+        """
         with self.store() as store:
             store.put(person, [entry(side, Kind.ADDRESS, ANN, time=time.time())], now=time.time())
 
     def kept(self, person: str) -> list[tuple[str, str, str]]:
         with self.store() as store:
-            return [(one.side.value, one.kind.value, one.source.value) for one in store.of(person).entries]
+            return [
+                (one.side.value, one.kind.value, one.source.value)
+                for one in store.of(person).entries
+            ]
 
     def everywhere(self, wanted: tuple[str, str], *to: str, **more: str) -> None:
         """Wait until all workers judge so."""
         eventually(
-            lambda: all(self.decided(*to, **more) == wanted for _ in range(SENT)), SLACK_S, every_s=0.2
+            lambda: all(self.decided(*to, **more) == wanted for _ in range(SENT)),
+            SLACK_S,
+            every_s=0.2,
         )
 
     def _verdicts(self) -> list[dict[str, Any]]:
@@ -123,7 +135,9 @@ def test_a_denied_sender_goes_to_the_spam_folder_of_who_denies_them_alone(site: 
     head = email.message_from_bytes(site.gate.held(reply), policy=email.policy.default)
     assert head["X-Mras"] == "Probable"
     assert head["X-Spam-Flag"] == "YES"
-    assert f"PERSONAL=0.0(their list: deny address {ANN})" in " ".join(str(head["X-Mras-Reason"]).split())
+    assert f"PERSONAL=0.0(their list: deny address {ANN})" in " ".join(
+        str(head["X-Mras-Reason"]).split()
+    )
 
 
 def test_a_forged_from_of_somebody_allowed_gains_nothing(site: Site) -> None:
@@ -132,13 +146,16 @@ def test_a_forged_from_of_somebody_allowed_gains_nothing(site: Site) -> None:
     site.everywhere(("accept", "PERSONAL"), KIM, subject="points")
     assert site.decided(KIM, subject="points", ip=ELSEWHERE)[0] == "spam"
     assert site.decided(KIM, subject="points", ip=ELSEWHERE, sender="eve@e.example")[0] == "spam"
-    assert site.decided(KIM, NOBODY, subject="points") == ("accept", "PERSONAL"), "the mildest for all"
+    assert site.decided(KIM, NOBODY, subject="points") == ("accept", "PERSONAL"), (
+        "the mildest for all"
+    )
 
 
 def test_who_was_written_to_is_known_when_they_answer(site: Site) -> None:
     assert site.decided(LEE, author=BOB, subject="points") == ("spam", "POINTS")
     letter = (
-        f"From: <{LEE}>\r\nTo: <{BOB}>\r\nSubject: lunch\r\nDate: Fri, 20 Nov 2026 10:00:00 +0000\r\n"
+        f"From: <{LEE}>\r\nTo: <{BOB}>\r\nSubject: lunch\r\nDate: Fri, 20 Nov 2026 10:00:00 "
+        f"+0000\r\n"
         "Message-ID: <out@example.test>\r\n\r\nAt noon?\r\n"
     )
     reply = site.gate.send(
@@ -160,8 +177,10 @@ def test_an_address_book_speaks_for_whom_it_names(site: Site, tmp_path: Path) ->
 
 
 TEXT = (
-    "Our offer of the week brings garden furniture, parasols, cushions, hammocks and barbecue equipment to every customer within forty miles,"
-    " delivered free of charge on Saturday morning by friendly drivers who carry everything upstairs without asking for any extra money whatsoever."
+    "Our offer of the week brings garden furniture, parasols, cushions, hammocks and barbecue "
+    "equipment to every customer within forty miles,"
+    " delivered free of charge on Saturday morning by friendly drivers who carry everything "
+    "upstairs without asking for any extra money whatsoever."
 )
 
 
@@ -169,18 +188,25 @@ def test_a_persons_word_acts_at_once_and_is_taken_back_whole(site: Site, tmp_pat
     _found, reply = site.send(NED, text=TEXT)
     message = tmp_path / "held.eml"
     message.write_bytes(site.gate.held(reply))
-    said = json.loads(site.run("learn", "spam", "--person", NED, "--json", str(message)).splitlines()[0])
+    said = json.loads(
+        site.run("learn", "spam", "--person", NED, "--json", str(message)).splitlines()[0]
+    )
     assert site.kept(NED) == [("deny", "address", "word"), ("deny", "text", "word")]
     site.everywhere(("spam", "PERSONAL"), NED)
     nearly = TEXT.replace("Saturday", "Monday").replace("forty", "thirty")
-    assert site.decided(NED, author="shop@s.example", text=nearly, ip=ELSEWHERE) == ("spam", "PERSONAL")
+    assert site.decided(NED, author="shop@s.example", text=nearly, ip=ELSEWHERE) == (
+        "spam",
+        "PERSONAL",
+    )
     assert site.decided(NOBODY, text=TEXT)[0] == "accept", "it is Ned's word, and Ned's alone"
     site.run("model", "unlearn", str(said["id"]))
     assert site.kept(NED) == []
     site.everywhere(("accept", "below-threshold"), NED)
 
 
-def test_a_complaint_of_a_forgery_does_not_hurt_whose_name_it_bore(site: Site, tmp_path: Path) -> None:
+def test_a_complaint_of_a_forgery_does_not_hurt_whose_name_it_bore(
+    site: Site, tmp_path: Path
+) -> None:
     _found, reply = site.send(PAT, ip=ELSEWHERE)
     message = tmp_path / "forged.eml"
     message.write_bytes(site.gate.held(reply))

@@ -1,4 +1,6 @@
-"""Pictures behind a real Postfix: codes are looked at in time, grey pictures are read before the answer, all others after it."""
+"""Pictures behind a real Postfix: codes are looked at in time, grey pictures are read before the
+answer, all others after it.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,9 @@ def explained(gate: Gate, ident: str) -> str:
 
 def reader_of(gate: Gate) -> int:
     """Return the process that is the reader now."""
-    return int([one for one in gate.events("process started") if one["process"] == "reader"][-1]["child"])
+    return int(
+        [one for one in gate.events("process started") if one["process"] == "reader"][-1]["child"]
+    )
 
 
 def children(gate: Gate) -> list[int]:
@@ -95,7 +99,9 @@ def test_a_grey_picture_waits_and_is_judged_by_what_it_says(gate: Gate) -> None:
     assert "X-Spam-Flag: YES" in gate.held(reply).decode()
 
 
-def test_with_words_beside_it_the_answer_does_not_wait_and_the_picture_is_read_after_it(gate: Gate) -> None:
+def test_with_words_beside_it_the_answer_does_not_wait_and_the_picture_is_read_after_it(
+    gate: Gate,
+) -> None:
     ip, reply = send(gate, letter(drawn(TEXT.upper()), words=WORDS))
     assert reply.startswith("250")
     (verdict,) = gate.verdicts(ip, 1)
@@ -112,7 +118,9 @@ def test_the_same_picture_is_looked_at_and_read_once(gate: Gate) -> None:
     def count(outcome: str) -> float:
         told = gate.oborona.run("metrics").stdout
         found = re.search(
-            rf'^oborona_reader_pictures_total\{{outcome="{outcome}",task="look"\}} (\S+)$', told, re.MULTILINE
+            rf'^oborona_reader_pictures_total\{{outcome="{outcome}",task="look"\}} (\S+)$',
+            told,
+            re.MULTILINE,
         )
         return float(found[1]) if found else 0.0
 
@@ -135,11 +143,15 @@ def test_a_child_that_is_killed_in_the_middle_costs_nothing_but_its_picture(gate
     assert reply.startswith("550")
 
 
-def test_mail_goes_on_without_the_reader_and_pictures_are_looked_at_again_when_it_is_back(gate: Gate) -> None:
+def test_mail_goes_on_without_the_reader_and_pictures_are_looked_at_again_when_it_is_back(
+    gate: Gate,
+) -> None:
     os.kill(reader_of(gate), signal.SIGKILL)
     ip, reply = send(gate, letter(drawn("Something else\nthat nobody reads"), words=WORDS))
     assert reply.startswith("250")
-    eventually(lambda: sum(one["process"] == "reader" for one in gate.events("process serves")) == 2, 30)
+    eventually(
+        lambda: sum(one["process"] == "reader" for one in gate.events("process serves")) == 2, 30
+    )
     _, reply = send(gate, letter(code("https://back.casino.example/"), words=WORDS))
     assert reply.startswith("550")
     gate.verdicts(ip, 1)

@@ -1,4 +1,6 @@
-"""An analyst pins an address while the daemon judges mail behind a real Postfix: refused at connect within a second, and let in again."""
+"""An analyst pins an address while the daemon judges mail behind a real Postfix: refused at connect
+within a second, and let in again.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ SLACK_S = 20.0  # a busy machine; docs/senders/reputation.md has what it takes
 @pytest.fixture(scope="module")
 def gate() -> Iterator[Gate]:
     with Zones() as dns, Gate(dns.setting) as running:
-        remember(running, (ALL_MAIL,), Amounts(seen=1), time.time() - 12 * 86_400)  # else it refuses nobody
+        # else it refuses nobody
+        remember(running, (ALL_MAIL,), Amounts(seen=1), time.time() - 12 * 86_400)
         yield running
 
 

@@ -1,4 +1,6 @@
-"""Databases of places under a running daemon of two workers behind a real Postfix: used, replaced, overwritten with rubbish, taken away."""
+"""Databases of places under a running daemon of two workers behind a real Postfix: used, replaced,
+overwritten with rubbish, taken away.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ WORKERS = 2
 @pytest.fixture
 def gate(tmp_path: Path) -> Iterator[Gate]:
     tmp_path.chmod(0o755)
-    file = database(tmp_path / "country.mmdb", COUNTRIES | {"9.5.0.0/16": {"country": {"iso_code": "DE"}}})
+    file = database(
+        tmp_path / "country.mmdb", COUNTRIES | {"9.5.0.0/16": {"country": {"iso_code": "DE"}}}
+    )
     settings = {"places.country_file": file, "worker.processes": WORKERS}
     with Zones() as dns, Gate(dns.setting, POLICY, settings=settings) as running:
         yield running

@@ -17,7 +17,9 @@ LOCAL = "[verdict]\nspam_score = 80\n"
 
 
 class Site:
-    """A daemon, a copy of the package's policy and a folder of the admin's that is not there yet."""
+    """A daemon, a copy of the package's policy and a folder of the admin's that is not there
+    yet.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.shipped, self.own = folder / "package/policy.d", folder / "policy.d"
@@ -86,7 +88,9 @@ def test_a_comment_is_no_new_policy_and_is_read_all_the_same(site: Site) -> None
 
 
 def test_an_upgrade_is_in_force_when_all_of_it_is_there(site: Site) -> None:
-    """As pip does it: the old folder goes away as a whole, the new files come one by one in the order of names."""
+    """As pip does it: the old folder goes away as a whole, the new files come one by one in the
+    order of names.
+    """
     before, loaded = site.version, len(site.events("policy loaded"))
     new = site.shipped.with_name("new")
     shutil.copytree(site.shipped, new)

@@ -1,4 +1,6 @@
-"""The proxy between real mail servers: before a Postfix, between two as smtpd_proxy_filter, and before a Dovecot by LMTP."""
+"""The proxy between real mail servers: before a Postfix, between two as smtpd_proxy_filter, and
+before a Dovecot by LMTP.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +33,10 @@ pytestmark = pytest.mark.skipif(not available(), reason="needs Postfix, and root
 STRANGER: Final = "127.0.0.66"
 DENIED: Final = "127.0.0.99"
 LETTER: Final = (
-    b"From: Ann <ann@a.example>\r\nTo: all@example.test\r\nSubject: Lunch\r\nDate: Fri, 20 Nov 2026 10:00:00 +0000\r\n"
-    b"Message-ID: <%b@a.example>\r\nX-Mras: Ok\r\n\r\nShall we meet at noon, as last week?\r\n.\r\n..dots\r\n"
+    b"From: Ann <ann@a.example>\r\nTo: all@example.test\r\nSubject: Lunch\r\nDate: Fri, 20 Nov "
+    b"2026 10:00:00 +0000\r\n"
+    b"Message-ID: <%b@a.example>\r\nX-Mras: Ok\r\n\r\nShall we meet at noon, as last "
+    b"week?\r\n.\r\n..dots\r\n"
 )
 LARGE: Final = (b"y" * 76 + b"\r\n") * (8_000_000 // 78)
 POLICY: Final = f"""
@@ -79,12 +83,17 @@ class Way:
         return smtp
 
     def send(self, name: bytes, *users: str, raw: bytes = LETTER, of: str = "") -> list[str]:
-        """Send a letter under a Message-ID, or have a mail server send it for a client; return the replies."""
+        """Send a letter under a Message-ID, or have a mail server send it for a client.
+
+        Return the replies.
+        """
         with self.connect("127.0.0.1" if of else STRANGER) as smtp:
             if of:
                 assert smtp.docmd("XCLIENT", f"ADDR={of} NAME=mail.a.example")[0] == 220
                 smtp.ehlo()
-            return transaction(smtp, raw % name, "ann@a.example", [f"{one}@example.test" for one in users])
+            return transaction(
+                smtp, raw % name, "ann@a.example", [f"{one}@example.test" for one in users]
+            )
 
     def delivered(self, user: str, mailbox: str = "INBOX") -> bytes:
         """Wait for the one message of a mailbox."""
@@ -140,7 +149,8 @@ def test_spam_is_filed_and_worse_is_refused_before_the_next_hop_has_it(way: Way)
     assert b"\r\nX-Mras: Probable\r\n" in way.delivered("amy", "Junk")
     before = way.behind.log().count(": message-id=")
     assert re.match(
-        r"550 5\.7\.1 Message refused as spam, reference [0-9A-Z]{13}", way.send(b"worse", "amy")[-1]
+        r"550 5\.7\.1 Message refused as spam, reference [0-9A-Z]{13}",
+        way.send(b"worse", "amy")[-1],
     )
     assert way.behind.log().count(": message-id=") == before
 
@@ -167,7 +177,10 @@ def test_who_is_denied_at_connect_is_nothing_to_the_next_hop(way: Way) -> None:
     finally:
         local.unlink()
         eventually(lambda: way.oborona.log().count("policy loaded") > loaded + 1)
-    assert (refused.value.smtp_code, refused.value.smtp_error[:21]) == (554, b"5.7.1 Client refused,")
+    assert (refused.value.smtp_code, refused.value.smtp_error[:21]) == (
+        554,
+        b"5.7.1 Client refused,",
+    )
     assert way.behind.log().count(": connect from") == before
 
 
@@ -184,7 +197,9 @@ def test_a_client_goes_on_in_private(way: Way) -> None:
         smtp.starttls(context=context)
         smtp.ehlo()
         assert not smtp.has_extn("starttls")
-        assert transaction(smtp, LETTER % b"6", "ann@a.example", ["kim@example.test"])[-1].startswith("250 ")
+        assert transaction(smtp, LETTER % b"6", "ann@a.example", ["kim@example.test"])[
+            -1
+        ].startswith("250 ")
     way.delivered("kim")
 
 
@@ -203,8 +218,12 @@ def test_between_two_postfixes_the_client_is_the_one_who_came(way: Way) -> None:
         for one in way.oborona.log().splitlines()
         if '"msg":"verdict"' in one.replace(" ", "")
     ]
-    assert [one["helo"] for one in verdicts if one["recipient"] == "lee@example.test"] == ["mail.b.example"]
-    assert [one["client"] for one in verdicts if one["recipient"] == "lee@example.test"] == ["198.51.100.7"]
+    assert [one["helo"] for one in verdicts if one["recipient"] == "lee@example.test"] == [
+        "mail.b.example"
+    ]
+    assert [one["client"] for one in verdicts if one["recipient"] == "lee@example.test"] == [
+        "198.51.100.7"
+    ]
     assert "orig_client=mail.b.example[198.51.100.7]" in way.behind.log()
     refused = way.front.send(
         LETTER % b"worse", recipients=["lee@example.test"], xclient={"ADDR": "198.51.100.7"}
@@ -241,7 +260,9 @@ def test_a_trap_is_no_recipient_of_what_people_get(way: Way) -> None:
 
 def test_what_became_of_messages_is_counted(way: Way) -> None:
     def counted(outcome: str) -> float:
-        return sum(DOOR.of(one.metrics, "proxy", outcome) for one in read(way.oborona.state, time.time()))
+        return sum(
+            DOOR.of(one.metrics, "proxy", outcome) for one in read(way.oborona.state, time.time())
+        )
 
     before = {one: counted(one) for one in ("passed", "refused", "discarded")}
     way.send(b"10", "eve")
@@ -287,7 +308,9 @@ def test_by_lmtp_each_mailbox_answers_for_itself() -> None:
     ):
         client.ehlo()
         replies = [client.docmd("MAIL", "FROM:<ann@a.example>")[0]]
-        replies += [client.docmd("RCPT", f"TO:<{one}@example.test>")[0] for one in ("joe", "nobody", "amy")]
+        replies += [
+            client.docmd("RCPT", f"TO:<{one}@example.test>")[0] for one in ("joe", "nobody", "amy")
+        ]
         replies += [client.data(LETTER % b"1")[0], client.getreply()[0]]
         assert replies == [250, 250, 550, 250, 250, 250]
         for user in ("joe", "amy"):

@@ -1,4 +1,6 @@
-"""Real Postfix, real Dovecot: a campaign that is delivered, and taken back when some of its readers complain."""
+"""Real Postfix, real Dovecot: a campaign that is delivered, and taken back when some of its readers
+complain.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,10 @@ OPENED = CAMPAIGN_USERS[10:13]
 UNREAD = CAMPAIGN_USERS[13:]
 TRAPS = ["old-shop", "old-office", "old-desk"]
 OTHER = (
-    "Good evening, the treasure of a minister who died in an accident waits in a bank for somebody who bears his name, and our office asks you"
-    " to be that person, for a third of the sum, if you tell us where you live and how you can be reached by telephone tonight."
+    "Good evening, the treasure of a minister who died in an accident waits in a bank for "
+    "somebody who bears his name, and our office asks you"
+    " to be that person, for a third of the sum, if you tell us where you live and how you can be "
+    "reached by telephone tonight."
 )
 WITHIN_S = 60.0
 
@@ -45,13 +49,19 @@ def taken_back(site: After) -> After:
         site.read(user)
     for user in COMPLAIN:
         site.drag(user, "INBOX", "Junk")
-    eventually(lambda: all((site.inbox(user), site.junk(user)) == (0, 1) for user in UNREAD), WITHIN_S)
+    eventually(
+        lambda: all((site.inbox(user), site.junk(user)) == (0, 1) for user in UNREAD), WITHIN_S
+    )
     return site
 
 
 def test_the_unread_copies_go_and_the_read_ones_stay(taken_back: After) -> None:
-    assert [(taken_back.inbox(user), taken_back.junk(user)) for user in UNREAD] == [(0, 1)] * len(UNREAD)
-    assert [(taken_back.inbox(user), taken_back.junk(user)) for user in OPENED] == [(1, 0)] * len(OPENED)
+    assert [(taken_back.inbox(user), taken_back.junk(user)) for user in UNREAD] == [(0, 1)] * len(
+        UNREAD
+    )
+    assert [(taken_back.inbox(user), taken_back.junk(user)) for user in OPENED] == [(1, 0)] * len(
+        OPENED
+    )
     assert [taken_back.junk(user) for user in COMPLAIN] == [1] * len(COMPLAIN)
 
 
@@ -97,17 +107,23 @@ def test_moves_are_taken_back(taken_back: After) -> None:
     said = taken_back.oborona.run("recheck", "undo", "--since", "1h")
     assert said.returncode == 0, said.stderr
     eventually(
-        lambda: all((taken_back.inbox(user), taken_back.junk(user)) == (1, 0) for user in users), WITHIN_S
+        lambda: all((taken_back.inbox(user), taken_back.junk(user)) == (1, 0) for user in users),
+        WITHIN_S,
     )
 
 
 def test_what_came_to_traps_is_taken_back_from_people(site: After) -> None:
-    """Three copies of another campaign come to traps, which nobody reads; people's copies, from the same networks, follow."""
+    """Three copies of another campaign come to traps, which nobody reads.
+
+    People's copies, from the same networks, follow.
+    """
     users = LATER[1:]
     assert all(reply.startswith("250 ") for reply in site.campaign(users, text=OTHER, network=90))
     eventually(lambda: all(site.inbox(user) == 1 for user in users), WITHIN_S)
     assert all(reply.startswith("250 ") for reply in site.campaign(TRAPS, text=OTHER, network=90))
-    eventually(lambda: all((site.inbox(user), site.junk(user)) == (0, 1) for user in users), WITHIN_S)
+    eventually(
+        lambda: all((site.inbox(user), site.junk(user)) == (0, 1) for user in users), WITHIN_S
+    )
 
     def why() -> list[str]:
         recipient = f"{users[0]}@example.test"

@@ -1,4 +1,6 @@
-"""Real Postfix, real Dovecot: what was filed comes back to the inbox for what was learned, by name, and for nothing else."""
+"""Real Postfix, real Dovecot: what was filed comes back to the inbox for what was learned, by name,
+and for nothing else.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +23,21 @@ CLIENT = "9.44.5.6"
 SENDER = "office77@mail.example"  # its SPF passes
 RULE = '[[rule]]\nname = "ODDLY_NAMED"\nwhen = "from.name == \'somebody odd\'"\nscore = 130\n'
 PILLS_TEXT = (
-    "Canadian pharmacy: cheap viagra, cialis and levitra without prescription, free worldwide shipping, best prices on all pills, order now and save 70 %."
-    " Our online pharmacy sends generic viagra to your door, no doctor needed: http://pills-shop.top/order"
+    "Canadian pharmacy: cheap viagra, cialis and levitra without prescription, free worldwide "
+    "shipping, best prices on all pills, order now and save 70 %."
+    " Our online pharmacy sends generic viagra to your door, no doctor needed: "
+    "http://pills-shop.top/order"
 )
 BOSS_TEXT = (
-    "Are you available right now? I am in a meeting and cannot take calls. I need you to purchase some gift cards for a client, it is urgent and confidential."
-    " Scratch off the back and send me pictures of the codes. I will reimburse you before the end of the day. Reply as soon as you get this."
+    "Are you available right now? I am in a meeting and cannot take calls. I need you to purchase "
+    "some gift cards for a client, it is urgent and confidential."
+    " Scratch off the back and send me pictures of the codes. I will reimburse you before the end "
+    "of the day. Reply as soon as you get this."
 )
-LETTER = "Good morning, the minutes of the meeting are with the porter, and the cake of Tuesday was for all of you."
+LETTER = (
+    "Good morning, the minutes of the meeting are with the porter, and the cake of Tuesday "
+    "was for all of you."
+)
 _numbers = itertools.count(1)
 
 pytestmark = pytest.mark.skipif(not available(), reason="needs Postfix and root")
@@ -37,10 +46,13 @@ pytestmark = pytest.mark.skipif(not available(), reason="needs Postfix and root"
 class Site(After):
     """The site, with mail that SPF proves."""
 
-    def get(self, user: str, text: str, *, subject: str, name: str = "Peter Boss", more: str = "") -> str:
+    def get(
+        self, user: str, text: str, *, subject: str, name: str = "Peter Boss", more: str = ""
+    ) -> str:
         number = next(_numbers)
         raw = (
-            f"From: {name} <{SENDER}>\r\nTo: {user}@{DOMAIN}\r\nSubject: {subject}\r\nMessage-ID: <{number}@mail.example>\r\n"
+            f"From: {name} <{SENDER}>\r\nTo: {user}@{DOMAIN}\r\nSubject: {subject}\r\nMessage-ID: "
+            f"<{number}@mail.example>\r\n"
             f"Date: {time.strftime('%a, %d %b %Y %H:%M:%S +0000', time.gmtime())}\r\n{more}\r\n{text}\r\n"
         )
         return self.postfix.send(
@@ -73,7 +85,9 @@ def site() -> Iterator[Site]:
 
 @pytest.fixture(scope="module")
 def filed(site: Site) -> Site:
-    """Pills and a boss's hurry, each twice, a minute's flood: all four are in Junk, and nobody has opened one."""
+    """Pills and a boss's hurry, each twice, a minute's flood: all four are in Junk, and nobody has
+    opened one.
+    """
     for _ in range(2):
         assert site.get(PILLS, PILLS_TEXT, subject="70 % off ALL PILLS!!").startswith("250 ")
         assert site.get(
@@ -120,7 +134,11 @@ def test_a_rule_that_is_removed_brings_back_what_it_filed_and_is_named(filed: Si
     filed.set_policy("# nothing of ours\n")
     eventually(lambda: bool(filed.moved(ODD)), WITHIN_S)
     (move,) = filed.moved(ODD)
-    assert (move["source"], move["target"], move["because"]) == ("Junk", "INBOX", "rule ODDLY_NAMED removed")
+    assert (move["source"], move["target"], move["because"]) == (
+        "Junk",
+        "INBOX",
+        "rule ODDLY_NAMED removed",
+    )
     assert (filed.junk(PILLS), filed.junk(BOSS)) == (2, 2)
     told = filed.oborona.run("explain", move["id"])
     assert "because: rule ODDLY_NAMED removed" in told.stdout
@@ -130,7 +148,8 @@ def test_a_rule_that_is_removed_brings_back_what_it_filed_and_is_named(filed: Si
 
 def test_an_entry_in_a_list_brings_back_and_is_named(filed: Site) -> None:
     filed.set_policy(
-        f'[[local_list]]\nname = "PARTNERS"\naction = "allow"\nof = ["client"]\nentries = ["{CLIENT}"]\n'
+        f'[[local_list]]\nname = "PARTNERS"\naction = "allow"\nof = ["client"]\nentries = '
+        f'["{CLIENT}"]\n'
     )
     eventually(lambda: (filed.inbox(PILLS), filed.inbox(BOSS)) == (2, 2), WITHIN_S)
     eventually(lambda: len(filed.moved(PILLS)) == len(filed.moved(BOSS)) == 2, WITHIN_S)

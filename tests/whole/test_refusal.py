@@ -1,6 +1,8 @@
-"""Clients and senders refused before their mail is sent, by DNS lists of a real server behind a real Postfix; and those who are not even asked about.
+"""Clients and senders refused before their mail is sent, by DNS lists of a real server behind a
+real Postfix; and those who are not even asked about.
 
-Addresses of documentation are nobody's on the Internet, and never asked about: here they are of 9.0.0.0/8 and 2001:470::/32.
+Addresses of documentation are nobody's on the Internet, and never asked about: here they are of
+9.0.0.0/8 and 2001:470::/32.
 """
 
 from __future__ import annotations
@@ -33,7 +35,13 @@ ZONES = {
 POLICY = "\n".join(
     f'[[dns_list]]\nname = "{name}"\nzone = "{zone}.test"\nof = ["{of}"]\nscore = {score}\n{more}'
     for name, zone, of, score, more in (
-        ("BAD_CLIENTS", "bl", "client", 250, 'ipv6 = true\nurl = "https://bl.test/?ip={subject}"\n'),
+        (
+            "BAD_CLIENTS",
+            "bl",
+            "client",
+            250,
+            'ipv6 = true\nurl = "https://bl.test/?ip={subject}"\n',
+        ),
         ("ONE", "one", "client", 120, ""),
         ("TWO", "two", "client", 90, ""),
         ("GOOD_CLIENTS", "good", "client", -300, ""),
@@ -54,7 +62,8 @@ def lists() -> Iterator[Rbldnsd]:
 @pytest.fixture(scope="module")
 def gate(lists: Rbldnsd) -> Iterator[Gate]:
     with (
-        Zones() as others,  # rbldnsd refuses what is not in its zones, and the daemon asks the next one
+        # rbldnsd refuses what is not in its zones, and the daemon asks the next one
+        Zones() as others,
         Gate(
             f"{lists.setting} {others.setting}", POLICY, settings={"site.networks": "9.2.0.0/24"}
         ) as running,
@@ -65,14 +74,18 @@ def gate(lists: Rbldnsd) -> Iterator[Gate]:
 def questions(lists: Rbldnsd, ip: str) -> list[str]:
     """What was asked about an address."""
     label = ip_address(ip).reverse_pointer.removesuffix(".in-addr.arpa").removesuffix(".ip6.arpa")
-    return [name for name in lists.asked() if name.startswith(f"{label}.") and name.endswith(".test")]
+    return [
+        name for name in lists.asked() if name.startswith(f"{label}.") and name.endswith(".test")
+    ]
 
 
 @pytest.mark.parametrize("ip", [LISTED, LISTED_6])
 def test_a_client_on_a_list_is_refused_at_its_recipient(gate: Gate, ip: str) -> None:
     _, reply = gate.send(ip)
     assert reply.startswith(
-        "554 5.7.1 Client refused, listed by BAD_CLIENTS (https://bl.test/?ip=" + ip + "), reference "
+        "554 5.7.1 Client refused, listed by BAD_CLIENTS (https://bl.test/?ip="
+        + ip
+        + "), reference "
     )
     assert reply.endswith(f"; {CONTACT}")
     (verdict,) = gate.verdicts(ip, 1)
@@ -94,7 +107,11 @@ def test_two_lists_that_agree_reach_the_line_together_and_one_alone_does_not(gat
 
     assert gate.send(HALF)[-1].startswith("250")
     (verdict,) = gate.verdicts(HALF, 1)
-    assert (verdict["stage"], verdict["verdict"], verdict["decided_by"]) == ("content", "spam", "ONE")
+    assert (verdict["stage"], verdict["verdict"], verdict["decided_by"]) == (
+        "content",
+        "spam",
+        "ONE",
+    )
 
 
 def test_a_list_of_good_clients_lets_in_whom_another_one_has(gate: Gate) -> None:
@@ -120,7 +137,11 @@ def test_a_link_to_a_listed_domain_adds_to_the_score_of_the_message(gate: Gate) 
     reply = gate.send(ip, raw)[-1]
     assert b"X-Mras: Probable\n" in gate.held(reply)
     (verdict,) = gate.verdicts(ip, 1)
-    assert (verdict["stage"], verdict["verdict"], verdict["decided_by"]) == ("content", "spam", "BAD_LINKS")
+    assert (verdict["stage"], verdict["verdict"], verdict["decided_by"]) == (
+        "content",
+        "spam",
+        "BAD_LINKS",
+    )
 
 
 def test_a_refused_client_begins_no_message_and_is_counted_nowhere(gate: Gate) -> None:
@@ -141,9 +162,12 @@ def test_a_refused_client_begins_no_message_and_is_counted_nowhere(gate: Gate) -
 
 
 @pytest.mark.parametrize(
-    ("how", "ip"), [("own network", OWN), ("private address", "10.1.2.3"), ("submission port", "9.2.1.1")]
+    ("how", "ip"),
+    [("own network", OWN), ("private address", "10.1.2.3"), ("submission port", "9.2.1.1")],
 )
-def test_our_own_people_are_never_asked_about(gate: Gate, lists: Rbldnsd, how: str, ip: str) -> None:
+def test_our_own_people_are_never_asked_about(
+    gate: Gate, lists: Rbldnsd, how: str, ip: str
+) -> None:
     domain = f"{how.replace(' ', '-')}.example"
     raw = LETTER + b"https://www.%b/a\r\n" % domain.encode()
     before = len(lists.asked())
@@ -160,7 +184,9 @@ def test_our_own_people_are_never_asked_about(gate: Gate, lists: Rbldnsd, how: s
 
 
 def test_after_a_login_what_lists_said_of_the_client_is_dropped(gate: Gate, lists: Rbldnsd) -> None:
-    """A mail server names the client before anybody can log in: that alone may have been asked about."""
+    """A mail server names the client before anybody can log in: that alone may have been asked
+    about.
+    """
     raw = LETTER + b"https://www.login.example/b\r\n"
     assert gate.send(HALF_IN, raw, sender="a@login.example", login="joe")[-1].startswith("250")
     (verdict,) = gate.verdicts(HALF_IN, 1)
@@ -168,7 +194,9 @@ def test_after_a_login_what_lists_said_of_the_client_is_dropped(gate: Gate, list
     assert not [name for name in lists.asked() if name.startswith("login.example.")]
 
 
-def test_a_list_of_the_whole_world_and_one_that_refuses_us_count_nothing(gate: Gate, lists: Rbldnsd) -> None:
+def test_a_list_of_the_whole_world_and_one_that_refuses_us_count_nothing(
+    gate: Gate, lists: Rbldnsd
+) -> None:
     ip = "9.3.0.4"
     assert gate.send(ip)[-1].startswith("250")
     (verdict,) = gate.verdicts(ip, 1)
@@ -176,7 +204,9 @@ def test_a_list_of_the_whole_world_and_one_that_refuses_us_count_nothing(gate: G
     assert "WORLD" not in verdict["reason"]
     assert "DENIED" not in verdict["reason"]
     assert len(questions(lists, ip)) == 4, "those that are well, once each"
-    sick = {one["list"]: one["why"] for one in gate.events("DNS list counts nothing until it is well")}
+    sick = {
+        one["list"]: one["why"] for one in gate.events("DNS list counts nothing until it is well")
+    }
     assert sick == {
         "WORLD": "lists 127.0.0.1, which no list may: it lists the whole world",
         "DENIED": "asked through a public resolver (127.255.255.254): use a resolver of your own",

@@ -1,4 +1,6 @@
-"""A refused client as its mail server sees it, behind a real Postfix with Debian's own smtpd_delay_reject = yes and behind a real Exim: who leaves at a 554 greeting must see none."""
+"""A refused client as its mail server sees it, behind a real Postfix with Debian's own
+smtpd_delay_reject = yes and behind a real Exim: who leaves at a 554 greeting must see none.
+"""
 
 from __future__ import annotations
 
@@ -50,20 +52,27 @@ def exim(site: Site) -> Iterator[Exim]:
 
 def greeting(gate: Gate) -> str:
     """Return what the refused client is greeted with."""
-    with socket.create_connection(("127.0.0.1", gate.postfix.port), 30, source_address=(REFUSED, 0)) as sock:
+    with socket.create_connection(
+        ("127.0.0.1", gate.postfix.port), 30, source_address=(REFUSED, 0)
+    ) as sock:
         return sock.recv(1000).decode()
 
 
 def said_to(smtp: smtplib.SMTP) -> list[str]:
     """Return what a message to three recipients is answered, from MAIL on."""
-    commands = [("MAIL", "FROM:<anna@partner.example>"), *(("RCPT", f"TO:<{one}>") for one in RECIPIENTS)]
+    commands = [
+        ("MAIL", "FROM:<anna@partner.example>"),
+        *(("RCPT", f"TO:<{one}>") for one in RECIPIENTS),
+    ]
     return [f"{code} {text.decode()}" for code, text in (smtp.docmd(*one) for one in commands)]
 
 
 @needs_postfix
 def test_behind_postfix_the_sender_learns_why_and_the_log_who(gate: Gate) -> None:
     # smtplib raises at a 554 greeting, as a mail server leaves there
-    with smtplib.SMTP("127.0.0.1", gate.postfix.port, timeout=30, source_address=(REFUSED, 0)) as smtp:
+    with smtplib.SMTP(
+        "127.0.0.1", gate.postfix.port, timeout=30, source_address=(REFUSED, 0)
+    ) as smtp:
         smtp.ehlo("mail.partner.example")
         mail, *replies = said_to(smtp)
     assert mail.startswith("250 ")
@@ -80,13 +89,17 @@ def test_behind_postfix_the_sender_learns_why_and_the_log_who(gate: Gate) -> Non
     )
     own = gate.postfix.log()
     assert f"milter-reject: RCPT from unknown[{REFUSED}]: 554 5.7.1 Client refused" in own
-    assert "from=<anna@partner.example> to=<joe@example.test>" in own, "and Postfix's own log names both"
+    assert "from=<anna@partner.example> to=<joe@example.test>" in own, (
+        "and Postfix's own log names both"
+    )
 
 
 @needs_postfix
 def test_a_client_that_leaves_before_it_names_a_recipient_is_in_the_log(gate: Gate) -> None:
     before = len([one for one in gate.events("verdict") if one["client"] == REFUSED])
-    with smtplib.SMTP("127.0.0.1", gate.postfix.port, timeout=30, source_address=(REFUSED, 0)) as smtp:
+    with smtplib.SMTP(
+        "127.0.0.1", gate.postfix.port, timeout=30, source_address=(REFUSED, 0)
+    ) as smtp:
         smtp.ehlo("bot.example")
         assert smtp.docmd("RCPT", "TO:<joe@example.test>")[0] == 503
     found = gate.verdicts(REFUSED, before + 1)[-1]
@@ -102,12 +115,16 @@ def test_where_the_admin_says_so_it_is_refused_in_the_place_of_the_greeting(gate
         )  # what a milter connection waits for is agreed when it begins
         assert "reference" not in greeting(gate), "Postfix keeps our words to itself"
         gate.policy(f'{POLICY}\n[verdict]\nclients_at = "sender"\n')
-        with smtplib.SMTP("127.0.0.1", gate.postfix.port, timeout=30, source_address=(REFUSED, 0)) as smtp:
+        with smtplib.SMTP(
+            "127.0.0.1", gate.postfix.port, timeout=30, source_address=(REFUSED, 0)
+        ) as smtp:
             smtp.ehlo("mail.partner.example")
             assert re.match(r"554 5\.7\.1 Client refused, reference \w+", said_to(smtp)[0])
     finally:
         gate.policy(POLICY)
-    with smtplib.SMTP("127.0.0.1", gate.postfix.port, timeout=30, source_address=(LET_IN, 0)) as smtp:
+    with smtplib.SMTP(
+        "127.0.0.1", gate.postfix.port, timeout=30, source_address=(LET_IN, 0)
+    ) as smtp:
         assert smtp.ehlo("mail.partner.example")[0] == 250
 
 

@@ -1,4 +1,6 @@
-"""The policy changes again and again while mail flows through real workers, and processes are killed meanwhile."""
+"""The policy changes again and again while mail flows through real workers, and processes are
+killed meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def policy() -> Iterator[Path]:
 
 @pytest.fixture
 def oborona(policy: Path) -> Iterator[Oborona]:
-    with Oborona({"worker.processes": 2, "paths.policy": policy, "reader.enabled": "false"}) as running:
+    with Oborona(
+        {"worker.processes": 2, "paths.policy": policy, "reader.enabled": "false"}
+    ) as running:
         yield running
 
 
@@ -45,7 +49,10 @@ def pid(oborona: Oborona, process: str) -> int:
 def versions(oborona: Oborona) -> list[str]:
     """Return the versions in use, of the workers by number."""
     folder = oborona.state / "status"
-    return [msgspec.json.decode((folder / f"worker-{one}.json").read_bytes())["policy"] for one in (0, 1)]
+    return [
+        msgspec.json.decode((folder / f"worker-{one}.json").read_bytes())["policy"]
+        for one in (0, 1)
+    ]
 
 
 def in_force(oborona: Oborona) -> str:
@@ -55,9 +62,17 @@ def in_force(oborona: Oborona) -> str:
 
 
 def test_no_message_is_lost_or_judged_by_half_of_two_policies(policy: Path) -> None:
-    """Ten reloads in six seconds; how long they take is the benchmark's to say, on a machine of its own."""
+    """Ten reloads in six seconds.
+
+    How long they take is the benchmark's to say, on a machine of its own.
+    """
     report = run(
-        policy=policy, mail=ROOT / "tests/golden/mails", seconds=6.0, reloads=10, rate=20.0, workers=2
+        policy=policy,
+        mail=ROOT / "tests/golden/mails",
+        seconds=6.0,
+        reloads=10,
+        rate=20.0,
+        workers=2,
     )
     assert report.reloads == 10
     assert report.lost == 0

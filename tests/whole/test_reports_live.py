@@ -1,4 +1,6 @@
-"""Reports and traps with a real Postfix in front: from the mail to what is written down, and what it does to the mail of others."""
+"""Reports and traps with a real Postfix in front: from the mail to what is written down, and what
+it does to the mail of others.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +30,21 @@ TRAPS: Final = """# what is ours
 addresses = ["old@example.test"]
 patterns = ["sales-[0-9]{4}@example\\\\.test"]
 """
-REPORTS: Final = ("spam@example.test", "ham@example.test", "loops@example.test", "astray@example.test")
+REPORTS: Final = (
+    "spam@example.test",
+    "ham@example.test",
+    "loops@example.test",
+    "astray@example.test",
+)
 WAIT_S: Final = 60.0
 CAMPAIGN: Final = (
-    "From: Pharmacy {number} <win{number}@shop{number}.example>\r\nTo: you@example.test\r\nSubject: Offer {number}\r\n"
+    "From: Pharmacy {number} <win{number}@shop{number}.example>\r\nTo: "
+    "you@example.test\r\nSubject: Offer {number}\r\n"
     "Date: Fri, 20 Nov 2026 10:00:00 +0000\r\nMessage-ID: <{number}@shop{number}.example>\r\n\r\n"
-    "Dear friend, our warehouse in the old harbour is closing this weekend and every single bottle has to go before the new owner\r\n"
-    "arrives on Monday morning. Write back to reserve yours today, mention the lighthouse, and the courier brings it to your door\r\n"
+    "Dear friend, our warehouse in the old harbour is closing this weekend and every single "
+    "bottle has to go before the new owner\r\n"
+    "arrives on Monday morning. Write back to reserve yours today, mention the lighthouse, and "
+    "the courier brings it to your door\r\n"
     "without any further question asked by anybody at the office. Number {number}.\r\n"
 )
 
@@ -99,7 +109,11 @@ class House:
 
     def said(self, what: str) -> list[dict[str, Any]]:
         lines = self.oborona.log().splitlines(keepends=True)
-        found = [msgspec.json.decode(line) for line in lines if line.startswith("{") and line.endswith("\n")]
+        found = [
+            msgspec.json.decode(line)
+            for line in lines
+            if line.startswith("{") and line.endswith("\n")
+        ]
         return [one for one in found if one["msg"] == what]
 
     def events(self, way: Way) -> list[Stored]:
@@ -131,7 +145,9 @@ def test_mail_to_a_trap_is_learned_from_and_thrown_away(house: House) -> None:
     ip = "203.0.113.66"
     first = house.send(campaign(1), ["old@example.test"], sender="first@shop1.example", ip=ip)
     assert first.startswith("250")
-    assert house.send(campaign(2), ["sales-2024@example.test", "Old@Example.test"], ip=ip).startswith("250")
+    assert house.send(
+        campaign(2), ["sales-2024@example.test", "Old@Example.test"], ip=ip
+    ).startswith("250")
     house.postfix.wait_log("milter-discard", WAIT_S)
     trapped = house.events(Way.TRAP)
     assert {(one.what, one.person, one.source) for one in trapped} == {(What.TRAP, "", ip)}
@@ -158,8 +174,10 @@ def test_mail_to_a_trap_is_learned_from_and_thrown_away(house: House) -> None:
 def test_beside_people_the_trap_gets_no_copy(house: House) -> None:
     ip = "203.0.113.68"
     raw = (
-        b"From: Bo <bo@shop4.example>\r\nTo: ann@example.test\r\nSubject: Minutes\r\nMessage-ID: <m@shop4.example>\r\n"
-        b"Date: Fri, 20 Nov 2026 10:00:00 +0000\r\n\r\nThe minutes of our last meeting are in the folder.\r\n"
+        b"From: Bo <bo@shop4.example>\r\nTo: ann@example.test\r\nSubject: Minutes\r\nMessage-ID: "
+        b"<m@shop4.example>\r\n"
+        b"Date: Fri, 20 Nov 2026 10:00:00 +0000\r\n\r\nThe minutes of our last meeting are in the "
+        b"folder.\r\n"
     )
     for trap in (
         "old@example.test",
@@ -183,18 +201,25 @@ def test_beside_people_the_trap_gets_no_copy(house: House) -> None:
 def test_our_own_people_report_and_strangers_do_not(house: House) -> None:
     house.send(campaign(5), ["ann@example.test"], sender="in@shop5.example")
     got = house.signed(house.verdict("in@shop5.example")) + campaign(5)
-    mail = forwarded(got, b"Subject: a\r\n\r\nb\r\n").replace(b"spam@b.example", b"spam@example.test")
+    mail = forwarded(got, b"Subject: a\r\n\r\nb\r\n").replace(
+        b"spam@b.example", b"spam@example.test"
+    )
     assert house.send(mail, ["spam@example.test"], sender="ann@example.test").startswith("250")
     assert house.send(
         mail, ["spam@example.test"], sender="ann@example.test", login="ann@example.test"
     ).startswith("250")
-    eventually(lambda: len([one for one in house.said("report") if one["role"] == "spam"]) == 2, WAIT_S)
+    eventually(
+        lambda: len([one for one in house.said("report") if one["role"] == "spam"]) == 2, WAIT_S
+    )
     first, second = (one for one in house.said("report") if one["role"] == "spam")
     assert (first["events"], first["why"]) == (0, "not of our own people")
     assert (second["events"], second["person"]) == (2, "ann@example.test")
     found = house.events(Way.FORWARD)
     assert {(one.what, one.person) for one in found} == {(What.COMPLAINT, "ann@example.test")}
-    assert {one.ident for one in found} == {from_text(house.verdict("in@shop5.example")["id"]), None}
+    assert {one.ident for one in found} == {
+        from_text(house.verdict("in@shop5.example")["id"]),
+        None,
+    }
 
 
 def test_a_feedback_loop_is_about_what_we_sent(house: House) -> None:
@@ -210,7 +235,9 @@ def test_a_feedback_loop_is_about_what_we_sent(house: House) -> None:
     report = arf(house.signed(sent) + letter, *ABUSE, "Original-Rcpt-To: two@yahoo.example")
     for _ in range(2):  # Yahoo has been seen to send each report twice
         assert house.send(report, ["loops@example.test"], sender="").startswith("250")
-    eventually(lambda: len([one for one in house.said("report") if one["role"] == "loop"]) == 2, WAIT_S)
+    eventually(
+        lambda: len([one for one in house.said("report") if one["role"] == "loop"]) == 2, WAIT_S
+    )
     eventually(lambda: house.events(Way.REPORT)[0].decided is not None, WAIT_S)
     (event,) = house.events(Way.REPORT)
     assert event.counts, event

@@ -1,4 +1,6 @@
-"""A message that kills workers: it kills two, is answered then, and nobody else's mail suffers for it."""
+"""A message that kills workers: it kills two, is answered then, and nobody else's mail suffers for
+it.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,8 @@ class Mortal(Oborona):
 def letter(number: int, how: str = "") -> bytes:
     deadly = f"X-Deadly: {how}\r\n" if how else ""
     return (
-        f"{deadly}From: ann@a.example\r\nSubject: Lunch {number}\r\nMessage-ID: <{number}@a.example>\r\n"
+        f"{deadly}From: ann@a.example\r\nSubject: Lunch {number}\r\nMessage-ID: "
+        f"<{number}@a.example>\r\n"
         f"X-Mras: Ok\r\nDate: Fri, 20 Nov 2026 10:00:00 +0000\r\n\r\nAt noon, number {number}?\r\n"
     ).encode()
 

@@ -19,7 +19,9 @@ def told(command: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_nothing_is_silent_for_long() -> None:
-    done = told("told 'a long step' sh -c 'echo unpacking things; sleep 9; echo the end'; echo after")
+    done = told(
+        "told 'a long step' sh -c 'echo unpacking things; sleep 9; echo the end'; echo after"
+    )
     assert done.returncode == 0, done.stderr
     lines = done.stderr.splitlines()
     assert lines[0] == "setup: a long step"
@@ -37,7 +39,9 @@ def test_a_step_that_fails_says_all_that_it_said_and_ends_the_setup() -> None:
 
 def test_ctrl_c_ends_the_step_with_the_setup(tmp_path: Path) -> None:
     script = TOLD + f"told 'a long step' sh -c 'echo $$ > {tmp_path}/pid; exec sleep 60'"
-    process = subprocess.Popen(["bash", "-c", script], start_new_session=True, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        ["bash", "-c", script], start_new_session=True, stderr=subprocess.DEVNULL
+    )
     until = time.monotonic() + 20
     while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
         assert time.monotonic() < until
@@ -55,7 +59,10 @@ RELEASES = ("20261101-100000", "20261102-100000", "20261103-100000")
 
 
 def part(home: Path, command: str) -> None:
-    words = f"set -euo pipefail; say() {{ :; }}; source {PARTS}; home={home}; command={home}/command; units={home}/units; systemctl() {{ :; }}; {command}"
+    words = (
+        f"set -euo pipefail; say() {{ :; }}; source {PARTS}; home={home}; "
+        f"command={home}/command; units={home}/units; systemctl() {{ :; }}; {command}"
+    )
     subprocess.run(["bash", "-c", words], check=True, timeout=60)
 
 
@@ -98,6 +105,10 @@ def test_removal_leaves_no_empty_folder(tmp_path: Path) -> None:
 def test_what_root_installs_is_for_everybody_to_read(tmp_path: Path) -> None:
     part(
         tmp_path,
-        f"umask 077; install_program() {{ mkdir {tmp_path}/made; }}; install_user_and_settings() {{ :; }}; install_units() {{ :; }}; start_service() {{ :; }}; run_install",
+        (
+            f"umask 077; install_program() {{ mkdir {tmp_path}/made; }}; "
+            f"install_user_and_settings() {{ :; }}; install_units() {{ :; }}; start_service() "
+            f"{{ :; }}; run_install"
+        ),
     )
     assert (tmp_path / "made").stat().st_mode & 0o777 == 0o755

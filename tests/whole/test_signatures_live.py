@@ -1,4 +1,6 @@
-"""Signatures added, found, counted and removed while two workers judge mail behind a real Postfix."""
+"""Signatures added, found, counted and removed while two workers judge mail behind a real
+Postfix.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,10 @@ class Site:
         """Send messages; return what the log says of each."""
         before = len(self.verdicts())
         for _ in range(number):
-            text = f"From: Ann <ann@a.example>\r\nTo: joe@example.test\r\nSubject: news\r\n\r\n{words}\r\n"
+            text = (
+                f"From: Ann <ann@a.example>\r\nTo: joe@example.test\r\nSubject: "
+                f"news\r\n\r\n{words}\r\n"
+            )
             reply = self._postfix.send(text.encode(), sender="ann@a.example")[-1]
             assert reply.startswith("250"), reply
         eventually(lambda: len(self.verdicts()) >= before + number)
@@ -60,7 +65,11 @@ class Site:
 
     def _events(self, what: str) -> list[dict[str, Any]]:
         lines = self.oborona.log().splitlines(keepends=True)
-        found = [msgspec.json.decode(line) for line in lines if line.startswith("{") and line.endswith("\n")]
+        found = [
+            msgspec.json.decode(line)
+            for line in lines
+            if line.startswith("{") and line.endswith("\n")
+        ]
         return [one for one in found if one["msg"] == what]
 
 
@@ -71,7 +80,9 @@ def site() -> Iterator[Site]:
         yield Site(oborona, postfix)
 
 
-def test_what_is_added_is_found_by_both_workers_and_counted_and_what_is_removed_is_not(site: Site) -> None:
+def test_what_is_added_is_found_by_both_workers_and_counted_and_what_is_removed_is_not(
+    site: Site,
+) -> None:
     words = "We sell ch3ap. p!lls by post, only today"
     assert {one["verdict"] for one in site.send(words)} == {"accept"}
     began = time.monotonic()
@@ -100,7 +111,9 @@ def test_one_of_good_mail_lowers_and_one_in_shadow_only_tells(site: Site) -> Non
     (one,) = site.send("The minutes of our board: the board meets on Friday.", 1)
     assert one["score"] == -50
     assert "SIGNATURE_HAM=-50.0(" in one["reason"]
-    assert re.search(r'SIGNATURE_S\d=0\.0\("board meets on friday" by bob: tried\)\[shadow\]', one["reason"])
+    assert re.search(
+        r'SIGNATURE_S\d=0\.0\("board meets on friday" by bob: tried\)\[shadow\]', one["reason"]
+    )
 
 
 def test_a_store_that_is_damaged_stops_no_mail_and_what_was_known_stays(site: Site) -> None:

@@ -11,7 +11,8 @@ from tests.letters import Kind, campaign, corpus, gtube, mixed
 from tests.whole.conftest import Way
 
 LETTER = (
-    b"From: Ann <ann@a.example>\r\nTo: %b@example.test\r\nSubject: Lunch\r\nDate: Fri, 20 Nov 2026 10:00:00 +0000\r\n"
+    b"From: Ann <ann@a.example>\r\nTo: %b@example.test\r\nSubject: Lunch\r\nDate: Fri, 20 Nov "
+    b"2026 10:00:00 +0000\r\n"
     b"Message-ID: <%b@a.example>\r\n%b\r\nShall we meet at noon, as last week?\r\n"
 )
 
@@ -58,8 +59,10 @@ def test_gtube_is_refused_at_the_end_of_data_with_a_reference(way: Way) -> None:
 
 def test_forged_headers_of_ours_are_replaced(way: Way) -> None:
     forged = (
-        b"X-Mras: Ok\r\nX-Mras: Ok\r\nx-mras-score: -100 / 100\r\nX-Mras-Id: 0000000000000.AAAAAAAAAAAAAAAA\r\nX-Spam-Flag: NO\r\n"
-        b"Authentication-Results: mx.example.test; spf=pass\r\nAuthentication-Results: other.example; spf=pass\r\n"
+        b"X-Mras: Ok\r\nX-Mras: Ok\r\nx-mras-score: -100 / 100\r\nX-Mras-Id: "
+        b"0000000000000.AAAAAAAAAAAAAAAA\r\nX-Spam-Flag: NO\r\n"
+        b"Authentication-Results: mx.example.test; spf=pass\r\nAuthentication-Results: "
+        b"other.example; spf=pass\r\n"
     )
     post(way, "forged", letter("forged", forged))
     message = email.message_from_bytes(way.message("forged"))
@@ -74,7 +77,10 @@ def test_forged_headers_of_ours_are_replaced(way: Way) -> None:
 
 
 def test_a_program_by_name_goes_to_junk_with_the_flag(way: Way) -> None:
-    more = b'MIME-Version: 1.0\r\nContent-Type: application/octet-stream; name="a.pdf.exe"\r\nContent-Disposition: attachment\r\n'
+    more = (
+        b"MIME-Version: 1.0\r\nContent-Type: application/octet-stream; "
+        b'name="a.pdf.exe"\r\nContent-Disposition: attachment\r\n'
+    )
     post(way, "program", letter("program", more))
     message = email.message_from_bytes(way.message("program", "Junk"))
     assert message["X-Mras"] == "Probable"
@@ -88,7 +94,8 @@ def test_several_messages_in_one_session_share_nothing(way: Way) -> None:
             raw = letter(user, b"X-Mras: Ok\r\n" if user == "second" else b"")
             client.sendmail("ann@a.example", [f"{user}@example.test"], raw)
     scores = [
-        email.message_from_bytes(way.message(user))["X-Mras-Score"] for user in ("first", "second", "third")
+        email.message_from_bytes(way.message(user))["X-Mras-Score"]
+        for user in ("first", "second", "third")
     ]
     assert scores == ["0.0 / 100", "30.0 / 100", "0.0 / 100"]
 
@@ -104,7 +111,9 @@ def test_a_campaign_is_caught_while_good_mail_passes(way: Way) -> None:
     for one, _ in replies:
         inbox[one.kind] += bool(way.dovecot.messages(one.recipient.partition("@")[0]))
     assert inbox[Kind.CAMPAIGN] < 20
-    assert inbox[Kind.HAM] >= 299, "docs/measured/catch.md: the rules that ship lose some of this corpus"
+    assert inbox[Kind.HAM] >= 299, (
+        "docs/measured/catch.md: the rules that ship lose some of this corpus"
+    )
     refused = {one.kind for one, reply in replies if not reply.startswith("250")}
     assert refused <= {Kind.CAMPAIGN}, "good mail is not"
 
@@ -112,7 +121,9 @@ def test_a_campaign_is_caught_while_good_mail_passes(way: Way) -> None:
 def test_one_line_in_the_log_for_each_message(way: Way) -> None:
     post(way, "logged", letter("logged"))
     way.message("logged")
-    lines = [line for line in way.oborona.log().splitlines() if "recipient=logged@example.test" in line]
+    lines = [
+        line for line in way.oborona.log().splitlines() if "recipient=logged@example.test" in line
+    ]
     assert len(lines) == 1
     assert "verdict=accept" in lines[0]
     assert "Traceback" not in way.oborona.log()

@@ -1,13 +1,16 @@
-"""What every message of the corpus gets, as text: the outputs of two states of the program can be compared with `diff`.
+"""What every message of the corpus gets, as text: the outputs of two states of the program can be
+compared with `diff`.
 
     python -m tests.whole.verdicts FILE                 all 6,046 messages, some minutes of one core
     python -m tests.whole.verdicts FILE --count 500     the first 500 of the same order
 
-One process, one clock, one key, counters in memory and a DNS that knows no name: nothing but the program decides what is
-written.  Each message comes with the envelope that it had when it arrived.  It passes the stages before the content and a
-real session, is counted, and is judged again: with evidence that came late, from its journal entry by the facts of then,
-and as the keeper does, with the counts of a day later.  The policy is the one that ships, with `SITE` over it: what a site
-may add to the order of a verdict and the shipped policy leaves empty (`tests.whole.verdicts_site`).  Durations are left out.
+One process, one clock, one key, counters in memory and a DNS that knows no name: nothing but the
+program decides what is written.  Each message comes with the envelope that it had when it arrived.
+It passes the stages before the content and a real session, is counted, and is judged again: with
+evidence that came late, from its journal entry by the facts of then, and as the keeper does, with
+the counts of a day later.  The policy is the one that ships, with `SITE` over it: what a site may
+add to the order of a verdict and the shipped policy leaves empty (`tests.whole.verdicts_site`).
+Durations are left out.
 """
 
 from __future__ import annotations
@@ -70,7 +73,9 @@ class _Lines(logging.Handler):
         self.lines: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        fields = {name: value for name, value in getattr(record, "fields", {}).items() if name != "ms"}
+        fields = {
+            name: value for name, value in getattr(record, "fields", {}).items() if name != "ms"
+        }
         fault = f" {record.exc_info[1]!r}" if record.exc_info else ""
         self.lines.append(f"{record.levelname} {record.getMessage()} {logfmt(fields)}{fault}")
 
@@ -136,11 +141,15 @@ class Corpus:
         )
         lines = [line async for line in self._before_content(envelope)]
         lines += replied(
-            await self._session.whole(envelope, gathered(letter.wire, Work().max_message_bytes), "25")
+            await self._session.whole(
+                envelope, gathered(letter.wire, Work().max_message_bytes), "25"
+            )
         )
         await asyncio.sleep(0)  # the line of the log comes after the answer
         for entry in self._entries:
-            lines += [f"journal {entry.verdict} {entry.score} {entry.decided_by} would={entry.would}"]
+            lines += [
+                f"journal {entry.verdict} {entry.score} {entry.decided_by} would={entry.would}"
+            ]
             lines += [f"  {one}" for one in (*entry.rules, *entry.findings)]
             lines += [line async for line in self._second(entry)]
         for scanned in self._scans:
@@ -157,30 +166,43 @@ class Corpus:
 
     async def _before_content(self, envelope: Envelope) -> AsyncIterator[str]:
         for stage in BEFORE_CONTENT:
-            seen = await glance(envelope, stage, self._site, self._policy, TellingInquiry(), now=self._now)
+            seen = await glance(
+                envelope, stage, self._site, self._policy, TellingInquiry(), now=self._now
+            )
             for line in shown(str(stage), seen.verdict):
                 yield line
             yield f"  wait_s={seen.wait_s:g} karma={seen.karma} faults={seen.faults}"
 
     async def _second(self, entry: Entry) -> AsyncIterator[str]:
-        """Yield what the entry gives by the facts of then, and as the keeper judges it by the counts of tomorrow."""
+        """Yield what the entry gives by the facts of then, and as the keeper judges it by the
+        counts of tomorrow.
+        """
         then = facts_then(entry)
         if then is None:
             yield "  no facts are kept"
             return
         later = self._now + DAY_S
         today, _ = await facts_now(then, pieces_of(entry, None), self._policy, self._site, later)
-        for name, stage, facts in (("again", Stage.CONTENT, then), ("keeper", Stage.RECHECK, today)):
+        for name, stage, facts in (
+            ("again", Stage.CONTENT, then),
+            ("keeper", Stage.RECHECK, today),
+        ):
             found = self._judge.judge(entry, self._asks, facts, stage=stage)
             if found is not None:
                 for line in shown(name, found.verdict):
                     yield line
-                yield f"  {found.mildest}..{found.severest} {found.lowest:g}..{found.highest:g} {found.unjudged}"
+                yield (
+                    f"  {found.mildest}..{found.severest} {found.lowest:g}..{found.highest:g} "
+                    f"{found.unjudged}"
+                )
 
 
 def shown(name: str, verdict: Verdict) -> list[str]:
     """Return a verdict, line by line."""
-    head = f"{name} {verdict.action} {verdict.score} of {verdict.line} {verdict.decided_by} would={verdict.would}"
+    head = (
+        f"{name} {verdict.action} {verdict.score} of {verdict.line} {verdict.decided_by} "
+        f"would={verdict.would}"
+    )
     return [head, *(f"  {one}" for one in (*verdict.rules, *verdict.findings))]
 
 
@@ -194,7 +216,9 @@ def replied(reply: Reply) -> list[str]:
 
 
 def letters() -> Iterator[tuple[str, Letter]]:
-    """Yield all messages of the corpus as they arrived, with their names, in an order that chance drew once."""
+    """Yield all messages of the corpus as they arrived, with their names, in an order that chance
+    drew once.
+    """
     paths = sorted(CORPUS.glob("*/*.txt"))
     random.Random(SEED).shuffle(paths)
     for place, path in enumerate(paths):

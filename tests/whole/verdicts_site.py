@@ -1,4 +1,6 @@
-"""The site whose verdicts `tests.whole.verdicts` writes: its policy, and stand-ins for what a network would say."""
+"""The site whose verdicts `tests.whole.verdicts` writes: its policy, and stand-ins for what a
+network would say.
+"""
 
 from __future__ import annotations
 
@@ -100,11 +102,17 @@ class TellingInquiry(Silence):
     ) -> Evidence:
         ip = envelope.client.ip
         listing = Listing(
-            name="SITE_LISTED", of=Subject.CLIENT, asked=ip, codes=("127.0.0.2",), score=40.0, say=ip
+            name="SITE_LISTED",
+            of=Subject.CLIENT,
+            asked=ip,
+            codes=("127.0.0.2",),
+            score=40.0,
+            say=ip,
         )
         domain = envelope.sender.rpartition("@")[2]
         identity = Identity(
-            spf=Spf(result=Result.PASS, domain=domain), dmarc=Dmarc(result=Result.PASS, domain=domain)
+            spf=Spf(result=Result.PASS, domain=domain),
+            dmarc=Dmarc(result=Result.PASS, domain=domain),
         )
         return Evidence(
             listings=(listing,) if ip.endswith(("3", "8")) else (),

@@ -1,1 +1,3 @@
-"""What people's word teaches about texts: features of a message, weights, learning, calibration, explanation."""
+"""What people's word teaches about texts: features of a message, weights, learning, calibration,
+explanation.
+"""

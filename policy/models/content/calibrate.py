@@ -1,9 +1,12 @@
-"""From a margin to a probability: Platt's sigmoid over predictions that were made before their message was learned.
+"""From a margin to a probability: Platt's sigmoid over predictions that were made before their
+message was learned.
 
-A sigmoid has two numbers, so some hundred predictions are enough for it; it rises everywhere, so it never changes which of two messages is more
-likely spam. Spam and ham weigh alike in the fit (prior 1:1), whatever share of what people report is spam: what they report
-is not what arrives. Source: J. Platt, "Probabilistic Outputs for Support Vector Machines", 1999, with the targets of its section 2.2, and H. Lin et al.,
-"A Note on Platt's Probabilistic Outputs for SVMs", 2007, for the Newton step.
+A sigmoid has two numbers, so some hundred predictions are enough for it; it rises everywhere, so it
+never changes which of two messages is more likely spam. Spam and ham weigh alike in the fit (prior
+1:1), whatever share of what people report is spam: what they report is not what arrives. Source: J.
+Platt, "Probabilistic Outputs for Support Vector Machines", 1999, with the targets of its section
+2.2, and H. Lin et al., "A Note on Platt's Probabilistic Outputs for SVMs", 2007, for the Newton
+step.
 """
 
 from __future__ import annotations
@@ -70,17 +73,25 @@ def _newton(
             break
         curve = shares * probability * (1.0 - probability)
         mixed = curve @ margins
-        hessian = np.array([[curve @ (margins * margins) + _RIDGE, mixed], [mixed, curve.sum() + _RIDGE]])
+        hessian = np.array(
+            [[curve @ (margins * margins) + _RIDGE, mixed], [mixed, curve.sum() + _RIDGE]]
+        )
         step = np.linalg.solve(hessian, gradient)
         length = 1.0
         while length > _EXACT:
-            tried = _loss(margins, targets, shares, slope - length * step[0], offset - length * step[1])
+            tried = _loss(
+                margins, targets, shares, slope - length * step[0], offset - length * step[1]
+            )
             if tried < loss:
                 break
             length /= 2
         else:
             break
-        slope, offset, loss = float(slope - length * step[0]), float(offset - length * step[1]), tried
+        slope, offset, loss = (
+            float(slope - length * step[0]),
+            float(offset - length * step[1]),
+            tried,
+        )
     return slope, offset
 
 

@@ -1,8 +1,10 @@
-"""Why the content model says what it says of a message: which runs of its text and header, and which traits of how it is made, pulled which way.
+"""Why the content model says what it says of a message: which runs of its text and header, and
+which traits of how it is made, pulled which way.
 
-The part of a slot is shared by the places where the message has it; a letter gets what the runs and words over it get. Neighbours that
-pull the same way are joined into one readable run. All parts together are the margin: what is not shown is summed in `rest`, and so is how far the line
-between ham and spam has moved (`Weights.middle`).
+The part of a slot is shared by the places where the message has it; a letter gets what the runs and
+words over it get. Neighbours that pull the same way are joined into one readable run. All parts
+together are the margin: what is not shown is summed in `rest`, and so is how far the line between
+ham and spam has moved (`Weights.middle`).
 """
 
 from __future__ import annotations
@@ -40,7 +42,9 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     views: dict[str, float]  # each view's part of the margin, and of the line's place as `middle`
 
 
-def explain(message: Message, weights: Weights, person: str = "", *, shown: int = SHOWN) -> Explanation:
+def explain(
+    message: Message, weights: Weights, person: str = "", *, shown: int = SHOWN
+) -> Explanation:
     """Return why the weights say what they say of a message.
 
     Args:
@@ -83,7 +87,9 @@ def _traits(shape: list[str], shares: NDArray[np.float64]) -> list[Part]:
     return [Part(view="shape", what=trait, part=share) for trait, share in summed.items()]
 
 
-def _runs(view: str, octets: bytes, runs: NDArray[np.float64], words: NDArray[np.float64]) -> list[Part]:
+def _runs(
+    view: str, octets: bytes, runs: NDArray[np.float64], words: NDArray[np.float64]
+) -> list[Part]:
     """Return the joined runs of a text."""
     letters = np.zeros(len(octets))
     for place in range(GRAM):

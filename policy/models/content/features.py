@@ -1,4 +1,5 @@
-"""A message as the content model sees it: a set of numbers, each a piece of its header, of its text, or of how it is made.
+"""A message as the content model sees it: a set of numbers, each a piece of its header, of its
+text, or of how it is made.
 
     view     pieces                                                   slots
     head     runs of 4 octets of the header                           2^18
@@ -7,8 +8,9 @@
     words    words of the normalised text                             2^17
     shape    how the message is made (shape.py)                       2^16
 
-Each view has slots of its own; pieces that meet in a slot share what is learned. Source: K. Weinberger et al., "Feature Hashing for Large Scale
-Multitask Learning", 2009; the runs of octets: D. Sculley and G. Wachman, "Relaxed Online SVMs for Spam Filtering", 2007.
+Each view has slots of its own; pieces that meet in a slot share what is learned. Source: K.
+Weinberger et al., "Feature Hashing for Large Scale Multitask Learning", 2009; the runs of octets:
+D. Sculley and G. Wachman, "Relaxed Online SVMs for Spam Filtering", 2007.
 """
 
 from __future__ import annotations
@@ -41,7 +43,10 @@ class Features(msgspec.Struct, frozen=True):
     slots: NDArray[np.uint32]  # ascending, distinct, below SPACE
 
     def to_bytes(self) -> bytes:
-        """Return them as octets: the gaps between them, seven bits to an octet (LEB128); 3 kB for most messages."""
+        """Return them as octets: the gaps between them, seven bits to an octet (LEB128).
+
+        3 kB for most messages.
+        """
         gaps = np.diff(self.slots, prepend=np.uint32(0))
         two, three = gaps >= 1 << 7, gaps >= 1 << 14
         width = 1 + two.astype(np.intp) + three

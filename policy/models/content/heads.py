@@ -1,7 +1,8 @@
 """What of a message's header the content model reads: what was written before it came to us.
 
-Left out is what was written after, so that a message looks the same at the door and when a person complains about it: our own headers, those of
-delivery and of mailboxes; and the verdicts of other filters, which would teach theirs instead of people's.
+Left out is what was written after, so that a message looks the same at the door and when a person
+complains about it: our own headers, those of delivery and of mailboxes; and the verdicts of other
+filters, which would teach theirs instead of people's.
 """
 
 from __future__ import annotations
@@ -26,14 +27,18 @@ _VERDICT: Final = re.compile(
     r".*(?:spam|bogosity|virus|amavis)|x-(?:mailscanner|barracuda|ironport|proofpoint|pmx|assp|crm114|gmane|ms-exchange-organization)"
 )
 _HANDED_OVER: Final = re.compile(rb"\bwith LMTP")  # from our mail server to the mailbox
-_SIGNATURE: Final = re.compile(r"(?:.*dkim-signature|domainkey-signature|arc-|x-gm-message-state|x-me-proxy)")
+_SIGNATURE: Final = re.compile(
+    r"(?:.*dkim-signature|domainkey-signature|arc-|x-gm-message-state|x-me-proxy)"
+)
 
 
 def read(message: Message) -> list[tuple[Header, bytes]]:
-    """Return the fields that count, in order, each with its octets: name, colon, value, cut to a length.
+    """Return the fields that count, in order, each with its octets: name, colon, value, cut to a
+    length.
 
     Returns:
-        No more than `HEAD_OCTETS` together, but for the last, with a line end after each; none within.
+        No more than `HEAD_OCTETS` together, but for the last, with a line end after each; none
+        within.
     """
     fields = []
     left = HEAD_OCTETS
@@ -54,6 +59,11 @@ def read(message: Message) -> list[tuple[Header, bytes]]:
 @lru_cache(maxsize=2048)
 def _octets(name: str) -> int:
     """Return how much of a field is read; 0 = it is left out."""
-    if name.startswith(OUR_NAMES) or name in _DELIVERY or _AFTERWARDS.match(name) or _VERDICT.match(name):
+    if (
+        name.startswith(OUR_NAMES)
+        or name in _DELIVERY
+        or _AFTERWARDS.match(name)
+        or _VERDICT.match(name)
+    ):
         return 0
     return SIGNATURE_OCTETS if _SIGNATURE.match(name) else FIELD_OCTETS

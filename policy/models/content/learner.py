@@ -1,11 +1,14 @@
 """Learning from people's word, one message at a time: the relaxed online support vector machine.
 
-A message is learned where the margin is not yet large enough: then the last examples are gone through once, newest first, and each is given as much pull as brings its margin to 1, between none and `MOST`. `MOST` is what keeps wrong words from doing harm: a hundred
-times larger, it learns every wrong label by heart (docs/adr/0018).
+A message is learned where the margin is not yet large enough: then the last examples are gone
+through once, newest first, and each is given as much pull as brings its margin to 1, between none
+and `MOST`. `MOST` is what keeps wrong words from doing harm: a hundred times larger, it learns
+every wrong label by heart (docs/adr/0018).
 
-A person's own word also moves the personal weights, until the message is clear for that person: with what is left of the margin, by the
-passive-aggressive step. Sources: D. Sculley and G. Wachman, "Relaxed Online SVMs for Spam Filtering", SIGIR 2007; K. Crammer et al.,
-"Online Passive-Aggressive Algorithms", JMLR 2006.
+A person's own word also moves the personal weights, until the message is clear for that person:
+with what is left of the margin, by the passive-aggressive step. Sources: D. Sculley and G. Wachman,
+"Relaxed Online SVMs for Spam Filtering", SIGIR 2007; K. Crammer et al., "Online Passive-Aggressive
+Algorithms", JMLR 2006.
 """
 
 from __future__ import annotations
@@ -20,9 +23,8 @@ from oborona.policy.models.content.features import Features
 from oborona.policy.models.content.weights import Vector, Weights, personal_slots
 
 LOOK_BACK: Final = 300  # examples
-NEWEST: Final = (
-    50  # of them; older ones are looked at only while they have pull: one that was clear mostly stays so
-)
+# of them; older ones are looked at only while they have pull: one that was clear mostly stays so
+NEWEST: Final = 50
 CLEAR: Final = 0.8  # margin from which on nothing is learned of an example
 FULL: Final = 1.0  # margin that learning brings an example to
 MOST: Final = 2.0  # pull of one example, of a word fully believed
@@ -51,7 +53,9 @@ class Learner:
         self.weights = weights
         self.recent: deque[Example] = deque(recent, LOOK_BACK)
 
-    def learn(self, features: Features, spam: bool, weight: float = 1.0, *, person: str = "") -> float:
+    def learn(
+        self, features: Features, spam: bool, weight: float = 1.0, *, person: str = ""
+    ) -> float:
         """Learn one message.
 
         Args:
@@ -93,12 +97,16 @@ class Learner:
                 continue
             pull = min(max(example.pull + (FULL - margin) / length, 0.0), MOST * example.weight)
             if abs(pull - example.pull) > _LEAST_STEP:
-                weights.pull[vector.slots] += np.float32((pull - example.pull) * sign) * vector.values
+                weights.pull[vector.slots] += (
+                    np.float32((pull - example.pull) * sign) * vector.values
+                )
                 self.recent[place] = example._replace(pull=pull)
 
     def _correct(self, vector: Vector, sign: int, person: str) -> None:
         weights = self.weights
-        margin = sign * (weights.product(vector) - weights.middle() + weights.personal_part(vector, person))
+        margin = sign * (
+            weights.product(vector) - weights.middle() + weights.personal_part(vector, person)
+        )
         length = float(vector.values @ vector.values)
         if margin < CLEAR and length:
             step = np.float32(sign * min((FULL - margin) / length, MOST))

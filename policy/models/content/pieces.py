@@ -1,4 +1,6 @@
-"""Octets to numbers: every run of four octets, and every word, each by a hash that is the same on every machine."""
+"""Octets to numbers: every run of four octets, and every word, each by a hash that is the same on
+every machine.
+"""
 
 from __future__ import annotations
 
@@ -50,13 +52,16 @@ def places(octets: bytes) -> Iterator[tuple[int, int]]:
     return (match.span() for match in _WORD.finditer(octets.translate(_SPACED)))
 
 
-def slots(words: Sequence[bytes], bits: int, names: NDArray[np.uint32] | None = None) -> NDArray[np.uint32]:
+def slots(
+    words: Sequence[bytes], bits: int, names: NDArray[np.uint32] | None = None
+) -> NDArray[np.uint32]:
     """Return a number for each word.
 
     Args:
         words: any octets.
         bits: of a number, 1..32.
-        names: for each word, the number of what it belongs to: the same word elsewhere has another number.
+        names: for each word, the number of what it belongs to: the same word elsewhere has another
+            number.
     """
     mixed = np.fromiter(map(crc32, words), np.uint32, len(words))
     if names is not None:

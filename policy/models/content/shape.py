@@ -1,6 +1,8 @@
-"""How a message is made, whatever its words: few things, each of which many messages share, so that few examples teach them.
+"""How a message is made, whatever its words: few things, each of which many messages share, so that
+few examples teach them.
 
-Each is a short text, `kind:value`, which also explains it. Numbers are rough: their logarithm, or tenths.
+Each is a short text, `kind:value`, which also explains it. Numbers are rough: their logarithm, or
+tenths.
 """
 
 from __future__ import annotations
@@ -36,7 +38,8 @@ def read(message: Message, fields: Sequence[Header]) -> list[str]:
 
     Args:
         message: any.
-        fields: those of its header that count; hops don't: on its way to the mailbox a message gets more of them than it had at the door.
+        fields: those of its header that count; hops don't: on its way to the mailbox a message gets
+            more of them than it had at the door.
     """
     names = [header.name for header in fields if header.name != "received"]
     return [
@@ -79,7 +82,11 @@ def _fields(by_name: dict[str, Header]) -> list[str]:
         header = by_name.get(name)
         return header.value[:200] if header else ""
 
-    ident, kind, mailer = value("message-id"), value("content-type"), value("x-mailer") or value("user-agent")
+    ident, kind, mailer = (
+        value("message-id"),
+        value("content-type"),
+        value("x-mailer") or value("user-agent"),
+    )
     return [
         "id:" + pattern(ident.partition("@")[0]),
         "id tld:" + ident.rstrip("> ").rpartition(".")[2][:6],
@@ -100,7 +107,10 @@ def _subject(subject: str) -> list[str]:
         f"subject length:{_log(len(subject))}",
         f"subject capitals:{sum(map(str.isupper, subject[:200])) * 10 // max(1, letters)}",
         f"subject digits:{min(3, sum(map(str.isdigit, subject[:200])))}",
-        f"subject marks:{min(3, subject.count('!'))} {'$' in subject} {'?' in subject} {'   ' in subject}",
+        (
+            f"subject marks:{min(3, subject.count('!'))} {'$' in subject} {'?' in subject} "
+            f"{'   ' in subject}"
+        ),
         "subject begins:" + subject[:3].lower(),
         f"subject ascii:{subject.isascii()}",
     ]
@@ -109,7 +119,11 @@ def _subject(subject: str) -> list[str]:
 def _text(text: str, length: int) -> list[str]:
     octets = np.frombuffer(text.encode("latin-1", "replace"), np.uint8)
     counted = np.bincount(octets, minlength=256)
-    capitals, small, digits = int(counted[65:91].sum()), int(counted[97:123].sum()), int(counted[48:58].sum())
+    capitals, small, digits = (
+        int(counted[65:91].sum()),
+        int(counted[97:123].sum()),
+        int(counted[48:58].sum()),
+    )
     return [
         f"length:{_log(length)}",
         f"capitals:{min(9, capitals * 20 // max(1, capitals + small))}",
@@ -134,7 +148,11 @@ def _body(message: Message) -> list[str]:
         *(f"link tld:{link.domain.rpartition('.')[2][:VALUE]}" for link in links),
         *{f"link in:{link.place}" for link in links},
         *(f"file:{attached.extension[:VALUE]}" for attached in message.attachments[:MANY]),
-        *(f"page:{line[:VALUE]}" for line in message.skeleton[:LOOKED_AT].split("\n")[:MANY] if line),
+        *(
+            f"page:{line[:VALUE]}"
+            for line in message.skeleton[:LOOKED_AT].split("\n")[:MANY]
+            if line
+        ),
     ]
 
 

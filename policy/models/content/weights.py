@@ -1,14 +1,19 @@
-"""What was learned, as one flat table: in memory of one's own, or in a mapped file that one process writes and all others read.
+"""What was learned, as one flat table: in memory of one's own, or in a mapped file that one process
+writes and all others read.
 
-    totals      messages of ham and of spam, by how far each word was believed; the sums of their products before they were learned
-    table       of each slot, side by side: how many of those messages of ham and of spam have it, and its pull, the weight of the linear model
+    totals      messages of ham and of spam, by how far each word was believed; the sums of their
+                products before they were learned
+    table       of each slot, side by side: how many of those messages of ham and of spam have it,
+                and its pull, the weight of the linear model
     personal    the same for persons, one table for all: slots by hash of slot and person
 
-A message is a vector: each of its slots has a value by how well it told ham from spam so far, |log odds| plus `FLOOR`, and each view has the same
-length. The margin is the product of that vector with the weights, less `middle`. So a piece that says nothing costs nothing, and few examples
-teach as much as they can. Sources: S. Wang and C. Manning, "Baselines and Bigrams", ACL 2012 (log odds as the values of a linear model);
-G. Robinson, "A Statistical Approach to the Spam Problem", 2003 (`DOUBT`: how rare pieces are held to know little); K. Weinberger et al.,
-"Feature Hashing for Large Scale Multitask Learning", ICML 2009 (persons in one table).
+A message is a vector: each of its slots has a value by how well it told ham from spam so far, |log
+odds| plus `FLOOR`, and each view has the same length. The margin is the product of that vector with
+the weights, less `middle`. So a piece that says nothing costs nothing, and few examples teach as
+much as they can. Sources: S. Wang and C. Manning, "Baselines and Bigrams", ACL 2012 (log odds as
+the values of a linear model); G. Robinson, "A Statistical Approach to the Spam Problem", 2003
+(`DOUBT`: how rare pieces are held to know little); K. Weinberger et al., "Feature Hashing for Large
+Scale Multitask Learning", ICML 2009 (persons in one table).
 """
 
 from __future__ import annotations
@@ -25,7 +30,8 @@ Floats = NDArray[np.float32]
 
 DOUBT: Final = 1.0  # messages that a piece is held to have been in, half of them spam
 FLOOR: Final = 0.3  # value of a piece that tells nothing yet
-APART: Final = 0.2  # how far the mean products of ham and of spam are held to be apart before both are known
+# how far the mean products of ham and of spam are held to be apart before both are known
+APART: Final = 0.2
 SURE: Final = 10.0  # messages of a class from which on its own mean counts for more than that
 FEW: Final = 2.0  # messages that a class is held to have had at product 0
 MOVED: Final = 0.5  # how far the line goes towards the middle: that is an estimate, too
@@ -97,10 +103,12 @@ class Weights:
         return float(vector.pull @ vector.values)
 
     def middle(self) -> float:
-        """Return where the line between ham and spam lies, by the products that messages had before they were learned.
+        """Return where the line between ham and spam lies, by the products that messages had before
+        they were learned.
 
-        All mail looks alike to one who knows only spam, or much of it and little ham: then ham, too, is above 0. What is not known yet of a class
-        is taken from the other; where both are known well, they lie on either side of 0, and the line near it.
+        All mail looks alike to one who knows only spam, or much of it and little ham: then ham,
+        too, is above 0. What is not known yet of a class is taken from the other; where both are
+        known well, they lie on either side of 0, and the line near it.
         """
         hams, spams, ham_sum, spam_sum = self.totals[:4].tolist()
         ham = (ham_sum + SURE * (spam_sum / (spams + FEW) - APART)) / (hams + SURE)
@@ -135,11 +143,15 @@ class Weights:
         return Vector(slots, values, pull)
 
     def _log_odds(self, ham: Floats, spam: Floats) -> Floats:
-        """Return by how much slots with these counts speak for spam, in place of the counts; 0 where either class is unknown."""
+        """Return by how much slots with these counts speak for spam, in place of the counts.
+
+        0 where either class is unknown.
+        """
         ham_total, spam_total = float(self.totals[0]), float(self.totals[1])
         if ham_total <= 0 or spam_total <= 0:
             return np.zeros_like(spam)
-        alike = 2.0 / (ham_total + spam_total)  # both classes as if each had the harmonic mean of the two
+        # both classes as if each had the harmonic mean of the two
+        alike = 2.0 / (ham_total + spam_total)
         ham *= np.float32(alike * spam_total)
         ham += _HALF
         spam *= np.float32(alike * ham_total)

@@ -1,6 +1,8 @@
-"""How well scores tell spam from good mail: the ROC curve, the catch at few false positives with its uncertainty, reliability.
+"""How well scores tell spam from good mail: the ROC curve, the catch at few false positives with
+its uncertainty, reliability.
 
-Source: G. Cormack and T. Lynam, "TREC 2005 Spam Track Overview", for (1-ROCA)%; B. Efron, "Bootstrap Methods", 1979, for the intervals.
+Source: G. Cormack and T. Lynam, "TREC 2005 Spam Track Overview", for (1-ROCA)%; B. Efron,
+"Bootstrap Methods", 1979, for the intervals.
 """
 
 from __future__ import annotations
@@ -60,13 +62,19 @@ def quality(scores: Floats, spam: Labels, *, seed: int) -> Quality:
 
 
 def roc(scores: Floats, spam: Labels) -> tuple[Floats, Floats]:
-    """Return the curve: share of good mail lost and share of spam caught, at each line that can be drawn."""
+    """Return the curve: share of good mail lost and share of spam caught, at each line that can be
+    drawn.
+    """
     order = np.argsort(-scores, kind="stable")
-    ends = np.append(np.flatnonzero(np.diff(scores[order])), scores.size - 1)  # equal scores fall together
+    # equal scores fall together
+    ends = np.append(np.flatnonzero(np.diff(scores[order])), scores.size - 1)
     above = spam[order]
     return np.cumsum(~above)[ends] / (~spam).sum(), np.cumsum(above)[ends] / spam.sum()
 
 
 def reliability(probabilities: Floats, spam: Labels) -> tuple[Bin, ...]:
-    """Return what was said beside what happened, in bins that are narrow where it matters; empty ones are left out."""
+    """Return what was said beside what happened, in bins that are narrow where it matters.
+
+    Empty ones are left out.
+    """
     return by_bins(list(zip(probabilities.tolist(), spam.tolist(), strict=True)), _BORDERS)

@@ -1,4 +1,6 @@
-"""Messages as they are trained on: what was seen of each when it came, and what people say of it."""
+"""Messages as they are trained on: what was seen of each when it came, and what people say of
+it.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,8 @@ from oborona.policy.models.final.features import Reader, Vector, general, partic
 from oborona.policy.models.final.trees import MAX_FEATURES
 from oborona.types import RuleHit
 
-RARE: Final = (
-    5  # messages that a rule or word must be seen in, to be trained on: fewer tell of those messages alone
-)
+# messages that a rule or word must be seen in, to be trained on: fewer tell of those messages alone
+RARE: Final = 5
 
 
 class Example(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,7 +45,14 @@ class Observer:
         self._reader = Reader(self.names, schema)
 
     def example(
-        self, facts: Facts, hits: Sequence[RuleHit], *, name: str, time: float, spam: bool, score: float
+        self,
+        facts: Facts,
+        hits: Sequence[RuleHit],
+        *,
+        name: str,
+        time: float,
+        spam: bool,
+        score: float,
     ) -> Example:
         """Return the example of a message; see `Example` for the arguments."""
         return Example(
@@ -78,7 +86,8 @@ def tabled(examples: Sequence[Example], names: Sequence[str]) -> Table:
     seen = Counter(mark for example in examples for mark in example.marks)
     most = len(examples) - RARE
     common = sorted(
-        (mark for mark, often in seen.items() if RARE <= often <= most), key=lambda mark: (-seen[mark], mark)
+        (mark for mark, often in seen.items() if RARE <= often <= most),
+        key=lambda mark: (-seen[mark], mark),
     )
     common = sorted(common[: MAX_FEATURES - len(varied)])
     place_of = {mark: place for place, mark in enumerate(common)}

@@ -1,6 +1,8 @@
-"""What the final model sees of a message: numbers with names, each written as an expression over the documented facts.
+"""What the final model sees of a message: numbers with names, each written as an expression over
+the documented facts.
 
-    text.words                    a number or condition; none is not a number, which trees know how to take
+    text.words                    a number or condition; none is not a number, which trees know how
+                                  to take
     len(links.domains)            how many there are
     spf.result == 'pass'          a text of a small vocabulary
     'zip' in attachments.kinds    a member of a set of a small vocabulary
@@ -9,8 +11,9 @@
     rule MASS_TEXT                a rule, list or signature that fired, live or in shadow mode
     score                         what the live ones add up to
 
-Trees take a number for larger or smaller than another, so that logarithms would change nothing.  Nothing that names the site, its people or the
-time is seen: a tree that learns "mail of last March" has learned the folder that its mail came from.
+Trees take a number for larger or smaller than another, so that logarithms would change nothing.
+Nothing that names the site, its people or the time is seen: a tree that learns "mail of last March"
+has learned the folder that its mail came from.
 """
 
 from __future__ import annotations
@@ -54,8 +57,9 @@ UNSEEN: Final = frozenset(
         "rspamd.score", "rspamd.symbols", "spamd.score", "spamd.symbols",
     }
 )  # fmt: skip
-"""What names a network, or tells how long the site has been there, how its stores do, or which way a message went to a mailbox; and what other engines say,
-whose columns stand beside ours."""
+"""What names a network, or tells how long the site has been there, how its stores do, or which way
+a message went to a mailbox; and what other engines say, whose columns stand beside ours.
+"""
 _OF_TIME: Final = ("date.", "time.")
 LARGEST: Final = 1e30  # of a number: what is more is as much
 _COUNTED: Final = (
@@ -124,7 +128,8 @@ class Reader:
         schema: the facts that are known.
 
     Raises:
-        UnknownFeature: facts, counts or forms that are not known here; rules and findings may be any, and are 0 where they never come.
+        UnknownFeature: facts, counts or forms that are not known here; rules and findings may be
+            any, and are 0 where they never come.
     """
 
     def __init__(self, names: Sequence[str], schema: Schema) -> None:
@@ -137,12 +142,16 @@ class Reader:
         self._numbers: list[tuple[str, int]] = []
         self._lengths: list[tuple[str, int]] = []
         self._counts: list[tuple[int, Callable[[Facts], float | None]]] = []
-        unknown = [name for place, name in enumerate(self.names) if not self._take(name, place, schema)]
+        unknown = [
+            name for place, name in enumerate(self.names) if not self._take(name, place, schema)
+        ]
         if len(set(self.names)) < len(self.names):
             raise UnknownFeature("the model names a feature twice")
         if unknown:
             more = f" and {len(unknown) - 5} more" if len(unknown) > 5 else ""
-            raise UnknownFeature(f"the model sees what is not known here: {', '.join(unknown[:5])}{more}")
+            raise UnknownFeature(
+                f"the model sees what is not known here: {', '.join(unknown[:5])}{more}"
+            )
         self._of_numbers = _together([attribute for attribute, _ in self._numbers])
         self._number_places = [place for _, place in self._numbers]
 
@@ -163,7 +172,11 @@ class Reader:
             self._texts.setdefault(_attribute(match[1]), {})[match[2]] = place
         elif (match := _IN.fullmatch(name)) and match[2] in MEMBERS and match[2] in facts:
             self._sets.setdefault(_attribute(match[2]), {})[match[1]] = place
-        elif (match := _LENGTH.fullmatch(name)) and match[1] in facts and facts[match[1]].kind is Kind.SET:
+        elif (
+            (match := _LENGTH.fullmatch(name))
+            and match[1] in facts
+            and facts[match[1]].kind is Kind.SET
+        ):
             self._lengths.append((_attribute(match[1]), place))
         elif match := _COUNT.fullmatch(name):
             count = _count(match, schema)
@@ -195,12 +208,16 @@ class Reader:
             _mark(values, places, (getattr(facts, attribute),))
         _mark(values, self._rules, [hit.name for hit in hits])
         for place in self._scored:
-            values[place] = sum(hit.score for hit in hits if hit.mode is Mode.LIVE and hit.name != NAME)
+            values[place] = sum(
+                hit.score for hit in hits if hit.mode is Mode.LIVE and hit.name != NAME
+            )
         # numpy takes none for not a number
         return np.clip(np.array(values, np.float64), -LARGEST, LARGEST).astype(np.float32)
 
 
-def _mark(values: list[float | None], places: Mapping[str, int], names: Iterable[str | None]) -> None:
+def _mark(
+    values: list[float | None], places: Mapping[str, int], names: Iterable[str | None]
+) -> None:
     for name in names:
         place = places.get(name)  # type: ignore[arg-type]  # none is the name of nothing
         if place is not None:

@@ -4,8 +4,8 @@
     SHA-256    32 octets, of all that follows
     MessagePack of `Stored`
 
-Everything is checked before it is used: a file that is cut, changed, foreign or larger than `MAX_OCTETS` is refused, and what it may ask for in
-memory is bounded by its own length.
+Everything is checked before it is used: a file that is cut, changed, foreign or larger than
+`MAX_OCTETS` is refused, and what it may ask for in memory is bounded by its own length.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from oborona.policy.models.final.trees import MAX_DEPTH, MAX_FEATURES, MAX_TREES
 MAGIC: Final = b"OBORONAF"
 FORMAT: Final = 1
 MAX_OCTETS: Final = 64 << 20  # two hundred times a common model
-MEANING: Final = 513  # numbers of the linear model on meaning: one for each of the 512, and an offset
+# numbers of the linear model on meaning: one for each of the 512, and an offset
+MEANING: Final = 513
 _DIGEST: Final = 32
 
 
@@ -166,9 +167,9 @@ def _calibration(found: Calibration) -> Calibration:
 
 def _array(octets: bytes, kind: str, shape: tuple[int, ...], name: str) -> NDArray[Any]:
     """Return numbers of a shape, none of them infinite."""
-    found = np.frombuffer(_sized(octets, int(np.prod(shape)) * np.dtype(kind).itemsize, name), kind).reshape(
-        shape
-    )
+    found = np.frombuffer(
+        _sized(octets, int(np.prod(shape)) * np.dtype(kind).itemsize, name), kind
+    ).reshape(shape)
     if not np.isfinite(found).all():
         raise BrokenModel(f"{name} hold what is no number")
     return found.astype(np.dtype(kind).newbyteorder("="))

@@ -1,13 +1,16 @@
 """From the final model's probability to its part of the score.
 
-The score that a probability stands for runs in straight lines over its log-odds, through these points:
+The score that a probability stands for runs in straight lines over its log-odds, through these
+points:
 
     1 - spam → 0        spam → spam_score        reject → reject_score
 
-Below the first and above the last it goes on as steeply, to -spam_score and to reject_score + spam_score; where the model may not
-refuse, it stays below `reject_score`.  The model's part is what makes the score of the whole the one that the probability stands for.  Rules that reach the spam
-line alone are the site's own decisions, and are not overruled: the score does not go below what those that speak against a message say, nor above
-what those that speak for it say. What the content model says is none of these (`overrules`): the final model knows it, and more.
+Below the first and above the last it goes on as steeply, to -spam_score and to reject_score +
+spam_score; where the model may not refuse, it stays below `reject_score`.  The model's part is what
+makes the score of the whole the one that the probability stands for.  Rules that reach the spam
+line alone are the site's own decisions, and are not overruled: the score does not go below what
+those that speak against a message say, nor above what those that speak for it say. What the content
+model says is none of these (`overrules`): the final model knows it, and more.
 """
 
 from __future__ import annotations
@@ -38,7 +41,8 @@ def score_of(odds: float, table: FinalTable, lines: VerdictLines) -> float:
         score = lines.spam_score + share * (lines.reject_score - lines.spam_score)
     most = lines.reject_score + lines.spam_score if table.reject else lines.reject_score - BELOW
     if not table.reject and lines.reject_score <= lines.spam_score:
-        most = lines.spam_score  # the lines are one: what is spam is refused, and the admin has said so
+        # the lines are one: what is spam is refused, and the admin has said so
+        most = lines.spam_score
     return max(-lines.spam_score, min(score, most))
 
 
@@ -54,7 +58,11 @@ def part(
         overrules: rules that are none, whatever they reach.
     """
     live = [hit for hit in hits if hit.mode is Mode.LIVE]
-    total = sum(hit.score for hit in live if abs(hit.score) >= lines.spam_score and hit.name not in overrules)
+    total = sum(
+        hit.score
+        for hit in live
+        if abs(hit.score) >= lines.spam_score and hit.name not in overrules
+    )
     if total > 0:
         score = max(score, total)
     elif total < 0:

@@ -30,7 +30,10 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Why(msgspec.Struct, frozen=True, kw_only=True):
-    """What the final model says of a message, taken apart; mean and parts add up to its log-odds."""
+    """What the final model says of a message, taken apart.
+
+    Mean and parts add up to its log-odds.
+    """
 
     probability: float
     mean: float  # log-odds, before anything is known of the message

@@ -17,7 +17,8 @@ class Catch(msgspec.Struct, frozen=True, kw_only=True):
 class Quality(msgspec.Struct, frozen=True, kw_only=True):
     """How well messages are told apart that nothing was trained on."""
 
-    loss: float  # (1-ROCA)%: of all pairs of a spam and a good message, how many are in the wrong order
+    # (1-ROCA)%: of all pairs of a spam and a good message, how many are in the wrong order
+    loss: float
     catches: tuple[Catch, ...]
 
 

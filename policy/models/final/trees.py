@@ -1,11 +1,14 @@
 """Boosted oblivious trees, applied to one message: all trees at once, in a few steps of numpy.
 
-An oblivious tree asks the same question at all nodes of a level, so that its leaf is a number whose bits are the answers:
+An oblivious tree asks the same question at all nodes of a level, so that its leaf is a number whose
+bits are the answers:
 
-    leaf = sum over levels of 2^level where value[feature] > border        raw = scale * sum of leaf values + bias
+    leaf = sum over levels of 2^level where value[feature] > border        raw = scale * sum of leaf
+    values + bias
 
-Values and borders are 32-bit floats and the sum is in double precision, as the library that trained them has it; not a number is never
-above a border.  Source: L. Prokhorenkova et al., "CatBoost: unbiased boosting with categorical features", NeurIPS 2018; its JSON export.
+Values and borders are 32-bit floats and the sum is in double precision, as the library that trained
+them has it; not a number is never above a border.  Source: L. Prokhorenkova et al., "CatBoost:
+unbiased boosting with categorical features", NeurIPS 2018; its JSON export.
 """
 
 from __future__ import annotations
@@ -57,11 +60,16 @@ def _powers(depth: int) -> NDArray[np.intp]:
 _POWERS: Final[NDArray[np.intp]] = 1 << np.arange(MAX_DEPTH, dtype=np.intp)
 
 
-def from_export(export: Mapping[str, Any], features: Sequence[str]) -> tuple[Trees, tuple[str, ...]]:
-    """Return the trees of CatBoost's JSON export, and the features that they ask for; others are left out.
+def from_export(
+    export: Mapping[str, Any], features: Sequence[str]
+) -> tuple[Trees, tuple[str, ...]]:
+    """Return the trees of CatBoost's JSON export, and the features that they ask for.
+
+    Others are left out.
 
     Args:
-        export: of a model over numbers alone, for which not a number is below all others (`nan_mode="Min"`).
+        export: of a model over numbers alone, for which not a number is below all others
+            (`nan_mode="Min"`).
         features: names of the numbers it was trained on.
 
     Raises:
@@ -71,7 +79,9 @@ def from_export(export: Mapping[str, Any], features: Sequence[str]) -> tuple[Tre
         if one["nan_value_treatment"] == "AsTrue":
             raise ValueError("not a number would be above all borders")
     trees = export["oblivious_trees"]
-    used = sorted({split["float_feature_index"] for tree in trees for split in tree["splits"] or ()})
+    used = sorted(
+        {split["float_feature_index"] for tree in trees for split in tree["splits"] or ()}
+    )
     place_of = {number: place for place, number in enumerate(used)}
     depth = max((len(tree["splits"] or ()) for tree in trees), default=0)
     places = np.zeros((len(trees), depth), np.intp)
@@ -86,6 +96,11 @@ def from_export(export: Mapping[str, Any], features: Sequence[str]) -> tuple[Tre
         weights[row, : len(tree["leaf_weights"])] = tree["leaf_weights"]
     scale, (bias,) = export["scale_and_bias"]
     found = Trees(
-        places=places, borders=borders, values=values, weights=weights, scale=float(scale), bias=float(bias)
+        places=places,
+        borders=borders,
+        values=values,
+        weights=weights,
+        scale=float(scale),
+        bias=float(bias),
     )
     return found, tuple(features[number] for number in used)

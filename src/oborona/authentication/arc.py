@@ -1,20 +1,26 @@
-"""ARC: what the chain of seals on a message is worth. RFC 8617 section 5.2, all steps but the optional oldest-pass.
+"""ARC: what the chain of seals on a message is worth.
+
+RFC 8617 section 5.2, all steps but the optional oldest-pass.
 
     1  collect the sets; more than 50 fail; none at all is `none`
     2  the newest seal says cv=fail: fail
-    3  each set has one of each field, instances run from 1 to N, cv= is none in the first and pass in the others
-    4  the newest ARC-Message-Signature holds; of older ones only the instance is read, the message may have changed since
+    3  each set has one of each field, instances run from 1 to N, cv= is none in the first and pass
+       in the others
+    4  the newest ARC-Message-Signature holds; of older ones only the instance is read, the message
+       may have changed since
     5  each seal holds, from N down to 1, over all sets up to its own (s5.1.1)
 
-Anything else fails, in whatever way; a key that could not be asked for makes `temperror`, unless something fails anyway. A message whose
-end is not here is `none`, with why.
+Anything else fails, in whatever way; a key that could not be asked for makes `temperror`, unless
+something fails anyway. A message whose end is not here is `none`, with why.
 
-A chain that passed says who handled the message, not that they tell the truth: the word of a sealer counts if the admin trusts it, and
-all who sealed after it. A trusted domain stands for the names below it too: large services seal with them.
+A chain that passed says who handled the message, not that they tell the truth: the word of a sealer
+counts if the admin trusts it, and all who sealed after it. A trusted domain stands for the names
+below it too: large services seal with them.
 
-Where arc_test_suite, which is of the time of the drafts, says other than the RFCs, these hold. So a missing c= of an
-ARC-Message-Signature is DKIM's simple/simple (RFC 8617 s4.1.2), not relaxed/relaxed (ams_fields_c_na), and one that signs nothing, From
-included (ams_fields_h_empty), fails, as DKIM forbids it (RFC 6376 s5.4).
+Where arc_test_suite, which is of the time of the drafts, says other than the RFCs, these hold. So a
+missing c= of an ARC-Message-Signature is DKIM's simple/simple (RFC 8617 s4.1.2), not
+relaxed/relaxed (ams_fields_c_na), and one that signs nothing, From included (ams_fields_h_empty),
+fails, as DKIM forbids it (RFC 6376 s5.4).
 """
 
 from __future__ import annotations
@@ -33,7 +39,9 @@ from oborona.authentication.model import Arc, Result
 from oborona.authentication.signature import MAX_INSTANCE, Claim, Form, instance_number
 from oborona.dns import Asker
 
-AHEAD: Final = 10  # keys asked for at once; honest chains have one to four sets, and who sends fifty gets no fifty questions for one
+# keys asked for at once; honest chains have one to four sets, and who sends fifty gets no fifty
+# questions for one
+AHEAD: Final = 10
 
 _RESULTS: Final = b"arc-authentication-results"
 _MESSAGE: Final = Form.MESSAGE.encode()
@@ -48,20 +56,29 @@ Sets = list[dict[bytes, int]]
 
 
 def is_sealed(letter: Letter) -> bool:
-    """Tell whether a message has a field of a chain; most have none, and `verify_arc` has nothing to say of them."""
+    """Tell whether a message has a field of a chain.
+
+    Most have none, and `verify_arc` has nothing to say of them.
+    """
     return any(name in letter.places for name in _FIELDS)
 
 
 def arc_questions(letter: Letter, *, now: float) -> tuple[str, ...]:
-    """Return the names of the first key records (TXT) that `verify_arc` will ask for, so that they can be asked for at once.
+    """Return the names of the first key records (TXT) that `verify_arc` will ask for, so that they
+    can be asked for at once.
 
-    Arguments as there. Names beyond `AHEAD` are left to `verify_arc`, which stops at the first set that fails.
+    Arguments as there. Names beyond `AHEAD` are left to `verify_arc`, which stops at the first set
+    that fails.
     """
     sets, why = _collect(letter)
     if why or not sets or not letter.whole:
         return ()
     newest, seals = letter.claim(sets[-1][_MESSAGE], Form.MESSAGE), _seals(letter, sets)
-    if any(seal.problem for seal in seals) or _chain_failed(seals) or without_key(letter, newest, now=now):
+    if (
+        any(seal.problem for seal in seals)
+        or _chain_failed(seals)
+        or without_key(letter, newest, now=now)
+    ):
         return ()
     claims = (newest, *reversed(seals))
     return tuple(dict.fromkeys(key_name(claim.selector, claim.domain) for claim in claims))[:AHEAD]
@@ -105,7 +122,10 @@ async def verify_arc(letter: Letter, asker: Asker, *, now: float, trusted: Conta
 
 
 def _collect(letter: Letter) -> tuple[Sets, str]:
-    """Return the sets, and what is wrong with their structure; RFC 8617 s5.2, steps 1 and 3 (A), (B)."""
+    """Return the sets, and what is wrong with their structure.
+
+    RFC 8617 s5.2, steps 1 and 3 (A), (B).
+    """
     found: dict[int, dict[bytes, int]] = {}
     if sum(len(letter.places.get(name, ())) for name in _FIELDS) > MAX_INSTANCE * len(_FIELDS):
         return [], f"more than {MAX_INSTANCE} sets"
@@ -172,9 +192,11 @@ async def _validated(
 
 
 def _sealed(letter: Letter, sets: Sets) -> list[bytes]:
-    """Return the SHA-256 that each seal was made over: all sets before, then its own without its signature; RFC 8617 s5.1.1.
+    """Return the SHA-256 that each seal was made over: all sets before, then its own without its
+    signature; RFC 8617 s5.1.1.
 
-    What came before is hashed once for all, or fifty sets of large fields would be hashed fifty times.
+    What came before is hashed once for all, or fifty sets of large fields would be hashed fifty
+    times.
     """
     digests = []
     before = hashlib.sha256()

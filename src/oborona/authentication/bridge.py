@@ -1,9 +1,11 @@
 """Synchronous code that asks the DNS, run on an event loop without holding it up.
 
-The code runs in a greenlet of its own. When it asks, the greenlet stands still, the coroutine that started it awaits the answer,
-and then the code goes on where it stood. To the code it looks like a call that waits; to the event loop like any other await.
+The code runs in a greenlet of its own. When it asks, the greenlet stands still, the coroutine that
+started it awaits the answer, and then the code goes on where it stood. To the code it looks like a
+call that waits; to the event loop like any other await.
 
-Limits: the code must not keep `ask` beyond its own end, and what it does between two questions holds the loop up as any code does.
+Limits: the code must not keep `ask` beyond its own end, and what it does between two questions
+holds the loop up as any code does.
 """
 
 from __future__ import annotations
@@ -25,12 +27,15 @@ async def run(function: Callable[[Ask], T], asker: Asker) -> T:
     """Call a synchronous function whose questions are put to the asker, and return what it returns.
 
     Args:
-        function: called once with an `Ask`, in the caller's context (contextvars are shared, as in a plain call).
+        function: called once with an `Ask`, in the caller's context (contextvars are shared, as in
+            a plain call).
         asker: answers the questions, one after the other.
 
-    Guaranteed: when this ends, in whatever way, the function has ended too. When the wait for an answer ends in an
-    error (cancellation above all), the function sees that error where it asked, can only clean up (every further
-    question raises the same error), and the error goes on to the caller even if the function swallowed it.
+    Guaranteed: when this ends, in whatever way, the function has ended too. When the wait for an
+        answer ends in an
+    error (cancellation above all), the function sees that error where it asked, can only clean up
+    (every further question raises the same error), and the error goes on to the caller even if the
+    function swallowed it.
 
     Raises: what the function raises; what ended a wait.
     """

@@ -1,9 +1,11 @@
-"""Canonical forms of header fields and bodies, RFC 6376 section 3.4, and the signature's own field without its signature.
+"""Canonical forms of header fields and bodies, RFC 6376 section 3.4, and the signature's own field
+without its signature.
 
 Octets come in with CRLF line ends; a CR without LF is no line end and stays.
 
-dkim.canonicalization does the same and is the oracle of the tests, but its relaxed body takes quadratic time on a run of spaces
-(0.47 s for 20 kB of them), and a body without final line end keeps the spaces before it, which RFC 6376 s3.4.4 (a) takes away.
+dkim.canonicalization does the same and is the oracle of the tests, but its relaxed body takes
+quadratic time on a run of spaces (0.47 s for 20 kB of them), and a body without final line end
+keeps the spaces before it, which RFC 6376 s3.4.4 (a) takes away.
 """
 
 from __future__ import annotations
@@ -22,7 +24,10 @@ class Canon(StrEnum):
 
 
 def canonical_field(field: bytes, canon: Canon) -> bytes:
-    """Return the canonical form of a header field (name, colon, value, CRLF), ending in CRLF; RFC 6376 s3.4.1, s3.4.2."""
+    """Return the canonical form of a header field (name, colon, value, CRLF), ending in CRLF.
+
+    RFC 6376 s3.4.1, s3.4.2.
+    """
     if canon is Canon.SIMPLE:
         return field
     name, _, value = field.partition(b":")
@@ -39,7 +44,9 @@ def canonical_body(body: bytes, canon: Canon) -> bytes:
 
 
 def without_signature(field: bytes) -> bytes:
-    """Return a field with the value of its b= deleted, white space around it included; RFC 6376 s3.5 (b=), s3.7.
+    """Return a field with the value of its b= deleted, white space around it included.
+
+    RFC 6376 s3.5 (b=), s3.7.
 
     Args:
         field: name, colon and a list of tags with one b= at most.
@@ -55,11 +62,15 @@ def without_signature(field: bytes) -> bytes:
 
 
 def _squeezed(octets: bytes) -> bytes:
-    """Return octets with each run of spaces and tabs as one space, in linear time: a long run shrinks by 210 at each turn."""
+    """Return octets with each run of spaces and tabs as one space, in linear time: a long run
+    shrinks by 210 at each turn.
+    """
     octets = octets.replace(b"\t", b" ")
     while (
         b"  " in octets
-    ):  # these four were the quickest on indented HTML, three times as quick as a regular expression
+        # these four were the quickest on indented HTML, three times as quick as a regular
+        # expression
+    ):
         octets = (
             octets.replace(b"       ", b" ")
             .replace(b"     ", b" ")

@@ -1,7 +1,9 @@
-"""Is a signature what it says? Body hash, key and signature, in this order: RFC 6376 sections 3.7, 6.1.2 and 6.1.3.
+"""Is a signature what it says? Body hash, key and signature, in this order: RFC 6376 sections 3.7,
+6.1.2 and 6.1.3.
 
-The body hash costs little and asks nobody: whose it is not, his key is not asked for. Of a message whose end is not here the signed
-fields alone are checked: a signature that they don't bear out has failed; the others could not be looked at, and say so (`unseen`).
+The body hash costs little and asks nobody: whose it is not, his key is not asked for. Of a message
+whose end is not here the signed fields alone are checked: a signature that they don't bear out has
+failed; the others could not be looked at, and say so (`unseen`).
 
 DKIM and ARC ask the same here; what they differ in they decide before.
 """
@@ -33,8 +35,11 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
     unseen: bool = False  # the signature holds as far as the message is here
 
 
-async def check_message(letter: Letter, place: int, claim: Claim, asker: Asker, *, now: float) -> Checked:
-    """Return whether a signature over fields and body holds: a DKIM-Signature or an ARC-Message-Signature.
+async def check_message(
+    letter: Letter, place: int, claim: Claim, asker: Asker, *, now: float
+) -> Checked:
+    """Return whether a signature over fields and body holds: a DKIM-Signature or an
+    ARC-Message-Signature.
 
     Args:
         letter: the message.
@@ -52,13 +57,19 @@ async def check_message(letter: Letter, place: int, claim: Claim, asker: Asker, 
     checked = _verified(keys, claim, header_digest(letter, place, claim))
     if checked.result is Result.PASS and not letter.whole:
         return Checked(
-            result=Result.NEUTRAL, why="message too large to check", key_bits=checked.key_bits, unseen=True
+            result=Result.NEUTRAL,
+            why="message too large to check",
+            key_bits=checked.key_bits,
+            unseen=True,
         )
     return checked
 
 
 def without_key(letter: Letter, claim: Claim, *, now: float) -> Checked | None:
-    """Return what a signature is whatever its key may be, None where the key decides; arguments as of `check_message`."""
+    """Return what a signature is whatever its key may be, None where the key decides.
+
+    Arguments as of `check_message`.
+    """
     if claim.problem is not None:
         return Checked(result=claim.problem, why=claim.why)
     untimely = _untimely(claim, now)
@@ -83,14 +94,20 @@ async def check_seal(claim: Claim, digest: bytes, asker: Asker) -> Checked:
 
 
 def header_digest(letter: Letter, place: int, claim: Claim) -> bytes:
-    """Return the SHA-256 of the signed fields and of the signature's own without its signature; RFC 6376 s3.7."""
+    """Return the SHA-256 of the signed fields and of the signature's own without its signature.
+
+    RFC 6376 s3.7.
+    """
     octets = [letter.canonical(other, claim.head) for other in letter.selected(claim.signed)]
     octets.append(unsigned_field(letter.fields[place], claim.head))
     return hashlib.sha256(b"".join(octets)).digest()
 
 
 def unsigned_field(field: bytes, canon: Canon) -> bytes:
-    """Return the canonical form of a signature's field without its signature and final CRLF; RFC 6376 s3.7."""
+    """Return the canonical form of a signature's field without its signature and final CRLF.
+
+    RFC 6376 s3.7.
+    """
     return canonical_field(without_signature(field), canon).removesuffix(b"\r\n")
 
 
@@ -115,14 +132,20 @@ def _body_failed(letter: Letter, claim: Claim) -> str:
 
 
 def _from_failed(letter: Letter, claim: Claim) -> str:
-    """A From field on top of the signed ones is what people would be shown: RFC 6376 s8.15; dkimpy fails it as well."""
+    """A From field on top of the signed ones is what people would be shown: RFC 6376 s8.15.
+
+    Dkimpy fails it as well.
+    """
     if len(letter.places.get(b"from", ())) > claim.signed.count(b"from"):
         return "a From field is not signed"
     return ""
 
 
 async def _keys(claim: Claim, asker: Asker) -> tuple[Key, ...] | Checked:
-    """Return the keys that a signature may be of, at least one, or why there is none; RFC 6376 s6.1.2."""
+    """Return the keys that a signature may be of, at least one, or why there is none.
+
+    RFC 6376 s6.1.2.
+    """
     keys = await ask_keys(key_name(claim.selector, claim.domain), asker)
     if isinstance(keys, NoKey):
         return Checked(result=keys.result, why=keys.why, key_bits=keys.bits)
@@ -131,7 +154,10 @@ async def _keys(claim: Claim, asker: Asker) -> tuple[Key, ...] | Checked:
         return fitting
     first = keys[0]
     return Checked(
-        result=Result.PERMERROR, why=_misfit(first, claim), key_bits=first.bits, testing=first.testing
+        result=Result.PERMERROR,
+        why=_misfit(first, claim),
+        key_bits=first.bits,
+        testing=first.testing,
     )
 
 

@@ -1,19 +1,27 @@
-"""DKIM: the signatures of a message, each with its result. RFC 6376, with 8301 (algorithms), 8463 (Ed25519), 8616 (other letters).
+"""DKIM: the signatures of a message, each with its result.
+
+RFC 6376, with 8301 (algorithms), 8463 (Ed25519), 8616 (other letters).
 
 Results in the words of RFC 8601 s2.7.1:
 
-    pass       the signature holds; it says that d= answers for the message, not that the message is any good
-    fail       body or signed fields are not what was signed, or a From field was added that is not signed (RFC 6376 s8.15)
-    policy     rsa-sha1, or a key under 1024 bits (both "failed", RFC 8301), or one too costly to use: not looked at further
-    neutral    can't be read: syntax, version, algorithm, canonical form, query method; or the message is too large to be checked. Its
-               signed fields are checked all the same, if its header is here: `unseen` says that they bear the signature out
-    permerror  what RFC 6376 s6.1.1 and s6.1.2 answer with PERMFAIL: From not signed, i= outside d=, expired or from the future, no key,
-               revoked, not for this algorithm, not for mail
+    pass       the signature holds; it says that d= answers for the message, not that the message is
+               any good
+    fail       body or signed fields are not what was signed, or a From field was added that is not
+               signed (RFC 6376 s8.15)
+    policy     rsa-sha1, or a key under 1024 bits (both "failed", RFC 8301), or one too costly to
+               use: not looked at further
+    neutral    can't be read: syntax, version, algorithm, canonical form, query method; or the
+               message is too large to be checked. Its signed fields are checked all the same, if
+               its header is here: `unseen` says that they bear the signature out
+    permerror  what RFC 6376 s6.1.1 and s6.1.2 answer with PERMFAIL: From not signed, i= outside d=,
+               expired or from the future, no key, revoked, not for this algorithm, not for mail
     temperror  the key could not be asked for
 
-Of dkimpy its lists of tags are used; it seals and canonicalises for the tests, and is their oracle. Its own verifying
-costs 738 µs for a letter of 6 kB where this costs 121 (benchmarks/authentication.py): it canonicalises by regular expression, for each signature
-anew, and computes RSA in Python. It also asks the DNS while others wait, and some of its expressions take quadratic time on hostile mail.
+Of dkimpy its lists of tags are used; it seals and canonicalises for the tests, and is their oracle.
+Its own verifying costs 738 µs for a letter of 6 kB where this costs 121
+(benchmarks/authentication.py): it canonicalises by regular expression, for each signature anew, and
+computes RSA in Python. It also asks the DNS while others wait, and some of its expressions take
+quadratic time on hostile mail.
 """
 
 from __future__ import annotations
@@ -30,10 +38,11 @@ from oborona.authentication.signature import Claim, Form
 from oborona.dns import Asker
 from oborona.domains import registrable
 
-LIMIT: Final = 8  # honest mail has one to four: its own, its service's, and one for each forwarder; each may cost a question
-MAX_READ: Final = (
-    64  # signatures among which those of From's domain are looked for when there are more than the limit
-)
+# honest mail has one to four: its own, its service's, and one for each forwarder; each may cost a
+# question
+LIMIT: Final = 8
+# signatures among which those of From's domain are looked for when there are more than the limit
+MAX_READ: Final = 64
 
 _NAME: Final = Form.DKIM.encode()
 
@@ -41,30 +50,39 @@ _NAME: Final = Form.DKIM.encode()
 def questions(
     letter: Letter, *, now: float, limit: int = LIMIT, from_domains: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """Return the names of the key records (TXT) that `verify_dkim` will ask for, so that they can be asked for all at once.
+    """Return the names of the key records (TXT) that `verify_dkim` will ask for, so that they can
+    be asked for all at once.
 
     Arguments as there. Those of From's organisations come first.
     """
     ours = _organisations(from_domains)
     claims = [
-        claim for place, claim in _claims(letter, limit, ours) if without_key(letter, claim, now=now) is None
+        claim
+        for place, claim in _claims(letter, limit, ours)
+        if without_key(letter, claim, now=now) is None
     ]
     claims.sort(key=lambda claim: _foreign(claim, ours))
     return tuple(dict.fromkeys(key_name(claim.selector, claim.domain) for claim in claims))
 
 
 async def verify_dkim(
-    letter: Letter, asker: Asker, *, now: float, limit: int = LIMIT, from_domains: Sequence[str] = ()
+    letter: Letter,
+    asker: Asker,
+    *,
+    now: float,
+    limit: int = LIMIT,
+    from_domains: Sequence[str] = (),
 ) -> tuple[tuple[Signature, ...], int]:
-    """Return the signatures of a message, topmost first, and how many beyond the limit were not looked at; never raises.
+    """Return the signatures of a message, topmost first, and how many beyond the limit were not
+    looked at; never raises.
 
     Args:
         letter: the message.
         asker: for the keys.
         now: Unix time.
         limit: how many signatures are looked at.
-        from_domains: of the addresses in From. When there are more signatures than the limit, those of their organisations are
-            looked at before others: DMARC hangs on them.
+        from_domains: of the addresses in From. When there are more signatures than the limit, those
+            of their organisations are looked at before others: DMARC hangs on them.
     """
     signatures = []
     for place, claim in _claims(letter, limit, _organisations(from_domains)):
@@ -99,11 +117,16 @@ def _claims(letter: Letter, limit: int, ours: frozenset[str]) -> list[tuple[int,
     if len(places) > limit and ours:
         readable = places[: max(MAX_READ, limit)]
         places = sorted(
-            sorted(readable, key=lambda place: _foreign(letter.claim(place, Form.DKIM), ours))[:limit]
+            sorted(readable, key=lambda place: _foreign(letter.claim(place, Form.DKIM), ours))[
+                :limit
+            ]
         )
     return [(place, letter.claim(place, Form.DKIM)) for place in places[:limit]]
 
 
 def _foreign(claim: Claim, ours: frozenset[str]) -> bool:
-    """Tell whether a signature is of none of some organisations; sorting by it puts theirs first, and leaves the rest in order."""
+    """Tell whether a signature is of none of some organisations.
+
+    Sorting by it puts theirs first, and leaves the rest in order.
+    """
     return registrable(claim.domain) not in ours

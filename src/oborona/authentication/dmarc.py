@@ -1,18 +1,24 @@
-"""DMARC: did the domain in From prove itself, and what does it ask for if not? RFC 9989, and RFC 7489 before it.
+"""DMARC: did the domain in From prove itself, and what does it ask for if not? RFC 9989, and RFC
+7489 before it.
 
-The record is that of the domain in From, or of its organisation, or of the public suffix above (which must say `psd=y`, as .gov does); the
-organisation is found by the tree walk (`oborona.authentication.dmarc_walk`). Names are aligned if they are of one organisation by the walk
-and by the Public Suffix List: whoever published a record for a suffix without `psd=y` has not made its customers one another's authors. The
-walk of a name that SPF or DKIM proved is made only where it decides: within one registered domain, where the record does not ask for the
-same name. So most messages cost one question, or two from a subdomain (docs/adr/0050-the-tree-walk-within-the-suffix-list.md).
+The record is that of the domain in From, or of its organisation, or of the public suffix above
+(which must say `psd=y`, as .gov does); the organisation is found by the tree walk
+(`oborona.authentication.dmarc_walk`). Names are aligned if they are of one organisation by the walk
+and by the Public Suffix List: whoever published a record for a suffix without `psd=y` has not made
+its customers one another's authors. The walk of a name that SPF or DKIM proved is made only where
+it decides: within one registered domain, where the record does not ask for the same name. So most
+messages cost one question, or two from a subdomain
+(docs/adr/0050-the-tree-walk-within-the-suffix-list.md).
 
-A signature or SPF result that could not be checked for lack of an answer counts only if its domain is aligned: what nobody could
-take for a proof, were it checked, must not turn a fail into a temporary error.
+A signature or SPF result that could not be checked for lack of an answer counts only if its domain
+is aligned: what nobody could take for a proof, were it checked, must not turn a fail into a
+temporary error.
 
-An aligned signature that the header of a message too large to be checked bears out (`Signature.unseen`) makes a fail a permerror: whether
-it holds can't be known, and asking again would not help (RFC 7489 section 11.2). So a signed header of somebody's, put above another body of
-that size, is not disowned by DMARC; a rule may look at `message.truncated`. Signatures beyond the limit prove nothing, aligned ones are looked
-at before others (`verify_dkim`).
+An aligned signature that the header of a message too large to be checked bears out
+(`Signature.unseen`) makes a fail a permerror: whether it holds can't be known, and asking again
+would not help (RFC 7489 section 11.2). So a signed header of somebody's, put above another body of
+that size, is not disowned by DMARC; a rule may look at `message.truncated`. Signatures beyond the
+limit prove nothing, aligned ones are looked at before others (`verify_dkim`).
 """
 
 from __future__ import annotations
@@ -43,11 +49,16 @@ _DOUBT: Final = (Result.PASS, Result.NONE, Result.PERMERROR, Result.TEMPERROR, R
 
 
 def dmarc_questions(from_domains: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of the records (TXT) that `check_dmarc` asks for first, so that they can be asked for all at once."""
+    """Return the names of the records (TXT) that `check_dmarc` asks for first, so that they can be
+    asked for all at once.
+    """
     domains = _domains(from_domains)[:MAX_FROM]
     first = [place for domain in domains for place in (domain, registrable(domain))]
     between = [
-        place for domain in domains for place in places(domain) if len(place) > len(registrable(domain))
+        place
+        for domain in domains
+        for place in places(domain)
+        if len(place) > len(registrable(domain))
     ]
     return tuple(f"_dmarc.{place}" for place in dict.fromkeys((*first, *between)))
 
@@ -57,9 +68,9 @@ async def check_dmarc(
 ) -> Dmarc:
     """Check the domain in From against what SPF and DKIM proved.
 
-    Of several domains the first MAX_FROM are each checked, and the strictest outcome holds for the message (RFC 7489 s6.6.1): the
-    disposition first, then the result, so that one that proved itself lends nothing to another. What was proved was so for each of
-    them.
+    Of several domains the first MAX_FROM are each checked, and the strictest outcome holds for the
+    message (RFC 7489 s6.6.1): the disposition first, then the result, so that one that proved
+    itself lends nothing to another. What was proved was so for each of them.
 
     Args:
         from_domains: of the addresses in From, as written; what is no domain name is left out.
@@ -68,9 +79,10 @@ async def check_dmarc(
         asker: for the DNS.
         sample: 0 ≤ sample < 100, drawn for this message: `pct` holds for it if below.
 
-    Returns: none without a domain, without a record or with one that has no policy (several at one name are none); permerror for a
-        signature that can't be checked, or more than MAX_FROM domains of which none got anything stricter; else pass, fail or
-        temperror. Never raises on what peers or the DNS say.
+    Returns: none without a domain, without a record or with one that has no policy (several at one
+        name are none); permerror for a signature that can't be checked, or more than MAX_FROM
+        domains of which none got anything stricter; else pass, fail or temperror. Never raises on
+        what peers or the DNS say.
     """
     domains = _domains(from_domains)
     if not domains:
@@ -99,7 +111,9 @@ class _Unclear(Exception):  # noqa: N818 - reads as what the policy is
         self.result = result
 
 
-async def _check(domain: str, spf: Spf, dkim: Sequence[Signature], asker: Asker, sample: float) -> Dmarc:
+async def _check(
+    domain: str, spf: Spf, dkim: Sequence[Signature], asker: Asker, sample: float
+) -> Dmarc:
     organisation = registrable(domain)
     try:
         place, record, organisation = await _discover(domain, asker)
@@ -120,14 +134,20 @@ async def _check(domain: str, spf: Spf, dkim: Sequence[Signature], asker: Asker,
     policy = record.policy
     if place != domain:
         policy = record.subdomains or policy
-        if record.missing is not None and result is Result.FAIL and await _is_missing(domain, asker):
+        if (
+            record.missing is not None
+            and result is Result.FAIL
+            and await _is_missing(domain, asker)
+        ):
             policy = record.missing
     return Dmarc(
         result=result,
         domain=domain,
         organisational=organisation,
         policy=policy,
-        disposition=_disposition(record, policy, sample) if result is Result.FAIL else Published.NONE,
+        disposition=_disposition(record, policy, sample)
+        if result is Result.FAIL
+        else Published.NONE,
         percent=record.percent,
         testing=record.testing,
         spf_aligned=proved.by_spf,
@@ -182,7 +202,9 @@ async def _proved(
 
 
 async def _discover(domain: str, asker: Asker) -> tuple[str, Record, str]:
-    """Return the name of the record that holds for a domain, the record, and the organisation as far as it had to be looked for."""
+    """Return the name of the record that holds for a domain, the record, and the organisation as
+    far as it had to be looked for.
+    """
     try:
         found = await walk(domain, asker, whole=False)
     except Unanswered as error:
@@ -198,7 +220,9 @@ async def _discover(domain: str, asker: Asker) -> tuple[str, Record, str]:
 
 
 async def _aligned(proved: str, domain: str, asker: Asker, *, strict: bool) -> bool | None:
-    """Is a domain that SPF or DKIM speaks of the one in From, or (relaxed) of the same organisation? None = not known. RFC 9989 s4.10.2."""
+    """Is a domain that SPF or DKIM speaks of the one in From, or (relaxed) of the same
+    organisation? None = not known. RFC 9989 s4.10.2.
+    """
     name = fqdn(proved)
     if name == domain:
         return True
@@ -217,5 +241,7 @@ async def _is_missing(domain: str, asker: Asker) -> bool:
 
 
 def _disposition(record: Record, policy: Published, sample: float) -> Published:
-    """What is asked for a message that fails: one step less in test mode, and outside the sample (RFC 7489 s6.6.4)."""
+    """What is asked for a message that fails: one step less in test mode, and outside the sample
+    (RFC 7489 s6.6.4).
+    """
     return _WEAKER[policy] if record.testing or sample >= record.percent else policy

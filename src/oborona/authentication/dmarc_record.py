@@ -1,7 +1,8 @@
 """A DMARC record: tags and what they mean (RFC 9989, and RFC 7489 section 6.3 before it).
 
-Of the older RFC `pct` is kept, since most records in use were written for it. Reports are not sent, so `rua` says only
-whether a record without a usable policy is meant as one; `ruf`, `fo`, `rf`, `ri` say nothing here.
+Of the older RFC `pct` is kept, since most records in use were written for it. Reports are not sent,
+so `rua` says only whether a record without a usable policy is meant as one; `ruf`, `fo`, `rf`, `ri`
+say nothing here.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     strict_spf: bool = False  # aspf=s
     percent: int = 100  # pct
     testing: bool = False  # t=y
-    suffix: bool | None = None  # psd=y: of a public suffix; psd=n: of an organisation; None = not said
+    # psd=y: of a public suffix; psd=n: of an organisation; None = not said
+    suffix: bool | None = None
 
 
 def is_record(text: bytes) -> bool:
@@ -46,15 +48,17 @@ def is_record(text: bytes) -> bool:
 def parse(text: bytes) -> Record:
     """Return what a record says.
 
-    Names of tags and words are read in any case; of a tag given twice the first counts; unknown tags, and values that make
-    no sense, are as if absent. Where `p` is missing, or `p`, `sp` or `np` is no policy, it is none for all if `rua` names an address
-    for reports, and else the record is as good as none (RFC 9989 s4.10.1, RFC 7489 s6.6.3).
+    Names of tags and words are read in any case; of a tag given twice the first counts; unknown
+    tags, and values that make no sense, are as if absent. Where `p` is missing, or `p`, `sp` or
+    `np` is no policy, it is none for all if `rua` names an address for reports, and else the record
+    is as good as none (RFC 9989 s4.10.1, RFC 7489 s6.6.3).
 
     Args:
         text: for which `is_record` holds.
 
     Raises:
-        Unusable: there is no policy, or none of the RFC's words, and nobody wants reports; or the record is too long.
+        Unusable: there is no policy, or none of the RFC's words, and nobody wants reports; or the
+            record is too long.
     """
     if len(text) > MAX_RECORD:
         raise Unusable(f"record of {len(text)} octets")

@@ -1,12 +1,16 @@
-"""The DNS tree walk of DMARC: which organisation a name belongs to, and whose record speaks for it. RFC 9989 section 4.10.
+"""The DNS tree walk of DMARC: which organisation a name belongs to, and whose record speaks for it.
 
-From a name upwards records are asked for at each name. The organisation is the name whose record says `psd=n`; else what lies below a record
-that says `psd=y`, but for one at the name itself; else the shortest name with a record. At most `MAX_QUESTIONS` names are asked for, of a
-longer one the lowest and the seven highest labels.
+RFC 9989 section 4.10.
 
-Two things beside the RFC (ADR 50). Names above the one that was registered, by the Public Suffix List, are asked for only where that has
-no record: whatever stood there, what it would say of two names below is what the list says already, namely that they are one organisation.
-And where there is no record at all, the organisation is what was registered; who asks for nothing loses nothing by it.
+From a name upwards records are asked for at each name. The organisation is the name whose record
+says `psd=n`; else what lies below a record that says `psd=y`, but for one at the name itself; else
+the shortest name with a record. At most `MAX_QUESTIONS` names are asked for, of a longer one the
+lowest and the seven highest labels.
+
+Two things beside the RFC (ADR 50). Names above the one that was registered, by the Public Suffix
+List, are asked for only where that has no record: whatever stood there, what it would say of two
+names below is what the list says already, namely that they are one organisation. And where there is
+no record at all, the organisation is what was registered; who asks for nothing loses nothing by it.
 """
 
 from __future__ import annotations
@@ -45,7 +49,9 @@ class Walk(NamedTuple):
 
     @property
     def policy(self) -> tuple[str, Record | Unusable] | None:
-        """The record that holds for the domain, and where: its own, its organisation's, or that of the public suffix above."""
+        """The record that holds for the domain, and where: its own, its organisation's, or that of
+        the public suffix above.
+        """
         for wanted in (self.domain, self.organisation):
             for place, record in self.records:
                 if place == wanted:
@@ -56,7 +62,9 @@ class Walk(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def places(domain: str) -> tuple[str, ...]:
-    """Return the names of a walk from a domain up to the top-level domain, at most `MAX_QUESTIONS`."""
+    """Return the names of a walk from a domain up to the top-level domain, at most
+    `MAX_QUESTIONS`.
+    """
     labels = domain.split(".")[1:][-(MAX_QUESTIONS - 1) :]
     return (domain, *(".".join(labels[first:]) for first in range(len(labels))))
 
@@ -67,7 +75,8 @@ async def walk(domain: str, asker: Asker, *, whole: bool = True) -> Walk:
     Args:
         domain: a name, as `fqdn` gives it.
         asker: for the DNS.
-        whole: False = a record at the domain itself is enough, for it is the policy; what organisation that is can be asked later.
+        whole: False = a record at the domain itself is enough, for it is the policy; what
+            organisation that is can be asked later.
 
     Raises:
         Unanswered: some name's answer is not known.
@@ -91,6 +100,8 @@ async def walk(domain: str, asker: Asker, *, whole: bool = True) -> Walk:
         except Unusable as error:
             record = error
         found.append((place, record))
-        if (place == domain and not whole) or (isinstance(record, Record) and record.suffix is not None):
+        if (place == domain and not whole) or (
+            isinstance(record, Record) and record.suffix is not None
+        ):
             break
     return Walk(domain, tuple(found), doubled)

@@ -1,8 +1,10 @@
-"""The Authentication-Results header: ours written, a trusted sealer's read (RFC 8601, RFC 6008, RFC 7489 section 11, RFC 8617).
+"""The Authentication-Results header: ours written, a trusted sealer's read (RFC 8601, RFC 6008, RFC
+7489 section 11, RFC 8617).
 
-Whatever peers wrote is reduced, before it is written, to characters that need no quoting, `!` for each other one; no domain has a
-`!`, so what was reduced is never taken for a name. Nothing but ASCII is written, which RFC 8616 allows always. Quoted are IPv6
-addresses and header.b alone; each stands last in its result, since authres reads a quoted value only there.
+Whatever peers wrote is reduced, before it is written, to characters that need no quoting, `!` for
+each other one; no domain has a `!`, so what was reduced is never taken for a name. Nothing but
+ASCII is written, which RFC 8616 allows always. Quoted are IPv6 addresses and header.b alone; each
+stands last in its result, since authres reads a quoted value only there.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ from oborona.authentication.names import fqdn
 
 MAX_VALUE: Final = 253  # characters, as a name has at most
 MAX_REASON: Final = 100  # characters
-MAX_READ: Final = 4096  # characters of a header that is read: authres takes time with the square of them
+# characters of a header that is read: authres takes time with the square of them
+MAX_READ: Final = 4096
 
 _NOT_PLAIN: Final = re.compile(r"[^A-Za-z0-9_.+-]")
 _NOT_LOCAL: Final = re.compile(r"[^A-Za-z0-9#$%&'*+/=^_`{|}~.-]")
@@ -42,10 +45,12 @@ def results(identity: Identity, site: str, *, ip: str = "") -> str:
 
     Args:
         identity: all that was found out.
-        site: the name that this header speaks for (authserv-id): letters, digits, `-`, `_` and single dots between.
+        site: the name that this header speaks for (authserv-id): letters, digits, `-`, `_` and
+            single dots between.
         ip: the client's address; without it iprev is left out.
 
-    Guaranteed: printable ASCII, and authres reads back the methods, results and values that stand here.
+    Guaranteed: printable ASCII, and authres reads back the methods, results and values that stand
+        here.
     """
     parts: list[AuthenticationResult] = [*_spf(identity), *map(_dkim, identity.dkim)]
     if not identity.dkim:
@@ -71,12 +76,14 @@ _NOTHING: Final = Said(Result.NONE)
 
 
 def dmarc_of(value: bytes | str) -> Said:
-    """Return what a header says of DMARC: `dmarc=` of Authentication-Results or ARC-Authentication-Results.
+    """Return what a header says of DMARC: `dmarc=` of Authentication-Results or
+    ARC-Authentication-Results.
 
     Args:
         value: of the header, folded or not, of any length.
 
-    Returns: none if it says nothing, contradicts itself, uses a word that is not DMARC's, or can't be read. Never raises.
+    Returns: none if it says nothing, contradicts itself, uses a word that is not DMARC's, or can't
+        be read. Never raises.
     """
     text = value.decode("ascii", "replace") if isinstance(value, bytes) else value
     if len(text) > MAX_READ:
@@ -110,7 +117,9 @@ def _spf(identity: Identity) -> Iterator[AuthenticationResult]:
         result=mfrom.result, reason=_reason(mfrom), smtp_mailfrom=_plain(mfrom.domain)
     )
     if helo.domain:
-        yield SPFAuthenticationResult(result=helo.result, reason=_reason(helo), smtp_helo=_plain(helo.domain))
+        yield SPFAuthenticationResult(
+            result=helo.result, reason=_reason(helo), smtp_helo=_plain(helo.domain)
+        )
 
 
 def _dkim(signature: Signature) -> AuthenticationResult:

@@ -21,8 +21,9 @@ async def check_iprev(ip: str, asker: Asker) -> IpRev:
         ip: the client's address; IPv4 in IPv6 is IPv4.
         asker: for the DNS.
 
-    Returns: pass with the first name that leads back; fail if names have addresses, but none the client's; permerror if
-        there is no name, or none has an address; temperror if the DNS does not say; none if `ip` is no address.
+    Returns: pass with the first name that leads back; fail if names have addresses, but none the
+        client's; permerror if there is no name, or none has an address; temperror if the DNS does
+        not say; none if `ip` is no address.
     """
     try:
         address = ip_address(ip.partition("%")[0])

@@ -1,9 +1,13 @@
-"""Public keys of DKIM and ARC: asked for, read once, and used. RFC 6376 sections 3.6.1 and 6.1.2, RFC 8301, RFC 8463.
+"""Public keys of DKIM and ARC: asked for, read once, and used.
 
-The arithmetic is that of `cryptography`: an RSA-2048 signature is checked in 20 µs, dkimpy's integers take 212; its Ed25519 needs PyNaCl.
-What a record says is kept by its octets, so that a domain's key is read once however often it signs.
+RFC 6376 sections 3.6.1 and 6.1.2, RFC 8301, RFC 8463.
 
-Several records at one name are "undefined" (RFC 6376 s3.6.2.2); s6.1.2 lets a verifier try them in turn, and the first few are.
+The arithmetic is that of `cryptography`: an RSA-2048 signature is checked in 20 µs, dkimpy's
+integers take 212; its Ed25519 needs PyNaCl. What a record says is kept by its octets, so that a
+domain's key is read once however often it signs.
+
+Several records at one name are "undefined" (RFC 6376 s3.6.2.2); s6.1.2 lets a verifier try them in
+turn, and the first few are.
 """
 
 from __future__ import annotations
@@ -28,19 +32,19 @@ from oborona.authentication.model import Result
 from oborona.dns import Asker, Kind, Outcome
 
 MIN_RSA_BITS: Final = 1024  # RFC 8301 s3.2: below, a signature has failed
-MAX_RSA_BITS: Final = (
-    8192  # verifiers must take 4096 (RFC 8301 s3.2); beyond this an answer would cost too much
-)
-MAX_EXPONENT_BITS: Final = (
-    64  # 65537 nearly everywhere; one as long as the modulus takes a hundred times as long
-)
+# verifiers must take 4096 (RFC 8301 s3.2); beyond this an answer would cost too much
+MAX_RSA_BITS: Final = 8192
+# 65537 nearly everywhere; one as long as the modulus takes a hundred times as long
+MAX_EXPONENT_BITS: Final = 64
 MAX_RECORD: Final = 8192  # octets; RSA-8192 takes 1,400
 MAX_RECORDS: Final = 4  # at one name
 MAX_TAGS: Final = 64  # in a record or signature; the RFCs know 7 and 14
 
 _PADDING: Final = PKCS1v15()
 _PREHASHED: Final = Prehashed(SHA256())
-MAX_REMEMBERED: Final = 2048  # octets of a record: keys of 4096 bits take 800, and a DNS of somebody's own may tell 64 kB each time
+# octets of a record: keys of 4096 bits take 800, and a DNS of somebody's own may tell 64 kB each
+# time
+MAX_REMEMBERED: Final = 2048
 _SPACE: Final = re.compile(rb"[ \t\r\n]+")
 
 
@@ -55,7 +59,10 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
     same_domain: bool  # t=s: the domain of i= must be d= itself
 
     def verifies(self, signature: bytes, digest: bytes) -> bool:
-        """Return whether a signature is this key's over a SHA-256 digest; RFC 8017 s8.2.2, RFC 8463 s3."""
+        """Return whether a signature is this key's over a SHA-256 digest.
+
+        RFC 8017 s8.2.2, RFC 8463 s3.
+        """
         try:
             if isinstance(self.public, RSAPublicKey):
                 self.public.verify(signature, digest, _PADDING, _PREHASHED)
@@ -134,7 +141,8 @@ def _read_key(record: bytes) -> Key | NoKey:
         public = (
             Ed25519PublicKey.from_public_bytes(material)
             if kind == b"ed25519"
-            else load_der_public_key(material)  # RFC 6376 s3.6.1 and its errata: with or without algorithm
+            # RFC 6376 s3.6.1 and its errata: with or without algorithm
+            else load_der_public_key(material)
         )
     except (InvalidTagValueList, KeyError, ValueError, UnsupportedAlgorithm, binascii.Error):
         return _SYNTAX

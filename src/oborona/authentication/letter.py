@@ -1,7 +1,9 @@
-"""A message as signatures see it: header fields and body, split once, canonical forms and body hashes made once each.
+"""A message as signatures see it: header fields and body, split once, canonical forms and body
+hashes made once each.
 
-Fields end at an empty line or at the first line that is no field, as in `oborona.message.headers`; a leading mbox line
-("From ...") is no field. A bare LF is taken for a line end and made CRLF, as dkimpy does: files on disk have LF.
+Fields end at an empty line or at the first line that is no field, as in `oborona.message.headers`;
+a leading mbox line ("From ...") is no field. A bare LF is taken for a line end and made CRLF, as
+dkimpy does: files on disk have LF.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from oborona.authentication.signature import Claim, Form, read_claim
 
 _FIELD: Final = re.compile(rb"([!-9;-~]+)[ \t]*:[^\n]*(?:\n[ \t][^\n]*)*\n")
 _MBOX_LINE: Final = re.compile(rb">?From [^\n]*\n")
-MAX_FIELDS: Final = 10_000  # as many as a mail server's message is gathered with; honest mail has under 200
+# as many as a mail server's message is gathered with; honest mail has under 200
+MAX_FIELDS: Final = 10_000
 
 
 class Letter:
@@ -35,7 +38,13 @@ class Letter:
     )  # fmt: skip
 
     def __init__(
-        self, *, names: list[bytes], fields: list[bytes], body: bytes, whole: bool, header_whole: bool
+        self,
+        *,
+        names: list[bytes],
+        fields: list[bytes],
+        body: bytes,
+        whole: bool,
+        header_whole: bool,
     ) -> None:
         self.names = names
         self.fields = fields
@@ -77,7 +86,8 @@ class Letter:
         return found
 
     def selected(self, names: tuple[bytes, ...]) -> list[int]:
-        """Return the places of the fields that h= names: of each name from the bottom up, missing ones left out.
+        """Return the places of the fields that h= names: of each name from the bottom up, missing
+        ones left out.
 
         Source: RFC 6376 s5.4.2.
         """

@@ -1,6 +1,8 @@
-"""Results of authentication in the words of their RFCs, and all of them together as the identity of a message.
+"""Results of authentication in the words of their RFCs, and all of them together as the identity of
+a message.
 
-Sources: RFC 7208 (SPF), RFC 6376, 8301, 8463 (DKIM), RFC 7489 (DMARC), RFC 8617 (ARC), RFC 8601 (iprev, and the words of all).
+Sources: RFC 7208 (SPF), RFC 6376, 8301, 8463 (DKIM), RFC 7489 (DMARC), RFC 8617 (ARC), RFC 8601
+(iprev, and the words of all).
 """
 
 from __future__ import annotations
@@ -54,9 +56,8 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True):
     length: int | None = None  # l=: octets of the body that are signed
     unsigned: int = 0  # octets of the body behind them
     testing: bool = False  # t=y in the key record
-    unseen: bool = (
-        False  # the signed fields bear it out, but the message is too large for the body to be checked
-    )
+    # the signed fields bear it out, but the message is too large for the body to be checked
+    unseen: bool = False
     start: str = ""  # first eight characters of b=, for header.b
     why: str = ""
 
@@ -70,7 +71,8 @@ class Dmarc(msgspec.Struct, frozen=True, kw_only=True):
     policy: Published = (
         Published.NONE
     )  # that applies to this domain as published: p, sp or np; none without a record
-    disposition: Published = Published.NONE  # what it asks for this message: after result, t and pct
+    # what it asks for this message: after result, t and pct
+    disposition: Published = Published.NONE
     percent: int = 100  # pct
     testing: bool = False  # t=y
     spf_aligned: bool = False  # SPF passed with an aligned domain
@@ -84,9 +86,9 @@ class Arc(msgspec.Struct, frozen=True, kw_only=True):
     result: Result = Result.NONE  # none, pass, fail; temperror where a key could not be asked for
     instances: int = 0
     sealers: tuple[str, ...] = ()  # d= of the seals, oldest first; empty unless the chain passed
-    trusted: str = (
-        ""  # the sealer whose word is taken: all seals from there to us are of trusted sealers; empty = none
-    )
+    # the sealer whose word is taken: all seals from there to us are of trusted sealers; empty =
+    # none
+    trusted: str = ""
     dmarc: Result = Result.NONE  # what the trusted sealer says it saw
     dmarc_domain: str = ""  # of which domain in From; empty where he does not say
     why: str = ""
@@ -112,17 +114,23 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def disposition(self) -> Published:
-        """What the domain in From asks to be done, unless a trusted ARC sealer saw the message pass (RFC 8617 section 7.2.1)."""
+        """What the domain in From asks to be done, unless a trusted ARC sealer saw the message pass
+        (RFC 8617 section 7.2.1).
+        """
         seen = self.arc.dmarc_domain
         ours = not seen or registrable(seen) == registrable(self.dmarc.domain)
         return Published.NONE if self.arc.dmarc is Result.PASS and ours else self.dmarc.disposition
 
     @property
     def unsigned(self) -> int:
-        """Octets of the body behind what the best signature covers: of those of From's organisation, or else of all that passed."""
+        """Octets of the body behind what the best signature covers: of those of From's
+        organisation, or else of all that passed.
+        """
         passed = [one for one in self.dkim if one.result is Result.PASS]
         organisation = registrable(self.dmarc.domain)
-        aligned = [one for one in passed if organisation and registrable(one.domain) == organisation]
+        aligned = [
+            one for one in passed if organisation and registrable(one.domain) == organisation
+        ]
         return min((one.unsigned for one in aligned or passed), default=0)
 
     @property

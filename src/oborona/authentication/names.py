@@ -1,4 +1,6 @@
-"""Domain names as mail carries them (in HELO, MAIL FROM, From, d=), and what peers wrote made fit to be shown."""
+"""Domain names as mail carries them (in HELO, MAIL FROM, From, d=), and what peers wrote made fit
+to be shown.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +16,13 @@ _NAME: Final = re.compile(r"(?:[a-z0-9_-]{1,63}\.)+(?=[a-z0-9-]*[a-z])[a-z0-9-]{
 
 
 def fqdn(text: str) -> str:
-    """Return a domain name in lower case and A-labels, without a final dot; empty if the text is none.
+    """Return a domain name in lower case and A-labels, without a final dot.
 
-    A name has two labels at least, of letters, digits, `-` and `_`, and the last is no number: neither `localhost` nor
-    an address nor an address literal is one (RFC 7208 s4.3, RFC 5321 s4.1.2). U-labels become A-labels.
+    Empty if the text is none.
+
+    A name has two labels at least, of letters, digits, `-` and `_`, and the last is no number:
+    neither `localhost` nor an address nor an address literal is one (RFC 7208 s4.3, RFC 5321
+    s4.1.2). U-labels become A-labels.
 
     Args:
         text: as the peer wrote it, of any length.

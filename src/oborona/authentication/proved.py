@@ -1,13 +1,16 @@
-"""Who sent a message, as far as somebody who was asked bears it out: what a reputation, or a list of one person, may hang on.
+"""Who sent a message, as far as somebody who was asked bears it out: what a reputation, or a list
+of one person, may hang on.
 
-    author          the address in From: SPF, or a DKIM signature over the whole text, passed for its domain or one above it, up to the registrable one,
-                    and no other domain stands in From; or a trusted sealer (ARC) saw DMARC pass for it
+    author          the address in From: SPF, or a DKIM signature over the whole text, passed for
+                    its domain or one above it, up to the registrable one, and no other domain
+                    stands in From; or a trusted sealer (ARC) saw DMARC pass for it
     author_domain   the registrable domain of that
     sender          MAIL FROM: SPF passed for its domain; a bounce has none
     account         the login that the mail server let in
 
-Whoever writes another's name into From or MAIL FROM has his own name here, or none.  A domain answers for its people: which of them wrote a
-letter is its word and no more.  It answers for the names below it, and these do not answer for it: relaxed alignment, which DMARC has by default, would
+Whoever writes another's name into From or MAIL FROM has his own name here, or none.  A domain
+answers for its people: which of them wrote a letter is its word and no more.  It answers for the
+names below it, and these do not answer for it: relaxed alignment, which DMARC has by default, would
 let whoever was lent a name below a domain write as its owner.
 
 Source: RFC 7489 section 3.1 (alignment), RFC 8617 section 7.2.1 (a sealer's word).
@@ -34,7 +37,9 @@ def proved(
         author: the address in From; empty = none, or not known yet.
         from_domains: distinct domains in From: a letter of several authors has none here.
     """
-    domain = _domain(author) if len(from_domains) <= 1 and _author(identity, _domain(author)) else ""
+    domain = (
+        _domain(author) if len(from_domains) <= 1 and _author(identity, _domain(author)) else ""
+    )
     return Proved(
         author=_normal(author, domain) if domain else "",
         author_domain=registrable(domain) if domain else "",
@@ -64,7 +69,9 @@ def _author(identity: Identity, domain: str) -> bool:
 
 
 def _answers(proof: str, domain: str) -> bool:
-    """Tell whether a domain that SPF or DKIM proved answers for one in From: it is that, or above it within the same organisation."""
+    """Tell whether a domain that SPF or DKIM proved answers for one in From: it is that, or above
+    it within the same organisation.
+    """
     name = fqdn(proof)
     if name == domain:
         return bool(name)

@@ -1,10 +1,13 @@
-"""What a DKIM-Signature, ARC-Message-Signature or ARC-Seal says of itself: read strictly, before the DNS is asked.
+"""What a DKIM-Signature, ARC-Message-Signature or ARC-Seal says of itself: read strictly, before
+the DNS is asked.
 
-Sources: RFC 6376 sections 3.2, 3.5 and 6.1.1; RFC 8301 (rsa-sha1); RFC 8463 (ed25519-sha256); RFC 8616 (other letters in d= and s=);
-RFC 8617 sections 4.1.2 and 4.1.3 (i= is the instance, there is no v=; a seal has cv= and neither h=, c= nor bh=).
+Sources: RFC 6376 sections 3.2, 3.5 and 6.1.1; RFC 8301 (rsa-sha1); RFC 8463 (ed25519-sha256); RFC
+8616 (other letters in d= and s=); RFC 8617 sections 4.1.2 and 4.1.3 (i= is the instance, there is
+no v=; a seal has cv= and neither h=, c= nor bh=).
 
-What can't be read, or is of a version or algorithm that nobody here knows, is `neutral`; what says something that RFC 6376 s6.1.1 answers
-with PERMFAIL is `permerror`; rsa-sha1 is `policy`, as an algorithm that is not accepted (RFC 8301 s3.1, RFC 8601 s2.7.1).
+What can't be read, or is of a version or algorithm that nobody here knows, is `neutral`; what says
+something that RFC 6376 s6.1.1 answers with PERMFAIL is `permerror`; rsa-sha1 is `policy`, as an
+algorithm that is not accepted (RFC 8301 s3.1, RFC 8601 s2.7.1).
 """
 
 from __future__ import annotations
@@ -22,9 +25,8 @@ from oborona.authentication.model import Result
 from oborona.authentication.names import fqdn
 from oborona.domains import MAX_HOST, normal
 
-MAX_OCTETS: Final = (
-    65_536  # of one field; mail servers cut header lines at 100 kB, honest signatures have under 4
-)
+# of one field; mail servers cut header lines at 100 kB, honest signatures have under 4
+MAX_OCTETS: Final = 65_536
 MAX_IDENTITY: Final = 320  # characters of i= that are kept: local part, @, domain
 START: Final = 8  # characters of b= that tell signatures apart, RFC 6008 s4
 
@@ -52,7 +54,10 @@ _CANONS: Final = {canon.value.encode(): canon for canon in Canon}
 
 
 class Claim(msgspec.Struct, kw_only=True):
-    """What one signature says; `problem` is the result it has by its own words, and then later members may be unset."""
+    """What one signature says.
+
+    `problem` is the result it has by its own words, and then later members may be unset.
+    """
 
     problem: Result | None = None
     why: str = ""
@@ -165,7 +170,9 @@ def _read_message_tags(claim: Claim, said: dict[bytes, bytes], form: Form) -> No
         return
     if b"i" in said:
         claim.identity_domain = fqdn(_text(said[b"i"].rpartition(b"@")[2]))
-        within = claim.identity_domain == claim.domain or claim.identity_domain.endswith(f".{claim.domain}")
+        within = claim.identity_domain == claim.domain or claim.identity_domain.endswith(
+            f".{claim.domain}"
+        )
         if b"@" not in said[b"i"] or not within:
             raise _Unusable(Result.PERMERROR, "i= is not within d=")
 

@@ -1,14 +1,16 @@
 """SPF: may this address send mail for this domain? RFC 7208, evaluated by pyspf.
 
-pyspf runs in the bridge (`oborona.authentication.bridge`) and asks the DNS through the asker alone; its own resolver is never
-reached. What it gets wrong is put right around it: records are held to the grammar before it sees them
-(`oborona.authentication.spf_record`), DNS errors under `ptr` mean no match (section 5.5), a name over 253 octets loses labels
-until it fits (7.3), addresses are compared as numbers, and the owner's explanation is fetched only when it is wanted, that is
-after a fail.
+pyspf runs in the bridge (`oborona.authentication.bridge`) and asks the DNS through the asker alone;
+its own resolver is never reached. What it gets wrong is put right around it: records are held to
+the grammar before it sees them (`oborona.authentication.spf_record`), DNS errors under `ptr` mean
+no match (section 5.5), a name over 253 octets loses labels until it fits (7.3), addresses are
+compared as numbers, and the owner's explanation is fetched only when it is wanted, that is after a
+fail.
 
-Limits: section 4.6.4 bounds the questions (10 terms, 10 names under each mx and ptr, 2 terms with a void answer), `MAX_RECORDS` what is read of
-the answers, and with it the time for which others wait; time of waiting is the asker's to bound. A local part that is not ASCII
-matches no macro (RFC 8616 section 4), nor does one with a backslash, nor such a HELO: in a name it would not stand for itself.
+Limits: section 4.6.4 bounds the questions (10 terms, 10 names under each mx and ptr, 2 terms with a
+void answer), `MAX_RECORDS` what is read of the answers, and with it the time for which others wait;
+time of waiting is the asker's to bound. A local part that is not ASCII matches no macro (RFC 8616
+section 4), nor does one with a backslash, nor such a HELO: in a name it would not stand for itself.
 """
 
 from __future__ import annotations
@@ -26,19 +28,21 @@ from oborona.authentication.spf_record import Unusable, checked, is_explanation
 from oborona.dns import Answer, Asker, Kind, Outcome
 from oborona.domains import MAX_HOST
 
-MAX_IDENTITY: Final = 256  # characters of a local part or HELO; SMTP allows 64 and 255 (RFC 5321 s4.5.3.1)
+# characters of a local part or HELO; SMTP allows 64 and 255 (RFC 5321 s4.5.3.1)
+MAX_IDENTITY: Final = 256
 MAX_ADDRESSES: Final = 100  # of one name that are looked at
 MAX_EXPLANATION: Final = 400  # octets, before macros
-MAX_RECORDS: Final = (
-    32_768  # octets of all records of one check, as four of the longest; with them it takes some 10 ms
-)
+# octets of all records of one check, as four of the longest; with them it takes some 10 ms
+MAX_RECORDS: Final = 32_768
 POSTMASTER: Final = "postmaster"
 NO_RECORD: Final = "no record"
 _OTHER_FAMILY: Final = {Kind.A: Kind.AAAA, Kind.AAAA: Kind.A}
 
 
 async def check_spf(*, ip: str, helo: str, sender: str, asker: Asker, receiver: str) -> Spf:
-    """Check the MAIL FROM identity; for a bounce that is postmaster at the HELO name (RFC 7208 s2.4).
+    """Check the MAIL FROM identity.
+
+    For a bounce that is postmaster at the HELO name (RFC 7208 s2.4).
 
     Args:
         ip: the client's address; IPv4 in IPv6 is IPv4. Anything else: result none.
@@ -47,8 +51,8 @@ async def check_spf(*, ip: str, helo: str, sender: str, asker: Asker, receiver: 
         asker: for the DNS.
         receiver: our host name, for the explanations of domains.
 
-    Returns: result none unless the identity's domain is one and has a record. Never raises, whatever the arguments and
-        the DNS hold.
+    Returns: result none unless the identity's domain is one and has a record. Never raises,
+        whatever the arguments and the DNS hold.
     """
     local, _at, domain = sender.rpartition("@") if sender else (POSTMASTER, "", helo)
     return await _check(ip, helo, local or POSTMASTER, domain, asker, receiver, "mfrom")
@@ -59,7 +63,9 @@ async def check_helo(*, ip: str, helo: str, asker: Asker, receiver: str) -> Spf:
     return await _check(ip, helo, POSTMASTER, helo, asker, receiver, "helo")
 
 
-async def _check(ip: str, helo: str, local: str, domain: str, asker: Asker, receiver: str, scope: str) -> Spf:
+async def _check(
+    ip: str, helo: str, local: str, domain: str, asker: Asker, receiver: str, scope: str
+) -> Spf:
     name = fqdn(domain)
     if not name:
         return Spf(scope=scope, why="no domain name")
@@ -73,7 +79,8 @@ async def _check(ip: str, helo: str, local: str, domain: str, asker: Asker, rece
     if _can_exist(name):
         first = await asker.ask(name, Kind.TXT)
         if first.outcome is not Outcome.TEMPERROR and not any(map(spf.RE_SPF.match, first.texts)):
-            return Spf(domain=name, scope=scope, why=NO_RECORD)  # as most HELO names: nothing to evaluate
+            # as most HELO names: nothing to evaluate
+            return Spf(domain=name, scope=scope, why=NO_RECORD)
     query = partial(_evaluate, ip=address, helo=helo, local=local, domain=name, receiver=receiver)
     result, why = await run(lambda ask: query(_knowing(ask, name, first)), asker)
     return Spf(result=result, domain=name, scope=scope, why=printable(why))
@@ -86,7 +93,9 @@ def _knowing(ask: Ask, domain: str, first: Answer | None) -> Ask:
     return lambda name, kind: first if name == domain and kind is Kind.TXT else ask(name, kind)
 
 
-def _evaluate(ask: Ask, *, ip: str, helo: str, local: str, domain: str, receiver: str) -> tuple[Result, str]:
+def _evaluate(
+    ask: Ask, *, ip: str, helo: str, local: str, domain: str, receiver: str
+) -> tuple[Result, str]:
     query = _Query(ask, ip=ip, helo=helo, local=local, domain=domain, receiver=receiver)
     try:
         word, _code, text = query.check()
@@ -94,7 +103,11 @@ def _evaluate(ask: Ask, *, ip: str, helo: str, local: str, domain: str, receiver
         if result is Result.FAIL and isinstance(text, _Explanation):
             why = query.explain(text) or query.matched
         elif result in (Result.TEMPERROR, Result.PERMERROR):
-            why = str(text).removeprefix("SPF Temporary Error: ").removeprefix("SPF Permanent Error: ")
+            why = (
+                str(text)
+                .removeprefix("SPF Temporary Error: ")
+                .removeprefix("SPF Permanent Error: ")
+            )
         else:
             why = NO_RECORD if result is Result.NONE else query.matched
     except Exception as error:  # noqa: BLE001 - a record that breaks pyspf is its owner's mistake, not the client's
@@ -112,12 +125,17 @@ class _Explanation(NamedTuple):
 class _Query(spf.query):
     """One check; asks through the bridge."""
 
-    def __init__(self, ask: Ask, *, ip: str, helo: str, local: str, domain: str, receiver: str) -> None:
+    def __init__(
+        self, ask: Ask, *, ip: str, helo: str, local: str, domain: str, receiver: str
+    ) -> None:
         super().__init__(i=ip, s=f"{local}@{domain}", h=helo, receiver=receiver)
-        self.l, self.o, self.d = local, domain, domain  # pyspf splits at the first @: it may be quoted
+        # pyspf splits at the first @: it may be quoted
+        self.l, self.o, self.d = local, domain, domain
         self._ask = ask
         self._void: list[tuple[str, Kind] | None] = []
-        """Of each term with a void answer: what would prove that the name has an address all the same."""
+        """Of each term with a void answer: what would prove that the name has an address all the
+        same.
+        """
         self._term_is_void = False
         self._read = 0  # octets of records
         self._client = int(self.ipaddr)
@@ -153,7 +171,9 @@ class _Query(spf.query):
             raise spf.PermError(str(error), domain) from error
 
     def cidrmatch(self, ipaddrs: list[str], n: int) -> bool:
-        """Tell whether the client is in the network of n bits around one of some addresses, all of its own kind."""
+        """Tell whether the client is in the network of n bits around one of some addresses, all of
+        its own kind.
+        """
         rest = self.cidrmax - n
         network = self._client >> rest
         try:
@@ -168,8 +188,9 @@ class _Query(spf.query):
     def _count_void(self, name: str, kind: Kind, outcome: Outcome) -> None:
         """Count a term once, however many of its names came back void (RFC 7208 s4.6.4).
 
-        A host with addresses of the other family alone is there: its domain's record is in order, and a client of this family costs it
-        nothing. That is asked only when the limit would be passed.
+        A host with addresses of the other family alone is there: its domain's record is in order,
+        and a client of this family costs it nothing. That is asked only when the limit would be
+        passed.
 
         Raises:
             PermError: more terms than the limit have a void answer.
@@ -181,7 +202,9 @@ class _Query(spf.query):
         self._void.append((name, other) if other else None)
         if len(self._void) > spf.MAX_VOID_LOOKUPS:
             self._void = [
-                one for one in self._void if one is None or self._ask(*one).outcome is not Outcome.FOUND
+                one
+                for one in self._void
+                if one is None or self._ask(*one).outcome is not Outcome.FOUND
             ]
             self._void = [None] * len(self._void)  # none of them is asked again
         if len(self._void) > spf.MAX_VOID_LOOKUPS:
@@ -232,7 +255,10 @@ def _can_exist(name: str) -> bool:
 
 
 def _number(address: str) -> int:
-    """Return an address as a number; of IPv4 without a parser, which takes three times as long: its grammar has been checked."""
+    """Return an address as a number.
+
+    Of IPv4 without a parser, which takes three times as long: its grammar has been checked.
+    """
     if ":" in address:
         return int(IPv6Address(address))
     first, second, third, fourth = map(int, address.split("."))

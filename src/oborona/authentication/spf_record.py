@@ -1,10 +1,12 @@
-"""An SPF record, held to the grammar and made small before it is evaluated (RFC 7208 sections 4.6.1, 6, 7.1, 12).
+"""An SPF record, held to the grammar and made small before it is evaluated (RFC 7208 sections
+4.6.1, 6, 7.1, 12).
 
-What pyspf gets wrong or does at length is decided here: names of modifiers are lower case afterwards, modifiers that RFC 7208
-does not know are gone (section 6: ignored, no matter how often), every macro is one of the RFC's, and no part is long enough
-to be worth an attacker's while.
+What pyspf gets wrong or does at length is decided here: names of modifiers are lower case
+afterwards, modifiers that RFC 7208 does not know are gone (section 6: ignored, no matter how
+often), every macro is one of the RFC's, and no part is long enough to be worth an attacker's while.
 
-Limits: an honest record has some hundreds of octets; those that list every address of a large sender have up to five thousand.
+Limits: an honest record has some hundreds of octets; those that list every address of a large
+sender have up to five thousand.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ def checked(record: str) -> str:
         record: beginning with `v=spf1`, ASCII.
 
     Raises:
-        Unusable: it is too long, or breaks the grammar of terms and macros. Mechanisms are not looked into.
+        Unusable: it is too long, or breaks the grammar of terms and macros. Mechanisms are not
+            looked into.
     """
     if len(record) > MAX_RECORD:
         raise Unusable(f"record of {len(record)} octets")
@@ -52,7 +55,8 @@ def checked(record: str) -> str:
         elif (name := modifier[1].lower()) in _KNOWN:
             kept.append(f"{name}={modifier[2]}")
         if term.lower().lstrip("+-~?") == "exists":
-            raise Unusable("exists without a domain")  # pyspf lets it pass with a qualifier before it
+            # pyspf lets it pass with a qualifier before it
+            raise Unusable("exists without a domain")
     return " ".join(kept)
 
 

@@ -1,12 +1,14 @@
-"""What a message proves itself, put together with what its envelope proved: policies, keys and seals, asked for all at once.
+"""What a message proves itself, put together with what its envelope proved: policies, keys and
+seals, asked for all at once.
 
     policies of From's domains, keys of signatures   ─→ DKIM ─┐
     SPF, under way since MAIL FROM                   ─────────┼─→ DMARC
     keys of seals                                    ─→ ARC   │ (no part of DMARC)
 
-What a sender's own name servers answer, or keep us waiting for, takes nothing from what the domain in From says: policies and keys have
-a budget of their own, in which policies are asked for first; so have the seals; and no question waits for SPF. So all of it together ends
-within the time of one budget.
+What a sender's own name servers answer, or keep us waiting for, takes nothing from what the domain
+in From says: policies and keys have a budget of their own, in which policies are asked for first;
+so have the seals; and no question waits for SPF. So all of it together ends within the time of one
+budget.
 """
 
 from __future__ import annotations
@@ -48,18 +50,23 @@ async def verify(
         now: Unix seconds.
         limit: DKIM signatures that are looked at.
         trusted: ARC sealers that are believed.
-        sample: from 0 up to 100: where this message falls among those of which a domain wants a percentage to be acted upon.
+        sample: from 0 up to 100: where this message falls among those of which a domain wants a
+            percentage to be acted upon.
     """
     keys = asker()
     async with asyncio.TaskGroup() as group:
-        sealing = group.create_task(_chain(letter, asker(), trusted, now)) if is_sealed(letter) else None
+        sealing = (
+            group.create_task(_chain(letter, asker(), trusted, now)) if is_sealed(letter) else None
+        )
         sending = group.create_task(envelope)
         signatures, more = await _signatures(letter, from_domains, keys, limit, now)
         judged = partial(check_dmarc, from_domains, dkim=signatures, asker=keys, sample=sample)
         if not sending.done():
             await judged(
                 spf=Spf()
-            )  # as if it proved nothing: all that may be asked is asked now, and not when SPF has taken its time
+                # as if it proved nothing: all that may be asked is asked now, and not when SPF has
+                # taken its time
+            )
     identity = sending.result()
     return msgspec.structs.replace(
         identity,
@@ -84,7 +91,9 @@ async def _chain(letter: Letter, asker: Asker, trusted: Container[str], now: flo
 
 
 async def _ask(names: Sequence[str], asker: Asker) -> None:
-    """Ask for TXT records all at once: those that stand first have the budget first, and the asker remembers what it was told."""
+    """Ask for TXT records all at once: those that stand first have the budget first, and the asker
+    remembers what it was told.
+    """
     if len(names) == 1:
         await asker.ask(names[0], Kind.TXT)
     elif names:

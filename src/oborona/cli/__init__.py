@@ -1,9 +1,11 @@
 """The command line: `oborona COMMAND`.
 
-Exit status: 0 done; 1 a check of the command found something, or nothing was found; 2 wrong usage; from sysexits.h: 65 what was given can't be
-used, 66 a file can't be read, 70 a fault of ours, 71 a socket can't be had, 74 a store can't be used or the output not written, 75 nobody
-answers, try again, 77 this user may not do it, 78 what an admin must mend before another start can do better: settings or policy are wrong,
-another process holds the store, a newer Oborona wrote it, or it was begun with another secret.
+Exit status: 0 done; 1 a check of the command found something, or nothing was found; 2 wrong usage;
+from sysexits.h: 65 what was given can't be used, 66 a file can't be read, 70 a fault of ours, 71 a
+socket can't be had, 74 a store can't be used or the output not written, 75 nobody answers, try
+again, 77 this user may not do it, 78 what an admin must mend before another start can do better:
+settings or policy are wrong, another process holds the store, a newer Oborona wrote it, or it was
+begun with another secret.
 """
 
 from __future__ import annotations
@@ -58,7 +60,9 @@ _COMMANDS: Final = {
     "completion": "completion",
     "opensmtpd-filter": "opensmtpd",
 }
-"""Command → module of this package, imported when it is run: a daemon carries no terminal tables in its memory."""
+"""Command → module of this package, imported when it is run: a daemon carries no terminal tables in
+its memory.
+"""
 
 
 def _attribute(command: str) -> str:
@@ -67,7 +71,10 @@ def _attribute(command: str) -> str:
 
 
 class _Commands(click.Group):
-    """Commands, each from its module; their errors end in one line and an exit status of their own."""
+    """Commands, each from its module.
+
+    Their errors end in one line and an exit status of their own.
+    """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
@@ -81,7 +88,9 @@ class _Commands(click.Group):
         module = _COMMANDS.get(cmd_name)
         if module is None:
             return None
-        command: click.Command = getattr(import_module(f"oborona.cli.{module}"), _attribute(cmd_name))
+        command: click.Command = getattr(
+            import_module(f"oborona.cli.{module}"), _attribute(cmd_name)
+        )
         return command
 
     def main(self, *args: Any, **extra: Any) -> Any:
@@ -112,14 +121,18 @@ def _state_of(ctx: click.Context) -> Path | None:
 
 
 @click.group(
-    cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 @click.version_option(__version__, prog_name="oborona")
 @click.option(
     "--config",
     type=click.Path(path_type=Path, dir_okay=False),
     envvar="OBORONA_CONFIG",
-    help="Settings file; default: $OBORONA_CONFIG, /etc/oborona/oborona.toml, else the one that ships.",
+    help=(
+        "Settings file; default: $OBORONA_CONFIG, /etc/oborona/oborona.toml, else the one "
+        "that ships."
+    ),
 )
 @click.option(
     "--state",
@@ -127,10 +140,16 @@ def _state_of(ctx: click.Context) -> Path | None:
     help="State folder: the same as --set paths.state=DIR.",
 )
 @click.option(
-    "--set", "assignments", multiple=True, metavar="SECTION.KEY=VALUE", help="One setting; may be repeated."
+    "--set",
+    "assignments",
+    multiple=True,
+    metavar="SECTION.KEY=VALUE",
+    help="One setting; may be repeated.",
 )
 @click.pass_context
-def main(ctx: click.Context, config: Path | None, state: Path | None, assignments: tuple[str, ...]) -> None:
+def main(
+    ctx: click.Context, config: Path | None, state: Path | None, assignments: tuple[str, ...]
+) -> None:
     """Oborona: an anti-spam policy daemon for Postfix and Exim."""
     from oborona.cli.asked import Asked  # noqa: PLC0415 - `--help` and `--version` need none of it
 

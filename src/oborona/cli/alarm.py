@@ -22,7 +22,8 @@ def alarm() -> None:
 @alarm.command()
 @pass_asked
 def test(asked: Asked) -> None:
-    """Send an alert by webhook and mail as they are set, one attempt each, and say whether it was taken.
+    """Send an alert by webhook and mail as they are set, one attempt each, and say whether it was
+    taken.
 
     Exit status 1 when it was not, or nobody is set to be told.
     """

@@ -1,6 +1,8 @@
-"""What the options before the command ask for: which settings, and the parts that commands open with them.
+"""What the options before the command ask for: which settings, and the parts that commands open
+with them.
 
-Each part is imported where it is opened: a command costs what it uses, and `--help` nothing of all this.
+Each part is imported where it is opened: a command costs what it uses, and `--help` nothing of all
+this.
 """
 
 from __future__ import annotations
@@ -47,7 +49,9 @@ class Asked:
         assignments: SECTION.KEY=VALUE each.
     """
 
-    def __init__(self, config: Path | None, state: Path | None, assignments: tuple[str, ...]) -> None:
+    def __init__(
+        self, config: Path | None, state: Path | None, assignments: tuple[str, ...]
+    ) -> None:
         self._file = config or (SYSTEM if SYSTEM.exists() else SHIPPED)
         # without settings a site's rules are looked for where they would be with them
         self._beside = SYSTEM if config is None and self._file is SHIPPED else None
@@ -55,7 +59,9 @@ class Asked:
         for assignment in assignments:
             name, equals, value = assignment.partition("=")
             if not equals:
-                raise click.BadParameter(f"{assignment!r}: write SECTION.KEY=VALUE", param_hint="--set")
+                raise click.BadParameter(
+                    f"{assignment!r}: write SECTION.KEY=VALUE", param_hint="--set"
+                )
             self._overrides[name.strip()] = value
         if state is not None:
             self._overrides["paths.state"] = str(state)
@@ -117,7 +123,9 @@ class Asked:
             return secret.UNKEYED
 
     def seen(self, told: Envelope) -> Envelope:
-        """Return an envelope as the doors see it: a client in a network of the site is one of ours."""
+        """Return an envelope as the doors see it: a client in a network of the site is one of
+        ours.
+        """
         from oborona.reputation.networks import networks, plain
 
         address = plain(told.client.ip)
@@ -162,7 +170,10 @@ class Asked:
         return final
 
     def signatures(self) -> Book:
-        """The signatures in force; without the store those of the policy's files, with a word on standard error."""
+        """The signatures in force.
+
+        Without the store those of the policy's files, with a word on standard error.
+        """
         from oborona.policy.signatures import Book
         from oborona.stores.signatures.rows import State
         from oborona.stores.signatures.store import Store
@@ -193,7 +204,9 @@ class Asked:
 
     @asynccontextmanager
     async def pictures(self) -> AsyncIterator[Pictures]:
-        """Who looks at pictures for a tool: processes of its own, as the reader has them, and patience."""
+        """Who looks at pictures for a tool: processes of its own, as the reader has them, and
+        patience.
+        """
         from oborona.daemon.reader.desk import Desk, plans
         from oborona.daemon.reader.eyes import Eyes, Nearby
         from oborona.policy.pictures import Blind
@@ -222,7 +235,9 @@ class Asked:
 
     @contextmanager
     def site(self, pictures: Pictures | None = None) -> Iterator[Site]:
-        """The parts of a scan that reads and counts nothing; without a store every count is 0, with a word on standard error.
+        """The parts of a scan that reads and counts nothing.
+
+        Without a store every count is 0, with a word on standard error.
 
         Args:
             pictures: who looks at them; None = nobody.
@@ -254,7 +269,8 @@ class Asked:
                 pins=self.pins(),
                 signatures=self.signatures(),
                 content=Taught(
-                    self.state / state_files.WEIGHTS, least=self.loaded.settings.learning.min_learned
+                    self.state / state_files.WEIGHTS,
+                    least=self.loaded.settings.learning.min_learned,
                 ),
                 final=final,
                 meanings=self._meanings(final),

@@ -1,4 +1,6 @@
-"""`oborona attach` and `detach`: the change to the mail server's settings that has it ask us, shown, and made when told so."""
+"""`oborona attach` and `detach`: the change to the mail server's settings that has it ask us,
+shown, and made when told so.
+"""
 
 from __future__ import annotations
 
@@ -49,12 +51,15 @@ _dry_run = click.option("--dry-run", is_flag=True, help="Show the change, and ma
 @_dry_run
 @pass_asked
 def attach(asked: Asked, server: str | None, folder: Path | None, yes: bool, dry_run: bool) -> None:
-    """Connect the mail server of this machine to Oborona: show the change to its configuration, and make it when confirmed.
+    """Connect the mail server of this machine to Oborona: show the change to its configuration, and
+    make it when confirmed.
 
-    Postfix: one entry in main.cf's smtpd_milters, before those that are there; main.cf is kept beside the new one, checked, and read anew.
-    The change is refused where mail would still pass unfiltered. Exim: the lines to add are shown, nothing is changed.
+    Postfix: one entry in main.cf's smtpd_milters, before those that are there; main.cf is kept
+    beside the new one, checked, and read anew. The change is refused where mail would still pass
+    unfiltered. Exim: the lines to add are shown, nothing is changed.
 
-    Exit status 1 when nothing was changed and Postfix does not ask us; 78 when it would not help, and what to mend first.
+    Exit status 1 when nothing was changed and Postfix does not ask us; 78 when it would not help,
+    and what to mend first.
     """
     if server == "exim" or (server is None and program("postconf") is None and program("exim4")):
         echo(what_to_add(asked.loaded.settings))
@@ -73,7 +78,8 @@ def attach(asked: Asked, server: str | None, folder: Path | None, yes: bool, dry
     if _told(yes=yes, dry_run=dry_run):
         _make(postfix, change)
         echo(
-            "Send yourself a message with the GTUBE text, or run `oborona doctor`: it sends one to us as Postfix would."
+            "Send yourself a message with the GTUBE text, or run `oborona doctor`: it "
+            "sends one to us as Postfix would."
         )
 
 
@@ -91,7 +97,9 @@ def detach(asked: Asked, folder: Path | None, yes: bool, dry_run: bool) -> None:
     change = detaching(postfix, asked.loaded.settings.doors.milter.address)
     if not change.changes:
         echo(
-            f"main.cf does not name {word_for(asked.loaded.settings.doors.milter.address, postfix.queue)}: nothing to take back"
+            f"main.cf does not name "
+            f"{word_for(asked.loaded.settings.doors.milter.address, postfix.queue)}: "
+            f"nothing to take back"
         )
         _note(change)
         if change.notes:
@@ -118,7 +126,9 @@ def _answers(asked: Asked, postfix: PostfixInstance) -> None:
         try:
             peer = reach(word, smtpd, postfix).peer
         except UnreachedError as error:
-            raise RefusedError(f"{error}; {mended(asked.loaded.settings.doors.milter.address)}") from None
+            raise RefusedError(
+                f"{error}; {mended(asked.loaded.settings.doors.milter.address)}"
+            ) from None
         if not key:
             peer.close()
         elif (found := prove(peer, key)).outcome is Outcome.NOT_OURS:

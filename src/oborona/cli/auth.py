@@ -62,7 +62,8 @@ class _Witness:
 @pass_envelope
 @pass_asked
 def auth(asked: Asked, file: Path, envelope: Envelope) -> None:
-    """Check SPF, DKIM, DMARC and ARC of a message file as the daemon would, and show every DNS query and result; - is standard input.
+    """Check SPF, DKIM, DMARC and ARC of a message file as the daemon would, and show every DNS
+    query and result; - is standard input.
 
     What the mail server knew comes by the options: without --ip there is no SPF and no iprev.
     """
@@ -98,9 +99,14 @@ async def _steps(
             spf_helo = await check_helo(ip=ip, helo=helo, asker=witness, receiver=name)
         _result(console, spf_helo.result, spf_helo.why)
         with _told(
-            console, "SPF of MAIL FROM", f"may {ip} send for <{quoted(envelope.sender, 80)}>?", witness
+            console,
+            "SPF of MAIL FROM",
+            f"may {ip} send for <{quoted(envelope.sender, 80)}>?",
+            witness,
         ):
-            spf = await check_spf(ip=ip, helo=helo, sender=envelope.sender, asker=witness, receiver=name)
+            spf = await check_spf(
+                ip=ip, helo=helo, sender=envelope.sender, asker=witness, receiver=name
+            )
         _result(console, spf.result, f"{spf.domain} {spf.why}".strip())
     else:
         _line(console, "SPF, iprev: not asked, for the client's address is not known (--ip)")
@@ -115,13 +121,20 @@ async def _steps(
         _line(console, "  none: no signature")
     if more:
         _line(
-            console, f"  {more} more signatures are not looked at (max_signatures = {table.max_signatures})"
+            console,
+            (
+                f"  {more} more signatures are not looked at (max_signatures = "
+                f"{table.max_signatures})"
+            ),
         )
     with _told(console, "ARC", "who says that he handled it?", witness):
         chain = await verify_arc(letter, witness, now=now, trusted=table.trusted)
     _result(console, chain.result, _chain(chain))
     with _told(
-        console, "DMARC", f"is From's domain ({' '.join(domains) or 'none'}) what was proved?", witness
+        console,
+        "DMARC",
+        f"is From's domain ({' '.join(domains) or 'none'}) what was proved?",
+        witness,
     ):
         dmarc = await check_dmarc(domains, spf=spf, dkim=dkim, asker=witness, sample=0.0)
     _result(console, dmarc.result, _dmarc(dmarc))
@@ -180,7 +193,9 @@ def _chain(chain: Arc) -> str:
 
 
 def _dmarc(dmarc: Dmarc) -> str:
-    aligned = [what for what, holds in (("SPF", dmarc.spf_aligned), ("DKIM", dmarc.dkim_aligned)) if holds]
+    aligned = [
+        what for what, holds in (("SPF", dmarc.spf_aligned), ("DKIM", dmarc.dkim_aligned)) if holds
+    ]
     parts = [
         f"organisation {dmarc.organisational}" if dmarc.organisational else "",
         f"policy {dmarc.policy}",

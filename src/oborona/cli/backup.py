@@ -21,12 +21,14 @@ from oborona.daemon.backup.taking import take
 def backup(asked: Asked, folder: Path) -> None:
     """Write settings, policy, secret and all stores into FOLDER, which must not be there yet.
 
-    The daemon may run: the stores are copied as they were at one moment. Counters in a cluster are not in it. Only its owner can read what is written;
-    `sha256sum -c SHA256SUMS` in FOLDER tells whether it is whole.
+    The daemon may run: the stores are copied as they were at one moment. Counters in a cluster are
+    not in it. Only its owner can read what is written; `sha256sum -c SHA256SUMS` in FOLDER tells
+    whether it is whole.
     """
     manifest = take(asked.loaded, folder, partial(as_owner_of, asked.state))
     echo(
-        f"{folder}: {octets_below(folder) >> 20} MiB, {len(manifest.stores)} stores, {len(manifest.places)} files and folders of settings"
+        f"{folder}: {octets_below(folder) >> 20} MiB, {len(manifest.stores)} stores, "
+        f"{len(manifest.places)} files and folders of settings"
     )
     if manifest.cluster:
         click.echo("oborona: the counters are in the cluster, and not in the backup", err=True)
@@ -37,9 +39,12 @@ def backup(asked: Asked, folder: Path) -> None:
 @click.option("--force", is_flag=True, help="Set aside a state that is there.")
 @pass_asked
 def restore(asked: Asked, folder: Path, force: bool) -> None:
-    """Put back what `backup` wrote into FOLDER, where it was; with --state DIR, the state alone, into DIR.
+    """Put back what `backup` wrote into FOLDER, where it was; with --state DIR, the state alone,
+    into DIR.
 
-    The daemon must be stopped. All of the backup is checked before anything is changed. What lies there is kept: settings beside the new ones, as NAME.before-restore-TIME, a state within its folder.
+    The daemon must be stopped. All of the backup is checked before anything is changed. What lies
+    there is kept: settings beside the new ones, as NAME.before-restore-TIME, a state within its
+    folder.
     """
     done = put_back(folder, state=asked.state_asked, force=force)
     echo(f"{done.state}: as on {done.manifest.host} at {done.manifest.made}")
@@ -47,7 +52,10 @@ def restore(asked: Asked, folder: Path, force: bool) -> None:
         echo(f"kept what was there: {path}")
     if done.unowned:
         click.echo(
-            f"oborona: there is no user {done.manifest.owner} here: give it to the daemon's (chown -R)",
+            (
+                f"oborona: there is no user {done.manifest.owner} here: give it to the "
+                f"daemon's (chown -R)"
+            ),
             err=True,
         )
     if done.manifest.cluster:

@@ -25,14 +25,21 @@ from oborona.types import Envelope
 
 @click.command()
 @click.argument(
-    "files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path, allow_dash=True)
+    "files",
+    nargs=-1,
+    required=True,
+    metavar="FILE...",
+    type=click.Path(path_type=Path, allow_dash=True),
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 @asks_dns
 @pass_envelope
 @pass_asked
-def check(asked: Asked, files: tuple[Path, ...], as_json: bool, dns: bool, envelope: Envelope) -> None:
-    """Score message files, mboxes, Maildirs or folders of messages; - is standard input. Nothing is counted or journaled.
+def check(
+    asked: Asked, files: tuple[Path, ...], as_json: bool, dns: bool, envelope: Envelope
+) -> None:
+    """Score message files, mboxes, Maildirs or folders of messages; - is standard input. Nothing is
+    counted or journaled.
 
     Exit status 66 when a file can't be read; the others are scored all the same.
     """
@@ -51,7 +58,9 @@ async def _check(
             for path in files:
                 try:
                     for source in messages(path):
-                        result = await scan(source.raw, envelope, site, policy, inquire(), now=time.time())
+                        result = await scan(
+                            source.raw, envelope, site, policy, inquire(), now=time.time()
+                        )
                         if as_json:
                             echo(msgspec.json.encode(as_object(source.name, result)))
                         else:
@@ -74,7 +83,11 @@ def as_object(name: str, result: Scan) -> dict[str, Any]:
         "findings": verdict.findings,
         "rules": verdict.rules,
         "shingles": [
-            {"type": shingle.type, "name": Type(shingle.type).name.lower(), "hash": f"{shingle.hash:016x}"}
+            {
+                "type": shingle.type,
+                "name": Type(shingle.type).name.lower(),
+                "hash": f"{shingle.hash:016x}",
+            }
             for shingle in result.pieces.shingles
         ],
     }
@@ -85,7 +98,9 @@ def show(console: Terminal, name: str, result: Scan) -> None:
     verdict = result.verdict
     colour = {"accept": "green", "spam": "yellow"}.get(verdict.action, "red")
     console.print(name, style="bold", highlight=False)
-    console.print(Text.assemble("  ", (verdict.action, colour), f" {verdict.score:.1f} / {verdict.line:g}"))
+    console.print(
+        Text.assemble("  ", (verdict.action, colour), f" {verdict.score:.1f} / {verdict.line:g}")
+    )
     console.print(f"  {reason(verdict)}", highlight=False)
     for finding in verdict.findings:
         console.print(f"  found {finding.name} {finding.evidence}".rstrip(), highlight=False)

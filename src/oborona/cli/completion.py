@@ -1,4 +1,6 @@
-"""`oborona completion`: the script by which a shell completes commands, options and their values."""
+"""`oborona completion`: the script by which a shell completes commands, options and their
+values.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,13 @@ from oborona.cli.output import echo
 
 VARIABLE: Final = "_OBORONA_COMPLETE"  # as click finds it for a program of this name
 _PLACES: Final = {
-    "bash": "oborona completion bash > /etc/bash_completion.d/oborona       (for all; needs the package bash-completion)\n"
-    '#     eval "$(oborona completion bash)"                              (in ~/.bashrc, for one user)',
+    "bash": "oborona completion bash > /etc/bash_completion.d/oborona       (for all; needs the "
+    "package bash-completion)\n"
+    '#     eval "$(oborona completion bash)"                              (in ~/.bashrc, for one '
+    "user)",
     "zsh": "oborona completion zsh > /usr/local/share/zsh/site-functions/_oborona\n"
-    '#     eval "$(oborona completion zsh)"                               (in ~/.zshrc, after compinit)',
+    '#     eval "$(oborona completion zsh)"                               (in ~/.zshrc, after '
+    "compinit)",
     "fish": "oborona completion fish > ~/.config/fish/completions/oborona.fish",
 }
 """Shell → where its script goes."""
@@ -32,7 +37,10 @@ def completion(ctx: click.Context, shell: str) -> None:
     if kind is None:  # the names are click's own
         raise click.UsageError(f"no completion for {shell}")
     source = kind(ctx.find_root().command, {}, "oborona", VARIABLE).source().strip()
-    told = f"# Completion of oborona for {shell}. Put it in its place by one of:\n#     {_PLACES[shell]}"
+    told = (
+        f"# Completion of oborona for {shell}. Put it in its place by one of:\n#     "
+        f"{_PLACES[shell]}"
+    )
     if shell == "zsh":  # zsh looks for this in the first line
         first, _, rest = source.partition("\n")
         echo(f"{first}\n{told}\n{rest}")

@@ -38,13 +38,17 @@ for command in (top, stats, verify, compact, forget, bench):
 
 @counters.command()
 @click.argument("what", metavar="SHINGLE|FILE")
-@click.option("--all", "every", is_flag=True, help="Of a file: also the hashes that were never seen.")
+@click.option(
+    "--all", "every", is_flag=True, help="Of a file: also the hashes that were never seen."
+)
 @of_service
 @pass_asked
 def show(asked: Asked, what: str, every: bool, prefix: str) -> None:
-    """Draw the counts over time of a shingle (hash of a part of a message), or of each shingle of a message file.
+    """Draw the counts over time of a shingle (hash of a part of a message), or of each shingle of a
+    message file.
 
-    A shingle is TYPE:HASH as `check --json` and `explain` print them, such as from:00ff00ff00ff00ff or 14:00ff00ff00ff00ff.
+    A shingle is TYPE:HASH as `check --json` and `explain` print them, such as from:00ff00ff00ff00ff
+    or 14:00ff00ff00ff00ff.
     """
     shingle, path = shingle_of(what), Path(what)
     if shingle is None and not os.path.lexists(path):
@@ -53,10 +57,15 @@ def show(asked: Asked, what: str, every: bool, prefix: str) -> None:
         if shingle is not None:
             _draw(store, [shingle], Prefix(prefix), every=True)
             return
-        hasher, regions = Hasher(asked.keys().shingles), tuple(asked.loaded.settings.site.regions.split())
+        hasher, regions = (
+            Hasher(asked.keys().shingles),
+            tuple(asked.loaded.settings.site.regions.split()),
+        )
         for source in messages(path):
             echo(source.name)
-            pieces = list(pieces_asked(shingles(parse(source.raw, regions=regions), Envelope(), hasher)))
+            pieces = list(
+                pieces_asked(shingles(parse(source.raw, regions=regions), Envelope(), hasher))
+            )
             _draw(store, pieces, Prefix(prefix), every=every)
 
 

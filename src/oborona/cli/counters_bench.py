@@ -79,7 +79,11 @@ _WORDS_OF_CLUSTER: Final = _WORDS | {
     help="How long to load it.",
 )
 @click.option(
-    "--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes that read and add."
+    "--workers",
+    type=click.IntRange(1, 64),
+    default=1,
+    show_default=True,
+    help="Processes that read and add.",
 )
 @click.option(
     "--pairs",
@@ -101,12 +105,17 @@ _WORDS_OF_CLUSTER: Final = _WORDS | {
     default=DOORKEEPER_BYTES >> 20,
     show_default=True,
     metavar="MIB",
-    help="Size of the table of shingles seen once; 0: all get records. A cluster has them in its pages.",
+    help=(
+        "Size of the table of shingles seen once; 0: all get records. A cluster has them in "
+        "its pages."
+    ),
 )
 @click.option(
     "--directory",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
-    help="Where the store is made, and removed; its disk is measured. Default: the temporary folder.",
+    help=(
+        "Where the store is made, and removed; its disk is measured. Default: the temporary folder."
+    ),
 )
 @click.option("--json", "as_json", is_flag=True, help="One line of JSON.")
 def bench(
@@ -124,9 +133,9 @@ def bench(
 ) -> None:
     """Measure a counter store of its own with mail's mix of shingles; no other store is touched.
 
-    A message has 40: 24 never seen before, 16 by Zipf's law over the keys that the store was filled with. Each is read and added
-    in one call, flushed each 0.1 s, and applied by a writer process, as the service does it. Ctrl-C ends the load and reports
-    what was measured.
+    A message has 40: 24 never seen before, 16 by Zipf's law over the keys that the store was filled
+    with. Each is read and added in one call, flushed each 0.1 s, and applied by a writer process,
+    as the service does it. Ctrl-C ends the load and reports what was measured.
     """
     if nodes and store != "cluster":
         raise click.UsageError("--nodes needs --store cluster")
@@ -159,7 +168,9 @@ def bench(
         Terminal().print(_table(report))
 
 
-def _cluster(directory: str, nodes: tuple[str, ...], durability: Durability, *, doorkeeper: bool) -> Subject:
+def _cluster(
+    directory: str, nodes: tuple[str, ...], durability: Durability, *, doorkeeper: bool
+) -> Subject:
     from oborona.counters.bench.cluster import ClusterSubject  # noqa: PLC0415 - asked for by few
     from oborona.counters.cluster.wire import Access, Address  # noqa: PLC0415
 
@@ -169,7 +180,9 @@ def _cluster(directory: str, nodes: tuple[str, ...], durability: Durability, *, 
         raise click.BadParameter(str(error)) from None
     if not nodes:
         raise click.UsageError("--store cluster needs --nodes")
-    return ClusterSubject(directory=directory, access=access, durability=durability, doorkeeper=doorkeeper)
+    return ClusterSubject(
+        directory=directory, access=access, durability=durability, doorkeeper=doorkeeper
+    )
 
 
 @contextmanager
@@ -177,14 +190,19 @@ def _progress() -> Iterator[runs.Progress]:
     """Give a bar on standard error; nothing is shown where that is no terminal."""
     console = Console(stderr=True)
     columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
         task = bar.add_task("", total=1.0)
         yield lambda doing, share: bar.update(task, description=doing, completed=share)
 
 
 def _table(report: Report) -> Table:
     shown = Table(
-        title=f"{report.store}, {report.keys:,} keys, workers: {report.workers}, {report.messages:,} messages in {report.seconds} s"
+        title=(
+            f"{report.store}, {report.keys:,} keys, workers: {report.workers}, "
+            f"{report.messages:,} messages in {report.seconds} s"
+        )
         + (", interrupted" if report.interrupted else ""),
         show_header=False,
     )

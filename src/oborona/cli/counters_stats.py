@@ -53,7 +53,9 @@ def stats(asked: Asked, types: bool, as_json: bool) -> None:
             shares.add_column(name, justify="right")
         for share in sorted(found.types, key=lambda one: -one.bytes):
             each = f"{share.bytes / share.records:.1f}"
-            shares.add_row(share.prefix, type_name(share.type), f"{share.records:,}", size(share.bytes), each)
+            shares.add_row(
+                share.prefix, type_name(share.type), f"{share.records:,}", size(share.bytes), each
+            )
         terminal.print(shares)
 
 
@@ -64,9 +66,11 @@ def _about(found: Stats) -> list[tuple[str, str]]:
         ("store", f"{found.directory}, version {found.version}"),
         ("written by", found.writer or "nobody now"),
         ("records", f"{found.records:,}"),
-        ("used", f"{size(found.used_bytes)} of {size(found.file_bytes)}, {size(found.free_bytes)} free to be used again"),
+        ("used", (f"{size(found.used_bytes)} of {size(found.file_bytes)}, {size(found.free_bytes)} "
+            f"free to be used again")),
         ("map", f"{size(found.map_bytes)}; it grows by itself"),
-        ("pages", f"{pages.leaf:,} leaf, {pages.branch:,} branch, {pages.overflow:,} overflow of {pages.bytes} bytes; depth {pages.depth}"),
+        ("pages", (f"{pages.leaf:,} leaf, {pages.branch:,} branch, {pages.overflow:,} overflow of "
+            f"{pages.bytes} bytes; depth {pages.depth}")),
         ("newest bucket", f"{datetime.fromtimestamp(newest, UTC):%Y-%m-%d %H:%M} UTC" if newest is not None else "none"),
         ("doorkeeper", f"room for {found.doorkeeper_slots:,} seen once" if found.doorkeeper_slots else "off"),
         ("waiting", _waiting(found)),
@@ -78,7 +82,8 @@ def _on_its_way(found: ClusterStats) -> list[tuple[str, str]]:
     return [
         ("store", f"a cluster; spools and outbox are in {found.directory}"),
         ("sent by", found.writer or "nobody now"),
-        ("outbox", f"{outbox.unsent_steps:,} steps unsent, {size(outbox.unsent_bytes)}; {outbox.steps:,} kept, {size(outbox.bytes)}"),
+        ("outbox", (f"{outbox.unsent_steps:,} steps unsent, {size(outbox.unsent_bytes)}; "
+            f"{outbox.steps:,} kept, {size(outbox.bytes)}")),
         ("waiting", _waiting(found)),
     ]  # fmt: skip
 
@@ -96,7 +101,9 @@ def _nodes(found: ClusterStats) -> Table:
     for one in found.nodes:
         memory = size(one.memory_bytes) if one.memory_bytes is not None else ""
         pages = f"{one.pages:,}" if one.pages is not None else ""
-        nodes.add_row(one.address, one.role, f"{one.slots:,}", memory, pages, one.trouble or "answers")
+        nodes.add_row(
+            one.address, one.role, f"{one.slots:,}", memory, pages, one.trouble or "answers"
+        )
     return nodes
 
 

@@ -24,7 +24,8 @@ from oborona.types import Metric, Prefix, Shingle, Window
 @click.command()
 @pass_asked
 def verify(asked: Asked) -> None:
-    """Read the whole counter store, and say what is wrong with it; a running daemon is not disturbed.
+    """Read the whole counter store, and say what is wrong with it; a running daemon is not
+    disturbed.
 
     Exit status 1 when something is wrong.
     """
@@ -34,7 +35,8 @@ def verify(asked: Asked) -> None:
     for problem in report.problems:
         echo(problem)
     echo(
-        f"{folder}: {report.records:,} records, {report.cells:,} cells, {len(report.problems) or 'no'} problems"
+        f"{folder}: {report.records:,} records, {report.cells:,} cells, "
+        f"{len(report.problems) or 'no'} problems"
     )
     if not report.clean:
         click.get_current_context().exit(1)
@@ -45,7 +47,8 @@ def verify(asked: Asked) -> None:
 def compact(asked: Asked) -> None:
     """Give the disk back what the counter store does not use; stop the writer first.
 
-    A copy of what is used takes the place of the file: there must be room for it beside the other. Workers may go on.
+    A copy of what is used takes the place of the file: there must be room for it beside the other.
+    Workers may go on.
     """
     check_is_local(asked.loaded.settings)
     folder = asked.state / state_files.COUNTERS
@@ -60,7 +63,8 @@ def compact(asked: Asked) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @pass_asked
 def forget(asked: Asked, shingle: Shingle, prefix: str, yes: bool) -> None:
-    """Forget what is counted under a shingle, TYPE:HASH as `top`, `check --json` and `explain` print it.
+    """Forget what is counted under a shingle, TYPE:HASH as `top`, `check --json` and `explain`
+    print it.
 
     What comes after this counts from zero.
     """
@@ -80,7 +84,9 @@ def forget(asked: Asked, shingle: Shingle, prefix: str, yes: bool) -> None:
             spooled.close()
     writer = holder(folder / state_files.COUNTERS_LOCK)
     echo(
-        f"to be forgotten by {writer}" if writer is not None else "to be forgotten when the writer runs again"
+        f"to be forgotten by {writer}"
+        if writer is not None
+        else "to be forgotten when the writer runs again"
     )
 
 

@@ -34,7 +34,9 @@ def _names(kind: type[Metric | Window]) -> click.Choice[str]:
 
 @click.command()
 @click.argument("kind", metavar="TYPE", type=type_of)
-@click.option("--metric", type=_names(Metric), default="seen", show_default=True, help="Count to sort by.")
+@click.option(
+    "--metric", type=_names(Metric), default="seen", show_default=True, help="Count to sort by."
+)
 @click.option(
     "--window", type=_names(Window), default="day", show_default=True, help="Counts of this window."
 )
@@ -48,17 +50,27 @@ def _names(kind: type[Metric | Window]) -> click.Choice[str]:
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as one JSON object.")
 @pass_asked
-def top(asked: Asked, kind: Type, metric: str, window: str, prefix: str, limit: int, as_json: bool) -> None:
-    """Show the shingles (hashes) of a type with the highest counts; `oborona reputation top` shows names.
+def top(
+    asked: Asked, kind: Type, metric: str, window: str, prefix: str, limit: int, as_json: bool
+) -> None:
+    """Show the shingles (hashes) of a type with the highest counts; `oborona reputation top` shows
+    names.
 
-    Every count is exact. Which shingles are looked at is kept by a sketch that the daemon writes twice a minute: none is missing that has more
-    than 1/129 of all that its type counted, what is a day old weighing half. In a cluster it is kept of what this machine counted.
+    Every count is exact. Which shingles are looked at is kept by a sketch that the daemon writes
+    twice a minute: none is missing that has more than 1/129 of all that its type counted, what is a
+    day old weighing half. In a cluster it is kept of what this machine counted.
     """
     by, within = Metric[metric.upper()], Window[window.upper()]
     ranks, totals = asyncio.run(_read(asked, kind, by, within, Prefix(prefix), limit))
     if as_json:
         rows = [{"shingle": name_of(shingle), "count": count} for shingle, count in ranks]
-        told = {"type": type_name(kind), "prefix": prefix, "metric": metric, "window": window, "top": rows}
+        told = {
+            "type": type_name(kind),
+            "prefix": prefix,
+            "metric": metric,
+            "window": window,
+            "top": rows,
+        }
         echo(msgspec.json.encode(told))
         return
     if not ranks:

@@ -40,7 +40,8 @@ from oborona.policy.signatures import Finder, Signature
 from oborona.types import Envelope, Finding
 
 MEANINGS: Final = {**NAMES, **FINDINGS, **OF_PICTURES}
-PICTURES_S: Final = 120.0  # until all pictures of a message are looked at, and again until they are read: nobody waits in SMTP
+# until all pictures of a message are looked at, and again until they are read: nobody waits in SMTP
+PICTURES_S: Final = 120.0
 
 
 class _Tools(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,15 +69,19 @@ class _Tools(msgspec.Struct, frozen=True, kw_only=True):
 @pass_envelope
 @pass_asked
 def dissect(asked: Asked, file: Path, as_json: bool, dns: bool, envelope: Envelope) -> None:
-    """Show what is parsed from a message: parts, text and what was removed from it, entities, every shingle (hash) with its source, findings.
+    """Show what is parsed from a message: parts, text and what was removed from it, entities, every
+    shingle (hash) with its source, findings.
 
-    FILE may be an mbox, a Maildir or a folder too; - is standard input. Nothing is judged, counted or journaled. The hashes are those of the
-    site's counters where its secret can be read, else those of no site. Pictures are looked at and read here, whether the daemon runs or not.
+    FILE may be an mbox, a Maildir or a folder too; - is standard input. Nothing is judged, counted
+    or journaled. The hashes are those of the site's counters where its secret can be read, else
+    those of no site. Pictures are looked at and read here, whether the daemon runs or not.
     """
     asyncio.run(_dissect(asked, file, asked.seen(envelope), as_json=as_json, dns=dns))
 
 
-async def _dissect(asked: Asked, file: Path, envelope: Envelope, *, as_json: bool, dns: bool) -> None:
+async def _dissect(
+    asked: Asked, file: Path, envelope: Envelope, *, as_json: bool, dns: bool
+) -> None:
     async with asked.inquiries(dns=dns) as inquire, _looking(asked) as pictures:
         tools = _Tools(
             envelope=envelope,
@@ -102,7 +107,9 @@ async def _dissect(asked: Asked, file: Path, envelope: Envelope, *, as_json: boo
 
 @asynccontextmanager
 async def _looking(asked: Asked) -> AsyncIterator[Pictures]:
-    """Who looks at pictures and reads them: processes of this command's own, under the limits of the settings."""
+    """Who looks at pictures and reads them: processes of this command's own, under the limits of
+    the settings.
+    """
     settings = asked.loaded.settings.reader
     desk = Desk(plans(settings), cache_entries=settings.cache_entries)
     try:
@@ -116,7 +123,10 @@ async def _looking(asked: Asked) -> AsyncIterator[Pictures]:
 
 
 async def _one(source: Source, tools: _Tools, inquiry: Inquiry) -> Dissection:
-    """Take a message apart as a scan does, and what is read late with it; what would have to ask the counters is left out."""
+    """Take a message apart as a scan does, and what is read late with it.
+
+    What would have to ask the counters is left out.
+    """
     message = parse(source.raw, regions=tools.regions)
     findings: list[Finding] = []
     for work in (tools.pictures.look, tools.pictures.read):
@@ -141,7 +151,11 @@ async def _one(source: Source, tools: _Tools, inquiry: Inquiry) -> Dissection:
     )
     now = time.time()
     context = Context(
-        message=message, envelope=tools.envelope, site=tools.site, now=now, brands=tools.policy.brands
+        message=message,
+        envelope=tools.envelope,
+        site=tools.site,
+        now=now,
+        brands=tools.policy.brands,
     )
     findings += [finding for check in CHECKS if (finding := check(context)) is not None]
     return dissection(

@@ -1,4 +1,6 @@
-"""A dissected message for people: tree, text with what was removed from it marked, tables of what was found."""
+"""A dissected message for people: tree, text with what was removed from it marked, tables of what
+was found.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +32,14 @@ def show(console: Terminal, found: Dissection) -> None:
         console.print(table)
         _more(console, len(found.removed.respelled), MAX_WORDS, "words")
     if found.entities:
-        table = _table("kind", "value", "place", "as found, or what stands around it", title="entities")
+        table = _table(
+            "kind", "value", "place", "as found, or what stands around it", title="entities"
+        )
         for entity in found.entities:
             around = [entity.raw, f'shown "{entity.shown}"' if entity.shown else "", f"in {entity.through}" if entity.through else "", f"user {entity.user}" if entity.user else ""]  # fmt: skip
-            table.add_row(*_cells(entity.kind, entity.value, entity.place, " ".join(filter(None, around))))
+            table.add_row(
+                *_cells(entity.kind, entity.value, entity.place, " ".join(filter(None, around)))
+            )
         console.print(table)
     if found.attachments:
         console.print(_attachments(found.attachments))
@@ -45,7 +51,9 @@ def show(console: Terminal, found: Dissection) -> None:
         for marked in found.signatures:
             marks = f"{marked.flag}{' (shadow)' if marked.mode == Mode.SHADOW else ''}"
             table.add_row(
-                *_cells(marked.id, marks, f"{marked.kind} {marked.value}", marked.owner, marked.reason)
+                *_cells(
+                    marked.id, marks, f"{marked.kind} {marked.value}", marked.owner, marked.reason
+                )
             )
         console.print(table)
     if found.findings:
@@ -94,7 +102,9 @@ def _attachments(attachments: list[Attached]) -> Table:
     for each in attachments:
         said = [name for name in ("picture", "encrypted", "macros") if getattr(each, name)]
         table.add_row(
-            *_cells(each.name, each.type, each.kind, str(each.size), each.sha256[:16], " ".join(said))
+            *_cells(
+                each.name, each.type, each.kind, str(each.size), each.sha256[:16], " ".join(said)
+            )
         )
         for file in each.files:
             table.add_row(
@@ -111,9 +121,13 @@ def _attachments(attachments: list[Attached]) -> Table:
 
 
 def _pictures(pictures: list[Shown]) -> Table:
-    table = _table("name", "kind", "place", "pixels", "frames", "codes in it", "text in it", title="pictures")
+    table = _table(
+        "name", "kind", "place", "pixels", "frames", "codes in it", "text in it", title="pictures"
+    )
     for each in pictures:
-        pixels, frames = (f"{each.width} x {each.height}", str(each.frames)) if each.looked else ("", "")
+        pixels, frames = (
+            (f"{each.width} x {each.height}", str(each.frames)) if each.looked else ("", "")
+        )
         codes = "\n".join(map(plain, each.codes)) if each.looked else "not looked at"
         text = "\n".join(map(plain, each.text.split("\n"))) if each.read else "not read"
         cells = _cells(each.name, each.kind, each.place, pixels, frames)
@@ -125,7 +139,9 @@ def _shingles(console: Terminal, found: Dissection) -> None:
     whose = "of the site's counters" if found.keyed else "of no site"
     table = _table("type", "name", "hash", "made of", title=f"shingles; hashes {whose}")
     for shingle in found.shingles:
-        table.add_row(*_cells(str(shingle.type), shingle.name, shingle.hash, shingle.source[:MAX_CHARACTERS]))
+        table.add_row(
+            *_cells(str(shingle.type), shingle.name, shingle.hash, shingle.source[:MAX_CHARACTERS])
+        )
     console.print(table)
     if found.pairs:
         table = _table("counts", "hash", "of", "this pair's hash", "with", title="unique pairs")

@@ -47,7 +47,8 @@ from oborona.errors import OboronaError, StoreError
 from oborona.journal.queries import Reader
 from oborona.sqlite_file import ERRORS
 
-ROOM: Final = 1 << 30  # bytes free on the state's disk: below it counters and journal have days, not weeks
+# bytes free on the state's disk: below it counters and journal have days, not weeks
+ROOM: Final = 1 << 30
 
 
 class Finding(NamedTuple):
@@ -69,16 +70,19 @@ class Finding(NamedTuple):
 )
 @pass_asked
 def doctor(asked: Asked, as_json: bool, folder: Path | None) -> None:
-    """Check everything the daemon needs, prove that mail is filtered, and say what is wrong and what to do.
+    """Check everything the daemon needs, prove that mail is filtered, and say what is wrong and
+    what to do.
 
-    OK, WARN: works, or can't be told from here. FAIL: mail is not filtered, or something is lost. To the address that Postfix names goes a GTUBE,
-    which is judged and not counted.
+    OK, WARN: works, or can't be told from here. FAIL: mail is not filtered, or something is lost.
+    To the address that Postfix names goes a GTUBE, which is judged and not counted.
 
     Exit status 1 when anything is FAIL.
     """
     reports = list(_looked(asked, folder))
     if as_json:
-        echo_json([Finding(one.what, one.state.value, one.words, one.hint)._asdict() for one in reports])
+        echo_json(
+            [Finding(one.what, one.state.value, one.words, one.hint)._asdict() for one in reports]
+        )
     else:
         _print(reports)
         echo(summary(reports))
@@ -104,7 +108,10 @@ def summary(reports: Sequence[Report]) -> str:
 
 
 def _looked(asked: Asked, folder: Path | None) -> Iterator[Report]:
-    """Yield the reports of all checks; one that may not look, or meets what nobody thought of, is a report and ends none of the others."""
+    """Yield the reports of all checks.
+
+    One that may not look, or meets what nobody thought of, is a report and ends none of the others.
+    """
     asked.loaded.settings  # noqa: B018 - what is wrong there ends every command
     for check in (
         _policy, _state, stores, name, daemon, counters, doors, partial(postfix, folder=folder), exim, partial(traffic, folder=folder), clients, delivery, dns, engines,
@@ -115,7 +122,11 @@ def _looked(asked: Asked, folder: Path | None) -> Iterator[Report]:
             yield from check(asked)
         except (PermissionError, OboronaError, *ERRORS) as error:
             words = error.strerror if isinstance(error, PermissionError) else str(error)
-            file = f"{error.filename}: " if isinstance(error, PermissionError) and error.filename else ""
+            file = (
+                f"{error.filename}: "
+                if isinstance(error, PermissionError) and error.filename
+                else ""
+            )
             yield Report(
                 what.strip("_"),
                 State.WARN,
@@ -143,9 +154,13 @@ def _policy(asked: Asked) -> Iterator[Report]:
         yield Report("contact", State.OK, contact)
     else:
         yield Report(
-            "contact", State.WARN, "refusals name no contact: set site.contact to a URL or mail address"
+            "contact",
+            State.WARN,
+            "refusals name no contact: set site.contact to a URL or mail address",
         )
-    yield _try("policy", lambda: f"{len(asked.policy().rules)} rules, version {asked.policy().version}")
+    yield _try(
+        "policy", lambda: f"{len(asked.policy().rules)} rules, version {asked.policy().version}"
+    )
     yield from policy_files(asked)
     yield from policy(asked)
 
@@ -153,16 +168,22 @@ def _policy(asked: Asked) -> Iterator[Report]:
 def _state(asked: Asked) -> Iterator[Report]:
     folder = asked.state
     if not folder.is_dir():
-        yield Report("state", State.WARN, f"{folder} is not there; the daemon makes it when it first starts")
+        yield Report(
+            "state", State.WARN, f"{folder} is not there; the daemon makes it when it first starts"
+        )
         return
     if not os.access(folder, os.W_OK | os.X_OK):
         yield Report(
-            "state", State.WARN, f"{folder}: not writable for who asks now; run this as the daemon's user"
+            "state",
+            State.WARN,
+            f"{folder}: not writable for who asks now; run this as the daemon's user",
         )
     else:
         yield Report("state", State.OK, f"{folder} can be written")
     free = shutil.disk_usage(folder).free
-    yield Report("disk", State.OK if free > ROOM else State.FAIL, f"{free / (1 << 20):,.0f} MiB free")
+    yield Report(
+        "disk", State.OK if free > ROOM else State.FAIL, f"{free / (1 << 20):,.0f} MiB free"
+    )
     yield _try("secret", lambda: _secret(folder))
     journal = folder / state_files.JOURNAL
     if journal.exists():

@@ -1,4 +1,6 @@
-"""What `oborona doctor` says of the clients: are they who they seem, or is there something between them and the mail server."""
+"""What `oborona doctor` says of the clients: are they who they seem, or is there something between
+them and the mail server.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,8 @@ STRANGERS: Final = 5  # domains of their senders: an application of ours writes 
 def clients(asked: Asked) -> Iterator[Report]:
     """Tell where strangers come from a private address, which counts as one of our own.
 
-    Behind a router that rewrites addresses, or a container's port that does, the mail server sees one private client for all the world: no DNS list,
-    SPF or reputation is asked about it.
+    Behind a router that rewrites addresses, or a container's port that does, the mail server sees
+    one private client for all the world: no DNS list, SPF or reputation is asked about it.
 
     Args:
         asked: the settings.
@@ -41,8 +43,14 @@ def clients(asked: Asked) -> Iterator[Report]:
         yield Report(
             "clients",
             State.WARN,
-            f"{hidden} hands in mail of many domains without a login; as a private address it counts as one of our own, and is asked about nowhere",
-            "is it a router or a container's proxy that rewrites addresses? Let it keep them, or have it tell them (PROXY protocol, XCLIENT)",
+            (
+                f"{hidden} hands in mail of many domains without a login; as a private "
+                f"address it counts as one of our own, and is asked about nowhere"
+            ),
+            (
+                "is it a router or a container's proxy that rewrites addresses? Let it keep "
+                "them, or have it tell them (PROXY protocol, XCLIENT)"
+            ),
         )
 
 

@@ -1,4 +1,6 @@
-"""What `oborona doctor` looks at of the counters: the store, on this machine or in a cluster, and what waits for it."""
+"""What `oborona doctor` looks at of the counters: the store, on this machine or in a cluster, and
+what waits for it.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +87,11 @@ def _backlog(found: Stats | ClusterStats) -> Report:
     if found.lag_s <= LAG_S:
         return Report("backlog", State.OK, waits)
     if found.writer is None:
-        return Report("backlog", State.WARN, f"{waits}: nobody writes the counters, start the daemon")
+        return Report(
+            "backlog", State.WARN, f"{waits}: nobody writes the counters, start the daemon"
+        )
     if found.writer == UNKNOWN:
         return Report("backlog", State.WARN, f"{waits}; who writes the counters is {UNKNOWN}")
-    return Report("backlog", State.FAIL, f"{waits}: {found.writer} does not keep up; its log says why")
+    return Report(
+        "backlog", State.FAIL, f"{waits}: {found.writer} does not keep up; its log says why"
+    )

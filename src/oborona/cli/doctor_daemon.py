@@ -1,4 +1,6 @@
-"""What `oborona doctor` says of the daemon itself: does it run, are all its workers there, and what ended it or one of its processes."""
+"""What `oborona doctor` says of the daemon itself: does it run, are all its workers there, and what
+ended it or one of its processes.
+"""
 
 from __future__ import annotations
 
@@ -38,18 +40,26 @@ def daemon(asked: Asked) -> Iterator[Report]:
         workers = status.read(asked.state, now)
     except StoreError as error:
         yield Report(
-            what, State.WARN, f"can't be looked at: {error}", "run this as root or as the daemon's user"
+            what,
+            State.WARN,
+            f"can't be looked at: {error}",
+            "run this as root or as the daemon's user",
         )
         return
     if held is None:
-        yield Report(what, State.FAIL, f"no workers run on {asked.state}{why}", f"start it: {START}")
+        yield Report(
+            what, State.FAIL, f"no workers run on {asked.state}{why}", f"start it: {START}"
+        )
         return
     wanted = asked.loaded.settings.worker.processes or len(os.sched_getaffinity(0))
     age_s = now - held.since.timestamp()
     if not workers or (len(workers) < wanted and age_s > STARTING_S):
         state = State.WARN if age_s <= STARTING_S else State.FAIL
         yield Report(
-            what, state, f"{held}: {len(workers)} of {wanted} workers serve{why}", "its log says more"
+            what,
+            state,
+            f"{held}: {len(workers)} of {wanted} workers serve{why}",
+            "its log says more",
         )
         return
     yield Report(what, State.OK, f"{held}: {len(workers)} workers serve")
@@ -74,7 +84,9 @@ def _runs_as_root(process: int) -> bool:
 
 
 def _hung(asked: Asked, now: float) -> Iterator[Report]:
-    """Tell of processes that had to be killed since their service began, and of those that do not serve."""
+    """Tell of processes that had to be killed since their service began, and of those that do not
+    serve.
+    """
     for service in status.read_services(asked.state, now):
         hung = HUNG.samples(service.metrics)
         for (name,), serves in sorted(SERVES.samples(service.metrics).items()):
@@ -84,7 +96,10 @@ def _hung(asked: Asked, now: float) -> Iterator[Report]:
                     name,
                     State.WARN,
                     f"hung {times} times since the service began, and was replaced",
-                    "the log has the stacks of its threads after `process hangs`: please report them",
+                    (
+                        "the log has the stacks of its threads after `process hangs`: please "
+                        "report them"
+                    ),
                 )
             elif not serves and not name.startswith("worker-"):
                 yield Report(name, State.WARN, "does not serve", "its log says more")
@@ -98,6 +113,13 @@ def _deadly(asked: Asked, now: float) -> Iterator[Report]:
         yield Report(
             "set-apart",
             State.WARN,
-            f"workers died over {len(known)} messages, the last one {ago(now - known[-1].last)} ago; {apart} are filed as spam without being looked into",
-            "oborona set-apart list; please report such a message, and what the log says of the death",
+            (
+                f"workers died over {len(known)} messages, the last one "
+                f"{ago(now - known[-1].last)} ago; {apart} are filed as spam without being "
+                f"looked into"
+            ),
+            (
+                "oborona set-apart list; please report such a message, and what the log says "
+                "of the death"
+            ),
         )

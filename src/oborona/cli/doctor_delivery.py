@@ -1,4 +1,6 @@
-"""What `oborona doctor` says of the delivery door: does the next hop answer, and does Postfix deliver to us."""
+"""What `oborona doctor` says of the delivery door: does the next hop answer, and does Postfix
+deliver to us.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,10 @@ def delivery(asked: Asked) -> Iterator[Report]:
         return
     yield asyncio.run(_next_hop(settings.hop))
     if settings.journal_wait_s <= asked.loaded.settings.journal.batch_s:
-        words = "doors.delivery.journal_wait_s is not more than journal.batch_s: who has lists is asked about mail that is not journaled yet"
+        words = (
+            "doors.delivery.journal_wait_s is not more than journal.batch_s: who has lists is "
+            "asked about mail that is not journaled yet"
+        )
         yield Report("next hop", State.WARN, words)
     postconf = shutil.which("postconf", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
     if postconf is not None:
@@ -67,12 +72,18 @@ def _postfix(postconf: str, address: Address) -> Report:
     return Report(
         what,
         State.WARN,
-        f"Postfix does not deliver to us; put into main.cf: virtual_transport = lmtp:{address.postfix}",
+        (
+            f"Postfix does not deliver to us; put into main.cf: virtual_transport = "
+            f"lmtp:{address.postfix}"
+        ),
     )
 
 
 def _is(address: Address, transport: str) -> bool:
-    """Tell whether a transport leads to our door; in a chroot Postfix names a socket from its own root."""
+    """Tell whether a transport leads to our door.
+
+    In a chroot Postfix names a socket from its own root.
+    """
     scheme, _, rest = transport.partition(":")
     kind, _, place = rest.partition(":")
     if scheme != "lmtp":

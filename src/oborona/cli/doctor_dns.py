@@ -1,4 +1,6 @@
-"""What `oborona doctor` says of the DNS: each resolver, each DNS list that is switched on, and what the running workers think of them."""
+"""What `oborona doctor` says of the DNS: each resolver, each DNS list that is switched on, and what
+the running workers think of them.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ async def _all(settings: Settings, lists: list[DnsList]) -> list[Report]:
 async def _server(server: Server, timeout_s: float) -> Report:
     async with Resolver([server], timeout_s=timeout_s) as resolver:
         started = time.monotonic()
-        root, nobody = await asyncio.gather(resolver.ask(".", Kind.NS), resolver.ask(NOBODY, Kind.A))
+        root, nobody = await asyncio.gather(
+            resolver.ask(".", Kind.NS), resolver.ask(NOBODY, Kind.A)
+        )
         return judged(server, root, nobody, took_ms=(time.monotonic() - started) * 1000)
 
 
@@ -65,7 +69,10 @@ def judged(server: Server, root: Answer, nobody: Answer, *, took_ms: float) -> R
         words = f"no answer: {root.why}; without it SPF, DKIM, DMARC and DNS lists know nothing"
         return Report(what, State.WARN, words)
     if nobody.outcome is Outcome.FOUND:
-        words = f"makes up answers: {NOBODY} is {' '.join(nobody.names)[:100]}; no DNS list can be trusted through it"
+        words = (
+            f"makes up answers: {NOBODY} is {' '.join(nobody.names)[:100]}; no DNS list can "
+            f"be trusted through it"
+        )
         return Report(what, State.FAIL, words)
     if server.host in PUBLIC:
         return Report(
@@ -78,7 +85,9 @@ async def _list(one: DnsList, asker: Asker) -> Report:
     health, what = Health([one]), f"DNS list {one.name}"
     probes = health.due(0.0)
     if not probes:
-        return Report(what, State.OK, "has no test points; it is trusted until its answers tell otherwise")
+        return Report(
+            what, State.OK, "has no test points; it is trusted until its answers tell otherwise"
+        )
     started = time.monotonic()
     answers = await asyncio.gather(*(asker.ask(probe.name, Kind.A) for probe in probes))
     took = (time.monotonic() - started) * 1000
@@ -92,11 +101,15 @@ async def _list(one: DnsList, asker: Asker) -> Report:
 
 def _workers(asked: Asked) -> Iterator[Report]:
     """Yield what the running workers do not believe at present."""
-    now_asked = " ".join(map(str, parse_servers(asked.loaded.settings.dns.servers) or system_servers()))
+    now_asked = " ".join(
+        map(str, parse_servers(asked.loaded.settings.dns.servers) or system_servers())
+    )
     for one in status.read(asked.state, time.time()):
         what = f"resolver of worker {one.worker}"
         if one.dns_trouble:
-            yield Report(what, State.FAIL, f"{one.dns_trouble}: SPF, DKIM, DMARC and DNS lists know nothing")
+            yield Report(
+                what, State.FAIL, f"{one.dns_trouble}: SPF, DKIM, DMARC and DNS lists know nothing"
+            )
         elif one.resolvers and one.resolvers != now_asked:
             yield Report(
                 what,
@@ -106,6 +119,8 @@ def _workers(asked: Asked) -> Iterator[Report]:
             )
         for name, listed in one.lists.items():
             if listed.state == ListState.SICK:
-                since = datetime.fromtimestamp(listed.since, UTC).isoformat(sep=" ", timespec="seconds")
+                since = datetime.fromtimestamp(listed.since, UTC).isoformat(
+                    sep=" ", timespec="seconds"
+                )
                 words = f"worker {one.worker} does not ask it since {since}: {listed.why}"
                 yield Report(f"DNS list {name}", State.WARN, words)

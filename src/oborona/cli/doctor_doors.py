@@ -45,9 +45,13 @@ def _knock(door: Knock) -> Iterator[Report]:
             words = f"a {door.kind} answers on {address} and accepts no mail now: the log says why"
             yield Report(door.name, State.FAIL, words)
         else:
-            yield Report(door.name, State.FAIL, f"something listens on {address}, and it is no {door.kind}")
+            yield Report(
+                door.name, State.FAIL, f"something listens on {address}, and it is no {door.kind}"
+            )
     except (FileNotFoundError, ConnectionRefusedError):
-        yield Report(door.name, State.FAIL, f"nothing listens on {address}: the daemon does not run")
+        yield Report(
+            door.name, State.FAIL, f"nothing listens on {address}: the daemon does not run"
+        )
         yield _bindable(door)
     except OSError as error:
         yield Report(door.name, State.FAIL, f"{address}: {error.strerror or error}")
@@ -76,7 +80,9 @@ def _bindable(door: Knock) -> Report:
             )
         if not folder.is_dir():
             return Report(
-                "socket", State.FAIL, f"{folder} is not there: make it, or set {door.setting} elsewhere"
+                "socket",
+                State.FAIL,
+                f"{folder} is not there: make it, or set {door.setting} elsewhere",
             )
         if not os.access(folder, os.W_OK | os.X_OK):
             return Report("socket", State.FAIL, f"{folder} can't be written to by this user")

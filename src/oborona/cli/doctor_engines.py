@@ -1,4 +1,6 @@
-"""What `oborona doctor` says of other engines: whether each answers, and how the workers find it."""
+"""What `oborona doctor` says of other engines: whether each answers, and how the workers find
+it.
+"""
 
 from __future__ import annotations
 

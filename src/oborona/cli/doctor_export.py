@@ -1,4 +1,6 @@
-"""What `oborona doctor` says of the exported tables: whether they are there, and kept up to date."""
+"""What `oborona doctor` says of the exported tables: whether they are there, and kept up to
+date.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +26,18 @@ def export(asked: Asked) -> Iterator[Report]:
     try:
         oldest = min((folder / name).stat().st_mtime for name in ALL)
     except OSError as error:
-        why = f"{error.filename}: {error.strerror}; the log of the exporter, which runs beside the keeper, says more"
+        why = (
+            f"{error.filename}: {error.strerror}; the log of the exporter, which runs beside "
+            f"the keeper, says more"
+        )
         yield Report("tables", State.FAIL, why)
         return
     age_s = max(0.0, now - oldest)
     if age_s > ROUNDS * wanted.interval_s + SLACK_S:
         yield Report(
-            "tables", State.FAIL, f"{folder}: not brought up to date for {age_s:.0f} s; does the keeper run?"
+            "tables",
+            State.FAIL,
+            f"{folder}: not brought up to date for {age_s:.0f} s; does the keeper run?",
         )
     else:
         yield Report("tables", State.OK, f"{folder}: brought up to date {age_s:.0f} s ago")

@@ -1,4 +1,6 @@
-"""What `oborona doctor` says of the intake: does it run, can it write down what it hears, and does this machine's Dovecot speak to it."""
+"""What `oborona doctor` says of the intake: does it run, can it write down what it hears, and does
+this machine's Dovecot speak to it.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ def intake(asked: Asked) -> Iterator[Report]:
 def _process(asked: Asked) -> Report:
     found = status.read_one(asked.state, status.IntakeStatus, time.time())
     if found is None:
-        return Report("intake", State.WARN, "does not run, or not yet: reports of people are not taken")
+        return Report(
+            "intake", State.WARN, "does not run, or not yet: reports of people are not taken"
+        )
     if found.trouble:
         return Report("intake", State.FAIL, f"reports can't be stored: {found.trouble}")
     heard = sum(EVENTS.samples(found.metrics).values())
@@ -62,16 +66,21 @@ def _spool(folder: Path) -> Report:
         waiting = sum(not name.startswith(".") for name in (one.name for one in folder.iterdir()))
     except OSError as error:
         return Report(
-            "spool", State.FAIL, f"{folder}: {error.strerror}; make it as etc/dovecot/oborona-spool says"
+            "spool",
+            State.FAIL,
+            f"{folder}: {error.strerror}; make it as etc/dovecot/oborona-spool says",
         )
     if mode != CLOSED:
         words = (
-            f"{folder} has mode {mode:04o}; it should have {CLOSED:04o}, so that no user sees another's mail"
+            f"{folder} has mode {mode:04o}; it should have {CLOSED:04o}, so that no user "
+            f"sees another's mail"
         )
         return Report("spool", State.WARN, words)
     if waiting > WAITING:
         return Report(
-            "spool", State.WARN, f"{waiting} files wait in {folder}: was the intake stopped for long?"
+            "spool",
+            State.WARN,
+            f"{waiting} files wait in {folder}: was the intake stopped for long?",
         )
     return Report("spool", State.OK, f"{folder}: {waiting} files wait")
 
@@ -96,7 +105,9 @@ def _dovecot(address: UnixAddress) -> Iterator[Report]:
     socket = Path(address.path)
     if not folder:
         yield Report(
-            "dovecot", State.WARN, "Dovecot reports nothing: install etc/dovecot/91-oborona-feedback.conf"
+            "dovecot",
+            State.WARN,
+            "Dovecot reports nothing: install etc/dovecot/91-oborona-feedback.conf",
         )
     elif os.path.normpath(f"{base}/{folder}/feedback.sock") != os.path.normpath(socket):
         words = f"Dovecot looks for {base}/{folder}/feedback.sock, and intake.listen is {socket}"

@@ -1,4 +1,6 @@
-"""What `oborona doctor` says of the way into the mailboxes: does the server answer, does it know us, does it have what moves need."""
+"""What `oborona doctor` says of the way into the mailboxes: does the server answer, does it know
+us, does it have what moves need.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def mailboxes(asked: Asked) -> Iterator[Report]:
     mine = settings.mailboxes
     if mine.kind == "none":
         if settings.recheck.enabled:
-            yield Report(_WHAT, State.WARN, "none are set: what turns out to be spam later stays where it is")
+            yield Report(
+                _WHAT, State.WARN, "none are set: what turns out to be spam later stays where it is"
+            )
         return
     if missing := mine.missing():
         yield Report(_WHAT, State.FAIL, missing)
@@ -42,7 +46,9 @@ def mailboxes(asked: Asked) -> Iterator[Report]:
         match mine.kind:
             case "doveadm":
                 yield asyncio.run(_doveadm(open_api(settings), mine.url))
-                yield from _exposed(urlsplit(mine.url).hostname or "", plain=mine.url.startswith("http:"))
+                yield from _exposed(
+                    urlsplit(mine.url).hostname or "", plain=mine.url.startswith("http:")
+                )
             case "imap":
                 yield _imap(settings)
                 yield from _exposed(imap_server(settings).host, plain=mine.imap_tls == "none")
@@ -85,7 +91,9 @@ def _imap(settings: Settings) -> Report:
     except (OSError, IMAPClientError) as error:
         return Report(_WHAT, State.FAIL, f"{where}: {error}; messages stay where they are")
     return Report(
-        _WHAT, State.OK, f"an IMAP server answers on {where}; a login is tried with the first mailbox"
+        _WHAT,
+        State.OK,
+        f"an IMAP server answers on {where}; a login is tried with the first mailbox",
     )
 
 
@@ -96,7 +104,9 @@ def _maildir(template: str) -> Report:
         return Report(_WHAT, State.FAIL, f"{folder}: there is no such folder")
     if not os.access(folder, os.R_OK | os.X_OK):
         return Report(
-            _WHAT, State.WARN, f"{folder}: not to be entered by who asks now; run this as the daemon's user"
+            _WHAT,
+            State.WARN,
+            f"{folder}: not to be entered by who asks now; run this as the daemon's user",
         )
     return Report(_WHAT, State.OK, f"Maildirs lie in {folder}")
 
@@ -124,5 +134,7 @@ def _secret(path: Path) -> Iterator[Report]:
         return
     if mode & 0o007:
         yield Report(
-            _WHAT, State.WARN, f"{path} opens all mailboxes and everybody may read it: chmod o= {path}"
+            _WHAT,
+            State.WARN,
+            f"{path} opens all mailboxes and everybody may read it: chmod o= {path}",
         )

@@ -1,4 +1,6 @@
-"""What `oborona doctor` says of learning: what the model was taught, whether it speaks, and whether somebody learns."""
+"""What `oborona doctor` says of learning: what the model was taught, whether it speaks, and whether
+somebody learns.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,9 @@ def model(asked: Asked) -> Iterator[Report]:
     path, weights = asked.state / state_files.FEEDBACK, asked.state / state_files.WEIGHTS
     if not path.exists() or not weights.exists():
         yield Report(
-            "model", State.WARN, f"{weights} is not there yet: the trainer makes it when it first starts"
+            "model",
+            State.WARN,
+            f"{weights} is not there yet: the trainer makes it when it first starts",
         )
         return
     least = asked.loaded.settings.learning.min_learned
@@ -78,7 +82,9 @@ def model(asked: Asked) -> Iterator[Report]:
         yield Report("trainer", State.FAIL, f"can't learn, and reports wait: {found.trouble}")
     else:
         waiting = sum(
-            number for (state, _), number in WORDS.samples(found.metrics).items() if state == "queued"
+            number
+            for (state, _), number in WORDS.samples(found.metrics).items()
+            if state == "queued"
         )
         yield Report("trainer", State.OK, f"runs (pid {found.pid}); {waiting} labels wait")
     if found is not None and found.events_trouble:
@@ -88,5 +94,7 @@ def model(asked: Asked) -> Iterator[Report]:
     for worker in status.read(asked.state, time.time()):
         if WRONG.of(worker.metrics):
             yield Report(
-                "model", State.FAIL, f"worker {worker.worker} can't use the weights; its log says why"
+                "model",
+                State.FAIL,
+                f"worker {worker.worker} can't use the weights; its log says why",
             )

@@ -11,7 +11,9 @@ from oborona.policy.own import is_qualified
 
 
 def name(asked: Asked) -> Iterator[Report]:
-    """Look at the name that stands in Authentication-Results, and that no stranger may greet us with."""
+    """Look at the name that stands in Authentication-Results, and that no stranger may greet us
+    with.
+    """
     found = site_name(asked.loaded)
     if is_qualified(found):
         yield Report(
@@ -23,6 +25,7 @@ def name(asked: Asked) -> Iterator[Report]:
     yield Report(
         "name",
         State.WARN,
-        f"{found!r} is no public name: the milter listener uses the name that the mail server gives, other listeners have none;"
+        f"{found!r} is no public name: the milter listener uses the name that the mail server "
+        f"gives, other listeners have none;"
         " set site.name to the host name of your MX",
     )

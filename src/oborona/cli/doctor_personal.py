@@ -1,4 +1,6 @@
-"""What `oborona doctor` says of persons: how much they have said, and whether their store can be used."""
+"""What `oborona doctor` says of persons: how much they have said, and whether their store can be
+used.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +28,17 @@ def personal(asked: Asked) -> Iterator[Report]:
         yield Report(
             "personal",
             State.OK,
-            f"{path}: {there.persons} persons, {there.entries - there.contacts} entries, {there.contacts} contacts",
+            (
+                f"{path}: {there.persons} persons, {there.entries - there.contacts} entries, "
+                f"{there.contacts} contacts"
+            ),
         )
     except StoreError as error:
         yield Report("personal", State.FAIL, str(error))
     for worker in status.read(asked.state, time.time()):
         if STALE.of(worker.metrics):
             yield Report(
-                "personal", State.FAIL, f"worker {worker.worker} can't read the store; its log says why"
+                "personal",
+                State.FAIL,
+                f"worker {worker.worker} can't read the store; its log says why",
             )

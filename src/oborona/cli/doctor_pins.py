@@ -27,11 +27,17 @@ def pins(asked: Asked) -> Iterator[Report]:
     except StoreError as error:
         yield Report("overrides", State.FAIL, str(error))
     else:
-        counted = ", ".join(f"{number} {flag}" for flag, number in Book(there).flags(now).items() if number)
+        counted = ", ".join(
+            f"{number} {flag}" for flag, number in Book(there).flags(now).items() if number
+        )
         ever = sum(not pin.until for pin in there)
-        words = f"{path}: {counted or 'none'} in force" + (f", {ever} of them without an end" if ever else "")
+        words = f"{path}: {counted or 'none'} in force" + (
+            f", {ever} of them without an end" if ever else ""
+        )
         yield Report("overrides", State.OK, words)
     for worker in status.read(asked.state, now):
         if STALE.of(worker.metrics):
-            words = f"worker {worker.worker} can't use the store of manual overrides; its log says why"
+            words = (
+                f"worker {worker.worker} can't use the store of manual overrides; its log says why"
+            )
             yield Report("overrides", State.FAIL, words)

@@ -1,4 +1,6 @@
-"""What `oborona doctor` says of the policy in force: which, since when, whether all workers have it, and what keeps the files from it."""
+"""What `oborona doctor` says of the policy in force: which, since when, whether all workers have
+it, and what keeps the files from it.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ def policy_files(asked: Asked) -> Iterator[Report]:
         yield Report(
             "policy layout",
             State.WARN,
-            f"{len(unchanged)} files in {asked.policy_folders.own} are copies of files that ship, and keep newer ones out;"
+            f"{len(unchanged)} files in {asked.policy_folders.own} are copies of files that ship, "
+            f"and keep newer ones out;"
             " `oborona policy migrate --dry-run` shows what moving them would do",
         )
 
@@ -46,13 +49,20 @@ def policy(asked: Asked) -> Iterator[Report]:
         return
     since = SINCE.of(said.metrics)
     changes, refusals = CHANGES.of(said.metrics), REFUSALS.of(said.metrics)
-    words = f"{said.version} since {datetime.fromtimestamp(since, UTC):%Y-%m-%d %H:%M:%S} UTC, changed {changes} times, refused {refusals}"
+    words = (
+        f"{said.version} since {datetime.fromtimestamp(since, UTC):%Y-%m-%d %H:%M:%S} UTC, "
+        f"changed {changes} times, refused {refusals}"
+    )
     # what a worker said before the change is no news
     others = [one for one in workers if one.policy != said.version and one.time > since]
     if others:
-        words += "; other policies: " + ", ".join(f"worker {one.worker} {one.policy}" for one in others)
+        words += "; other policies: " + ", ".join(
+            f"worker {one.worker} {one.policy}" for one in others
+        )
     yield Report("policy in force", State.FAIL if others else State.OK, words)
     if said.refused is not None:
-        yield Report("policy files", State.FAIL, f"refused, the old policy stays: {told(said.refused)}")
+        yield Report(
+            "policy files", State.FAIL, f"refused, the old policy stays: {told(said.refused)}"
+        )
     elif said.trouble:
         yield Report("policy files", State.FAIL, f"not in force: {said.trouble}")

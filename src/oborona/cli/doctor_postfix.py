@@ -1,4 +1,6 @@
-"""What `oborona doctor` says of Postfix: which of its smtpd ask us, whether they reach us where they look for us, and what a GTUBE becomes there."""
+"""What `oborona doctor` says of Postfix: which of its smtpd ask us, whether they reach us where
+they look for us, and what a GTUBE becomes there.
+"""
 
 from __future__ import annotations
 
@@ -76,11 +78,15 @@ def _one(
     """Tell of one smtpd whether its mail is filtered."""
     what = f"{MAIL_SERVER} {smtpd.name}"
     said = entries(smtpd.milters)
-    ours = next((one for one in said if leads_to(one.address, address, smtpd, instance.queue)), None)
+    ours = next(
+        (one for one in said if leads_to(one.address, address, smtpd, instance.queue)), None
+    )
     if ours is None:
         meant = next((one for one in said if means(one.address, address)), None)
         if meant is not None:
-            return Report(what, State.FAIL, _beside(meant, smtpd, instance), _hint(instance, address))
+            return Report(
+                what, State.FAIL, _beside(meant, smtpd, instance), _hint(instance, address)
+            )
         there = f"{MILTERS} = {smtpd.milters}" if smtpd.milters else f"its {MILTERS} is empty"
         where = " in master.cf" if smtpd.own else ""
         return Report(what, without, f"does not ask us: {there}{where}", _hint(instance, address))
@@ -134,7 +140,9 @@ def _meanwhile(ours: MilterEntry, instance: PostfixInstance) -> str:
     return "; while we are away it lets mail in unjudged (default_action=accept)" if lets_in else ""
 
 
-def _blocked(said: Sequence[MilterEntry], ours: MilterEntry, smtpd: Smtpd, instance: PostfixInstance) -> str:
+def _blocked(
+    said: Sequence[MilterEntry], ours: MilterEntry, smtpd: Smtpd, instance: PostfixInstance
+) -> str:
     """Say which other milter is not there and stops all mail; empty = none."""
     for one in said:
         if one is ours or not is_address(one.address) or while_away(one, instance) == "accept":
@@ -142,7 +150,10 @@ def _blocked(said: Sequence[MilterEntry], ours: MilterEntry, smtpd: Smtpd, insta
         try:
             reach(one.address, smtpd, instance).peer.close()
         except UnreachedError as error:
-            return f"asks us, and beside us a milter without which no mail is taken (default_action={while_away(one, instance)}): {error}"
+            return (
+                f"asks us, and beside us a milter without which no mail is taken "
+                f"(default_action={while_away(one, instance)}): {error}"
+            )
     return ""
 
 
@@ -156,7 +167,10 @@ def _now(ours: MilterEntry, instance: PostfixInstance) -> str:
 def _beside(meant: MilterEntry, smtpd: Smtpd, instance: PostfixInstance) -> str:
     """Say where smtpd looks for us in place of where we are."""
     if smtpd.chroot:
-        return f"asks {meant.address}, and runs in a chroot, {instance.queue}, where that is another place: mail passes unfiltered"
+        return (
+            f"asks {meant.address}, and runs in a chroot, {instance.queue}, where that is "
+            f"another place: mail passes unfiltered"
+        )
     return f"asks {meant.address}, which is another place than ours: mail passes unfiltered"
 
 
@@ -186,7 +200,8 @@ def _policy_service(address: Address, instance: PostfixInstance, *, by_milter: b
     names = " and ".join(asking)
     if by_milter:
         words = (
-            f"Postfix asks us in {names} and as a milter: each client is judged twice; one of both is enough"
+            f"Postfix asks us in {names} and as a milter: each client is judged twice; "
+            f"one of both is enough"
         )
         return Report(what, State.WARN, words)
     return Report(what, State.OK, f"Postfix asks us in {names}")

@@ -1,4 +1,6 @@
-"""What `oborona doctor` says of pictures: what looking and reading take, and whether the reader runs."""
+"""What `oborona doctor` says of pictures: what looking and reading take, and whether the reader
+runs.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def reader(asked: Asked) -> Iterator[Report]:
     settings = asked.loaded.settings.reader
     if not settings.enabled:
         yield Report(
-            "pictures", State.WARN, "reader.enabled is off: pictures are counted by their checksums alone"
+            "pictures",
+            State.WARN,
+            "reader.enabled is off: pictures are counted by their checksums alone",
         )
         return
     for task, what, lacks in _WANTED:
@@ -38,7 +42,9 @@ def reader(asked: Asked) -> Iterator[Report]:
             yield Report(what, State.OK, f"Tesseract with {settings.languages}")
     found = status.read_one(asked.state, status.ReaderStatus, time.time())
     if found is None:
-        yield Report("image reader", State.WARN, "does not run, or not yet: pictures are not looked at")
+        yield Report(
+            "image reader", State.WARN, "does not run, or not yet: pictures are not looked at"
+        )
         return
     waits = WAITING.samples(found.metrics)
     waiting = ", ".join(

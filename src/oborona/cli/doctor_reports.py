@@ -1,4 +1,6 @@
-"""What `oborona doctor` says of reports by mail: does the door answer, is there anything it takes, and does this machine's Postfix lead mail to it."""
+"""What `oborona doctor` says of reports by mail: does the door answer, is there anything it takes,
+and does this machine's Postfix lead mail to it.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +26,17 @@ def reports(asked: Asked) -> Iterator[Report]:
     if not settings.mail_listen:
         if settings.reports:
             words = (
-                "addresses for reports are set, and intake.mail_listen is not: nobody takes what comes there"
+                "addresses for reports are set, and intake.mail_listen is not: nobody "
+                "takes what comes there"
             )
             yield Report("reports", State.FAIL, words)
         return
     yield asyncio.run(_door(settings.mail_address))
     if not settings.reports and not len(asked.policy().trapped):
-        words = "no address is for reports, and there are no traps: nothing is taken at intake.mail_listen"
+        words = (
+            "no address is for reports, and there are no traps: nothing is taken at "
+            "intake.mail_listen"
+        )
         yield Report("reports", State.WARN, words)
     postmap = shutil.which("postmap", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
     postconf = shutil.which("postconf", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
@@ -57,11 +63,18 @@ def _postfix(postconf: str, postmap: str, addresses: list[str]) -> Report:
     try:
         maps = _said(postconf, "-xh", "transport_maps").replace(",", " ")
         tables = [one for one in _split(maps) if one]
-        missing = [one for one in addresses if not any(_said(postmap, "-q", one, table) for table in tables)]
+        missing = [
+            one
+            for one in addresses
+            if not any(_said(postmap, "-q", one, table) for table in tables)
+        ]
     except (OSError, subprocess.TimeoutExpired) as error:
         return Report("reports", State.WARN, f"Postfix can't be asked: {error}")
     if missing:
-        words = f"Postfix's transport_maps lead no mail for {', '.join(missing)} to us: see etc/postfix/main.cf.reports"
+        words = (
+            f"Postfix's transport_maps lead no mail for {', '.join(missing)} to us: see "
+            f"etc/postfix/main.cf.reports"
+        )
         return Report("reports", State.WARN, words)
     return Report("reports", State.OK, "Postfix's transport_maps know the addresses of reports")
 

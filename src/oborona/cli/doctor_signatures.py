@@ -1,4 +1,6 @@
-"""What `oborona doctor` says of signatures: how many there are, and whether their store can be used."""
+"""What `oborona doctor` says of signatures: how many there are, and whether their store can be
+used.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def signatures(asked: Asked) -> Iterator[Report]:
     for worker in status.read(asked.state, time.time()):
         if STALE.of(worker.metrics):
             yield Report(
-                "signatures", State.FAIL, f"worker {worker.worker} can't use the store; its log says why"
+                "signatures",
+                State.FAIL,
+                f"worker {worker.worker} can't use the store; its log says why",
             )
         broken = SIGNATURES.of(worker.metrics, "broken")
         if broken:
@@ -54,6 +58,7 @@ def _counted(asked: Asked) -> str:
     there = [one for one in known if not one.expired(now)]
     shadow = sum(one.mode is Mode.SHADOW for one in there)
     return (
-        f"{len(there)} in force ({sum(not one.expired(now) for one in filed)} of policy files, {shadow} in shadow mode), {marks} words of mark lists, "
+        f"{len(there)} in force ({sum(not one.expired(now) for one in filed)} of policy files, "
+        f"{shadow} in shadow mode), {marks} words of mark lists, "
         f"{len(known) - len(there)} expired, {len(stored) - len(active)} proposals wait"
     )

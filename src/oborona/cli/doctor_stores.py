@@ -1,4 +1,6 @@
-"""What `oborona doctor` says of the stores as files: is each the one that was begun here, was one lost, is one damaged."""
+"""What `oborona doctor` says of the stores as files: is each the one that was begun here, was one
+lost, is one damaged.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ from oborona.lock import holder
 from oborona.sqlite_file import closed_on_error, connect
 
 PUT_BACK: Final = (
-    "stop the daemon and put it back from a backup (`oborona restore`); started without, it begins anew"
+    "stop the daemon and put it back from a backup (`oborona restore`); started without, "
+    "it begins anew"
 )
 
 WAITS_S: Final = 30.0  # the journal is tried again each ten seconds at most
@@ -46,12 +49,18 @@ def stores(asked: Asked) -> Iterator[Report]:
             doubt,
             "the keeper reads all of it, and begins a new one where it must"
             if looked_at
-            else "start the keeper (oborona serve): it reads all of it, and begins a new one where it must",
+            else (
+                "start the keeper (oborona serve): it reads all of it, and begins a new one "
+                "where it must"
+            ),
         )
 
 
 def _spool(state: Path, now: float) -> Iterator[Report]:
-    """Look at what is acknowledged and not in the journal yet; a daemon at work writes it within a second."""
+    """Look at what is acknowledged and not in the journal yet.
+
+    A daemon at work writes it within a second.
+    """
     folder = state / state_files.JOURNAL_SPOOL
     if not folder.is_dir():
         return
@@ -67,14 +76,24 @@ def _spool(state: Path, now: float) -> Iterator[Report]:
         yield Report(
             "journal",
             State.WARN,
-            f"{damaged} files in {folder} are damaged: what could be read of them is in the journal, the rest is not",
+            (
+                f"{damaged} files in {folder} are damaged: what could be read of them is in "
+                f"the journal, the rest is not"
+            ),
             "the log says how much that was; remove them when nobody wants to look",
         )
     if not waiting:
         return
-    words = f"{size(waiting)} of acknowledged messages wait in {folder}, the oldest {now - oldest:.0f} s"
-    if not any(holder(state / name) for name in (state_files.WORKERS_LOCK, state_files.KEEPER_LOCK)):
-        yield Report("journal", State.WARN, words, "start the daemon: it takes them into the journal")
+    words = (
+        f"{size(waiting)} of acknowledged messages wait in {folder}, the oldest "
+        f"{now - oldest:.0f} s"
+    )
+    if not any(
+        holder(state / name) for name in (state_files.WORKERS_LOCK, state_files.KEEPER_LOCK)
+    ):
+        yield Report(
+            "journal", State.WARN, words, "start the daemon: it takes them into the journal"
+        )
     elif now - oldest > WAITS_S:
         yield Report("journal", State.FAIL, words, "the journal can't be written; the log says why")
 
@@ -98,11 +117,16 @@ def _wrong(state: Path, store: str, record: begun.Record, now: float) -> Iterato
             yield Report("stores", State.FAIL, str(error), PUT_BACK)
             return
         if birth is not None and begun.is_foreign(birth, state):
-            yield Report("stores", State.FAIL, f"{path} was begun with another site's secret", PUT_BACK)
+            yield Report(
+                "stores", State.FAIL, f"{path} was begun with another site's secret", PUT_BACK
+            )
         elif record.mark and (birth is None or birth.mark != record.mark):
             words = f"{path} is another file than the one that was begun {since}"
             yield Report(
-                "stores", State.WARN, words, "the next start says of when it is, and goes on with it"
+                "stores",
+                State.WARN,
+                words,
+                "the next start says of when it is, and goes on with it",
             )
     if record.lost and now - record.lost_at < begun.TOLD_S:
         found = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.lost_at))
@@ -110,5 +134,8 @@ def _wrong(state: Path, store: str, record: begun.Record, now: float) -> Iterato
             "stores",
             State.WARN,
             f"{path} was lost and begun anew, found {found}: it {record.lost}",
-            "what it held is in a backup, if there is one (`oborona restore`); this is said for 30 days",
+            (
+                "what it held is in a backup, if there is one (`oborona restore`); this is "
+                "said for 30 days"
+            ),
         )

@@ -1,4 +1,6 @@
-"""What `oborona doctor` says of the last minutes: does mail come to us, as much as the mail server takes."""
+"""What `oborona doctor` says of the last minutes: does mail come to us, as much as the mail server
+takes.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from oborona.journal.queries import Reader
 
 LATELY_S: Final = 900.0
 SETTLED_S: Final = 10.0  # a message that was taken this moment may not be journaled yet
-FEW: Final = 3  # messages that may have had their reasons: a client that is not shown to us, a door that was shut for a moment
+# messages that may have had their reasons: a client that is not shown to us, a door that was shut
+# for a moment
+FEW: Final = 3
 
 
 def traffic(asked: Asked, folder: Path | None = None) -> Iterator[Report]:
@@ -54,7 +58,9 @@ async def _journal(path: Path, since: float) -> tuple[float | None, int]:
 
 def _held(last: float | None, lately: int, log: MailLog | None, now: float) -> Report:
     what, minutes = "verdicts", f"{LATELY_S / 60:.0f} min"
-    ours = "none yet" if last is None else f"the last {ago(now - last)} ago, {lately} within {minutes}"
+    ours = (
+        "none yet" if last is None else f"the last {ago(now - last)} ago, {lately} within {minutes}"
+    )
     if log is None:
         state = State.OK if last is not None else State.WARN
         hint = "" if last is not None else "send a message through the mail server, then look again"

@@ -1,4 +1,6 @@
-"""`python -m oborona.cli.document`: write again what is generated from code: settings, facts, findings, shingle types, the HTTP interface, commands."""
+"""`python -m oborona.cli.document`: write again what is generated from code: settings, facts,
+findings, shingle types, the HTTP interface, commands.
+"""
 
 from __future__ import annotations
 
@@ -35,25 +37,53 @@ def facts() -> str:
     lines = [
         "# Facts: what rules may name",
         "",
-        "Written from the code by `make docs`. A fact is known from its stage on; a rule runs as soon as all facts it names are known. A fact marked",
-        "*or none* may be unknown: `none` compares as false with everything, `x == none` asks for it ([policy.md](policy.md#none)).",
-        "A fact that is *normalised*, *in lower case* or *in capitals* is compared in that form with whatever a rule says, however it is",
+        (
+            "Written from the code by `make docs`. A fact is known from its stage on; a rule "
+            "runs as soon as all facts it names are known. A fact marked"
+        ),
+        (
+            "*or none* may be unknown: `none` compares as false with everything, `x == none` "
+            "asks for it ([policy.md](policy.md#none))."
+        ),
+        (
+            "A fact that is *normalised*, *in lower case* or *in capitals* is compared in "
+            "that form with whatever a rule says, however it is"
+        ),
         "written there ([policy.md](policy.md#text-in-rules-capitals-cyrillic-look-alikes)).",
         "",
         *(line for area, known in AREAS.items() for line in _area(area, known)),
         "## Counts",
         "",
-        f"`count[TYPE].WINDOW.METRIC`, where WINDOW is one of {_words(span.name.lower() for span in Span)} and METRIC one of",
-        f"{_words([*(m.name.lower() for m in Metric), *DERIVED_METRICS])}. A window ends with the bucket of this moment: 1, 6 or 144 of ten",
-        "minutes, or 14 days; `earlier` is `fortnight` without `day`: only what came then may speak for a sender",
-        "([ADR 42](../adr/0042-what-may-speak-for-a-sender.md)). The message that is being judged is not in it. Of a type with several pieces the worst answers; of fingerprints (and",
-        "what hangs on them) the smallest count that a quarter of the values reach, six of sixteen for short texts. While the counters can't be",
+        (
+            f"`count[TYPE].WINDOW.METRIC`, where WINDOW is one of "
+            f"{_words(span.name.lower() for span in Span)} and METRIC one of"
+        ),
+        (
+            f"{_words([*(m.name.lower() for m in Metric), *DERIVED_METRICS])}. A window ends "
+            f"with the bucket of this moment: 1, 6 or 144 of ten"
+        ),
+        (
+            "minutes, or 14 days; `earlier` is `fortnight` without `day`: only what came then "
+            "may speak for a sender"
+        ),
+        (
+            "([ADR 42](../adr/0042-what-may-speak-for-a-sender.md)). The message that is "
+            "being judged is not in it. Of a type with several pieces the worst answers; of "
+            "fingerprints (and"
+        ),
+        (
+            "what hangs on them) the smallest count that a quarter of the values reach, six "
+            "of sixteen for short texts. While the counters can't be"
+        ),
         "asked every count is none.",
         "",
         "| TYPE | number | from | what is hashed |",
         "|---|---|---|---|",
         *(
-            f"| `{name}` | {int(kind)} | {STAGES.get(kind, Stage.CONTENT)} | {TYPES[kind].meaning} |"
+            (
+                f"| `{name}` | {int(kind)} | {STAGES.get(kind, Stage.CONTENT)} | "
+                f"{TYPES[kind].meaning} |"
+            )
             for name, kind in NAMES.items()
         ),
         "",
@@ -75,10 +105,19 @@ def facts() -> str:
         "",
         "Of the scan:",
         "",
-        *(f"- `{name}`: {meaning}" for name, meaning in (OF_PICTURES | OF_ENGINES | OF_SCRIPTS).items()),
+        *(
+            f"- `{name}`: {meaning}"
+            for name, meaning in (OF_PICTURES | OF_ENGINES | OF_SCRIPTS).items()
+        ),
         f"- `{PARTIAL}`: the counters could not be asked, or the scan could not be finished",
-        f"- `{UNFINISHED}`: the message took more CPU than a scan may; its head was judged, with what was found of the rest by then",
-        f"- `{TEMPERROR}`: somebody who was asked by DNS gave no answer in time; the evidence names them",
+        (
+            f"- `{UNFINISHED}`: the message took more CPU than a scan may; its head was "
+            f"judged, with what was found of the rest by then"
+        ),
+        (
+            f"- `{TEMPERROR}`: somebody who was asked by DNS gave no answer in time; the "
+            f"evidence names them"
+        ),
         "",
     ]
     return "\n".join(lines)
@@ -117,15 +156,27 @@ def monitoring(described: Mapping[str, Sequence[exposed.Described]]) -> str:
     lines = [
         "# Monitoring",
         "",
-        "Written from the code by `make docs`. `oborona metrics` prints these in Prometheus' text format; every worker writes what it knows",
-        "every five seconds into `status/` of the state folder. With node_exporter's textfile collector:",
+        (
+            "Written from the code by `make docs`. `oborona metrics` prints these in "
+            "Prometheus' text format; every worker writes what it knows"
+        ),
+        (
+            "every five seconds into `status/` of the state folder. With node_exporter's "
+            "textfile collector:"
+        ),
         "",
-        "    * * * * * oborona oborona metrics > /var/lib/node_exporter/oborona.prom.new && mv /var/lib/node_exporter/oborona.prom.new /var/lib/node_exporter/oborona.prom",
+        (
+            "    * * * * * oborona oborona metrics > /var/lib/node_exporter/oborona.prom.new "
+            "&& mv /var/lib/node_exporter/oborona.prom.new /var/lib/node_exporter/oborona.prom"
+        ),
         "",
         "| metric | kind | labels | |",
         "|---|---|---|---|",
         *(
-            f"| `{one.name}{'_total' if one.kind == 'counter' else ''}` | {one.kind} | {_words(one.labels)} | {one.help} |"
+            (
+                f"| `{one.name}{'_total' if one.kind == 'counter' else ''}` | {one.kind} | "
+                f"{_words(one.labels)} | {one.help} |"
+            )
             for told in described.values()
             for one in told
         ),

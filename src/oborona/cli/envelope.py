@@ -16,17 +16,25 @@ _UNFIT: Final = re.compile(r"[\s\x00-\x1f\x7f-\x9f]")  # no mail server lets the
 
 
 asks_dns = click.option(
-    "--dns", is_flag=True, help="Ask the DNS as the daemon does; else what it would say is left out."
+    "--dns",
+    is_flag=True,
+    help="Ask the DNS as the daemon does; else what it would say is left out.",
 )
 
 
 def pass_envelope(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command --ip, --name, --helo, --from, --rcpt and --login, and hand them to it as `envelope`."""
+    """Give a command --ip, --name, --helo, --from, --rcpt and --login, and hand them to it as
+    `envelope`.
+    """
 
-    @click.option("--ip", default="", metavar="ADDRESS", callback=_ip, help="Address of the SMTP client.")
+    @click.option(
+        "--ip", default="", metavar="ADDRESS", callback=_ip, help="Address of the SMTP client."
+    )
     @click.option("--name", default="", metavar="HOST", help="Its verified rDNS name.")
     @click.option("--helo", default="", metavar="NAME", help="What it called itself.")
-    @click.option("--from", "sender", default="", metavar="ADDRESS", callback=_mailbox, help="MAIL FROM.")
+    @click.option(
+        "--from", "sender", default="", metavar="ADDRESS", callback=_mailbox, help="MAIL FROM."
+    )
     @click.option(
         "--rcpt", "recipients", multiple=True, metavar="ADDRESS", callback=_mailboxes,
         help="RCPT TO; may be repeated.",
@@ -44,7 +52,9 @@ def pass_envelope(command: Callable[..., None]) -> Callable[..., None]:
         **others: Any,
     ) -> None:
         client = Client(ip=ip, name=name)
-        envelope = Envelope(client=client, helo=helo, sender=sender, recipients=recipients, login=login)
+        envelope = Envelope(
+            client=client, helo=helo, sender=sender, recipients=recipients, login=login
+        )
         command(*args, envelope=envelope, **others)
 
     return with_envelope
@@ -65,5 +75,7 @@ def _mailbox(_: click.Context, __: click.Parameter, text: str) -> str:
     return text.removeprefix("<").removesuffix(">")
 
 
-def _mailboxes(context: click.Context, option: click.Parameter, texts: tuple[str, ...]) -> tuple[str, ...]:
+def _mailboxes(
+    context: click.Context, option: click.Parameter, texts: tuple[str, ...]
+) -> tuple[str, ...]:
     return tuple(_mailbox(context, option, text) for text in texts)

@@ -1,6 +1,8 @@
-"""The Exim of this machine: whether its configuration asks us, and what is to be added where it does not.
+"""The Exim of this machine: whether its configuration asks us, and what is to be added where it
+does not.
 
-Nothing is changed here: Debian's configuration is made of files that admins edit, and there is no tool of Exim's that edits it.
+Nothing is changed here: Debian's configuration is made of files that admins edit, and there is no
+tool of Exim's that edits it.
 """
 
 from __future__ import annotations
@@ -22,16 +24,23 @@ _SPLIT: Final = re.compile(r"^\s*dc_use_split_config\s*=\s*['\"]?true", re.MULTI
 
 
 def what_to_add(settings: Settings) -> str:
-    """Return what an admin adds, for Debian's configuration as it is here, and what is to be done then."""
+    """Return what an admin adds, for Debian's configuration as it is here, and what is to be done
+    then.
+    """
     try:
         split: bool | None = bool(_SPLIT.search(DEBIAN.read_text(errors="replace")))
     except OSError:
         split = None
-    where = "/etc/exim4/conf.d/main/000_localmacros" if split else "/etc/exim4/exim4.conf.localmacros"
+    where = (
+        "/etc/exim4/conf.d/main/000_localmacros" if split else "/etc/exim4/exim4.conf.localmacros"
+    )
     kind = {
         True: "Debian's split files",
         False: "Debian's single file",
-        None: "a configuration of your own: docs/mail-servers/exim.md tells where each file belongs; on Debian",
+        None: (
+            "a configuration of your own: docs/mail-servers/exim.md tells where each file "
+            "belongs; on Debian"
+        ),
     }[split]
     doors = settings.doors
     steps = [
@@ -43,7 +52,10 @@ def what_to_add(settings: Settings) -> str:
         "    CHECK_RCPT_LOCAL_ACL_FILE = /etc/exim4/oborona/acl_rcpt",
         "    CHECK_DATA_LOCAL_ACL_FILE = /etc/exim4/oborona/acl_data",
     ]
-    for name, door, socket in (("exim", doors.exim, "exim.sock"), ("spamd", doors.spamd, "spamd.sock")):
+    for name, door, socket in (
+        ("exim", doors.exim, "exim.sock"),
+        ("spamd", doors.spamd, "spamd.sock"),
+    ):
         if not door.listen:
             steps += [
                 f"to oborona.toml: [doors.{name}]",
@@ -55,7 +67,10 @@ def what_to_add(settings: Settings) -> str:
 
 
 def exim(asked: Asked) -> Iterator[Report]:
-    """Tell whether the Exim of this machine asks us; nothing is said where Postfix is its mail server, or none is there."""
+    """Tell whether the Exim of this machine asks us.
+
+    Nothing is said where Postfix is its mail server, or none is there.
+    """
     found = program("exim4") or program("exim")
     if found is not None and program("postconf") is None:
         yield looked_at([found], asked.loaded.settings)
@@ -72,13 +87,21 @@ def looked_at(command: list[str], settings: Settings) -> Report:
     try:
         config = run([*command, "-bP", "config"])
     except ProgramError as error:
-        return Report(what, State.WARN, f"Exim does not tell its configuration: {error}", "run this as root")
+        return Report(
+            what, State.WARN, f"Exim does not tell its configuration: {error}", "run this as root"
+        )
     content, recipients = CONTENT in config, RECIPIENTS in config
     if not content:
-        words = "asks us about recipients, and not about messages" if recipients else "does not ask us"
+        words = (
+            "asks us about recipients, and not about messages" if recipients else "does not ask us"
+        )
         return Report(what, State.FAIL, f"Exim {words}", hint)
-    closed = [f"doors.{name}" for name in ("exim", "spamd") if not getattr(settings.doors, name).listen]
+    closed = [
+        f"doors.{name}" for name in ("exim", "spamd") if not getattr(settings.doors, name).listen
+    ]
     if closed == ["doors.exim", "doors.spamd"]:
-        return Report(what, State.FAIL, f"Exim asks us, and neither {' nor '.join(closed)} is open", hint)
+        return Report(
+            what, State.FAIL, f"Exim asks us, and neither {' nor '.join(closed)} is open", hint
+        )
     about = "recipients and messages" if recipients else "messages"
     return Report(what, State.OK, f"Exim asks us about {about}")

@@ -60,14 +60,22 @@ SHOWN: Final = 20  # messages, where words are given that several answer
 @pass_envelope
 @pass_asked
 def explain(
-    asked: Asked, what: str, message: Path | None, verbose: bool, as_json: bool, dns: bool, envelope: Envelope
+    asked: Asked,
+    what: str,
+    message: Path | None,
+    verbose: bool,
+    as_json: bool,
+    dns: bool,
+    envelope: Envelope,
 ) -> None:
-    """Explain the verdict on a message: deciding rule, score and thresholds, rules by weight, authentication, lists, and what changed since.
+    """Explain the verdict on a message: deciding rule, score and thresholds, rules by weight,
+    authentication, lists, and what changed since.
 
-    ID is what X-Mras-Id, a refusal or the log names, signed or bare, or a queue id; the evidence of that moment stands beside what
-    the present policy makes of it with the present counts; the message's text is not kept, --message gives it.
-    FILE (- is standard input) is scored now, as if it came with the envelope that the options say.
-    QUERY is what `oborona find` takes: the one message that answers it is explained, of several each is shown, with status 1.
+    ID is what X-Mras-Id, a refusal or the log names, signed or bare, or a queue id; the evidence of
+    that moment stands beside what the present policy makes of it with the present counts; the
+    message's text is not kept, --message gives it. FILE (- is standard input) is scored now, as if
+    it came with the envelope that the options say. QUERY is what `oborona find` takes: the one
+    message that answers it is explained, of several each is shown, with status 1.
     """
     tell = partial(_tell, as_json=as_json, verbose=verbose)
     ident = from_text(what.partition(".")[0])
@@ -82,14 +90,19 @@ def explain(
         _search(asked, what, message, tell=tell, as_json=as_json, dns=dns)
 
 
-def _search(asked: Asked, what: str, message: Path | None, *, tell: Tell, as_json: bool, dns: bool) -> None:
+def _search(
+    asked: Asked, what: str, message: Path | None, *, tell: Tell, as_json: bool, dns: bool
+) -> None:
     """Explain the one message that answers a question, or show which do."""
     query = asked_query([what], "", "", time.time())
     with Search(asked.state / state_files.JOURNAL) as journal:
         found = list(journal.find(query, SHOWN))
     if not found:
         click.echo(
-            f"oborona: no file {what}, and no message in the journal with that id or these search terms",
+            (
+                f"oborona: no file {what}, and no message in the journal with that id or "
+                f"these search terms"
+            ),
             err=True,
         )
         click.get_current_context().exit(os.EX_NOINPUT)
@@ -98,7 +111,10 @@ def _search(asked: Asked, what: str, message: Path | None, *, tell: Tell, as_jso
         return
     find.show(iter(found), as_json=as_json)
     number = f"the newest {SHOWN}" if len(found) == SHOWN else str(len(found))
-    click.echo(f"{number} messages; oborona explain ID explains one, oborona find searches further", err=True)
+    click.echo(
+        f"{number} messages; oborona explain ID explains one, oborona find searches further",
+        err=True,
+    )
     click.get_current_context().exit(1)
 
 
@@ -158,7 +174,9 @@ async def _file(
                 now = time.time()
                 result = await scan(source.raw, envelope, site, policy, inquire(), now=now)
                 if expected is not None and result.message.message_id != expected.message_id:
-                    click.echo(f"oborona: {source.name}: has another Message-ID than the entry", err=True)
+                    click.echo(
+                        f"oborona: {source.name}: has another Message-ID than the entry", err=True
+                    )
                 tell(await scanned.explained(source.name, result, site, now))
 
 

@@ -18,9 +18,11 @@ from oborona.daemon.exporter.files import Files, Tables
 @click.option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
 @pass_asked
 def export(asked: Asked, dry_run: bool) -> None:
-    """Write the tables of [export] now, for a mail server's own look-ups (docs/mail-servers/exim.md).
+    """Write the tables of [export] now, for a mail server's own look-ups
+    (docs/mail-servers/exim.md).
 
-    The keeper does it every export.interval_s by itself. Exit status 1 where something could not be asked, and is not in them.
+    The keeper does it every export.interval_s by itself. Exit status 1 where something could not be
+    asked, and is not in them.
     """
     settings = asked.loaded.settings
     if not dry_run and not settings.export.folder:
@@ -50,4 +52,7 @@ def _show(found: Tables) -> None:
 
 
 def _count(found: Tables) -> str:
-    return f"{len(found.clients)} clients, {len(found.networks)} networks, {len(found.senders)} senders"
+    return (
+        f"{len(found.clients)} clients, {len(found.networks)} networks, {len(found.senders)} "
+        f"senders"
+    )

@@ -24,7 +24,8 @@ from oborona.feedback.events.model import Stored, What
 
 @click.group()
 def feedback() -> None:
-    """Show reports of people and hits of spam traps, whose reports are accepted and why, and take reports back.
+    """Show reports of people and hits of spam traps, whose reports are accepted and why, and take
+    reports back.
 
     docs/people/feedback.md has the rules.
     """
@@ -36,7 +37,11 @@ for command in (show, persons, person, take_back, thresholds, rules):
 
 @feedback.command(name="list")
 @click.option(
-    "--last", type=click.IntRange(1, 1_000_000), default=20, show_default=True, help="At most this many."
+    "--last",
+    type=click.IntRange(1, 1_000_000),
+    default=20,
+    show_default=True,
+    help="At most this many.",
 )
 @click.option("--person", "by", metavar="ADDRESS", default="", help="Of this person alone.")
 @click.option(
@@ -47,7 +52,10 @@ for command in (show, persons, person, take_back, thresholds, rules):
 @click.option("--rule", metavar="NAME", default="", help="Those alone that this rule refused.")
 @click.option("--since", metavar="SPAN", type=Span(), help="Of the last 2h, 7d, ...")
 @click.option(
-    "--believed/--not-believed", "counts", default=None, help="Those alone that count for all, or do not."
+    "--believed/--not-believed",
+    "counts",
+    default=None,
+    help="Those alone that count for all, or do not.",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 @pass_asked

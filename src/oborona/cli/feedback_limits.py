@@ -39,21 +39,30 @@ _OTHERS: Final = {
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 @pass_asked
 def thresholds(asked: Asked, last: int, as_json: bool) -> None:
-    """Show how many spam and not-spam reports of a person are accepted on a day, the latest day first; computed from the day before."""
+    """Show how many spam and not-spam reports of a person are accepted on a day, the latest day
+    first; computed from the day before.
+    """
     with log(asked) as opened:
         found = limits(opened, last)
     for day, one in found:
         if as_json:
             echo_json(
-                {"day": day, "complaints": one.complaints, "pardons": one.pardons, "people": one.people}
+                {
+                    "day": day,
+                    "complaints": one.complaints,
+                    "pardons": one.pardons,
+                    "people": one.people,
+                }
             )
         else:
             echo(
-                f"{day}  {one.complaints:.0f} spam reports, {one.pardons:.0f} not-spam reports  (from {one.people} people)"
+                f"{day}  {one.complaints:.0f} spam reports, {one.pardons:.0f} not-spam "
+                f"reports  (from {one.people} people)"
             )
     if not found and not as_json:
         echo(
-            f"none were computed yet: {FLOORS.complaints:.0f} spam reports, {FLOORS.pardons:.0f} not-spam reports"
+            f"none were computed yet: {FLOORS.complaints:.0f} spam reports, "
+            f"{FLOORS.pardons:.0f} not-spam reports"
         )
 
 

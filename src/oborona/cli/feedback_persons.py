@@ -23,10 +23,18 @@ _ORDERS = ("wrong", "right", "complaints", "pardons", "first")
 
 @click.command()
 @click.option(
-    "--last", type=click.IntRange(1, 1_000_000), default=20, show_default=True, help="At most this many."
+    "--last",
+    type=click.IntRange(1, 1_000_000),
+    default=20,
+    show_default=True,
+    help="At most this many.",
 )
 @click.option(
-    "--order", type=click.Choice(_ORDERS), default="complaints", show_default=True, help="Most of it first."
+    "--order",
+    type=click.Choice(_ORDERS),
+    default="complaints",
+    show_default=True,
+    help="Most of it first.",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 @pass_asked
@@ -67,7 +75,8 @@ def person(asked: Asked, address: str, last: int, as_json: bool) -> None:
     if found:
         _print(found)
         echo(
-            f"more than {today.complaints:.0f} spam reports or {today.pardons:.0f} not-spam reports on one day are refused"
+            f"more than {today.complaints:.0f} spam reports or {today.pardons:.0f} "
+            f"not-spam reports on one day are refused"
         )
     for one in said:
         why = f": {' '.join(one.rules)} ({plain(one.say)})" if one.rules else ""
@@ -76,7 +85,9 @@ def person(asked: Asked, address: str, last: int, as_json: bool) -> None:
 
 
 def _print(found: Sequence[Known]) -> None:
-    table = Table("person", "weight", "standing", "right", "wrong", "spam", "not spam", "today", "since")
+    table = Table(
+        "person", "weight", "standing", "right", "wrong", "spam", "not spam", "today", "since"
+    )
     for one in found:
         table.add_row(
             plain(one.person),

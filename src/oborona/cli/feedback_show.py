@@ -15,7 +15,9 @@ from oborona.feedback.events.model import Decided, Stored
 
 @click.command()
 @click.argument("ids", metavar="ID...", type=click.IntRange(min=1), nargs=-1, required=True)
-@click.option("--raw", is_flag=True, help="The message as it was handed in, and nothing else; of one ID.")
+@click.option(
+    "--raw", is_flag=True, help="The message as it was handed in, and nothing else; of one ID."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 @pass_asked
 def show(asked: Asked, ids: Sequence[int], raw: bool, as_json: bool) -> None:
@@ -54,9 +56,12 @@ def _print(one: Stored, before: Sequence[Decided], octets: int) -> None:
     about += [plain(one.message_id)] if one.message_id else []
     echo(f"report {one.id}: {one.what.report} by {plain(by)}, {shown_time(one.time)}")
     echo(
-        f"  came       by {one.way}{f' from {plain(one.source)}' if one.source else ''}, recorded {shown_time(one.heard)}"
+        f"  came       by {one.way}{f' from {plain(one.source)}' if one.source else ''}, "
+        f"recorded {shown_time(one.heard)}"
     )
-    echo(f"  message    {', '.join(about) or 'unknown'}{f', {octets:,} octets kept' if octets else ''}")
+    echo(
+        f"  message    {', '.join(about) or 'unknown'}{f', {octets:,} octets kept' if octets else ''}"
+    )
     if one.campaign:
         echo(f"  campaign   {one.campaign}")
     for each in before:

@@ -80,7 +80,8 @@ def persons(opened: Log, order: str, most: int, now: float, person: str = "") ->
 
     Args:
         opened: the log.
-        order: `wrong`, `right`, `complaints`, `pardons`, `first`: those with most of it first, or the latest.
+        order: `wrong`, `right`, `complaints`, `pardons`, `first`: those with most of it first, or
+            the latest.
         most: so many.
         now: Unix seconds.
         person: of this one alone; empty = of all.
@@ -112,7 +113,8 @@ def fired(opened: Log, since: float) -> dict[str, int]:
     """Return how many events written down since a time each rule spoke against."""
     found: dict[str, int] = {}
     rows = opened.rows(
-        "SELECT rules, count(*) FROM event WHERE rules <> '' AND heard >= ? GROUP BY rules", (since,)
+        "SELECT rules, count(*) FROM event WHERE rules <> '' AND heard >= ? GROUP BY rules",
+        (since,),
     )
     for names, number in rows:
         for name in names.split():

@@ -42,7 +42,8 @@ def take_back(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Take reports back: the trainer undoes exactly what followed from them for all; they stay in the log with this decision.
+    """Take reports back: the trainer undoes exactly what followed from them for all; they stay in
+    the log with this decision.
 
     Exit status 1 when there was nothing to take back.
     """
@@ -60,7 +61,9 @@ def take_back(
                 [
                     (
                         one.id,
-                        Decision(counts=False, own=one.own and not own, rules=(TAKEN_BACK,), say=said),
+                        Decision(
+                            counts=False, own=one.own and not own, rules=(TAKEN_BACK,), say=said
+                        ),
                     )
                     for one in wanted
                 ],
@@ -79,7 +82,9 @@ def take_back(
             )
         else:
             echo(
-                f"{'would take' if dry_run else 'took'} back report {one.id}: {one.what.report} by {plain(one.person or one.source or 'nobody')}, {opinion(one)}"
+                f"{'would take' if dry_run else 'took'} back report {one.id}: "
+                f"{one.what.report} by {plain(one.person or one.source or 'nobody')}, "
+                f"{opinion(one)}"
             )
     if not wanted:
         click.echo("oborona: nothing to take back: none of these was accepted", err=True)

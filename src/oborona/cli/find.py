@@ -27,35 +27,50 @@ _COLOURS: Final = {Action.ACCEPT: "green", Action.SPAM: "yellow", Action.TEMPFAI
 _SUBJECT: Final = 60  # columns
 _SAY: Final = 50
 _TO: Final = 2  # recipients
-_NOT_LOGGED: Final = frozenset({Field.SUBJECT, Field.RULE, Field.VERDICT, Field.MESSAGE, Field.LOGIN})
+_NOT_LOGGED: Final = frozenset(
+    {Field.SUBJECT, Field.RULE, Field.VERDICT, Field.MESSAGE, Field.LOGIN}
+)
 """What the line of a refusal never has."""
 
 
 @click.command()
 @click.argument("words", metavar="[QUERY]...", nargs=-1)
 @click.option(
-    "--since", default="", metavar="TIME", help="From then on: 30m, 2h, 7d, 2026-11-22, or a day and time."
+    "--since",
+    default="",
+    metavar="TIME",
+    help="From then on: 30m, 2h, 7d, 2026-11-22, or a day and time.",
 )
 @click.option("--until", default="", metavar="TIME", help="Before that; of a day its end.")
-@click.option("--limit", type=click.IntRange(1, 100_000), default=LIMIT, show_default=True, help="Messages.")
+@click.option(
+    "--limit", type=click.IntRange(1, 100_000), default=LIMIT, show_default=True, help="Messages."
+)
 @click.option("--follow", is_flag=True, help="Then show what comes, until Ctrl-C.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 @pass_asked
 def find(
-    asked: Asked, words: Sequence[str], since: str, until: str, limit: int, follow: bool, as_json: bool
+    asked: Asked,
+    words: Sequence[str],
+    since: str,
+    until: str,
+    limit: int,
+    follow: bool,
+    as_json: bool,
 ) -> None:
     """Find messages in the journal, the newest first.
 
-    A plain word matches sender, From, recipient, subject, client, queue id, Message-ID, the reference of a refusal, rule or verdict; all words must
-    match. from: to: subject: client: helo: login: rule: verdict: decided: queue: id: message: look in one place, -word excludes,
-    "two words" is a phrase, score>80 a bound, rule:MASS_* any rest.
+    A plain word matches sender, From, recipient, subject, client, queue id, Message-ID, the
+    reference of a refusal, rule or verdict; all words must match. from: to: subject: client: helo:
+    login: rule: verdict: decided: queue: id: message: look in one place, -word excludes, "two
+    words" is a phrase, score>80 a bound, rule:MASS_* any rest.
 
     \b
         oborona find from:maria@client.example to:joe --since 2d
         oborona find rule:MASS_TEXT verdict:spam --since 24h
         oborona find 0SAH375J007Q5
 
-    What was refused before its content (at connect, MAIL FROM, RCPT TO) is in the log alone.  Exit status 1 when nothing was found.
+    What was refused before its content (at connect, MAIL FROM, RCPT TO) is in the log alone.  Exit
+    status 1 when nothing was found.
     """  # noqa: D301 - the backspace has click leave the lines as they stand
     query = asked_query(words, since, until, time.time())
     with Search(asked.state / state_files.JOURNAL) as journal:
@@ -107,12 +122,15 @@ def lines(one: Found) -> Iterator[str]:
     to = ", ".join(f"<{address}>" for address in one.recipients[:_TO])
     if len(one.recipients) > _TO:
         to += f" and {len(one.recipients) - _TO} more"
-    apart = one.header_from and (not one.sender or one.sender.lower() not in one.header_from.lower())
+    apart = one.header_from and (
+        not one.sender or one.sender.lower() not in one.header_from.lower()
+    )
     who = f"<{one.sender}>{f' (From: {one.header_from})' if apart else ''} → {to or 'nobody'}"
     about = f'{plain(who)}  "{plain(_cut(one.subject, _SUBJECT))}"'
     yield f"{when}  {one.id}  {verdict} {one.score:>6.1f} / {one.line:g}  {about}"
     reasons = ", ".join(
-        f"{hit.name} {hit.score:+g}{f' ({_cut(hit.say, _SAY)})' if hit.say else ''}" for hit in one.reasons
+        f"{hit.name} {hit.score:+g}{f' ({_cut(hit.say, _SAY)})' if hit.say else ''}"
+        for hit in one.reasons
     )
     why = f"client {one.client or 'unknown'}, decided by {one.decided_by}"
     yield f"{'':21}{plain(f'{why}: {reasons}' if reasons else why)}"
@@ -121,7 +139,9 @@ def lines(one: Found) -> Iterator[str]:
 def as_object(one: Found) -> dict[str, object]:
     """Return a message as `--json` shows it. Names and meaning of its fields stay."""
     told = {name: getattr(one, name) for name in one.__struct_fields__}
-    return told | {"reasons": [{"name": hit.name, "score": hit.score, "say": hit.say} for hit in one.reasons]}
+    return told | {
+        "reasons": [{"name": hit.name, "score": hit.score, "say": hit.say} for hit in one.reasons]
+    }
 
 
 def _cut(text: str, most: int) -> str:
@@ -154,8 +174,17 @@ def _told_of_the_rest(journal: Search, query: Query, number: int) -> None:
         told = "the journal is empty"
     else:
         since = max(oldest, query.since or 0.0)
-        told = f"{'nothing' if not number else f'{number} in all'} since {time.strftime('%Y-%m-%d %H:%M', time.localtime(since))}"
+        told = (
+            f"{'nothing' if not number else f'{number} in all'} since "
+            f"{time.strftime('%Y-%m-%d %H:%M', time.localtime(since))}"
+        )
         told += ", where the journal begins" if oldest >= (query.since or 0.0) else ""
-    word = next((one.text for one in query.terms if one.field not in _NOT_LOGGED and not one.negated), "")
-    grep = f"journalctl -u 'oborona*' -g {shlex.quote(re.escape(plain(word))) if word else 'verdict'}"
-    click.echo(f"{told}; refused before its content: not in the journal but in the log: {grep}", err=True)
+    word = next(
+        (one.text for one in query.terms if one.field not in _NOT_LOGGED and not one.negated), ""
+    )
+    grep = (
+        f"journalctl -u 'oborona*' -g {shlex.quote(re.escape(plain(word))) if word else 'verdict'}"
+    )
+    click.echo(
+        f"{told}; refused before its content: not in the journal but in the log: {grep}", err=True
+    )

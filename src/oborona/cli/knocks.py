@@ -1,4 +1,6 @@
-"""How `oborona doctor` asks at each listener: a request that changes nothing, and how the right program's answer begins."""
+"""How `oborona doctor` asks at each listener: a request that changes nothing, and how the right
+program's answer begins.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,17 @@ class Knock(NamedTuple):
     setting: str
     address: Address
     kind: str  # of program that answers there
-    hello: bytes  # what a client could say first; empty where it is greeted, for who speaks before that is shown out
+    # what a client could say first; empty where it is greeted, for who speaks before that is shown
+    # out
+    hello: bytes
     reply: re.Pattern[bytes]  # how it is answered
-    closed: bytes = b""  # how the answer begins instead while nobody is let in; empty: there is no such word
+    # how the answer begins instead while nobody is let in; empty: there is no such word
+    closed: bytes = b""
 
 
 _MILTER: Final = bytes.fromhex("0000000d4f00000006000001ff001fffff")  # negotiation of version 6
-_NOWHERE: Final = b"request=smtpd_access_policy\nprotocol_state=NOOP\n\n"  # a state in which nothing is asked
+# a state in which nothing is asked
+_NOWHERE: Final = b"request=smtpd_access_policy\nprotocol_state=NOOP\n\n"
 _CLOSED: Final = b"421 "
 _SILENT_SCRIPT: Final = b"VERSION\tscript\t4\t0\n-\n\n"
 _DOORS: Final[tuple[tuple[str, str, str, bytes, str], ...]] = (
@@ -39,7 +45,9 @@ _DOORS: Final[tuple[tuple[str, str, str, bytes, str], ...]] = (
 
 
 def knocks(settings: Settings) -> Iterator[Knock]:
-    """Yield how to ask at each listener that the settings open, those of the intake behind those of the workers."""
+    """Yield how to ask at each listener that the settings open, those of the intake behind those of
+    the workers.
+    """
     for section, name, kind, hello, reply in _DOORS:
         door: Door = getattr(settings.doors, section)
         if door.listen:

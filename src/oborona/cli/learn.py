@@ -60,15 +60,21 @@ class _Spoken(NamedTuple):
 @click.option("--person", default="", metavar="ADDRESS", help="Who says so. Default: the site.")
 @click.option("--wait", "waits", is_flag=True, help="Wait until all workers use it.")
 @click.option(
-    "--json", "as_json", is_flag=True, help="One JSON object per line: of each message, then of all."
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="One JSON object per line: of each message, then of all.",
 )
 @pass_asked
-def learn(asked: Asked, kind: str, paths: Sequence[Path], person: str, waits: bool, as_json: bool) -> None:
+def learn(
+    asked: Asked, kind: str, paths: Sequence[Path], person: str, waits: bool, as_json: bool
+) -> None:
     """Train that messages are spam, or ham (good mail).
 
-    Message files, mboxes, Maildirs, folders of message files, or one message from standard input. A message that the same person has
-    labelled before counts once; the opposite label replaces it.  With --person it acts on that person's mail at once (`oborona personal`).
-    Exit status 1 when nothing could be learned from some message.
+    Message files, mboxes, Maildirs, folders of message files, or one message from standard input. A
+    message that the same person has labelled before counts once; the opposite label replaces it.
+    With --person it acts on that person's mail at once (`oborona personal`). Exit status 1 when
+    nothing could be learned from some message.
     """
     if person and ("@" not in person or not person.isprintable() or len(person) > 254):
         raise click.BadParameter(f"{person!r} is no mail address", param_hint="--person")
@@ -80,14 +86,18 @@ def learn(asked: Asked, kind: str, paths: Sequence[Path], person: str, waits: bo
         last = 0
         for some in _batches(asked, _words(asked, paths, Kind(kind), person)):
             words = [one for one in some if isinstance(one.word, Word)]
-            became = taught.add([one.word for one in words if isinstance(one.word, Word)], now=time.time())
+            became = taught.add(
+                [one.word for one in words if isinstance(one.word, Word)], now=time.time()
+            )
             _written(asked, [one for one in words if isinstance(one.word, Word)], became)
             told = iter(became)
             for name, word, _origin in some:
                 line: dict[str, object]
                 if isinstance(word, Word):
                     one = next(told)
-                    line = {"result": "replaced" if one.replaced else "new" if one.new else "duplicate"}
+                    line = {
+                        "result": "replaced" if one.replaced else "new" if one.new else "duplicate"
+                    }
                     line |= {"id": one.id} | ({"instead_of": one.replaced} if one.replaced else {})
                     last = one.id if one.new else last
                 else:
@@ -106,7 +116,9 @@ def learn(asked: Asked, kind: str, paths: Sequence[Path], person: str, waits: bo
         echo(
             f"{results['new'] + results['replaced']} labelled as {kind}"
             + "".join(
-                f", {results[name]} {words}" for name, words in _RESULTS.items() if results[name] and words
+                f", {results[name]} {words}"
+                for name, words in _RESULTS.items()
+                if results[name] and words
             )
         )
     if results["refused"]:
@@ -114,15 +126,21 @@ def learn(asked: Asked, kind: str, paths: Sequence[Path], person: str, waits: bo
 
 
 def _written(asked: Asked, spoken: Sequence[_Spoken], became: Sequence[Heard]) -> None:
-    """Write down what follows from words for their persons' own mail, and a line of each in the log of events."""
+    """Write down what follows from words for their persons' own mail, and a line of each in the log
+    of events.
+    """
     words = [
         (one.word, one.origin, heard)
         for one, heard in zip(spoken, became, strict=True)
         if isinstance(one.word, Word)
     ]
-    own = note_words(asked, words) if any(word.person for word, _, _ in words) else [()] * len(words)
+    own = (
+        note_words(asked, words) if any(word.person for word, _, _ in words) else [()] * len(words)
+    )
     with as_owner_of(asked.state), Log(asked.state / state_files.EVENTS) as log:
-        taught = [Taught(word, heard, told) for (word, _, heard), told in zip(words, own, strict=True)]
+        taught = [
+            Taught(word, heard, told) for (word, _, heard), told in zip(words, own, strict=True)
+        ]
         enter(log, taught, source=person_of(), now=time.time())
 
 
@@ -161,11 +179,20 @@ def _source(kind: Kind, person: str) -> Source:
 
 
 def _batches(asked: Asked, words: Iterator[_Spoken]) -> Iterator[list[_Spoken]]:
-    """Yield some words at a time; those about messages of the journal count under what was counted when these came, and what was proved then."""
+    """Yield some words at a time.
+
+    Those about messages of the journal count under what was counted when these came, and what was
+    proved then.
+    """
     while some := list(islice(words, AT_ONCE)):
         known = asyncio.run(
             _journaled(
-                asked, [one.word.journal for one in some if isinstance(one.word, Word) and one.word.journal]
+                asked,
+                [
+                    one.word.journal
+                    for one in some
+                    if isinstance(one.word, Word) and one.word.journal
+                ],
             )
         )
         yield [_with(one, known) for one in some]

@@ -1,4 +1,6 @@
-"""Messages out of what an admin has at hand: a message file, an mbox, a Maildir, a folder of message files, standard input."""
+"""Messages out of what an admin has at hand: a message file, an mbox, a Maildir, a folder of
+message files, standard input.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +16,11 @@ from typing import Final, NamedTuple
 from oborona.cli.owner import as_asker
 from oborona.errors import OboronaError
 
-# A line that parts two messages of an mbox: "From ann@a.example Fri Nov 20 10:00:00 2026", after an empty line.  The date is asked for,
-# so that a sentence that begins with "From" parts nothing.
+# A line that parts two messages of an mbox: "From ann@a.example Fri Nov 20 10:00:00 2026", after an
+# empty line.  The date is asked for, so that a sentence that begins with "From" parts nothing.
 _SEPARATOR: Final = re.compile(
-    rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\n]{1,200}\d{1,2}:\d\d(?::\d\d)?[^\n]{0,40}\d{4}[^\n]{0,20}\r?\n"
+    rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From "
+    rb"[^\n]{1,200}\d{1,2}:\d\d(?::\d\d)?[^\n]{0,40}\d{4}[^\n]{0,20}\r?\n"
 )
 
 
@@ -35,9 +38,10 @@ class Source(NamedTuple):
 def messages(path: Path) -> Iterator[Source]:
     """Yield each message of a file or folder, in order.
 
-    A Maildir gives what is in cur and new; any other folder the files in it and below; what is neither file nor folder is passed over
-    there. A file that begins with an mbox separator and holds a second one is an mbox; with one it is a message that somebody saved with
-    its envelope line.
+    A Maildir gives what is in cur and new; any other folder the files in it and below; what is
+    neither file nor folder is passed over there. A file that begins with an mbox separator and
+    holds a second one is an mbox; with one it is a message that somebody saved with its envelope
+    line.
 
     Raises:
         Unread: it can't be read; of a folder, after all that can.
@@ -52,7 +56,9 @@ def messages(path: Path) -> Iterator[Source]:
 
 def _below(folder: Path) -> Iterator[Source]:
     with as_asker():
-        roots = [folder / name for name in ("cur", "new")] if (folder / "cur").is_dir() else [folder]
+        roots = (
+            [folder / name for name in ("cur", "new")] if (folder / "cur").is_dir() else [folder]
+        )
     empty, unread = True, list[Unread]()
     for root in roots:
         for file in _files(root, unread):
@@ -75,19 +81,27 @@ def _below(folder: Path) -> Iterator[Source]:
 
 
 def _shown(path: Path) -> str:
-    """Return a path as text; octets of it that are no UTF-8 as escapes, which JSON and terminals take."""
+    """Return a path as text.
+
+    Octets of it that are no UTF-8 as escapes, which JSON and terminals take.
+    """
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 @as_asker()
 def _files(root: Path, unread: list[Unread]) -> list[Path]:
-    """Return what is in a folder and below, in order; folders that can't be read are added to `unread`, those that vanish are not."""
+    """Return what is in a folder and below, in order.
+
+    Folders that can't be read are added to `unread`, those that vanish are not.
+    """
 
     def note(error: OSError) -> None:
         if not isinstance(error, FileNotFoundError):
             unread.append(Unread(f"{error.filename}: {error.strerror}"))
 
-    return sorted(Path(at, name) for at, _folders, names in os.walk(root, onerror=note) for name in names)
+    return sorted(
+        Path(at, name) for at, _folders, names in os.walk(root, onerror=note) for name in names
+    )
 
 
 @as_asker()
@@ -121,5 +135,9 @@ def _split(name: str, raw: bytes) -> Iterator[Source]:
         body = re.sub(rb"(?m)^>(>*From )", rb"\1", raw[start.end() : end])
         yield Source(
             f"{name}#{number}",
-            body[:-2] if body.endswith(b"\r\n\r\n") else body[:-1] if body.endswith(b"\n\n") else body,
+            body[:-2]
+            if body.endswith(b"\r\n\r\n")
+            else body[:-1]
+            if body.endswith(b"\n\n")
+            else body,
         )

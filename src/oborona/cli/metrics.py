@@ -25,7 +25,9 @@ from oborona.telemetry.status import (
 @click.command()
 @pass_asked
 def metrics(asked: Asked) -> None:
-    """Print the metrics of all running processes in Prometheus' text format, for node_exporter's textfile collector."""
+    """Print the metrics of all running processes in Prometheus' text format, for node_exporter's
+    textfile collector.
+    """
     state, now = asked.state, time.time()
     said = exposition(
         read(state, now),

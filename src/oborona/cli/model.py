@@ -1,4 +1,7 @@
-"""`oborona model`: the models that are learned, and what was learned from whom; each command in a file of its own."""
+"""`oborona model`: the models that are learned, and what was learned from whom.
+
+Each command in a file of its own.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,9 @@ from oborona.cli.model_words import words
 
 @click.group()
 def model() -> None:
-    """Show what the content model learned from labels (spam, ham), take labels back, export and import it."""
+    """Show what the content model learned from labels (spam, ham), take labels back, export and
+    import it.
+    """
 
 
 for command in (status, words, history, rollback, unlearn, anew, export, import_, train_, final):

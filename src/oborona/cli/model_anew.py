@@ -1,4 +1,6 @@
-"""`oborona model rollback`, `unlearn` and `anew`: what was learned is taken back, and the weights are made as if it had never been."""
+"""`oborona model rollback`, `unlearn` and `anew`: what was learned is taken back, and the weights
+are made as if it had never been.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from oborona.cli.span import Span
 from oborona.cli.taught import store, wait, warn_without_trainer
 from oborona.feedback.lessons import Lessons
 
-_WAIT = click.option("--wait", "waits", is_flag=True, help="Until all workers judge by the new weights.")
+_WAIT = click.option(
+    "--wait", "waits", is_flag=True, help="Until all workers judge by the new weights."
+)
 
 
 @click.command()
@@ -56,10 +60,12 @@ def unlearn(
     as_json: bool,
     waits: bool,
 ) -> None:
-    """Take labels (spam, ham) back: by ID as `oborona learn --json` told it, of a person, since a time; of several of these what is in all.
+    """Take labels (spam, ham) back: by ID as `oborona learn --json` told it, of a person, since a
+    time; of several of these what is in all.
 
-    The weights are computed again without them, as if they had never been there; what was computed of their messages is forgotten, and what
-    followed from them for the mail of those who reported is removed.
+    The weights are computed again without them, as if they had never been there; what was computed
+    of their messages is forgotten, and what followed from them for the mail of those who reported
+    is removed.
     """
     if not words and person is None and span is None:
         raise click.UsageError("name labels by their ID, --person or --since")

@@ -43,7 +43,9 @@ def status(asked: Asked, *, as_json: bool) -> None:
     table = asked.policy().final
     octets = read(asked.state / state_files.FINAL_MODEL)
     if octets is None:
-        echo_json({"model": None}) if as_json else echo("no final model: the score of the rules decides")
+        echo_json({"model": None}) if as_json else echo(
+            "no final model: the score of the rules decides"
+        )
         return
     model = _usable(octets, asked.state / state_files.FINAL_MODEL)
     if as_json:
@@ -59,7 +61,8 @@ def status(asked: Asked, *, as_json: bool) -> None:
     moment = datetime.fromtimestamp(model.trained_at, UTC).isoformat(sep=" ", timespec="minutes")
     summary = model.summary
     echo(
-        f"model {version(octets)}, trained at {moment} UTC by {plain(summary.software)} under policy {plain(model.policy)}"
+        f"model {version(octets)}, trained at {moment} UTC by {plain(summary.software)} "
+        f"under policy {plain(model.policy)}"
     )
     refuses = f"p={table.reject:g} refuses" if table.reject else "it never refuses"
     echo(f"{table.mode}: p={table.spam:g} is spam, {refuses}")
@@ -78,7 +81,9 @@ def status(asked: Asked, *, as_json: bool) -> None:
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, exists=True))
 @pass_asked
 def install(asked: Asked, file: Path) -> None:
-    """Put a trained model in force; running workers follow within two seconds. The one before it is kept."""
+    """Put a trained model in force; running workers follow within two seconds. The one before it is
+    kept.
+    """
     octets = read(file)
     if octets is None:
         raise NoModel(f"{file}: no such file")
@@ -129,7 +134,9 @@ def quality_rows(summary: Summary) -> list[tuple[str, str, str]]:
     """Return how score and model were found to judge, as rows of a table."""
     if summary.score is None or summary.final is None:
         return []
-    rows = [("(1-ROCA)%, smaller is better", f"{summary.score.loss:.3f}", f"{summary.final.loss:.3f}")]
+    rows = [
+        ("(1-ROCA)%, smaller is better", f"{summary.score.loss:.3f}", f"{summary.final.loss:.3f}")
+    ]
     for one, other in zip(summary.score.catches, summary.final.catches, strict=False):
         rows.append((f"spam caught, {one.lost:.1%} false positives", _shown(one), _shown(other)))
     return rows

@@ -22,21 +22,27 @@ from oborona.whole_file import write_whole
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 @pass_asked
 def export(asked: Asked, file: Path) -> None:
-    """Write the weights in force to a file: numbers, no text, no names, nothing of who said what."""
+    """Write the weights in force to a file: numbers, no text, no names, nothing of who said
+    what.
+    """
     source = WeightsFile(asked.state / state_files.WEIGHTS)
     snapshots.write(file, source.image(), b"")
     header = source.header
     echo(
-        f"{file}: version {header.version}, {header.spam + header.base_spam} of spam and {header.ham + header.base_ham} of ham"
+        f"{file}: version {header.version}, {header.spam + header.base_spam} of spam and "
+        f"{header.ham + header.base_ham} of ham"
     )
 
 
 @click.command(name="import")
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False, exists=True), required=False)
+@click.argument(
+    "file", type=click.Path(path_type=Path, dir_okay=False, exists=True), required=False
+)
 @click.option("--none", "nothing", is_flag=True, help="Go on without a base.")
 @pass_asked
 def import_(asked: Asked, file: Path | None, nothing: bool) -> None:
-    """Take weights of another site as the base: what was and will be learned here is learned on top of them.
+    """Take weights of another site as the base: what was and will be learned here is learned on top
+    of them.
 
     The weights are made anew. The base is kept in the state folder; FILE is not needed any more.
     """
@@ -55,7 +61,10 @@ def import_(asked: Asked, file: Path | None, nothing: bool) -> None:
             except OSError as error:
                 raise StoreError(f"{file}: {error.strerror or error}") from error
             write_whole(path, octets)
-            words = f"the base is version {base.header.version}, of {base.header.spam} messages of spam and {base.header.ham} of ham"
+            words = (
+                f"the base is version {base.header.version}, of {base.header.spam} messages "
+                f"of spam and {base.header.ham} of ham"
+            )
         with Lessons(opened.path) as lessons:
             lessons.ask_anew()
         echo(words)

@@ -1,4 +1,6 @@
-"""Plots of a training as SVG that stands inside a page: text stays text, nothing is loaded, the same numbers give the same octets."""
+"""Plots of a training as SVG that stands inside a page: text stays text, nothing is loaded, the
+same numbers give the same octets.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,11 @@ def reliability(bins: tuple[Bin, ...]) -> str:
     axes = figure.add_subplot()
     axes.plot((0, 1), (0, 1), color="#888888", linestyle=":", label="right")
     axes.plot(
-        [one.predicted for one in bins], [one.happened for one in bins], "o-", color=BLUE, label="final model"
+        [one.predicted for one in bins],
+        [one.happened for one in bins],
+        "o-",
+        color=BLUE,
+        label="final model",
     )
     axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="probability said", ylabel="share that was spam")
     axes.grid(visible=True, alpha=0.3)
@@ -77,7 +83,10 @@ def bars(parts: list[tuple[str, float]], name: str, label: str) -> str:
 
 
 def _svg(figure: Figure, name: str) -> str:
-    """Return a figure's SVG alone; its ids begin with the name, for there are several on the page."""
+    """Return a figure's SVG alone.
+
+    Its ids begin with the name, for there are several on the page.
+    """
     octets = BytesIO()
     with mpl.rc_context(_STYLE):
         figure.savefig(octets, format="svg", metadata={"Date": None, "Creator": None})

@@ -1,4 +1,6 @@
-"""The report of a training: one page that needs nothing beside itself, is read aloud in order, and prints."""
+"""The report of a training: one page that needs nothing beside itself, is read aloud in order, and
+prints.
+"""
 
 from __future__ import annotations
 
@@ -53,12 +55,17 @@ def report(training: Training, examples: Sequence[Example]) -> str:
         ("messages", f"{summary.spam + summary.ham}: {summary.spam} spam, {summary.ham} good"),
         (
             "that came",
-            f"{_moment(summary.first)} to {_moment(summary.last)}" if summary.first else "at times not known",
+            f"{_moment(summary.first)} to {_moment(summary.last)}"
+            if summary.first
+            else "at times not known",
         ),
         ("judged", f"{summary.judged}, each by a model of mail that came before it"),
         (
             "trees",
-            f"{len(model.trees.places)} of depth {model.trees.depth}, over {len(model.features)} features",
+            (
+                f"{len(model.trees.places)} of depth {model.trees.depth}, over "
+                f"{len(model.features)} features"
+            ),
         ),
     ]
     return "\n".join(
@@ -73,7 +80,10 @@ def report(training: Training, examples: Sequence[Example]) -> str:
             _figure(
                 plots.roc(curves),
                 "ROC curves: how much spam is caught at each share of false positives",
-                "Share of spam caught over share of false positives, for the rules alone and the final model; the table above gives its values.",
+                (
+                    "Share of spam caught over share of false positives, for the rules alone "
+                    "and the final model; the table above gives its values."
+                ),
             ),
             "<h2>Is a probability what it says?</h2>",
             _table(
@@ -126,7 +136,9 @@ def _catches(score: Quality, final: Quality) -> str:
                 f"{other.caught:.1%} ({other.low:.1%} to {other.high:.1%})",
             )
         )
-    return _table("In brackets: 95 % of samples drawn again", ("", "rules alone", "final model"), rows)
+    return _table(
+        "In brackets: 95 % of samples drawn again", ("", "rules alone", "final model"), rows
+    )
 
 
 def _weights(importance: Sequence[tuple[str, float]], added: Sequence[tuple[str, float]]) -> str:
@@ -137,7 +149,9 @@ def _weights(importance: Sequence[tuple[str, float]], added: Sequence[tuple[str,
 
 def _worst(caption: str, judged: Judged, examples: Sequence[Example], *, spam: bool) -> str:
     wrong = np.flatnonzero((judged.spam == spam) & ((judged.probabilities >= 0.5) != spam))
-    order = wrong[np.argsort(judged.probabilities[wrong] * (1 if spam else -1), kind="stable")][:WORST]
+    order = wrong[np.argsort(judged.probabilities[wrong] * (1 if spam else -1), kind="stable")][
+        :WORST
+    ]
     rows = [
         (
             f"{judged.probabilities[place]:.4f}",
@@ -146,7 +160,9 @@ def _worst(caption: str, judged: Judged, examples: Sequence[Example], *, spam: b
         )
         for place in order
     ]
-    return _table(f"{caption}: {wrong.size}", ("probability", "score of the rules", "message"), rows)
+    return _table(
+        f"{caption}: {wrong.size}", ("probability", "score of the rules", "message"), rows
+    )
 
 
 def _figure(svg: str, caption: str, description: str) -> str:
@@ -158,7 +174,9 @@ def _table(caption: str, head: Sequence[str] | None, rows: Iterable[Sequence[str
     top = (
         ""
         if head is None
-        else "<thead><tr>" + "".join(f'<th scope="col">{_text(one)}</th>' for one in head) + "</tr></thead>"
+        else "<thead><tr>"
+        + "".join(f'<th scope="col">{_text(one)}</th>' for one in head)
+        + "</tr></thead>"
     )
     body = "".join(
         f'<tr><th scope="row">{_text(row[0])}</th>'
@@ -170,8 +188,12 @@ def _table(caption: str, head: Sequence[str] | None, rows: Iterable[Sequence[str
 
 
 def _text(text: str) -> str:
-    """Return what a peer may have written, as text of a page: no markup, no control characters, nothing that is no Unicode."""
-    plain = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
+    """Return what a peer may have written, as text of a page: no markup, no control characters,
+    nothing that is no Unicode.
+    """
+    plain = "".join(
+        letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text
+    )
     return escape(plain)
 
 

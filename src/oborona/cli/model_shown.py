@@ -1,4 +1,6 @@
-"""`oborona model status` and `history`: what the content model was taught, how it does, and the states it can go back to."""
+"""`oborona model status` and `history`: what the content model was taught, how it does, and the
+states it can go back to.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ from oborona.telemetry import status as said
 @click.option("--json", "as_json", is_flag=True)
 @pass_asked
 def status(asked: Asked, as_json: bool) -> None:
-    """Show who trained the content model with how much, whether it is in use, and how well it predicted labels before it was trained on them."""
+    """Show who trained the content model with how much, whether it is in use, and how well it
+    predicted labels before it was trained on them.
+    """
     header, trouble = weights(asked.state)
     with store(asked) as opened:
         found = figures(opened, header.calibration)
@@ -57,15 +61,23 @@ def status(asked: Asked, as_json: bool) -> None:
     for name, value in (
         ("model", trouble or _speech(missing)),
         ("version", f"{header.version}, {_when(header.time)}"),
-        ("learned", " and ".join(f"{number} of {kind}" for kind, number in _learned(header).items())),
+        (
+            "learned",
+            " and ".join(f"{number} of {kind}" for kind, number in _learned(header).items()),
+        ),
         (
             "base",
-            f"{header.base}: {header.base_spam} of spam and {header.base_ham} of ham" if header.base else "",
+            f"{header.base}: {header.base_spam} of spam and {header.base_ham} of ham"
+            if header.base
+            else "",
         ),
         ("trainer", _trainer(trainer)),
         ("waiting", f"{found.waiting} labels" if found.waiting else ""),
         ("last label", _when(found.last)),
-        ("kept to train again", " and ".join(f"{number} of {kind}" for kind, number in found.kept.items())),
+        (
+            "kept to train again",
+            " and ".join(f"{number} of {kind}" for kind, number in found.kept.items()),
+        ),
     ):
         if value:
             table.add_row(name, plain(value))
@@ -99,7 +111,10 @@ def history(asked: Asked, as_json: bool) -> None:
 
 
 def weights(state: Path) -> tuple[Header, str]:
-    """Return what is known of the weights in force, and why they can't be used; of weights that are not there, nothing."""
+    """Return what is known of the weights in force, and why they can't be used.
+
+    Of weights that are not there, nothing.
+    """
     path = state / state_files.WEIGHTS
     if not path.exists():
         return Header(), "there are no weights yet: no trainer has run"
@@ -169,7 +184,8 @@ def _show_figures(console: Terminal, found: Figures) -> None:
     if not agreed.number:
         return
     title = (
-        f"of the last {agreed.number} labelled messages, predicted before training on them, {agreed.agreed} were right;"
+        f"of the last {agreed.number} labelled messages, predicted before training on them, "
+        f"{agreed.agreed} were right;"
         f" {agreed.missed} false negatives, {agreed.wronged} false positives"
     )
     table = Table("probability", title=title, title_justify="left")

@@ -56,7 +56,8 @@ class How(NamedTuple):
 )  # fmt: skip
 @click.option(
     "--index", type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    help="File with a line `ham PATH` or `spam PATH` for each message, in the order in which they came.",
+    help=("File with a line `ham PATH` or `spam PATH` for each message, in the order in which "
+        "they came."),
 )  # fmt: skip
 @click.option(
     "--shuffled",
@@ -65,7 +66,8 @@ class How(NamedTuple):
 )
 @click.option(
     "--feedback", type=click.FloatRange(0, 1), default=FEEDBACK, show_default=True,
-    help="Share of messages that people report, for what the content model and spam reports say meanwhile.",
+    help=("Share of messages that people report, for what the content model and spam reports "
+        "say meanwhile."),
 )  # fmt: skip
 @click.option(
     "--delay",
@@ -84,7 +86,8 @@ class How(NamedTuple):
 )  # fmt: skip
 @click.option(
     "--meaning", is_flag=True,
-    help="Also use the meaning of texts (embeddings), for grey mail: some ten milliseconds a message more; [reader] meaning has to be on.",
+    help=("Also use the meaning of texts (embeddings), for grey mail: some ten milliseconds a "
+        "message more; [reader] meaning has to be on."),
 )  # fmt: skip
 @pass_asked
 def train_(
@@ -98,19 +101,25 @@ def train_(
 ) -> None:
     """Train the final model from sorted mail, and measure it on mail that it was not trained on.
 
-    Each message is scanned under the policy in force, in the order in which it came, with counters and a content model that know of it what they would
-    have known then. Nothing of the site is read but its policy and signatures, and nothing is changed.
+    Each message is scanned under the policy in force, in the order in which it came, with counters
+    and a content model that know of it what they would have known then. Nothing of the site is read
+    but its policy and signatures, and nothing is changed.
     """
     if (folder is None) is (index is None):
         raise click.UsageError("name a folder by --from, or an index by --index")
     if lacks := missing():
         raise Untrainable(lacks)
     asked_for = How(**how)
-    found = below(folder) if folder is not None else indexed(index) if index is not None else iter(())
+    found = (
+        below(folder) if folder is not None else indexed(index) if index is not None else iter(())
+    )
     with SortedMail(found, shuffled=asked_for.shuffled) as mail, _progress() as step:
         if mail.no_mail:
             more = f" (and {len(mail.no_mail) - 1} more)" if len(mail.no_mail) > 1 else ""
-            click.echo(f"oborona: {mail.no_mail[0]}: there is no message in it, passed over{more}", err=True)
+            click.echo(
+                f"oborona: {mail.no_mail[0]}: there is no message in it, passed over{more}",
+                err=True,
+            )
         if folder is not None and not asked_for.shuffled:
             mail.in_time()
         examples, rehearsal = asyncio.run(_rehearsed(asked, mail, step, asked_for))
@@ -153,7 +162,10 @@ async def _rehearsed(
 
 @asynccontextmanager
 async def _encoder(asked: Asked, how: How) -> AsyncIterator[Encode | None]:
-    """Give what says what a text means, in a process of this command's own; None where that is not wanted."""
+    """Give what says what a text means, in a process of this command's own.
+
+    None where that is not wanted.
+    """
     if not how.meaning:
         yield None
         return
@@ -183,7 +195,14 @@ def _show(training: Training, name: str) -> None:
 def _progress() -> Iterator[_Step]:
     """Give a bar on standard error; nothing is shown where that is no terminal."""
     console = Console(stderr=True)
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
         task = bar.add_task("", total=None)
         yield lambda what, done, of: bar.update(task, description=what, completed=done, total=of)

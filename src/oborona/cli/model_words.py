@@ -16,13 +16,19 @@ from oborona.feedback.word import Stored
 
 @click.command()
 @click.option(
-    "--last", type=click.IntRange(1, 1_000_000), default=20, show_default=True, help="At most this many."
+    "--last",
+    type=click.IntRange(1, 1_000_000),
+    default=20,
+    show_default=True,
+    help="At most this many.",
 )
 @click.option("--person", metavar="ADDRESS", help="Of this person alone.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 @pass_asked
 def words(asked: Asked, last: int, person: str | None, as_json: bool) -> None:
-    """List the last labels (spam, ham), the newest first, with the IDs that `model unlearn` takes."""
+    """List the last labels (spam, ham), the newest first, with the IDs that `model unlearn`
+    takes.
+    """
     with store(asked) as opened:
         found = opened.last(last, None if person is None else person.strip().lower())
     if as_json:

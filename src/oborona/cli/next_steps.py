@@ -19,7 +19,9 @@ POLICY_SERVICE: Final = "check_policy_service {{ {}, timeout=25s, default_action
 
 
 def what_next(asked: Asked) -> list[str]:
-    """Return the lines: how the mail server of this machine is told of us, how that is proved, where more is to be read."""
+    """Return the lines: how the mail server of this machine is told of us, how that is proved,
+    where more is to be read.
+    """
     settings = asked.loaded.settings
     ours = _command(asked)
     root = "" if os.geteuid() == 0 else "sudo "
@@ -31,10 +33,19 @@ def what_next(asked: Asked) -> list[str]:
         lines.append(f"  in Postfix's main.cf, last of smtpd_recipient_restrictions: {entry}")
     lines += [
         f"  {root}{ours} doctor",
-        "      proves it: a GTUBE through the very address that Postfix names, and what else may be wrong",
-        "  send a message with this line: it is refused with 550; any other mail arrives with X-Mras and its reasons",
+        (
+            "      proves it: a GTUBE through the very address that Postfix names, and what "
+            "else may be wrong"
+        ),
+        (
+            "  send a message with this line: it is refused with 550; any other mail arrives "
+            "with X-Mras and its reasons"
+        ),
         f"      {GTUBE}",
-        "  docs/install.md sets it up for good; Ctrl-C stops this one, and mail then passes unfiltered",
+        (
+            "  docs/install.md sets it up for good; Ctrl-C stops this one, and mail then "
+            "passes unfiltered"
+        ),
     ]
     return lines
 
@@ -49,13 +60,19 @@ def _postfix(settings: Settings, attach: str, attach_exim: str) -> list[str]:
         exim = [f"  {attach_exim}", "      says what to add to Exim"] if program("exim4") else []
         return exim or [
             f"  when Postfix is installed: {attach}",
-            f"      shows this line for its main.cf, and writes it when you confirm: {MILTERS} = {entry_for(address.postfix)}",
+            (
+                f"      shows this line for its main.cf, and writes it when you confirm: "
+                f"{MILTERS} = {entry_for(address.postfix)}"
+            ),
         ]
     if not change.changes:
         return [f"  Postfix asks us already: {MILTERS} = {change.value}"]
     return [
         f"  {attach}",
-        f"      shows this line for Postfix's main.cf, and writes it when you confirm: {MILTERS} = {change.value}",
+        (
+            f"      shows this line for Postfix's main.cf, and writes it when you confirm: "
+            f"{MILTERS} = {change.value}"
+        ),
     ]
 
 

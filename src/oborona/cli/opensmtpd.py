@@ -19,7 +19,9 @@ MAX_LINE = 1 << 20  # bytes; OpenSMTPD takes lines of 16 KiB from its clients
 
 @click.command(name="opensmtpd-filter")
 @click.option(
-    "--milter", metavar="ADDRESS", help="The daemon's milter listener. Default: that of the settings."
+    "--milter",
+    metavar="ADDRESS",
+    help="The daemon's milter listener. Default: that of the settings.",
 )
 @click.option(
     "--on-failure",
@@ -32,9 +34,11 @@ MAX_LINE = 1 << 20  # bytes; OpenSMTPD takes lines of 16 KiB from its clients
 )
 @pass_asked
 def opensmtpd_filter(asked: Asked, milter: str | None, on_failure: str, patience: float) -> None:
-    """Run as a filter of OpenSMTPD: smtpd starts it by `filter NAME proc-exec`, and speaks its protocol on standard input and output.
+    """Run as a filter of OpenSMTPD: smtpd starts it by `filter NAME proc-exec`, and speaks its
+    protocol on standard input and output.
 
-    With the listener given it reads no settings, and can be any user that may use the daemon's socket.
+    With the listener given it reads no settings, and can be any user that may use the daemon's
+    socket.
     """
     address = parse_address(milter or asked.loaded.settings.doors.milter.listen)
     away = PROCEED if on_failure == "accept" else AWAY

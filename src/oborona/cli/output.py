@@ -1,4 +1,6 @@
-"""Standard output: what can't be written there is said to be that, and blamed on no file that was read."""
+"""Standard output: what can't be written there is said to be that, and blamed on no file that was
+read.
+"""
 
 from __future__ import annotations
 

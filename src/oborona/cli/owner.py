@@ -1,4 +1,6 @@
-"""Commands that write to the daemon's files: what root makes must be the daemon's, or the daemon can't open it."""
+"""Commands that write to the daemon's files: what root makes must be the daemon's, or the daemon
+can't open it.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def as_owner_of(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def as_asker() -> Iterator[None]:
-    """Within `as_owner_of`, go on as who asked: what root may read is read, though the daemon's user may not."""
+    """Within `as_owner_of`, go on as who asked: what root may read is read, though the daemon's
+    user may not.
+    """
     owner, group = os.geteuid(), os.getegid()
     if os.getuid() != 0 or owner == 0:
         yield

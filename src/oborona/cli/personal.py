@@ -31,10 +31,15 @@ from oborona.reputation.personal import (
 )
 
 _KINDS = (
-    click.option("--domain", "kind", flag_value=Kind.DOMAIN.value, help="WHAT is a registered domain."),
+    click.option(
+        "--domain", "kind", flag_value=Kind.DOMAIN.value, help="WHAT is a registered domain."
+    ),
     click.option("--list", "kind", flag_value=Kind.LIST.value, help="WHAT is a List-Id."),
     click.option(
-        "--sender", "kind", flag_value=Kind.SENDER.value, help="WHAT is an envelope sender (MAIL FROM)."
+        "--sender",
+        "kind",
+        flag_value=Kind.SENDER.value,
+        help="WHAT is an envelope sender (MAIL FROM).",
     ),
 )
 
@@ -47,9 +52,11 @@ def _of_kind(command: Any) -> Any:
 
 @click.group()
 def personal() -> None:
-    """Show and change a person's own allow and deny lists, contacts and threshold; running workers follow within half a second.
+    """Show and change a person's own allow and deny lists, contacts and threshold; running workers
+    follow within half a second.
 
-    WHAT is a mail address in From, unless an option says otherwise. docs/people/personal.md has what goes before what.
+    WHAT is a mail address in From, unless an option says otherwise. docs/people/personal.md has
+    what goes before what.
     """
 
 
@@ -66,10 +73,16 @@ for moved in (import_, export):
     "beside",
     metavar="DOMAIN",
     default="",
-    help="Of a list: the domain that its mail must be proved to come from; default: that of its List-Id.",
+    help=(
+        "Of a list: the domain that its mail must be proved to come from; default: that of "
+        "its List-Id."
+    ),
 )
 @click.option(
-    "--expires", metavar="DAYS|DATE", default="", help="Days from now, or the last day; default: never."
+    "--expires",
+    metavar="DAYS|DATE",
+    default="",
+    help="Days from now, or the last day; default: never.",
 )
 @click.option("--note", default="", help="For people.")
 @pass_asked
@@ -85,7 +98,10 @@ def allow(asked: Asked, /, person: str, what: Sequence[str], beside: str, **give
 @click.argument("what", nargs=-1, required=True)
 @_of_kind
 @click.option(
-    "--expires", metavar="DAYS|DATE", default="", help="Days from now, or the last day; default: never."
+    "--expires",
+    metavar="DAYS|DATE",
+    default="",
+    help="Days from now, or the last day; default: never.",
 )
 @click.option("--note", default="", help="For people.")
 @pass_asked
@@ -109,10 +125,16 @@ def _put(
     end = when(expires, now)
     wanted = []
     for one in what:
-        proof = (beside or registrable(list_name(one))) if of is Kind.LIST and side is Side.ALLOW else ""
+        proof = (
+            (beside or registrable(list_name(one)))
+            if of is Kind.LIST and side is Side.ALLOW
+            else ""
+        )
         try:
             wanted.append(
-                entry(side, of, one, beside=proof, time=now, expires=end, note=note or f"by {who()}")
+                entry(
+                    side, of, one, beside=proof, time=now, expires=end, note=note or f"by {who()}"
+                )
             )
         except BrokenEntry as fault:
             raise click.BadParameter(str(fault), param_hint="WHAT") from None
@@ -128,7 +150,9 @@ def _put(
 @_of_kind
 @click.option("--everything", is_flag=True, help="All of it: lists, contacts, strictness.")
 @pass_asked
-def remove(asked: Asked, person: str, what: Sequence[str], kind: str | None, everything: bool) -> None:
+def remove(
+    asked: Asked, person: str, what: Sequence[str], kind: str | None, everything: bool
+) -> None:
     """Remove an entry or a contact; for a text WHAT is its name in `show`.
 
     Exit status 1 when there was nothing.
@@ -162,7 +186,9 @@ def _things(what: Sequence[str], kind: str | None) -> list[tuple[Kind, str]]:
 @click.argument("factor")
 @pass_asked
 def strict(asked: Asked, person: str, factor: str) -> None:
-    """Set the FACTOR by which a person's spam threshold is multiplied: 0.5 files twice as readily, 2.0 half as readily; `default` is 1."""
+    """Set the FACTOR by which a person's spam threshold is multiplied: 0.5 files twice as readily,
+    2.0 half as readily; `default` is 1.
+    """
     address = person_named(person)
     try:
         number = 1.0 if factor == "default" else float(factor)
@@ -197,7 +223,9 @@ def show(asked: Asked, person: str, contacts: bool, as_json: bool) -> None:
             }
         )
         return
-    echo(f"{address}: spam threshold of the policy times {kept.strictness:g}, {len(known)} contacts")
+    echo(
+        f"{address}: spam threshold of the policy times {kept.strictness:g}, {len(known)} contacts"
+    )
     table = Table("entry", "of", "value", "proved by", "since", "by", "until", "note")
     for one in kept.entries if contacts else said:
         table.add_row(

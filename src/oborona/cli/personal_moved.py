@@ -1,4 +1,6 @@
-"""`oborona personal import` and `export`: address books in, and all that is kept of a person out and in again."""
+"""`oborona personal import` and `export`: address books in, and all that is kept of a person out
+and in again.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,16 @@ from oborona.cli.mailboxes import Unread
 from oborona.cli.output import echo, echo_json
 from oborona.cli.personal_stored import person_named, stored
 from oborona.feedback.address_book import MAX_OCTETS, BrokenBook, read_book
-from oborona.reputation.personal import LAXEST, STRICTEST, Entry, Kind, Side, Source, entry, of_octets
+from oborona.reputation.personal import (
+    LAXEST,
+    STRICTEST,
+    Entry,
+    Kind,
+    Side,
+    Source,
+    entry,
+    of_octets,
+)
 from oborona.stores.persons.store import MAX_CONTACTS, MAX_SAID
 
 FORMAT: Final = "oborona-personal-1"
@@ -39,9 +50,11 @@ class Exported(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 @click.option("--json", "as_json", is_flag=True)
 @pass_asked
 def import_(asked: Asked, person: str, file: Path, dry_run: bool, as_json: bool) -> None:
-    """Take an address book (vCard, CSV of Google, Outlook, Thunderbird) as contacts, or what `export` wrote; - is standard input.
+    """Take an address book (vCard, CSV of Google, Outlook, Thunderbird) as contacts, or what
+    `export` wrote; - is standard input.
 
-    What is no mail address is passed over and told. All of it is taken, or, where the file can't be used, nothing.
+    What is no mail address is passed over and told. All of it is taken, or, where the file can't be
+    used, nothing.
     """
     address, now = person_named(person), time.time()
     octets = _read(file)
@@ -50,7 +63,12 @@ def import_(asked: Asked, person: str, file: Path, dry_run: bool, as_json: bool)
         problems: tuple[str, ...] = ()
         if octets.lstrip()[:1] == b"{":
             exported = _exported(octets)
-            form, strictness, wanted, passed_over = FORMAT, exported.strictness, list(exported.entries), 0
+            form, strictness, wanted, passed_over = (
+                FORMAT,
+                exported.strictness,
+                list(exported.entries),
+                0,
+            )
         else:
             book = read_book(octets)
             form, passed_over, problems = book.format, book.passed_over, book.problems
@@ -82,7 +100,9 @@ def import_(asked: Asked, person: str, file: Path, dry_run: bool, as_json: bool)
     for problem in problems:
         click.echo(f"oborona: {file}: {problem}", err=True)
     words = (
-        f"{len(wanted)} would be taken" if dry_run else f"{len(wanted)} taken, {new} of them not there before"
+        f"{len(wanted)} would be taken"
+        if dry_run
+        else f"{len(wanted)} taken, {new} of them not there before"
     )
     echo(f"{address}: {words}" + (f"; {passed_over} are no mail address" if passed_over else ""))
 
@@ -96,7 +116,9 @@ def export(asked: Asked, person: str) -> None:
     with stored(asked, make=False) as store:
         kept = store.of(address)
     echo_json(
-        Exported(format=FORMAT, person=address, strictness=kept.strictness, entries=tuple(kept.entries))
+        Exported(
+            format=FORMAT, person=address, strictness=kept.strictness, entries=tuple(kept.entries)
+        )
     )
 
 

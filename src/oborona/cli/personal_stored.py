@@ -49,7 +49,9 @@ def person_named(text: str) -> str:
 
 
 def note_words(asked: Asked, words: Sequence[tuple[Word, Origin, Heard]]) -> list[tuple[str, ...]]:
-    """Write down what follows from people's words for their own mail, and return it in words; for one that was said before, once more.
+    """Write down what follows from people's words for their own mail, and return it in words.
+
+    For one that was said before, once more.
 
     Raises:
         StoreError: it can't be written; the words themselves stand, and saying them again mends it.
@@ -59,7 +61,9 @@ def note_words(asked: Asked, words: Sequence[tuple[Word, Origin, Heard]]) -> lis
         for word, origin, became in words:
             person, found = mail_address(word.person), list[Entry]()
             if person:
-                found = entries(word.kind, origin, word.pieces, person=person, word=became.id, now=word.time)
+                found = entries(
+                    word.kind, origin, word.pieces, person=person, word=became.id, now=word.time
+                )
                 store.say(person, became.id, found, replaced=became.replaced, now=word.time)
             told.append(tuple(f"{person}: {one.say}" for one in found))
     return told

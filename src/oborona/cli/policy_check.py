@@ -21,26 +21,33 @@ from oborona.policy.rule_tests import failure, run_tests
     help="Good mail (ham): show which rules fire on it.",
 )
 @click.option(
-    "--spam", type=click.Path(path_type=Path, exists=True), help="Spam: show which rules fire on it."
+    "--spam",
+    type=click.Path(path_type=Path, exists=True),
+    help="Spam: show which rules fire on it.",
 )
 @pass_asked
 def check(asked: Asked, ham: Path | None, spam: Path | None) -> None:
-    """Check settings and policy files, and run the tests that stand beside the rules; with --ham and --spam, score sorted
-    mail: hits and cost of each rule, false positives and spam caught at the thresholds.
+    """Check settings and policy files, and run the tests that stand beside the rules; with --ham
+    and --spam, score sorted mail: hits and cost of each rule, false positives and spam caught at
+    the thresholds.
 
-    Exit status 78 with file, line and column when something is wrong; 1 when a test fails or good mail would be lost.
+    Exit status 78 with file, line and column when something is wrong; 1 when a test fails or good
+    mail would be lost.
     """
     loaded, current = asked.loaded, asked.policy()
     echo(f"{loaded.file or 'default settings'}: right")
     for line in files(current):
         echo(line)
-    lists = f"{len(current.dns_lists)} DNS lists ({sum(one.enabled for one in current.dns_lists)} on)"
+    lists = (
+        f"{len(current.dns_lists)} DNS lists ({sum(one.enabled for one in current.dns_lists)} on)"
+    )
     local = f"{len(current.local_lists.lists)} local lists ({len(current.local_lists)} entries)"
     traps = f", {len(current.trapped)} traps" if len(current.trapped) else ""
     functions = current.scripts.functions if current.scripts is not None else ()
     scripts = f" ({len(functions)} rules and checks in Lua)" if functions else ""
     echo(
-        f"policy: right, {len(current.rules)} rules{scripts}, {lists}, {local}, {len(current.signatures)} signatures{traps}, version {current.version}"
+        f"policy: right, {len(current.rules)} rules{scripts}, {lists}, {local}, "
+        f"{len(current.signatures)} signatures{traps}, version {current.version}"
     )
     for warned in current.compiled.warnings:
         echo(f"warning: {warned.place}: {warned.problem}")

@@ -1,4 +1,6 @@
-"""What each rule costs a message: its own compiled function, timed on the facts of real messages."""
+"""What each rule costs a message: its own compiled function, timed on the facts of real
+messages.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +27,11 @@ _NAME: Final = re.compile(r"\b[A-Z][A-Z0-9_]*\b")
 
 
 def costs(policy: Policy, sample: Sequence[Facts]) -> dict[str, float]:
-    """Return the cost of each rule that is switched on, in microseconds a message: the median over the sample.
+    """Return the cost of each rule that is switched on, in microseconds a message: the median over
+    the sample.
 
-    What a rule names (conditions, other rules) is no part of its cost: that is paid once for all who name it.
+    What a rule names (conditions, other rules) is no part of its cost: that is paid once for all
+    who name it.
 
     Args:
         policy: whose rules.
@@ -48,12 +52,19 @@ def costs(policy: Policy, sample: Sequence[Facts]) -> dict[str, float]:
     return found
 
 
-def _compiled(policy: Policy, rules: Sequence[Rule], hanging: Mapping[str, frozenset[str]]) -> CompiledRules:
-    """Return some rules as a function; what else they name is a list or a script, and counts as not hit."""
+def _compiled(
+    policy: Policy, rules: Sequence[Rule], hanging: Mapping[str, frozenset[str]]
+) -> CompiledRules:
+    """Return some rules as a function.
+
+    What else they name is a list or a script, and counts as not hit.
+    """
     texts = " ".join(f"{rule.when} {rule.score}" for rule in rules)
     there = {rule.name for rule in rules} | {one.name for one in policy.conditions}
     before = {name: Stage.CONNECT for name in _NAME.findall(texts) if name not in there}
-    wanted = [one for one in policy.conditions if any(one.name in hanging[rule.name] for rule in rules)]
+    wanted = [
+        one for one in policy.conditions if any(one.name in hanging[rule.name] for rule in rules)
+    ]
     return compile_rules(rules, _SCHEMA, wanted, before)
 
 

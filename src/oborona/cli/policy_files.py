@@ -17,7 +17,10 @@ def files(policy: Policy) -> Iterator[str]:
     for name in policy.files:
         whose[folders.whose(Path(name))].append(Path(name).name)
     if folders.shipped is None:
-        yield f"shipped: none, by paths.shipped_policy; yours: {folders.own}: {_count(whose[Whose.OWN])}"
+        yield (
+            f"shipped: none, by paths.shipped_policy; yours: {folders.own}: "
+            f"{_count(whose[Whose.OWN])}"
+        )
         return
     yield f"shipped: {folders.shipped}: {_count(whose[Whose.SHIPPED])}"
     if folders.own is None:
@@ -26,12 +29,21 @@ def files(policy: Policy) -> Iterator[str]:
         yield f"yours: {folders.own} is not there; what ships is in force alone"
     else:
         own, instead = whose[Whose.OWN], whose[Whose.INSTEAD]
-        named = [", ".join(own), f"instead of shipped ones: {', '.join(instead)}" if instead else ""]
-        yield f"yours: {folders.own}: {'; '.join(filter(None, named)) or 'no files; what ships is in force alone'}"
+        named = [
+            ", ".join(own),
+            f"instead of shipped ones: {', '.join(instead)}" if instead else "",
+        ]
+        yield (
+            f"yours: {folders.own}: "
+            f"{'; '.join(filter(None, named)) or 'no files; what ships is in force alone'}"
+        )
 
 
 def place(folders: Folders, where: str) -> str:
-    """Return a place of a policy file, `FILE:LINE`, with whose file it is; what is no such place as it is."""
+    """Return a place of a policy file, `FILE:LINE`, with whose file it is.
+
+    What is no such place as it is.
+    """
     path, _, line = where.rpartition(":")
     of = whose(folders, where)
     if of is None:

@@ -1,6 +1,8 @@
-"""The table of all policy files that ever shipped, written again: `python -m oborona.cli.policy_history` (docs/policy/policy.md, `oborona.policy.shipped`).
+"""The table of all policy files that ever shipped, written again:
+`python -m oborona.cli.policy_history` (docs/policy/policy.md, `oborona.policy.shipped`).
 
-`make docs` adds the files as they are now; this program adds those of all commits of the clone that it runs in as well.
+`make docs` adds the files as they are now; this program adds those of all commits of the clone that
+it runs in as well.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ def table(folder: Path, older: Iterable[Version] = ()) -> str:
 def shipping(folder: Path) -> list[Path]:
     """Return the files of a folder that ship, but the table."""
     return sorted(
-        path for path in folder.iterdir() if path.suffix in (".toml", ".list", ".lua") and path.name[0] != "."
+        path
+        for path in folder.iterdir()
+        if path.suffix in (".toml", ".list", ".lua") and path.name[0] != "."
     )
 
 

@@ -1,4 +1,6 @@
-"""What the rules do on mail of which it is known whether it is good: `oborona policy check --ham --spam`."""
+"""What the rules do on mail of which it is known whether it is good:
+`oborona policy check --ham --spam`.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,8 @@ class Effect(msgspec.Struct, kw_only=True):
 
     mode: Mode
     hits: list[int] = msgspec.field(default_factory=lambda: [0, 0])  # on ham, on spam
-    alone: list[int] = msgspec.field(default_factory=lambda: [0, 0])  # verdicts that hang on it alone
+    # verdicts that hang on it alone
+    alone: list[int] = msgspec.field(default_factory=lambda: [0, 0])
     scores: set[float] = msgspec.field(default_factory=set)
 
 
@@ -66,7 +69,9 @@ class Tally:
         return numbers[spam] / self.messages[spam] if self.messages[spam] else 0.0
 
     def worst_first(self) -> list[tuple[str, Effect]]:
-        """Return the rules, those first that cost good mail its inbox, then those that hit most of it."""
+        """Return the rules, those first that cost good mail its inbox, then those that hit most of
+        it.
+        """
         return sorted(
             self.rules.items(),
             key=lambda one: (
@@ -85,7 +90,9 @@ class Tally:
 
 
 def hits_on(asked: Asked, ham: Path | None, spam: Path | None) -> bool:
-    """Print which rules fire on sorted mail, and what they cost; tell whether all good mail would reach the inbox.
+    """Print which rules fire on sorted mail, and what they cost.
+
+    Tell whether all good mail would reach the inbox.
 
     Args:
         asked: settings and policy.
@@ -100,7 +107,9 @@ def hits_on(asked: Asked, ham: Path | None, spam: Path | None) -> bool:
         if tally.messages[is_spam] <= TIMED:
             sample.append(result.facts)
         if not is_spam and verdict.action is not Action.ACCEPT:
-            lost.append(f"{name}: {verdict.action} {verdict.score:.1f}, decided by {verdict.decided_by}")
+            lost.append(
+                f"{name}: {verdict.action} {verdict.score:.1f}, decided by {verdict.decided_by}"
+            )
     for line in lost:
         echo(plain(line))
     console = Terminal(width=None if sys.stdout.isatty() else PIPED)
@@ -119,7 +128,9 @@ def _scanned(
             for source in messages(folder):
                 yield (
                     source.name,
-                    runner.run(scan(source.raw, Envelope(), site, policy, Silence(), now=time.time())),
+                    runner.run(
+                        scan(source.raw, Envelope(), site, policy, Silence(), now=time.time())
+                    ),
                     is_spam,
                 )
                 one_more()
@@ -147,8 +158,19 @@ def _lines(tally: Tally, policy: Policy) -> Table:
 
 
 def _rules(tally: Tally, policy: Policy, cost: dict[str, float]) -> Table:
-    table = Table("rule", title="rules, those first that make false positives", title_justify="left")
-    for column in ("score", "ham", "share", "spam", "share", "ham, decisive", "spam, decisive", "µs"):
+    table = Table(
+        "rule", title="rules, those first that make false positives", title_justify="left"
+    )
+    for column in (
+        "score",
+        "ham",
+        "share",
+        "spam",
+        "share",
+        "ham, decisive",
+        "spam, decisive",
+        "µs",
+    ):
         table.add_column(column, justify="right")
     silent = [rule.name for rule in policy.rules if rule.enabled and rule.name not in tally.rules]
     for name, effect in tally.worst_first():
@@ -168,5 +190,7 @@ def _rules(tally: Tally, policy: Policy, cost: dict[str, float]) -> Table:
     if SCRIPTS in cost:
         table.add_row(SCRIPTS, *[""] * 7, f"{cost[SCRIPTS]:.2f}")
     for name in silent:
-        table.add_row(name, "", "0", "", "0", "", "", "", f"{cost[name]:.2f}" if name in cost else "")
+        table.add_row(
+            name, "", "0", "", "0", "", "", "", f"{cost[name]:.2f}" if name in cost else ""
+        )
     return table

@@ -1,4 +1,6 @@
-"""`oborona policy migrate`: copies of files that ship leave the site's policy folder, what was changed in them stays."""
+"""`oborona policy migrate`: copies of files that ship leave the site's policy folder, what was
+changed in them stays.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,10 @@ from oborona.cli.output import echo
 def migrate(asked: Asked, dry_run: bool) -> None:
     """Move the policy folder over from the layout in which it held copies of all files that ship.
 
-    Unchanged copies go, those of older versions too: what ships is read from the program. Of a copy that was changed by hand, the changes are written into a
-    file of their own. The folder as it was is kept beside it. What would lose or change anything of yours is refused; it may be run again at any time.
+    Unchanged copies go, those of older versions too: what ships is read from the program. Of a copy
+    that was changed by hand, the changes are written into a file of their own. The folder as it was
+    is kept beside it. What would lose or change anything of yours is refused; it may be run again
+    at any time.
 
     Exit status 78 when it refuses.
     """
@@ -44,7 +48,9 @@ def _show(plan: Plan) -> None:
     if unchanged:
         echo(f"unchanged copies that go: {', '.join(unchanged)}")
     for name, changed in plan.changes.items():
-        echo(f"{name}: a copy changed by hand{'' if changed.words else ', in what decides nothing'}")
+        echo(
+            f"{name}: a copy changed by hand{'' if changed.words else ', in what decides nothing'}"
+        )
         for line in changed.words:
             echo(f"    {line}")
     for name in plan.new:

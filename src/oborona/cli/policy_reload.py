@@ -1,4 +1,6 @@
-"""`oborona policy reload`: have the running daemon read its policy files now, and say what came of it."""
+"""`oborona policy reload`: have the running daemon read its policy files now, and say what came of
+it.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ SHOWN: Final = 100  # characters of a broken line, around the place
 def reload(asked: Asked) -> None:
     """Have the daemon read the policy files now, and wait until all workers judge by them.
 
-    Exit status 78 with file, line and column when they are broken: the old policy stays; 75 when no daemon answers, or it could not put them in force.
+    Exit status 78 with file, line and column when they are broken: the old policy stays; 75 when no
+    daemon answers, or it could not put them in force.
     """
     started = time.monotonic()
     outcome = ask_reload(asked.state, PATIENCE_S)
@@ -36,7 +39,9 @@ def reload(asked: Asked) -> None:
         click.echo(f"oborona: the policy {outcome.version} stays in force", err=True)
         raise SystemExit(os.EX_CONFIG)
     if outcome.trouble:
-        click.echo(f"oborona: {outcome.trouble}; the policy {outcome.version} stays in force", err=True)
+        click.echo(
+            f"oborona: {outcome.trouble}; the policy {outcome.version} stays in force", err=True
+        )
         raise SystemExit(os.EX_TEMPFAIL)
     echo(_in_force(outcome, took))
     if outcome.late:
@@ -54,7 +59,10 @@ def _in_force(outcome: Outcome, took_s: float) -> str:
         return f"{what} since {since}; the files changed, and mean the same"
     if not outcome.before:
         return f"{what} since the start at {since}; the files say the same: there was nothing to do"
-    return f"{what} already since {since} ({outcome.age_s:.0f} s): that change was taken by itself; before: {outcome.before}"
+    return (
+        f"{what} already since {since} ({outcome.age_s:.0f} s): that change was taken by "
+        f"itself; before: {outcome.before}"
+    )
 
 
 def told(refused: Refusal) -> str:
@@ -66,5 +74,7 @@ def told(refused: Refusal) -> str:
     first = max(0, column - SHOWN // 2)
     line = refused.text[first : first + SHOWN]
     shown = "".join(char if char.isprintable() else " " for char in line)
-    mark = f"\n    {' ' * (column - first)}^" if refused.column and column <= len(refused.text) else ""
+    mark = (
+        f"\n    {' ' * (column - first)}^" if refused.column and column <= len(refused.text) else ""
+    )
     return f"{words}\n    {shown}{mark}"

@@ -33,8 +33,12 @@ from oborona.types import Envelope, Verdict
 
 
 @click.command()
-@click.argument("mailboxes", nargs=-1, metavar="[MAILBOX]...", type=click.Path(path_type=Path, exists=True))
-@click.option("--since", type=Span(), help="The journal's messages of the last 30m, 2h, 7d; by default 24h.")
+@click.argument(
+    "mailboxes", nargs=-1, metavar="[MAILBOX]...", type=click.Path(path_type=Path, exists=True)
+)
+@click.option(
+    "--since", type=Span(), help="The journal's messages of the last 30m, 2h, 7d; by default 24h."
+)
 @click.option(
     "--policy",
     "folder",
@@ -60,16 +64,20 @@ def replay(
     dns: bool,
     envelope: Envelope,
 ) -> None:
-    """Score messages under another policy, and show which verdicts would change, by verdict and by rule, with examples.
+    """Score messages under another policy, and show which verdicts would change, by verdict and by
+    rule, with examples.
 
-    Without a MAILBOX the journal is read: what was decided then beside what the policy says of the same facts, counts and answers of DNS lists.
-    With one (files, mboxes, Maildirs, folders) each message is scored twice, by the policy in force and by that of --policy, as if it came now
-    with the envelope that the options say. Nothing is counted.
+    Without a MAILBOX the journal is read: what was decided then beside what the policy says of the
+    same facts, counts and answers of DNS lists. With one (files, mboxes, Maildirs, folders) each
+    message is scored twice, by the policy in force and by that of --policy, as if it came now with
+    the envelope that the options say. Nothing is counted.
     """
     if mailboxes and since is not None:
         raise click.UsageError("either mailboxes or --since, which reads the journal")
     if mailboxes and folder is None:
-        raise click.UsageError("mailboxes are scored under two policies: name the other by --policy")
+        raise click.UsageError(
+            "mailboxes are scored under two policies: name the other by --policy"
+        )
     other = asked if folder is None else asked.under(folder)
     comparison = Comparison(limit)
     if mailboxes:

@@ -33,7 +33,16 @@ def show(comparison: Comparison) -> None:
     rules = list(comparison.differing_rules())
     if rules:
         table = Table("rule", title="rules that differ", title_justify="left")
-        for column in ("hits then", "now", "new", "gone", "decides", "score then", "now", "not judged"):
+        for column in (
+            "hits then",
+            "now",
+            "new",
+            "gone",
+            "decides",
+            "score then",
+            "now",
+            "not judged",
+        ):
             table.add_column(column, justify="right")
         for name, rule in rules:
             decides = rule.decided_after - rule.decided_before

@@ -25,7 +25,8 @@ from oborona.policy.merge import SINGLE
 def show(asked: Asked, origin: bool, as_json: bool) -> None:
     """Show every setting, rule and list in force.
 
-    --origin says of each whose file it is from: one that ships, one of yours, one of yours in the place of one that ships.
+    --origin says of each whose file it is from: one that ships, one of yours, one of yours in the
+    place of one that ships.
     """
     loaded, current = asked.loaded, asked.policy()
     settings = [

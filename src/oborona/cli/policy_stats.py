@@ -50,7 +50,9 @@ class Stats:
         self.would: Counter[str] = (
             Counter()
         )  # "accept → spam": messages of which all in shadow mode would have made that
-        self.rules: dict[str, RuleStats] = {rule.name: RuleStats() for rule in policy.rules if rule.enabled}
+        self.rules: dict[str, RuleStats] = {
+            rule.name: RuleStats() for rule in policy.rules if rule.enabled
+        }
 
     def add(self, entry: Entry) -> None:
         """Take one message."""
@@ -69,11 +71,15 @@ class Stats:
 
 
 @click.command()
-@click.option("--since", type=Span(), default="24h", show_default=True, help="How far back: 30m, 2h, 7d.")
+@click.option(
+    "--since", type=Span(), default="24h", show_default=True, help="How far back: 30m, 2h, 7d."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @pass_asked
 def stats(asked: Asked, since: float, as_json: bool) -> None:
-    """Show what each rule did to the journal's messages: hits, verdicts that depend on its score, verdicts and reports of these messages."""
+    """Show what each rule did to the journal's messages: hits, verdicts that depend on its score,
+    verdicts and reports of these messages.
+    """
     found = Stats(asked.policy())
     asyncio.run(_read(asked, found, since))
     if as_json:

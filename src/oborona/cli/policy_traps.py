@@ -17,7 +17,8 @@ SAID: Final = "SELECT DISTINCT person FROM event WHERE person <> ''"  # complain
 
 
 def used(traps: Traps, state: Path) -> Iterator[str]:
-    """Yield a warning for each trap that somebody uses: who writes mail, keeps lists, reads or judges what comes there.
+    """Yield a warning for each trap that somebody uses: who writes mail, keeps lists, reads or
+    judges what comes there.
 
     Args:
         traps: of the policy.
@@ -26,8 +27,12 @@ def used(traps: Traps, state: Path) -> Iterator[str]:
     if not len(traps):
         return
     found = {
-        **dict.fromkeys(_asked(traps, state), "somebody reads mail there, or has said what is spam"),
-        **dict.fromkeys(_known(traps, state), "somebody writes mail from it, or has lists of their own"),
+        **dict.fromkeys(
+            _asked(traps, state), "somebody reads mail there, or has said what is spam"
+        ),
+        **dict.fromkeys(
+            _known(traps, state), "somebody writes mail from it, or has lists of their own"
+        ),
     }
     for address in sorted(found)[:MOST_TOLD]:
         yield f"{address} is a trap, and {found[address]}"

@@ -1,4 +1,6 @@
-"""`oborona serve`, and `worker`, `writer`, `keeper`, `reader`, `trainer`, `intake` for those who start each process by itself."""
+"""`oborona serve`, and `worker`, `writer`, `keeper`, `reader`, `trainer`, `intake` for those who
+start each process by itself.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,11 @@ from oborona.errors import ConfigError
 @click.command()
 @pass_asked
 def serve(asked: Asked) -> None:
-    """Run the whole daemon until SIGTERM: workers, writer (counters), keeper (journal and recheck), image reader, trainer and intake (reports).
+    """Run the whole daemon until SIGTERM: workers, writer (counters), keeper (journal and recheck),
+    image reader, trainer and intake (reports).
 
-    SIGHUP reads the policy again; so does every change of a policy file. A second SIGTERM stops at once.
+    SIGHUP reads the policy again; so does every change of a policy file. A second SIGTERM stops at
+    once.
     """
     _run(asked, tuple(Role))
 
@@ -67,7 +71,9 @@ def trainer(asked: Asked) -> None:
 @click.command()
 @pass_asked
 def intake(asked: Asked) -> None:
-    """Run the intake alone: it takes reports and mail to spam traps (Dovecot, HTTP, LMTP or SMTP)."""
+    """Run the intake alone: it takes reports and mail to spam traps (Dovecot, HTTP, LMTP or
+    SMTP).
+    """
     if not asked.loaded.settings.intake.doors:
         raise ConfigError("no listener of [intake] is set: there is nothing to run")
     _run(asked, (Role.INTAKE,))
@@ -75,7 +81,8 @@ def intake(asked: Asked) -> None:
 
 def _run(asked: Asked, roles: Collection[Role]) -> None:
     settings = asked.loaded.settings
-    # before any process is started: Postfix's tools are asked, and a supervisor waits for no children but its own
+    # before any process is started: Postfix's tools are asked, and a supervisor waits for no
+    # children but its own
     told = what_next(asked) if Role.WORKER in roles and not os.environ.get("NOTIFY_SOCKET") else []
 
     def ready() -> None:
@@ -91,10 +98,13 @@ def _run(asked: Asked, roles: Collection[Role]) -> None:
 
 
 def _warn_of_closed_folder(section: str, door: Listening) -> None:
-    closed = closed_folder(Path(door.address.path)) if isinstance(door.address, UnixAddress) else None
+    closed = (
+        closed_folder(Path(door.address.path)) if isinstance(door.address, UnixAddress) else None
+    )
     if closed is not None:
         click.echo(
-            f"oborona: warning: {closed} is closed to others: a mail server that can't get through it asks in vain; "
+            f"oborona: warning: {closed} is closed to others: a mail server that can't get "
+            f"through it asks in vain; "
             f"chmod o+x {closed}, or set {section}.listen elsewhere",
             err=True,
         )

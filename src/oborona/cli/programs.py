@@ -1,4 +1,6 @@
-"""Programs of the machine's administration: found where the system has them, run without a shell, with an end to their time."""
+"""Programs of the machine's administration: found where the system has them, run without a shell,
+with an end to their time.
+"""
 
 from __future__ import annotations
 
@@ -39,6 +41,8 @@ def run(command: list[str]) -> str:
     except subprocess.TimeoutExpired:
         raise ProgramError(f"{name} did not end within {WAIT_S:g} s") from None
     if done.returncode:
-        said = "; ".join(done.stderr.split("\n")[-4:]).strip("; ") or f"exit status {done.returncode}"
+        said = (
+            "; ".join(done.stderr.split("\n")[-4:]).strip("; ") or f"exit status {done.returncode}"
+        )
         raise ProgramError(f"{name}: {said}")
     return done.stdout

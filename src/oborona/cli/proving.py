@@ -1,6 +1,8 @@
-"""A GTUBE through a milter's connection, told as a mail server tells it, that the daemon judges and does not count.
+"""A GTUBE through a milter's connection, told as a mail server tells it, that the daemon judges and
+does not count.
 
-It shows that who listens there is Oborona, that it judges, and what the client of a mail server would hear.
+It shows that who listens there is Oborona, that it judges, and what the client of a mail server
+would hear.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from oborona.milter.opensmtpd.link import Link, Said
 WAIT_S: Final = 15.0  # above deadline_s of a worker
 GTUBE: Final = "XJS*C4JDBQADN1.NSBN3*2IDNEN*GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL*C.34X"
 _MESSAGE: Final = (
-    "From: <doctor@oborona.invalid>\r\nTo: <doctor@oborona.invalid>\r\nSubject: does the filter work?\r\n\r\n"
+    "From: <doctor@oborona.invalid>\r\nTo: <doctor@oborona.invalid>\r\nSubject: does the filter "
+    "work?\r\n\r\n"
     f"{GTUBE}\r\n"
 ).encode()
 _CLIENT: Final = b"localhost\x004\x00\x00127.0.0.1\0"
@@ -55,7 +58,8 @@ def prove(peer: socket.socket, key: bytes) -> Proof:
         return Proof(Outcome.NOT_OURS, f"connects, and gives no answer within {WAIT_S:g} s")
     except asyncio.IncompleteReadError:
         return Proof(
-            Outcome.NOT_OURS, "something listens there that closes the connection on a milter's request"
+            Outcome.NOT_OURS,
+            "something listens there that closes the connection on a milter's request",
         )
     except (PeerError, OSError) as error:
         return Proof(Outcome.NOT_OURS, f"somebody listens there who is no Oborona: {error}")
@@ -88,7 +92,9 @@ def _judged(said: Said, edits: list[AddHeader | RemoveHeader]) -> Proof:
     marks = {one.name: one.value for one in edits if isinstance(one, AddHeader)}
     if said.letter in (b"y", b"r", b"t"):
         if said.letter == b"y" and f"({TOLD})" not in words:
-            return Proof(Outcome.NOT_OURS, f"another site's Oborona, or another milter, answers: {words}")
+            return Proof(
+                Outcome.NOT_OURS, f"another site's Oborona, or another milter, answers: {words}"
+            )
         refused = said.letter == b"r" or words.startswith("5")
         return Proof(Outcome.REFUSED if refused else Outcome.PUT_OFF, words)
     if "X-Mras" not in marks:

@@ -1,4 +1,6 @@
-"""`oborona recheck` of delivered mail: what it would do, what it did, taken back, stopped and let go on."""
+"""`oborona recheck` of delivered mail: what it would do, what it did, taken back, stopped and let
+go on.
+"""
 
 from __future__ import annotations
 
@@ -38,10 +40,11 @@ class _Commands(click.Group):
 
 @click.group(cls=_Commands)
 def recheck() -> None:
-    """Recheck delivered mail, and show, undo or stop its moves: `recheck ID`, `recheck --dry-run MAILBOX`, or a command.
+    """Recheck delivered mail, and show, undo or stop its moves: `recheck ID`,
+    `recheck --dry-run MAILBOX`, or a command.
 
-    ID is what X-Mras-Id or the log names, signed or bare; MAILBOX a recipient's address, all of whose messages of the window are looked at. Both are short for
-    `recheck look`.
+    ID is what X-Mras-Id or the log names, signed or bare; MAILBOX a recipient's address, all of
+    whose messages of the window are looked at. Both are short for `recheck look`.
     """
 
 
@@ -52,14 +55,18 @@ recheck.add_command(look)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @pass_asked
 def status(asked: Asked, as_json: bool) -> None:
-    """Show the state of the recheck: what waits, what was moved in the last day, whether moves have stopped."""
+    """Show the state of the recheck: what waits, what was moved in the last day, whether moves have
+    stopped.
+    """
     now = time.time()
     with _moves(asked) as moves:
         paused, states = moves.paused(), moves.counted(now - 86_400)
     said = statuses.read_one(asked.state, statuses.SecondStatus, now)
     waiting = 0 if said is None else WAITING.of(said.metrics)
     looked = (
-        {} if said is None else {name: number for (name,), number in MESSAGES.samples(said.metrics).items()}
+        {}
+        if said is None
+        else {name: number for (name,), number in MESSAGES.samples(said.metrics).items()}
     )
     told = {
         "runs": said is not None,
@@ -76,7 +83,10 @@ def status(asked: Asked, as_json: bool) -> None:
     echo(
         "runs"
         if said is not None
-        else "does not run: the keeper (journal and recheck) does not run, or recheck.enabled = false"
+        else (
+            "does not run: the keeper (journal and recheck) does not run, or recheck.enabled "
+            "= false"
+        )
     )
     if said is not None:
         if said.trouble:
@@ -84,12 +94,19 @@ def status(asked: Asked, as_json: bool) -> None:
         echo(f"changes that wait for a recheck: {waiting}")
         echo(
             "since its start: "
-            + ", ".join(f"{number} {_OUTCOMES.get(name, name)}" for name, number in sorted(looked.items()))
+            + ", ".join(
+                f"{number} {_OUTCOMES.get(name, name)}" for name, number in sorted(looked.items())
+            )
         )
-    echo("moves of the last day: " + ", ".join(f"{states.get(one, 0)} {one.value}" for one in State))
+    echo(
+        "moves of the last day: " + ", ".join(f"{states.get(one, 0)} {one.value}" for one in State)
+    )
     if paused is not None:
         echo(f"MOVES HAVE STOPPED since {_moment(paused.since)}: {plain(paused.why)}")
-        echo("look at `oborona recheck moves`, then `oborona recheck resume` or `oborona recheck discard`")
+        echo(
+            "look at `oborona recheck moves`, then `oborona recheck resume` or `oborona "
+            "recheck discard`"
+        )
 
 
 @recheck.command()
@@ -119,14 +136,16 @@ def moves(asked: Asked, ident: str, last: int, as_json: bool) -> None:
 
 @recheck.command()
 @click.argument("idents", metavar="[ID]...", nargs=-1)
-@click.option("--since", "span", type=Span(), help="All moves decided within this time, such as 30m or 2h.")
+@click.option(
+    "--since", "span", type=Span(), help="All moves decided within this time, such as 30m or 2h."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @pass_asked
 def undo(asked: Asked, idents: tuple[str, ...], span: float | None, as_json: bool) -> None:
     """Take moves back: messages of these ids, or all moves of a time.
 
-    What is on its way or done is moved back by the running keeper, unless its recipient has touched it meanwhile; what waits is not moved. None of these messages is moved
-    again by the recheck.
+    What is on its way or done is moved back by the running keeper, unless its recipient has touched
+    it meanwhile; what waits is not moved. None of these messages is moved again by the recheck.
     """
     if bool(idents) == (span is not None):
         raise click.UsageError("ids of messages, or --since, one of both")
@@ -144,10 +163,13 @@ def undo(asked: Asked, idents: tuple[str, ...], span: float | None, as_json: boo
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @pass_asked
 def resume(asked: Asked, as_json: bool) -> None:
-    """Let moves go on that have stopped by themselves: what is decided is moved, and for an hour nothing stops the recheck."""
+    """Let moves go on that have stopped by themselves: what is decided is moved, and for an hour
+    nothing stops the recheck.
+    """
     with as_owner_of(asked.state), _moves(asked) as store:
         waiting = store.counted().get(State.DECIDED, 0)
-        if store.paused() is not None:  # else the next keeper would be allowed everything for nothing
+        # else the next keeper would be allowed everything for nothing
+        if store.paused() is not None:
             store.set_cursor(ALLOWED, int(time.time() + RESUMED_S))
         went = store.resume()
     _end(asked, waiting if went else 0, "to be moved", as_json=as_json)
@@ -166,7 +188,9 @@ def discard(asked: Asked, as_json: bool) -> None:
 
 def shown(found: Sequence[Move]) -> None:
     """Print moves as a table."""
-    table = Table("time", "message", "recipient", "from → to", "state", "why", "score", "event", "note")
+    table = Table(
+        "time", "message", "recipient", "from → to", "state", "why", "score", "event", "note"
+    )
     for one in found:
         table.add_row(
             _moment(one.time),
@@ -202,7 +226,11 @@ def _end(asked: Asked, number: int, what: str, *, as_json: bool) -> None:
     else:
         echo(
             f"{number} {what}"
-            + ("" if running or not number else "; the keeper does not run, it does that when it does")
+            + (
+                ""
+                if running or not number
+                else "; the keeper does not run, it does that when it does"
+            )
         )
 
 

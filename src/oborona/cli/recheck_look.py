@@ -1,4 +1,7 @@
-"""`oborona recheck look`: one message, or all of one recipient, judged again now; what would be done, or done."""
+"""`oborona recheck look`: one message, or all of one recipient, judged again now.
+
+What would be done, or done.
+"""
 
 from __future__ import annotations
 
@@ -56,13 +59,17 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
 @click.command()
 @click.argument("what", metavar="ID|MAILBOX")
 @click.option(
-    "--dry-run", is_flag=True, help="Show what would be moved, and move nothing; mailboxes are asked, too."
+    "--dry-run",
+    is_flag=True,
+    help="Show what would be moved, and move nothing; mailboxes are asked, too.",
 )
 @click.option("--all", "every", is_flag=True, help="Also show messages that stay where they are.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 @pass_asked
 def look(asked: Asked, what: str, dry_run: bool, every: bool, as_json: bool) -> None:
-    """Recheck delivered mail now: one message by its ID, or all messages of a recipient in the window."""
+    """Recheck delivered mail now: one message by its ID, or all messages of a recipient in the
+    window.
+    """
     number = from_text(what.partition(".")[0])
     if number is None and "@" not in what:
         raise click.UsageError(f"{what!r} is no id of a message and no mail address")
@@ -82,7 +89,9 @@ def look(asked: Asked, what: str, dry_run: bool, every: bool, as_json: bool) -> 
     echo(f"{len(told)} copies checked, {moving} {words}")
 
 
-async def _looked(asked: Asked, number: int | None, address: str, *, dry_run: bool) -> list[Told] | None:
+async def _looked(
+    asked: Asked, number: int | None, address: str, *, dry_run: bool
+) -> list[Told] | None:
     """Return what was found; None where there is no such message."""
     settings, now = asked.loaded.settings, time.time()
     limits = limits_of(settings)
@@ -98,7 +107,12 @@ async def _looked(asked: Asked, number: int | None, address: str, *, dry_run: bo
             made: Made = Nothing() if moves is None else moves
             with asked.site() as site:
                 rescorer = Rescorer(
-                    site, asked.policy(), asked=versions, people=heard, made=made, folders=limits.folders
+                    site,
+                    asked.policy(),
+                    asked=versions,
+                    people=heard,
+                    made=made,
+                    folders=limits.folders,
                 )
                 found: list[Second] = []
                 for start in range(0, len(ids), AT_ONCE):
@@ -108,7 +122,10 @@ async def _looked(asked: Asked, number: int | None, address: str, *, dry_run: bo
             return None
         only = None if number is not None else address.lower()
         decisions = [
-            move for one in found for move in one.moves if only is None or move.recipient.lower() == only
+            move
+            for one in found
+            for move in one.moves
+            if only is None or move.recipient.lower() == only
         ]
         said: dict[tuple[int, str], Done] = {}
         if dry_run:
@@ -187,7 +204,9 @@ def _told(found: Second, only: str | None, said: Mapping[tuple[int, str], Done])
                 mailbox=""
                 if done is None
                 else " ".join(
-                    filter(None, ("moves" if done.outcome is Outcome.MOVED else done.outcome, done.say))
+                    filter(
+                        None, ("moves" if done.outcome is Outcome.MOVED else done.outcome, done.say)
+                    )
                 ),
             )
         )

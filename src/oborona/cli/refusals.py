@@ -1,4 +1,6 @@
-"""How a command ends that can't do what it was asked to: one line, and an exit status that says of what sort."""
+"""How a command ends that can't do what it was asked to: one line, and an exit status that says of
+what sort.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,11 @@ def line_of(error: OboronaError | OSError, state: Path | None) -> str:
         state: the state folder; None where it is not known.
     """
     if isinstance(error, OSError):
-        told = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
+        told = (
+            f"{error.filename}: {error.strerror}"
+            if error.filename and error.strerror
+            else str(error)
+        )
     else:
         told = str(error)
     if forbidden(error) and os.geteuid() != 0:

@@ -22,7 +22,9 @@ from oborona.stores.pins.store import SHOWN
 
 @click.group()
 def reputation() -> None:
-    """Show the reputation of addresses, senders, domains and other entities, and override it by hand."""
+    """Show the reputation of addresses, senders, domains and other entities, and override it by
+    hand.
+    """
 
 
 for command in (show, top, set_, clear, note, forgive, export, import_, stats):
@@ -35,7 +37,9 @@ for command in (show, top, set_, clear, note, forgive, export, import_, stats):
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 @pass_asked
 def log(asked: Asked, entity: str | None, limit: int, as_json: bool) -> None:
-    """Show who changed what by hand, and why, the latest first: overrides, notes, forgiven messages, imports; of ENTITY alone, where one is given."""
+    """Show who changed what by hand, and why, the latest first: overrides, notes, forgiven
+    messages, imports; of ENTITY alone, where one is given.
+    """
     wanted = None if entity is None else entity_named(entity, Hasher(asked.keys().shingles)).shingle
     with read(asked) as store:
         changes = [] if store is None else store.changes(wanted, limit)

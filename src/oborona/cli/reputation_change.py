@@ -46,12 +46,22 @@ reason_needed = click.option(
 @click.argument("entity")
 @click.argument("flag", type=click.Choice([flag.value for flag in Flag]))
 @reason_needed
-@click.option("--for", "span", type=Span(), help="How long it holds, such as 7d; default: for ever.")
-@click.option("--until", "day", metavar="DATE", help="The last day that it holds, UTC, such as 2026-12-31.")
+@click.option(
+    "--for", "span", type=Span(), help="How long it holds, such as 7d; default: for ever."
+)
+@click.option(
+    "--until", "day", metavar="DATE", help="The last day that it holds, UTC, such as 2026-12-31."
+)
 @dry_run
 @pass_asked
 def set_(
-    asked: Asked, entity: str, flag: str, reason: str, span: float | None, day: str | None, dry_run: bool
+    asked: Asked,
+    entity: str,
+    flag: str,
+    reason: str,
+    span: float | None,
+    day: str | None,
+    dry_run: bool,
 ) -> None:
     """Override the reputation of ENTITY by hand: FLAG is in force, whatever its history says.
 
@@ -105,15 +115,20 @@ def clear(asked: Asked, entity: str, reason: str, counts: bool, dry_run: bool) -
     else:
         if not dry_run:
             with written(asked) as store:
-                store.clear(named.shingle, named.name if named.piece else "", by=by, reason=reason, now=now)
+                store.clear(
+                    named.shingle, named.name if named.piece else "", by=by, reason=reason, now=now
+                )
         echo(
-            f"manual override of {named.name} {'would be' if dry_run else 'is'} removed; it was {told_pin(pin)}"
+            f"manual override of {named.name} {'would be' if dry_run else 'is'} removed; "
+            f"it was {told_pin(pin)}"
         )
     if counts:
         if dry_run:
             echo(f"what is counted of {named.name} would be forgotten")
             return
-        change = Change(at=now, by=by, what=What.FORGET, reason=reason, entity=named.shingle, name=named.name)
+        change = Change(
+            at=now, by=by, what=What.FORGET, reason=reason, entity=named.shingle, name=named.name
+        )
         echo(_forget(asked, named, change))
 
 
@@ -159,7 +174,10 @@ def _until(span: float | None, day: str | None, now: float) -> float:
 
 
 def _forget(asked: Asked, named: Entity, change: Change) -> str:
-    """Log it, and forget what is counted of an entity, also beside; return who does it, and when."""
+    """Log it, and forget what is counted of an entity, also beside.
+
+    Return who does it, and when.
+    """
     with spool(asked) as counters, written(asked) as store:
         store.log(change)
         for prefix in PREFIXES:

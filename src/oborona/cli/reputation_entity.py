@@ -68,7 +68,8 @@ class Entity(msgspec.Struct, frozen=True):
     type: int
     piece: str  # normalised; empty = only its hash is known
     shingle: Shingle
-    recipients: Shingle | None = None  # what counts how many people it reaches; None = that is not counted
+    # what counts how many people it reaches; None = that is not counted
+    recipients: Shingle | None = None
 
     @property
     def name(self) -> str:
@@ -82,7 +83,9 @@ class Entity(msgspec.Struct, frozen=True):
 
     @property
     def judged(self) -> bool:
-        """Whether judgements hang on entities of this type: no message is judged by its list, which anybody can name."""
+        """Whether judgements hang on entities of this type: no message is judged by its list, which
+        anybody can name.
+        """
         return self.type in _LABEL and self.type != Type.LIST
 
 
@@ -115,7 +118,9 @@ def entity_named(text: str, hasher: Hasher) -> Entity:
     """
     text = text.strip()
     if not text or len(text) > MAX_ENTITY or not text.isprintable():
-        raise click.BadParameter(f"{text[:60]!r} is no entity: write an address, network, domain or the like")
+        raise click.BadParameter(
+            f"{text[:60]!r} is no entity: write an address, network, domain or the like"
+        )
     shingle = shingle_of(text)
     if shingle is not None:
         return Entity(shingle.type, "", shingle)
@@ -143,7 +148,8 @@ def _guessed(text: str) -> Type:
         return Type.AUTHOR
     if ":" in text:
         raise click.BadParameter(
-            f"{text!r}: no kind {text.partition(':')[0]!r}; there are {', '.join(KINDS)}, and TYPE:HASH"
+            f"{text!r}: no kind {text.partition(':')[0]!r}; there are {', '.join(KINDS)}, "
+            f"and TYPE:HASH"
         )
     return Type.AUTHOR_DOMAIN
 
@@ -172,21 +178,29 @@ def _network(value: str) -> str:
     found = network(value)
     if found.prefixlen != (24 if found.version == 4 else 64):
         raise ValueError(
-            "counted are networks of /24 (IPv4) and /64 (IPv6); of others `[[list]]` of the policy speaks"
+            "counted are networks of /24 (IPv4) and /64 (IPv6); of others `[[list]]` of "
+            "the policy speaks"
         )
     return client_network(str(found.network_address))
 
 
 def _as_number(value: str) -> str:
     digits = value.upper().removeprefix("AS")
-    there = digits.isascii() and digits.isdigit() and len(digits) <= 10 and 0 < int(digits) <= MAX_AS
+    there = (
+        digits.isascii() and digits.isdigit() and len(digits) <= 10 and 0 < int(digits) <= MAX_AS
+    )
     return str(int(digits)) if there else ""
 
 
 def _mailbox(value: str) -> str:
     local, sign, domain = value.removeprefix("<").removesuffix(">").rpartition("@")
     normal = fqdn(domain)
-    there = sign and 0 < len(local) <= MAX_LOCAL and domains.normal(normal) and not re.search(r"\s", local)
+    there = (
+        sign
+        and 0 < len(local) <= MAX_LOCAL
+        and domains.normal(normal)
+        and not re.search(r"\s", local)
+    )
     return f"{local.lower()}@{normal}" if there else ""
 
 
@@ -204,7 +218,8 @@ def _domain(value: str) -> str:
 
 def _link(value: str) -> str:
     normal = domains.normal(value)
-    return normal if plain(normal) is not None else _domain(value)  # links may lead to bare addresses
+    # links may lead to bare addresses
+    return normal if plain(normal) is not None else _domain(value)
 
 
 def _account(value: str) -> str:
@@ -254,7 +269,9 @@ _SIGNED: Final = {
 
 
 def _as_signature(kind: Type, value: str) -> str:
-    """Return an entity in the form in which signatures are looked for, which is that of the scan."""
+    """Return an entity in the form in which signatures are looked for, which is that of the
+    scan.
+    """
     asked: dict[str, Any] = {"id": "s1", "flag": Flag.SPAM, "kind": _SIGNED[kind], "value": value}
     try:
         return entity(Signature(**asked))[1]

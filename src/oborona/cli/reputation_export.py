@@ -1,4 +1,6 @@
-"""`oborona reputation export`: what this site has learned, for a DNS list of its own, tables of Postfix and Exim, and other machines."""
+"""`oborona reputation export`: what this site has learned, for a DNS list of its own, tables of
+Postfix and Exim, and other machines.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ FORMS: Final = ("rbldnsd", "cdb", "postfix-cidr", "json")
     show_default=True,
     help="Of what; may be repeated.",
 )
-@click.option("--action", help="What stands at each key of a table; default: REJECT, DEFER_IF_PERMIT or OK.")
+@click.option(
+    "--action", help="What stands at each key of a table; default: REJECT, DEFER_IF_PERMIT or OK."
+)
 @click.option("--dry-run", is_flag=True, help="Say how many there are, and write nothing.")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False), default="-")
 @pass_asked
@@ -60,8 +64,9 @@ def export(
 ) -> None:
     """Write the entities with a flag to FILE, which is replaced as a whole; - is standard output.
 
-    An address has the flag that it has at connect, anything else that of the judgement on its past; a manual override goes before both. Named are those that the
-    journal or an override names; others have a hash alone, and are left out.
+    An address has the flag that it has at connect, anything else that of the judgement on its past;
+    a manual override goes before both. Named are those that the journal or an override names;
+    others have a hash alone, and are left out.
     """
     if form is None:
         raise click.UsageError(f"which form? one of {', '.join(f'--{one}' for one in FORMS)}")
@@ -71,7 +76,8 @@ def export(
         raise click.BadParameter("--action is one line of printable text")
     found = selected(flagged(asked, [Type(KINDS[kind]) for kind in kinds], now), wanted)
     if form == "json":
-        found = [one for one in found if not one.origin]  # what came from elsewhere is theirs to tell
+        # what came from elsewhere is theirs to tell
+        found = [one for one in found if not one.origin]
     if not dry_run:
         _write(file, _octets(form, found, said, site_name(asked.loaded), now), binary=form == "cdb")
     if dry_run or str(file) != "-":

@@ -1,4 +1,6 @@
-"""Which entities of this site have a flag: by their pins, and by what the counters have of whom the journal names."""
+"""Which entities of this site have a flag: by their pins, and by what the counters have of whom the
+journal names.
+"""
 
 from __future__ import annotations
 
@@ -46,9 +48,11 @@ class _Pinned(NamedTuple):
 def flagged(asked: Asked, kinds: Sequence[Type], now: float) -> list[Flagged]:
     """Return all entities of some types that have a name and a past here, or a pin; in no order.
 
-    Of an address it is the flag that it has at connect, of anything else that of the judgement on its past; a pin stands above both, of an address also its network's.  A network is
-    poor or bad only where at least `LEAST_ADDRESSES` of its addresses are, and none of them is good: one of them alone is no reason to shun the others.  A link domain
-    that everybody uses, such as a shortener's, has none.
+    Of an address it is the flag that it has at connect, of anything else that of the judgement on
+    its past; a pin stands above both, of an address also its network's.  A network is poor or bad
+    only where at least `LEAST_ADDRESSES` of its addresses are, and none of them is good: one of
+    them alone is no reason to shun the others.  A link domain that everybody uses, such as a
+    shortener's, has none.
 
     Raises:
         StoreError: counters, journal or pins can't be read.
@@ -77,12 +81,18 @@ def _unshared(one: Flagged, shared: Collection[str]) -> Flagged:
 
 
 def _by_members(one: Flagged, flags: Sequence[Flag]) -> Flagged:
-    if one.entity.type != Type.CLIENT_NETWORK or one.pinned or one.flag not in (Flag.POOR, Flag.BAD):
+    if (
+        one.entity.type != Type.CLIENT_NETWORK
+        or one.pinned
+        or one.flag not in (Flag.POOR, Flag.BAD)
+    ):
         return one
     members = sum(flag in (Flag.POOR, Flag.BAD) for flag in flags)
     if members >= LEAST_ADDRESSES and Flag.GOOD not in flags:
         return one
-    return msgspec.structs.replace(one, flag=Flag.UNKNOWN, say=f"{members} of its addresses alone; {one.say}")
+    return msgspec.structs.replace(
+        one, flag=Flag.UNKNOWN, say=f"{members} of its addresses alone; {one.say}"
+    )
 
 
 def _pins(asked: Asked, now: float) -> _Pinned:
@@ -93,7 +103,12 @@ def _pins(asked: Asked, now: float) -> _Pinned:
 
 
 async def _judged(
-    store: Reading, found: Iterable[Entity], pinned: _Pinned, hasher: Hasher, places: Places, now: float
+    store: Reading,
+    found: Iterable[Entity],
+    pinned: _Pinned,
+    hasher: Hasher,
+    places: Places,
+    now: float,
 ) -> list[Flagged]:
     done, left = list[Flagged](), list[Entity]()
     for entity in found:
@@ -111,7 +126,8 @@ async def _judged(
     for entity, history in zip(addresses, histories, strict=True):
         done.append(Flagged(entity, history.flag, history.say))
     others = [entity for entity in left if entity.type != Type.CLIENT_IP]
-    for begin in range(0, len(others), AT_ONCE):  # their pasts are large, and nobody needs them all at once
+    # their pasts are large, and nobody needs them all at once
+    for begin in range(0, len(others), AT_ONCE):
         for seen in await looked_at(store, others[begin : begin + AT_ONCE], hasher, now):
             done.append(Flagged(seen.entity, seen.judgement.flag, seen.judgement.say))
     return done

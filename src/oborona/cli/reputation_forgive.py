@@ -32,10 +32,12 @@ from oborona.types import Action, Verdict
 @dry_run
 @pass_asked
 def forgive(asked: Asked, ident: str, reason: str, dry_run: bool) -> None:
-    """Take back that the message ID counted as spam: for its address, its sender, its links and everything else in it.
+    """Take back that the message ID counted as spam: for its address, its sender, its links and
+    everything else in it.
 
-    ID stands in X-Mras-Id, in refusals and in the log. It happens once for each message; that the message came stays counted. What people said of it is
-    theirs to take back (`oborona learn`). Exit status 1 where there is nothing to take back.
+    ID stands in X-Mras-Id, in refusals and in the log. It happens once for each message; that the
+    message came stays counted. What people said of it is theirs to take back (`oborona learn`).
+    Exit status 1 where there is nothing to take back.
     """
     now = time.time()
     number = from_text(ident.strip().partition(".")[0])
@@ -65,7 +67,10 @@ def _why_not(asked: Asked, entry: Entry, now: float) -> str:
     """Return why there is nothing to take back; empty where there is."""
     found = _counted(entry)
     if found is None:
-        return "was decided by a list of its recipients, and the journal does not have what the site counted"
+        return (
+            "was decided by a list of its recipients, and the journal does not have what the "
+            "site counted"
+        )
     action, decided_by = found
     verdict = Verdict(action=action, score=entry.score, line=entry.line, decided_by=decided_by)
     if action not in (Action.SPAM, Action.REJECT):
@@ -99,7 +104,10 @@ async def _journaled(asked: Asked, number: int) -> tuple[Entry, Late | None]:
 
 
 def _counted(entry: Entry) -> tuple[Action, str] | None:
-    """Return the action that was counted, and what decided it: the site's; None where that is not known."""
+    """Return the action that was counted, and what decided it: the site's.
+
+    None where that is not known.
+    """
     if entry.kept is not None and entry.kept.site is not None:
         return entry.kept.site
     return None if entry.decided_by == PERSONAL else (entry.verdict, entry.decided_by)

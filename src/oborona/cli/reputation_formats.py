@@ -1,11 +1,14 @@
-"""Flagged entities as other programs read them: zones of rbldnsd, constant databases, CIDR tables of Postfix, JSON; pure.
+"""Flagged entities as other programs read them: zones of rbldnsd, constant databases, CIDR tables
+of Postfix, JSON; pure.
 
-    rbldnsd  one zone, `combined`: addresses and networks as DNS lists have them, domains with all below them; 127.0.0.2 bad, .3 poor, .5 good
+    rbldnsd  one zone, `combined`: addresses and networks as DNS lists have them, domains with all
+             below them; 127.0.0.2 bad, .3 poor, .5 good
     cdb      a key for each: what Postfix and Exim look up, each in its own spelling
     cidr     addresses and networks alone
     json     what `oborona reputation import` takes
 
-Source: rbldnsd(8); RFC 5782 section 5 (test points); access(5); Exim's specification, "Host list patterns for single-key lookups by host address".
+Source: rbldnsd(8); RFC 5782 section 5 (test points); access(5); Exim's specification, "Host list
+patterns for single-key lookups by host address".
 """
 
 from __future__ import annotations
@@ -51,7 +54,10 @@ class Export(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def as_json(found: Sequence[Flagged], site: str, now: float) -> bytes:
-    """Return entities as JSON; what has no name is left out, for its hash means nothing elsewhere."""
+    """Return entities as JSON.
+
+    What has no name is left out, for its hash means nothing elsewhere.
+    """
     said = [
         Said(entity=one.entity.name, flag=one.flag, say=one.say, until=one.until)
         for one in found
@@ -80,14 +86,21 @@ def as_rbldnsd(found: Sequence[Flagged], site: str, now: float) -> bytes:
 
 
 def as_cidr(found: Sequence[Flagged], action: str) -> bytes:
-    """Return addresses and networks as a table of Postfix, cidr_table(5), the narrow before the wide: the first that matches counts."""
+    """Return addresses and networks as a table of Postfix, cidr_table(5), the narrow before the
+    wide: the first that matches counts.
+    """
     four, six = _split(found)
-    networks = sorted((ip_network(name) for name, _ in (*four, *six)), key=lambda one: -one.prefixlen)
+    networks = sorted(
+        (ip_network(name) for name, _ in (*four, *six)), key=lambda one: -one.prefixlen
+    )
     return "".join(f"{one} {action}\n" for one in networks).encode()
 
 
 def as_cdb(found: Sequence[Flagged], action: str) -> bytes:
-    """Return addresses, networks and domains as a constant database; the value of each key is the action."""
+    """Return addresses, networks and domains as a constant database.
+
+    The value of each key is the action.
+    """
     with tempfile.TemporaryFile() as file:
         maker = cdbx.CDB.make(file)
         for key in dict.fromkeys(key for one in found for key in _keys(one)):
@@ -122,13 +135,17 @@ def _dotted(address: IPv6Address) -> str:
 def _split(found: Sequence[Flagged]) -> tuple[list[tuple[str, Flag]], list[tuple[str, Flag]]]:
     """Return addresses and networks, IPv4 and IPv6, each with its flag."""
     both = [
-        (one.entity.piece, one.flag) for one in found if one.entity.type in ADDRESSES and one.entity.piece
+        (one.entity.piece, one.flag)
+        for one in found
+        if one.entity.type in ADDRESSES and one.entity.piece
     ]
     return [one for one in both if ":" not in one[0]], [one for one in both if ":" in one[0]]
 
 
 def _is_domain(one: Flagged) -> bool:
-    """Tell whether it is a domain; links may lead to bare addresses, which say nothing about clients.
+    """Tell whether it is a domain.
+
+    Links may lead to bare addresses, which say nothing about clients.
 
     Names come from mail: one that is no host's would be more than one line of a zone.
     """

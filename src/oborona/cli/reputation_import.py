@@ -1,4 +1,6 @@
-"""`oborona reputation import`: what another machine has learned, or a plain list, as pins with an end."""
+"""`oborona reputation import`: what another machine has learned, or a plain list, as pins with an
+end.
+"""
 
 from __future__ import annotations
 
@@ -36,9 +38,16 @@ WEEK_S: Final = 7 * 86_400.0  # how long what others say holds, unless it is sai
 )
 @click.option("--reason", callback=one_line, help="Of a plain list: why; needed there.")
 @click.option(
-    "--for", "span", type=Span(), default=WEEK_S, show_default="7d", help="How long they hold at most."
+    "--for",
+    "span",
+    type=Span(),
+    default=WEEK_S,
+    show_default="7d",
+    help="How long they hold at most.",
 )
-@click.option("--over", is_flag=True, help="Also replace manual overrides that somebody here has set.")
+@click.option(
+    "--over", is_flag=True, help="Also replace manual overrides that somebody here has set."
+)
 @click.option("--skip-broken", is_flag=True, help="Pass over what can't be used, and name it.")
 @dry_run
 @pass_asked
@@ -52,10 +61,11 @@ def import_(
     skip_broken: bool,
     dry_run: bool,
 ) -> None:
-    """Override the reputation of all entities of FILE (- is standard input) in one step: all, or none if one can't be used.
+    """Override the reputation of all entities of FILE (- is standard input) in one step: all, or
+    none if one can't be used.
 
-    FILE is what `export --json` wrote, or a plain list with an entity a line, where # begins a comment. An entity with a manual override keeps
-    it, unless --over.
+    FILE is what `export --json` wrote, or a plain list with an entity a line, where # begins a
+    comment. An entity with a manual override keeps it, unless --over.
     """
     raw, called = file.read(MAX_FILE + 1), Path(getattr(file, "name", "-")).name
     if len(raw) > MAX_FILE:
@@ -66,7 +76,9 @@ def import_(
         raise click.BadParameter("--for must end in the time to come, before the year 10000")
     if raw.lstrip()[:1] == b"{":
         if flag is not None or reason is not None:
-            raise click.UsageError("--flag and --reason are of plain lists; this file says both itself")
+            raise click.UsageError(
+                "--flag and --reason are of plain lists; this file says both itself"
+            )
         origin, said = _export(raw, called)
     else:
         if flag is None or reason is None:
@@ -79,7 +91,9 @@ def import_(
             named = _judged(one.entity, hasher)
         except click.BadParameter as fault:
             if not skip_broken:
-                raise click.UsageError(f"{called}:{place}: {fault.message}; nothing was imported") from None
+                raise click.UsageError(
+                    f"{called}:{place}: {fault.message}; nothing was imported"
+                ) from None
             click.echo(f"oborona: {called}:{place}: {fault.message}", err=True)
             continue
         ends = min(until, one.until) if one.until > 0 else until
@@ -95,7 +109,11 @@ def import_(
         del pins[named]
     if pins and not dry_run:
         with written(asked) as store:
-            store.put(list(pins.values()), origin=origin, told=f"{len(pins)} manual overrides from {called}")
+            store.put(
+                list(pins.values()),
+                origin=origin,
+                told=f"{len(pins)} manual overrides from {called}",
+            )
     echo(
         f"{len(pins)} {'would be' if dry_run else 'are'} set as {origin} says;"
         f" {len(kept)} keep the manual override that somebody here has set"

@@ -1,8 +1,10 @@
-"""Names for what is counted under hashes alone: who and what stands in the journal, and what is pinned.
+"""Names for what is counted under hashes alone: who and what stands in the journal, and what is
+pinned.
 
-The counters keep keyed hashes, from which nobody can tell an address or a domain. The journal keeps both for as long as the counters remember, two weeks by
-default. So whoever wrote to this machine and was not refused before the content has a name here; a purged journal, or mail that came to another machine of a
-cluster, leaves the hash.
+The counters keep keyed hashes, from which nobody can tell an address or a domain. The journal keeps
+both for as long as the counters remember, two weeks by default. So whoever wrote to this machine
+and was not refused before the content has a name here; a purged journal, or mail that came to
+another machine of a cluster, leaves the hash.
 """
 
 from __future__ import annotations
@@ -74,7 +76,9 @@ async def _read(path: Path, since: float, names: Names) -> None:
 
 
 def of_entry(entry: Entry, kind: Type) -> Iterator[str]:
-    """Yield the entities of a type that a journal entry names, in the form in which they are counted."""
+    """Yield the entities of a type that a journal entry names, in the form in which they are
+    counted.
+    """
     match kind:
         case Type.CLIENT_IP:
             found: Any = entry.client_ip
@@ -111,4 +115,8 @@ def _pinned(pin: Pin, hasher: Hasher) -> Entity:
         named = entity_named(pin.name, hasher)
     except click.BadParameter:  # by its hash
         named = None
-    return named if named is not None and named.shingle == pin.shingle else Entity(pin.type, "", pin.shingle)
+    return (
+        named
+        if named is not None and named.shingle == pin.shingle
+        else Entity(pin.type, "", pin.shingle)
+    )

@@ -36,7 +36,9 @@ class Seen(NamedTuple):
     judgement: Judgement
 
 
-async def looked_at(store: Reading, entities: Sequence[Entity], hasher: Hasher, now: float) -> list[Seen]:
+async def looked_at(
+    store: Reading, entities: Sequence[Entity], hasher: Hasher, now: float
+) -> list[Seen]:
     """Return entities with their time-lines and the judgements on them at Unix time `now`.
 
     Raises:
@@ -45,7 +47,9 @@ async def looked_at(store: Reading, entities: Sequence[Entity], hasher: Hasher, 
     pasts = await _pasts(store, entities, now)
     around = [_around(entity, hasher) for entity in entities]
     homes = list({home.shingle: home for home in around if home is not None}.values())
-    known = dict(zip((home.shingle for home in homes), await _pasts(store, homes, now), strict=True))
+    known = dict(
+        zip((home.shingle for home in homes), await _pasts(store, homes, now), strict=True)
+    )
     return [
         Seen(entity, own, judge(own, None if home is None else known[home.shingle]))
         for entity, own, home in zip(entities, pasts, around, strict=True)
@@ -81,7 +85,9 @@ async def totals(store: Reading, shingles: Sequence[Shingle], now: float) -> Tot
 
 
 def octets(store: Reading, entity: Entity, now: float) -> int | None:
-    """Return what the counters keep of an entity, its records beside included; None where that can't be told.
+    """Return what the counters keep of an entity, its records beside included.
+
+    None where that can't be told.
 
     Raises:
         StoreError: the store can't be read.
@@ -109,11 +115,19 @@ async def _pasts(store: Reading, entities: Sequence[Entity], now: float) -> list
 async def _lines(
     store: Reading, shingles: Sequence[Shingle | None], now: float, prefix: Prefix = Prefix.IN
 ) -> list[Timeline | None]:
-    """Return time-lines; None where nothing was counted, which is most of them and costs next to nothing."""
+    """Return time-lines; None where nothing was counted, which is most of them and costs next to
+    nothing.
+    """
     there = [shingle for shingle in shingles if shingle is not None]
     rows = await store.read(there, now, prefix)
-    counted = [shingle for shingle, row in zip(there, rows, strict=True) if any(row[Window.FORTNIGHT])]
-    lines = dict(zip(counted, await store.timelines(counted, now, prefix), strict=True)) if counted else {}
+    counted = [
+        shingle for shingle, row in zip(there, rows, strict=True) if any(row[Window.FORTNIGHT])
+    ]
+    lines = (
+        dict(zip(counted, await store.timelines(counted, now, prefix), strict=True))
+        if counted
+        else {}
+    )
     return [None if shingle is None else lines.get(shingle) for shingle in shingles]
 
 
@@ -125,7 +139,10 @@ def network_of(entity: Entity, hasher: Hasher) -> Entity | None:
 
 
 def _around(entity: Entity, hasher: Hasher) -> Entity | None:
-    """Return what an entity is part of: its network, or the domain of an author; None where it is part of nothing that is judged."""
+    """Return what an entity is part of: its network, or the domain of an author.
+
+    None where it is part of nothing that is judged.
+    """
     if entity.type == Type.AUTHOR and entity.piece:
         return entity_of(Type.AUTHOR_DOMAIN, registrable(entity.piece.rpartition("@")[2]), hasher)
     return network_of(entity, hasher)

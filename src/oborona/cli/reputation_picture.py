@@ -1,6 +1,8 @@
-"""A past as people see it in a terminal: bars for the last 24 hours and for two weeks, a line for each thing that happened.
+"""A past as people see it in a terminal: bars for the last 24 hours and for two weeks, a line for
+each thing that happened.
 
-Each line is scaled to its own highest bar, with the sum and that peak. Times are UTC, as the buckets are.
+Each line is scaled to its own highest bar, with the sum and that peak. Times are UTC, as the
+buckets are.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ def picture(past: Past, now: float) -> Iterator[Text]:
     end = datetime.fromtimestamp((bucket + 1) * BUCKET_S, UTC)
     first_day = datetime.fromtimestamp((day_of(bucket) - len(past.days) + 1) * DAY_S, UTC)
     last_day = first_day + timedelta(days=len(past.days) - 1)
-    yield Text(f"24 hours to {end:%Y-%m-%d %H:%M} UTC, {TOGETHER * BUCKET_S // 60} minutes a bar", "bold")
+    yield Text(
+        f"24 hours to {end:%Y-%m-%d %H:%M} UTC, {TOGETHER * BUCKET_S // 60} minutes a bar", "bold"
+    )
     yield from _bars(past.buckets, TOGETHER, 1)
     yield _axis(f"{end:%H:%M}", f"{end:%H:%M}", BUCKETS_A_DAY // TOGETHER)
     yield Text("")
@@ -68,4 +72,6 @@ def _bars(series: Sequence[Bucket], together: int, wide: int) -> Iterator[Text]:
 
 
 def _axis(left: str, right: str, length: int) -> Text:
-    return Text(" " * (LABEL + 1) + left + right.rjust(max(length - len(left), len(right) + 1)), "dim")
+    return Text(
+        " " * (LABEL + 1) + left + right.rjust(max(length - len(left), len(right) + 1)), "dim"
+    )

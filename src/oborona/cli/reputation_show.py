@@ -57,8 +57,9 @@ class _Said(msgspec.Struct, frozen=True):
 def show(asked: Asked, entity: str, as_json: bool) -> None:
     """Draw the counts of ENTITY over time, and show its reputation.
 
-    ENTITY is an address 192.0.2.1, network 192.0.2.0/24, AS64496, author ann@example.org, his domain example.org, or KIND:VALUE: sender, account,
-    link, host, url, phone, wallet, handle, contact, list, file, picture.
+    ENTITY is an address 192.0.2.1, network 192.0.2.0/24, AS64496, author ann@example.org, his
+    domain example.org, or KIND:VALUE: sender, account, link, host, url, phone, wallet, handle,
+    contact, list, file, picture.
     """
     now, hasher = time.time(), Hasher(asked.keys().shingles)
     named = entity_named(entity, hasher)
@@ -107,7 +108,8 @@ def _print(seen: Seen, history: RepIP | None, said: _Said, size: int | None, now
         terminal.print(
             Text(
                 plain(
-                    f"its network {said.network.name or name_of(said.network.shingle)} is {told_pin(said.network)}"
+                    f"its network {said.network.name or name_of(said.network.shingle)} is "
+                    f"{told_pin(said.network)}"
                 )
             )
         )
@@ -128,18 +130,24 @@ def _print(seen: Seen, history: RepIP | None, said: _Said, size: int | None, now
             for told in lines:
                 terminal.print(Text(f"  {plain(told)}"))
     if size is not None:
-        terminal.print(Text(f"\n{size:,} octets in the counters, as {name_of(entity.shingle)}", "dim"))
+        terminal.print(
+            Text(f"\n{size:,} octets in the counters, as {name_of(entity.shingle)}", "dim")
+        )
 
 
 def _print_judgement(terminal: Terminal, judgement: Judgement) -> None:
-    told = Text.assemble(("judgement: ", "bold"), _flagged(judgement.flag), f", trust {judgement.trust:+.0f}")
+    told = Text.assemble(
+        ("judgement: ", "bold"), _flagged(judgement.flag), f", trust {judgement.trust:+.0f}"
+    )
     terminal.print(told.append(_words(judgement.say)))
     table = Table("measure", show_edge=False)
     for column in ("value", "confidence", "points"):
         table.add_column(column, justify="right")
     table.add_column("evidence", overflow="fold")
     for one in judgement.measures:
-        table.add_row(one.name, f"{one.value:.3g}", f"{one.confidence:.0%}", f"{one.points:+.0f}", one.say)
+        table.add_row(
+            one.name, f"{one.value:.3g}", f"{one.confidence:.0%}", f"{one.points:+.0f}", one.say
+        )
     terminal.print(table)
 
 
@@ -151,7 +159,9 @@ def _words(say: str) -> str:
     return f": {plain(say)}" if say else ""
 
 
-def _object(seen: Seen, history: RepIP | None, said: _Said, size: int | None, now: float) -> dict[str, Any]:
+def _object(
+    seen: Seen, history: RepIP | None, said: _Said, size: int | None, now: float
+) -> dict[str, Any]:
     entity = seen.entity
     return {
         "entity": entity.name,

@@ -30,7 +30,8 @@ BESIDE: Final = {
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 @pass_asked
 def stats(asked: Asked, as_json: bool) -> None:
-    """Show, for each kind of entity, how many the counters remember, and in how many octets: in all, on average with what lies beside, and the largest record.
+    """Show, for each kind of entity, how many the counters remember, and in how many octets: in
+    all, on average with what lies beside, and the largest record.
 
     All records are walked over in short steps; a running daemon is not disturbed.
     """
@@ -52,7 +53,11 @@ def stats(asked: Asked, as_json: bool) -> None:
         number = records[type_, Prefix.IN]
         whole = sum(octets[type_, prefix] for prefix in BESIDE)
         each = whole / number if number else 0.0
-        beside = {said: records[type_, prefix] for prefix, said in BESIDE.items() if prefix is not Prefix.IN}
+        beside = {
+            said: records[type_, prefix]
+            for prefix, said in BESIDE.items()
+            if prefix is not Prefix.IN
+        }
         if as_json:
             told = {"kind": kind, "entities": number, "octets": whole, "each": each}
             echo_json(told | {"largest": largest[type_], "records": beside})

@@ -62,7 +62,8 @@ def read(asked: Asked) -> Iterator[Store | None]:
 
 
 def keyed(asked: Asked) -> Hasher:
-    """Return what makes the site's hashes, for what is to be written: without its secret they would be nobody's.
+    """Return what makes the site's hashes, for what is to be written: without its secret they would
+    be nobody's.
 
     Raises:
         StoreError: there is no secret, or it can't be read.
@@ -73,7 +74,8 @@ def keyed(asked: Asked) -> Hasher:
 
 @contextmanager
 def spool(asked: Asked) -> Iterator[Spooled]:
-    """Counters to take something back from, or to forget something in: all of it is handed over when they are closed.
+    """Counters to take something back from, or to forget something in: all of it is handed over
+    when they are closed.
 
     Raises:
         StoreError: nobody counts here, or the spool can't be used.
@@ -81,7 +83,10 @@ def spool(asked: Asked) -> Iterator[Spooled]:
     folder = asked.state / state_files.COUNTERS
     if not folder.is_dir():
         raise StoreError(f"no spools in {folder}; has the writer (counters) run?")
-    with as_owner_of(folder), closing(open_adding(asked.loaded.settings, asked.state, "cli")) as counters:
+    with (
+        as_owner_of(folder),
+        closing(open_adding(asked.loaded.settings, asked.state, "cli")) as counters,
+    ):
         yield counters
 
 
@@ -104,7 +109,10 @@ def lasting(until: float) -> str:
 
 def told_pin(pin: Pin) -> str:
     """Return a pin in a line."""
-    return f"set to {pin.flag} by {pin.by} at {shown_time(pin.since)}, {lasting(pin.until)}: {pin.reason}"
+    return (
+        f"set to {pin.flag} by {pin.by} at {shown_time(pin.since)}, {lasting(pin.until)}: "
+        f"{pin.reason}"
+    )
 
 
 def told_note(note: Note) -> str:
@@ -117,13 +125,18 @@ def told_change(change: Change) -> str:
     flag = f" {change.flag}" if change.flag else ""
     of = change.name or (name_of(change.entity) if change.entity else "")
     until = f" until {shown_time(change.until)}" if change.until else ""
-    return f"{shown_time(change.at)} {change.by} {_DONE[change.what]}{flag} {of}{until}: {change.reason}"
+    return (
+        f"{shown_time(change.at)} {change.by} {_DONE[change.what]}{flag} {of}{until}: "
+        f"{change.reason}"
+    )
 
 
 def pin_object(pin: Pin) -> dict[str, Any]:
     """Return a pin as `--json` shows it."""
     return {"entity": pin.name or name_of(pin.shingle), "kind": kind_of(pin.type)} | {
-        name: value for name, value in msgspec.structs.asdict(pin).items() if name not in ("type", "hash")
+        name: value
+        for name, value in msgspec.structs.asdict(pin).items()
+        if name not in ("type", "hash")
     }
 
 

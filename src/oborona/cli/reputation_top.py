@@ -29,7 +29,9 @@ from oborona.message.shingles import Hasher, Type
 from oborona.stores.counters import open_stored
 from oborona.types import Metric, Shingle, Window
 
-LOOKED_AT: Final = 2000  # entities whose time-lines are judged: those with the most mail, and the most that speaks against them
+# entities whose time-lines are judged: those with the most mail, and the most that speaks against
+# them
+LOOKED_AT: Final = 2000
 LIMIT: Final = 20
 _BY: Final = ("worst", "best", "loudest", "changed")
 _WINDOWS: Final = {"hour": Window.HOUR, "day": Window.DAY, "fortnight": Window.FORTNIGHT}
@@ -50,9 +52,11 @@ _SKETCHED: Final = (Metric.SEEN, Metric.SPAM, Metric.COMPLAINTS, Metric.TRAPS)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 @pass_asked
 def top(asked: Asked, kind: str, by: str, window: str, limit: int, as_json: bool) -> None:
-    """Show the entities of a KIND that stand out: worst and best by trust points, most messages, most changed against their own history.
+    """Show the entities of a KIND that stand out: worst and best by trust points, most messages,
+    most changed against their own history.
 
-    Names come from the journal and from manual overrides; what counted much and has no name there is shown by its hash.
+    Names come from the journal and from manual overrides; what counted much and has no name there
+    is shown by its hash.
     """
     now, within, hasher = time.time(), _WINDOWS[window], Hasher(asked.keys().shingles)
     type_ = Type(KINDS[kind])
@@ -86,10 +90,17 @@ def top(asked: Asked, kind: str, by: str, window: str, limit: int, as_json: bool
     for seen in found:
         pin = flags.get(seen.entity.shingle)
         flag = Text(
-            f"{pin} by hand" if pin else seen.judgement.flag.value, COLOURS[pin or seen.judgement.flag]
+            f"{pin} by hand" if pin else seen.judgement.flag.value,
+            COLOURS[pin or seen.judgement.flag],
         )
-        numbers = f"{seen.judgement.trust:+.0f}", f"{_change(seen):.1f}", str(_counted(seen, within))
-        table.add_row(Text(plain(seen.entity.name)), flag, *numbers, Text(plain(seen.judgement.say)))
+        numbers = (
+            f"{seen.judgement.trust:+.0f}",
+            f"{_change(seen):.1f}",
+            str(_counted(seen, within)),
+        )
+        table.add_row(
+            Text(plain(seen.entity.name)), flag, *numbers, Text(plain(seen.judgement.say))
+        )
     Terminal(soft_wrap=True, width=None if sys.stdout.isatty() else PIPED).print(table)
 
 
@@ -106,7 +117,9 @@ async def _ranked(
     for metric in _SKETCHED:
         for shingle, _ in await store.top(kind, metric, within, now, limit=NOTE_ROOM):
             found.setdefault(shingle, Entity(kind, "", shingle))
-    candidates = await _heaviest(store, await with_a_past(store, list(found.values()), now), within, now)
+    candidates = await _heaviest(
+        store, await with_a_past(store, list(found.values()), now), within, now
+    )
     seen = [one for one in await looked_at(store, candidates, hasher, now) if _counted(one, within)]
     match by:
         case "worst":
@@ -119,14 +132,17 @@ async def _ranked(
             return sorted(seen, key=lambda one: -_counted(one, within))
 
 
-async def _heaviest(store: Reading, found: Sequence[Entity], within: Window, now: float) -> list[Entity]:
+async def _heaviest(
+    store: Reading, found: Sequence[Entity], within: Window, now: float
+) -> list[Entity]:
     """Return the `LOOKED_AT` with the most mail in a window, what speaks against them included."""
     if len(found) <= LOOKED_AT:
         return list(found)
     rows = await totals(store, [one.shingle for one in found], now)
     weights = [
         row[within][Metric.SEEN]
-        + 10 * (row[within][Metric.SPAM] + row[within][Metric.COMPLAINTS] + row[within][Metric.TRAPS])
+        + 10
+        * (row[within][Metric.SPAM] + row[within][Metric.COMPLAINTS] + row[within][Metric.TRAPS])
         for row in rows
     ]
     order = sorted(range(len(found)), key=lambda place: -weights[place])

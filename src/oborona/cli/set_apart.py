@@ -60,7 +60,8 @@ def list_(asked: Asked, as_json: bool) -> None:
 @click.argument("message")
 @pass_asked
 def remove(asked: Asked, message: str) -> None:
-    """Forget what is known of MESSAGE, and the copy of it that is kept: within ten seconds it is judged as any other again.
+    """Forget what is known of MESSAGE, and the copy of it that is kept: within ten seconds it is
+    judged as any other again.
 
     Exit status 1 when there is no such message.
     """
@@ -78,7 +79,9 @@ def _told(asked: Asked, one: Suspect) -> Told:
         message=one.identity,
         apart=one.apart,
         deaths=one.deaths,
-        last=datetime.fromtimestamp(one.last, UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        last=datetime.fromtimestamp(one.last, UTC)
+        .isoformat(timespec="seconds")
+        .replace("+00:00", "Z"),
         how=one.how,
         queue=one.queue_id,
         client=one.client,

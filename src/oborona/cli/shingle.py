@@ -1,4 +1,6 @@
-"""Shingles on the command line: TYPE:HASH, where TYPE is a name or number and HASH 16 hexadecimal digits."""
+"""Shingles on the command line: TYPE:HASH, where TYPE is a name or number and HASH 16 hexadecimal
+digits.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,10 @@ of_service = click.option(
     type=click.Choice([prefix.value for prefix in Prefix]),
     default=Prefix.IN.value,
     show_default=True,
-    help="Mail to our people, or from them; put off; refused before its content; first contacts; deleted unread.",
+    help=(
+        "Mail to our people, or from them; put off; refused before its content; first "
+        "contacts; deleted unread."
+    ),
 )
 """The option of the service a counter belongs to."""
 

@@ -31,7 +31,9 @@ _KINDS: Final = click.Choice([kind.value for kind in Kind])
 
 @click.group()
 def signature() -> None:
-    """Show, add, remove, test and propose signatures; running workers follow within half a second."""
+    """Show, add, remove, test and propose signatures; running workers follow within half a
+    second.
+    """
 
 
 for command in (test, import_, export, propose, proposals, accept, decline):
@@ -41,30 +43,50 @@ for command in (test, import_, export, propose, proposals, accept, decline):
 @signature.command()
 @click.argument("value")
 @click.option(
-    "--spam", "flag", flag_value=Flag.SPAM.value, default=Flag.SPAM.value, help="It marks spam (default)."
+    "--spam",
+    "flag",
+    flag_value=Flag.SPAM.value,
+    default=Flag.SPAM.value,
+    help="It marks spam (default).",
 )
 @click.option("--good", "flag", flag_value=Flag.HAM.value, help="It marks good mail.")
-@click.option("--kind", type=_KINDS, default=Kind.PHRASE.value, show_default=True, help="Kind of VALUE.")
 @click.option(
-    "--where", type=click.Choice([where.value for where in Where]), default=Where.ANY.value, show_default=True
+    "--kind", type=_KINDS, default=Kind.PHRASE.value, show_default=True, help="Kind of VALUE."
+)
+@click.option(
+    "--where",
+    type=click.Choice([where.value for where in Where]),
+    default=Where.ANY.value,
+    show_default=True,
 )
 @click.option("--inside", is_flag=True, help="A phrase that is found inside longer words, too.")
 @click.option("--owner", default="", help="Who answers for it; default: who adds it.")
 @click.option("--reason", required=True, help="Why: stands in the header of mail that it decides.")
 @click.option(
-    "--expires", metavar="DAYS|DATE", default="", help="Days from now, or the last day; default: never."
+    "--expires",
+    metavar="DAYS|DATE",
+    default="",
+    help="Days from now, or the last day; default: never.",
 )
 @click.option("--score", type=float, help="Its own, instead of that of the rule for all.")
 @click.option("--shadow", is_flag=True, help="Shadow mode: counted and explained, without a score.")
 @click.option(
-    "--ham", type=click.Path(path_type=Path, exists=True), help="Good mail: refuse it if it is found there."
+    "--ham",
+    type=click.Path(path_type=Path, exists=True),
+    help="Good mail: refuse it if it is found there.",
 )
 @click.option(
-    "--most", type=float, default=0.001, show_default=True, help="Share of --ham that it may be found in."
+    "--most",
+    type=float,
+    default=0.001,
+    show_default=True,
+    help="Share of --ham that it may be found in.",
 )
 @click.option("--json", "as_json", is_flag=True)
 @pass_asked
-def add(asked: Asked, /, value: str, ham: Path | None, most: float, as_json: bool, **given: Any) -> None:
+def add(
+    asked: Asked, /, value: str, ham: Path | None, most: float, as_json: bool, **given: Any
+) -> None:
     """Add a signature; VALUE is a phrase, or what --kind says.
 
     Exit status 1 when good mail has it.
@@ -109,12 +131,19 @@ def add(asked: Asked, /, value: str, ham: Path | None, most: float, as_json: boo
 @click.option(
     "--marks",
     is_flag=True,
-    help="Also the entries of lists with the flag `mark`, whose words rules count: thousands of them.",
+    help=(
+        "Also the entries of lists with the flag `mark`, whose words rules count: thousands "
+        "of them."
+    ),
 )
-@click.option("--hits", "by_hits", is_flag=True, help="The most found today first; default: the newest last.")
+@click.option(
+    "--hits", "by_hits", is_flag=True, help="The most found today first; default: the newest last."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 @pass_asked
-def list_(asked: Asked, every: bool, owner: str | None, marks: bool, by_hits: bool, as_json: bool) -> None:
+def list_(
+    asked: Asked, every: bool, owner: str | None, marks: bool, by_hits: bool, as_json: bool
+) -> None:
     """List signatures of policy files and of the store, with how often each was found."""
     now = time.time()
     rows: list[tuple[Signature, str, dict[str, Any]]] = [
@@ -138,7 +167,9 @@ def list_(asked: Asked, every: bool, owner: str | None, marks: bool, by_hits: bo
         for one_, state, more in rows:
             echo(msgspec.json.encode(as_object(one_, state, _hits(hits, one_), now) | more))
         return
-    table = Table("id", "flag", "kind", "what", "owner", "why", "until", "today", "total", "last found")
+    table = Table(
+        "id", "flag", "kind", "what", "owner", "why", "until", "today", "total", "last found"
+    )
     for one_, state, _ in rows:
         found = _hits(hits, one_)
         table.add_row(

@@ -24,21 +24,31 @@ MAX_FILE: Final = 128 << 20  # bytes: 200,000 signatures as JSON
 @click.command(name="import")
 @click.argument("file", type=click.File("rb"))
 @click.option(
-    "--spam", "flag", flag_value=Flag.SPAM.value, default=Flag.SPAM.value, help="They mark spam (default)."
+    "--spam",
+    "flag",
+    flag_value=Flag.SPAM.value,
+    default=Flag.SPAM.value,
+    help="They mark spam (default).",
 )
 @click.option("--good", "flag", flag_value=Flag.HAM.value, help="They mark good mail.")
 @click.option(
-    "--kind", type=click.Choice([kind.value for kind in Kind]), default=Kind.PHRASE.value, show_default=True
+    "--kind",
+    type=click.Choice([kind.value for kind in Kind]),
+    default=Kind.PHRASE.value,
+    show_default=True,
 )
 @click.option("--owner", default="", help="Who answers for them; default: who adds them.")
 @click.option("--reason", default="", help="Why they are signatures.")
 @click.option("--author", default="", help="Who adds them; default: you.")
-@click.option("--skip-broken", is_flag=True, help="Pass over lines that can't be used, and name them.")
+@click.option(
+    "--skip-broken", is_flag=True, help="Pass over lines that can't be used, and name them."
+)
 @pass_asked
 def import_(asked: Asked, /, file: Any, skip_broken: bool, **given: str) -> None:
     """Add all lines of FILE (- is standard input) in one step: all or, if one can't be used, none.
 
-    A line is a phrase, or what --kind says; lines that `export` wrote are signatures whole. A line that begins with # is a comment.
+    A line is a phrase, or what --kind says; lines that `export` wrote are signatures whole. A line
+    that begins with # is a comment.
     """
     raw, called = file.read(MAX_FILE + 1), getattr(file, "name", "-")
     if len(raw) > MAX_FILE:

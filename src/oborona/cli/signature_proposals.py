@@ -1,4 +1,6 @@
-"""`oborona signature propose`, `proposals`, `accept`, `decline`: signatures from spam, for a person to decide about."""
+"""`oborona signature propose`, `proposals`, `accept`, `decline`: signatures from spam, for a person
+to decide about.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,11 @@ from oborona.types import Metric, Window
 @click.option("--owner", default="", help="Who will answer for them; default: you.")
 @click.option("--reason", default="", help="Why; default: how many messages they are from.")
 @click.option(
-    "--most", type=click.IntRange(1, MAX_PROPOSED), default=20, show_default=True, help="Proposals at most."
+    "--most",
+    type=click.IntRange(1, MAX_PROPOSED),
+    default=20,
+    show_default=True,
+    help="Proposals at most.",
 )
 @click.option("--dry-run", is_flag=True, help="Only show them.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
@@ -55,14 +61,17 @@ def propose(
     asked: Asked, spams: tuple[Path, ...], hams: tuple[Path, ...], owner: str, reason: str, most: int,
     dry_run: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """Propose signatures: what spam has in common, and good mail and the counters of good mail have not.
+    """Propose signatures: what spam has in common, and good mail and the counters of good mail have
+    not.
 
     Nothing is in force until `signature accept`; what was declined is not proposed again.
     """
     regions = tuple(asked.loaded.settings.site.regions.split())
     spam = list(_parsed(spams, regions, MAX_MESSAGES + 1))
     if len(spam) > MAX_MESSAGES:
-        click.echo(f"oborona: more than {MAX_MESSAGES} messages of spam; the first are looked at", err=True)
+        click.echo(
+            f"oborona: more than {MAX_MESSAGES} messages of spam; the first are looked at", err=True
+        )
     known: dict[str, Rarity] = {}
 
     def allowed(candidates: Sequence[Proposal]) -> Iterable[Proposal]:
@@ -105,7 +114,9 @@ def propose(
 def proposals(asked: Asked, as_json: bool) -> None:
     """List the signatures that wait for a decision."""
     with stored(asked) as store:
-        rows = [(one.signature.id, one.signature, one.evidence) for one in store.all(State.PROPOSED)]
+        rows = [
+            (one.signature.id, one.signature, one.evidence) for one in store.all(State.PROPOSED)
+        ]
     _show(rows, as_json=as_json)
 
 
@@ -135,7 +146,9 @@ def _decide(asked: Asked, names: tuple[str, ...], state: State) -> None:
             echo(f"{name} {state}")
 
 
-def _parsed(paths: tuple[Path, ...], regions: tuple[str, ...], most: int | None = None) -> Iterator[Message]:
+def _parsed(
+    paths: tuple[Path, ...], regions: tuple[str, ...], most: int | None = None
+) -> Iterator[Message]:
     count = 0
     for path in paths:
         for source in messages(path):
@@ -145,7 +158,9 @@ def _parsed(paths: tuple[Path, ...], regions: tuple[str, ...], most: int | None 
             yield parse(source.raw, regions=regions)
 
 
-def _rarities(asked: Asked, candidates: Sequence[Proposal], ham: Iterable[Message]) -> dict[str, Rarity]:
+def _rarities(
+    asked: Asked, candidates: Sequence[Proposal], ham: Iterable[Message]
+) -> dict[str, Rarity]:
     """Return what good mail and the counters say of each candidate, by its id."""
     book, having, total = Book.of([one.signature for one in candidates]), Counter[str](), 0
     for message in ham:
@@ -164,7 +179,10 @@ def _rarities(asked: Asked, candidates: Sequence[Proposal], ham: Iterable[Messag
 
 
 def _counted(asked: Asked, signatures: Sequence[Signature]) -> dict[str, dict[str, int]]:
-    """Return what the counters remember of entities, by the signature's id; nothing without a store."""
+    """Return what the counters remember of entities, by the signature's id.
+
+    Nothing without a store.
+    """
     entities = [one for one in signatures if one.kind in COUNTED]
     hasher = Hasher(asked.keys().shingles)
     shingles = []

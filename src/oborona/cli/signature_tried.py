@@ -15,16 +15,33 @@ from oborona.cli.mailboxes import messages
 from oborona.cli.output import echo
 from oborona.cli.terminal import Terminal
 from oborona.message.parse import parse
-from oborona.policy.signatures import Book, BrokenSignature, Finder, Flag, Kind, Signature, Where, checked
+from oborona.policy.signatures import (
+    Book,
+    BrokenSignature,
+    Finder,
+    Flag,
+    Kind,
+    Signature,
+    Where,
+    checked,
+)
 
 
 @click.command()
 @click.argument(
-    "paths", nargs=-1, required=True, metavar="PATH...", type=click.Path(path_type=Path, allow_dash=True)
+    "paths",
+    nargs=-1,
+    required=True,
+    metavar="PATH...",
+    type=click.Path(path_type=Path, allow_dash=True),
 )
-@click.option("--value", help="Try this one alone, as `add` would take it; else all that are in force.")
+@click.option(
+    "--value", help="Try this one alone, as `add` would take it; else all that are in force."
+)
 @click.option("--kind", type=click.Choice([kind.value for kind in Kind]), default=Kind.PHRASE.value)
-@click.option("--where", type=click.Choice([where.value for where in Where]), default=Where.ANY.value)
+@click.option(
+    "--where", type=click.Choice([where.value for where in Where]), default=Where.ANY.value
+)
 @click.option("--inside", is_flag=True, help="A phrase that is found inside longer words, too.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a message.")
 @pass_asked
@@ -37,14 +54,21 @@ def test(
     inside: bool,
     as_json: bool,
 ) -> None:
-    """Say which signatures are found in messages, mboxes, Maildirs or folders; nothing is counted, and pictures are not read."""
+    """Say which signatures are found in messages, mboxes, Maildirs or folders; nothing is counted,
+    and pictures are not read.
+    """
     if value is None:
         _tried(asked, paths, asked.signatures(), as_json=as_json)
         return
     try:
         one = checked(
             Signature(
-                id="s1", flag=Flag.SPAM, kind=Kind(kind), value=value, where=Where(where), inside=inside
+                id="s1",
+                flag=Flag.SPAM,
+                kind=Kind(kind),
+                value=value,
+                where=Where(where),
+                inside=inside,
             )
         )
     except BrokenSignature as fault:
@@ -63,7 +87,11 @@ def _tried(asked: Asked, paths: tuple[Path, ...], signatures: Finder, *, as_json
             hit += bool(some)
             found.update(one.id for one in some)
             if as_json:
-                echo(msgspec.json.encode({"file": source.name, "signatures": [one.id for one in some]}))
+                echo(
+                    msgspec.json.encode(
+                        {"file": source.name, "signatures": [one.id for one in some]}
+                    )
+                )
     if as_json:
         return
     table = Table("id", "messages", "share", title=f"{hit} of {total} messages have a signature")

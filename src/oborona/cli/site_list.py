@@ -44,8 +44,9 @@ SHOWN = 20  # lines of an import that can't be used
 def list_() -> None:
     """Show and change the site's allow and deny lists; a running daemon follows within 1.5 seconds.
 
-    NAME is allow, deny, or the name of a [[local_list]] with a file. ENTRY is an address, a network, a name (example.com exactly, .example.com with all
-    below it), or a mail address (a@example.com, @example.com). docs/policy/lists.md has what goes before what.
+    NAME is allow, deny, or the name of a [[local_list]] with a file. ENTRY is an address, a
+    network, a name (example.com exactly, .example.com with all below it), or a mail address
+    (a@example.com, @example.com). docs/policy/lists.md has what goes before what.
     """
 
 
@@ -93,7 +94,8 @@ def remove(asked: Asked, name: str, entries: Sequence[str]) -> None:
         echo(f"{one.name}: {entry} removed")
     for entry in edited.same:
         click.echo(
-            f"oborona: {one.name}: {entry} is not on it; oborona list show {name} shows what is", err=True
+            (f"oborona: {one.name}: {entry} is not on it; oborona list show {name} shows what is"),
+            err=True,
         )
     if edited.changed:
         echo(told_in_force(one))
@@ -123,12 +125,20 @@ def remove(asked: Asked, name: str, entries: Sequence[str]) -> None:
 @click.option("--dry-run", is_flag=True, help="Show what would be added, and change nothing.")
 @pass_asked
 def import_(
-    asked: Asked, name: str, file: Path, form: str | None, reason: str, skip_broken: bool, dry_run: bool
+    asked: Asked,
+    name: str,
+    file: Path,
+    form: str | None,
+    reason: str,
+    skip_broken: bool,
+    dry_run: bool,
 ) -> None:
-    """Take the entries of a file: lines as ours, a hosts file, a map of rspamd or Postfix; - is standard input.
+    """Take the entries of a file: lines as ours, a hosts file, a map of rspamd or Postfix; - is
+    standard input.
 
-    A list at a URL is fetched by you (curl) and read from - : what comes from elsewhere lets in and keeps out only when somebody has looked at it.
-    Exit status 65 when a line can't be used, and nothing was added.
+    A list at a URL is fetched by you (curl) and read from - : what comes from elsewhere lets in and
+    keeps out only when somebody has looked at it. Exit status 65 when a line can't be used, and
+    nothing was added.
     """
     text = _read(file)
     some = list(taken(text, Form(form) if form else form_of(text)))
@@ -139,7 +149,8 @@ def import_(
         click.echo(f"oborona: {file}: and {len(broken) - SHOWN} more", err=True)
     if broken and not skip_broken:
         raise NoList(
-            f"{file}: {len(broken)} lines can't be used, nothing was added; --skip-broken takes the others"
+            f"{file}: {len(broken)} lines can't be used, nothing was added; --skip-broken "
+            f"takes the others"
         )
     one = found(asked, name)
     with held(one):
@@ -149,7 +160,11 @@ def import_(
         fresh = edited.raw[len(before.rstrip(b"\n")) + 1 if before else 0 :]
         if edited.changed and not dry_run:
             _write(
-                one, before + (b"" if before.endswith(b"\n") or not before else b"\n") + head.encode() + fresh
+                one,
+                before
+                + (b"" if before.endswith(b"\n") or not before else b"\n")
+                + head.encode()
+                + fresh,
             )
     told = "would be added" if dry_run else "added"
     echo(f"{one.name}: {len(edited.changed)} {told}, {len(edited.same)} were there already")
@@ -200,7 +215,9 @@ def _show_all(asked: Asked, *, as_json: bool) -> None:
         if as_json:
             told = {"list": name, "action": action, "of": of, "entries": entries, "mode": mode}
             echo_json(told | {"file": None if file is None else str(file)})
-        table.add_row(name, action, " ".join(of), str(entries), mode, "" if file is None else str(file))
+        table.add_row(
+            name, action, " ".join(of), str(entries), mode, "" if file is None else str(file)
+        )
     if as_json:
         return
     if rows:
@@ -219,22 +236,32 @@ def _write(one: SiteList, raw: bytes) -> None:
 
 
 def _warn(asked: Asked, one: SiteList, added: Sequence[str]) -> None:
-    """Say what an admin would wonder about later: an entry that another list outweighs, or that counts only when proved."""
+    """Say what an admin would wonder about later: an entry that another list outweighs, or that
+    counts only when proved.
+    """
     lists = asked.policy().local_lists
     known = own(one.name)
-    action = one.list.action if one.list is not None else known.action if known is not None else None
+    action = (
+        one.list.action if one.list is not None else known.action if known is not None else None
+    )
     for entry in added:
         of = Subject.FROM if "@" in entry else Subject.CLIENT if _numeric(entry) else Subject.RDNS
         probe = entry if not entry.startswith("@") else f"x{entry}"
         there = lists.look(of, probe.removeprefix(".").partition("/")[0])
         if there is not None and there.action is not action:
             click.echo(
-                f"oborona: {there.list} has {there.entry} and would {there.action.value}: the narrower decides, of equals the denial",
+                (
+                    f"oborona: {there.list} has {there.entry} and would {there.action.value}: "
+                    f"the narrower decides, of equals the denial"
+                ),
                 err=True,
             )
     if action is ListAction.ALLOW and any(not _numeric(entry) for entry in added):
         click.echo(
-            "oborona: a name or mail address is let in when SPF, DKIM or the client's own name proves it; where it was not, oborona explain ID says so",
+            (
+                "oborona: a name or mail address is let in when SPF, DKIM or the client's own "
+                "name proves it; where it was not, oborona explain ID says so"
+            ),
             err=True,
         )
 

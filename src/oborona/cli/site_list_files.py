@@ -1,4 +1,6 @@
-"""The site's own lists as files of the policy folder: which there are, and one of them changed as a whole or not at all."""
+"""The site's own lists as files of the policy folder: which there are, and one of them changed as a
+whole or not at all.
+"""
 
 from __future__ import annotations
 
@@ -74,15 +76,20 @@ def found(asked: Asked, name: str) -> SiteList:
     if there is not None and path is not None:
         if policy.folders.whose(path) is Whose.SHIPPED:
             raise NoList(
-                f"{wanted} ships with the program, and an upgrade replaces {path}; keep a list of your own"
+                f"{wanted} ships with the program, and an upgrade replaces {path}; keep a "
+                f"list of your own"
             )
         return SiteList(there, wanted, path)
     if there is not None:
         place = policy.origins.get(f"local_list.{wanted}.entries", "")
-        raise NoList(f"{wanted} has its entries in {place}; change them there, or give it a file of its own")
+        raise NoList(
+            f"{wanted} has its entries in {place}; change them there, or give it a file of its own"
+        )
     if known is None:
         names = ", ".join(one.name for one in policy.local_lists.lists)
-        raise NoList(f"there is no list {name[:64]!a}; there are allow, deny{f', {names}' if names else ''}")
+        raise NoList(
+            f"there is no list {name[:64]!a}; there are allow, deny{f', {names}' if names else ''}"
+        )
     return SiteList(None, known.name, asked.policy_folders.main / known.file)
 
 
@@ -129,7 +136,9 @@ def held(one: SiteList) -> Iterator[None]:
 
 
 def write(one: SiteList, raw: bytes) -> None:
-    """Put a list file in the place of the one before, which is kept for `oborona list undo`; begins the list where it is new.
+    """Put a list file in the place of the one before, which is kept for `oborona list undo`.
+
+    Begins the list where it is new.
 
     Args:
         one: the list, held.
@@ -169,15 +178,24 @@ def _put(path: Path, raw: bytes, like: Path) -> None:
 
 
 def _begin(path: Path, known: Own) -> None:
-    table = f'[[local_list]]\nname = "{known.name}"\naction = "{known.action.value}"\nof = {_OF}\nfile = "{known.file}"\nwhy = "{known.says}"\n'
+    table = (
+        f'[[local_list]]\nname = "{known.name}"\naction = "{known.action.value}"\nof = '
+        f'{_OF}\nfile = "{known.file}"\nwhy = "{known.says}"\n'
+    )
     there = contents(path)
-    head = b"# Lists that `oborona list` keeps; what is in them stands in the files named here (docs/policy/lists.md).\n"
+    head = (
+        b"# Lists that `oborona list` keeps; what is in them stands in the files named here "
+        b"(docs/policy/lists.md).\n"
+    )
     _put(path, (there or head) + b"\n" + table.encode(), path)
 
 
 def told_in_force(one: SiteList) -> str:
     """Return what is said once a list was changed."""
-    return f"{one.path}; a running daemon takes it within 1.5 seconds; oborona list undo {_called(one)} takes it back"
+    return (
+        f"{one.path}; a running daemon takes it within 1.5 seconds; oborona list undo "
+        f"{_called(one)} takes it back"
+    )
 
 
 def _called(one: SiteList) -> str:

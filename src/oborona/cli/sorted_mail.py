@@ -1,4 +1,6 @@
-"""Mail that people have sorted: folders of ham and spam, or an index with `label path` in each line, and the order in which it came."""
+"""Mail that people have sorted: folders of ham and spam, or an index with `label path` in each
+line, and the order in which it came.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ class _Kept(NamedTuple):
 
 
 class SortedMail:
-    """Sorted mail in an order; its octets wait in a file of no name, so that any amount can be put in order.
+    """Sorted mail in an order.
+
+    Its octets wait in a file of no name, so that any amount can be put in order.
 
     Use it as a context.
 
@@ -79,7 +83,8 @@ class SortedMail:
 
 
 def below(folder: Path) -> Iterator[tuple[Source, bool]]:
-    """Yield the messages of all folders and mailboxes in a folder in whose name stands the word ham or spam.
+    """Yield the messages of all folders and mailboxes in a folder in whose name stands the word ham
+    or spam.
 
     Raises:
         Unread: it can't be read, or there is none of one kind.
@@ -117,7 +122,10 @@ def indexed(file: Path) -> Iterator[tuple[Source, bool]]:
 
 
 def arrived(message: Message) -> float:
-    """Return when a message came, by its newest Received field with a time, else by its Date; Unix seconds, 0 = nobody knows."""
+    """Return when a message came, by its newest Received field with a time, else by its Date.
+
+    Unix seconds, 0 = nobody knows.
+    """
     for header in message.headers:
         if header.name == "received" and (time := seconds(header.value.rpartition(";")[2])):
             return time
@@ -129,7 +137,8 @@ def seconds(text: str) -> float:
     try:
         parsed = parsedate_tz(text[:100])
         return float(mktime_tz(parsed)) if parsed else 0.0
-    except (ValueError, OverflowError, IndexError, TypeError):  # what a hostile field makes of that parser
+    # what a hostile field makes of that parser
+    except (ValueError, OverflowError, IndexError, TypeError):
         return 0.0
 
 

@@ -12,7 +12,9 @@ class Span(click.ParamType[float]):
 
     name = "span"
 
-    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
+    def convert(
+        self, value: str | float, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
         """Return the seconds."""
         if isinstance(value, int | float):
             return float(value)

@@ -1,7 +1,8 @@
 """What every command looks like, as data: `--help` and completion read it and import no command.
 
-`commands.json` is written from the commands themselves by `make docs`; a test holds the two together.  A command that is run is imported, it
-and nothing beside it, and parses its own arguments: what stands in the file is shown, never believed.
+`commands.json` is written from the commands themselves by `make docs`; a test holds the two
+together.  A command that is run is imported, it and nothing beside it, and parses its own
+arguments: what stands in the file is shown, never believed.
 """
 
 from __future__ import annotations
@@ -152,7 +153,9 @@ def described(command: click.Command, parent: click.Context) -> dict[str, Any]:
         commands = {name: command.get_command(ctx, name) for name in command.list_commands(ctx)}
         if type(command) is not click.Group:  # it reads its arguments in a way of its own
             told |= _place(command)
-        return told | {"commands": {name: described(one, ctx) for name, one in commands.items() if one}}
+        return told | {
+            "commands": {name: described(one, ctx) for name, one in commands.items() if one}
+        }
     return told | {
         **_place(command),
         "no_args_is_help": command.no_args_is_help,
@@ -172,7 +175,9 @@ def _parameter(one: click.Parameter, ctx: click.Context) -> dict[str, Any]:
     if isinstance(one.type, click.Choice):
         told["choices"] = [one.type.normalize_choice(choice, ctx) for choice in one.type.choices]
     elif isinstance(one.type, click.File | click.Path):
-        told["path"] = "dir" if isinstance(one.type, click.Path) and not one.type.file_okay else "file"
+        told["path"] = (
+            "dir" if isinstance(one.type, click.Path) and not one.type.file_okay else "file"
+        )
     if isinstance(one, click.Option):
         told |= {
             "declared": [*one.opts, *one.secondary_opts],
@@ -187,7 +192,8 @@ def _parameter(one: click.Parameter, ctx: click.Context) -> dict[str, Any]:
 
 def _parameters(told: dict[str, Any]) -> list[click.Parameter]:
     return [
-        _ShownOption(one) if "declared" in one else _ShownArgument(one) for one in told.get("parameters", ())
+        _ShownOption(one) if "declared" in one else _ShownArgument(one)
+        for one in told.get("parameters", ())
     ]
 
 

@@ -38,14 +38,19 @@ def warn_without_trainer(asked: Asked) -> bool:
     if lock.holder(asked.state / state_files.TRAINER_LOCK) is not None:
         return True
     click.echo(
-        "oborona: no trainer runs: this waits until one does (`oborona serve`, or `oborona trainer`)",
+        (
+            "oborona: no trainer runs: this waits until one does (`oborona serve`, or "
+            "`oborona trainer`)"
+        ),
         err=True,
     )
     return False
 
 
 def wait(asked: Asked, done: Callable[[], bool]) -> None:
-    """Wait until the trainer has done something; where it says nothing of itself, standard error tells that once.
+    """Wait until the trainer has done something.
+
+    Where it says nothing of itself, standard error tells that once.
 
     Raises:
         click.ClickException: it runs no more, or can't learn.

@@ -1,4 +1,7 @@
-"""Tables and colours on standard output; a module of its own, since daemons and `--json` need no terminal."""
+"""Tables and colours on standard output.
+
+A module of its own, since daemons and `--json` need no terminal.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,10 @@ PIPED: Final = 160  # columns where there is no terminal to ask
 class Terminal(Console):
     """A console whose errors are those of `oborona.cli.output.echo`, and to which text is text.
 
-    Rich's markup ("[link=...]", "[/b]") and its names of little pictures (":smile:") mean nothing here: what is printed holds the words
-    of strangers, who would set colours and links, or end the command with a tag that closes nothing. What is to have a style gets
-    it by an argument or as `rich.text.Text`.
+    Rich's markup ("[link=...]", "[/b]") and its names of little pictures (":smile:") mean nothing
+    here: what is printed holds the words of strangers, who would set colours and links, or end the
+    command with a tag that closes nothing. What is to have a style gets it by an argument or as
+    `rich.text.Text`.
     """
 
     def __init__(self, **options: Any) -> None:

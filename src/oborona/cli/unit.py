@@ -1,4 +1,6 @@
-"""`oborona unit`: what the units have done for the daemon by root, since they leave it no right to do it."""
+"""`oborona unit`: what the units have done for the daemon by root, since they leave it no right to
+do it.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from oborona.resolver import system_servers
 
 @click.group()
 def unit() -> None:
-    """What the units have done for the daemon, as root, before and after it starts (docs/operate/confinement.md)."""
+    """What the units have done for the daemon, as root, before and after it starts
+    (docs/operate/confinement.md).
+    """
 
 
 @unit.command()
@@ -28,7 +32,8 @@ def unit() -> None:
 def addresses(asked: Asked, allow: str | None) -> None:
     """Show which addresses the settings lead to beyond this machine and private networks.
 
-    "any" where that can't be told: a host that is named, nodes of a cluster, clients that show keys. Without any, nothing is shown.
+    "any" where that can't be told: a host that is named, nodes of a cluster, clients that show
+    keys. Without any, nothing is shown.
     """
     settings = asked.loaded.settings
     found = beyond(settings, parse_servers(settings.dns.servers) or system_servers())
@@ -47,5 +52,8 @@ def give(asked: Asked) -> None:
         address, section = listener.address, listener.section
         if isinstance(address, UnixAddress) and Path(address.path).exists():
             sockets.give(
-                Path(address.path), owner=section.socket_owner, group=section.socket_group, of=daemon
+                Path(address.path),
+                owner=section.socket_owner,
+                group=section.socket_group,
+                of=daemon,
             )

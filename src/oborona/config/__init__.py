@@ -1,7 +1,8 @@
 """Settings: what an admin writes into etc/oborona.toml, and what the command line puts over it.
 
-`load_settings` gives the settings in force with the origin of each; `parse_address` reads addresses to listen on, `parse_servers` DNS servers.
-The schema is in `settings`; etc/oborona.toml and docs/operate/settings.md are written from it by `document`.
+`load_settings` gives the settings in force with the origin of each; `parse_address` reads addresses
+to listen on, `parse_servers` DNS servers. The schema is in `settings`; etc/oborona.toml and
+docs/operate/settings.md are written from it by `document`.
 """
 
 from oborona.config.address import Address, InetAddress, UnixAddress, parse_address

@@ -6,8 +6,9 @@ Postfix and libmilter write the same address in two ways, and both are read:
     inet:8890@127.0.0.1               libmilter; inet6:8890@::1
     inet:127.0.0.1:8890               Postfix; inet:[::1]:8890
 
-A port without a host is refused: a milter port that the world can reach lets anyone ask about any mail.
-Host names are not looked up here. Source: postconf(5) smtpd_milters; smfi_setconn of libmilter.
+A port without a host is refused: a milter port that the world can reach lets anyone ask about any
+mail. Host names are not looked up here. Source: postconf(5) smtpd_milters; smfi_setconn of
+libmilter.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ import msgspec
 
 from oborona.errors import ConfigError
 
-MAX_SOCKET_PATH: Final = 107  # bytes: sockaddr_un of Linux holds 108 with the closing NUL. Source: unix(7)
+# bytes: sockaddr_un of Linux holds 108 with the closing NUL. Source: unix(7)
+MAX_SOCKET_PATH: Final = 107
 EXAMPLES: Final = "unix:/run/oborona/milter.sock, inet:8890@127.0.0.1 or inet6:8890@::1"
 
 _PORT_FIRST = re.compile(r"(?P<port>[0-9]{1,5})@(?P<host>.+)")
@@ -115,7 +117,9 @@ def _unix(path: str) -> UnixAddress:
         raise ConfigError("the socket's path holds a control character")
     length = len(path.encode("utf-8", "surrogatepass"))
     if length > MAX_SOCKET_PATH:
-        raise ConfigError(f"the socket's path has {length} bytes; the system allows {MAX_SOCKET_PATH}")
+        raise ConfigError(
+            f"the socket's path has {length} bytes; the system allows {MAX_SOCKET_PATH}"
+        )
     return UnixAddress(path)
 
 

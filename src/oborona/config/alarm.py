@@ -19,7 +19,9 @@ def _server(value: str) -> None:
 
 
 class Alarm(msgspec.Struct, frozen=True, kw_only=True):
-    """Who is told, and when, of what should not wait until somebody looks (docs/operate/alarm.md)."""
+    """Who is told, and when, of what should not wait until somebody looks
+    (docs/operate/alarm.md).
+    """
 
     webhook: Annotated[
         str,
@@ -35,7 +37,10 @@ class Alarm(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             max_length=4096,
             pattern=r"\A(/[^\x00-\x1f\x7f]+)?\Z",
-            description="File that holds the secret with which what is posted is signed, and nothing else. Empty: it is not signed.",
+            description=(
+                "File that holds the secret with which what is posted is signed, and nothing "
+                "else. Empty: it is not signed."
+            ),
             extra={"allowed": 'an absolute path, or ""'},
         ),
     ] = ""
@@ -70,14 +75,18 @@ class Alarm(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             ge=1,
             le=86_400,
-            description="After an alert, further ones of its kind wait so long, and are then told as one.",
+            description=(
+                "After an alert, further ones of its kind wait so long, and are then told as one."
+            ),
         ),
     ] = 900.0
     deadline_s: Annotated[
         float,
         Meta(ge=0.1, le=120, description="One attempt to tell somebody may take so long."),
     ] = 10.0
-    attempts: Annotated[int, Meta(ge=1, le=10, description="How often it is tried to tell one alert.")] = 4
+    attempts: Annotated[
+        int, Meta(ge=1, le=10, description="How often it is tried to tell one alert.")
+    ] = 4
     wave_least: Annotated[
         int,
         Meta(

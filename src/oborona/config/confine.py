@@ -9,12 +9,15 @@ from msgspec import Meta
 
 
 class Confine(msgspec.Struct, frozen=True, kw_only=True):
-    """What every process gives up at its start, beside what a unit takes from it (docs/operate/confinement.md)."""
+    """What every process gives up at its start, beside what a unit takes from it
+    (docs/operate/confinement.md).
+    """
 
     system_calls: Annotated[
         bool,
         Meta(
-            description="No program, no other process, nothing of the kernel but files, sockets, threads and time (seccomp)."
+            description="No program, no other process, nothing of the kernel but files, sockets, "
+            "threads and time (seccomp)."
             " Turn it off only to find out whether it is in the way."
         ),
     ] = True

@@ -1,6 +1,7 @@
 """The sample etc/oborona.toml and docs/operate/settings.md, written from the schema.
 
-`make docs` writes both; a test compares the files with what this gives, so that neither can drift from the schema.
+`make docs` writes both; a test compares the files with what this gives, so that neither can drift
+from the schema.
 """
 
 from __future__ import annotations
@@ -36,15 +37,24 @@ def entries(section: str) -> Iterator[Entry]:
 
 def summary(section: str) -> str:
     """Return what a section is about, one line."""
-    return (SECTIONS[section].__doc__ or "").strip()
+    return " ".join((SECTIONS[section].__doc__ or "").split())
 
 
 def sample() -> str:
     """Return etc/oborona.toml: every setting with its default, commented out."""
     lines = [
-        "# Settings of Oborona. What is commented out shows its default; a line here wins over it, the command",
-        "# line over both. Unknown keys and values out of range refuse the start. Scores and rules are policy:",
-        "# what ships is read from the package, what is yours from policy.d/ beside this file (docs/policy/policy.md).",
+        (
+            "# Settings of Oborona. What is commented out shows its default; a line here wins "
+            "over it, the command"
+        ),
+        (
+            "# line over both. Unknown keys and values out of range refuse the start. Scores "
+            "and rules are policy:"
+        ),
+        (
+            "# what ships is read from the package, what is yours from policy.d/ beside this "
+            "file (docs/policy/policy.md)."
+        ),
         "# This file is written from the schema: see docs/operate/settings.md.",
     ]
     for section in SECTIONS:
@@ -52,7 +62,10 @@ def sample() -> str:
         for entry in entries(section):
             lines.append("")
             lines += textwrap.wrap(
-                f"{entry.meaning} ({entry.allowed})", WIDTH, initial_indent="# ", subsequent_indent="# "
+                f"{entry.meaning} ({entry.allowed})",
+                WIDTH,
+                initial_indent="# ",
+                subsequent_indent="# ",
             )
             lines.append(f"# {entry.key} = {entry.default}")
     return "\n".join(lines) + "\n"
@@ -63,9 +76,18 @@ def reference() -> str:
     lines = [
         "# Settings",
         "",
-        "`etc/oborona.toml` says where things listen and lie, and how much of the machine they take. What is decided about mail",
-        "is in the policy files beside it. Defaults come first, then the file, then the command line; `oborona policy show",
-        "--origin` says where each value in force came from. Unknown keys, wrong types and values out of range refuse the",
+        (
+            "`etc/oborona.toml` says where things listen and lie, and how much of the machine "
+            "they take. What is decided about mail"
+        ),
+        (
+            "is in the policy files beside it. Defaults come first, then the file, then the "
+            "command line; `oborona policy show"
+        ),
+        (
+            "--origin` says where each value in force came from. Unknown keys, wrong types "
+            "and values out of range refuse the"
+        ),
         "start, with file, line, column and what is allowed.",
         "",
         "This page and the sample file are written from the schema (`make docs`).",

@@ -1,6 +1,8 @@
-"""Settings of the listeners (`doors` in the settings): where each listens, who may reach it, and what it does with who comes.
+"""Settings of the listeners (`doors` in the settings): where each listens, who may reach it, and
+what it does with who comes.
 
-The section of a worker's listener is `Door` and what is its own; a listener of another process has `Listening` of it.
+The section of a worker's listener is `Door` and what is its own; a listener of another process has
+`Listening` of it.
 """
 
 from __future__ import annotations
@@ -55,7 +57,10 @@ class Listening(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             pattern=r"\A[A-Za-z0-9_.@$-]*\Z",
             max_length=64,
-            description="Group of the socket file; the mail server must be in it. Empty: that of who starts us.",
+            description=(
+                "Group of the socket file; the mail server must be in it. Empty: that of who "
+                "starts us."
+            ),
             extra={"allowed": 'a group name, or ""'},
         ),
     ] = ""
@@ -71,8 +76,10 @@ class Listening(msgspec.Struct, frozen=True, kw_only=True):
         str,
         Meta(
             max_length=4096,
-            description="Networks that may connect to a port, with spaces between; others are closed without a word. Empty: whoever can, which is right"
-            " for a port of loopback alone: any other needs it. Who opens a socket file is a matter of its mode.",
+            description="Networks that may connect to a port, with spaces between; others are "
+            "closed without a word. Empty: whoever can, which is right"
+            " for a port of loopback alone: any other needs it. Who opens a socket file is a "
+            "matter of its mode.",
             extra={"allowed": 'such as "192.0.2.0/24 2001:db8::/32", or ""', "check": are_networks},
         ),
     ] = ""
@@ -96,7 +103,10 @@ class Door(Listening, frozen=True, kw_only=True):
         Meta(
             ge=1,
             le=100_000,
-            description="Connections that one worker serves at a time. A client beyond them waits, or is told that we are busy, as its protocol has it.",
+            description=(
+                "Connections that one worker serves at a time. A client beyond them waits, or "
+                "is told that we are busy, as its protocol has it."
+            ),
         ),
     ] = 1000
     max_per_client: Annotated[
@@ -104,7 +114,10 @@ class Door(Listening, frozen=True, kw_only=True):
         Meta(
             ge=0,
             le=100_000,
-            description="The same for one address that connects to us, or one user by a socket file. 0: as many as there is room for.",
+            description=(
+                "The same for one address that connects to us, or one user by a socket file. "
+                "0: as many as there is room for."
+            ),
         ),
     ] = 0
 
@@ -116,25 +129,35 @@ class Milter(Door, frozen=True, kw_only=True):
         str,
         Meta(
             max_length=300,
-            description="Where mail servers reach us: inet:HOST:PORT, inet:PORT@HOST, inet6:PORT@ADDRESS or unix:PATH. A port of loopback is reached from every"
-            " chroot, and by every user of the machine; a socket file lets in whom its mode lets in. Empty: off.",
+            description="Where mail servers reach us: inet:HOST:PORT, inet:PORT@HOST, "
+            "inet6:PORT@ADDRESS or unix:PATH. A port of loopback is reached from every"
+            " chroot, and by every user of the machine; a socket file lets in whom its mode lets "
+            "in. Empty: off.",
             extra={"allowed": f'{EXAMPLES}, or ""', "check": may_listen},
         ),
     ] = "inet:127.0.0.1:8890"
     transport: Annotated[
         Literal["native", "libmilter"],
-        Meta(description="What speaks the protocol: our own codec on the event loop, or Sendmail's library."),
+        Meta(
+            description=(
+                "What speaks the protocol: our own codec on the event loop, or Sendmail's library."
+            )
+        ),
     ] = "native"
     idle_s: Annotated[
         float,
         Meta(
-            ge=10, le=86_400, description="Close a connection on which the mail server is silent this long."
+            ge=10,
+            le=86_400,
+            description="Close a connection on which the mail server is silent this long.",
         ),
     ] = 1800.0
 
 
 class PolicyService(Door, frozen=True, kw_only=True):
-    """The listener for Postfix's check_policy_service: clients, senders and recipients, no content. The milter asks the same."""
+    """The listener for Postfix's check_policy_service: clients, senders and recipients, no content.
+    The milter asks the same.
+    """
 
     listen: Annotated[
         str,
@@ -149,7 +172,8 @@ class PolicyService(Door, frozen=True, kw_only=True):
         Meta(
             ge=10,
             le=86_400,
-            description="Close a connection on which Postfix is silent this long. It closes one itself after 300 s"
+            description="Close a connection on which Postfix is silent this long. It closes one "
+            "itself after 300 s"
             " (smtpd_policy_service_max_idle), and waits a second where we are first.",
         ),
     ] = 600.0

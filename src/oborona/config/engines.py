@@ -1,4 +1,6 @@
-"""Settings of the engines that look at the same messages side by side with ours (docs/mail-servers/engines.md)."""
+"""Settings of the engines that look at the same messages side by side with ours
+(docs/mail-servers/engines.md).
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,10 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             ge=0.05,
             le=60,
-            description="It answers within this, or its opinion is unknown; less than `deadline_s` of [worker].",
+            description=(
+                "It answers within this, or its opinion is unknown; less than `deadline_s` of "
+                "[worker]."
+            ),
         ),
     ] = 5.0
     max_bytes: int = MIB
@@ -39,7 +44,10 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             ge=1,
             le=10_000,
-            description="Messages that one worker asks it about at a time; of further ones its opinion is unknown.",
+            description=(
+                "Messages that one worker asks it about at a time; of further ones its "
+                "opinion is unknown."
+            ),
         ),
     ] = 32
 
@@ -56,7 +64,10 @@ class Rspamd(Engine, frozen=True, kw_only=True):
         str,
         Meta(
             max_length=300,
-            description="Where it is: the whole message goes there, and who it is from and for. Empty: it is not asked.",
+            description=(
+                "Where it is: the whole message goes there, and who it is from and for. "
+                "Empty: it is not asked."
+            ),
             extra={"allowed": f'{ADDRESS}, such as inet:127.0.0.1:11333, or ""', "check": may_ask},
         ),
     ] = ""
@@ -65,7 +76,10 @@ class Rspamd(Engine, frozen=True, kw_only=True):
         Meta(
             ge=1024,
             le=MAX_BYTES,
-            description="It is not asked about larger messages, for a head alone would break their signatures.",
+            description=(
+                "It is not asked about larger messages, for a head alone would break their "
+                "signatures."
+            ),
         ),
     ] = 10 * MIB
     password_file: Annotated[
@@ -86,13 +100,20 @@ class SpamAssassin(Engine, frozen=True, kw_only=True):
         str,
         Meta(
             max_length=300,
-            description="Where it is: the whole message goes there, and who it is from and for. Empty: it is not asked.",
+            description=(
+                "Where it is: the whole message goes there, and who it is from and for. "
+                "Empty: it is not asked."
+            ),
             extra={"allowed": f'{ADDRESS}, such as inet:127.0.0.1:783, or ""', "check": may_ask},
         ),
     ] = ""
     max_bytes: Annotated[
         int,
-        Meta(ge=1024, le=MAX_BYTES, description="It is not asked about larger messages; spamc has 512,000."),
+        Meta(
+            ge=1024,
+            le=MAX_BYTES,
+            description="It is not asked about larger messages; spamc has 512,000.",
+        ),
     ] = 512_000
     user: Annotated[
         str,
@@ -113,7 +134,10 @@ class Clamd(Engine, frozen=True, kw_only=True):
         Meta(
             max_length=300,
             description="Where it is: the message goes there. Empty: it is not asked.",
-            extra={"allowed": f'{ADDRESS}, such as unix:/run/clamav/clamd.ctl, or ""', "check": may_ask},
+            extra={
+                "allowed": f'{ADDRESS}, such as unix:/run/clamav/clamd.ctl, or ""',
+                "check": may_ask,
+            },
         ),
     ] = ""
     max_bytes: Annotated[
@@ -121,7 +145,8 @@ class Clamd(Engine, frozen=True, kw_only=True):
         Meta(
             ge=1024,
             le=MAX_BYTES,
-            description="Of a larger message it gets the head: what it finds there counts, and where it finds nothing its opinion is unknown."
+            description="Of a larger message it gets the head: what it finds there counts, and "
+            "where it finds nothing its opinion is unknown."
             " No more than its own StreamMaxLength.",
         ),
     ] = 10 * MIB

@@ -11,7 +11,9 @@ from oborona.config.doors import Door, may_listen
 
 
 class Exim(Door, frozen=True, kw_only=True):
-    """The listener for Exim's ${readsocket}: one line asks, one line answers (docs/mail-servers/exim-protocol.md)."""
+    """The listener for Exim's ${readsocket}: one line asks, one line answers
+    (docs/mail-servers/exim-protocol.md).
+    """
 
     listen: Annotated[
         str,
@@ -26,6 +28,9 @@ class Exim(Door, frozen=True, kw_only=True):
         Meta(
             ge=1,
             le=86_400,
-            description="Close a connection that has had its answer and is silent this long. Exim itself closes one with each answer.",
+            description=(
+                "Close a connection that has had its answer and is silent this long. Exim "
+                "itself closes one with each answer."
+            ),
         ),
     ] = 60.0

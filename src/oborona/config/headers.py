@@ -9,12 +9,16 @@ from msgspec import Meta
 
 
 class Markings(msgspec.Struct, frozen=True, kw_only=True):
-    """What a message says of its verdict (docs/operate/headers.md); journal, log and `oborona explain` always have all of it."""
+    """What a message says of its verdict (docs/operate/headers.md); journal, log and
+    `oborona explain` always have all of it.
+    """
 
     reason: Annotated[
         Literal["full", "names", "none"],
         Meta(
-            description="What X-Mras-Reason says: rules with their scores, words and those in shadow mode; the names of live rules; or nothing,"
-            " X-Mras-Score left out too. Whoever has a mailbox here reads it: a sender who tries out mail as well.",
+            description="What X-Mras-Reason says: rules with their scores, words and those in "
+            "shadow mode; the names of live rules; or nothing,"
+            " X-Mras-Score left out too. Whoever has a mailbox here reads it: a sender who tries "
+            "out mail as well.",
         ),
     ] = "names"

@@ -18,7 +18,10 @@ class Http(Door, frozen=True, kw_only=True):
         str,
         Meta(
             max_length=300,
-            description="Where it is reached, as in [doors.milter]; without TLS. An address of the network needs keys. Empty: off.",
+            description=(
+                "Where it is reached, as in [doors.milter]; without TLS. An address of the "
+                "network needs keys. Empty: off."
+            ),
             extra={"allowed": f'{EXAMPLES}, or ""', "check": may_listen},
         ),
     ] = ""
@@ -27,7 +30,8 @@ class Http(Door, frozen=True, kw_only=True):
         Meta(
             pattern=r"\A(/[^\x00-\x1f\x7f]+)?\Z",
             max_length=4096,
-            description="File of the keys that clients show, one a line, at least 16 characters each; a change is seen at once. Empty: whoever"
+            description="File of the keys that clients show, one a line, at least 16 characters "
+            "each; a change is seen at once. Empty: whoever"
             " reaches the listener may ask.",
             extra={"allowed": 'an absolute path, or ""'},
         ),
@@ -37,14 +41,17 @@ class Http(Door, frozen=True, kw_only=True):
         Meta(
             ge=0,
             le=100_000,
-            description="Requests a second that one worker takes of one key, or of one client where there are no keys; beyond, 429."
+            description="Requests a second that one worker takes of one key, or of one client "
+            "where there are no keys; beyond, 429."
             " 0: any number.",
         ),
     ] = 0.0
     burst: Annotated[
         int,
         Meta(
-            ge=1, le=1_000_000, description="Requests that may come at once before `rate` holds for the next."
+            ge=1,
+            le=1_000_000,
+            description="Requests that may come at once before `rate` holds for the next.",
         ),
     ] = 100
     max_body_bytes: Annotated[
@@ -52,7 +59,10 @@ class Http(Door, frozen=True, kw_only=True):
         Meta(
             ge=65_536,
             le=1024 * MIB,
-            description="A larger message is refused with 413; between worker.max_message_bytes and this, its head alone is scanned.",
+            description=(
+                "A larger message is refused with 413; between worker.max_message_bytes and "
+                "this, its head alone is scanned."
+            ),
         ),
     ] = 64 * MIB
     read_s: Annotated[

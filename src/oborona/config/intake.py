@@ -33,14 +33,18 @@ def addresses(what: str) -> Meta:
 
 
 class Intake(Listening, frozen=True, kw_only=True):
-    """What people say of mail that they have: moves in their mailboxes, and what other programs pass on (docs/people/dovecot.md)."""
+    """What people say of mail that they have: moves in their mailboxes, and what other programs
+    pass on (docs/people/dovecot.md).
+    """
 
     listen: Annotated[
         str,
         Meta(
             max_length=300,
-            description="Where Dovecot tells of moved, read and deleted mail, as in [doors.milter]; a socket file, such as"
-            " unix:/run/oborona-intake/feedback.sock. Empty: off. Who reaches it can report in anybody's name.",
+            description="Where Dovecot tells of moved, read and deleted mail, as in "
+            "[doors.milter]; a socket file, such as"
+            " unix:/run/oborona-intake/feedback.sock. Empty: off. Who reaches it can report in "
+            "anybody's name.",
             extra={"allowed": f'{EXAMPLES}, or ""', "check": may_listen},
         ),
     ] = ""
@@ -48,21 +52,30 @@ class Intake(Listening, frozen=True, kw_only=True):
         str,
         Meta(
             max_length=300,
-            description="The mail address of a mailbox user: {user} is the name as Dovecot has it, {local} and {domain} what is"
+            description="The mail address of a mailbox user: {user} is the name as Dovecot has "
+            "it, {local} and {domain} what is"
             ' before and behind its @. For users without a domain, such as "{user}@example.org".',
-            extra={"allowed": "a mail address with {user}, or {local} and {domain}", "check": _person},
+            extra={
+                "allowed": "a mail address with {user}, or {local} and {domain}",
+                "check": _person,
+            },
         ),
     ] = "{user}"
     max_connections: Annotated[
         int,
-        Meta(ge=1, le=100_000, description="Connections to each of these listeners at a time; others wait."),
+        Meta(
+            ge=1,
+            le=100_000,
+            description="Connections to each of these listeners at a time; others wait.",
+        ),
     ] = 100
     deadline_s: Annotated[
         float,
         Meta(
             ge=0.1,
             le=60,
-            description="What is handed in must be written down within this; else whoever hands it in is told to try"
+            description="What is handed in must be written down within this; else whoever hands "
+            "it in is told to try"
             " again. The mail program of a person who moves a message waits for it.",
         ),
     ] = 5.0
@@ -71,7 +84,10 @@ class Intake(Listening, frozen=True, kw_only=True):
         Meta(
             pattern=r"\A(/[^\x00-\x1f\x7f]+)?\Z",
             max_length=4096,
-            description="Folder where Dovecot leaves what was said while we were away (docs/people/dovecot.md). Empty: there is none.",
+            description=(
+                "Folder where Dovecot leaves what was said while we were away "
+                "(docs/people/dovecot.md). Empty: there is none."
+            ),
             extra={"allowed": 'an absolute path, or ""'},
         ),
     ] = ""
@@ -79,7 +95,8 @@ class Intake(Listening, frozen=True, kw_only=True):
         str,
         Meta(
             max_length=300,
-            description="Where POST /feedback is served, as in [doors.milter]; without TLS, so a socket file or a port of this"
+            description="Where POST /feedback is served, as in [doors.milter]; without TLS, so a "
+            "socket file or a port of this"
             " machine. Empty: off. A socket file has owner, group and mode as above.",
             extra={"allowed": f'{EXAMPLES}, or ""', "check": may_listen},
         ),
@@ -89,7 +106,8 @@ class Intake(Listening, frozen=True, kw_only=True):
         Meta(
             pattern=r"\A(/[^\x00-\x1f\x7f]+)?\Z",
             max_length=4096,
-            description="File of the tokens that clients of POST /feedback show, one a line, at least 16 characters each."
+            description="File of the tokens that clients of POST /feedback show, one a line, at "
+            "least 16 characters each."
             " A port needs it; a socket file may do without.",
             extra={"allowed": 'an absolute path, or ""'},
         ),
@@ -99,7 +117,10 @@ class Intake(Listening, frozen=True, kw_only=True):
         Meta(
             ge=65_536,
             le=1024 * MIB,
-            description="A larger message is not taken by POST /feedback. Of what is taken a mebibyte is kept.",
+            description=(
+                "A larger message is not taken by POST /feedback. Of what is taken a mebibyte "
+                "is kept."
+            ),
         ),
     ] = 32 * MIB
 
@@ -107,8 +128,10 @@ class Intake(Listening, frozen=True, kw_only=True):
         str,
         Meta(
             max_length=300,
-            description="Where the mail server delivers reports and mail to traps, by LMTP or SMTP, as in [doors.milter]"
-            " (docs/people/reports.md); a socket file has owner, group and mode as above. Empty: off.",
+            description="Where the mail server delivers reports and mail to traps, by LMTP or "
+            "SMTP, as in [doors.milter]"
+            " (docs/people/reports.md); a socket file has owner, group and mode as above. Empty: "
+            "off.",
             extra={"allowed": f'{EXAMPLES}, or ""', "check": may_listen},
         ),
     ] = ""
@@ -118,12 +141,15 @@ class Intake(Listening, frozen=True, kw_only=True):
     ] = ""
     report_ham: Annotated[
         str,
-        addresses("Where our own people send, as an attachment, mail that was taken for spam and is none"),
+        addresses(
+            "Where our own people send, as an attachment, mail that was taken for spam and is none"
+        ),
     ] = ""
     report_loops: Annotated[
         str,
         addresses(
-            "Where other sites send reports (ARF) about mail that came from us: the addresses of feedback loops"
+            "Where other sites send reports (ARF) about mail that came from us: the "
+            "addresses of feedback loops"
         ),
     ] = ""
 

@@ -1,7 +1,8 @@
 """A settings file and the command line to settings, each with its origin.
 
-Order: defaults of the schema, then the file, then the command line. There is no other source: no environment, no
-includes. Whatever is not exactly right refuses the start, with the file, line and column and what is allowed.
+Order: defaults of the schema, then the file, then the command line. There is no other source: no
+environment, no includes. Whatever is not exactly right refuses the start, with the file, line and
+column and what is allowed.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ WAITS: Final = (
         for engine in msgspec.structs.fields(Engines)
     ),
 )
-"""Settings of which the first must be less than the second, and who could take that long; an engine only if it is asked."""
+"""Settings of which the first must be less than the second, and who could take that long; an engine
+only if it is asked.
+"""
 
 MOVED: Final = {"doors.http.max_bodies_bytes": "worker.max_bodies_bytes"}
 """Settings of earlier versions that stand elsewhere now: who upgrades is told where."""
@@ -45,7 +48,10 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def load_settings(
-    path: Path | None, overrides: Mapping[str, str] = MappingProxyType({}), *, beside: Path | None = None
+    path: Path | None,
+    overrides: Mapping[str, str] = MappingProxyType({}),
+    *,
+    beside: Path | None = None,
 ) -> Loaded:
     """Return the settings in force.
 
@@ -54,14 +60,16 @@ def load_settings(
         overrides: "section.key" -> value as text, as a command line gives it; wins over the file.
         beside: the file from whose folder relative paths of the file count; None = itself.
 
-    Relative paths count from the folder of the file they stand in; those of the command line and of defaults without a
-    file from the current folder.
+    Relative paths count from the folder of the file they stand in; those of the command line and of
+    defaults without a file from the current folder.
 
     Raises:
         ConfigError: anything that is not exactly right, wherever it stands; nothing else.
     """
     values: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}
-    origins = {f"{section}.{key}": DEFAULT for section, schema in SECTIONS.items() for key in hints(schema)}
+    origins = {
+        f"{section}.{key}": DEFAULT for section, schema in SECTIONS.items() for key in hints(schema)
+    }
     places: dict[str, Place] = {}
     if path is not None:
         document, _ = read(path)
@@ -75,7 +83,9 @@ def load_settings(
             continue
         base = Path.cwd() if origins[f"paths.{key}"] == COMMAND_LINE else folder
         values["paths"][key] = str(base / given)
-    settings = _settings({section: schema(**values[section]) for section, schema in SECTIONS.items()})
+    settings = _settings(
+        {section: schema(**values[section]) for section, schema in SECTIONS.items()}
+    )
     _check_waits(settings, origins, places)
     _check_room(settings, origins, places)
     _check_hung(settings, origins, places)
@@ -83,7 +93,9 @@ def load_settings(
     return Loaded(settings=settings, origins=origins, file=path)
 
 
-def _check_waits(settings: Settings, origins: Mapping[str, str], places: Mapping[str, Place]) -> None:
+def _check_waits(
+    settings: Settings, origins: Mapping[str, str], places: Mapping[str, Place]
+) -> None:
     """Refuse a wait that outlasts what waits for it.
 
     Args:
@@ -97,30 +109,41 @@ def _check_waits(settings: Settings, origins: Mapping[str, str], places: Mapping
         if less < more or (isinstance(waited_for, Engine) and not waited_for.ask):
             continue
         left, right = (
-            f"{name} = {value:g} ({origins[name]})" for name, value in zip(pair, (less, more), strict=True)
+            f"{name} = {value:g} ({origins[name]})"
+            for name, value in zip(pair, (less, more), strict=True)
         )
         raise _refused(
-            f"{left} must be less than {right}: else {who} that does not answer leaves no time for a verdict",
+            (
+                f"{left} must be less than {right}: else {who} that does not answer leaves no "
+                f"time for a verdict"
+            ),
             pair,
             places,
         )
 
 
-def _check_hung(settings: Settings, origins: Mapping[str, str], places: Mapping[str, Place]) -> None:
-    """Refuse to take a worker for hanging while it computes what one message may take, and the same for its head."""
+def _check_hung(
+    settings: Settings, origins: Mapping[str, str], places: Mapping[str, Place]
+) -> None:
+    """Refuse to take a worker for hanging while it computes what one message may take, and the same
+    for its head.
+    """
     work = settings.worker
     if 2 * work.scan_cpu_s < work.hung_s:
         return
     names = ("worker.scan_cpu_s", "worker.hung_s")
     raise _refused(
-        f"twice {names[0]} = {work.scan_cpu_s:g} ({origins[names[0]]}) must be less than {names[1]} = {work.hung_s:g}"
+        f"twice {names[0]} = {work.scan_cpu_s:g} ({origins[names[0]]}) must be less than "
+        f"{names[1]} = {work.hung_s:g}"
         f" ({origins[names[1]]}): else a worker is killed over a message that is hard to read",
         names,
         places,
     )
 
 
-def _check_room(settings: Settings, origins: Mapping[str, str], places: Mapping[str, Place]) -> None:
+def _check_room(
+    settings: Settings, origins: Mapping[str, str], places: Mapping[str, Place]
+) -> None:
     """Refuse a room that is too small for one message in base64."""
     work = settings.worker
     if work.max_bodies_bytes >= 2 * work.max_message_bytes:
@@ -135,7 +158,9 @@ def _check_room(settings: Settings, origins: Mapping[str, str], places: Mapping[
 
 
 def _refused(problem: str, names: Sequence[str], places: Mapping[str, Place]) -> ConfigError:
-    """Return the error about some settings, where the first of them stands that the file gives; a default stands nowhere."""
+    """Return the error about some settings, where the first of them stands that the file gives; a
+    default stands nowhere.
+    """
     place = next((places[name] for name in names if name in places), Place())
     return ConfigError(problem, file=place.file, line=place.line, column=place.column)
 
@@ -213,7 +238,9 @@ def _from_command_line(
 ) -> None:
     for name, text in overrides.items():
         if name not in origins:
-            raise ConfigError(f"{COMMAND_LINE}: unknown setting {show(name)}{did_you_mean(name, origins)}")
+            raise ConfigError(
+                f"{COMMAND_LINE}: unknown setting {show(name)}{did_you_mean(name, origins)}"
+            )
         section, _, key = name.rpartition(".")
         try:
             values[section][key] = convert(text, hints(SECTIONS[section])[key], from_text=True)

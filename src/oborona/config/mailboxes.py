@@ -22,7 +22,9 @@ def _template(value: str) -> None:
     if unknown or "{" in _WORD.sub("", value) or "}" in _WORD.sub("", value):
         raise ValueError(f"{value!r}: between braces stands address, local or domain")
     if "{address}" not in value and "{local}" not in value:
-        raise ValueError(f"{value!r} is the same for everybody; write {{address}} or {{local}} into it")
+        raise ValueError(
+            f"{value!r} is the same for everybody; write {{address}} or {{local}} into it"
+        )
 
 
 def _may_be_template(value: str) -> None:
@@ -52,12 +54,15 @@ def _imap(value: str) -> None:
 
 
 class Mailboxes(msgspec.Struct, frozen=True, kw_only=True):
-    """How delivered messages are reached, to move them as long as nobody has opened them (docs/people/mailboxes.md)."""
+    """How delivered messages are reached, to move them as long as nobody has opened them
+    (docs/people/mailboxes.md).
+    """
 
     kind: Annotated[
         Literal["none", "doveadm", "imap", "maildir"],
         Meta(
-            description="The way into the mailboxes: the HTTP API of Dovecot, IMAP with a master user, or the files themselves. none:"
+            description="The way into the mailboxes: the HTTP API of Dovecot, IMAP with a master "
+            "user, or the files themselves. none:"
             " nothing is moved."
         ),
     ] = "none"
@@ -65,8 +70,10 @@ class Mailboxes(msgspec.Struct, frozen=True, kw_only=True):
         str,
         Meta(
             max_length=200,
-            description="What the mail server calls the owner of a mailbox, made of the address that the mail came to, in lower case"
-            " and without a plus and what follows it: {address} is all of it, {local} what is before the @, {domain} what is behind it.",
+            description="What the mail server calls the owner of a mailbox, made of the address "
+            "that the mail came to, in lower case"
+            " and without a plus and what follows it: {address} is all of it, {local} what is "
+            "before the @, {domain} what is behind it.",
             extra={"allowed": 'such as "{address}" or "{local}"', "check": _template},
         ),
     ] = "{address}"
@@ -76,7 +83,11 @@ class Mailboxes(msgspec.Struct, frozen=True, kw_only=True):
     ] = 4
     deadline_s: Annotated[
         float,
-        Meta(ge=0.5, le=300, description="A mailbox that has not answered within this is asked again later."),
+        Meta(
+            ge=0.5,
+            le=300,
+            description="A mailbox that has not answered within this is asked again later.",
+        ),
     ] = 20.0
     url: Annotated[
         str,
@@ -91,7 +102,9 @@ class Mailboxes(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             max_length=4096,
             pattern=_FILE,
-            description="doveadm: file that holds the key of the API (doveadm_api_key) and nothing else.",
+            description=(
+                "doveadm: file that holds the key of the API (doveadm_api_key) and nothing else."
+            ),
             extra={"allowed": 'an absolute path, or ""'},
         ),
     ] = ""
@@ -106,7 +119,10 @@ class Mailboxes(msgspec.Struct, frozen=True, kw_only=True):
     imap_tls: Annotated[
         Literal["tls", "starttls", "none"],
         Meta(
-            description="imap: TLS from the start, after STARTTLS, or none, which only this machine should see."
+            description=(
+                "imap: TLS from the start, after STARTTLS, or none, which only this machine "
+                "should see."
+            )
         ),
     ] = "tls"
     imap_certificates: Annotated[
@@ -114,7 +130,10 @@ class Mailboxes(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             max_length=4096,
             pattern=_FILE,
-            description="imap: file of the certificates that vouch for the server. Empty: those that the system trusts.",
+            description=(
+                "imap: file of the certificates that vouch for the server. Empty: those that "
+                "the system trusts."
+            ),
             extra={"allowed": 'an absolute path, or ""'},
         ),
     ] = ""
@@ -141,7 +160,8 @@ class Mailboxes(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             max_length=1,
             pattern=r"\A[^\x00-\x20\x7f\"\\]?\Z",
-            description="imap: the master user logs in as USER, this, MASTER (auth_master_user_separator of Dovecot). Empty: by SASL PLAIN"
+            description="imap: the master user logs in as USER, this, MASTER "
+            "(auth_master_user_separator of Dovecot). Empty: by SASL PLAIN"
             " with both names, as Cyrus has it.",
             extra={"allowed": 'one character, or ""'},
         ),
@@ -151,7 +171,8 @@ class Mailboxes(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             max_length=4096,
             pattern=_FILE,
-            description="maildir: folder of a mailbox, made of its owner as `user` has it: {address} is all of it, {local} what is"
+            description="maildir: folder of a mailbox, made of its owner as `user` has it: "
+            "{address} is all of it, {local} what is"
             " before the @, {domain} what is behind it.",
             extra={
                 "allowed": 'such as "/var/mail/{domain}/{local}/Maildir", or ""',
@@ -169,7 +190,10 @@ class Mailboxes(msgspec.Struct, frozen=True, kw_only=True):
         }.get(self.kind, ())
         without = [name for name in needs if not getattr(self, name)]
         return (
-            f"mailboxes.kind = {self.kind!r} needs {' and '.join(f'mailboxes.{name}' for name in without)}"
+            (
+                f"mailboxes.kind = {self.kind!r} needs "
+                f"{' and '.join(f'mailboxes.{name}' for name in without)}"
+            )
             if without
             else ""
         )

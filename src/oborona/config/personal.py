@@ -14,7 +14,9 @@ class Personal(msgspec.Struct, frozen=True, kw_only=True):
     contacts: Annotated[
         Literal["login", "sender", "none"],
         Meta(
-            description="Whom people write to, they know. login: learned where the login is the sender's address, or its name before the"
-            " @; sender: wherever somebody logged in, for mail servers that let nobody send as another; none: not learned."
+            description="Whom people write to, they know. login: learned where the login is the "
+            "sender's address, or its name before the"
+            " @; sender: wherever somebody logged in, for mail servers that let nobody send as "
+            "another; none: not learned."
         ),
     ] = "login"

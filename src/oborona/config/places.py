@@ -11,7 +11,9 @@ _FILE = r"\A(/[^\x00-\x1f\x7f]+)?\Z"
 
 
 class Places(msgspec.Struct, frozen=True, kw_only=True):
-    """Where clients are: databases in MaxMind's format (.mmdb), of any maker; both may be one file (docs/senders/places.md)."""
+    """Where clients are: databases in MaxMind's format (.mmdb), of any maker; both may be one file
+    (docs/senders/places.md).
+    """
 
     country_file: Annotated[
         str,

@@ -14,7 +14,9 @@ EVERYBODY: Final = "0.0.0.0/0 ::/0"
 
 
 class Proxy(Door, frozen=True, kw_only=True):
-    """The SMTP and LMTP proxy, for mail servers without a milter or policy interface: what passes is handed on to them, message by message (docs/mail-servers/proxy.md)."""
+    """The SMTP and LMTP proxy, for mail servers without a milter or policy interface: what passes
+    is handed on to them, message by message (docs/mail-servers/proxy.md).
+    """
 
     listen: Annotated[
         str,
@@ -28,7 +30,10 @@ class Proxy(Door, frozen=True, kw_only=True):
         str,
         Meta(
             max_length=4096,
-            description="Networks that may connect, with spaces between; others are closed without a word. As it ships everybody: mail comes from everywhere.",
+            description=(
+                "Networks that may connect, with spaces between; others are closed without a "
+                "word. As it ships everybody: mail comes from everywhere."
+            ),
             extra={"allowed": f'such as "{EVERYBODY}"', "check": are_networks},
         ),
     ] = EVERYBODY
@@ -37,7 +42,8 @@ class Proxy(Door, frozen=True, kw_only=True):
         Meta(
             ge=0,
             le=100_000,
-            description="Connections of one client at a time: an IPv4 address, or a /64 of IPv6. Those in `trusted`, who speak for many, have no limit."
+            description="Connections of one client at a time: an IPv4 address, or a /64 of IPv6. "
+            "Those in `trusted`, who speak for many, have no limit."
             " 0: as many as there is room for.",
         ),
     ] = 50
@@ -49,7 +55,8 @@ class Proxy(Door, frozen=True, kw_only=True):
         str,
         Meta(
             max_length=300,
-            description="The mail server behind: the socket or port to which everything is passed on. It must not take mail for"
+            description="The mail server behind: the socket or port to which everything is passed "
+            "on. It must not take mail for"
             " strangers because it comes from our address.",
             extra={"allowed": EXAMPLES, "check": listens},
         ),
@@ -58,7 +65,8 @@ class Proxy(Door, frozen=True, kw_only=True):
         str,
         Meta(
             max_length=4096,
-            description="Networks of mail servers that may say by XCLIENT or XFORWARD for whom they speak, with spaces between. Who comes"
+            description="Networks of mail servers that may say by XCLIENT or XFORWARD for whom "
+            "they speak, with spaces between. Who comes"
             " by a socket file always may.",
             extra={"allowed": 'such as "127.0.0.0/8 ::1/128", or ""', "check": are_networks},
         ),
@@ -67,7 +75,8 @@ class Proxy(Door, frozen=True, kw_only=True):
         str,
         Meta(
             max_length=4096,
-            description="File with our certificate and those above it, PEM: STARTTLS is offered then, and AUTH behind it alone. It is read"
+            description="File with our certificate and those above it, PEM: STARTTLS is offered "
+            "then, and AUTH behind it alone. It is read"
             " again when it changes. Empty: no TLS.",
             extra={"allowed": 'a path that we can read, or ""'},
         ),
@@ -76,7 +85,10 @@ class Proxy(Door, frozen=True, kw_only=True):
         str,
         Meta(
             max_length=4096,
-            description="File with its private key, PEM, without a password. Empty: it is in the file of the certificate.",
+            description=(
+                "File with its private key, PEM, without a password. Empty: it is in the file "
+                "of the certificate."
+            ),
             extra={"allowed": 'a path that we can read, or ""'},
         ),
     ] = ""
@@ -89,7 +101,10 @@ class Proxy(Door, frozen=True, kw_only=True):
         Meta(
             ge=1,
             le=600,
-            description="It must have answered a command within this, its greeting included. Clients wait 300 s (RFC 5321).",
+            description=(
+                "It must have answered a command within this, its greeting included. Clients "
+                "wait 300 s (RFC 5321)."
+            ),
         ),
     ] = 120.0
     deadline_s: Annotated[
@@ -97,20 +112,28 @@ class Proxy(Door, frozen=True, kw_only=True):
         Meta(
             ge=1,
             le=550,
-            description="It must have taken a message, and answered, within this once we have judged it; else the client is told to come"
+            description="It must have taken a message, and answered, within this once we have "
+            "judged it; else the client is told to come"
             " again. Clients wait 600 s.",
         ),
     ] = 240.0
     idle_s: Annotated[
         float,
-        Meta(ge=10, le=3600, description="Close a connection on which the client is silent this long."),
+        Meta(
+            ge=10,
+            le=3600,
+            description="Close a connection on which the client is silent this long.",
+        ),
     ] = 300.0
     transfer_s: Annotated[
         float,
         Meta(
             ge=10,
             le=86_400,
-            description="The content of a message must have come within this, however busily the client sends.",
+            description=(
+                "The content of a message must have come within this, however busily the "
+                "client sends."
+            ),
         ),
     ] = 1800.0
     min_data_rate: Annotated[
@@ -118,15 +141,18 @@ class Proxy(Door, frozen=True, kw_only=True):
         Meta(
             ge=0,
             le=1_000_000,
-            description="Octets a second that a client must have sent of a message, on average, once it has sent for a minute; who drips is told to come again."
+            description="Octets a second that a client must have sent of a message, on average, "
+            "once it has sent for a minute; who drips is told to come again."
             " 0: any.",
         ),
     ] = 500
     forbid_stray: Annotated[
         bool,
         Meta(
-            description="Refuse (554) a message that holds a carriage return without a line feed, or a NUL: mail servers that take these for the end of a line,"
-            " or drop them, see the end of a message where we see none, and take what follows for a message that nobody judged.",
+            description="Refuse (554) a message that holds a carriage return without a line feed, "
+            "or a NUL: mail servers that take these for the end of a line,"
+            " or drop them, see the end of a message where we see none, and take what follows for "
+            "a message that nobody judged.",
         ),
     ] = True
     max_message_bytes: Annotated[
@@ -134,12 +160,19 @@ class Proxy(Door, frozen=True, kw_only=True):
         Meta(
             ge=65_536,
             le=16 * 1024 * MIB,
-            description="Larger messages are refused (552); offered as SIZE, or what the next hop offers where that is less.",
+            description=(
+                "Larger messages are refused (552); offered as SIZE, or what the next hop "
+                "offers where that is less."
+            ),
         ),
     ] = 100 * MIB
     max_recipients: Annotated[
         int,
-        Meta(ge=1, le=100_000, description="Of one message; further ones are put off (452), and come again."),
+        Meta(
+            ge=1,
+            le=100_000,
+            description="Of one message; further ones are put off (452), and come again.",
+        ),
     ] = 1000
 
     @property

@@ -1,7 +1,8 @@
 """Who may reach what listens: this machine alone, or networks that the settings name.
 
-A listener that others can reach answers whoever finds it: it tells strangers how mail is judged, and some of them take what strangers say
-for a mailbox user's word or put mail into any mailbox.  So a port that is not this machine's alone says from where it is asked, or is refused.
+A listener that others can reach answers whoever finds it: it tells strangers how mail is judged,
+and some of them take what strangers say for a mailbox user's word or put mail into any mailbox.  So
+a port that is not this machine's alone says from where it is asked, or is refused.
 """
 
 from __future__ import annotations
@@ -51,7 +52,9 @@ def open_listeners(settings: Settings) -> Iterator[Listener]:
             yield _listener(f"intake.{key}", address, settings.intake)
 
 
-def check_reach(settings: Settings, origins: Mapping[str, str], places: Mapping[str, Place]) -> None:
+def check_reach(
+    settings: Settings, origins: Mapping[str, str], places: Mapping[str, Place]
+) -> None:
     """Refuse a listener that anybody may reach, and one that can't tell who does.
 
     Args:
@@ -68,7 +71,8 @@ def check_reach(settings: Settings, origins: Mapping[str, str], places: Mapping[
         if listener.open:
             other = f", or {section}.{_KEYS[listener.setting]}" if listener.setting in _KEYS else ""
             problem = (
-                f"{said} can be reached by others; name who may connect with {section}.allowed{other}, such as"
+                f"{said} can be reached by others; name who may connect with "
+                f"{section}.allowed{other}, such as"
                 ' allowed = "192.0.2.0/24", or listen on 127.0.0.1 or a socket file'
             )
         elif (
@@ -76,7 +80,10 @@ def check_reach(settings: Settings, origins: Mapping[str, str], places: Mapping[
             and settings.doors.milter.transport == "libmilter"
             and not listener.address.local
         ):
-            problem = f'{said} can be reached by others, and transport = "libmilter" does not see who connects; take "native"'
+            problem = (
+                f'{said} can be reached by others, and transport = "libmilter" does not see '
+                f'who connects; take "native"'
+            )
         else:
             continue
         place = places.get(listener.setting, Place())

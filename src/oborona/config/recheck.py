@@ -20,19 +20,30 @@ def _minutes(value: str) -> None:
 
 
 class Recheck(msgspec.Struct, frozen=True, kw_only=True):
-    """Delivered messages that are judged again with what is known now, and moved (docs/people/recheck.md)."""
+    """Delivered messages that are judged again with what is known now, and moved
+    (docs/people/recheck.md).
+    """
 
     enabled: Annotated[
         bool,
-        Meta(description="Whether delivered messages are judged again. Moving them needs [mailboxes], too."),
+        Meta(
+            description=(
+                "Whether delivered messages are judged again. Moving them needs [mailboxes], too."
+            )
+        ),
     ] = True
     minutes: Annotated[
         str,
         Meta(
             max_length=100,
-            description="When a message is looked at by the clock, minutes after its delivery, with spaces between; beside"
-            " that it is judged again whenever something is learned of it. Empty: never by the clock.",
-            extra={"allowed": 'numbers from 1 to 1440 with spaces between, or ""', "check": _minutes},
+            description="When a message is looked at by the clock, minutes after its delivery, "
+            "with spaces between; beside"
+            " that it is judged again whenever something is learned of it. Empty: never by the "
+            "clock.",
+            extra={
+                "allowed": 'numbers from 1 to 1440 with spaces between, or ""',
+                "check": _minutes,
+            },
         ),
     ] = "1 5 15 60"
     window_hours: Annotated[
@@ -46,12 +57,14 @@ class Recheck(msgspec.Struct, frozen=True, kw_only=True):
     move_listed: Annotated[
         bool,
         Meta(
-            description="Whether a message that a mail program has listed, and nobody opened, may be moved. Without it only"
+            description="Whether a message that a mail program has listed, and nobody opened, may "
+            "be moved. Without it only"
             " what no program has seen."
         ),
     ] = False
     inbox: Annotated[
-        str, Meta(min_length=1, max_length=200, description="Folder of good mail, as IMAP names it.")
+        str,
+        Meta(min_length=1, max_length=200, description="Folder of good mail, as IMAP names it."),
     ] = "INBOX"
     spam_folder: Annotated[
         str, Meta(min_length=1, max_length=200, description="Folder of spam, as IMAP names it.")
@@ -65,7 +78,8 @@ class Recheck(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             ge=0,
             le=1,
-            description="Moves stop by themselves, and an admin is asked, when so large a share of the mail of the last hour is about to"
+            description="Moves stop by themselves, and an admin is asked, when so large a share "
+            "of the mail of the last hour is about to"
             " be moved, without reports of people behind it. 1: never.",
         ),
     ] = 0.05

@@ -49,7 +49,9 @@ def _server(word: str) -> Server:
     try:
         ip_address(host)
     except ValueError:
-        raise ConfigError(f"{word[:60]!r} is no address of a DNS server; write {EXAMPLES}") from None
+        raise ConfigError(
+            f"{word[:60]!r} is no address of a DNS server; write {EXAMPLES}"
+        ) from None
     if not colon:
         return Server(host)
     if not (port.isascii() and port.isdecimal() and len(port) <= 5 and 1 <= int(port) <= 65535):

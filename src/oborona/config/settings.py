@@ -1,7 +1,8 @@
 """The settings of etc/oborona.toml: one Struct per section, and the only list of them.
 
-Name, type, range, default, unit (in the name) and meaning stand here once; the reader, the sample file
-etc/oborona.toml and docs/operate/settings.md come from it. Changing policy (scores, rules) needs no setting: see docs/policy/policy.md.
+Name, type, range, default, unit (in the name) and meaning stand here once; the reader, the sample
+file etc/oborona.toml and docs/operate/settings.md come from it. Changing policy (scores, rules)
+needs no setting: see docs/policy/policy.md.
 """
 
 from __future__ import annotations
@@ -53,7 +54,9 @@ def _regions(value: str) -> None:
 
     for one in value.split():
         if one not in SUPPORTED_REGIONS:
-            raise ValueError(f"{one!r} is no country with telephones; write its two capital letters")
+            raise ValueError(
+                f"{one!r} is no country with telephones; write its two capital letters"
+            )
 
 
 def _servers(value: str) -> None:
@@ -71,7 +74,8 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             pattern=r"\A[A-Za-z0-9]?[A-Za-z0-9.-]*\Z",
             max_length=253,
-            description="Names this site in Authentication-Results (its authserv-id). Empty: the host's own name; where that has no domain, what the"
+            description="Names this site in Authentication-Results (its authserv-id). Empty: the "
+            "host's own name; where that has no domain, what the"
             " mail server calls itself to a milter.",
             extra={"allowed": 'a host name, or ""'},
         ),
@@ -81,7 +85,10 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             pattern=r"\A[!-$&-~]*\Z",  # a percent sign means something to libmilter
             max_length=200,
-            description="Where people whose mail was refused may ask: a URL or a mail address, shown in refusals.",
+            description=(
+                "Where people whose mail was refused may ask: a URL or a mail address, shown "
+                "in refusals."
+            ),
             extra={"allowed": 'a URL or mail address in ASCII without spaces and %, or ""'},
         ),
     ] = ""
@@ -90,7 +97,8 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
         str,
         Meta(
             max_length=4096,
-            description="Networks of our own machines and people, with spaces between: no DNS list, SPF, DMARC or"
+            description="Networks of our own machines and people, with spaces between: no DNS "
+            "list, SPF, DMARC or"
             " reputation stands in their way. Loopback and private addresses always are.",
             extra={"allowed": 'such as "192.0.2.0/24 2001:db8::/32", or ""', "check": are_networks},
         ),
@@ -99,7 +107,10 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
         str,
         Meta(
             max_length=200,
-            description="Countries whose telephone numbers are found in mail without a + in front, our own first.",
+            description=(
+                "Countries whose telephone numbers are found in mail without a + in front, "
+                "our own first."
+            ),
             extra={
                 "allowed": 'two-letter codes with spaces between, such as "RU DE", or ""',
                 "check": _regions,
@@ -111,7 +122,8 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             pattern=r"\A[0-9 ]*\Z",
             max_length=200,
-            description="Ports where our own people hand in mail, with spaces between. Whoever comes there is judged as our own, login"
+            description="Ports where our own people hand in mail, with spaces between. Whoever "
+            "comes there is judged as our own, login"
             " or not: only ports where the mail server lets nobody in without a login.",
             extra={"allowed": 'port numbers with spaces between, or ""'},
         ),
@@ -135,7 +147,10 @@ class Paths(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             pattern=r"\A[^\x00-\x1f\x7f]+\Z",
             max_length=4096,
-            description="Folder of the site's own policy files; it may be missing, or empty. What is in it wins over the policy that ships.",
+            description=(
+                "Folder of the site's own policy files; it may be missing, or empty. What is "
+                "in it wins over the policy that ships."
+            ),
             extra={"allowed": "a path"},
         ),
     ] = "policy.d"
@@ -144,7 +159,8 @@ class Paths(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             pattern=r"\A[^\x00-\x1f\x7f]+\Z",
             max_length=4096,
-            description="The policy that is read before that: the one that ships with this program, another folder (a copy that is to stay as it"
+            description="The policy that is read before that: the one that ships with this "
+            "program, another folder (a copy that is to stay as it"
             " is through upgrades), or none.",
             extra={"allowed": f'"{PACKAGED_POLICY}", "{NO_POLICY}", or a path'},
         ),
@@ -152,13 +168,16 @@ class Paths(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Dns(msgspec.Struct, frozen=True, kw_only=True):
-    """Who is asked about names: recursive resolvers, best one on this machine (docs/operate/dns.md)."""
+    """Who is asked about names: recursive resolvers, best one on this machine
+    (docs/operate/dns.md).
+    """
 
     servers: Annotated[
         str,
         Meta(
             max_length=1000,
-            description="Their addresses with spaces between, in the order in which they are asked. Empty: those that"
+            description="Their addresses with spaces between, in the order in which they are "
+            "asked. Empty: those that"
             " /etc/resolv.conf names when we start.",
             extra={"allowed": f'{EXAMPLES}, several with spaces between, or ""', "check": _servers},
         ),
@@ -168,7 +187,10 @@ class Dns(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             ge=0.05,
             le=30,
-            description="A question ends within this, all servers and tries together; then nothing is known.",
+            description=(
+                "A question ends within this, all servers and tries together; then nothing is "
+                "known."
+            ),
         ),
     ] = 2.0
     message_questions: Annotated[
@@ -176,7 +198,8 @@ class Dns(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             ge=0,
             le=10_000,
-            description="Questions that one message may cost for SPF, as many for DNS lists, for keys and policies, and for ARC"
+            description="Questions that one message may cost for SPF, as many for DNS lists, for "
+            "keys and policies, and for ARC"
             " seals; those whose answer is at hand are free.",
         ),
     ] = 200
@@ -185,7 +208,8 @@ class Dns(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             ge=0,
             le=19,
-            description="Time that each of these may wait for the DNS altogether, all of them at once; less than"
+            description="Time that each of these may wait for the DNS altogether, all of them at "
+            "once; less than"
             " `command_deadline_s` and `deadline_s` of [worker].",
         ),
     ] = 4.0
@@ -194,7 +218,8 @@ class Dns(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             ge=0,
             le=1_000_000,
-            description="Answers that each worker keeps, for at most five minutes; one of more than a kilobyte counts"
+            description="Answers that each worker keeps, for at most five minutes; one of more "
+            "than a kilobyte counts"
             " as several.",
         ),
     ] = 10_000
@@ -206,7 +231,10 @@ class Counters(msgspec.Struct, frozen=True, kw_only=True):
     store: Annotated[
         Literal["lmdb", "cluster"],
         Meta(
-            description="Where they are kept: on this machine, or in a cluster of Redis, Valkey or Kvrocks that several share."
+            description=(
+                "Where they are kept: on this machine, or in a cluster of Redis, Valkey or "
+                "Kvrocks that several share."
+            )
         ),
     ] = "lmdb"
     flush_s: Annotated[
@@ -215,7 +243,8 @@ class Counters(msgspec.Struct, frozen=True, kw_only=True):
     durability: Annotated[
         Literal["second", "commit", "none"],
         Meta(
-            description="What a power failure leaves of what was counted: all but the last second; all that was"
+            description="What a power failure leaves of what was counted: all but the last "
+            "second; all that was"
             " handed over; or what the kernel happened to have written."
         ),
     ] = "second"
@@ -224,14 +253,20 @@ class Counters(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             ge=0,
             le=16_384,
-            description="Memory for shingles seen once, in MiB, rounded down to a power of two: they need no record. 16"
-            " hold four million; 0: all get records. A cluster has room for them in its pages: there any other number is"
+            description="Memory for shingles seen once, in MiB, rounded down to a power of two: "
+            "they need no record. 16"
+            " hold four million; 0: all get records. A cluster has room for them in its pages: "
+            "there any other number is"
             " the same.",
         ),
     ] = 16
     map_mib: Annotated[
         int,
-        Meta(ge=1, le=1_048_576, description="First size of the store's map, in MiB; it grows by itself."),
+        Meta(
+            ge=1,
+            le=1_048_576,
+            description="First size of the store's map, in MiB; it grows by itself.",
+        ),
     ] = 64
 
 
@@ -247,7 +282,10 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = ""
     user: Annotated[
-        str, Meta(max_length=256, description="Whom to log in as. Empty: the default user of the nodes.")
+        str,
+        Meta(
+            max_length=256, description="Whom to log in as. Empty: the default user of the nodes."
+        ),
     ] = ""
     password_file: Annotated[
         str,
@@ -269,7 +307,11 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
     ] = ""
     deadline_s: Annotated[
         float,
-        Meta(ge=0.001, le=10, description="A scan waits so long for counts, then goes on with those it has."),
+        Meta(
+            ge=0.001,
+            le=10,
+            description="A scan waits so long for counts, then goes on with those it has.",
+        ),
     ] = 0.05
     stale_s: Annotated[
         float,
@@ -285,18 +327,29 @@ class Journal(msgspec.Struct, frozen=True, kw_only=True):
     ] = 0.25
     retention_hours: Annotated[
         float,
-        Meta(ge=1, le=87_600, description="Verdicts older than this are dropped; 336 hours are two weeks."),
+        Meta(
+            ge=1,
+            le=87_600,
+            description="Verdicts older than this are dropped; 336 hours are two weeks.",
+        ),
     ] = 336.0
     max_rows: Annotated[
-        int, Meta(ge=1000, le=1_000_000_000, description="Beyond this many verdicts the oldest are dropped.")
+        int,
+        Meta(
+            ge=1000,
+            le=1_000_000_000,
+            description="Beyond this many verdicts the oldest are dropped.",
+        ),
     ] = 5_000_000
     evidence_hours: Annotated[
         float,
         Meta(
             ge=1,
             le=87_600,
-            description="What a verdict rested on is dropped after this, which is nine tenths of the file; the verdict stays. Replays,"
-            " `explain`, `reputation forgive` and names in `reputation top` reach back no further. At least as long as recheck.window_hours.",
+            description="What a verdict rested on is dropped after this, which is nine tenths of "
+            "the file; the verdict stays. Replays,"
+            " `explain`, `reputation forgive` and names in `reputation top` reach back no "
+            "further. At least as long as recheck.window_hours.",
         ),
     ] = 336.0
     index_mib: Annotated[
@@ -304,7 +357,10 @@ class Journal(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             ge=16,
             le=1_048_576,
-            description="The index that finds similar recent messages takes this much on the disk at most; beyond, the oldest hours are dropped.",
+            description=(
+                "The index that finds similar recent messages takes this much on the disk at "
+                "most; beyond, the oldest hours are dropped."
+            ),
         ),
     ] = 8192
 

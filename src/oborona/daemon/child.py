@@ -1,14 +1,17 @@
 """A process under the supervisor: what it is to do, and its way from fork to exit.
 
-    default signals, a process group of its own → die with the parent → a name of its own in ps → close what belongs to other jobs →
-    what dies tells the parent where → give up the system calls that its job does not take → run the job, with its signs of life → tell the parent
-    why it ended → exit, past every handler that the parent had registered
+    default signals, a process group of its own → die with the parent → a name of its own in ps →
+    close what belongs to other jobs → what dies tells the parent where → give up the system calls
+    that its job does not take → run the job, with its signs of life → tell the parent why it ended
+    → exit, past every handler that the parent had registered
 
-The group of its own keeps a terminal's Ctrl-C and hang-up with the parent, which passes on what is meant for all.
-A job sets its signal handlers first and calls `ready` when it serves; only then it is sent its reload signal.
-A signal that ends a process for a fault (SIGSEGV, SIGBUS, SIGFPE, SIGILL) or for hanging (SIGABRT) has the stacks of all threads written to the parent's
-pipe first, by a handler that allocates nothing (faulthandler): so the parent logs them in the form of the log.
-Limits: a child that ignores SIGTERM outlives a parent killed with -9 (systemd ends it with its control group).
+The group of its own keeps a terminal's Ctrl-C and hang-up with the parent, which passes on what is
+meant for all. A job sets its signal handlers first and calls `ready` when it serves; only then it
+is sent its reload signal. A signal that ends a process for a fault (SIGSEGV, SIGBUS, SIGFPE,
+SIGILL) or for hanging (SIGABRT) has the stacks of all threads written to the parent's pipe first,
+by a handler that allocates nothing (faulthandler): so the parent logs them in the form of the log.
+Limits: a child that ignores SIGTERM outlives a parent killed with -9 (systemd ends it with its
+control group).
 """
 
 from __future__ import annotations
@@ -56,8 +59,10 @@ class Job:
     name: str  # worker-0, writer, keeper
     run: Callable[[Callable[[], None]], int]  # in the child: gets `ready`, returns the exit status
     reload_signal: signal.Signals = signal.SIGHUP  # what SIGHUP to the supervisor becomes for it
-    stops_last: bool = False  # told to stop when all others are gone: a writer merges what workers leave
-    sockets: tuple[Closable, ...] = ()  # opened by the parent for it; closed in jobs that do not name them
+    # told to stop when all others are gone: a writer merges what workers leave
+    stops_last: bool = False
+    # opened by the parent for it; closed in jobs that do not name them
+    sockets: tuple[Closable, ...] = ()
     hung_s: float = math.inf  # of silence after which it is held to hang; inf = it has no heart
     vital: bool = True  # the service is there for it: while none of these serves, it does not
     kind: Kind | None = None  # whose system calls alone are left to it; None = all
@@ -77,11 +82,13 @@ def become(
 
     Args:
         job: what to run.
-        channel: the parent's pipe: `READY`, later perhaps the reason of the end, or the stacks of its threads.
+        channel: the parent's pipe: `READY`, later perhaps the reason of the end, or the stacks of
+            its threads.
         parent: its pid.
         beats: where it shows that it lives.
         unneeded: closed.
-        served: the service was ready once: a broken file of an admin then ends no service, only this process.
+        served: the service was ready once: a broken file of an admin then ends no service, only
+            this process.
         log: for what the job raises.
     """
     status = os.EX_SOFTWARE
@@ -102,7 +109,9 @@ def become(
         event(log, logging.ERROR, "process cannot go on", process=job.name, error=error)
         _tell(channel, str(error).encode("utf-8", "backslashreplace")[:REASON_BYTES])
     except SystemExit as stop:
-        status = stop.code if isinstance(stop.code, int) else os.EX_SOFTWARE if stop.code else os.EX_OK
+        status = (
+            stop.code if isinstance(stop.code, int) else os.EX_SOFTWARE if stop.code else os.EX_OK
+        )
     except BaseException:
         log.critical("process crashed", exc_info=True, extra={"fields": {"process": job.name}})
     finally:
@@ -113,14 +122,21 @@ def become(
 
 
 def exit_status(error: OboronaError, *, served: bool) -> int:
-    """Return the status for an error that a job raised: EX_CONFIG where a restart would end the same way."""
-    if isinstance(error, StoreBusy | StoreVersion) or (isinstance(error, ConfigError) and not served):
+    """Return the status for an error that a job raised: EX_CONFIG where a restart would end the
+    same way.
+    """
+    if isinstance(error, StoreBusy | StoreVersion) or (
+        isinstance(error, ConfigError) and not served
+    ):
         return os.EX_CONFIG
     return os.EX_TEMPFAIL
 
 
 def _confine(name: str, kind: Kind, log: logging.Logger) -> None:
-    """Give up the calls that the kind does not take, for good; where the kernel filters none, say so and go on."""
+    """Give up the calls that the kind does not take, for good.
+
+    Where the kernel filters none, say so and go on.
+    """
     try:
         put_in_force(grants(kind, os.getpid()))
     except NotFiltered as error:

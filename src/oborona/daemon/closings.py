@@ -1,4 +1,6 @@
-"""What a process has opened, closed the last first: what can't be closed is logged, and stops nothing else."""
+"""What a process has opened, closed the last first: what can't be closed is logged, and stops
+nothing else.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ class Closings(AsyncExitStack):
         """
         self.push_async_callback(partial(self._close, close, trouble, level))
 
-    async def _close(self, close: Callable[[], Awaitable[None] | None], trouble: str, level: int) -> None:
+    async def _close(
+        self, close: Callable[[], Awaitable[None] | None], trouble: str, level: int
+    ) -> None:
         try:
             closing = close()
             if isawaitable(closing):

@@ -1,4 +1,5 @@
-"""What ended a process of the service last, or kept the service from starting: kept in the state folder, for `oborona doctor` to tell when nobody serves.
+"""What ended a process of the service last, or kept the service from starting: kept in the state
+folder, for `oborona doctor` to tell when nobody serves.
 
 The log has it too; but where it went depends on who started the service.
 """
@@ -39,6 +40,8 @@ def note(state: Path, process: str, why: str) -> None:
 def read(state: Path) -> LastTrouble | None:
     """Return what was kept last; None = nothing, or it can't be read."""
     try:
-        return msgspec.json.decode((state / state_files.LAST_TROUBLE).read_bytes(), type=LastTrouble)
+        return msgspec.json.decode(
+            (state / state_files.LAST_TROUBLE).read_bytes(), type=LastTrouble
+        )
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return None

@@ -1,7 +1,7 @@
 """The doors of a worker as the settings open them: where each listens, and what serves it.
 
-Each door is one line in `OPEN`: its name in the settings, what starts it in a worker's loop, and whether messages come by it.  The delivery door, which
-judges nothing, is not among them.
+Each door is one line in `OPEN`: its name in the settings, what starts it in a worker's loop, and
+whether messages come by it.  The delivery door, which judges nothing, is not among them.
 """
 
 from __future__ import annotations
@@ -25,12 +25,15 @@ from oborona.milter.native import NativeServer
 
 DOOR: Final = Counter(
     "oborona_door",
-    "Requests and connections of a listener by outcome: answered; busy: temporary failure; crowded: too many connections of one client; foreign: of no network that is allowed;"
-    " broken, timeout, unauthorized, too-large, failed: no answer of a scan. Of the policy service, crowded and foreign alone; of the milter, busy besides.",
+    "Requests and connections of a listener by outcome: answered; busy: temporary failure; "
+    "crowded: too many connections of one client; foreign: of no network that is allowed;"
+    " broken, timeout, unauthorized, too-large, failed: no answer of a scan. Of the policy "
+    "service, crowded and foreign alone; of the milter, busy besides.",
     ("door", "outcome"),
 )
 NONE_OPEN: Final = (
-    "no listener is set, so that no mail can come: set `listen` of [doors.milter] or of another listener"
+    "no listener is set, so that no mail can come: set `listen` of [doors.milter] or of "
+    "another listener"
 )
 
 

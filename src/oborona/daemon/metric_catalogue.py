@@ -1,8 +1,8 @@
 """Which process tells which metrics, in the order in which `oborona metrics` prints them.
 
 A metric is declared where it is counted; this module points there.  `make docs` writes from it the
-table that `oborona metrics` reads, and docs/operate/monitoring.md.  A part that several processes have is
-listed under the one whose figures are printed.
+table that `oborona metrics` reads, and docs/operate/monitoring.md.  A part that several processes
+have is listed under the one whose figures are printed.
 """
 
 from __future__ import annotations
@@ -162,7 +162,9 @@ def _described(family: MetricFamily, lead: tuple[str, ...]) -> Described:
 def text() -> str:
     """Return metrics.json, a line for each metric."""
     processes = [
-        f'"{process}": [\n' + ",\n".join(msgspec.json.encode(one).decode() for one in families) + "\n]"
+        f'"{process}": [\n'
+        + ",\n".join(msgspec.json.encode(one).decode() for one in families)
+        + "\n]"
         for process, families in described().items()
     ]
     return "{\n" + ",\n".join(processes) + "\n}\n"

@@ -1,10 +1,13 @@
 """How a process ended, and when it is started again.
 
-One that never served is started again at once the first time, then after 0.5 s, 1, 2, 4, 8, 16, and from then on every 30 s: it can't be started, and trying
-harder does not help.  One that had served can be: its death says nothing of the next start, so it is started again at once, and no oftener than once
-in `PACE_S`, or `PACE_BESIDE_S` where mail does not wait for it.  Of those that mail waits for none waits longer than `ALONE_S` while no other serves.
+One that never served is started again at once the first time, then after 0.5 s, 1, 2, 4, 8, 16, and
+from then on every 30 s: it can't be started, and trying harder does not help.  One that had served
+can be: its death says nothing of the next start, so it is started again at once, and no oftener
+than once in `PACE_S`, or `PACE_BESIDE_S` where mail does not wait for it.  Of those that mail waits
+for none waits longer than `ALONE_S` while no other serves.
 
-So a service with any number of workers, whatever they die of and whenever, has one that is being started no later than `ALONE_S` after the last death.
+So a service with any number of workers, whatever they die of and whenever, has one that is being
+started no later than `ALONE_S` after the last death.
 """
 
 from __future__ import annotations
@@ -25,7 +28,9 @@ def fruitless_in_row(before: int, *, served: bool) -> int:
     return 0 if served else before + 1
 
 
-def restart_delay_s(fruitless: int, lived_s: float, *, alone: bool, pace_s: float = PACE_S) -> float:
+def restart_delay_s(
+    fruitless: int, lived_s: float, *, alone: bool, pace_s: float = PACE_S
+) -> float:
     """Return how long to wait from a death to the next start, in seconds.
 
     Args:

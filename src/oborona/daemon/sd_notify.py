@@ -1,8 +1,9 @@
 """Tells the service manager what state we are in: sd_notify(3), without its library.
 
-One datagram to the socket that NOTIFY_SOCKET names: a path, or "@" and an abstract name. Nothing is sent where the
-variable is missing (no systemd); a message that cannot be sent is logged, for a daemon must not stop over it.
-Limits: no vsock addresses (virtual machines whose manager is on the host).
+One datagram to the socket that NOTIFY_SOCKET names: a path, or "@" and an abstract name. Nothing is
+sent where the variable is missing (no systemd); a message that cannot be sent is logged, for a
+daemon must not stop over it. Limits: no vsock addresses (virtual machines whose manager is on the
+host).
 """
 
 from __future__ import annotations
@@ -42,11 +43,16 @@ def notify(*states: str, environ: Mapping[str, str] = os.environ) -> None:
 
 
 def reloading() -> tuple[str, str]:
-    """Return what announces a reload; READY follows when it is done. Source: systemd.service(5), notify-reload."""
+    """Return what announces a reload; READY follows when it is done.
+
+    Source: systemd.service(5), notify-reload.
+    """
     return "RELOADING=1", f"MONOTONIC_USEC={time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000}"
 
 
-def watchdog_interval_s(environ: Mapping[str, str] = os.environ, pid: int | None = None) -> float | None:
+def watchdog_interval_s(
+    environ: Mapping[str, str] = os.environ, pid: int | None = None
+) -> float | None:
     """Return how often WATCHDOG=1 is to be sent, half of what is allowed; None = not asked for.
 
     Source: sd_watchdog_enabled(3).

@@ -1,8 +1,11 @@
-"""The processes of the service, put together: what `oborona serve`, `worker`, `writer`, `keeper`, `reader` and `trainer` run.
+"""The processes of the service, put together: what `oborona serve`, `worker`, `writer`, `keeper`,
+`reader` and `trainer` run.
 
-    settings and policy are read and checked → state folder and secret → locks → counters → sockets → policy in force → one supervisor
+    settings and policy are read and checked → state folder and secret → locks → counters → sockets
+    → policy in force → one supervisor
 
-Everything that can be wrong is found here, before the first process is started, and said in one line.
+Everything that can be wrong is found here, before the first process is started, and said in one
+line.
 """
 
 from __future__ import annotations
@@ -58,7 +61,10 @@ from oborona.stores.policy_folders import policy_folders
 from oborona.telemetry import status
 from oborona.telemetry.log import Format, event, set_up
 
-AS_ROOT: Final = "runs as root: who breaks into it has the machine; run it as a user of its own, as the units in systemd/ do"
+AS_ROOT: Final = (
+    "runs as root: who breaks into it has the machine; run it as a user of its own, as the "
+    "units in systemd/ do"
+)
 
 log = logging.getLogger("oborona")
 
@@ -86,7 +92,8 @@ def run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) -
         Exit status.
 
     Raises:
-        ConfigError, SocketError, StoreError: something is wrong that an admin must mend; nothing was started.
+        ConfigError, SocketError, StoreError: something is wrong that an admin must mend; nothing
+        was started.
     """
     if Role.WORKER in roles and not any_open(loaded.settings):
         raise ConfigError(NONE_OPEN)
@@ -126,8 +133,12 @@ def _run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) 
         # mail waits for workers: where there are any, the service is there for them
         beside = partial(Job, hung_s=hung_s * PATIENT, vital=Role.WORKER not in roles)
         if Role.WRITER in roles:
-            kind = Kind.CLUSTER_WRITER if loaded.settings.counters.store == "cluster" else Kind.WRITER
-            jobs.append(beside(name="writer", run=partial(write, loaded), stops_last=True, kind=kind))
+            kind = (
+                Kind.CLUSTER_WRITER if loaded.settings.counters.store == "cluster" else Kind.WRITER
+            )
+            jobs.append(
+                beside(name="writer", run=partial(write, loaded), stops_last=True, kind=kind)
+            )
         if reads:
             listener = reader.listen(state)
             listening.callback(sockets.close_and_unlink, listener)
@@ -144,7 +155,9 @@ def _run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) 
             )
         if Role.WORKER in roles:
             key = secrets.token_bytes(KEY_BYTES)
-            suspects = Suspects(state, {_worker_name(number): Notes() for number in range(_number(loaded))})
+            suspects = Suspects(
+                state, {_worker_name(number): Notes() for number in range(_number(loaded))}
+            )
             jobs += [
                 _publisher(loaded, key, before, listening),
                 *_workers(loaded, key, before, listening, suspects),
@@ -170,13 +183,16 @@ def _run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) 
             if loaded.settings.export.folder:
                 # a process of its own: rounds take long, and what is found late is moved late
                 run_exporter = partial(exporter.run, loaded.settings, state, before)
-                jobs.append(beside(name="exporter", run=run_exporter, vital=False, kind=Kind.EXPORTER))
+                jobs.append(
+                    beside(name="exporter", run=run_exporter, vital=False, kind=Kind.EXPORTER)
+                )
         if not loaded.settings.confine.system_calls:
             jobs = [replace(job, kind=None) for job in jobs]
         grace_s = loaded.settings.worker.drain_s + 5.0
         name = next(job.name for job in jobs if job.vital)
         locks.callback(_leave, state, name)
-        # from the stop on nobody accepts: who connects is refused, and the mail server need not wait to learn it
+        # from the stop on nobody accepts: who connects is refused, and the mail server need not
+        # wait to learn it
         return Supervisor(
             jobs,
             grace_s=grace_s,
@@ -189,7 +205,10 @@ def _run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) 
 
 
 def _told(loaded: Loaded, policy: Policy) -> None:
-    """Say whose files the policy is made of; a folder that the settings name and that is not there is hardly meant."""
+    """Say whose files the policy is made of.
+
+    A folder that the settings name and that is not there is hardly meant.
+    """
     folders = policy.folders
     shipped = sum(folders.whose(Path(name)) is Whose.SHIPPED for name in policy.files)
     about = {"version": policy.version, "shipped": shipped, "own": len(policy.files) - shipped}
@@ -210,7 +229,8 @@ def _told(loaded: Loaded, policy: Policy) -> None:
 def check_counters(loaded: Loaded, *, writes: bool) -> None:
     """Refuse counters that a newer Oborona wrote; if we are to write them, make them ready.
 
-    Other trouble, such as a full disk, stops no mail: the processes that meet it say so, and try again.
+    Other trouble, such as a full disk, stops no mail: the processes that meet it say so, and try
+    again.
 
     Raises:
         StoreVersion: they are newer.
@@ -226,7 +246,9 @@ def check_counters(loaded: Loaded, *, writes: bool) -> None:
 
 
 def _publisher(loaded: Loaded, key: bytes, before: Before, listening: ExitStack) -> Job:
-    """Put the policy in force for the workers to come, and return the job that follows its files."""
+    """Put the policy in force for the workers to come, and return the job that follows its
+    files.
+    """
     state = Path(loaded.settings.paths.state)
     publisher = Publisher(policy_folders(loaded.settings.paths), SCHEMA, state, key, before=before)
     publisher.begin()
@@ -264,9 +286,13 @@ def _leave(state: Path, name: str) -> None:
 
 
 def _report(state: Path, name: str, suspects: Suspects | None, children: Sequence[Watched]) -> None:
-    """Say for metrics how the processes are, and take up what an admin has changed of messages that were set apart."""
+    """Say for metrics how the processes are, and take up what an admin has changed of messages that
+    were set apart.
+    """
     SERVES.replace({(child.job.name,): child.serves for child in children})
-    said = status.ServiceStatus(name=name, pid=os.getpid(), time=time.time(), metrics=REGISTRY.snapshot())
+    said = status.ServiceStatus(
+        name=name, pid=os.getpid(), time=time.time(), metrics=REGISTRY.snapshot()
+    )
     with suppress(StoreError):  # on a disk that is full: those who serve say so
         status.write_service(state, said)
     if suspects is not None:
@@ -279,7 +305,9 @@ def _workers(
     """Open the sockets and return the jobs that share them."""
     settings = loaded.settings
     doors = entrances(settings, partial(_listen, listening=listening))
-    delivery = _listen(settings.doors.delivery, listening) if settings.doors.delivery.listen else None
+    delivery = (
+        _listen(settings.doors.delivery, listening) if settings.doors.delivery.listen else None
+    )
     return [
         Job(
             name=_worker_name(number),
@@ -296,7 +324,9 @@ def _workers(
 
 
 def _listen(door: Listening, listening: ExitStack) -> socket.socket:
-    sock = sockets.listen(door.address, owner=door.socket_owner, group=door.socket_group, mode=door.mode)
+    sock = sockets.listen(
+        door.address, owner=door.socket_owner, group=door.socket_group, mode=door.mode
+    )
     listening.callback(sockets.close_and_unlink, sock)
     return sock
 

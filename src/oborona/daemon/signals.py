@@ -1,8 +1,9 @@
 """Signals as bytes on a socket: what lets one `select` wait for signals, children and time.
 
-The kernel's signal runs a C handler of Python's that writes its number into the pair (signal.set_wakeup_fd); the
-handler in Python does nothing, and exists only because ignored and default signals are not written.
-Limits: one per process, main thread only. A full pair loses numbers, after some hundred signals that nobody read.
+The kernel's signal runs a C handler of Python's that writes its number into the pair
+(signal.set_wakeup_fd); the handler in Python does nothing, and exists only because ignored and
+default signals are not written. Limits: one per process, main thread only. A full pair loses
+numbers, after some hundred signals that nobody read.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ class Wakeup:
             number: signal.signal(number, signal.SIG_IGN if number in _IGNORED else lambda *_: None)
             for number in TAKEN
         }
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, TAKEN)  # a mask that we inherited would make us deaf
+        # a mask that we inherited would make us deaf
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, TAKEN)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -46,7 +48,9 @@ class Wakeup:
         self.close()
 
     def taken(self) -> Iterator[int]:
-        """Yield the numbers of the signals that came since the last call, each as often as it was seen."""
+        """Yield the numbers of the signals that came since the last call, each as often as it was
+        seen.
+        """
         with contextlib.suppress(BlockingIOError):
             while numbers := self.reader.recv(4096):
                 yield from numbers

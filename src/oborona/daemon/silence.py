@@ -1,19 +1,23 @@
 """When a process that shows no sign of life is held to hang.
 
-    silent for = the time that the supervisor watched and saw no beat, less the time that the process waited for a processor, of which a third counts
+    silent for = the time that the supervisor watched and saw no beat, less the time that the
+    process waited for a processor, of which a third counts
 
-Watched time, not time: of a pause in which the supervisor did not run either (a machine that was suspended, a container that was frozen, a debugger), no
-more than one look is counted, and by the next one a process that lives has beaten.  Time for which the kernel kept a process waiting for a processor
-is the machine's, not its own: killing what is starved makes the machine no faster.  A third of it counts, so that whatever the load, what hangs is gone
-after three times as long.
+Watched time, not time: of a pause in which the supervisor did not run either (a machine that was
+suspended, a container that was frozen, a debugger), no more than one look is counted, and by the
+next one a process that lives has beaten.  Time for which the kernel kept a process waiting for a
+processor is the machine's, not its own: killing what is starved makes the machine no faster.  A
+third of it counts, so that whatever the load, what hangs is gone after three times as long.
 
-What a worker may do between two beats is one step of one message, for each message that begins and ends is a beat beside those of the clock: so the time
-that many heavy messages take together does not count.  A step is bounded by the limits of the parser and of a scan, seconds at the worst; `worker.hung_s`
-is to be above it, and below what a mail server waits.
+What a worker may do between two beats is one step of one message, for each message that begins and
+ends is a beat beside those of the clock: so the time that many heavy messages take together does
+not count.  A step is bounded by the limits of the parser and of a scan, seconds at the worst;
+`worker.hung_s` is to be above it, and below what a mail server waits.
 
 Source: Documentation/scheduler/sched-stats.rst (/proc/PID/schedstat).
-Limits: a kernel without schedstat, or a unit with ProtectProc=invisible, which hides it, is taken to keep nobody waiting.  There who ran for a sixth of the
-time is held to compute: that is more than a step of a scan took before it was stopped, and what a busy machine leaves to a loop without end.
+Limits: a kernel without schedstat, or a unit with ProtectProc=invisible, which hides it, is taken
+to keep nobody waiting.  There who ran for a sixth of the time is held to compute: that is more than
+a step of a scan took before it was stopped, and what a busy machine leaves to a loop without end.
 """
 
 from __future__ import annotations
@@ -23,14 +27,15 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 ABORT_S: Final = 2.0  # from SIGABRT, which writes a traceback of all threads, to SIGKILL
-STARTING_S: Final = 600.0  # until the first beat: a store may be made anew, or brought to a new version
+# until the first beat: a store may be made anew, or brought to a new version
+STARTING_S: Final = 600.0
 LEAST_SHARE: Final = 1 / 3  # of watched time, that counts whatever the load
 SPINS: Final = 1 / 2  # of the time that it is silent, it ran or would have
 SPINS_UNTOLD: Final = 1 / 6  # it ran, where nobody tells what it waited
-_SCHEDULED: Final = (
-    2  # which clock of a process. Source: clock_getcpuclockid(3), CPUCLOCK_SCHED of the kernel
-)
-PATIENT: Final = 10  # times as long for processes that nobody waits for: they work through much at a time
+# which clock of a process. Source: clock_getcpuclockid(3), CPUCLOCK_SCHED of the kernel
+_SCHEDULED: Final = 2
+# times as long for processes that nobody waits for: they work through much at a time
+PATIENT: Final = 10
 
 
 class Processor(NamedTuple):
@@ -69,7 +74,9 @@ class Silence:
 
     @property
     def spins(self) -> bool:
-        """Whether it computes, or would if the machine let it, rather than standing still: stopped, or waiting for a disk or a lock."""
+        """Whether it computes, or would if the machine let it, rather than standing still: stopped,
+        or waiting for a disk or a lock.
+        """
         waited_s = _waited_s(self._was, self._used)
         share = SPINS if waited_s is not None else SPINS_UNTOLD
         return self.ran_s + (waited_s or 0.0) >= (self._looked - self._then) * share
@@ -97,7 +104,10 @@ class Silence:
 
 
 def processor(pid: int) -> Processor:
-    """Return what the main thread of a process has had since it began; nothing where that can't be told."""
+    """Return what the main thread of a process has had since it began.
+
+    Nothing where that can't be told.
+    """
     try:
         ran, waited = Path(f"/proc/{pid}/schedstat").read_text().split()[:2]
         return Processor(int(ran) / 1e9, int(waited) / 1e9)
@@ -113,7 +123,9 @@ def _waited_s(was: Processor, used: Processor) -> float | None:
 
 
 def _ran_s(pid: int) -> float:
-    """Return what all threads of a process have had, by its own clock: that is told where /proc hides a process whose memory is private."""
+    """Return what all threads of a process have had, by its own clock: that is told where /proc
+    hides a process whose memory is private.
+    """
     try:
         return time.clock_gettime((~pid << 3) | _SCHEDULED)
     except OSError:

@@ -1,12 +1,15 @@
-"""Sockets to listen on, opened once by the parent of the workers; and why one can't be opened, in words for an admin.
+"""Sockets to listen on, opened once by the parent of the workers.
 
-A socket file is bound with all permissions off, given owner and mode, and only then listened on: at no moment can anyone connect
-who may not later.  A file left by a dead process is removed; one that a live process answers is an error naming that process; what
-is not a socket is never touched.
+And why one can't be opened, in words for an admin.
 
-Source: unix(7) (path length, SO_PEERCRED), tcp(7): accepted sockets inherit TCP_NODELAY from the listening one, which is how
-libmilter, whose answers are several small writes, is spared 40 ms of Nagle's algorithm.
-Known limits: two processes that start on one stale file in the same millisecond are kept apart by the caller's lock, not here.
+A socket file is bound with all permissions off, given owner and mode, and only then listened on: at
+no moment can anyone connect who may not later.  A file left by a dead process is removed; one that
+a live process answers is an error naming that process; what is not a socket is never touched.
+
+Source: unix(7) (path length, SO_PEERCRED), tcp(7): accepted sockets inherit TCP_NODELAY from the
+listening one, which is how libmilter, whose answers are several small writes, is spared 40 ms of
+Nagle's algorithm. Known limits: two processes that start on one stale file in the same millisecond
+are kept apart by the caller's lock, not here.
 """
 
 from __future__ import annotations
@@ -25,8 +28,10 @@ from typing import Final
 from oborona.config.address import MAX_SOCKET_PATH, InetAddress, UnixAddress
 from oborona.errors import SocketError
 
-BACKLOG: Final = 1024  # connections that wait while workers restart; the kernel cuts it to net.core.somaxconn
-HIDDEN_GID: Final = 65534  # what a group is to who is in a name space without it. Source: user_namespaces(7)
+# connections that wait while workers restart; the kernel cuts it to net.core.somaxconn
+BACKLOG: Final = 1024
+# what a group is to who is in a name space without it. Source: user_namespaces(7)
+HIDDEN_GID: Final = 65534
 _UNCHANGED: Final = -1  # os.chown's word for "leave as it is"
 
 
@@ -56,7 +61,8 @@ def listen(
 
 
 def give(path: Path, *, owner: str, group: str, of: int) -> None:
-    """Give a socket file that a daemon made to whom the settings want, which the daemon itself may have no right to.
+    """Give a socket file that a daemon made to whom the settings want, which the daemon itself may
+    have no right to.
 
     Whatever the daemon may have put in its place, nothing but a socket of its own is given.
 
@@ -86,9 +92,12 @@ def give(path: Path, *, owner: str, group: str, of: int) -> None:
 
 
 def close_and_unlink(sock: socket.socket) -> None:
-    """Close a listening socket and remove its file, unless another process's is there by now; a second call does nothing.
+    """Close a listening socket and remove its file, unless another process's is there by now.
 
-    To be called by the process that made it. Children may still listen on copies of it; who connects by name is refused.
+    A second call does nothing.
+
+    To be called by the process that made it. Children may still listen on copies of it; who
+    connects by name is refused.
     """
     if sock.fileno() < 0:
         return
@@ -103,10 +112,13 @@ def close_and_unlink(sock: socket.socket) -> None:
 
 
 def closed_folder(path: Path) -> Path | None:
-    """Return the first folder on the way to a socket file that is closed to others; None = none, or it can't be told.
+    """Return the first folder on the way to a socket file that is closed to others.
 
-    A folder that lets in the socket's group is not closed: it is the mail server's, unless it is our own.  Whose group a name space of users hides
-    (PrivateUsers= of a unit) can't be told, nor could the socket be given to it yet.
+    None = none, or it can't be told.
+
+    A folder that lets in the socket's group is not closed: it is the mail server's, unless it is
+    our own.  Whose group a name space of users hides (PrivateUsers= of a unit) can't be told, nor
+    could the socket be given to it yet.
     """
     try:
         group = path.stat().st_gid
@@ -128,13 +140,15 @@ def closed_folder(path: Path) -> Path | None:
     return None
 
 
-# --- socket files -----------------------------------------------------------------------------------------------------
+# --- socket files ---------------------------------------------------------------------------------
 
 
 def _listen_unix(path: Path, uid: int, gid: int, mode: int, backlog: int) -> socket.socket:
     length = len(os.fsencode(path))
     if length > MAX_SOCKET_PATH:
-        raise SocketError(f"{path}: the path has {length} bytes; the system allows {MAX_SOCKET_PATH}")
+        raise SocketError(
+            f"{path}: the path has {length} bytes; the system allows {MAX_SOCKET_PATH}"
+        )
     _make_way(path)
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     bound = False
@@ -146,9 +160,9 @@ def _listen_unix(path: Path, uid: int, gid: int, mode: int, backlog: int) -> soc
             os.umask(umask)
         bound = True
         made = path.lstat()
-        if (uid not in (_UNCHANGED, made.st_uid) or gid not in (_UNCHANGED, made.st_gid)) and _known(
-            uid, gid
-        ):
+        if (
+            uid not in (_UNCHANGED, made.st_uid) or gid not in (_UNCHANGED, made.st_gid)
+        ) and _known(uid, gid):
             os.chown(path, uid, gid)
         path.chmod(mode)
         sock.listen(backlog)
@@ -163,15 +177,20 @@ def _listen_unix(path: Path, uid: int, gid: int, mode: int, backlog: int) -> soc
 
 
 def _known(uid: int, gid: int) -> bool:
-    """Whether this process's user name space has these; where it does not, as in our units, who made it gives the file away (`give`).
+    """Whether this process's user name space has these.
+
+    Where it does not, as in our units, who made it gives the file away (`give`).
 
     Source: user_namespaces(7).
     """
     for file, number in (("uid_map", uid), ("gid_map", gid)):
         spans = [
-            [int(word) for word in line.split()] for line in Path("/proc/self", file).read_text().splitlines()
+            [int(word) for word in line.split()]
+            for line in Path("/proc/self", file).read_text().splitlines()
         ]
-        if number != _UNCHANGED and not any(first <= number < first + count for first, _, count in spans):
+        if number != _UNCHANGED and not any(
+            first <= number < first + count for first, _, count in spans
+        ):
             return False
     return True
 
@@ -202,7 +221,8 @@ def _make_way(path: Path) -> None:
 
 
 def _listener(path: Path) -> int | None:
-    """Return the process that listens on a socket file, 0 if it can't be told which, None if there is none.
+    """Return the process that listens on a socket file, 0 if it can't be told which, None if there
+    is none.
 
     Raises:
         OSError: it can't be told whether anyone does.
@@ -216,7 +236,9 @@ def _listener(path: Path) -> int | None:
         except BlockingIOError:
             return 0  # its backlog is full: alive, and busy
         # a client sees the process that called listen()
-        pid, _, _ = struct.unpack("iII", probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+        pid, _, _ = struct.unpack(
+            "iII", probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+        )
         return int(pid)
 
 
@@ -242,7 +264,7 @@ def _group(name: str) -> int:
         raise SocketError(f"no group {name!r} to own the socket") from None
 
 
-# --- TCP --------------------------------------------------------------------------------------------------------------
+# --- TCP ------------------------------------------------------------------------------------------
 
 
 def _listen_inet(host: str, port: int, backlog: int) -> socket.socket:

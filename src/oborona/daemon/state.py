@@ -1,9 +1,12 @@
-"""The state folder, made ready before the first process: the secret, the journal, and every other store, each told where it is not what was begun.
+"""The state folder, made ready before the first process: the secret, the journal, and every other
+store, each told where it is not what was begun.
 
-    secret → is it the stores' own? → journal: damaged, foreign or gone, it is begun anew with an error → the others: foreign or gone as well;
-    damaged they stay where they are, for they hold people's work, and are not used
+    secret → is it the stores' own? → journal: damaged, foreign or gone, it is begun anew with an
+    error → the others: foreign or gone as well; damaged they stay where they are, for they hold
+    people's work, and are not used
 
-No other store than the journal stops a start, whatever is wrong with it, but one that a newer Oborona wrote.
+No other store than the journal stops a start, whatever is wrong with it, but one that a newer
+Oborona wrote.
 """
 
 from __future__ import annotations
@@ -31,12 +34,10 @@ from oborona.stores.pins import schema as pin_store
 from oborona.stores.signatures import schema as signature_store
 from oborona.telemetry.log import event
 
-PATIENCE_S: Final = (
-    60.0  # for another unit that prepares: a journal of which all is read takes minutes, others seconds
-)
-MOST_FOREIGN: Final = (
-    2  # stores of another site, and none of this one's: then it is the secret that is foreign
-)
+# for another unit that prepares: a journal of which all is read takes minutes, others seconds
+PATIENCE_S: Final = 60.0
+# stores of another site, and none of this one's: then it is the secret that is foreign
+MOST_FOREIGN: Final = 2
 
 log = logging.getLogger("oborona")
 
@@ -52,20 +53,32 @@ class OptionalStore(NamedTuple):
 
 OPTIONAL: Final = (
     OptionalStore(
-        state_files.SIGNATURES, signature_store.SHARED, "signatures of the store are not used", at_once=True
+        state_files.SIGNATURES,
+        signature_store.SHARED,
+        "signatures of the store are not used",
+        at_once=True,
     ),
-    OptionalStore(state_files.PINS, pin_store.SHARED, "manual overrides are not used", at_once=True),
+    OptionalStore(
+        state_files.PINS, pin_store.SHARED, "manual overrides are not used", at_once=True
+    ),
     OptionalStore(state_files.FEEDBACK, word_store.SHARED, "nothing is learned", at_once=True),
     OptionalStore(
-        state_files.EVENTS, event_log.SHARED, "nothing that people say is written down", at_once=True
+        state_files.EVENTS,
+        event_log.SHARED,
+        "nothing that people say is written down",
+        at_once=True,
     ),
-    OptionalStore(state_files.PERSONS, person_store.SHARED, "persons' own lists are not used", at_once=False),
+    OptionalStore(
+        state_files.PERSONS, person_store.SHARED, "persons' own lists are not used", at_once=False
+    ),
     OptionalStore(state_files.MOVES, moves_schema.SHARED, "no copy is moved", at_once=False),
 )
 
 
 def prepare_state(state: Path) -> None:
-    """Make the state folder, the site's secret and the stores, where they are missing; tell what is missing and was there.
+    """Make the state folder, the site's secret and the stores, where they are missing.
+
+    Tell what is missing and was there.
 
     Raises:
         StoreForeign: what is there was begun with another secret, or is half of a restore.
@@ -81,10 +94,17 @@ def prepare_state(state: Path) -> None:
         counters.mkdir(exist_ok=True)
     except OSError as error:
         raise StoreError(f"{counters}: {error.strerror}") from error
-    secret.make(state, (counters / state_files.COUNTERS_DATA, state / state_files.JOURNAL), noted=(counters,))
-    with hold(state / state_files.STATE_LOCK, "oborona, preparing its state", patience_s=PATIENCE_S):
+    secret.make(
+        state,
+        (counters / state_files.COUNTERS_DATA, state / state_files.JOURNAL),
+        noted=(counters,),
+    )
+    with hold(
+        state / state_files.STATE_LOCK, "oborona, preparing its state", patience_s=PATIENCE_S
+    ):
         births = {
-            file: _birth(state / file) for file in (state_files.JOURNAL, *(one.file for one in OPTIONAL))
+            file: _birth(state / file)
+            for file in (state_files.JOURNAL, *(one.file for one in OPTIONAL))
         }
         _check_secret(state, births)
         _prepare(
@@ -97,7 +117,9 @@ def prepare_state(state: Path) -> None:
             if not (one.at_once or (state / one.file).exists() or begun.read(state, one.file)):
                 continue
             with _told_off(state, one.file, one.without):
-                _prepare(state, one.file, births[one.file], partial(_open, one.shared, state / one.file))
+                _prepare(
+                    state, one.file, births[one.file], partial(_open, one.shared, state / one.file)
+                )
 
 
 def _open(shared: Shared, path: Path) -> None:
@@ -106,20 +128,30 @@ def _open(shared: Shared, path: Path) -> None:
 
 def _check_secret(state: Path, births: dict[str, begun.Birth | None]) -> None:
     """Refuse a secret that came with its notes, but without its stores."""
-    foreign = [file for file, birth in births.items() if birth is not None and begun.is_foreign(birth, state)]
+    foreign = [
+        file
+        for file, birth in births.items()
+        if birth is not None and begun.is_foreign(birth, state)
+    ]
     ours = [file for file, birth in births.items() if birth is not None and file not in foreign]
     if len(foreign) >= MOST_FOREIGN and not ours:
         raise StoreForeign(
-            f"{state / state_files.SECRET} is not the secret that {' and '.join(foreign)} were begun with: their hashes and ids mean"
-            " nothing under this one; put back the one that belongs to them, with its notes, from the same backup"
+            f"{state / state_files.SECRET} is not the secret that {' and '.join(foreign)} were "
+            f"begun with: their hashes and ids mean"
+            " nothing under this one; put back the one that belongs to them, with its notes, from "
+            "the same backup"
         )
 
 
-def _prepare(state: Path, file: str, birth: begun.Birth | None, opened: Callable[[], object]) -> None:
+def _prepare(
+    state: Path, file: str, birth: begun.Birth | None, opened: Callable[[], object]
+) -> None:
     """Open a store once, so that it is there; set it aside before if it is another site's."""
     if birth is not None and begun.is_foreign(birth, state):
         aside = set_aside(state / file, "foreign", time.time())
-        begun.lost(state, file, f"was begun with another site's secret, and was set aside as {aside}")
+        begun.lost(
+            state, file, f"was begun with another site's secret, and was set aside as {aside}"
+        )
     opened()
     now = _birth(state / file)
     if now is not None:
@@ -127,7 +159,10 @@ def _prepare(state: Path, file: str, birth: begun.Birth | None, opened: Callable
 
 
 def _birth(path: Path) -> begun.Birth | None:
-    """Return the birth that a store carries; None = it has none, or can't be read: who opens it says why."""
+    """Return the birth that a store carries.
+
+    None = it has none, or can't be read: who opens it says why.
+    """
     try:
         if not path.exists() or not path.stat().st_size:
             return None
@@ -139,7 +174,10 @@ def _birth(path: Path) -> begun.Birth | None:
 
 @contextmanager
 def _told_off(state: Path, file: str, without: str) -> Iterator[None]:
-    """Keep and tell that a store can't be used; mail goes on with what was known, and who reads it looks again and again."""
+    """Keep and tell that a store can't be used.
+
+    Mail goes on with what was known, and who reads it looks again and again.
+    """
     try:
         yield
     except StoreVersion:

@@ -1,19 +1,26 @@
 """The parent of all processes of a service: starts them, watches them, stops them.
 
-    open sockets and check everything (the caller) → fork one child per job → READY when all of them serve →
-    wait for a signal, a word of a child, or a time:
-      a child ended        start it again (`restart`), or end the service with its status if that is a final one
-      a child hangs        SIGABRT, which has it say where (`child`), SIGCONT should it be stopped, SIGKILL; then as above (`silence`)
-      SIGHUP               its reload signal to each child; one that starts later gets it when it serves
-      SIGTERM, SIGINT      SIGTERM to the children, jobs that `stops_last` when the others are gone; after `grace_s`
-                           each, SIGKILL;  another one a second or more later: SIGKILL to all at once
+    open sockets and check everything (the caller) → fork one child per job → READY when all of them
+    serve → wait for a signal, a word of a child, or a time:
+      a child ended        start it again (`restart`), or end the service with its status if that is
+                           a final one
+      a child hangs        SIGABRT, which has it say where (`child`), SIGCONT should it be stopped,
+                           SIGKILL; then as above (`silence`)
+      SIGHUP               its reload signal to each child; one that starts later gets it when it
+                           serves
+      SIGTERM, SIGINT      SIGTERM to the children, jobs that `stops_last` when the others are gone;
+                           after `grace_s`
+                           each, SIGKILL;  another one a second or more later: SIGKILL to all at
+                                           once
     run no loop and no thread here: a child is forked from a process that does nothing else
 
-Signals write their number into a socket pair (signal.set_wakeup_fd) and are blocked around fork, so that none is
-taken twice, lost, or written by a child into its parent's pair. SIGUSR1 and SIGUSR2 are ignored.
-The service manager's watchdog is fed while a vital child serves: a service whose workers all hang or can't be started is the service manager's.
-READY is told when all children serve, and `READY_WITHOUT_S` after the vital ones do at the latest: a job that mail does not wait for can't hold it up.
-Limits: Linux only. A child that the kernel holds (a disk that does not answer) is killed once that lets it go, and replaced then.
+Signals write their number into a socket pair (signal.set_wakeup_fd) and are blocked around fork, so
+that none is taken twice, lost, or written by a child into its parent's pair. SIGUSR1 and SIGUSR2
+are ignored. The service manager's watchdog is fed while a vital child serves: a service whose
+workers all hang or can't be started is the service manager's. READY is told when all children
+serve, and `READY_WITHOUT_S` after the vital ones do at the latest: a job that mail does not wait
+for can't hold it up. Limits: Linux only. A child that the kernel holds (a disk that does not
+answer) is killed once that lets it go, and replaced then.
 """
 
 from __future__ import annotations
@@ -39,10 +46,12 @@ from oborona.daemon.silence import ABORT_S, processor
 from oborona.daemon.watched import HEARD_BYTES, HUNG, Watched
 from oborona.telemetry.log import crash, event
 
-FINAL: Final = frozenset({os.EX_CONFIG})  # exit statuses after which starting again would end the same way
+# exit statuses after which starting again would end the same way
+FINAL: Final = frozenset({os.EX_CONFIG})
 READY_WITHOUT_S: Final = 15.0  # far below the 90 s that a service manager gives a start
 REPORT_S: Final = 10.0  # between two reports of what has not changed
-SAME_STOP_S: Final = 1.0  # one stop may come twice: to our process group, and passed on by who started us
+# one stop may come twice: to our process group, and passed on by who started us
+SAME_STOP_S: Final = 1.0
 
 __all__ = ["FINAL", "Job", "Supervisor"]
 
@@ -58,8 +67,10 @@ class Supervisor:
         notify: sends states to the service manager, as `oborona.daemon.sd_notify.notify` does.
         final: exit statuses that end the whole service.
         on_stop: called once, when stopping begins and before any child is told; must not raise.
-        on_trouble: called with a child whose process ended though nobody told it to, why, and its status of wait(2); must not raise.
-        report: called with all children when something has become of one, and every few seconds; must not raise.
+        on_trouble: called with a child whose process ended though nobody told it to, why, and its
+            status of wait(2); must not raise.
+        report: called with all children when something has become of one, and every few seconds;
+            must not raise.
     """
 
     def __init__(
@@ -176,7 +187,9 @@ class Supervisor:
 
     def _sockets_of_others(self, job: Job) -> list[Closable]:
         own = {id(each) for each in job.sockets}
-        return [each for child in self._children for each in child.job.sockets if id(each) not in own]
+        return [
+            each for child in self._children for each in child.job.sockets if id(each) not in own
+        ]
 
     def _warn_of_threads(self) -> None:
         """A thread may hold a lock while we fork; the child then waits for it for ever."""
@@ -217,7 +230,8 @@ class Supervisor:
         self._look_at = min(self._look_at, child.kill_at)
         self._report_at = -math.inf
         self._send(child, signal.SIGABRT)
-        self._send(child, signal.SIGCONT)  # what is stopped takes no signal but this one and SIGKILL
+        # what is stopped takes no signal but this one and SIGKILL
+        self._send(child, signal.SIGCONT)
 
     # ... speak, and end.
 
@@ -226,7 +240,9 @@ class Supervisor:
         served = child.serves
         self._read(child)
         if child.serves and not served:
-            event(self._log, logging.INFO, "process serves", process=child.job.name, child=child.pid)
+            event(
+                self._log, logging.INFO, "process serves", process=child.job.name, child=child.pid
+            )
             if child.reload:
                 self._send(child, child.job.reload_signal)
 
@@ -245,7 +261,8 @@ class Supervisor:
     def _reap(self) -> None:
         with contextlib.suppress(ChildProcessError):
             while True:
-                pid, status = os.waitpid(-1, os.WNOHANG)  # -1: as process 1 of a container we inherit orphans
+                # -1: as process 1 of a container we inherit orphans
+                pid, status = os.waitpid(-1, os.WNOHANG)
                 if pid == 0:
                     return
                 for child in self._children:
@@ -299,7 +316,8 @@ class Supervisor:
 
     def _obey(self, numbers: Iterable[int]) -> None:
         came = [signal.Signals(number) for number in numbers]
-        if signal.SIGHUP in came and not self._stopping:  # once, however many came since we last looked
+        # once, however many came since we last looked
+        if signal.SIGHUP in came and not self._stopping:
             self._reload()
         for number in came:
             if number not in {signal.SIGTERM, signal.SIGINT}:
@@ -345,7 +363,13 @@ class Supervisor:
                 self._send(child, signal.SIGTERM)
         if now >= self._kill_at:
             for child in (child for child in running if child.told):
-                event(self._log, logging.WARNING, "process killed", process=child.job.name, child=child.pid)
+                event(
+                    self._log,
+                    logging.WARNING,
+                    "process killed",
+                    process=child.job.name,
+                    child=child.pid,
+                )
                 self._send(child, signal.SIGKILL)
             self._kill_at = math.inf
 
@@ -364,7 +388,11 @@ class Supervisor:
         elif status != self._said:
             self._notify(status)
         changed, self._said = status != self._said, status
-        if self._watchdog_s and now >= self._watchdog_at and (self._stopping or self._vital_serve()):
+        if (
+            self._watchdog_s
+            and now >= self._watchdog_at
+            and (self._stopping or self._vital_serve())
+        ):
             self._notify(service_manager.WATCHDOG)
             self._watchdog_at = now + self._watchdog_s
         if changed or now >= self._report_at:
@@ -372,7 +400,9 @@ class Supervisor:
             self._report(self._children)
 
     def _is_ready(self, serving: int, now: float) -> bool:
-        """Whether all serve, or all the vital ones have for so long that nobody waits for the others."""
+        """Whether all serve, or all the vital ones have for so long that nobody waits for the
+        others.
+        """
         vital = [child.serves for child in self._children if child.job.vital]
         if not vital or not all(vital):
             self._vital_since = math.inf
@@ -390,7 +420,8 @@ class Supervisor:
             elif not self._stopping:
                 due.append(self._due(child))
         if self._watchdog_s:
-            # what is overdue waits for a vital child: its word, its end or the next look at it wakes us
+            # what is overdue waits for a vital child: its word, its end or the next look at it
+            # wakes us
             due.append(self._watchdog_at if self._watchdog_at > time.monotonic() else math.inf)
         if not self._served:
             due.append(self._vital_since + READY_WITHOUT_S)

@@ -1,9 +1,11 @@
 """Who is blamed for deaths of workers, and what workers know of it.
 
-    a worker dies → its notes name a message → one more death for it → from the second on it stands on the board, which all workers read
+    a worker dies → its notes name a message → one more death for it → from the second on it stands
+    on the board, which all workers read
 
-The supervisor alone blames; the board is memory that its workers share, so that the next worker to see the message knows, a moment after the death.
-Blamed is the message in whose step the worker died or computed without end; where it died of a fault in no step, a message that was alone.  A worker
+The supervisor alone blames; the board is memory that its workers share, so that the next worker to
+see the message knows, a moment after the death. Blamed is the message in whose step the worker died
+or computed without end; where it died of a fault in no step, a message that was alone.  A worker
 that was stopped, waited for a disk, or ended by itself, blames nobody.
 """
 
@@ -68,7 +70,8 @@ class Suspects:
         return self._notes[process]
 
     def look(self) -> None:
-        """Take up what is in the folder, if that has changed: an admin may have taken something away; never raises.
+        """Take up what is in the folder, if that has changed: an admin may have taken something
+        away; never raises.
 
         What is too old goes, within an hour of that.
         """
@@ -95,7 +98,8 @@ class Suspects:
         Args:
             process: that ended though nobody told it to; any one.
             status: as wait(2) gives it.
-            stood_still: it was killed because it hung, and computed nothing: a disk or whoever stopped it is to blame.
+            stood_still: it was killed because it hung, and computed nothing: a disk or whoever
+                stopped it is to blame.
         """
         notes = self._notes.get(process)
         if notes is None:
@@ -138,11 +142,18 @@ class Suspects:
         try:
             kept.write(self._state, suspect)
         except StoreError as error:
-            event(log, logging.ERROR, "a message to set apart is known until the service stops", error=error)
+            event(
+                log,
+                logging.ERROR,
+                "a message to set apart is known until the service stops",
+                error=error,
+            )
         kept.prune(self._state, now)
 
     def _show(self) -> None:
-        apart = sorted((one for one in self._known.values() if one.apart), key=lambda one: -one.last)
+        apart = sorted(
+            (one for one in self._known.values() if one.apart), key=lambda one: -one.last
+        )
         self.board.write([bytes.fromhex(one.identity) for one in apart if len(one.identity) == 32])
 
 

@@ -1,7 +1,8 @@
 """What `ps` calls a process of ours: all are forked from one, and would all bear its command line.
 
-The new words go where the kernel keeps the command line, which is memory of the process itself, and never past its end; the name of top(1) goes by prctl.
-Where the place can't be told, the command line stays.
+The new words go where the kernel keeps the command line, which is memory of the process itself, and
+never past its end; the name of top(1) goes by prctl. Where the place can't be told, the command
+line stays.
 
 Source: proc_pid_stat(5) (fields 48 and 49), proc_pid_cmdline(5), PR_SET_NAME(2const).
 Limits: no longer than the command line was; Linux only.

@@ -1,4 +1,6 @@
-"""A child as its supervisor has it: whether it runs, serves, lives, and when it is to be started again."""
+"""A child as its supervisor has it: whether it runs, serves, lives, and when it is to be started
+again.
+"""
 
 from __future__ import annotations
 
@@ -28,10 +30,14 @@ DEATHS: Final = Counter(
 )
 HUNG: Final = Counter(
     "oborona_process_hung",
-    "Times that a process was killed for showing no sign of life for worker.hung_s; the log has the stacks of its threads.",
+    (
+        "Times that a process was killed for showing no sign of life for worker.hung_s; the "
+        "log has the stacks of its threads."
+    ),
     ("process",),
 )
-HEARD_BYTES = 65_536  # kept of what a child says over its life: the stacks of its threads are the most
+# kept of what a child says over its life: the stacks of its threads are the most
+HEARD_BYTES = 65_536
 
 
 @dataclass(slots=True, kw_only=True)
@@ -78,7 +84,10 @@ class Watched:
 
     @property
     def stacks(self) -> str:
-        """Where its threads were when it died of a fault, or was held to hang; empty = it did not say."""
+        """Where its threads were when it died of a fault, or was held to hang.
+
+        Empty = it did not say.
+        """
         _, marker, stacks = self._words.partition(STACKS)
         return (marker + stacks).decode("utf-8", "replace")
 
@@ -101,9 +110,14 @@ class Watched:
         DEATHS.inc(self.job.name)
 
     def due(self, *, alone: bool) -> float:
-        """Return when it is to be started, while it does not run; `alone`: it is vital, and no other that is serves."""
+        """Return when it is to be started, while it does not run.
+
+        `alone`: it is vital, and no other that is serves.
+        """
         pace_s = PACE_S if self.job.vital else PACE_BESIDE_S
-        return self.ended + restart_delay_s(self.fruitless, self.lived_s, alone=alone, pace_s=pace_s)
+        return self.ended + restart_delay_s(
+            self.fruitless, self.lived_s, alone=alone, pace_s=pace_s
+        )
 
     def close(self) -> None:
         """Close our end of its channel."""

@@ -1,9 +1,11 @@
 """A worker: one event loop that does all the thinking of its share of connections.
 
-    open stores → load the policy in force → probe DNS lists → serve the sockets → until SIGTERM: flush counters, make ready the
-    policy that is offered, probe, report → drain, and listen no more → write what is left
+    open stores → load the policy in force → probe DNS lists → serve the sockets → until SIGTERM:
+    flush counters, make ready the policy that is offered, probe, report → drain, and listen no more
+    → write what is left
 
-The policy is what the publisher puts in force (`oborona.daemon.publisher`); the policy folder is never read here.  Stores are opened here, after the fork.
+The policy is what the publisher puts in force (`oborona.daemon.publisher`); the policy folder is
+never read here.  Stores are opened here, after the fork.
 """
 
 from __future__ import annotations
@@ -76,12 +78,16 @@ from oborona.telemetry import status
 from oborona.telemetry.log import event
 from oborona.telemetry.reporting import report
 
-LATE_S: Final = 120.0  # that looking at, or reading, all pictures of a message may take once it is answered
+# that looking at, or reading, all pictures of a message may take once it is answered
+LATE_S: Final = 120.0
 LATE_GRACE_S: Final = 3.0  # at the end, for pictures that are being read
-COLLECT_AFTER: Final = (20_000, 20, 10)  # objects more than before, and collections of the younger generation
+# objects more than before, and collections of the younger generation
+COLLECT_AFTER: Final = (20_000, 20, 10)
 
 UP: Final = Gauge("oborona_up", "1 for each worker that runs.", ())
-POLICY: Final = Gauge("oborona_policy_info", "1 for the version of the policy in use.", ("version",))
+POLICY: Final = Gauge(
+    "oborona_policy_info", "1 for the version of the policy in use.", ("version",)
+)
 
 log = logging.getLogger("oborona.worker")
 
@@ -110,7 +116,8 @@ class Worker:
         before: what the parent knew of the policy when it forked this process; None = nothing.
         notes: where its supervisor sees what it is judging; None = nobody does.
         board: what is set apart; None = nothing.
-        delivery: the listening socket of the delivery door, this process's copy; None: it is closed.
+        delivery: the listening socket of the delivery door, this process's copy; None: it is
+            closed.
     """
 
     def __init__(
@@ -176,10 +183,14 @@ class Worker:
             UP.set(1)
             POLICY.set_function(lambda: {(self._policy.current.version,): 1})
             journal = await closings.enter_async_context(
-                await Journal.open(self._state / state_files.JOURNAL, batch_s=self._settings.journal.batch_s)
+                await Journal.open(
+                    self._state / state_files.JOURNAL, batch_s=self._settings.journal.batch_s
+                )
             )
             closings.add(
-                partial(status.remove, self._state, self._number), "status stays behind", logging.WARNING
+                partial(status.remove, self._state, self._number),
+                "status stays behind",
+                logging.WARNING,
             )
             counters = open_counters(self._settings, self._state, f"worker-{self._number}")
             closings.add(counters.close, "the last counters may be lost")
@@ -192,7 +203,9 @@ class Worker:
             site = self._site(keys, counters, line)
             pulse = Pulse()
             crowd = Crowd(
-                self._settings.worker.max_messages, pulse, deadline_s=self._settings.worker.deadline_s
+                self._settings.worker.max_messages,
+                pulse,
+                deadline_s=self._settings.worker.deadline_s,
             )
             numbers = Numbers(self._number)
             late = LateReading(
@@ -205,7 +218,9 @@ class Worker:
                 clock=time.time,
                 most=self._settings.reader.late_messages if self._settings.reader.enabled else 0,
             )
-            closings.add(partial(late.close, LATE_GRACE_S), "pictures that came late can't be ended")
+            closings.add(
+                partial(late.close, LATE_GRACE_S), "pictures that came late can't be ended"
+            )
             bench = Bench(
                 site=site,
                 settings=self._settings.worker,
@@ -228,7 +243,9 @@ class Worker:
                 wrote=self._contacts.wrote,
                 sighted=self._sighted,
                 trap=self._trapping.keep,
-                reports=self._settings.intake.reports if self._settings.intake.mail_listen else frozenset(),
+                reports=self._settings.intake.reports
+                if self._settings.intake.mail_listen
+                else frozenset(),
             )
             await asking.begin(self._policy.current)
             room = Room(self._settings.worker.max_bodies_bytes)
@@ -294,19 +311,25 @@ class Worker:
             closings.add(self._beside.close, "engines can't be closed")
 
     async def _drain(self, servers: list[Server], grace_s: float) -> None:
-        """Serve nobody new, and give those who are served so many seconds; once, whoever calls it again."""
+        """Serve nobody new, and give those who are served so many seconds.
+
+        Once, whoever calls it again.
+        """
         draining = [asyncio.create_task(server.drain(grace_s)) for server in servers]
         servers.clear()
         await asyncio.sleep(0)  # their first step: they do not touch the sockets any more
         for entrance in self._entrances:
-            entrance.listener.close()  # a copy that stays open would let new connections wait for nobody
+            # a copy that stays open would let new connections wait for nobody
+            entrance.listener.close()
         if self._delivery is not None:
             self._delivery.close()
         await asyncio.gather(*draining)
 
     def _site(self, keys: secret.Keys, counters: CounterReader, line: Line) -> Site:
         asked, longest_s = self._settings.reader, self._settings.worker.deadline_s / 2
-        eyes = Eyes(line, look_s=min(asked.look_wait_s, longest_s), read_s=min(asked.read_wait_s, longest_s))
+        eyes = Eyes(
+            line, look_s=min(asked.look_wait_s, longest_s), read_s=min(asked.read_wait_s, longest_s)
+        )
         return Site(
             name=self._name,
             hasher=Hasher(keys.shingles),
@@ -330,7 +353,12 @@ class Worker:
         return EncodedMeanings(line, self._final.meaning, within_s=wait_s) if wanted else Silent()
 
     async def _deliver(
-        self, listener: socket.socket, keys: secret.Keys, journal: Journal, numbers: Numbers, room: Room
+        self,
+        listener: socket.socket,
+        keys: secret.Keys,
+        journal: Journal,
+        numbers: Numbers,
+        room: Room,
     ) -> Server:
         settings = self._settings
         bench = DeliveryBench(
@@ -372,7 +400,10 @@ class Worker:
         self._told(counters, partial(counters.write, now))
 
     def _told(self, counters: Flushed, hand_over: Callable[[], int]) -> None:
-        """Counts that can't be written wait in memory until that is full; both are said once, and once when it is over."""
+        """Counts that can't be written wait in memory until that is full.
+
+        Both are said once, and once when it is over.
+        """
         try:
             hand_over()
         except StoreError as error:
@@ -408,7 +439,9 @@ class Worker:
 
 
 def _collect_seldom() -> None:
-    """Have the collector look at what messages leave behind, which is next to nothing, and at that alone: policy and stores stay."""
+    """Have the collector look at what messages leave behind, which is next to nothing, and at that
+    alone: policy and stores stay.
+    """
     gc.collect()
     gc.freeze()
     gc.set_threshold(*COLLECT_AFTER)

@@ -1,1 +1,3 @@
-"""What carries a session: listeners and protocols, each a folder, and the seam between them and a session."""
+"""What carries a session: listeners and protocols, each a folder, and the seam between them and a
+session.
+"""

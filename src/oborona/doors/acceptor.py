@@ -1,10 +1,12 @@
-"""A listening socket on the event loop: connections accepted, counted, closed when idle, and drained.
+"""A listening socket on the event loop: connections accepted, counted, closed when idle, and
+drained.
 
-Accepting is non-blocking and takes one connection per turn of the loop: of the workers on one inherited socket, the one with
-time to spare takes the next, and none can hang in accept().  The socket stays the caller's: it is neither closed nor unlinked, whoever stops first.
+Accepting is non-blocking and takes one connection per turn of the loop: of the workers on one
+inherited socket, the one with time to spare takes the next, and none can hang in accept().  The
+socket stays the caller's: it is neither closed nor unlinked, whoever stops first.
 
-A full door either lets new connections wait in the kernel, or tells them in its protocol's words that it is busy: only after a moment, in which
-another worker that has room takes them first.
+A full door either lets new connections wait in the kernel, or tells them in its protocol's words
+that it is busy: only after a moment, in which another worker that has room takes them first.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ from oborona.doors.client_key import whose, within
 from oborona.doors.overload import Said, TurnedAway
 from oborona.reputation.networks import networks
 
-EXHAUSTED_S: Final = 1.0  # pause of accepting when the process has no file descriptor or memory left
+# pause of accepting when the process has no file descriptor or memory left
+EXHAUSTED_S: Final = 1.0
 IDLE_CHECKS: Final = 4  # times per idle limit that connections are looked at
 YIELD_S: Final = 0.05  # others' time to take a connection before a full worker turns it away
 TURNED_AT_ONCE: Final = 64  # of those who wait, after each such time
@@ -51,12 +54,16 @@ class Acceptor(ABC):
 
     Args:
         idle_s: seconds without a byte after which a connection is closed.
-        max_sessions: connections at once; further ones are told `busy`, or wait where that is empty.
+        max_sessions: connections at once; further ones are told `busy`, or wait where that is
+            empty.
         log: of the protocol.
-        max_per_client: connections at once of one client, further ones are told `busy` and closed; 0: any number.
+        max_per_client: connections at once of one client, further ones are told `busy` and closed;
+            0: any number.
         busy: a whole answer of the protocol that says "come again later".
-        note: counts who is turned away: "busy", "crowded" where the client has too many connections, "foreign" where it may have none.
-        allowed: networks whose clients may connect, with spaces between; empty: all. Who opens a socket file always may.
+        note: counts who is turned away: "busy", "crowded" where the client has too many
+            connections, "foreign" where it may have none.
+        allowed: networks whose clients may connect, with spaces between; empty: all. Who opens a
+            socket file always may.
     """
 
     def __init__(
@@ -98,7 +105,9 @@ class Acceptor(ABC):
         return len(self._connections)
 
     async def start(self, sock: socket.socket) -> None:
-        """Accept on a listening socket, which stays the caller's: it is neither closed nor unlinked here."""
+        """Accept on a listening socket, which stays the caller's: it is neither closed nor unlinked
+        here.
+        """
         self._loop = asyncio.get_running_loop()
         self._socket = sock
         sock.setblocking(False)
@@ -108,8 +117,8 @@ class Acceptor(ABC):
     async def drain(self, grace_s: float) -> None:
         """Accept no more, wait for sessions, then cut what is left.
 
-        A connection whose peer waits for nothing is closed at once; a milter connection that has had no message yet is
-        waited for.
+        A connection whose peer waits for nothing is closed at once; a milter connection that has
+        had no message yet is waited for.
 
         Args:
             grace_s: seconds to wait at most.
@@ -157,7 +166,8 @@ class Acceptor(ABC):
         if self._allowed is not None and not within(peer, self._allowed):
             self._note("foreign")
             self._say(
-                "foreign", f"{whose(peer)} may not connect: it is in none of the networks that are allowed"
+                "foreign",
+                (f"{whose(peer)} may not connect: it is in none of the networks that are allowed"),
             )
             peer.close()
             return
@@ -183,7 +193,10 @@ class Acceptor(ABC):
         arrival.add_done_callback(self._arrivals.discard)
 
     def _limited(self, peer: socket.socket) -> str:
-        """Return the name under which a client's connections are counted; empty: it may have any number."""
+        """Return the name under which a client's connections are counted.
+
+        Empty: it may have any number.
+        """
         return whose(peer)
 
     def _next(self) -> socket.socket | None:
@@ -212,7 +225,9 @@ class Acceptor(ABC):
             if self.sessions < self._max_sessions or (peer := self._next()) is None:
                 break
             self._turn_away(
-                peer, "busy", f"{self.sessions} sessions are open: the next ones are told to come again"
+                peer,
+                "busy",
+                f"{self.sessions} sessions are open: the next ones are told to come again",
             )
         if self.sessions >= self._max_sessions and not self._draining:
             self._turning = self._loop.call_later(YIELD_S, self._turn_all_away)
@@ -227,7 +242,9 @@ class Acceptor(ABC):
 
     async def _admit(self, connection: Accepted, peer: socket.socket) -> None:
         try:
-            await self._loop.connect_accepted_socket(lambda: cast("asyncio.Protocol", connection), peer)
+            await self._loop.connect_accepted_socket(
+                lambda: cast("asyncio.Protocol", connection), peer
+            )
         except OSError as error:
             self._log.warning("connection lost on arrival: %s", error)
             peer.close()
@@ -238,7 +255,10 @@ class Acceptor(ABC):
             self._hear(on=True)
 
     def _hear(self, *, on: bool) -> None:
-        """Begin or cease to accept; what comes meanwhile waits in the kernel, or goes to another worker."""
+        """Begin or cease to accept.
+
+        What comes meanwhile waits in the kernel, or goes to another worker.
+        """
         if on and not self._hearing:
             self._loop.add_reader(self._socket.fileno(), self._accept)
         elif self._hearing and not on:

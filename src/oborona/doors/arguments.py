@@ -1,7 +1,8 @@
 r"""What a mail server says of a client and of addresses, in one form for all transports.
 
-Bytes become text as UTF-8 (RFC 6531); what is not UTF-8 is shown with backslashes (`\xff`), never as surrogates, so that every
-text can be logged, hashed and stored, and two different ones stay different.
+Bytes become text as UTF-8 (RFC 6531); what is not UTF-8 is shown with backslashes (`\xff`), never
+as surrogates, so that every text can be logged, hashed and stored, and two different ones stay
+different.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ def text(data: bytes) -> str:
 
 
 def path(argument: str) -> str:
-    """Return the address of a MAIL or RCPT argument without its angle brackets (RFC 5321 section 4.1.2)."""
+    """Return the address of a MAIL or RCPT argument without its angle brackets (RFC 5321 section
+    4.1.2).
+    """
     if argument.startswith("<") and argument.endswith(">"):
         return argument[1:-1]
     return argument

@@ -14,13 +14,16 @@ _CRED: Final = struct.Struct("3i")  # pid, uid, gid
 
 
 def whose(peer: socket.socket) -> str:
-    """Return a name for the client of an accepted socket: its IPv4 address, the /64 of its IPv6 address, or the user at the other end of a socket file.
+    """Return a name for the client of an accepted socket: its IPv4 address, the /64 of its IPv6
+    address, or the user at the other end of a socket file.
 
     Empty where the kernel does not say, for the client is gone.
     """
     try:
         if peer.family == socket.AF_UNIX:
-            _, uid, _ = _CRED.unpack(peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CRED.size))
+            _, uid, _ = _CRED.unpack(
+                peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CRED.size)
+            )
             return f"user {uid}"
         host: str = peer.getpeername()[0]
     except OSError:
@@ -34,7 +37,10 @@ def whose(peer: socket.socket) -> str:
 
 
 def within(peer: socket.socket, allowed: Networks) -> bool:
-    """Tell whether an accepted socket comes from one of these networks; who opens a socket file does, who is gone does not."""
+    """Tell whether an accepted socket comes from one of these networks.
+
+    Who opens a socket file does, who is gone does not.
+    """
     if peer.family == socket.AF_UNIX:
         return True
     try:

@@ -1,4 +1,7 @@
-"""What a worker has for its doors, and what it wants of them; how long a session may take before a door answers in its place."""
+"""What a worker has for its doors, and what it wants of them.
+
+How long a session may take before a door answers in its place.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,8 @@ from oborona.doors.room import Room
 from oborona.feedback.events.model import Event
 from oborona.policy.tables import SLOWEST_S
 
-GUARD_AFTER_S: Final = (
-    5.0  # a transport waits this much longer than a session may take: the session answers first
-)
+# a transport waits this much longer than a session may take: the session answers first
+GUARD_AFTER_S: Final = 5.0
 STAGES_AT_ONCE: Final = 3  # that one question may be the first word of: connect, sender, recipient
 
 
@@ -25,7 +27,8 @@ class Server(Protocol):
     """What serves a door in a worker's loop."""
 
     async def drain(self, grace_s: float) -> None:
-        """Take no new connections, end those that are idle, wait for the others, cut them after the grace.
+        """Take no new connections, end those that are idle, wait for the others, cut them after the
+        grace.
 
         The listening socket is not used any more from its first await on.
         """
@@ -64,5 +67,7 @@ def guard_s(work: Work) -> float:
 
 
 def glance_guard_s(work: Work) -> float:
-    """Return how long a session may take over a question that is several stages at once, in seconds; it slows a client down once."""
+    """Return how long a session may take over a question that is several stages at once, in
+    seconds; it slows a client down once.
+    """
     return STAGES_AT_ONCE * work.command_deadline_s + SLOWEST_S + GUARD_AFTER_S

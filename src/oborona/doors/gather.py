@@ -1,15 +1,17 @@
-"""One message, put together from what a mail server sends in pieces, byte for byte and in bounded memory.
+"""One message, put together from what a mail server sends in pieces, byte for byte and in bounded
+memory.
 
-A mail server hands over each header (name, value with folded lines parted by a bare newline) and the body in chunks. The
-message is rebuilt with CRLF: name ":" value CRLF for each header, an empty line, the chunks. With the leading space of
-values kept (SMFIP_HDR_LEADSPC) the result is what came over SMTP; without, a mail server eats one space and it is given
-back, so that "Subject:x" becomes "Subject: x".
+A mail server hands over each header (name, value with folded lines parted by a bare newline) and
+the body in chunks. The message is rebuilt with CRLF: name ":" value CRLF for each header, an empty
+line, the chunks. With the leading space of values kept (SMFIP_HDR_LEADSPC) the result is what came
+over SMTP; without, a mail server eats one space and it is given back, so that "Subject:x" becomes
+"Subject: x".
 
-Beyond `limit_bytes` the head is kept and the rest counted. The names of headers are kept beyond it too, up to MAX_HEADERS:
-who forges a header of ours behind a megabyte of padding is still seen.
+Beyond `limit_bytes` the head is kept and the rest counted. The names of headers are kept beyond it
+too, up to MAX_HEADERS: who forges a header of ours behind a megabyte of padding is still seen.
 
-What is kept takes room that all messages share (`milter.room`), until the message is forgotten. Where there is none left, the message is let go, and only
-counted from there on: it is `crowded`.
+What is kept takes room that all messages share (`milter.room`), until the message is forgotten.
+Where there is none left, the message is let go, and only counted from there on: it is `crowded`.
 
 Known limits: white space before a header's colon is not handed over by mail servers and is lost.
 """
@@ -31,9 +33,11 @@ class Gathered(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         raw: header block, empty line and body with CRLF; the head of it when `truncated`.
-        headers: name and value of each, in order, values as in `raw` (leading space and folding kept); empty values
-            for those beyond the limit. The n-th of a name here is the n-th that the mail server counts.
-        size: bytes of the whole message; a lower bound when the mail server was told to skip the rest.
+        headers: name and value of each, in order, values as in `raw` (leading space and folding
+            kept); empty values for those beyond the limit. The n-th of a name here is the n-th that
+            the mail server counts.
+        size: bytes of the whole message; a lower bound when the mail server was told to skip the
+            rest.
         truncated: something is missing from `raw` or `headers`.
     """
 
@@ -47,7 +51,8 @@ class Gather:
     """Collects one message after the other; nothing of one reaches the next.
 
     Args:
-        limit_bytes: what is kept of one message, at least; memory stays within it plus the names of headers.
+        limit_bytes: what is kept of one message, at least; memory stays within it plus the names of
+            headers.
         held: of the room for messages; nothing as yet.
     """
 
@@ -113,7 +118,10 @@ class Gather:
         if not self._in_body:
             self._keep(b"\r\n")
         message = Gathered(
-            raw=b"".join(self._kept), headers=tuple(self._headers), size=self._size, truncated=self._truncated
+            raw=b"".join(self._kept),
+            headers=tuple(self._headers),
+            size=self._size,
+            truncated=self._truncated,
         )
         self._begin()
         return message
@@ -130,7 +138,10 @@ class Gather:
                 self._take_room()
 
     def _take_room(self) -> None:
-        """Take room for what is kept, and a little more; where there is none, let the message go."""
+        """Take room for what is kept, and a little more.
+
+        Where there is none, let the message go.
+        """
         kept = self.limit_bytes - self._left
         for ahead in (ROOM_STEP, 0):
             if self._held.grow(kept + ahead):

@@ -1,7 +1,9 @@
-"""The crash barrier between a transport and its doors: a door that raises or hangs costs its own answer and nothing else.
+"""The crash barrier between a transport and its doors: a door that raises or hangs costs its own
+answer and nothing else.
 
-A session has deadlines and a barrier of its own, shorter than these; whatever is caught here is a bug there. Known limits: a
-door that blocks the event loop stops every session of its worker, and no barrier inside the loop can help.
+A session has deadlines and a barrier of its own, shorter than these; whatever is caught here is a
+bug there. Known limits: a door that blocks the event loop stops every session of its worker, and no
+barrier inside the loop can help.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ from oborona.doors.reply import Answer, Reply, refuse
 
 NO_ANSWER: Final = refuse(451, "4.3.0", "Service unavailable, try again later")
 """To a message whose door has not even words for that: what is not marked must not pass."""
-GUARD_S: Final = 25.0  # under Postfix's milter_command_timeout of 30 s, so that our answer is still heard
+# under Postfix's milter_command_timeout of 30 s, so that our answer is still heard
+GUARD_S: Final = 25.0
 
 log = logging.getLogger("oborona.milter")
 
@@ -51,11 +54,18 @@ class Guard:
         return self._failure
 
     async def ask(self, question: Coroutine[Any, Any, Reply]) -> Reply:
-        """Return the door's reply, or the configured one if it raises or is late; only cancellation gets through."""
+        """Return the door's reply, or the configured one if it raises or is late.
+
+        Only cancellation gets through.
+        """
         return await self._asked(question) or self._failure
 
-    async def judged(self, question: Coroutine[Any, Any, Reply], door: Judges, message: Gathered) -> Reply:
-        """Return the door's reply to a whole message; if it raises or is late, what it says of one that was not judged.
+    async def judged(
+        self, question: Coroutine[Any, Any, Reply], door: Judges, message: Gathered
+    ) -> Reply:
+        """Return the door's reply to a whole message.
+
+        If it raises or is late, what it says of one that was not judged.
 
         Args:
             question: put to the door.
@@ -63,7 +73,8 @@ class Guard:
             message: that it is asked about.
 
         Returns:
-            Never a bare "go on": a message that passes bears our headers, and none that were written in our name.
+            Never a bare "go on": a message that passes bears our headers, and none that were
+            written in our name.
         """
         reply = await self._asked(question)
         if reply is not None:

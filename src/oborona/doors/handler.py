@@ -1,8 +1,9 @@
 """The seam between transports and sessions: what a session gives to whatever carries it.
 
-A transport (native, libmilter) makes one `Door` per connection by its factory, tells it what the mail server said,
-and carries its replies back. A door knows no transport; a transport knows no policy. Whether a door raises or never
-returns, the transport lives on and answers by its own setting.
+A transport (native, libmilter) makes one `Door` per connection by its factory, tells it what the
+mail server said, and carries its replies back. A door knows no transport; a transport knows no
+policy. Whether a door raises or never returns, the transport lives on and answers by its own
+setting.
 """
 
 from __future__ import annotations
@@ -18,20 +19,23 @@ from oborona.types import Client, Envelope, Stage
 class Door(Protocol):
     """One connection of a mail server, from its first word to its last.
 
-    The transport calls one method at a time and waits for it, `abort` and `close` apart: they may come at any moment, and
-    a call that still runs is cancelled before either.
+    The transport calls one method at a time and waits for it, `abort` and `close` apart: they may
+    come at any moment, and a call that still runs is cancelled before either.
     """
 
     @property
     def waits(self) -> frozenset[Stage]:
         """Stages whose replies the mail server must wait for; read once, before the first call.
 
-        The others are still told (in order), their replies are dropped. The end of a message always waits.
+        The others are still told (in order), their replies are dropped. The end of a message always
+        waits.
         """
         ...
 
     def learn(self, macros: Mapping[str, str]) -> None:
-        """Take what the mail server says of itself, without braces: i, client_addr, auth_authen, ..."""
+        """Take what the mail server says of itself, without braces: i, client_addr, auth_authen,
+        ...
+        """
         ...
 
     async def connect(self, client: Client) -> Reply:
@@ -60,11 +64,15 @@ class Door(Protocol):
         ...
 
     def unjudged(self, message: Gathered) -> Reply:
-        """Return the answer to a message that `end_of_message` gave none to: it was late, or raised. At once; it asks nobody."""
+        """Return the answer to a message that `end_of_message` gave none to: it was late, or
+        raised. At once; it asks nobody.
+        """
         ...
 
     def abort(self) -> None:
-        """The message at hand ends without a verdict: RSET, all recipients refused, or the client is gone."""
+        """The message at hand ends without a verdict: RSET, all recipients refused, or the client
+        is gone.
+        """
         ...
 
     def close(self) -> None:
@@ -73,7 +81,9 @@ class Door(Protocol):
 
 
 class Once(Protocol):
-    """What answers a protocol without connections of its own: each question tells all that is known."""
+    """What answers a protocol without connections of its own: each question tells all that is
+    known.
+    """
 
     async def glance(
         self,
@@ -88,7 +98,8 @@ class Once(Protocol):
 
         Args:
             stage: connect, sender or recipient.
-            envelope: as far as it is known, its recipient the last one; `own` and `traps` are the door's to find out.
+            envelope: as far as it is known, its recipient the last one; `own` and `traps` are the
+                door's to find out.
             port: of ours, where the client came in; empty = unknown.
             after: the stage that was asked about before; None: none was.
             reached: how far SMTP has come, where that is beyond the stage.
@@ -96,11 +107,17 @@ class Once(Protocol):
         ...
 
     async def whole(self, envelope: Envelope, message: Gathered, port: str) -> Reply:
-        """A message with all that is known of it; no stage before the content is judged by itself."""
+        """A message with all that is known of it.
+
+        No stage before the content is judged by itself.
+        """
         ...
 
     def unjudged(self, message: Gathered) -> Reply:
-        """Return the answer to a message that `whole` gave none to: it was late, or raised. At once; it asks nobody."""
+        """Return the answer to a message that `whole` gave none to: it was late, or raised.
+
+        At once; it asks nobody.
+        """
         ...
 
     def close(self) -> None:

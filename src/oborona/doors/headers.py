@@ -1,4 +1,6 @@
-"""What is done to the headers of a message that passes: ours come, and what came in under our names goes."""
+"""What is done to the headers of a message that passes: ours come, and what came in under our names
+goes.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ from oborona.policy.headers import LOOKED_AT, OUR_NAMES, foreign, ours, trace
 from oborona.policy.scan import Scan
 
 
-def marks(rests: Judged, message: Gathered, site: str, *, own: bool) -> tuple[AddHeader | RemoveHeader, ...]:
+def marks(
+    rests: Judged, message: Gathered, site: str, *, own: bool
+) -> tuple[AddHeader | RemoveHeader, ...]:
     """Return what is done to the headers of a message that passes.
 
     Args:
@@ -34,7 +38,10 @@ def _results(scanned: Scan | None, site: str) -> AddHeader:
 
 
 def _removals(message: Gathered, site: str) -> list[RemoveHeader]:
-    """What came in under our names; the last of a name first, so that no removal moves another's place."""
+    """What came in under our names.
+
+    The last of a name first, so that no removal moves another's place.
+    """
     seen: dict[str, int] = {}
     forged = []
     for raw_name, raw_value in message.headers:

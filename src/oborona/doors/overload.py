@@ -1,8 +1,9 @@
 """Who comes to a full door: told so in the door's own words, and shown out.
 
-A word that is written and followed by a close at once is often not heard: what the peer has sent by then makes the kernel reset the
-connection, and the word is lost with it.  So the peer is listened to for a moment, and what it says goes nowhere.  There is room for few of them at
-a time; further ones are closed without a word, as they are where the protocol has none.
+A word that is written and followed by a close at once is often not heard: what the peer has sent by
+then makes the kernel reset the connection, and the word is lost with it.  So the peer is listened
+to for a moment, and what it says goes nowhere.  There is room for few of them at a time; further
+ones are closed without a word, as they are where the protocol has none.
 """
 
 from __future__ import annotations

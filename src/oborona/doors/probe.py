@@ -1,7 +1,9 @@
-"""A message of our own that proves a door: judged as any other, and neither counted, nor journaled, nor learned from.
+"""A message of our own that proves a door: judged as any other, and neither counted, nor journaled,
+nor learned from.
 
-Who asks the daemon for that shows that it can read the site's secret: a macro with the time and a keyed hash of it, told with MAIL FROM.  A mail server
-sends no such macro, and takes none from its clients.
+Who asks the daemon for that shows that it can read the site's secret: a macro with the time and a
+keyed hash of it, told with MAIL FROM.  A mail server sends no such macro, and takes none from its
+clients.
 
 Source: BLAKE2b keyed and personalised, RFC 7693 section 2.
 """
@@ -14,7 +16,8 @@ from typing import Final
 
 MACRO: Final = "oborona_probe"
 FRESH_S: Final = 60.0  # that a proof is believed, either way: the clocks are those of one machine
-TOLD: Final = "probe, not counted"  # said in the answer, so that who asked knows that he was believed
+# said in the answer, so that who asked knows that he was believed
+TOLD: Final = "probe, not counted"
 
 
 def proof(key: bytes, now: float) -> str:

@@ -1,15 +1,16 @@
 """What a session answers to a mail server, in the words of SMTP and not of any transport.
 
-A `Reply` is an answer, an optional SMTP text for it, and header edits for the end of a message. Its constructor
-refuses what a mail server would garble or contradict: a 4xx code with a 5.x.x status, a refusal's code on an
-accepting answer, a text that smuggles a line.
+A `Reply` is an answer, an optional SMTP text for it, and header edits for the end of a message. Its
+constructor refuses what a mail server would garble or contradict: a 4xx code with a 5.x.x status, a
+refusal's code on an accepting answer, a text that smuggles a line.
 
     Reply()                                                  go on
     refuse(550, "5.7.1", "Message refused as spam")          REJECT with its text
     refuse(451, "4.7.1", "Try again later")                  TEMPFAIL with its text
 
 RFC 5321 section 4.2 (codes, multi-line replies), RFC 3463 (status codes).
-Known limits: no quarantine, no change of sender or body, no recipient added: the design asks for none.
+Known limits: no quarantine, no change of sender or body, no recipient added: the design asks for
+none.
 """
 
 from __future__ import annotations
@@ -25,9 +26,8 @@ from oborona.policy.scan import Scan
 from oborona.types import Stage, Verdict
 
 MAX_TEXT_LINES: Final = 32  # libmilter's smfi_setmlreply takes no more
-MAX_TEXT_LINE: Final = (
-    480  # RFC 5321 section 4.5.3.1.5: a reply line is 512 octets with code, status and CRLF
-)
+# RFC 5321 section 4.5.3.1.5: a reply line is 512 octets with code, status and CRLF
+MAX_TEXT_LINE: Final = 480
 
 _ENHANCED = re.compile(r"([245])\.(\d{1,3})\.(\d{1,3})")
 FIELD_NAME: Final = re.compile(r"[!-9;-~]+")  # RFC 5322 section 2.2: printable ASCII but colon
@@ -46,7 +46,10 @@ class Answer(StrEnum):
 
 
 class AddHeader(msgspec.Struct, frozen=True):
-    """One header to append, or to put above all others; `value` is ASCII (RFC 2047 for the rest), folded with newline and tab."""
+    """One header to append, or to put above all others.
+
+    `value` is ASCII (RFC 2047 for the rest), folded with newline and tab.
+    """
 
     name: str
     value: str
@@ -100,8 +103,10 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
         enhanced: RFC 3463 status of the same class; given exactly when `code` is.
         text: one or more lines parted by newline, printable ASCII without "%"; none is empty.
         edits: applied only when the message is taken; removals before additions.
-        removed: recipients that get no copy, as they were named; applied only when the message is taken.
-        judged: what it rests on; None where nobody was judged: nothing is decided at that stage, or we are too busy.
+        removed: recipients that get no copy, as they were named; applied only when the message is
+            taken.
+        judged: what it rests on; None where nobody was judged: nothing is decided at that stage, or
+            we are too busy.
 
     Raises:
         ValueError: parts that disagree; 450 with 5.x.x can't be built.
@@ -147,9 +152,12 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
 def in_order(edits: tuple[AddHeader | RemoveHeader, ...]) -> list[AddHeader | RemoveHeader]:
     """Return edits so that every index still means what it meant when the message came in.
 
-    Mail servers differ in whether a removed header is counted on; removed from the last to the first, none is affected.
+    Mail servers differ in whether a removed header is counted on; removed from the last to the
+    first, none is affected.
     """
-    removals = sorted((e for e in edits if isinstance(e, RemoveHeader)), key=lambda e: e.index, reverse=True)
+    removals = sorted(
+        (e for e in edits if isinstance(e, RemoveHeader)), key=lambda e: e.index, reverse=True
+    )
     return [*removals, *(e for e in edits if isinstance(e, AddHeader))]
 
 

@@ -1,6 +1,8 @@
-"""A message that comes in one piece: taken apart as a milter would have been given it, and given back with header edits.  Pure.
+"""A message that comes in one piece: taken apart as a milter would have been given it, and given
+back with header edits.  Pure.
 
-A header block is fields, and ends at the empty line; at a line that is no field, too, where a mail server would put the empty line that is missing.
+A header block is fields, and ends at the empty line; at a line that is no field, too, where a mail
+server would put the empty line that is missing.
 """
 
 from __future__ import annotations
@@ -55,7 +57,8 @@ def gathered(raw: bytes, limit_bytes: int) -> Gathered:
         raw: as it came, with whatever ends of lines.
         limit_bytes: what is kept of it.
 
-    Guaranteed: any octets give a message; the n-th header of a name is the n-th that `edited` counts in `crlf(raw)`.
+    Guaranteed: any octets give a message; the n-th header of a name is the n-th that `edited`
+        counts in `crlf(raw)`.
     """
     raw = crlf(raw)
     headers: list[tuple[bytes, bytes]] = []
@@ -68,7 +71,10 @@ def gathered(raw: bytes, limit_bytes: int) -> Gathered:
     if len(headers) < MAX_HEADERS and not _BLANK.match(raw, end):
         raw = b"%b%b\r\n%b" % (raw[:end], _ending(raw[:end]), raw[end:])
     return Gathered(
-        raw=raw[:limit_bytes], headers=tuple(headers), size=len(raw), truncated=len(raw) > limit_bytes
+        raw=raw[:limit_bytes],
+        headers=tuple(headers),
+        size=len(raw),
+        truncated=len(raw) > limit_bytes,
     )
 
 
@@ -79,7 +85,8 @@ def edited(raw: bytes, edits: Sequence[AddHeader | RemoveHeader]) -> bytes:
         raw: with CRLF everywhere.
         edits: as a reply has them; a header that is to go and is not there is passed over.
 
-    Guaranteed: no octet changes but the headers that are named, and the empty line behind them where it was missing.
+    Guaranteed: no octet changes but the headers that are named, and the empty line behind them
+        where it was missing.
     """
     gone = {(one.name.lower(), one.index) for one in edits if isinstance(one, RemoveHeader)}
     seen: dict[str, int] = {}

@@ -1,9 +1,11 @@
-"""Memory for messages that come in or are judged: so many octets for all of them together, whatever listener they come by.
+"""Memory for messages that come in or are judged: so many octets for all of them together, whatever
+listener they come by.
 
 with room.hold() as held:
     held.more(len(piece)) tells whether a piece still fits; all of it is given back at the end
 
-Connections are many and cheap; what a stranger can fill is the messages that they carry.  Who finds no room is told to come again.
+Connections are many and cheap; what a stranger can fill is the messages that they carry.  Who finds
+no room is told to come again.
 """
 
 from __future__ import annotations
@@ -75,6 +77,9 @@ class Held:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.leave()

@@ -1,8 +1,10 @@
-"""A connection of a mail server as asyncio sees it, whatever it speaks: bytes in, one worker task over them.
+"""A connection of a mail server as asyncio sees it, whatever it speaks: bytes in, one worker task
+over them.
 
-There is one worker task at a time, and only while there are bytes to work on; while it waits for an answer further bytes
-wait too, and past BACKLOG_BYTES the socket is not read.  A peer that breaks its protocol loses its connection; a fault of ours ends
-the connection at once, with its traceback in the log.  A slow one loses it too, where the protocol has a limit for it: a request that has
+There is one worker task at a time, and only while there are bytes to work on; while it waits for an
+answer further bytes wait too, and past BACKLOG_BYTES the socket is not read.  A peer that breaks
+its protocol loses its connection; a fault of ours ends the connection at once, with its traceback
+in the log.  A slow one loses it too, where the protocol has a limit for it: a request that has
 begun must be whole, and an answer must be read, within a time that no single byte prolongs.
 """
 
@@ -38,7 +40,8 @@ class Stream(asyncio.Protocol, ABC):
     Args:
         server: counts it.
         log: of the protocol.
-        half_s: seconds for the rest of a request that has begun, and for the peer to take its answers; 0: as long as it likes.
+        half_s: seconds for the rest of a request that has begun, and for the peer to take its
+            answers; 0: as long as it likes.
     """
 
     _transport: asyncio.Transport
@@ -48,7 +51,8 @@ class Stream(asyncio.Protocol, ABC):
         self._log = log
         self._half_s = half_s
         self._half: asyncio.TimerHandle | None = None  # runs while a request has begun
-        self._unread: asyncio.Event | None = None  # there while the peer reads no answers; set once it does
+        # there while the peer reads no answers; set once it does
+        self._unread: asyncio.Event | None = None
         self._loop = asyncio.get_running_loop()
         self._inbox: list[bytes] = []
         self._inbox_bytes = 0
@@ -79,7 +83,10 @@ class Stream(asyncio.Protocol, ABC):
 
     @property
     def _partial(self) -> bool:
-        """Whether a request has begun and is not whole; asked after each `_take`, where there is a limit for it."""
+        """Whether a request has begun and is not whole.
+
+        Asked after each `_take`, where there is a limit for it.
+        """
         return False
 
     # --- what a protocol with such a limit calls ---
@@ -153,7 +160,9 @@ class Stream(asyncio.Protocol, ABC):
     def close_if_idle(self, due: float) -> None:
         """Close if nothing came since `due` (loop time) and no answer is sought."""
         if self._last_heard < due and self._worker is None:
-            self._log.info("connection closed: nothing came for %.0f s", self._loop.time() - self._last_heard)
+            self._log.info(
+                "connection closed: nothing came for %.0f s", self._loop.time() - self._last_heard
+            )
             self._close()
 
     def cut(self) -> None:

@@ -67,7 +67,9 @@ def _read(file: Path) -> list[bytes]:
             continue
         if not SHORTEST <= len(token) <= LONGEST or any(letter.isspace() for letter in token):
             raise ConfigError(
-                f"a token has {SHORTEST} to {LONGEST} characters and no space", file=str(file), line=number
+                f"a token has {SHORTEST} to {LONGEST} characters and no space",
+                file=str(file),
+                line=number,
             )
         digests.append(_digest(token))
     if not digests:

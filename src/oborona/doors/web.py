@@ -1,8 +1,11 @@
-"""HTTP on a listening socket: what every door that speaks it does in the same way.  The protocol itself is aiohttp's.
+"""HTTP on a listening socket: what every door that speaks it does in the same way.  The protocol
+itself is aiohttp's.
 
-Heads have limits in bytes and fields, and must be whole within the idle time, however slowly they drip; bodies are read within a time and to a limit, compressed ones
-are refused; an answer that nobody reads ends its connection.  A handler goes on when its client is gone: what it has begun is done to the end.
-Answers are JSON, errors {"error": "..."}; a fault of ours is a 500 without any detail, which the log has.  Without TLS: for this machine, or a proxy on it.
+Heads have limits in bytes and fields, and must be whole within the idle time, however slowly they
+drip; bodies are read within a time and to a limit, compressed ones are refused; an answer that
+nobody reads ends its connection.  A handler goes on when its client is gone: what it has begun is
+done to the end. Answers are JSON, errors {"error": "..."}; a fault of ours is a 500 without any
+detail, which the log has.  Without TLS: for this machine, or a proxy on it.
 """
 
 from __future__ import annotations
@@ -26,7 +29,8 @@ from oborona.errors import ConfigError
 from oborona.telemetry.log import event
 
 READ_S: Final = 30.0  # for a body to come, and for an answer to be taken
-IDLE_S: Final = 60.0  # a connection on which no request becomes whole is closed; the library does it
+# a connection on which no request becomes whole is closed; the library does it
+IDLE_S: Final = 60.0
 LINGER_S: Final = 2.0  # that the rest of a refused body is read, so that its sender hears why
 MAX_HEADER: Final = 8190  # bytes of a line or a field
 MAX_HEADERS: Final = 128
@@ -34,7 +38,8 @@ MAX_HEAD: Final = 64 * 1024  # bytes of a request before its body
 JSON: Final = "application/json"
 SERVER: Final = "oborona"
 BUSY: Final = (
-    b"HTTP/1.1 503 Service Unavailable\r\nServer: oborona\r\nContent-Type: application/json\r\nRetry-After: 1\r\n"
+    b"HTTP/1.1 503 Service Unavailable\r\nServer: oborona\r\nContent-Type: "
+    b"application/json\r\nRetry-After: 1\r\n"
     b'Content-Length: 38\r\nConnection: close\r\n\r\n{"error": "too busy, try again later"}'
 )
 
@@ -118,7 +123,9 @@ class WebServer(Acceptor):
             return no(500, "a fault of ours: the log has it")
 
     def _shown(self, *candidates: str) -> str | None:
-        """Return the first token among these that is known, empty where none is needed; None: there is none.
+        """Return the first token among these that is known, empty where none is needed.
+
+        None: there is none.
 
         Args:
             candidates: what the client shows.
@@ -213,7 +220,9 @@ class _Connection(RequestHandler):
         self._server.left(self)
 
     def close_if_between(self) -> None:
-        """Close behind the request that has begun, at once where there is none: of itself the library would wait for one."""
+        """Close behind the request that has begun, at once where there is none: of itself the
+        library would wait for one.
+        """
         if self._waits:
             self.force_close()
         else:
@@ -249,7 +258,8 @@ async def read(
         request: whose head has come.
         limit: in bytes.
         within_s: seconds that it may take.
-        held: takes room for what comes, as it comes: what is announced and stays away takes none from others' mail; None = there is enough.
+        held: takes room for what comes, as it comes: what is announced and stays away takes none
+            from others' mail; None = there is enough.
     """
     if request.headers.get("Content-Encoding", "identity").lower() != "identity":
         return no(415, "a compressed body is not taken")
@@ -279,7 +289,10 @@ async def read(
 
 async def _go_on(request: web.BaseRequest) -> None:
     """Tell a client that waits for it to send its body."""
-    if request.version >= HttpVersion11 and request.headers.get("Expect", "").lower() == "100-continue":
+    if (
+        request.version >= HttpVersion11
+        and request.headers.get("Expect", "").lower() == "100-continue"
+    ):
         writer = request.writer
         await writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         writer.output_size = 0  # the answer is yet to come

@@ -1,9 +1,13 @@
-"""Address books as people's programs write them: vCard (RFC 6350, 2426, 2.1) and CSV of Google, Outlook and Thunderbird; addresses alone are taken.
+"""Address books as people's programs write them: vCard (RFC 6350, 2426, 2.1) and CSV of Google,
+Outlook and Thunderbird; addresses alone are taken.
 
-Of a vCard the lines of EMAIL are read, one by one: pictures and keys are passed over before anything is decoded.  Of a CSV the columns whose heading speaks of
-mail, in any language that writes it so; without a heading, a file of addresses alone.  What is no mail address is counted and told, and breaks nothing.
+Of a vCard the lines of EMAIL are read, one by one: pictures and keys are passed over before
+anything is decoded.  Of a CSV the columns whose heading speaks of mail, in any language that writes
+it so; without a heading, a file of addresses alone.  What is no mail address is counted and told,
+and breaks nothing.
 
-Limits: `MAX_OCTETS` of a file, `MAX_LINE` of a line, `MAX_ADDRESSES` and `MAX_VALUES` of a book, `MAX_TOLD` problems told.
+Limits: `MAX_OCTETS` of a file, `MAX_LINE` of a line, `MAX_ADDRESSES` and `MAX_VALUES` of a book,
+`MAX_TOLD` problems told.
 """
 
 from __future__ import annotations
@@ -38,7 +42,8 @@ _MARKS: Final = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _PLAIN: Final = re.compile(  # no encoding, nothing quoted: vobject takes 300 µs of CPU a line
-    r"(?:[A-Za-z0-9-]+\.)?EMAIL(?:;(?!ENCODING|CHARSET|QUOTED)[A-Za-z0-9=_,.-]+)*:([^\\]*)", re.IGNORECASE
+    r"(?:[A-Za-z0-9-]+\.)?EMAIL(?:;(?!ENCODING|CHARSET|QUOTED)[A-Za-z0-9=_,.-]+)*:([^\\]*)",
+    re.IGNORECASE,
 )
 _EMAIL: Final = re.compile(r"(?:[A-Za-z0-9-]+\.)?EMAIL\s*[;:]", re.IGNORECASE)
 _OF_MAIL: Final = re.compile(r"e-?mail|courriel|correo|почт|郵件|邮件|メール", re.IGNORECASE)
@@ -72,7 +77,9 @@ def read_book(octets: bytes) -> Book:
         BrokenBook: it is none, too large, or holds too many addresses: nothing of it is taken.
     """
     if len(octets) > MAX_OCTETS:
-        raise BrokenBook(f"has {len(octets) >> 20} MiB; an address book has at most {MAX_OCTETS >> 20}")
+        raise BrokenBook(
+            f"has {len(octets) >> 20} MiB; an address book has at most {MAX_OCTETS >> 20}"
+        )
     text = _text(octets)
     if "\0" in text:
         raise BrokenBook("is no text: it holds zero octets")
@@ -91,7 +98,8 @@ def _text(octets: bytes) -> str:
     try:
         return octets.decode("utf-8")
     except UnicodeDecodeError:
-        return octets.decode("cp1252", "replace")  # as Outlook writes it in the west; addresses are ASCII
+        # as Outlook writes it in the west; addresses are ASCII
+        return octets.decode("cp1252", "replace")
 
 
 def _gathered(form: str, values: Iterator[tuple[int, str]]) -> Book:
@@ -108,10 +116,14 @@ def _gathered(form: str, values: Iterator[tuple[int, str]]) -> Book:
             continue
         found[address] = None
         if len(found) > MAX_ADDRESSES:
-            raise BrokenBook(f"holds more than {MAX_ADDRESSES:,} addresses: nobody knows so many people")
+            raise BrokenBook(
+                f"holds more than {MAX_ADDRESSES:,} addresses: nobody knows so many people"
+            )
     if not found and not passed_over:
         raise BrokenBook("holds no mail address")
-    return Book(format=form, addresses=tuple(found), passed_over=passed_over, problems=tuple(problems))
+    return Book(
+        format=form, addresses=tuple(found), passed_over=passed_over, problems=tuple(problems)
+    )
 
 
 def _of_cards(text: str) -> Iterator[tuple[int, str]]:
@@ -121,7 +133,8 @@ def _of_cards(text: str) -> Iterator[tuple[int, str]]:
         coded += _PLAIN.fullmatch(line) is None
         if coded > MAX_CODED_LINES:
             raise BrokenBook(
-                f"holds more than {MAX_CODED_LINES:,} encoded addresses: write it as vCard 3.0 or 4.0"
+                f"holds more than {MAX_CODED_LINES:,} encoded addresses: write it as "
+                f"vCard 3.0 or 4.0"
             )
         yield number, _of_line(line)
 
@@ -142,12 +155,17 @@ def _lines_of_mail(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _of_line(line: str) -> str:
-    """Return the value of a line of EMAIL, decoded as its parameters say; the line itself where it has none."""
+    """Return the value of a line of EMAIL, decoded as its parameters say.
+
+    The line itself where it has none.
+    """
     plain = _PLAIN.fullmatch(line)
     if plain or len(line) > MAX_CODED:
         return plain[1].strip().removeprefix("mailto:") if plain else line
     try:
-        card = vobject.readOne(f"BEGIN:VCARD\r\nVERSION:3.0\r\n{line}\r\nEND:VCARD\r\n", allowQP=True)
+        card = vobject.readOne(
+            f"BEGIN:VCARD\r\nVERSION:3.0\r\n{line}\r\nEND:VCARD\r\n", allowQP=True
+        )
         value = str(card.email.value)
     except Exception:  # noqa: BLE001 - vobject raises what its parts raise: of a line that nobody can read the line is told
         return line
@@ -169,11 +187,14 @@ def _of_table(text: str) -> Iterator[tuple[int, str]]:
                     continue
                 if not any(mail_address(cell) for cell in row):
                     raise BrokenBook(
-                        "is neither a vCard file nor a table with a column of mail addresses: no heading speaks of mail"
+                        "is neither a vCard file nor a table with a column of mail "
+                        "addresses: no heading speaks of mail"
                     )
             for place in columns or range(len(row)):
                 cell = row[place].strip().lstrip("'") if place < len(row) else ""
-                for value in _BETWEEN.split(cell) if "@" in cell and not cell.startswith("=") else [cell]:
+                for value in (
+                    _BETWEEN.split(cell) if "@" in cell and not cell.startswith("=") else [cell]
+                ):
                     if value:
                         yield rows.line_num, value
     except csv.Error as error:

@@ -1,14 +1,17 @@
-"""What people's word adds to the counters: the pieces of a message are complained of, pardoned, or came to a trap.
+"""What people's word adds to the counters: the pieces of a message are complained of, pardoned, or
+came to a trap.
 
     note that it is being done → add, or take back → hand over to the spool → note that it is done
 
-Each word counts once, under the time at which it was first counted.  One that is taken back, replaced or set aside takes
-its counts back from there, exactly; one that is put in place again gets them there again.
+Each word counts once, under the time at which it was first counted.  One that is taken back,
+replaced or set aside takes its counts back from there, exactly; one that is put in place again gets
+them there again.
 
-The counters and the notes are two files.  Who is killed between the two notes leaves up to a hundred words in doubt, and
-what is in doubt is left as it is: it may be counted or not, never twice, and nothing is taken back that may not be there.
-A power failure may take the last second of the spool, as of all counts: what was counted in it is then missing, and taking it
-back takes it from what others count, not below nothing.
+The counters and the notes are two files.  Who is killed between the two notes leaves up to a
+hundred words in doubt, and what is in doubt is left as it is: it may be counted or not, never
+twice, and nothing is taken back that may not be there. A power failure may take the last second of
+the spool, as of all counts: what was counted in it is then missing, and taking it back takes it
+from what others count, not below nothing.
 """
 
 from __future__ import annotations
@@ -76,7 +79,8 @@ class Counting:
             now: Unix seconds.
 
         Raises:
-            StoreError: a store can't be written; what is under way is handed over, and noted, by a later call.
+            StoreError: a store can't be written; what is under way is handed over, and noted, by a
+                later call.
         """
         ledger, effects = Ledger(connection), Effects(connection)
         if not self._under_way and not self._effects:
@@ -107,7 +111,9 @@ class Counting:
 
     def _make(self, change: Change) -> None:
         if change.wanted:
-            self._counters.add(Pieces(shingles=change.pieces, pairs=()), amounts_of(change), change.at)
+            self._counters.add(
+                Pieces(shingles=change.pieces, pairs=()), amounts_of(change), change.at
+            )
         else:
             self._counters.take_back(change.pieces, amounts_of(change), change.at)
 

@@ -1,7 +1,9 @@
-"""What the weights were taught, in order: the learner, its predictions, and the calibration that follows from them.
+"""What the weights were taught, in order: the learner, its predictions, and the calibration that
+follows from them.
 
-Pure but for the mapped file that the weights may lie in: the same lessons in the same order give the same weights and the same calibration, bit for bit,
-also where the course was interrupted and taken up again from its `state`.
+Pure but for the mapped file that the weights may lie in: the same lessons in the same order give
+the same weights and the same calibration, bit for bit, also where the course was interrupted and
+taken up again from its `state`.
 """
 
 from __future__ import annotations
@@ -68,7 +70,9 @@ class Course:
         persons: who taught something of their own, as `feedback.persons` keeps it.
     """
 
-    def __init__(self, weights: Weights, state: bytes = b"", calibration: Calibration = UNFITTED) -> None:
+    def __init__(
+        self, weights: Weights, state: bytes = b"", calibration: Calibration = UNFITTED
+    ) -> None:
         self.spam = self.ham = 0
         self.calibration, self.persons = calibration, b""
         self.predictions: deque[tuple[float, bool]] = deque(maxlen=PREDICTIONS)
@@ -113,14 +117,19 @@ class Course:
     def state(self) -> bytes:
         """Return what a course needs to go on from these weights."""
         recent = [
-            _Example(one.features.to_bytes(), one.spam, one.weight, one.pull) for one in self._learner.recent
+            _Example(one.features.to_bytes(), one.spam, one.weight, one.pull)
+            for one in self._learner.recent
         ]
         return msgspec.msgpack.encode(
-            _State(self.spam, self.ham, recent, list(self.predictions), self.calibration, self.persons)
+            _State(
+                self.spam, self.ham, recent, list(self.predictions), self.calibration, self.persons
+            )
         )
 
     def _due(self) -> bool:
-        """Whether the calibration is fitted again: often while there is little, each time a twentieth is new later."""
+        """Whether the calibration is fitted again: often while there is little, each time a
+        twentieth is new later.
+        """
         learned = self.spam + self.ham
         every = REFIT_EVERY
         while every * 20 < min(learned, PREDICTIONS):

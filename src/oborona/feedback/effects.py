@@ -1,6 +1,8 @@
-"""What follows from events in the counters beside words: reads, deletions unread, and spam that a pardoned message was counted as.
+"""What follows from events in the counters beside words: reads, deletions unread, and spam that a
+pardoned message was counted as.
 
-The same protocol as of words (`ledger.py`): noted before, made, noted after; each counts once, and is taken back from where it was counted.
+The same protocol as of words (`ledger.py`): noted before, made, noted after; each counts once, and
+is taken back from where it was counted.
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ from oborona.feedback.store import packed, unpacked
 from oborona.types import Shingle
 
 _OPEN: Final = (
-    "SELECT id, kind, pieces, wanted, at FROM effect WHERE held <> wanted AND held <> 2 ORDER BY id LIMIT ?"
+    "SELECT id, kind, pieces, wanted, at FROM effect WHERE held <> wanted AND held <> 2 "
+    "ORDER BY id LIMIT ?"
 )
 _PUT: Final = (
     "INSERT INTO effect (mark, kind, pieces, wanted, held, at) VALUES (?, ?, ?, 1, 0, ?)"
@@ -50,7 +53,9 @@ class Wanted(NamedTuple):
 
 
 def forgiven_mark(journal: int) -> bytes:
-    """Return the mark of a message of the journal whose verdict counts as spam no more, whoever pardoned it."""
+    """Return the mark of a message of the journal whose verdict counts as spam no more, whoever
+    pardoned it.
+    """
     return b"journal " + journal.to_bytes(8)
 
 
@@ -81,14 +86,21 @@ class Effects:
                     db.execute("DELETE FROM effect WHERE mark = ? AND held = 0", (mark,))
 
     def states(self, mark: bytes) -> dict[Effect, tuple[bool, bool | None]]:
-        """Return of each effect of a decision whether it is wanted, and whether the counters have it (None: in doubt)."""
-        rows = self._connection.rows("SELECT kind, wanted, held FROM effect WHERE mark = ?", (mark,))
+        """Return of each effect of a decision whether it is wanted, and whether the counters have
+        it (None: in doubt).
+        """
+        rows = self._connection.rows(
+            "SELECT kind, wanted, held FROM effect WHERE mark = ?", (mark,)
+        )
         return {
-            Effect(kind): (bool(wanted), None if held == 2 else bool(held)) for kind, wanted, held in rows
+            Effect(kind): (bool(wanted), None if held == 2 else bool(held))
+            for kind, wanted, held in rows
         }
 
     def begin(self, most: int, now: float) -> list[Due]:
-        """Note of the first that are to be counted or taken back that this is being done; return them.
+        """Note of the first that are to be counted or taken back that this is being done.
+
+        Return them.
 
         Args:
             most: at once.
@@ -107,9 +119,12 @@ class Effects:
         """Note that they are done; what is taken back is forgotten."""
         with self._connection.transaction() as db:
             db.executemany(
-                "UPDATE effect SET held = ? WHERE id = ?", [(int(one.wanted), one.id) for one in due]
+                "UPDATE effect SET held = ? WHERE id = ?",
+                [(int(one.wanted), one.id) for one in due],
             )
-            db.executemany("DELETE FROM effect WHERE id = ?", [(one.id,) for one in due if not one.wanted])
+            db.executemany(
+                "DELETE FROM effect WHERE id = ?", [(one.id,) for one in due if not one.wanted]
+            )
 
     def forget(self, before: float) -> None:
         """Forget what was counted before a time, Unix seconds: no window holds it any more."""

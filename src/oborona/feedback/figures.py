@@ -43,7 +43,9 @@ class Bin(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Agreement(msgspec.Struct, frozen=True, kw_only=True):
-    """How the model and people agreed about the last messages, each judged before it was learned."""
+    """How the model and people agreed about the last messages, each judged before it was
+    learned.
+    """
 
     number: int
     agreed: int  # probability from a half on, and people said spam; or below, and ham
@@ -75,17 +77,22 @@ def figures(store: Connection, calibration: Calibration, *, persons: int = 10) -
         StoreError: it can't be read.
     """
     said = store.rows(
-        "SELECT kind, source, state, count(*) FROM word GROUP BY kind, source, state ORDER BY 1, 2, 3"
+        "SELECT kind, source, state, count(*) FROM word GROUP BY kind, source, state "
+        "ORDER BY 1, 2, 3"
     )
     top = store.rows(
         "SELECT person, sum(kind = 'spam'), sum(kind = 'ham') FROM word WHERE person <> ''"
-        " AND state IN ('queued', 'learned', 'counted') GROUP BY person ORDER BY count(*) DESC, person LIMIT ?",
+        " AND state IN ('queued', 'learned', 'counted') GROUP BY person ORDER BY count(*) DESC, "
+        "person LIMIT ?",
         (persons,),
     )
     ((last,),) = store.rows("SELECT coalesce(max(time), 0) FROM word")
     kept = store.rows("SELECT kind, count(*) FROM example GROUP BY kind")
     margins = store.rows(
-        "SELECT margin, kind = 'spam' FROM word WHERE state = 'learned' AND margin IS NOT NULL ORDER BY id DESC LIMIT ?",
+        (
+            "SELECT margin, kind = 'spam' FROM word WHERE state = 'learned' AND margin IS NOT "
+            "NULL ORDER BY id DESC LIMIT ?"
+        ),
         (LAST,),
     )
     counted = tuple(
@@ -98,7 +105,9 @@ def figures(store: Connection, calibration: Calibration, *, persons: int = 10) -
         waiting=sum(one.number for one in counted if one.state is State.QUEUED),
         kept={kind.value: 0 for kind in Kind} | dict(kept),
         last=last,
-        agreement=agreement([(calibration.probability(margin), bool(spam)) for margin, spam in margins]),
+        agreement=agreement(
+            [(calibration.probability(margin), bool(spam)) for margin, spam in margins]
+        ),
     )
 
 

@@ -1,6 +1,8 @@
-"""From a message that somebody speaks of to a word that can be written down: what it is known by, its features, its pieces.
+"""From a message that somebody speaks of to a word that can be written down: what it is known by,
+its features, its pieces.
 
-The text is not kept: it is the mailbox's to keep.  What our own headers said of the message is no part of its features.
+The text is not kept: it is the mailbox's to keep.  What our own headers said of the message is no
+part of its features.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ from oborona.types import Envelope
 MOST_BYTES: Final = (
     1 << 20
 )  # of a message that are looked at: more than its features and most of its pieces come from
-OF_MAIL: Final = frozenset(("received", "from", "to", "subject", "date", "message-id", "return-path"))
+OF_MAIL: Final = frozenset(
+    ("received", "from", "to", "subject", "date", "message-id", "return-path")
+)
 """A file without any of these lies beside messages, and is none."""
 MESSAGE_ID_LENGTH: Final = 200  # characters kept
 
@@ -75,12 +79,16 @@ def heard(
 
 
 def is_mail(message: Message) -> bool:
-    """Tell whether this is a message at all; a picture, a script or JSON parses as one that has no header field of mail."""
+    """Tell whether this is a message at all.
+
+    A picture, a script or JSON parses as one that has no header field of mail.
+    """
     return any(header.name in OF_MAIL for header in message.headers)
 
 
 def digest(message: Message, key: bytes) -> bytes:
-    """Return what a message is known by, 16 octets: the same for its copies in several mailboxes, whatever mail servers wrote above them.
+    """Return what a message is known by, 16 octets: the same for its copies in several mailboxes,
+    whatever mail servers wrote above them.
 
     Args:
         message: parsed.
@@ -88,7 +96,13 @@ def digest(message: Message, key: bytes) -> bytes:
     """
     found = hashlib.blake2b(key=key, digest_size=16, person=b"oborona feedback")
     sender = message.from_.address if message.from_ else ""
-    for text in (message.message_id, message.get("date") or "", sender, message.subject, message.normal_text):
+    for text in (
+        message.message_id,
+        message.get("date") or "",
+        sender,
+        message.subject,
+        message.normal_text,
+    ):
         octets = text.encode("utf-8", "surrogatepass")
         found.update(len(octets).to_bytes(8, "little") + octets)
     for file in message.attachments:
@@ -97,5 +111,7 @@ def digest(message: Message, key: bytes) -> bytes:
 
 
 def _unicode(text: str) -> str:
-    """Return a peer's text with what is no Unicode in it as an escape: a store takes nothing else."""
+    """Return a peer's text with what is no Unicode in it as an escape: a store takes nothing
+    else.
+    """
     return text.encode("utf-8", "backslashreplace").decode()

@@ -1,10 +1,12 @@
-"""What each word counts in the counters, and since when: so that it is counted once, and taken back from where it was counted.
+"""What each word counts in the counters, and since when: so that it is counted once, and taken back
+from where it was counted.
 
-    held    0: the counters do not have it; 1: they do; 2: it is being changed, and who was killed in the middle leaves it so
+    held    0: the counters do not have it; 1: they do; 2: it is being changed, and who was killed
+            in the middle leaves it so
 
-A word that stands is wanted, one that was taken back, set aside or refused is not; the file itself keeps `wanted` so (a
-trigger), whoever changes the word. What is wanted and not held is to be counted, what is held and not wanted to be taken back.
-What is in doubt is left as it is.
+A word that stands is wanted, one that was taken back, set aside or refused is not; the file itself
+keeps `wanted` so (a trigger), whoever changes the word. What is wanted and not held is to be
+counted, what is held and not wanted to be taken back. What is in doubt is left as it is.
 """
 
 from __future__ import annotations
@@ -19,14 +21,20 @@ from oborona.feedback.word import Kind, Source
 from oborona.types import Shingle
 
 _OPEN: Final = (
-    "SELECT c.id, w.kind, w.source, c.pieces, c.wanted, c.at FROM counted c JOIN word w ON w.id = c.id"
+    "SELECT c.id, w.kind, w.source, c.pieces, c.wanted, c.at FROM counted c JOIN word w ON w.id = "
+    "c.id"
     " WHERE c.held <> c.wanted AND c.held <> 2 ORDER BY c.id LIMIT ?"
 )
 _BEGIN: Final = "UPDATE counted SET held = 2, at = ? WHERE id = ?"
 _END: Final = "UPDATE counted SET held = ? WHERE id = ?"
 # A word that was set aside may be put in place again.
-_DROP: Final = "DELETE FROM counted WHERE id = ? AND held = 0 AND id IN (SELECT id FROM word WHERE state IN ('taken-back', 'refused'))"
-_NEWS: Final = "INSERT INTO news (time, word, kind, source, wanted, pieces) VALUES (?, ?, ?, ?, ?, ?)"
+_DROP: Final = (
+    "DELETE FROM counted WHERE id = ? AND held = 0 AND id IN (SELECT id FROM word WHERE state "
+    "IN ('taken-back', 'refused'))"
+)
+_NEWS: Final = (
+    "INSERT INTO news (time, word, kind, source, wanted, pieces) VALUES (?, ?, ?, ?, ?, ?)"
+)
 
 
 class Change(NamedTuple):
@@ -59,7 +67,9 @@ class Ledger:
         self._connection = connection
 
     def begin(self, most: int, now: float) -> list[Change]:
-        """Note of the first words that are to be counted or taken back that this is being done; return them.
+        """Note of the first words that are to be counted or taken back that this is being done.
+
+        Return them.
 
         Args:
             most: words.
@@ -97,7 +107,10 @@ class Ledger:
         The counters have them a moment later: what was handed over is merged by their writer.
         """
         rows = self._connection.rows(
-            "SELECT place, time, word, kind, source, wanted, pieces FROM news WHERE place > ? ORDER BY place LIMIT ?",
+            (
+                "SELECT place, time, word, kind, source, wanted, pieces FROM news WHERE place "
+                "> ? ORDER BY place LIMIT ?"
+            ),
             (after, most),
         )
         return [
@@ -118,7 +131,10 @@ class Ledger:
             return 0
         with self._connection.transaction() as db:
             return db.execute(
-                "DELETE FROM news WHERE place IN (SELECT place FROM news ORDER BY place LIMIT ?) AND time < ?",
+                (
+                    "DELETE FROM news WHERE place IN (SELECT place FROM news ORDER BY place "
+                    "LIMIT ?) AND time < ?"
+                ),
                 (most, before),
             ).rowcount
 

@@ -1,4 +1,6 @@
-"""What the trainer does with people's word: takes what waits, notes what was learned, keeps the examples."""
+"""What the trainer does with people's word: takes what waits, notes what was learned, keeps the
+examples.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +12,16 @@ from oborona.feedback.layout import layout
 from oborona.feedback.rank import room
 from oborona.feedback.word import Kind, Lesson
 
-# Which words up to a place are learned, in few numbers: two snapshots of the same words have the same.
-HELD: Final = "SELECT count(*) || ' ' || total(id) || ' ' || total(id * id % 2147483647) FROM word WHERE id <= ? AND state = 'learned'"
+# Which words up to a place are learned, in few numbers: two snapshots of the same words have the
+# same.
+HELD: Final = (
+    "SELECT count(*) || ' ' || total(id) || ' ' || total(id * id % 2147483647) FROM word "
+    "WHERE id <= ? AND state = 'learned'"
+)
 # The plus keeps SQLite from the index of states: what is asked for lies together, at the end.
 _LESSON: Final = (
-    "SELECT w.id, w.kind, w.person, w.weight, e.layout, e.features FROM word w JOIN example e ON e.id = w.id"
+    "SELECT w.id, w.kind, w.person, w.weight, e.layout, e.features FROM word w JOIN "
+    "example e ON e.id = w.id"
 )
 
 
@@ -60,7 +67,10 @@ class Lessons(Connection):
             db.execute("UPDATE course SET scratch = edits, hurry = edits")
 
     def waiting(self, after: int, most: int) -> list[Lesson]:
-        """Return the first words behind a place that wait to be learned; within `transaction`, so that none is taken back meanwhile."""
+        """Return the first words behind a place that wait to be learned.
+
+        Within `transaction`, so that none is taken back meanwhile.
+        """
         found = self.rows(
             f"{_LESSON} WHERE w.id > ? AND +w.state = 'queued' ORDER BY w.id LIMIT ?", (after, most)
         )
@@ -83,24 +93,36 @@ class Lessons(Connection):
     def kept(self, kind: Kind, most: int) -> list[int]:
         """Return the words of a class that weights made anew are learned from, in order."""
         found = self.rows(
-            "SELECT w.id FROM example e JOIN word w ON w.id = e.id WHERE e.kind = ? AND e.layout = ? AND w.state = 'learned'"
+            "SELECT w.id FROM example e JOIN word w ON w.id = e.id WHERE e.kind = ? AND e.layout "
+            "= ? AND w.state = 'learned'"
             " ORDER BY e.rank, e.id LIMIT ?",
             (kind, layout(), most),
         )
         return sorted(ident for (ident,) in found)
 
     def lessons(self, idents: Sequence[int]) -> list[Lesson]:
-        """Return the lessons of some words, in the order given; those that are learned no more are left out."""
+        """Return the lessons of some words, in the order given.
+
+        Those that are learned no more are left out.
+        """
         marks = ", ".join("?" * len(idents))
-        found = self.rows(f"{_LESSON} WHERE w.id IN ({marks}) AND w.state = 'learned'", tuple(idents))
+        found = self.rows(
+            f"{_LESSON} WHERE w.id IN ({marks}) AND w.state = 'learned'", tuple(idents)
+        )
         by_ident = {row[0]: _lesson(row) for row in found}
         return [by_ident[ident] for ident in idents if ident in by_ident]
 
     def learned(self, margins: Iterable[tuple[int, float]], now: float) -> None:
-        """Note that words were learned, with what the model said of each before; within `transaction`."""
+        """Note that words were learned, with what the model said of each before.
+
+        Within `transaction`.
+        """
         with self.told() as db:
             db.executemany(
-                "UPDATE word SET state = 'learned', margin = ?, changed = ? WHERE id = ? AND state = 'queued'",
+                (
+                    "UPDATE word SET state = 'learned', margin = ?, changed = ? WHERE id = ? "
+                    "AND state = 'queued'"
+                ),
                 [(margin, now, ident) for ident, margin in margins],
             )
 
@@ -114,7 +136,8 @@ class Lessons(Connection):
         """
         with self.transaction() as db:
             db.executemany(
-                "UPDATE word SET margin = ? WHERE id = ?", [(margin, ident) for ident, margin in margins]
+                "UPDATE word SET margin = ? WHERE id = ?",
+                [(margin, ident) for ident, margin in margins],
             )
             db.execute("UPDATE course SET exact = ?, epoch = ?", (exact, epoch))
 
@@ -122,7 +145,10 @@ class Lessons(Connection):
         """Note that a word can't be learned; within `transaction`."""
         with self.told() as db:
             db.execute(
-                "UPDATE word SET state = 'refused', reason = ?, changed = ? WHERE id = ? AND state = 'queued'",
+                (
+                    "UPDATE word SET state = 'refused', reason = ?, changed = ? WHERE id = ? "
+                    "AND state = 'queued'"
+                ),
                 (reason, now, ident),
             )
             db.execute("DELETE FROM example WHERE id = ?", (ident,))
@@ -138,10 +164,13 @@ class Lessons(Connection):
         gone = 0
         with self.transaction() as db:
             for kind in Kind:
-                (held,) = db.execute("SELECT count(*) FROM example WHERE kind = ?", (kind,)).fetchone()
+                (held,) = db.execute(
+                    "SELECT count(*) FROM example WHERE kind = ?", (kind,)
+                ).fetchone()
                 if held > room(kept):
                     gone += db.execute(
-                        "DELETE FROM example WHERE id IN (SELECT id FROM example WHERE kind = ? ORDER BY rank DESC, id DESC LIMIT ?)"
+                        "DELETE FROM example WHERE id IN (SELECT id FROM example WHERE kind = ? "
+                        "ORDER BY rank DESC, id DESC LIMIT ?)"
                         " AND id <= ?",
                         (kind, min(held - room(kept), most), position),
                     ).rowcount
@@ -156,17 +185,23 @@ class Lessons(Connection):
         """
         with self.transaction() as db:
             true = [
-                ident for ident, position, words in self._snapshot_words() if self.held(position) == words
+                ident
+                for ident, position, words in self._snapshot_words()
+                if self.held(position) == words
             ]
             gone = db.execute(
-                "DELETE FROM word WHERE id IN (SELECT w.id FROM word w WHERE w.time < ? AND w.state <> 'queued'"
+                "DELETE FROM word WHERE id IN (SELECT w.id FROM word w WHERE w.time < ? AND "
+                "w.state <> 'queued'"
                 " AND NOT EXISTS (SELECT 1 FROM example e WHERE e.id = w.id) LIMIT ?)",
                 (before, most),
             ).rowcount
             if gone:  # which makes no snapshot untrue
                 for ident, position, _ in self._snapshot_words():
                     if ident in true:
-                        db.execute("UPDATE snapshot SET words = ? WHERE id = ?", (self.held(position), ident))
+                        db.execute(
+                            "UPDATE snapshot SET words = ? WHERE id = ?",
+                            (self.held(position), ident),
+                        )
         return gone
 
     def _snapshot_words(self) -> list[tuple[int, int, str]]:
@@ -184,13 +219,25 @@ class Lessons(Connection):
 
     def snapshots(self) -> list[Snapshot]:
         """Return the snapshots, the newest first."""
-        found = self.rows("SELECT id, time, why, position, epoch, spam, ham FROM snapshot ORDER BY id DESC")
+        found = self.rows(
+            "SELECT id, time, why, position, epoch, spam, ham FROM snapshot ORDER BY id DESC"
+        )
         return [Snapshot(*row) for row in found]
 
     def faithful(self) -> list[Snapshot]:
-        """Return the snapshots that hold exactly the words that stand, as far as they go, and from which all that was learned since can be followed."""
-        true = {ident for ident, position, words in self._snapshot_words() if self.held(position) == words}
-        return [one for one in self.snapshots() if one.id in true and not self._forgotten_after(one.position)]
+        """Return the snapshots that hold exactly the words that stand, as far as they go, and from
+        which all that was learned since can be followed.
+        """
+        true = {
+            ident
+            for ident, position, words in self._snapshot_words()
+            if self.held(position) == words
+        }
+        return [
+            one
+            for one in self.snapshots()
+            if one.id in true and not self._forgotten_after(one.position)
+        ]
 
     def _forgotten_after(self, position: int) -> bool:
         ((number,),) = self.rows(
@@ -210,12 +257,16 @@ class Lessons(Connection):
 
         Args:
             one: the snapshot, of weights that hold what was learned up to its position.
-            exact: the edit that these weights follow; where there was another since, nobody goes on from it by himself.
+            exact: the edit that these weights follow; where there was another since, nobody goes on
+                from it by himself.
         """
         with self.transaction() as db:
             words = self.held(one.position) if self.standing().edits == exact else ""
             db.execute(
-                "INSERT INTO snapshot (id, time, why, position, epoch, spam, ham, words) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    "INSERT INTO snapshot (id, time, why, position, epoch, spam, ham, words) "
+                    "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+                ),
                 (*one, words),
             )
 

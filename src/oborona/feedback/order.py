@@ -1,8 +1,10 @@
 """In which order examples are learned: as they came, but for mail that was taught sorted.
 
-`oborona learn spam FOLDER` and then `oborona learn ham FOLDER` is how people begin.  Learned in that order, weights lean to the class that came last: a linear
-model that is taught message by message takes each run of one class as how mail is now.  So after a long run the weights are made anew once nothing waits,
-and where what is kept holds one, both classes are learned in step, each in its own order.
+`oborona learn spam FOLDER` and then `oborona learn ham FOLDER` is how people begin.  Learned in
+that order, weights lean to the class that came last: a linear model that is taught message by
+message takes each run of one class as how mail is now.  So after a long run the weights are made
+anew once nothing waits, and where what is kept holds one, both classes are learned in step, each in
+its own order.
 """
 
 from __future__ import annotations
@@ -48,6 +50,8 @@ def in_order(spam: Sequence[int], ham: Sequence[int]) -> list[int]:
     if not spam or not ham or not runs.sorted(len(came)):
         return came
     places = [
-        ((place + 0.5) / len(idents), ident) for idents in (spam, ham) for place, ident in enumerate(idents)
+        ((place + 0.5) / len(idents), ident)
+        for idents in (spam, ham)
+        for place, ident in enumerate(idents)
     ]
     return [ident for _, ident in sorted(places)]

@@ -1,13 +1,16 @@
-"""What follows from a person's word for their own mail: entries of their list, at once and without any training.
+"""What follows from a person's word for their own mail: entries of their list, at once and without
+any training.
 
     spam    deny: the author, the list, the text
     ham     allow: the author, the list beside its proved domain, the text
 
-By the author as authentication proved it.  Where nothing was proved, a complaint denies the address in From only to mail that proves nothing either (it is
-another's name, most likely), and a pardon only lifts what was denied.  Where MAIL FROM alone was proved, it stands for the author.
+By the author as authentication proved it.  Where nothing was proved, a complaint denies the address
+in From only to mail that proves nothing either (it is another's name, most likely), and a pardon
+only lifts what was denied.  Where MAIL FROM alone was proved, it stands for the author.
 
-Who proved it is asked of the journal, for a message that has its id, signed by us; and where the journal has forgotten it, of our own
-Authentication-Results above it.  Anything else a message says of itself is a stranger's word.
+Who proved it is asked of the journal, for a message that has its id, signed by us; and where the
+journal has forgotten it, of our own Authentication-Results above it.  Anything else a message says
+of itself is a stranger's word.
 """
 
 from __future__ import annotations
@@ -25,7 +28,16 @@ from oborona.message.model import Kind as EntityKind
 from oborona.message.model import Message
 from oborona.policy.headers import LOOKED_AT, RESULTS, foreign
 from oborona.policy.personal import list_domain, text_values
-from oborona.reputation.personal import BrokenEntry, Entry, Kind, Side, Source, entry, mail_address, of_text
+from oborona.reputation.personal import (
+    BrokenEntry,
+    Entry,
+    Kind,
+    Side,
+    Source,
+    entry,
+    mail_address,
+    of_text,
+)
 from oborona.types import Proved, Shingle
 
 
@@ -42,11 +54,18 @@ _NOBODY: Final = Proved()
 
 
 def origin_then(facts: Mapping[str, Any]) -> Origin | None:
-    """Return where a message came from, by the facts that the journal has of it; None where it does not say what was proved."""
+    """Return where a message came from, by the facts that the journal has of it.
+
+    None where it does not say what was proved.
+    """
     if not isinstance(facts.get("author"), str):
         return None
-    found = {name: facts.get(name) for name in ("author", "author_domain", "sender_proved", "login")}
-    author, domain, sender, account = (one if isinstance(one, str) else "" for one in found.values())
+    found = {
+        name: facts.get(name) for name in ("author", "author_domain", "sender_proved", "login")
+    }
+    author, domain, sender, account = (
+        one if isinstance(one, str) else "" for one in found.values()
+    )
     proved = Proved(author=author, author_domain=domain, sender=sender, account=account.lower())
     list_id, signed = str(facts.get("list_id") or ""), facts.get("dkim_domains")
     whole = isinstance(signed, list | tuple | set | frozenset) and not facts.get("dkim_unsigned")
@@ -54,7 +73,9 @@ def origin_then(facts: Mapping[str, Any]) -> Origin | None:
         claimed=str(facts.get("from_address") or ""),
         proved=proved,
         list_id=list_id,
-        list_domain=list_domain(list_id, map(str, signed or ()) if whole else (), proved) if list_id else "",
+        list_domain=list_domain(list_id, map(str, signed or ()) if whole else (), proved)
+        if list_id
+        else "",
     )
 
 
@@ -64,7 +85,8 @@ def origin_said(message: Message, site: str, *, ours: bool) -> Origin:
     Args:
         message: as it lies in the mailbox.
         site: our authserv-id.
-        ours: it bears an id that we signed: what came in under our names was removed, so that what is there is ours.
+        ours: it bears an id that we signed: what came in under our names was removed, so that what
+            is there is ours.
     """
     claimed = message.from_.address if message.from_ else ""
     list_id = next((one.value for one in message.entities if one.kind is EntityKind.LIST), "")
@@ -86,10 +108,19 @@ def _said(message: Message, site: str) -> Proved:
     """Return what the topmost Authentication-Results of ours says of DMARC."""
     values = (one.raw for one in message.headers if one.name == RESULTS)
     own = next(
-        (raw for raw in values if foreign(RESULTS, raw[:LOOKED_AT].decode("ascii", "replace"), site)), b""
+        (
+            raw
+            for raw in values
+            if foreign(RESULTS, raw[:LOOKED_AT].decode("ascii", "replace"), site)
+        ),
+        b"",
     )
     said = dmarc_of(own)
-    author = mail_address(message.from_.address) if message.from_ and len(message.from_domains) <= 1 else ""
+    author = (
+        mail_address(message.from_.address)
+        if message.from_ and len(message.from_domains) <= 1
+        else ""
+    )
     domain = author.rpartition("@")[2]
     if said.result is not Result.PASS or not domain or said.domain != domain:
         return _NOBODY
@@ -129,7 +160,9 @@ def entries(
         if one is Side.DENY and kind is not Kind.CLAIMED and mail_address(value) == person:
             continue
         try:
-            found.append(entry(one, kind, value, beside=beside, time=now, source=Source.WORD, word=word))
+            found.append(
+                entry(one, kind, value, beside=beside, time=now, source=Source.WORD, word=word)
+            )
         except BrokenEntry:  # what a stranger wrote there is no name at all
             continue
     values = text_values(pieces)

@@ -1,7 +1,8 @@
-"""Which persons have taught the model something of their own: a small Bloom filter, so that nobody else's mail pays for the look.
+"""Which persons have taught the model something of their own: a small Bloom filter, so that nobody
+else's mail pays for the look.
 
-Source: B. Bloom, "Space/Time Trade-offs in Hash Coding with Allowable Errors", 1970, with one hash. With 400 persons in it, one in ten others is
-looked up in vain: 30 µs.
+Source: B. Bloom, "Space/Time Trade-offs in Hash Coding with Allowable Errors", 1970, with one hash.
+With 400 persons in it, one in ten others is looked up in vain: 30 µs.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
-"""Which examples are kept when there are more than there is room for: a sample that favours what is recent.
+"""Which examples are kept when there are more than there is room for: a sample that favours what is
+recent.
 
-Each word gets a rank as it comes, from what nobody can choose and from its time; of each class the lowest ranks are kept.  The sample is the same
-whatever else was ever in it, so that a word that is taken back leaves no trace in the choice of the others, as long as no more are taken back than
+Each word gets a rank as it comes, from what nobody can choose and from its time; of each class the
+lowest ranks are kept.  The sample is the same whatever else was ever in it, so that a word that is
+taken back leaves no trace in the choice of the others, as long as no more are taken back than
 `RESERVE` allows for.
 
-Source: P. Efraimidis and P. Spirakis, "Weighted random sampling with a reservoir", 2006; weights that grow with time: G. Cormode et al., "Forward
-decay", ICDE 2009.
+Source: P. Efraimidis and P. Spirakis, "Weighted random sampling with a reservoir", 2006; weights
+that grow with time: G. Cormode et al., "Forward decay", ICDE 2009.
 """
 
 from __future__ import annotations
@@ -14,8 +16,10 @@ import hashlib
 import math
 from typing import Final
 
-HALF_LIFE_S: Final = 90 * 86_400.0  # a word of three months ago is kept half as probably as one of today
-RESERVE: Final = 0.1  # share of the room that is kept beyond it, to follow when words are taken back
+# a word of three months ago is kept half as probably as one of today
+HALF_LIFE_S: Final = 90 * 86_400.0
+# share of the room that is kept beyond it, to follow when words are taken back
+RESERVE: Final = 0.1
 
 
 def rank_of(digest: bytes, person: str, when: float) -> float:
@@ -26,12 +30,16 @@ def rank_of(digest: bytes, person: str, when: float) -> float:
         person: whose word it is.
         when: Unix seconds.
     """
-    drawn = hashlib.blake2b(person.encode("utf-8", "surrogatepass"), key=digest, digest_size=8).digest()
+    drawn = hashlib.blake2b(
+        person.encode("utf-8", "surrogatepass"), key=digest, digest_size=8
+    ).digest()
     uniform = (int.from_bytes(drawn) + 0.5) / 2**64
     # w = exp(λt), rank = -ln(u)/w; its logarithm, since w has no room in a float
     return math.log(-math.log(uniform)) - math.log(2) / HALF_LIFE_S * when
 
 
 def room(kept: int) -> int:
-    """Return how many examples of a class are held so that `kept` of them can be learned again at any time."""
+    """Return how many examples of a class are held so that `kept` of them can be learned again at
+    any time.
+    """
     return kept + math.ceil(kept * RESERVE)

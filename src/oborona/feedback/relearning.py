@@ -1,7 +1,10 @@
-"""Weights made anew, some lessons at a time: at the start of the trainer, and when words were taken back.
+"""Weights made anew, some lessons at a time: at the start of the trainer, and when words were taken
+back.
 
-from a snapshot   that holds only words that stand, if all that was learned since is still kept: exactly the course as it was, without what was taken back
-from scratch      the base, if there is one, and the examples that are kept, in the order of `feedback.order`
+from a snapshot   that holds only words that stand, if all that was learned since is still kept:
+                  exactly the course as it was, without what was taken back
+from scratch      the base, if there is one, and the examples that are kept, in the order of
+                  `feedback.order`
 """
 
 from __future__ import annotations
@@ -47,7 +50,11 @@ class Relearning:
         self.standing = lessons.standing()
         self.exact = self.standing.edits
         self.margins: list[tuple[int, float]] = []
-        found = _point_of_departure(lessons, state) if self.standing.scratch <= self.standing.exact else None
+        found = (
+            _point_of_departure(lessons, state)
+            if self.standing.scratch <= self.standing.exact
+            else None
+        )
         if found is not None:
             snapshot, held = found
             self.position = snapshot.position
@@ -57,7 +64,9 @@ class Relearning:
         else:
             self.position = lessons.last_learned()
             self._todo = in_order(lessons.kept(Kind.SPAM, kept), lessons.kept(Kind.HAM, kept))
-            self.same = not self._todo and not self.standing.epoch and self.exact == self.standing.exact
+            self.same = (
+                not self._todo and not self.standing.epoch and self.exact == self.standing.exact
+            )
             header, weights, more = _base(state)
         self.file: WeightsFile = made(state / state_files.WEIGHTS_FRESH, header, weights)
         self.course = Course(self.file.weights, more, header.calibration)

@@ -5,12 +5,15 @@
     counted   what each word counts in the counters, until it is out of their windows: `ledger.py`
     effect    what else follows from events in the counters: `effects.py`
     voice     who has spoken of which piece lately, for each counts once: `voices.py`
-    news      which words were counted or taken back, in that order, for a day: for those who look at mail again
-    course    one row: how often words that were learned were taken back, and up to which of these the weights are exact
+    news      which words were counted or taken back, in that order, for a day: for those who look
+              at mail again
+    course    one row: how often words that were learned were taken back, and up to which of these
+              the weights are exact
     snapshot  states of the weights that are on the disk
 
-A damaged file is left where it is, for it holds people's work: the weights stay in force, and the error says how it is mended.
-WAL with synchronous=FULL: a word that was acknowledged survives the power going.
+A damaged file is left where it is, for it holds people's work: the weights stay in force, and the
+error says how it is mended. WAL with synchronous=FULL: a word that was acknowledged survives the
+power going.
 """
 
 from __future__ import annotations
@@ -25,9 +28,12 @@ DURABLE: Final = (
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",
     f"PRAGMA journal_size_limit = {WAL_BYTES}",
-    "PRAGMA secure_delete = FAST",  # what is forgotten is overwritten where that costs no extra page
+    # what is forgotten is overwritten where that costs no extra page
+    "PRAGMA secure_delete = FAST",
 )
-"""Statements for each connection to a file of what people said: what was acknowledged survives the power going."""
+"""Statements for each connection to a file of what people said: what was acknowledged survives the
+power going.
+"""
 
 MIGRATIONS: Final = (
     (
@@ -54,7 +60,10 @@ MIGRATIONS: Final = (
         "CREATE INDEX word_said ON word (digest, person)",
         "CREATE INDEX word_state ON word (state, kind)",
         "CREATE INDEX word_person ON word (person) WHERE person <> ''",
-        "CREATE INDEX word_uncounted ON word (id) WHERE counted = 0 AND state IN ('queued', 'learned')",
+        (
+            "CREATE INDEX word_uncounted ON word (id) WHERE counted = 0 AND state IN "
+            "('queued', 'learned')"
+        ),
         "CREATE INDEX word_time ON word (time)",
         """
         CREATE TABLE example (
@@ -100,7 +109,8 @@ MIGRATIONS: Final = (
             at REAL                    -- Unix seconds under which it is counted; NULL = it never was
         )
         """,
-        # Of what an older Oborona counted nobody knows the time: it stays until its windows have passed.
+        # Of what an older Oborona counted nobody knows the time: it stays until its windows have
+        # passed.
         """
         INSERT INTO counted SELECT w.id, e.pieces, 1, 0, NULL FROM word w JOIN example e ON e.id = w.id
         WHERE w.counted = 0 AND w.state IN ('queued', 'learned')
@@ -114,14 +124,19 @@ MIGRATIONS: Final = (
             DELETE FROM counted WHERE id = NEW.id AND held = 0 AND NEW.state IN ('taken-back', 'refused');
         END
         """,
-        "CREATE TRIGGER word_gone AFTER DELETE ON word BEGIN DELETE FROM counted WHERE id = OLD.id; END",
+        (
+            "CREATE TRIGGER word_gone AFTER DELETE ON word BEGIN DELETE FROM counted WHERE id "
+            "= OLD.id; END"
+        ),
         "DROP INDEX word_uncounted",
         "ALTER TABLE word DROP COLUMN counted",
         "ALTER TABLE example DROP COLUMN pieces",
     ),
     (
-        "ALTER TABLE word ADD COLUMN event INTEGER NOT NULL DEFAULT 0",  # id of the event that it follows from; 0 = of none
-        "ALTER TABLE word ADD COLUMN mark BLOB",  # of that event's decision, from which one word follows; NULL = of none
+        # id of the event that it follows from; 0 = of none
+        "ALTER TABLE word ADD COLUMN event INTEGER NOT NULL DEFAULT 0",
+        # of that event's decision, from which one word follows; NULL = of none
+        "ALTER TABLE word ADD COLUMN mark BLOB",
         "CREATE UNIQUE INDEX word_mark ON word (mark) WHERE mark IS NOT NULL",
         "DROP TRIGGER word_wanted",
         """
@@ -158,7 +173,8 @@ MIGRATIONS: Final = (
         """,
     ),
     (
-        "ALTER TABLE word ADD COLUMN counts INTEGER NOT NULL DEFAULT 0",  # on so many pieces it was to count when it was written down
+        # on so many pieces it was to count when it was written down
+        "ALTER TABLE word ADD COLUMN counts INTEGER NOT NULL DEFAULT 0",
         """
         CREATE TABLE voice (
             who BLOB NOT NULL,         -- hash of a person, a trap or a network

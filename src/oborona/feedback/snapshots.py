@@ -1,6 +1,8 @@
-"""Snapshots of the weights: files that the course goes on from after a crash, and that an admin can go back to.
+"""Snapshots of the weights: files that the course goes on from after a crash, and that an admin can
+go back to.
 
-Of the last `NEWEST` each is kept, of those before that the last of each day, `DAYS` of them; so there are never more than `NEWEST + DAYS`.
+Of the last `NEWEST` each is kept, of those before that the last of each day, `DAYS` of them; so
+there are never more than `NEWEST + DAYS`.
 """
 
 from __future__ import annotations

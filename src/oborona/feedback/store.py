@@ -1,7 +1,8 @@
 """People's word, handed in and taken back; any number of processes use one file.
 
-What a person says of a message twice counts once; what the same person says later of the same message is what counts, and the earlier word is taken back.
-Words of different people about one message each count.
+What a person says of a message twice counts once; what the same person says later of the same
+message is what counts, and the earlier word is taken back. Words of different people about one
+message each count.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from oborona.feedback.word import Heard, Kind, Source, State, Stored, Word
 from oborona.types import Shingle
 
 _COLUMNS: Final = (
-    "id, time, kind, source, person, weight, message_id, journal, state, reason, changed, changed_by, margin"
+    "id, time, kind, source, person, weight, message_id, journal, state, reason, changed, "
+    "changed_by, margin"
 )
 _STANDS: Final = "state IN ('queued', 'learned', 'counted')"
 _OPPOSITE: Final = "label {} says the opposite"  # why a word is taken back
@@ -76,7 +78,8 @@ class Store(Connection):
         return gone
 
     def roll_back(self, snapshot: int, *, by: str, now: float) -> tuple[int, int]:
-        """Ask for the weights of a snapshot: what was learned since is set aside, what was set aside since is put in place again.
+        """Ask for the weights of a snapshot: what was learned since is set aside, what was set
+        aside since is put in place again.
 
         Returns:
             How many words were set aside, and how many put in place again.
@@ -85,7 +88,9 @@ class Store(Connection):
             KeyError: there is no such snapshot.
         """
         with self.transaction() as db:
-            row = db.execute("SELECT time, position FROM snapshot WHERE id = ?", (snapshot,)).fetchone()
+            row = db.execute(
+                "SELECT time, position FROM snapshot WHERE id = ?", (snapshot,)
+            ).fetchone()
             if row is None:
                 raise KeyError(snapshot)
             when, position = row
@@ -118,14 +123,19 @@ class Store(Connection):
         """Return the words that follow from some decisions, whether they stand or not."""
         found = []
         for mark in marks:
-            found += [ident for (ident,) in self.rows("SELECT id FROM word WHERE mark = ?", (mark,))]
+            found += [
+                ident for (ident,) in self.rows("SELECT id FROM word WHERE mark = ?", (mark,))
+            ]
         return found
 
     def of_person(self, person: str) -> list[int]:
         """Return the words of a person that stand."""
         return [
             ident
-            for (ident,) in self.rows(f"SELECT id FROM word WHERE person = ? AND {_STANDS}", (person,))  # noqa: S608
+            for (ident,) in self.rows(
+                f"SELECT id FROM word WHERE person = ? AND {_STANDS}",  # noqa: S608 - a literal
+                (person,),
+            )
         ]
 
     def since(self, when: float) -> list[int]:
@@ -139,7 +149,9 @@ class Store(Connection):
         """Return the last words, the newest first; of a person alone where one is named."""
         of = "WHERE person = ?" if person is not None else ""
         sql = f"SELECT {_COLUMNS} FROM word {of} ORDER BY id DESC LIMIT ?"  # noqa: S608 - literals above
-        return [stored(row) for row in self.rows(sql, (number,) if person is None else (person, number))]
+        return [
+            stored(row) for row in self.rows(sql, (number,) if person is None else (person, number))
+        ]
 
     def states(self, idents: Sequence[int]) -> dict[int, State]:
         """Return the state of each of some words."""
@@ -212,13 +224,30 @@ def _insert(db: sqlite3.Connection, word: Word, now: float) -> tuple[int, int]:
         )
     counts = voices.independent(db, word.voices, word.pieces, ident, now)
     db.execute("UPDATE word SET counts = ? WHERE id = ?", (len(counts), ident))
-    db.execute("INSERT INTO counted (id, pieces, wanted, held) VALUES (?, ?, 1, 0)", (ident, packed(counts)))
+    db.execute(
+        "INSERT INTO counted (id, pieces, wanted, held) VALUES (?, ?, 1, 0)",
+        (ident, packed(counts)),
+    )
     return ident, len(counts)
 
 
 def stored(row: tuple[Any, ...]) -> Stored:
     """Return what a row in the order of the columns holds."""
-    ident, when, kind, source, person, weight, message_id, journal, state, reason, changed, by, margin = row
+    (
+        ident,
+        when,
+        kind,
+        source,
+        person,
+        weight,
+        message_id,
+        journal,
+        state,
+        reason,
+        changed,
+        by,
+        margin,
+    ) = row
     return Stored(
         id=ident,
         time=when,

@@ -1,13 +1,19 @@
-"""The trainer: the one process that learns from people's word, and the only one that writes the weights.
+"""The trainer: the one process that learns from people's word, and the only one that writes the
+weights.
 
-    begin     the newest snapshot that can be read, the words learned since it in order → the weights as they were, published under a new file
-    step      learn what waits, a few words at a time: weights, then header, then the store: workers know it before the store says so
-              words were taken back, or came sorted → make the weights anew from the newest snapshot that never saw them, else from the examples that are kept,
-              some lessons a step beside live learning; when it has caught up, publish it in place of the old
-    snapshot  every hour in which something was learned, after every `SNAPSHOT_WORDS`, before weights are replaced, and at the end
+    begin     the newest snapshot that can be read, the words learned since it in order → the
+              weights as they were, published under a new file
+    step      learn what waits, a few words at a time: weights, then header, then the store: workers
+              know it before the store says so words were taken back, or came sorted → make the
+              weights anew from the newest snapshot that never saw them, else from the examples that
+              are kept, some lessons a step beside live learning; when it has caught up, publish it
+              in place of the old
+    snapshot  every hour in which something was learned, after every `SNAPSHOT_WORDS`, before
+              weights are replaced, and at the end
 
-The store and the snapshots are the truth, the mapped file is what follows from them: after kill -9 at any moment each word is learned exactly once.
-Trouble with a store stops no mail: the weights stay as they are, the log says so once, and it begins again.
+The store and the snapshots are the truth, the mapped file is what follows from them: after kill -9
+at any moment each word is learned exactly once. Trouble with a store stops no mail: the weights
+stay as they are, the log says so once, and it begins again.
 """
 
 from __future__ import annotations
@@ -27,15 +33,16 @@ from oborona.feedback.order import Runs
 from oborona.feedback.relearning import Relearning, header_of
 from oborona.feedback.weights_file import Header, published
 
-AT_ONCE: Final = 8  # words learned in one transaction: who writes meanwhile waits for some 20 ms, 100 where all of them are new to the weights
+# words learned in one transaction: who writes meanwhile waits for some 20 ms, 100 where all of them
+# are new to the weights
+AT_ONCE: Final = 8
 SNAPSHOT_S: Final = 3600.0
 SNAPSHOT_WORDS: Final = 2000  # a start learns at most so many again: some seconds
 TIDY_S: Final = 60.0
 FORGET_ROWS: Final = 500  # at once
 FORGET_S: Final = 86_400.0  # between looks for words of long ago
-REST: Final = (
-    4.0  # weights that were made anew stay for so many times as long as that took, unless an admin asks
-)
+# weights that were made anew stay for so many times as long as that took, unless an admin asks
+REST: Final = 4.0
 
 log = logging.getLogger("oborona.trainer")
 
@@ -112,7 +119,10 @@ class Trainer:
         return busy
 
     def close(self) -> None:
-        """Make a last snapshot, and let the files go; without one the next start takes longer, and nothing is lost."""
+        """Make a last snapshot, and let the files go.
+
+        Without one the next start takes longer, and nothing is lost.
+        """
         try:
             if self._whole and self.header.position > self._newest:
                 self._snapshot("stopped")
@@ -138,7 +148,13 @@ class Trainer:
                     self.lessons.refuse(lesson.id, str(error), now)
             if margins:
                 self._file.write(
-                    header_of(self.header, self._course, epoch=self.header.epoch, position=position, now=now)
+                    header_of(
+                        self.header,
+                        self._course,
+                        epoch=self.header.epoch,
+                        position=position,
+                        now=now,
+                    )
                 )
             self.lessons.learned(margins, now)
         self._whole = True
@@ -147,7 +163,11 @@ class Trainer:
         if len(waiting) == AT_ONCE:
             return True
         self._seen = version
-        if self._runs.sorted(self._course.spam + self._course.ham) and self._course.spam and self._course.ham:
+        if (
+            self._runs.sorted(self._course.spam + self._course.ham)
+            and self._course.spam
+            and self._course.ham
+        ):
             self._runs = Runs()
             self.lessons.ask_anew()
         return False
@@ -170,7 +190,9 @@ class Trainer:
         return True
 
     def _replace(self, done: Relearning) -> None:
-        """Put new weights in the place of the old: published first, then in a snapshot, then noted in the store."""
+        """Put new weights in the place of the old: published first, then in a snapshot, then noted
+        in the store.
+        """
         epoch = done.standing.epoch + (not done.same)
         self._file = done.finished(epoch, self._clock())
         self._course = done.course
@@ -206,7 +228,9 @@ class Trainer:
             exact: the edit that the weights follow, where the store does not say so yet.
         """
         header, ident = self.header, self.lessons.next_snapshot()
-        snapshots.write(snapshots.path_of(self._state, ident), self._file.image(), self._course.state())
+        snapshots.write(
+            snapshots.path_of(self._state, ident), self._file.image(), self._course.state()
+        )
         one = Snapshot(
             id=ident,
             time=self._clock(),

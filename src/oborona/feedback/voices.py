@@ -1,14 +1,20 @@
 """Whose word counts on which piece of a message: independent voices alone, each once.
 
-    a person       once a day on each piece, whatever they complain of: ten letters from one address are one word against it; so for what they pardon
+    a person       once a day on each piece, whatever they complain of: ten letters from one address
+                   are one word against it; so for what they pardon
     nobody         all words without a person are one person's
-    a stranger     (`standing.young`) says nothing of what many senders have in common: address, network, system, names and domains
-    a trap         once a day on what the sender is, and on a text; once in two weeks on what else two messages may share, such as a link
-    a network      as a trap, of what is no sender's own: a letter, a link or a file that one network sends to twenty traps came to one
+    a stranger     (`standing.young`) says nothing of what many senders have in common: address,
+                   network, system, names and domains
+    a trap         once a day on what the sender is, and on a text; once in two weeks on what else
+                   two messages may share, such as a link
+    a network      as a trap, of what is no sender's own: a letter, a link or a file that one
+                   network sends to twenty traps came to one
 
-So what k persons, k traps or k networks add to a piece in a day is at most k (docs/people/abuse.md).  An admin's word is held to none of it.
+So what k persons, k traps or k networks add to a piece in a day is at most k
+(docs/people/abuse.md).  An admin's word is held to none of it.
 
-Who has spoken of a piece is kept in the file of people's word (`voice`), by hashes, until two weeks are over; a word that is taken back frees its voices.
+Who has spoken of a piece is kept in the file of people's word (`voice`), by hashes, until two weeks
+are over; a word that is taken back frees its voices.
 """
 
 from __future__ import annotations
@@ -80,20 +86,32 @@ TEXTS: Final = frozenset(
         ),
     )
 )
-"""What a message says, asked for the last day: a campaign goes on tomorrow, and its traps speak again."""
+"""What a message says, asked for the last day: a campaign goes on tomorrow, and its traps speak
+again.
+"""
 
 _SPOKE: Final = "SELECT 1 FROM voice WHERE who = ? AND piece = ? AND at > ? LIMIT 1"
-_SPEAK: Final = "INSERT INTO voice (who, piece, at, word) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET at = excluded.at, word = excluded.word"
+_SPEAK: Final = (
+    "INSERT INTO voice (who, piece, at, word) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
+    "at = excluded.at, word = excluded.word"
+)
 
 
 def of_person(name: str, kind: Kind) -> tuple[bytes]:
-    """Return the voice with which a person says that mail is spam, or is not; all without a name are one, and all addresses of one mailbox (joe+shop@)."""
+    """Return the voice with which a person says that mail is spam, or is not.
+
+    All without a name are one, and all addresses of one mailbox (joe+shop@).
+    """
     local, at, domain = name.lower().rpartition("@")
-    return (_voice(kind.value.encode(), f"{local.partition('+')[0] or local}{at}{domain}" or NOBODY),)
+    return (
+        _voice(kind.value.encode(), f"{local.partition('+')[0] or local}{at}{domain}" or NOBODY),
+    )
 
 
 def of_trap(address: str, pieces: Sequence[Shingle]) -> tuple[bytes, bytes]:
-    """Return the voices of a trap hit: the trap's, and its client's network's; networks that are not known are one.
+    """Return the voices of a trap hit: the trap's, and its client's network's.
+
+    Networks that are not known are one.
 
     Args:
         address: of the trap.
@@ -104,13 +122,18 @@ def of_trap(address: str, pieces: Sequence[Shingle]) -> tuple[bytes, bytes]:
 
 
 def independent(
-    db: sqlite3.Connection, voices: Sequence[bytes], pieces: Iterable[Shingle], word: int, now: float
+    db: sqlite3.Connection,
+    voices: Sequence[bytes],
+    pieces: Iterable[Shingle],
+    word: int,
+    now: float,
 ) -> list[Shingle]:
     """Return the pieces that a word counts on, and note that it did.
 
     Args:
         db: within a transaction on the file of people's word.
-        voices: of the word: the person's; or the trap's and its network's, in this order. None = it counts each time.
+        voices: of the word: the person's; or the trap's and its network's, in this order. None = it
+            counts each time.
         pieces: of its message.
         word: its id.
         now: Unix seconds.

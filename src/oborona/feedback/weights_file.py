@@ -1,12 +1,14 @@
 """The file of the weights: written by the trainer alone, mapped by every worker.
 
-    octets 0..4095     header: who we are, the layout of the weights, how many messages were learned, the calibration
+    octets 0..4095     header: who we are, the layout of the weights, how many messages were
+                       learned, the calibration
     octets 4096..      the weights, as `policy.models.content` lays them out
     behind them        in a snapshot: what the learner needs to go on, with its length and checksum
 
-The trainer teaches the mapped weights in place: whoever reads meanwhile sees some numbers of before a message was learned and some of after, which is
-as good as either.  The header must not be a mixture: its sequence is odd while it is written, and its checksum tells.  Weights that were made anew
-come as a new file under the old name.
+The trainer teaches the mapped weights in place: whoever reads meanwhile sees some numbers of before
+a message was learned and some of after, which is as good as either.  The header must not be a
+mixture: its sequence is odd while it is written, and its checksum tells.  Weights that were made
+anew come as a new file under the old name.
 
 A file that is torn, cut short, of another layout or not ours is refused with what is wrong.
 """
@@ -33,7 +35,8 @@ VERSION: Final = 1
 HEADER_BYTES: Final = 4096  # a page
 MODE: Final = 0o640
 TRIES: Final = 3  # to read a header that is being written; it is written within a microsecond
-_START: Final = struct.Struct("<8sII16sQQ")  # magic, version, zero, layout, octets of weights, sequence
+# magic, version, zero, layout, octets of weights, sequence
+_START: Final = struct.Struct("<8sII16sQQ")
 _SEQUENCE: Final = struct.Struct("<Q")
 _SEQUENCE_AT: Final = _START.size - _SEQUENCE.size
 _TEXT: Final = struct.Struct("<II")  # length and checksum of the JSON behind
@@ -81,7 +84,9 @@ class WeightsFile:
                 found = os.fstat(descriptor)
                 self.inode = (found.st_dev, found.st_ino)
                 if found.st_size < HEADER_BYTES + Weights.SIZE:
-                    raise StoreError(f"{path}: {found.st_size} octets are no weights: cut short, or not ours")
+                    raise StoreError(
+                        f"{path}: {found.st_size} octets are no weights: cut short, or not ours"
+                    )
                 access = mmap.ACCESS_WRITE if write else mmap.ACCESS_READ
                 self._map = mmap.mmap(descriptor, HEADER_BYTES + Weights.SIZE, access=access)
             finally:
@@ -156,9 +161,12 @@ def made(path: Path, header: Header, weights: bytes = b"") -> WeightsFile:
     """
     try:
         path.unlink(missing_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, MODE)
+        descriptor = os.open(
+            path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, MODE
+        )
         try:
-            # room is taken at once: a mapped page without room on the disk would end the process that writes it
+            # room is taken at once: a mapped page without room on the disk would end the process
+            # that writes it
             os.posix_fallocate(descriptor, 0, HEADER_BYTES + Weights.SIZE)
             os.pwrite(descriptor, _start(), 0)
             text = msgspec.json.encode(header)
@@ -187,7 +195,9 @@ def published(made_file: WeightsFile, path: Path) -> None:
 
 
 def packed(image: bytes, more: bytes = b"") -> bytes:
-    """Return what a snapshot's file holds: header and weights, and what the learner needs to go on."""
+    """Return what a snapshot's file holds: header and weights, and what the learner needs to go
+    on.
+    """
     return image + _TEXT.pack(len(more), zlib.crc32(more, zlib.crc32(image))) + more
 
 

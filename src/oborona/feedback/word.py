@@ -44,10 +44,13 @@ class State(StrEnum):
 
     QUEUED = "queued"  # written down, not learned yet
     LEARNED = "learned"
-    COUNTED = "counted"  # its message's text was not handed in: its pieces count, and nothing is learned
+    # its message's text was not handed in: its pieces count, and nothing is learned
+    COUNTED = "counted"
     REFUSED = "refused"  # not learned; the reason says why
-    TAKEN_BACK = "taken-back"  # learned once, or queued; the weights do not hold it, or soon will not
-    SET_ASIDE = "set-aside"  # by a roll-back; a roll-back to a later snapshot puts it in place again
+    # learned once, or queued; the weights do not hold it, or soon will not
+    TAKEN_BACK = "taken-back"
+    # by a roll-back; a roll-back to a later snapshot puts it in place again
+    SET_ASIDE = "set-aside"
 
 
 class Word(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,7 +68,8 @@ class Word(msgspec.Struct, frozen=True, kw_only=True):
     pieces: tuple[Shingle, ...] = ()  # what it may count under
     voices: tuple[
         bytes, ...
-    ] = ()  # whose word it is, as `voices.py` has them; empty = the site's own, which counts each time
+        # whose word it is, as `voices.py` has them; empty = the site's own, which counts each time
+    ] = ()
     event: int = 0  # id of the event that it follows from; 0 = of none
     mark: bytes = b""  # of that event's decision, from which one word follows
 

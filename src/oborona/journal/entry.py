@@ -16,8 +16,9 @@ FACTS_BYTES: Final = 65_536  # of JSON; a message has some hundreds of facts, mo
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """One message that was judged.
 
-    Peer texts may hold anything that a str can, NUL and lone surrogates included. The journal cuts them to
-    `TEXT_LENGTH`, the subject and From to `SUBJECT_LENGTH`; facts above `FACTS_BYTES` lose their texts and lists.
+    Peer texts may hold anything that a str can, NUL and lone surrogates included. The journal cuts
+    them to `TEXT_LENGTH`, the subject and From to `SUBJECT_LENGTH`; facts above `FACTS_BYTES` lose
+    their texts and lists.
     """
 
     id: int  # `ident.Numbers.next`: 63 bits, in order of time
@@ -35,21 +36,25 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     login: str = ""
     size: int = 0  # bytes, headers included
     subject: str = ""  # decoded
-    header_from: str = ""  # the first mailbox in From, its name decoded; empty = none, or of an older Oborona
+    # the first mailbox in From, its name decoded; empty = none, or of an older Oborona
+    header_from: str = ""
     rules: tuple[RuleHit, ...] = ()
     findings: tuple[Finding, ...] = ()
-    facts: dict[str, object] = {}  # by name: numbers, bools, texts, lists of them; sets come back as lists
+    # by name: numbers, bools, texts, lists of them; sets come back as lists
+    facts: dict[str, object] = {}
     shingles: tuple[Shingle, ...] = ()
     policy_version: str = ""
     partial: bool = False  # judged without something that should have been known
-    would: Would | None = (
-        None  # what everything in shadow mode would have made of it, where that is something else
-    )
-    kept: Kept | None = None  # None: of a message that was not scanned, of an older Oborona, or purged
+    # what everything in shadow mode would have made of it, where that is something else
+    would: Would | None = None
+    # None: of a message that was not scanned, of an older Oborona, or purged
+    kept: Kept | None = None
 
 
 class Late(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found in a message after its answer was given, and what its verdict would have been with that."""
+    """What was found in a message after its answer was given, and what its verdict would have been
+    with that.
+    """
 
     id: int  # of its `Entry`
     time: float  # Unix seconds, when it was judged again

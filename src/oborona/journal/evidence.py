@@ -1,8 +1,10 @@
-"""What a verdict rested on beside the facts that have names: counts, answers of DNS lists, what the models said; pure.
+"""What a verdict rested on beside the facts that have names: counts, answers of DNS lists, what the
+models said; pure.
 
-A message's counts are some eighty rows of four windows and six metrics, most of them zeros.  They are kept whole, in the order in which rules
-asked for them, as MessagePack that zlib made small: some 250 bytes and 30 µs a message, where a format of our own that leaves the zeros out
-takes as much room and twice the time in Python.
+A message's counts are some eighty rows of four windows and six metrics, most of them zeros.  They
+are kept whole, in the order in which rules asked for them, as MessagePack that zlib made small:
+some 250 bytes and 30 µs a message, where a format of our own that leaves the zeros out takes as
+much room and twice the time in Python.
 """
 
 from __future__ import annotations
@@ -29,14 +31,17 @@ Rows = list[list[list[int]]]
 class Kept(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Of one message; with the facts of its entry, what its rules saw."""
 
-    counts: tuple[tuple[int, Rows], ...] = ()  # by type of piece, in the order in which they were asked for
+    # by type of piece, in the order in which they were asked for
+    counts: tuple[tuple[int, Rows], ...] = ()
     away: bool = False  # the store did not answer
     robotic: dict[
         int, float | None
     ] = {}  # how regularly a type of piece came, of those whose time-lines were read
     distinct: tuple[
         tuple[int, int], ...
-    ] = ()  # type and hash of what was asked beside its pieces: what its unique pairs count, and who of its recipients knows the sender
+        # type and hash of what was asked beside its pieces: what its unique pairs count, and who of
+        # its recipients knows the sender
+    ] = ()
     pinned: RepIP | None = None  # what an analyst had said of the client's address
     listings: tuple[Listing, ...] = ()  # what DNS lists said
     signatures: tuple[RuleHit, ...] = ()  # those that are rules of their own
@@ -44,9 +49,9 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     opinion: Opinion = UNTAUGHT  # of the content model
     engines: tuple[EngineSays, ...] = ()  # what other engines said
     young: bool = False  # the counters' memory was: it refused nobody
-    site: tuple[Action, str] | None = (
-        None  # the site's action and what decided it, which is counted, where lists of its readers made another of it
-    )
+    # the site's action and what decided it, which is counted, where lists of its readers made
+    # another of it
+    site: tuple[Action, str] | None = None
 
 
 _LESS: Final = msgspec.defstruct(
@@ -68,7 +73,9 @@ def packed(one: Kept) -> bytes:
     try:
         octets = _PACK.encode(one)
     except UnicodeEncodeError:  # a lone surrogate in a name that a list was asked about
-        octets = _PACK.encode(msgspec.structs.replace(one, listings=tuple(map(_unicode, one.listings))))
+        octets = _PACK.encode(
+            msgspec.structs.replace(one, listings=tuple(map(_unicode, one.listings)))
+        )
     return zlib.compress(octets, FASTEST)
 
 

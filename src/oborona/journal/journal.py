@@ -1,17 +1,20 @@
 """The journal: the record of every verdict, with the evidence to repeat it.
 
-`append` packs an entry, writes it into this process's spool (`recheck.spooled`) and returns: before the mail server is
-answered. One task writes what waits into SQLite, a batch in each transaction. Any number of processes write one file:
-each transaction takes SQLite's write lock at its start (BEGIN IMMEDIATE) and holds it for milliseconds. What a process
-has left in its spool when it died, any other takes over, within a second (`recheck.taking_over`).
+`append` packs an entry, writes it into this process's spool (`recheck.spooled`) and returns: before
+the mail server is answered. One task writes what waits into SQLite, a batch in each transaction.
+Any number of processes write one file: each transaction takes SQLite's write lock at its start
+(BEGIN IMMEDIATE) and holds it for milliseconds. What a process has left in its spool when it died,
+any other takes over, within a second (`recheck.taking_over`).
 
-When the file can't be written (disk full, locked, broken), mail goes on: entries wait in memory, `WAITING_BYTES` of
-them in each process; above that the oldest are dropped, counted in `lost` and logged as an error, once and then each
-minute. Writing is tried again, every ten seconds at most, and goes on by itself. When the spool can't be written, an
-error says so, and what is answered until it can is kept in memory alone.
+When the file can't be written (disk full, locked, broken), mail goes on: entries wait in memory,
+`WAITING_BYTES` of them in each process; above that the oldest are dropped, counted in `lost` and
+logged as an error, once and then each minute. Writing is tried again, every ten seconds at most,
+and goes on by itself. When the spool can't be written, an error says so, and what is answered until
+it can is kept in memory alone.
 
-What can be lost: what SQLite had not yet synced when the machine loses power (the file stays whole); what was dropped
-as above; of a process that is killed while its spool can't be written, what waited less than `batch_s`. Nothing else.
+What can be lost: what SQLite had not yet synced when the machine loses power (the file stays
+whole); what was dropped as above; of a process that is killed while its spool can't be written,
+what waited less than `batch_s`. Nothing else.
 
 From a piece to the messages that carry it: `recheck.index`, which follows the table `arrival`.
 """
@@ -58,7 +61,8 @@ class _Taken(NamedTuple):
 
 _log = logging.getLogger("oborona.journal")
 
-# What SQLite says of a row that it can never take. Of a connection that is gone it may say the same.
+# What SQLite says of a row that it can never take. Of a connection that is gone it may say the
+# same.
 _UNFIT: Final = (
     sqlite3.IntegrityError,
     sqlite3.DataError,
@@ -71,7 +75,10 @@ _UNFIT: Final = (
 
 
 async def _opened(path: Path) -> tuple[InPlace, aiosqlite.Connection]:
-    """Return a connection, and which file that is of; one that is found damaged is set aside, and a new one begun."""
+    """Return a connection, and which file that is of.
+
+    One that is found damaged is set aside, and a new one begun.
+    """
     looked = False
     while True:
         file = InPlace(path)
@@ -96,8 +103,9 @@ _KNOWN: Final = "SELECT id FROM verdict WHERE id IN (SELECT value FROM json_each
 class Journal(Reader):
     """The journal of one process that writes it.
 
-    Use `await Journal.open(path)` in the process and loop that will use it (after a fork), once `schema.prepare`
-    was called. Close it, or use it as a context manager: only then is everything written.
+    Use `await Journal.open(path)` in the process and loop that will use it (after a fork), once
+    `schema.prepare` was called. Close it, or use it as a context manager: only then is everything
+    written.
     """
 
     def __init__(
@@ -110,7 +118,8 @@ class Journal(Reader):
         self._clock = clock
         self._waiting: deque[_Taken] = deque()
         self._waiting_bytes = 0
-        self._policies: dict[str, Mapping[str, str]] = {}  # by version, to be written with the next entry
+        # by version, to be written with the next entry
+        self._policies: dict[str, Mapping[str, str]] = {}
         self._in_force: dict[
             str, Mapping[str, str]
         ] = {}  # the last of them: a journal that is begun anew lacks it
@@ -155,7 +164,9 @@ class Journal(Reader):
         return len(self._waiting)
 
     def append(self, entry: Entry) -> None:
-        """Take an entry: into the spool now, into the file within `batch_s`; never raises for what a peer sent.
+        """Take an entry: into the spool now, into the file within `batch_s`.
+
+        Never raises for what a peer sent.
 
         Call it on the loop that opened the journal.
 
@@ -200,7 +211,9 @@ class Journal(Reader):
             self._hurry.set()
 
     def _spooled(self, row: Spooled) -> int:
-        """Write a row into the spool; return the file that has it. Where that can't be, it is said, and the row is kept in memory alone.
+        """Write a row into the spool; return the file that has it.
+
+        Where that can't be, it is said, and the row is kept in memory alone.
 
         Raises:
             Exception: the row is not what its types say: our own bug.
@@ -210,7 +223,9 @@ class Journal(Reader):
         except StoreError as error:
             if str(error) != self._spool_trouble:
                 self._spool_trouble = str(error)
-                _log.error("journal: %s; mail goes on, and what is answered is kept in memory alone", error)
+                _log.error(
+                    "journal: %s; mail goes on, and what is answered is kept in memory alone", error
+                )
             return self._spool.number
         if self._spool_trouble:
             self._spool_trouble = ""
@@ -233,7 +248,10 @@ class Journal(Reader):
         await done
 
     async def close(self) -> None:
-        """Write everything and let the file go; what can't be written now waits in the spool for who follows, and is logged."""
+        """Write everything and let the file go.
+
+        What can't be written now waits in the spool for who follows, and is logged.
+        """
         self._closing = True
         self._taking_over.cancel()
         await asyncio.wait({self._taking_over})
@@ -260,8 +278,10 @@ class Journal(Reader):
             now: Unix time in seconds.
             retention_s: entries older than this go.
             max_rows: entries above this number go, whatever their age.
-            limit: entries in one step, at least 1; each thousand holds other writers up for about 10 ms.
-            evidence_s: facts, findings and shingles older than this go, the verdict stays; None = with the entry.
+            limit: entries in one step, at least 1; each thousand holds other writers up for about
+                10 ms.
+            evidence_s: facts, findings and shingles older than this go, the verdict stays; None =
+                with the entry.
             window_s: what came before is followed by nobody any more.
 
         Returns:
@@ -294,7 +314,9 @@ class Journal(Reader):
         return gone
 
     async def _begin(self) -> None:
-        """Begin a transaction in the file that has the journal's name: one that is gone is begun anew, one that was set aside is left."""
+        """Begin a transaction in the file that has the journal's name: one that is gone is begun
+        anew, one that was set aside is left.
+        """
         while True:
             if not self._file.in_place():
                 await asyncio.to_thread(schema.prepare, self.path)
@@ -359,7 +381,9 @@ class Journal(Reader):
         if failure is None:
             self._trouble.succeeded(lost=self.lost, now=self._clock())
         else:
-            self._trouble.failed(failure, waiting=len(self._waiting), lost=self.lost, now=self._clock())
+            self._trouble.failed(
+                failure, waiting=len(self._waiting), lost=self.lost, now=self._clock()
+            )
         return failure
 
     def _drop_spooled(self) -> None:
@@ -374,14 +398,22 @@ class Journal(Reader):
         if self._waiting and self._spool_trouble:
             self.lost += len(self._waiting)
         elif self._waiting:
-            _log.error("journal: %d entries wait in %s for the next start", len(self._waiting), self._folder)
+            _log.error(
+                "journal: %d entries wait in %s for the next start",
+                len(self._waiting),
+                self._folder,
+            )
         try:
             self._spool.close(written=not self._waiting)
         except StoreError as error:
             _log.warning("journal: %s", error)
 
-    async def _write_left(self, batch: Sequence[Waiting], policies: Mapping[str, Mapping[str, str]]) -> int:
-        """Write rows that another took, but those that it had written itself; return how many entries these are.
+    async def _write_left(
+        self, batch: Sequence[Waiting], policies: Mapping[str, Mapping[str, str]]
+    ) -> int:
+        """Write rows that another took, but those that it had written itself.
+
+        Return how many entries these are.
 
         Raises:
             StoreError: the file can't be written.
@@ -398,7 +430,9 @@ class Journal(Reader):
         *,
         of_another: bool = False,
     ) -> int:
-        """Write a batch in one transaction; rows that SQLite can never take are dropped, the others are written.
+        """Write a batch in one transaction.
+
+        Rows that SQLite can never take are dropped, the others are written.
 
         Return how many entries were added.
 
@@ -424,7 +458,8 @@ class Journal(Reader):
                     await self._db.rollback()
                     raise
         except _UNFIT as error:
-            await self._db.execute("SELECT 1")  # raises if it is the connection, and no row is to blame
+            # raises if it is the connection, and no row is to blame
+            await self._db.execute("SELECT 1")
             if len(batch) == 1:
                 self._drop_unfit(error)
                 return 0
@@ -438,7 +473,9 @@ class Journal(Reader):
         return added
 
     async def _unknown(self, batch: Sequence[Waiting]) -> list[Waiting]:
-        """Return rows but the entries that the journal has: asked within the transaction, of the file that is written."""
+        """Return rows but the entries that the journal has: asked within the transaction, of the
+        file that is written.
+        """
         idents = json.dumps([row.ident for row in batch if isinstance(row, rows.Row)])
         known = {number for (number,) in await self._db.execute_fetchall(_KNOWN, (idents,))}
         return [row for row in batch if not isinstance(row, rows.Row) or row.ident not in known]

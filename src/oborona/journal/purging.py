@@ -1,9 +1,9 @@
 """One small step of purging the journal: the oldest go first, by age or by number.
 
-Steps are small so that the workers, who need the write lock for each batch, wait milliseconds. Pages that were
-freed are used again by the next entries; only when a large part of the file is free is it made smaller, a few pages
-a step. Ids are in order of time, so age is a range of ids; entries that a wrong clock dated into the future stay
-until then, or until the number limit takes them.
+Steps are small so that the workers, who need the write lock for each batch, wait milliseconds.
+Pages that were freed are used again by the next entries; only when a large part of the file is free
+is it made smaller, a few pages a step. Ids are in order of time, so age is a range of ids; entries
+that a wrong clock dated into the future stay until then, or until the number limit takes them.
 """
 
 from __future__ import annotations
@@ -42,25 +42,33 @@ async def delete_oldest(
     if gone < limit:
         gone += await _evidence(db, evidence_cutoff, limit - gone)
     gone = max(gone, await _arrivals(db, arrival_cutoff, max_rows, limit))
-    # `newest` is the highest id that used a list, so no evidence left can need one below the lowest id left.
+    # `newest` is the highest id that used a list, so no evidence left can need one below the lowest
+    # id left.
     await db.execute(
-        "DELETE FROM names WHERE newest < ifnull((SELECT min(id) FROM evidence), 9223372036854775807)"
+        "DELETE FROM names WHERE newest < ifnull((SELECT min(id) FROM evidence), "
+        "9223372036854775807)"
     )
     return gone
 
 
 async def shrink(db: aiosqlite.Connection) -> None:
-    """Give a few free pages back to the disk when much of the file is free; outside of a transaction."""
+    """Give a few free pages back to the disk when much of the file is free.
+
+    Outside of a transaction.
+    """
     ((pages,),) = await _fetch(db, "PRAGMA page_count")
     ((free,),) = await _fetch(db, "PRAGMA freelist_count")
     if free > max(VACUUM_PAGES, pages * SLACK):
-        # By executescript, which steps to the end: execute stops at the first page, since there is no column.
+        # By executescript, which steps to the end: execute stops at the first page, since there is
+        # no column.
         await db.executescript(f"PRAGMA incremental_vacuum({VACUUM_PAGES})")
 
 
 async def _entries(db: aiosqlite.Connection, cutoff: int, max_rows: int, limit: int) -> int:
     ((total,),) = await _fetch(db, "SELECT rows FROM tally")
-    oldest = [one for (one,) in await _fetch(db, "SELECT id FROM verdict ORDER BY id LIMIT ?", limit)]
+    oldest = [
+        one for (one,) in await _fetch(db, "SELECT id FROM verdict ORDER BY id LIMIT ?", limit)
+    ]
     going: int = max(sum(one < cutoff for one in oldest), min(total - max_rows, len(oldest)))
     if going <= 0:
         return 0
@@ -74,7 +82,9 @@ async def _entries(db: aiosqlite.Connection, cutoff: int, max_rows: int, limit: 
 
 
 async def _evidence(db: aiosqlite.Connection, cutoff: int, limit: int) -> int:
-    going = await _fetch(db, "SELECT id FROM evidence WHERE id < ? ORDER BY id LIMIT ?", cutoff, limit)
+    going = await _fetch(
+        db, "SELECT id FROM evidence WHERE id < ? ORDER BY id LIMIT ?", cutoff, limit
+    )
     if going:
         await db.execute("DELETE FROM evidence WHERE id <= ?", going[-1])
         await db.execute("DELETE FROM late WHERE id <= ?", going[-1])  # it is evidence too
@@ -82,10 +92,16 @@ async def _evidence(db: aiosqlite.Connection, cutoff: int, limit: int) -> int:
 
 
 async def _arrivals(db: aiosqlite.Connection, cutoff: int, max_rows: int, limit: int) -> int:
-    """Delete the first arrivals that are too old or too many; one of a clock that was ahead waits for its time, and holds nothing up for long."""
+    """Delete the first arrivals that are too old or too many.
+
+    One of a clock that was ahead waits for its time, and holds nothing up for long.
+    """
     ((last,),) = await _fetch(db, "SELECT ifnull(max(place), 0) FROM arrival")
     cursor = await db.execute(
-        "DELETE FROM arrival WHERE place IN (SELECT place FROM arrival ORDER BY place LIMIT ?) AND (id < ? OR place <= ?)",
+        (
+            "DELETE FROM arrival WHERE place IN (SELECT place FROM arrival ORDER BY place "
+            "LIMIT ?) AND (id < ? OR place <= ?)"
+        ),
         (limit, cutoff, last - max_rows),
     )
     return cursor.rowcount

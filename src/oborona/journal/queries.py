@@ -1,6 +1,7 @@
 """Looking into the journal: by id, by the mail server's queue id, by Message-ID, the latest.
 
-`Reader` opens the file read-only, beside a daemon that writes it; the daemon's own `Journal` is a reader too.
+`Reader` opens the file read-only, beside a daemon that writes it; the daemon's own `Journal` is a
+reader too.
 """
 
 from __future__ import annotations
@@ -20,9 +21,8 @@ from oborona.journal import rows, schema, texts
 from oborona.journal.entry import Entry, Late, Went
 from oborona.whole_file import InPlace
 
-FOUND: Final = (
-    100  # ids that a search gives: a queue id is used again after weeks, a Message-ID by any spammer
-)
+# ids that a search gives: a queue id is used again after weeks, a Message-ID by any spammer
+FOUND: Final = 100
 
 CHUNK: Final = 500  # entries that are read at once
 COPIES: Final = 10_000  # of one message; mail servers make fewer
@@ -54,7 +54,8 @@ class Arrival(NamedTuple):
 async def on_its_thread(db: sqlite3.Connection) -> aiosqlite.Connection:
     """Return an open connection as aiosqlite drives it.
 
-    It is opened before, because aiosqlite's thread outlives an open that fails, and then meets a closed loop.
+    It is opened before, because aiosqlite's thread outlives an open that fails, and then meets a
+    closed loop.
     """
     return await aiosqlite.Connection(lambda: db, iter_chunk_size=64)
 
@@ -112,7 +113,8 @@ class Reader:
         return rows.unpack_late(found[0]) if found else None
 
     async def went(self, number: int) -> list[Went]:
-        """Return where the copies of a message went, in that order, as far as the delivery door has told; none where there is no such door.
+        """Return where the copies of a message went, in that order, as far as the delivery door has
+        told; none where there is no such door.
 
         Raises:
             StoreError: the file cannot be read.
@@ -124,10 +126,11 @@ class Reader:
         return [rows.unpack_went(row) for row in found]
 
     async def arrived(self, after: int, most: int = CHUNK) -> list[Arrival]:
-        """Return the next messages that passed, and those in which something was found late, in the order in which they were written.
+        """Return the next messages that passed, and those in which something was found late, in the
+        order in which they were written.
 
-        Whoever remembers the last place and asks for what is behind it misses none, in whatever order their ids were given, and
-        whether or not the journal was begun anew meanwhile.
+        Whoever remembers the last place and asks for what is behind it misses none, in whatever
+        order their ids were given, and whether or not the journal was begun anew meanwhile.
 
         Args:
             after: the place of the last one that is known; 0 = from the first that is kept.
@@ -137,7 +140,8 @@ class Reader:
             StoreError: the file cannot be read.
         """
         found = await self._fetch(
-            "SELECT place, id, late FROM arrival WHERE place > ? ORDER BY place LIMIT ?", (after, most)
+            "SELECT place, id, late FROM arrival WHERE place > ? ORDER BY place LIMIT ?",
+            (after, most),
         )
         return [Arrival(place, number, bool(late)) for place, number, late in found]
 
@@ -193,7 +197,9 @@ class Reader:
         """
         last = ident.first_at(when) - 1
         while True:
-            found = await self._fetch(f"{ENTRIES} WHERE v.id > ? ORDER BY v.id LIMIT {CHUNK}", (last,))
+            found = await self._fetch(
+                f"{ENTRIES} WHERE v.id > ? ORDER BY v.id LIMIT {CHUNK}", (last,)
+            )
             for row in found:
                 last = row[0]
                 try:
@@ -206,7 +212,8 @@ class Reader:
                 return
 
     async def clients(self, after: int, before: int, most: int = CHUNK) -> list[tuple[int, str]]:
-        """Return ids between two, and the clients' addresses that their entries have, the newest first; empty where it is no text.
+        """Return ids between two, and the clients' addresses that their entries have, the newest
+        first; empty where it is no text.
 
         Raises:
             StoreError: the file cannot be read.
@@ -232,7 +239,8 @@ class Reader:
         return int(number)
 
     async def policies(self) -> dict[str, dict[str, str]]:
-        """Return what each rule asked, by name, of each version of the policy that the journal knows.
+        """Return what each rule asked, by name, of each version of the policy that the journal
+        knows.
 
         Raises:
             StoreError: the file cannot be read, or what it holds of a policy is damaged.
@@ -241,7 +249,9 @@ class Reader:
             found = await self._fetch("SELECT version, rules FROM policy ORDER BY place")
             return {version: rows.unpack_asks(stored) for version, stored in found}
         except ValueError as error:
-            raise StoreError(f"{self.path}: what it knows of policies is damaged: {error}") from error
+            raise StoreError(
+                f"{self.path}: what it knows of policies is damaged: {error}"
+            ) from error
 
     async def count(self) -> int:
         """Return how many entries there are, without counting them.

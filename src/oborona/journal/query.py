@@ -7,8 +7,9 @@
     client:192.0.2.0/24        an address, its beginning, or a network
     score>=80 since:2d until:2026-11-22
 
-Words match anywhere in their field, capitals or not; `verdict:`, `queue:`, `id:`, `message:`, `rule:` and `decided:` match the whole of it.  Anything
-that looks like a field and is none is a word, as `Re:` is.
+Words match anywhere in their field, capitals or not; `verdict:`, `queue:`, `id:`, `message:`,
+`rule:` and `decided:` match the whole of it.  Anything that looks like a field and is none is a
+word, as `Re:` is.
 """
 
 from __future__ import annotations
@@ -40,7 +41,13 @@ _WORDS: Final = re.compile(r'(-?)(?:([A-Za-z]+)([:=]|<=|>=|<|>))?(?:"([^"]*)"?|(
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _SPAN: Final = re.compile(r"([0-9]{1,6})([smhdw])")
 _NUMBER: Final = re.compile(r"[+-]?[0-9]{1,9}(?:\.[0-9]{1,6})?")
-_MOMENTS: Final = ("%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S")
+_MOMENTS: Final = (
+    "%Y-%m-%d",
+    "%Y-%m-%d %H:%M",
+    "%Y-%m-%dT%H:%M",
+    "%Y-%m-%d %H:%M:%S",
+    "%Y-%m-%dT%H:%M:%S",
+)
 
 
 class BadQuery(ValueError):  # noqa: N818 - reads as what happened
@@ -94,7 +101,8 @@ def parsed(text: str, now: float) -> Query:
 
     Args:
         text: anything at all.
-        now: Unix seconds, which spans are counted back from; days and hours are those of this machine's time zone.
+        now: Unix seconds, which spans are counted back from; days and hours are those of this
+            machine's time zone.
 
     Raises:
         BadQuery: a verdict, time, score or network that is none; too many words.
@@ -116,12 +124,18 @@ def parsed(text: str, now: float) -> Query:
     if len(terms) > MOST_TERMS:
         raise BadQuery(f"more than {MOST_TERMS} words")
     return Query(
-        terms=tuple(one for one in terms if one.text), bounds=tuple(bounds), since=since, until=until
+        terms=tuple(one for one in terms if one.text),
+        bounds=tuple(bounds),
+        since=since,
+        until=until,
     )
 
 
 def span(text: str) -> float | None:
-    """Return the seconds of a span as people write it: 90s, 30m, 2h, 7d, 2w; None where it is none."""
+    """Return the seconds of a span as people write it: 90s, 30m, 2h, 7d, 2w.
+
+    None where it is none.
+    """
     found = _SPAN.fullmatch(text.strip().lower())
     return None if found is None else float(int(found[1]) * _UNITS[found[2]])
 
@@ -167,7 +181,9 @@ def _number(text: str) -> float:
 def _verdict(text: str) -> str:
     found = VERDICTS.get(text.lower())
     if found is None:
-        raise BadQuery(f"verdict: {text[:50]!a} is none of {', '.join(action.value for action in Action)}")
+        raise BadQuery(
+            f"verdict: {text[:50]!a} is none of {', '.join(action.value for action in Action)}"
+        )
     return found.value
 
 

@@ -1,7 +1,7 @@
 """Journal entries as table rows and back: pure.
 
-Texts are cut, and stand as `recheck.texts` has them. Facts are stored as their values; the list of their names, the same for
-almost all messages, is a row of its own.
+Texts are cut, and stand as `recheck.texts` has them. Facts are stored as their values; the list of
+their names, the same for almost all messages, is a row of its own.
 """
 
 from __future__ import annotations
@@ -17,23 +17,33 @@ import msgspec
 
 from oborona.journal.entry import FACTS_BYTES, SUBJECT_LENGTH, Entry, Late, Went
 from oborona.journal.evidence import packed, unpacked
-from oborona.journal.texts import TEXT_LENGTH, from_json, message_key, packed_text, to_json, unpacked_text
+from oborona.journal.texts import (
+    TEXT_LENGTH,
+    from_json,
+    message_key,
+    packed_text,
+    to_json,
+    unpacked_text,
+)
 from oborona.types import Action, Finding, RuleHit, Shingle, Would
 
 VERDICT_COLUMNS: Final = (
-    "id, time, verdict, score, line, decided_by, partial, policy_version, size, queue_id, message_id, message_key,"
+    "id, time, verdict, score, line, decided_by, partial, policy_version, size, queue_id, "
+    "message_id, message_key,"
     " client_ip, helo, sender, login, recipients, subject, rules, would, header_from"
 )
 EVIDENCE_COLUMNS: Final = "id, findings, shape, facts, shingles, kept"
 LATE_COLUMNS: Final = (
-    "id, time, before, score_before, verdict, score, line, decided_by, rules, findings, facts, shingles"
+    "id, time, before, score_before, verdict, score, line, decided_by, rules, findings, "
+    "facts, shingles"
 )
 WENT_COLUMNS: Final = "id, recipient, spam, time"
 MAX_NAMES: Final = 1000  # facts by name that share a list; more is stored with the names in place
 _OVERHEAD_BYTES: Final = 1500  # of a row in memory: two tuples and some thirty small objects
 _WENT_BYTES: Final = 400
 
-_SHINGLE: Final = partial(tuple.__new__, Shingle)  # of a pair, without a call of Python for each of sixty
+# of a pair, without a call of Python for each of sixty
+_SHINGLE: Final = partial(tuple.__new__, Shingle)
 _RULES: Final = msgspec.json.Decoder(tuple[RuleHit, ...])
 _FINDINGS: Final = msgspec.json.Decoder(tuple[Finding, ...])
 _WOULD: Final = msgspec.json.Decoder(Would)
@@ -94,7 +104,9 @@ def pack_late(late: Late) -> LateRow:
     rules, findings = to_json(late.rules), to_json(late.findings)
     facts = to_json(late.facts)
     if len(facts) > FACTS_BYTES:
-        facts = to_json({name: value for name, value in late.facts.items() if isinstance(value, int | float)})
+        facts = to_json(
+            {name: value for name, value in late.facts.items() if isinstance(value, int | float)}
+        )
     shingles = _pack_shingles(late.shingles)
     values = (
         late.id,
@@ -110,14 +122,27 @@ def pack_late(late: Late) -> LateRow:
         facts,
         shingles,
     )
-    return LateRow(values, _OVERHEAD_BYTES + len(rules) + len(findings) + len(facts) + len(shingles))
+    return LateRow(
+        values, _OVERHEAD_BYTES + len(rules) + len(findings) + len(facts) + len(shingles)
+    )
 
 
 def unpack_late(row: tuple[Any, ...]) -> Late:
     """Return what a row in the order of LATE_COLUMNS holds."""
-    ident, when, before, score_before, verdict, score, line, decided_by, rules, findings, facts, shingles = (
-        row
-    )
+    (
+        ident,
+        when,
+        before,
+        score_before,
+        verdict,
+        score,
+        line,
+        decided_by,
+        rules,
+        findings,
+        facts,
+        shingles,
+    ) = row
     return Late(
         id=ident,
         time=when,
@@ -138,7 +163,8 @@ def pack(entry: Entry) -> Row:
     """Return an entry as rows.
 
     Raises:
-        Exception: only where the entry is not what its types say (a shingle type above 255, say): our own bug.
+        Exception: only where the entry is not what its types say (a shingle type above 255, say):
+            our own bug.
     """
     shape, names, facts = _pack_facts(entry.facts)
     message_id = stored(entry.message_id)
@@ -170,16 +196,21 @@ def pack(entry: Entry) -> Row:
         packed_text(entry.header_from[:SUBJECT_LENGTH]),
     )
     kept = None if entry.kept is None else packed(entry.kept)
-    size = sum(map(len, (recipients, rules, findings, facts, shingles, kept or b"")), _OVERHEAD_BYTES)
+    size = sum(
+        map(len, (recipients, rules, findings, facts, shingles, kept or b"")), _OVERHEAD_BYTES
+    )
     return Row(verdict, (entry.id, findings, shape, facts, shingles, kept), shape, names, size)
 
 
-def unpack(verdict: tuple[Any, ...], evidence: tuple[Any, ...] | None, names: str | bytes | None) -> Entry:
+def unpack(
+    verdict: tuple[Any, ...], evidence: tuple[Any, ...] | None, names: str | bytes | None
+) -> Entry:
     """Return the entry of two rows.
 
     Args:
         verdict: in the order of VERDICT_COLUMNS.
-        evidence: in the order of EVIDENCE_COLUMNS; None when it was purged: the entry then has none.
+        evidence: in the order of EVIDENCE_COLUMNS; None when it was purged: the entry then has
+            none.
         names: JSON of its list of names, None when its facts are an object.
     """
     (
@@ -278,6 +309,8 @@ def _names(stored: str | bytes) -> tuple[str, ...]:
 
 @lru_cache(maxsize=64)  # the lists of one policy and the one before it
 def _shape(names: tuple[str, ...]) -> int:
-    """Return the id of a list of names: 63 bits of its hash, so that all processes find the same."""
+    """Return the id of a list of names: 63 bits of its hash, so that all processes find the
+    same.
+    """
     text = "\0".join(names).encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(text, digest_size=8).digest()) >> 1

@@ -6,13 +6,15 @@
     tally      one row: how many rows `verdict` has, since counting millions takes seconds
     policy     what each rule of a policy's version asks, so that later ones can be told from it
     late       messages that were judged again when more of them was known, in that order
-    arrival    what a second look follows: messages that passed, and what was found late, in the order in which they were written
+    arrival    what a second look follows: messages that passed, and what was found late, in the
+               order in which they were written
     went       where the copies went that came through the delivery door
 
-WAL with synchronous=NORMAL: a killed process loses nothing that was committed; a machine that loses power may
-lose the last commits, and its file stays whole. Damage is looked for where it costs nothing: in the header, the
-schema, in the file's length and at the end of each table; a page that rots in the middle is met by whoever reads it, who leaves a note, by
-which the keeper reads all of it and sets it aside.
+WAL with synchronous=NORMAL: a killed process loses nothing that was committed; a machine that loses
+power may lose the last commits, and its file stays whole. Damage is looked for where it costs
+nothing: in the header, the schema, in the file's length and at the end of each table; a page that
+rots in the middle is met by whoever reads it, who leaves a note, by which the keeper reads all of
+it and sets it aside.
 """
 
 from __future__ import annotations
@@ -42,7 +44,8 @@ from oborona.sqlite_file import (
 )
 
 APPLICATION_ID: Final = 0x4F424A4C  # "OBJL"
-PREPARE_S: Final = 30.0  # waiting for another that prepares: a migration of a large file takes seconds
+# waiting for another that prepares: a migration of a large file takes seconds
+PREPARE_S: Final = 30.0
 PAGE_BYTES: Final = 8192  # evidence rows of 1 to 3 kB: pages of 4096 would stay half empty
 WAL_BYTES: Final = 64 << 20  # a WAL that grew under somebody's long read is cut back to this
 SEEN_BEFORE_S: Final = 86_400  # what an older journal's messages of the last day are: arrivals
@@ -113,8 +116,10 @@ MIGRATIONS: Final = (
         """,
     ),
     (
-        "ALTER TABLE verdict ADD COLUMN would",  # JSON; NULL: everything in shadow mode changes nothing
-        "ALTER TABLE evidence ADD COLUMN kept",  # `recheck.kept`; NULL: of a message that was not scanned, or of an older Oborona
+        # JSON; NULL: everything in shadow mode changes nothing
+        "ALTER TABLE verdict ADD COLUMN would",
+        # `recheck.kept`; NULL: of a message that was not scanned, or of an older Oborona
+        "ALTER TABLE evidence ADD COLUMN kept",
         """
         CREATE TABLE policy (
             place INTEGER PRIMARY KEY, -- in the order in which they were first in force
@@ -131,7 +136,8 @@ MIGRATIONS: Final = (
             late INTEGER NOT NULL      -- 1: of what was found late in it
         )
         """,
-        # The places of a journal that is begun in the stead of a damaged one lie above all of the old one's.
+        # The places of a journal that is begun in the stead of a damaged one lie above all of the
+        # old one's.
         "INSERT INTO sqlite_sequence (name, seq) VALUES ('arrival', strftime('%s', 'now') * 1000000)",
         f"""
         INSERT INTO arrival (id, late) SELECT id, 0 FROM verdict WHERE verdict IN ('accept', 'spam')
@@ -153,16 +159,19 @@ VERSION: Final = len(MIGRATIONS)
 FORMAT: Final = Format(APPLICATION_ID, MIGRATIONS, "a journal")
 
 _log = logging.getLogger("oborona.journal")
-SUSPECT: Final = ".suspect"  # beside the journal, while somebody has met damage in it and nobody has looked
+# beside the journal, while somebody has met damage in it and nobody has looked
+SUSPECT: Final = ".suspect"
 
 
 def prepare(path: Path, now: Callable[[], float] = time.time) -> Path | None:
-    """Make the journal ready: before the processes that write it are started, and when one of them finds it gone or damaged.
+    """Make the journal ready: before the processes that write it are started, and when one of them
+    finds it gone or damaged.
 
-    A new file is made, an older version brought up. A damaged file is renamed, never deleted, and a new one
-    begun, so that mail goes on; what the old one holds can still be had with `sqlite3 FILE .recover`. Whether it is damaged is
-    looked for at its ends and in its length, and in all of it where somebody has met damage: `suspect`.
-    Several processes may do this at once: one prepares, the others wait for it, by a lock beside the file.
+    A new file is made, an older version brought up. A damaged file is renamed, never deleted, and a
+    new one begun, so that mail goes on; what the old one holds can still be had with
+    `sqlite3 FILE .recover`. Whether it is damaged is looked for at its ends and in its length, and
+    in all of it where somebody has met damage: `suspect`. Several processes may do this at once:
+    one prepares, the others wait for it, by a lock beside the file.
 
     Args:
         path: the journal; its folder exists.
@@ -177,13 +186,17 @@ def prepare(path: Path, now: Callable[[], float] = time.time) -> Path | None:
         StoreError: not ours, or cannot be opened or written.
     """
     with hold(
-        path.with_name(state_files.JOURNAL_LOCK), "oborona, preparing the journal", patience_s=PREPARE_S
+        path.with_name(state_files.JOURNAL_LOCK),
+        "oborona, preparing the journal",
+        patience_s=PREPARE_S,
     ):
         doubt = suspected(path)
         damage = _damage(path, doubt)
         if damage is None:
             if doubt:
-                _log.warning("journal: %s: all of it can be read, though somebody met this: %s", path, doubt)
+                _log.warning(
+                    "journal: %s: all of it can be read, though somebody met this: %s", path, doubt
+                )
                 _forget_doubt(path)
             return None
         aside = set_aside(path, "damaged", now())
@@ -195,7 +208,10 @@ def prepare(path: Path, now: Callable[[], float] = time.time) -> Path | None:
 
 
 def met(error: Exception, path: Path) -> StoreError:
-    """Return what an error of SQLite means; of damage, leave a note for the keeper, who looks at all of the file."""
+    """Return what an error of SQLite means.
+
+    Of damage, leave a note for the keeper, who looks at all of the file.
+    """
     found = explained(error, path)
     if isinstance(found, Damaged):
         suspect(path, str(found))
@@ -230,7 +246,8 @@ def _damage(path: Path, doubt: str) -> Damaged | None:
         with closing(open_writer(path)) as db, closed_on_error(db, path):
             if is_cut_short(db, path):
                 return Damaged(f"{path}: is damaged (it is shorter than its pages)")
-            for check in ("quick_check", "integrity_check") if doubt else ():  # the second reads indexes, too
+            # the second reads indexes, too
+            for check in ("quick_check", "integrity_check") if doubt else ():
                 (found,) = db.execute(f"PRAGMA {check}(1)").fetchone()
                 if found != "ok":
                     return Damaged(f"{path}: is damaged ({found})")
@@ -279,7 +296,9 @@ def open_reader(path: Path) -> sqlite3.Connection:
     with closed_on_error(db, path):
         version = checked_version(db, path, FORMAT)
         if version < VERSION:
-            raise StoreError(f"{path}: is of version {version}; starting Oborona brings it up to {VERSION}")
+            raise StoreError(
+                f"{path}: is of version {version}; starting Oborona brings it up to {VERSION}"
+            )
     return db
 
 

@@ -1,10 +1,12 @@
 """Messages of the journal that answer a question, newest first.
 
-The verdicts are read backwards by their ids, which are in order of time, until enough are found: what came today is found without looking at
-what came before.  Only a queue id, a Message-ID and an id have an index; an index for words would cost every message more than its verdict does,
-and a search some hundred times a day is worth half a second.
+The verdicts are read backwards by their ids, which are in order of time, until enough are found:
+what came today is found without looking at what came before.  Only a queue id, a Message-ID and an
+id have an index; an index for words would cost every message more than its verdict does, and a
+search some hundred times a day is worth half a second.
 
-What is searched is what the journal has: every message that was judged whole.  What was refused at connect, MAIL FROM or RCPT TO is in the log alone.
+What is searched is what the journal has: every message that was judged whole.  What was refused at
+connect, MAIL FROM or RCPT TO is in the log alone.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ from oborona.types import Action, Mode, RuleHit
 
 REASONS: Final = 2  # that a row shows
 COLUMNS: Final = (
-    "id, time, verdict, score, line, decided_by, queue_id, message_id, client_ip, helo, sender, header_from, recipients, login,"
+    "id, time, verdict, score, line, decided_by, queue_id, message_id, client_ip, helo, sender, "
+    "header_from, recipients, login,"
     " subject, size, rules"
 )
 _RULES: Final = msgspec.json.Decoder(tuple[RuleHit, ...])
@@ -127,7 +130,10 @@ class Search:
             raise schema.met(error, self._path) from error
 
     def oldest(self) -> float | None:
-        """Return when the oldest message came that the journal has, Unix seconds; None where it has none."""
+        """Return when the oldest message came that the journal has, Unix seconds.
+
+        None where it has none.
+        """
         try:
             found = self._db.execute("SELECT time FROM verdict ORDER BY id LIMIT 1").fetchone()
         except sqlite_file.ERRORS as error:
@@ -199,7 +205,11 @@ def _anywhere(text: str) -> Condition:
 
 
 def _contain(columns: tuple[str, ...], text: str) -> Condition:
-    """A text that stands anywhere in one of some columns. SQLite's LIKE knows capitals of ASCII alone; others are folded in Python, at ten times the price."""
+    """A text that stands anywhere in one of some columns.
+
+    SQLite's LIKE knows capitals of ASCII alone; others are folded in Python, at ten times the
+    price.
+    """
     if text.isascii():
         sql = " OR ".join(f"{column} LIKE ? ESCAPE '\\'" for column in columns)
         values: list[object] = [f"%{_escaped(text)}%"] * len(columns)
@@ -210,7 +220,9 @@ def _contain(columns: tuple[str, ...], text: str) -> Condition:
 
 def _rule(text: str) -> Condition:
     """A name among those of the rules that hit, as their JSON has it."""
-    return "rules LIKE ? ESCAPE '\\'", [f'%"name":"{_starred(text)}' + ("%" if text.endswith("*") else '"%')]
+    return "rules LIKE ? ESCAPE '\\'", [
+        f'%"name":"{_starred(text)}' + ("%" if text.endswith("*") else '"%')
+    ]
 
 
 def _message(text: str) -> Condition:
@@ -242,7 +254,9 @@ def _folded(stored: Any) -> str:
 
 
 def _roughly(network: str) -> str:
-    """Return a LIKE pattern of the addresses among which those of a network are: the dear question is asked of fewer."""
+    """Return a LIKE pattern of the addresses among which those of a network are: the dear question
+    is asked of fewer.
+    """
     address, _, bits = network.partition("/")
     if ":" in address:
         return "%:%"

@@ -1,12 +1,17 @@
-"""The journal's spool: what a process has taken for the journal and SQLite does not have yet, in a file of its own.
+"""The journal's spool: what a process has taken for the journal and SQLite does not have yet, in a
+file of its own.
 
-    <folder>/<pid>.<session>.<number>.spool    as the counters' (`counters.spool`), locked while the process lives
+    <folder>/<pid>.<session>.<number>.spool    as the counters' (`counters.spool`), locked while the
+    process lives
 
-One `write` a row, before the mail server hears of the message: what is written survives the death of the process.  The process itself writes its
-rows into SQLite from memory and drops the file behind them, so that in normal times nothing is ever read back, and little of it reaches the disk.
-What a dead one has left is taken over by any other process that writes the journal; entries are told apart by their ids, so that twice is once.
+One `write` a row, before the mail server hears of the message: what is written survives the death
+of the process.  The process itself writes its rows into SQLite from memory and drops the file
+behind them, so that in normal times nothing is ever read back, and little of it reaches the disk.
+What a dead one has left is taken over by any other process that writes the journal; entries are
+told apart by their ids, so that twice is once.
 
-Nothing is synced: when the machine loses power, this loses what SQLite had not synced either (`recheck.schema`).
+Nothing is synced: when the machine loses power, this loses what SQLite had not synced either
+(`recheck.schema`).
 """
 
 from __future__ import annotations
@@ -40,7 +45,9 @@ class JournalSpool:
         most_bytes: that the files of all processes may take.
     """
 
-    def __init__(self, folder: Path, *, file_bytes: int = FILE_BYTES, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(
+        self, folder: Path, *, file_bytes: int = FILE_BYTES, most_bytes: int = MOST_BYTES
+    ) -> None:
         self._folder = folder
         self._most_bytes = most_bytes
         self._spool = Spool(folder, str(os.getpid()), sync_s=None, file_bytes=file_bytes)
@@ -115,7 +122,8 @@ class Left:
         for one in unread:
             if one.torn:
                 _log.warning(
-                    "journal: %s: its last %d bytes are no whole record and are cut: it was being written"
+                    "journal: %s: its last %d bytes are no whole record and are cut: it was being "
+                    "written"
                     " when its process died, and nobody was answered",
                     self.path.name,
                     one.size,
@@ -123,7 +131,10 @@ class Left:
             else:
                 self._damaged = True
                 _log.error(
-                    "journal: %s: %d bytes at %d are no record (%s); the file is set aside, those behind them are taken",
+                    (
+                        "journal: %s: %d bytes at %d are no record (%s); the file is set "
+                        "aside, those behind them are taken"
+                    ),
                     self.path.name,
                     one.size,
                     one.offset,
@@ -132,7 +143,9 @@ class Left:
         return found
 
     def remove(self) -> None:
-        """Remove the file, once SQLite has its rows; one that is damaged is kept under another name.
+        """Remove the file, once SQLite has its rows.
+
+        One that is damaged is kept under another name.
 
         Raises:
             StoreError: it can't be.
@@ -171,9 +184,8 @@ def left(folder: Path) -> Iterator[Left]:
         elif name.endswith(UNNAMED) and (unborn := _locked(folder / name)) is not None:
             (folder / name).unlink(missing_ok=True)  # its process died while it made it
             os.close(unborn)
-    unreadable: StoreError | None = (
-        None  # another user's, who ran a command of ours: it holds nobody else's up
-    )
+    # another user's, who ran a command of ours: it holds nobody else's up
+    unreadable: StoreError | None = None
     for files in by_owner.values():
         try:
             yield from _left_by_one(folder, files)

@@ -1,10 +1,11 @@
 """A record of the journal's spool: one row as bytes, and back; no file here.
 
-    header    magic "OBJS", version, kind, length of what follows the header, CRC-32 of kind and what follows; little-endian
+    header    magic "OBJS", version, kind, length of what follows the header, CRC-32 of kind and
+              what follows; little-endian
     payload   MessagePack of the row, as `recheck.rows` packs it
 
-Each record stands for itself, so a damaged one costs no other.  Reading tells an end that was cut short from damage: the first is what a kill in
-the middle of a write leaves.
+Each record stands for itself, so a damaged one costs no other.  Reading tells an end that was cut
+short from damage: the first is what a kill in the middle of a write leaves.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ Spooled = Waiting | PolicyRow
 _KINDS: Final[dict[type[Spooled], int]] = {Row: 1, LateRow: 2, WentRow: 3, PolicyRow: 4}
 _DECODERS: Final[dict[int, msgspec.msgpack.Decoder[Any]]] = {
     # texts that are no Unicode, and blobs, are bytes in MessagePack, too
-    1: msgspec.msgpack.Decoder(tuple[tuple[Any, ...], tuple[Any, ...], int | None, tuple[str, ...], int]),
+    1: msgspec.msgpack.Decoder(
+        tuple[tuple[Any, ...], tuple[Any, ...], int | None, tuple[str, ...], int]
+    ),
     2: msgspec.msgpack.Decoder(tuple[tuple[Any, ...], int]),
     3: msgspec.msgpack.Decoder(tuple[tuple[Any, ...], int]),
     4: msgspec.msgpack.Decoder(tuple[str, bytes]),
@@ -99,7 +102,9 @@ _SHORT: Final = "it is cut short"
 def _record(data: bytes, at: int) -> tuple[tuple[Spooled, int] | None, str]:
     """Return the row that begins at a place and where it ends; or None, and why."""
     if len(data) - at < HEADER.size:
-        return None, _SHORT if MAGIC.startswith(data[at : at + len(MAGIC)]) else "no record begins here"
+        return None, _SHORT if MAGIC.startswith(
+            data[at : at + len(MAGIC)]
+        ) else "no record begins here"
     magic, version, kind, length, checksum = HEADER.unpack_from(data, at)
     if magic != MAGIC or length > LENGTH_LIMIT:
         return None, "no record begins here"

@@ -1,4 +1,6 @@
-"""What processes that died have left in the journal's spool, taken over by whichever process writes the journal."""
+"""What processes that died have left in the journal's spool, taken over by whichever process writes
+the journal.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +16,23 @@ from oborona.journal.rows import unpack_asks
 from oborona.journal.spool import Left, left
 from oborona.journal.spool_record import PolicyRow, Waiting
 
-LOOK_S: Final = (
-    1.0  # between looks, some 0.1 ms each; who delivers waits longer: `doors.delivery.journal_wait_s`
-)
+# between looks, some 0.1 ms each; who delivers waits longer: `doors.delivery.journal_wait_s`
+LOOK_S: Final = 1.0
 AT_ONCE: Final = 500  # rows in one transaction, as of the journal itself
 
 Write = Callable[[Sequence[Waiting], Mapping[str, Mapping[str, str]]], Awaitable[int]]
-"""Writes rows, and what the rules of policies ask; returns how many entries were not there yet; raises StoreError."""
+"""Writes rows, and what the rules of policies ask; returns how many entries were not there yet.
+
+Raises StoreError.
+"""
 
 _log = logging.getLogger("oborona.journal")
 
 
 async def take_over(folder: Path, write: Write) -> None:
-    """Write what is left, now and again, until cancelled; what can't be written waits, and is said once.
+    """Write what is left, now and again, until cancelled.
+
+    What can't be written waits, and is said once.
 
     Args:
         folder: of the spools.
@@ -52,12 +58,16 @@ async def take_over(folder: Path, write: Write) -> None:
         except Exception as error:  # noqa: BLE001 - the barrier of this task
             if str(error) != told:
                 told = str(error)
-                _log.error("journal: a fault of ours; what a dead process has left waits", exc_info=error)
+                _log.error(
+                    "journal: a fault of ours; what a dead process has left waits", exc_info=error
+                )
         await asyncio.sleep(LOOK_S)
 
 
 async def _take_over_file(file: Left, write: Write) -> None:
-    """Write the rows of a file, then remove it: killed between the two, the next one writes none of them twice."""
+    """Write the rows of a file, then remove it: killed between the two, the next one writes none of
+    them twice.
+    """
     found = await asyncio.to_thread(file.rows)
     policies = {row.version: unpack_asks(row.asks) for row in found if isinstance(row, PolicyRow)}
     rows = [row for row in found if not isinstance(row, PolicyRow)]
@@ -66,4 +76,6 @@ async def _take_over_file(file: Left, write: Write) -> None:
         entries += await write(rows[at : at + AT_ONCE], policies)
     await asyncio.to_thread(file.remove)
     if entries:
-        _log.warning("journal: %s: %d entries of a process that died are written", file.path.name, entries)
+        _log.warning(
+            "journal: %s: %d entries of a process that died are written", file.path.name, entries
+        )

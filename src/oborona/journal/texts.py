@@ -1,8 +1,8 @@
 """Peers' texts, and JSON, as they stand in the journal's columns: pure.
 
-A text that is no Unicode (a lone surrogate) becomes a blob of UTF-8 with surrogates passed through, so that every str comes back as it was.
-JSON is msgspec's (NaN and infinities become null); what it refuses, lone surrogates above all, goes through the standard library and is a
-blob too.
+A text that is no Unicode (a lone surrogate) becomes a blob of UTF-8 with surrogates passed through,
+so that every str comes back as it was. JSON is msgspec's (NaN and infinities become null); what it
+refuses, lone surrogates above all, goes through the standard library and is a blob too.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Final, TypeVar
 
 import msgspec
 
-TEXT_LENGTH: Final = 998  # characters kept of a peer's text: the longest line of RFC 5322 section 2.1.1
+# characters kept of a peer's text: the longest line of RFC 5322 section 2.1.1
+TEXT_LENGTH: Final = 998
 _T = TypeVar("_T")
 _JSON: Final = msgspec.json.Encoder(enc_hook=str)
 

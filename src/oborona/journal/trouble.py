@@ -1,4 +1,6 @@
-"""What the journal tells an admin while its file refuses: at once, then a reminder, and when it is over."""
+"""What the journal tells an admin while its file refuses: at once, then a reminder, and when it is
+over.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,10 @@ class Trouble:
         self.pause = min(RETRY_S, self.pause * 2) if self.pause else FIRST_RETRY_S
         if first or now - self._told_at >= REMIND_S:
             _log.error(
-                "journal: %s; mail goes on, %d entries wait in memory, %d were lost", why, waiting, lost
+                "journal: %s; mail goes on, %d entries wait in memory, %d were lost",
+                why,
+                waiting,
+                lost,
             )
             self._told_at, self._told_lost = now, lost
 
@@ -53,7 +58,10 @@ class Trouble:
         if self.pause:
             took = now - self._since
             _log.warning(
-                "journal: %s is written again, after %.0f s; %d entries were lost", self._path, took, lost
+                "journal: %s is written again, after %.0f s; %d entries were lost",
+                self._path,
+                took,
+                lost,
             )
         elif lost > self._told_lost and now - self._told_at >= REMIND_S:
             _log.error("journal: %s: %d entries were lost since the start", self._path, lost)

@@ -1,4 +1,6 @@
-"""The keeper's eye on the journal's file: gone, or said to be damaged by whoever met it, it is looked at, and begun anew where it must be."""
+"""The keeper's eye on the journal's file: gone, or said to be damaged by whoever met it, it is
+looked at, and begun anew where it must be.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from oborona.errors import StoreError
 from oborona.journal import schema
 
 LOOK_S: Final = 1.0  # between looks for a note, or whether the file is there
-REST_S: Final = 600.0  # after all of a file was read and was sound: reading it again costs a disk minutes
+# after all of a file was read and was sound: reading it again costs a disk minutes
+REST_S: Final = 600.0
 
 log = logging.getLogger("oborona.keeper")
 
@@ -22,7 +25,9 @@ log = logging.getLogger("oborona.keeper")
 async def watched(
     path: Path, stop: asyncio.Event, *, look_s: float = LOOK_S, rest_s: float = REST_S
 ) -> AsyncIterator[None]:
-    """Have the journal looked after within; what its writers have waits meanwhile and goes into the new one.
+    """Have the journal looked after within.
+
+    What its writers have waits meanwhile and goes into the new one.
 
     Args:
         path: the journal.

@@ -55,10 +55,13 @@ async def insert(
     entries = [row for row in batch if isinstance(row, Row)]
     late = [row.values for row in batch if isinstance(row, LateRow)]
     went = [row.values for row in batch if isinstance(row, WentRow)]
-    names = {row.shape: row for row in entries if row.shape is not None}  # the last of each: ids grow
-    # The verdicts last: who reads on this connection meanwhile, as the delivery listener does, finds an entry whole or not yet.
+    # the last of each: ids grow
+    names = {row.shape: row for row in entries if row.shape is not None}
+    # The verdicts last: who reads on this connection meanwhile, as the delivery listener does,
+    # finds an entry whole or not yet.
     await db.executemany(
-        _NAMES, [(shape, rows.names_json(row.names), row.evidence[0]) for shape, row in names.items()]
+        _NAMES,
+        [(shape, rows.names_json(row.names), row.evidence[0]) for shape, row in names.items()],
     )
     await db.executemany(_EVIDENCE, [row.evidence for row in entries])
     cursor = await db.executemany(_VERDICT, [row.verdict for row in entries])

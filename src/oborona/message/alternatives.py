@@ -1,6 +1,7 @@
 """Which version of a multipart/alternative is shown, and whether the others say the same.
 
-Clients prefer HTML, so it is the HTML, if it has any word; else the last version with words (RFC 2046 s5.1.4).
+Clients prefer HTML, so it is the HTML, if it has any word; else the last version with words (RFC
+2046 s5.1.4).
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from typing import Final
 from oborona.message.findings import Findings
 from oborona.message.page_texts import Text
 
-COMPARED_WORDS: Final = 12  # versions shorter than this are not compared: "your client does not show HTML"
+# versions shorter than this are not compared: "your client does not show HTML"
+COMPARED_WORDS: Final = 12
 COMMON_SHARE: Final = 0.2  # of the shorter version's distinct words
 
 _UNSPACED: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
@@ -37,12 +39,17 @@ def shown(versions: list[list[Text]], findings: Findings) -> list[Text]:
         others = _distinct(version)
         shorter = min(len(others), len(words))
         if shorter >= COMPARED_WORDS and len(others & words) < shorter * COMMON_SHARE:
-            findings.add("alternative-differs", f"{len(others & words)} of {shorter} words in common")
+            findings.add(
+                "alternative-differs", f"{len(others & words)} of {shorter} words in common"
+            )
     return chosen
 
 
 def _distinct(version: list[Text]) -> set[str]:
-    """Return the distinct words of a version; of writing without spaces, which may be folded anywhere, its characters."""
+    """Return the distinct words of a version.
+
+    Of writing without spaces, which may be folded anywhere, its characters.
+    """
     found: set[str] = set()
     for text in version:
         words = text.text.lower().split()

@@ -1,7 +1,8 @@
-"""What a reader sees of a text in OpenPGP's clear signature framework (RFC 9580 s7): the text without the armour around it.
+"""What a reader sees of a text in OpenPGP's clear signature framework (RFC 9580 s7): the text
+without the armour around it.
 
-The signature's base64 is another one for each letter, so it would make every copy of a text its own. Only what is base64 is taken for a
-signature; words that stand in its place stay.
+The signature's base64 is another one for each letter, so it would make every copy of a text its
+own. Only what is base64 is taken for a signature; words that stand in its place stay.
 """
 
 from __future__ import annotations
@@ -14,14 +15,17 @@ from oborona.message.findings import Findings
 _ANY: Final = "-----BEGIN PGP "
 _ENCRYPTED: Final = re.compile(r"^-----BEGIN PGP MESSAGE-----[ \t]*$", re.MULTILINE)
 _OPENING: Final = re.compile(
-    r"^-----BEGIN PGP SIGNED MESSAGE-----[ \t]*+\n(?:[A-Za-z-]{1,40}+: [^\n]*+\n)*+\n?+", re.MULTILINE
+    r"^-----BEGIN PGP SIGNED MESSAGE-----[ \t]*+\n(?:[A-Za-z-]{1,40}+: [^\n]*+\n)*+\n?+",
+    re.MULTILINE,
 )
 _SIGNATURE: Final = re.compile(
-    r"^-----BEGIN PGP SIGNATURE-----[ \t]*+\n(?:[A-Za-z-]{1,40}+: [^\n]*+\n)*+\n?+(?:[A-Za-z0-9+/=]{1,80}+(?:\n|\Z))*+"
+    r"^-----BEGIN PGP SIGNATURE-----[ \t]*+\n(?:[A-Za-z-]{1,40}+: "
+    r"[^\n]*+\n)*+\n?+(?:[A-Za-z0-9+/=]{1,80}+(?:\n|\Z))*+"
     r"(?:-----END PGP SIGNATURE-----[ \t]*+\n?+)?+",
     re.MULTILINE,
 )
-_DASH: Final = re.compile(r"^- (?=-)", re.MULTILINE)  # s7.1: put before lines that begin with a dash
+# s7.1: put before lines that begin with a dash
+_DASH: Final = re.compile(r"^- (?=-)", re.MULTILINE)
 
 
 def without(text: str, findings: Findings) -> str:

@@ -1,6 +1,9 @@
-"""The pieces of attachments that are counted: names, types, sizes, checksums; of archives, the files in them.
+"""The pieces of attachments that are counted: names, types, sizes, checksums.
 
-Of many files in an archive the largest stand for it: decoys beside what is sent would have to be larger than that.
+Of archives, the files in them.
+
+Of many files in an archive the largest stand for it: decoys beside what is sent would have to be
+larger than that.
 
 Limits: `MAX_*` of each kind per message.
 """
@@ -16,7 +19,8 @@ from oborona.message.model import Attachment, Member
 from oborona.message.normalise import normalise
 
 MIN_OCTETS: Final = 64  # the empty file and the tracking pixel (43) are everybody's
-MIN_SIZE: Final = 4096  # octets from which a size tells: of small files of a type, many share one by chance
+# octets from which a size tells: of small files of a type, many share one by chance
+MIN_SIZE: Final = 4096
 MIN_MEMBER_NAME: Final = 5  # characters: "a.js", "1.txt"
 
 MAX_ATTACHMENTS: Final = 10
@@ -29,11 +33,17 @@ _BOILERPLATE: Final = frozenset(
 
 
 def pieces(attachments: Sequence[Attachment]) -> Iterator[tuple[Type, bytes]]:
-    """Yield the pieces of a message's attachments, ready to be hashed; none is empty, some may come twice."""
+    """Yield the pieces of a message's attachments, ready to be hashed.
+
+    None is empty, some may come twice.
+    """
     for attachment in attachments[:MAX_ATTACHMENTS]:
         if name := normalise(attachment.name):
             yield Type.ATTACHMENT_NAME, name.encode("utf-8", "surrogatepass")
-        yield Type.ATTACHMENT_TYPE, f"{attachment.extension} {attachment.content_type}".strip().encode()
+        yield (
+            Type.ATTACHMENT_TYPE,
+            f"{attachment.extension} {attachment.content_type}".strip().encode(),
+        )
         if attachment.size >= MIN_SIZE and (kind := attachment.kind or attachment.extension):
             yield Type.ATTACHMENT_SIZE, f"{attachment.size} {kind}".encode()
         if attachment.size >= MIN_OCTETS:

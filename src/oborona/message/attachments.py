@@ -1,4 +1,6 @@
-"""Parts that are not shown as text: name, size, checksum, what they are by content, and what is inside."""
+"""Parts that are not shown as text: name, size, checksum, what they are by content, and what is
+inside.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +14,20 @@ from oborona.message.model import Attachment
 
 
 def attachment(
-    octets: bytes, name: str, content_type: str, limits: Limits, findings: Findings, *, whole: bool = True
+    octets: bytes,
+    name: str,
+    content_type: str,
+    limits: Limits,
+    findings: Findings,
+    *,
+    whole: bool = True,
 ) -> Attachment:
     """Return what is known of an attachment.
 
     Args:
         octets: decoded.
-        name: as declared; a path loses its folders, direction marks (invoice[RLO]gpj.exe) are dropped.
+        name: as declared; a path loses its folders, direction marks (invoice[RLO]gpj.exe) are
+            dropped.
         content_type: as declared.
         limits: for the octets hashed.
         findings: gets attachment-too-large, and what `contents.look` finds.

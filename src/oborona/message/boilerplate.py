@@ -1,15 +1,19 @@
-"""Sentences that stand under everybody's letters: what telephones, virus scanners, companies, lists and calendars add, absence, returned mail.
+"""Sentences that stand under everybody's letters: what telephones, virus scanners, companies, lists
+and calendars add, absence, returned mail.
 
-    phrases (boilerplate.tsv: two of a hundred make a line of a footer; a person or a company's lawyer writes none of them to say something)
+    phrases (boilerplate.tsv: two of a hundred make a line of a footer; a person or a company's
+    lawyer writes none of them to say something)
     line       a phrase at the start of a line takes it, to the sentence's end
     sentence   a phrase anywhere takes its sentence
 
-What is cut counts for nobody's text. A text that holds nothing else has no shingle of its text at all (`bare`), nor has a signature alone: else
-they would be the mass mail of a day.
+What is cut counts for nobody's text. A text that holds nothing else has no shingle of its text at
+all (`bare`), nor has a signature alone: else they would be the mass mail of a day.
 
-Not everything that a phrase stands in goes: a sentence is cut to `REACH` octets on each side, and where more than `MAX_CUT` would go in all, or the
-text is longer than `MAX_OCTETS`, nothing does. A text made of phrases throughout is a text. Limits: a phrase in disguise is no boilerplate; footers that
-no phrase marks stay, as do the receipts of large shops, which rules tell by sender and network.
+Not everything that a phrase stands in goes: a sentence is cut to `REACH` octets on each side, and
+where more than `MAX_CUT` would go in all, or the text is longer than `MAX_OCTETS`, nothing does. A
+text made of phrases throughout is a text. Limits: a phrase in disguise is no boilerplate; footers
+that no phrase marks stay, as do the receipts of large shops, which rules tell by sender and
+network.
 """
 
 from __future__ import annotations
@@ -28,9 +32,8 @@ MAX_CUT: Final = 4000  # octets of all sentences: a disclaimer in two languages 
 MAX_OCTETS: Final = (
     64 << 10
 )  # of a text that is looked at; where footers are a larger part of it than a tenth
-FEW_WORDS: Final = (
-    5  # below: "Hello, see attachment"; what stands beside boilerplate and says no more is bare
-)
+# below: "Hello, see attachment"; what stands beside boilerplate and says no more is bare
+FEW_WORDS: Final = 5
 SIGNATURE_WORDS: Final = 30  # of a signature alone: name, company, address, telephone
 _WIDTHS: Final = range(45, 121)  # characters of a line that the next one may go on from
 
@@ -82,11 +85,17 @@ def cut(text: str) -> str:
 
 
 def bare(message: Message) -> bool:
-    """Tell whether a message's text is boilerplate or a signature, and no more than a few words beside."""
+    """Tell whether a message's text is boilerplate or a signature, and no more than a few words
+    beside.
+    """
     text = message.text
     if message.own_text is text:  # nothing was cut, so that at most a signature is left
         words = len(text.split(None, SIGNATURE_WORDS + 2)) - 1
-        return _SIGNATURE.match(text) is not None and words <= SIGNATURE_WORDS and _LINK.search(text) is None
+        return (
+            _SIGNATURE.match(text) is not None
+            and words <= SIGNATURE_WORDS
+            and _LINK.search(text) is None
+        )
     return _few(message.own_text) and _few(cut(text))
 
 
@@ -128,6 +137,8 @@ def _character(octets: bytes, place: int) -> int:
 
 
 def _ends(octets: bytes, line: int) -> bool:
-    """Return whether what is said in a line ends with it: it is not as wide as a line that goes on in the next."""
+    """Return whether what is said in a line ends with it: it is not as wide as a line that goes on
+    in the next.
+    """
     begun = octets.rfind(b"\n", max(0, line - 4 * _WIDTHS.stop), line) + 1
     return len(octets[begun:line].decode("utf-8", "replace")) not in _WIDTHS

@@ -1,11 +1,16 @@
-"""What a reader sees of an invitation (iCalendar, RFC 5545) and of a card (vCard, RFC 6350): values of the fields that people read.
+"""What a reader sees of an invitation (iCalendar, RFC 5545) and of a card (vCard, RFC 6350): values
+of the fields that people read.
 
-Both are content lines `NAME;parameters:value`, folded like headers. Of events and to-dos the summary, place, description, comment, contact, organiser and link; of
-cards the name, organisation, title, note, address, telephone, e-mail and link. Lines in their order, each value once. Alarms speak to programs and are passed over.
+Both are content lines `NAME;parameters:value`, folded like headers. Of events and to-dos the
+summary, place, description, comment, contact, organiser and link; of cards the name, organisation,
+title, note, address, telephone, e-mail and link. Lines in their order, each value once. Alarms
+speak to programs and are passed over.
 
-icalendar 7.3 reads all of RFC 5545; it takes 90 ms to load, and raises on what is broken, where calendar programs show the rest.
+icalendar 7.3 reads all of RFC 5545; it takes 90 ms to load, and raises on what is broken, where
+calendar programs show the rest.
 
-Limits: `MAX_TEXT` characters, `MAX_VALUES` values; quoted-printable of vCard 2.1 stays as it is, a description in HTML (X-ALT-DESC) is not read.
+Limits: `MAX_TEXT` characters, `MAX_VALUES` values; quoted-printable of vCard 2.1 stays as it is, a
+description in HTML (X-ALT-DESC) is not read.
 """
 
 from __future__ import annotations
@@ -49,6 +54,9 @@ def read(text: str) -> str:
         value = _ESCAPE.sub(lambda escaped: _ESCAPED.get(escaped[1], escaped[1]), value)
         if name == "ORGANIZER":
             given = _NAME.search(parameters)
-            value = f"{(given[1] or given[2] or '') if given else ''} {value.removeprefix('mailto:').removeprefix('MAILTO:')}"
+            value = (
+                f"{(given[1] or given[2] or '') if given else ''} "
+                f"{value.removeprefix('mailto:').removeprefix('MAILTO:')}"
+            )
         values[value.strip()] = None
     return "\n".join(filter(None, values))

@@ -1,21 +1,28 @@
-"""Which charset octets are in when nobody says so, or what is said makes no words. Guessed by uchardet (cchardet), judged here.
+"""Which charset octets are in when nobody says so, or what is said makes no words.
 
-    guess       octets → the charset that uchardet names, if it is one of mail's and holds the octets
+Guessed by uchardet (cchardet), judged here.
+
+    guess       octets → the charset that uchardet names, if it is one of mail's and holds the
+                octets
     oddness     text → the share of its words outside ASCII that no language writes, 0 to 1
 
-uchardet alone is wrong for one short text in seven, and it never says that what was declared is good enough. So a text is odd when it has
-words like these, whatever the language:
+uchardet alone is wrong for one short text in seven, and it never says that what was declared is
+good enough. So a text is odd when it has words like these, whatever the language:
 
-    a small letter before a capital, a sign between two letters; controls, boxes, unassigned characters   KOI8-R read as windows-1251
-    Latin words most of whose letters are outside ASCII                                                   the same as iso-8859-1
-    Cyrillic letters without those ten that make half of any text in them                                 capitals in a wrong charset
-    characters of Chinese, Japanese or Korean that nobody uses                                            anything in octets of two
+    a small letter before a capital, a sign between two letters; controls, boxes, unassigned
+    characters   KOI8-R read as windows-1251 Latin words most of whose letters are outside ASCII
+                 the same as iso-8859-1
+    Cyrillic letters without those ten that make half of any text in them
+    capitals in a wrong charset characters of Chinese, Japanese or Korean that nobody uses
+    anything in octets of two
 
-Of some 1,100 real texts of 40 characters in 24 charsets uchardet names 96 % right in 31 µs each (of 20 characters 91 %, of 200 99 %), 2 MB to load. chardet 7.7 is
-better at Latin letters (99 %), but takes eight times as long and 34 MB, and takes every Russian text in capitals for another charset.
+Of some 1,100 real texts of 40 characters in 24 charsets uchardet names 96 % right in 31 µs each (of
+20 characters 91 %, of 200 99 %), 2 MB to load. chardet 7.7 is better at Latin letters (99 %), but
+takes eight times as long and 34 MB, and takes every Russian text in capitals for another charset.
 charset-normalizer 3.5 names 73 % right.
 
-Limits: `SAMPLE` octets of lines that are not ASCII; texts in one multi-byte charset under the name of another are believed.
+Limits: `SAMPLE` octets of lines that are not ASCII; texts in one multi-byte charset under the name
+of another are believed.
 """
 
 from __future__ import annotations
@@ -26,13 +33,15 @@ from typing import Final
 import cchardet
 
 SAMPLE: Final = 600  # octets that are looked at: 0.3 ms; 200 are enough for 99 %
-COMMON_SHARE: Final = 0.6  # of Cyrillic letters at least: Ukrainian 0.61, Russian 0.68, Bulgarian 0.74; 0.16 to 0.39 of those read in a wrong charset
+# of Cyrillic letters at least: Ukrainian 0.61, Russian 0.68, Bulgarian 0.74; 0.16 to 0.39 of those
+# read in a wrong charset
+COMMON_SHARE: Final = 0.6
 MIN_CYRILLIC: Final = 8  # letters, to say anything of shares
-KANA_SHARE: Final = 0.3  # of the characters of a Japanese text at least; Chinese in the same octets has none
+# of the characters of a Japanese text at least; Chinese in the same octets has none
+KANA_SHARE: Final = 0.3
 MIN_WORD: Final = 4  # characters
-OUTSIDE_SHARE: Final = (
-    0.6  # of a Latin word's letters; Turkish and Icelandic have such words, and not mostly such
-)
+# of a Latin word's letters; Turkish and Icelandic have such words, and not mostly such
+OUTSIDE_SHARE: Final = 0.6
 
 _CODECS: Final = {  # what uchardet says, and the codec that holds it and what senders mean by it
     "UTF-8": "utf-8",
@@ -70,7 +79,8 @@ _CODECS: Final = {  # what uchardet says, and the codec that holds it and what s
 _ALWAYS: Final = ("cp1251", "koi8-u", "cp1252")
 """Tried too where there is little to go by; in the order of how often mail has them undeclared"""
 
-_ROWS: Final = {  # first octets of the common characters of multi-byte charsets, punctuation and kana included
+# first octets of the common characters of multi-byte charsets, punctuation and kana included
+_ROWS: Final = {
     "gb18030": rb"[\xa1-\xa3\xb0-\xd7]",
     "cp950": rb"[\xa1-\xc6]",
     "cp949": rb"[\xa1-\xa3\xb0-\xc8]",
@@ -79,7 +89,8 @@ _ROWS: Final = {  # first octets of the common characters of multi-byte charsets
 }
 _PAIR: Final = re.compile(rb"[\x81-\xfe][\x40-\xfe]")
 _LETTERS: Final = re.compile(rb"[\xb1\xb3\xb6\xb9\xbf-\xff]")  # in any charset of single octets
-_BIG5_ALONE: Final = re.compile(rb"[\x81-\xfe][\x40-\x7e]")  # second octets of two characters in five
+# second octets of two characters in five
+_BIG5_ALONE: Final = re.compile(rb"[\x81-\xfe][\x40-\x7e]")
 _KANA: Final = re.compile(rb"[\xa4\xa5][\xa1-\xfe]")
 _COMMON_PAIRS: Final = {codec: re.compile(rows + rb"[\x40-\xfe]") for codec, rows in _ROWS.items()}
 _SIGNS: Final = (
@@ -107,9 +118,12 @@ def guess(octets: bytes) -> list[str]:
 
     """
     named = _CODECS.get(str(cchardet.detect(octets)["encoding"] or ""))
-    if named == "cp950" and not _BIG5_ALONE.search(octets):  # its answer to what is short and in EUC
+    # its answer to what is short and in EUC
+    if named == "cp950" and not _BIG5_ALONE.search(octets):
         named = (
-            "euc_jp" if len(_KANA.findall(octets)) > KANA_SHARE * len(_PAIR.findall(octets)) else "gb18030"
+            "euc_jp"
+            if len(_KANA.findall(octets)) > KANA_SHARE * len(_PAIR.findall(octets))
+            else "gb18030"
         )
     elif (named is None or named not in _COMMON_PAIRS) and _LETTERS.search(octets) is None:
         return ["cp1252"]  # quotes and dashes alone, which most charsets have in the same places

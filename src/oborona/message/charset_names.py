@@ -1,6 +1,8 @@
-"""Names of charsets: what senders write, what they mean by it, the codec of Python that reads it, and what mail calls that.
+"""Names of charsets: what senders write, what they mean by it, the codec of Python that reads it,
+and what mail calls that.
 
-Source: RFC 2978, the IANA registry of character sets; where clients agree to read a superset, the WHATWG Encoding Standard s4.2.
+Source: RFC 2978, the IANA registry of character sets; where clients agree to read a superset, the
+WHATWG Encoding Standard s4.2.
 """
 
 from __future__ import annotations
@@ -68,7 +70,10 @@ _NAMES: Final = {  # of codecs, where mail's is another
 
 @lru_cache(maxsize=512)
 def codec_of(charset: str) -> str | None:
-    """Return the Python codec for a declared charset, None when there is none; `charset` in lower case."""
+    """Return the Python codec for a declared charset, None when there is none.
+
+    `charset` in lower case.
+    """
     name = _ALIASES.get(charset, charset)
     try:
         info = codecs.lookup(name)

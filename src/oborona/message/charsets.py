@@ -1,14 +1,19 @@
 """Octets to text: charsets as people declare them, and as they are.
 
-    UTF-8 with any character outside ASCII    wins over no charset, over one of single octets, and over none that Python knows: no other text looks so
-    the declared charset                      where it holds the octets and makes words of them (`charset_guess.oddness`)
-    a guess                                   where nothing is declared, or the declared charset cannot hold the octets, or makes no words
+    UTF-8 with any character outside ASCII    wins over no charset, over one of single octets, and
+    over none that Python knows: no other text looks so
+    the declared charset                      where it holds the octets and makes words of them
+                                              (`charset_guess.oddness`)
+    a guess                                   where nothing is declared, or the declared charset
+                                              cannot hold the octets, or makes no words
 
-A guess replaces what is declared only when its words are much better; that is the finding charset-lies. Text that is ASCII costs nothing here, and
-UTF-8 one decoding: doubt begins at octets above 127 in another charset.
+A guess replaces what is declared only when its words are much better; that is the finding
+charset-lies. Text that is ASCII costs nothing here, and UTF-8 one decoding: doubt begins at octets
+above 127 in another charset.
 
-Limits: `MIN_OCTETS` outside ASCII for any guess, `MIN_AGAINST` against what is declared; `MAX_GUESSES` of a message. A text in one Latin charset under the
-name of another (Polish as windows-1252) has a few wrong letters in good words, and is believed.
+Limits: `MIN_OCTETS` outside ASCII for any guess, `MIN_AGAINST` against what is declared;
+`MAX_GUESSES` of a message. A text in one Latin charset under the name of another (Polish as
+windows-1252) has a few wrong letters in good words, and is believed.
 """
 
 from __future__ import annotations
@@ -21,10 +26,11 @@ from oborona.message.charset_names import codec_of, name_of
 from oborona.message.findings import Findings
 
 MIN_OCTETS: Final = 4  # above 127: two Chinese characters, a short Russian word
-MIN_AGAINST: Final = (
-    14  # above 127, to say that a declaration lies: of 12 letters one in a hundred looked odd, of 20 none
-)
-DOUBTED: Final = 0.3  # a declared charset that makes a text as odd as this is looked at again; of honest texts of 20 letters one in 200 is, of 100 none
+# above 127, to say that a declaration lies: of 12 letters one in a hundred looked odd, of 20 none
+MIN_AGAINST: Final = 14
+# a declared charset that makes a text as odd as this is looked at again; of honest texts of 20
+# letters one in 200 is, of 100 none
+DOUBTED: Final = 0.3
 ODD: Final = 0.5  # a guess that makes a text as odd as this is none
 LESS_ODD: Final = 0.25  # what is better than the declared must be so by this much
 MAX_GUESSES: Final = 60  # texts and header fields of a message: 20 ms
@@ -34,7 +40,8 @@ CUT: Final = 3  # octets at the end of a text that was cut inside a character
 _WIDE: Final = ("utf-16", "utf-32")  # of octets that are no ASCII, whatever they say
 _MULTIBYTE: Final = ("gb", "big5", "cp9", "euc", "shift", "johab", "hz", "iso2022")
 _CYRILLIC: Final = ("cp1251", "koi8", "iso8859-5")
-_ESCAPED: Final = re.compile(rb"\x1b(?:\$[@B]|\$\)C|\([BJ])")  # ISO-2022-JP and -KR, RFC 1468 and 1557
+# ISO-2022-JP and -KR, RFC 1468 and 1557
+_ESCAPED: Final = re.compile(rb"\x1b(?:\$[@B]|\$\)C|\([BJ])")
 
 
 class Decoded(NamedTuple):
@@ -62,7 +69,9 @@ def decode(octets: bytes, charset: str, findings: Findings, *, second: str = "")
         return _of_ascii(octets, codec, charset, findings)
     wide = codec.startswith(_WIDE)
     if not wide and (text := _strictly(octets, "utf-8")) is not None:
-        if (codec.startswith(_MULTIBYTE) and not _long_in_utf8(text)) or _is_one_pair(octets, codec):
+        if (codec.startswith(_MULTIBYTE) and not _long_in_utf8(text)) or _is_one_pair(
+            octets, codec
+        ):
             pass  # two characters of GBK may be UTF-8 by chance, and two Russian letters
         else:
             if codec not in {"ascii", "utf-8", "utf-8-sig"}:
@@ -75,7 +84,9 @@ def decode(octets: bytes, charset: str, findings: Findings, *, second: str = "")
         return Decoded(_whole(declared, codec), name_of(codec))
     if not charset:
         findings.add("body-8bit")
-    found = _guessed(octets, codec, declared is not None, codec_of(second) if second else None, findings)
+    found = _guessed(
+        octets, codec, declared is not None, codec_of(second) if second else None, findings
+    )
     if found is not None:
         text, guessed = found
         if codec != "ascii" and name_of(codec) != name_of(guessed):
@@ -88,13 +99,20 @@ def decode(octets: bytes, charset: str, findings: Findings, *, second: str = "")
     findings.add("charset-wrong", charset)
     try:
         return Decoded(_whole(octets.decode(codec, "replace"), codec), name_of(codec))
-    except (UnicodeError, ValueError):  # a codec without replacement, such as utf-16 with half a unit
+    # a codec without replacement, such as utf-16 with half a unit
+    except (UnicodeError, ValueError):
         return Decoded(octets.decode("latin-1"), "windows-1252")
 
 
 def _of_ascii(octets: bytes, codec: str, charset: str, findings: Findings) -> Decoded:
-    """Return the text of octets below 128: what they seem, but for charsets that write all in them."""
-    if b"\x1b" in octets and _ESCAPED.search(octets) and (codec == "ascii" or codec in _ASCII_SUPERSETS):
+    """Return the text of octets below 128: what they seem, but for charsets that write all in
+    them.
+    """
+    if (
+        b"\x1b" in octets
+        and _ESCAPED.search(octets)
+        and (codec == "ascii" or codec in _ASCII_SUPERSETS)
+    ):
         for escaping in ("iso2022_jp", "iso2022_kr"):
             text = _strictly(octets, escaping)
             if text is not None:
@@ -127,12 +145,19 @@ _ASCII_SUPERSETS: Final = frozenset(
 
 
 def _strictly(octets: bytes, codec: str) -> str | None:
-    """Return the text that a codec makes of octets, None when they are no text in it; a last character may be cut."""
+    """Return the text that a codec makes of octets, None when they are no text in it.
+
+    A last character may be cut.
+    """
     try:
         return octets.decode(codec)
     except UnicodeDecodeError as error:
         whole = octets[: error.start]
-        if error.start < len(octets) - CUT or whole.isascii() or not error.reason.startswith(_CUT_OFF):
+        if (
+            error.start < len(octets) - CUT
+            or whole.isascii()
+            or not error.reason.startswith(_CUT_OFF)
+        ):
             return None
     except (UnicodeError, ValueError):
         return None
@@ -148,7 +173,9 @@ def _long_in_utf8(text: str) -> bool:
 
 
 def _is_one_pair(octets: bytes, codec: str) -> bool:
-    """Return whether all that is not ASCII is two Cyrillic letters of a declared charset: the Russian "her" in KOI8-R is UTF-8."""
+    """Return whether all that is not ASCII is two Cyrillic letters of a declared charset: the
+    Russian "her" in KOI8-R is UTF-8.
+    """
     if not codec.startswith(_CYRILLIC) or _outside(octets) != 2:
         return False
     text = octets.decode(codec, "replace")
@@ -177,7 +204,9 @@ def _makes_words(octets: bytes, codec: str, findings: Findings) -> bool:
 def _guessed(
     octets: bytes, codec: str, holds: bool, second: str | None, findings: Findings
 ) -> tuple[str, str] | None:
-    """Return the text and the codec that octets are in, None when nothing is better than what is declared."""
+    """Return the text and the codec that octets are in, None when nothing is better than what is
+    declared.
+    """
     looked_at = charset_guess.sample(octets)
     if (
         second is not None
@@ -191,7 +220,9 @@ def _guessed(
     best: tuple[str, str] | None = None
     least = ODD
     if holds:
-        least = charset_guess.oddness(looked_at.decode(codec, "ignore"), looked_at, codec) - LESS_ODD
+        least = (
+            charset_guess.oddness(looked_at.decode(codec, "ignore"), looked_at, codec) - LESS_ODD
+        )
     elif codec in {"utf-8", "utf-8-sig"} and _mostly_whole(looked_at):
         return None  # a few broken characters; the rest is what it says
     for candidate in (second or codec, *charset_guess.guess(looked_at)):

@@ -1,17 +1,23 @@
-"""Whether an HTML parser can be trusted with a page: a bound on its work, counted before it is parsed.
+"""Whether an HTML parser can be trusted with a page: a bound on its work, counted before it is
+parsed.
 
-The HTML standard's tree construction is not linear. Three shapes make any parser that follows it (lexbor, browsers) crawl or
-swell; measured with lexbor: 50,000 nested <div> take 4 s; 30,000 attributes in one tag 1.7 s; 33 kB of <font> opened in a
-paragraph and reopened in 2,000 more take 5 s and 1.4 GB. So large pages are counted before they are parsed:
+The HTML standard's tree construction is not linear. Three shapes make any parser that follows it
+(lexbor, browsers) crawl or swell; measured with lexbor: 50,000 nested <div> take 4 s; 30,000
+attributes in one tag 1.7 s; 33 kB of <font> opened in a paragraph and reopened in 2,000 more take 5
+s and 1.4 GB. So large pages are counted before they are parsed:
 
-    nesting      the most elements open at once; those that close by themselves (p, li, td, ...) are not counted
-    formatting   the most formatting elements open at once, times the tags of the page: each may be copied at each
+    nesting      the most elements open at once; those that close by themselves (p, li, td, ...) are
+                 not counted
+    formatting   the most formatting elements open at once, times the tags of the page: each may be
+                 copied at each
     attributes   in one tag, read by the tokeniser's own rules for quotes (WHATWG HTML s13.2.5)
 
-Any `<a` may begin a tag, as a comment or a script may end anywhere: a tag inside what looked like a tag is counted from its own
-start, as long as that reads no character twice on average. Pages of one message share a bound.
+Any `<a` may begin a tag, as a comment or a script may end anywhere: a tag inside what looked like a
+tag is counted from its own start, as long as that reads no character twice on average. Pages of one
+message share a bound.
 
-Limits: the counts are upper bounds; a page beyond them is read without its structure, never refused.
+Limits: the counts are upper bounds; a page beyond them is read without its structure, never
+refused.
 """
 
 from __future__ import annotations
@@ -69,11 +75,17 @@ def exhausting(html: str, findings: Findings) -> str:
     nesting = _deepest(_NESTING, html)
     if nesting > MAX_NESTING:
         return f"{nesting} elements deep"
-    return "" if findings.afford("nesting", nesting, MAX_NESTING_IN_ALL) else "deep elements in many pages"
+    return (
+        ""
+        if findings.afford("nesting", nesting, MAX_NESTING_IN_ALL)
+        else "deep elements in many pages"
+    )
 
 
 def _many_attributes(html: str) -> bool:
-    """Return whether a tag may have more attributes than `MAX_ATTRIBUTES`, wherever a parser finds it to begin."""
+    """Return whether a tag may have more attributes than `MAX_ATTRIBUTES`, wherever a parser finds
+    it to begin.
+    """
     tags = _TAG.findall(html)
     if any(len(tag) > MAX_ATTRIBUTES and _MANY_ATTRIBUTES.match(tag) for tag in tags):
         return True
@@ -98,5 +110,6 @@ def _deepest(tags: re.Pattern[str], html: str) -> int:
     if not steps:
         return 0
     levels = np.cumsum(steps)
-    # A closing tag that closes nothing must not pay for later opening ones: count from the lowest level so far.
+    # A closing tag that closes nothing must not pay for later opening ones: count from the lowest
+    # level so far.
     return int((levels - np.minimum(np.minimum.accumulate(levels), 0)).max())

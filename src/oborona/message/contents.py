@@ -1,13 +1,18 @@
-"""What is inside an attachment: files in archives, in archives in archives, and what acts by itself in documents.
+"""What is inside an attachment: files in archives, in archives in archives, and what acts by itself
+in documents.
 
-    kind by content → listing (archives) → each file: kind by its first octets → archives and documents are opened, to `MAX_DEPTH`
+    kind by content → listing (archives) → each file: kind by its first octets → archives and
+    documents are opened, to `MAX_DEPTH`
                     → documents: macros, scripts, programs inside
 
-Work of one message, whatever it holds: `MAX_MEMBERS` files, `MAX_UNPACKED` octets unpacked; what lies beyond is a finding.
+Work of one message, whatever it holds: `MAX_MEMBERS` files, `MAX_UNPACKED` octets unpacked; what
+lies beyond is a finding.
 
-A member's checksum is the CRC-32 and the size that every archive states of it: the same file then counts as one in zip, 7z, RAR and gzip, encrypted
-or not, and nothing has to be unpacked for it. SHA-256 of unpacked octets would be three checksums of one file, by what could be unpacked. A CRC can
-be forged, and buys nothing: who can make two files alike to a counter can as well send one of them twice.
+A member's checksum is the CRC-32 and the size that every archive states of it: the same file then
+counts as one in zip, 7z, RAR and gzip, encrypted or not, and nothing has to be unpacked for it.
+SHA-256 of unpacked octets would be three checksums of one file, by what could be unpacked. A CRC
+can be forged, and buys nothing: who can make two files alike to a counter can as well send one of
+them twice.
 """
 
 from __future__ import annotations
@@ -53,7 +58,9 @@ class Contents(msgspec.Struct):
     macros: bool = False  # in it, or in something in it
 
 
-def look(octets: bytes, name: str, extension: str, content_type: str, findings: Findings) -> Contents:
+def look(
+    octets: bytes, name: str, extension: str, content_type: str, findings: Findings
+) -> Contents:
     """Return what an attachment is and holds; never raises.
 
     Args:
@@ -96,7 +103,9 @@ class _Walk:
         cost = min(len(octets), MAX_DOCUMENT)
         if kind in _PAGES:
             cost = PAGE_COST * min(len(octets), page.MAX_SEARCHED)
-        if kind not in kinds.ARCHIVES and not self._findings.afford("documents", cost, MAX_DOCUMENTS):
+        if kind not in kinds.ARCHIVES and not self._findings.afford(
+            "documents", cost, MAX_DOCUMENTS
+        ):
             self._findings.add("documents-too-large", name)
             return kind
         match kind:
@@ -187,7 +196,9 @@ class _Walk:
         self._found.members.insert(place, _member(entry, kind, depth))
 
     def _measured(self, octets: bytes, entry: Entry, inside: bytes) -> Entry:
-        """Return a stream's entry with what its file was found to be, where all of it was unpacked."""
+        """Return a stream's entry with what its file was found to be, where all of it was
+        unpacked.
+        """
         if not inside:
             return entry
         if len(inside) < MAX_MEMBER:

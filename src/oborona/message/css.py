@@ -1,11 +1,14 @@
 """Inline styles and simple style sheets (CSS), as far as they hide text.
 
-A declaration block becomes a `Style`: does it hide whatever is inside (display, visibility, opacity, boxes of no size, far
-off the page, scaled or clipped to nothing), and what font size, colour and background does it set, or whether it turns letters round. Escapes and comments, which hide a property from
-simple patterns, are undone first.
+A declaration block becomes a `Style`: does it hide whatever is inside (display, visibility,
+opacity, boxes of no size, far off the page, scaled or clipped to nothing), and what font size,
+colour and background does it set, or whether it turns letters round. Escapes and comments, which
+hide a property from simple patterns, are undone first.
 
-Limits: `!important` is known of display alone; lengths in px, pt, em, rem and %; of style sheets only rules whose selectors are made of elements, classes
-and ids, side by side or one in another, outside @media or in one for every screen or for all but narrow ones. Layout is not computed: text under a picture counts as visible.
+Limits: `!important` is known of display alone; lengths in px, pt, em, rem and %; of style sheets
+only rules whose selectors are made of elements, classes and ids, side by side or one in another,
+outside @media or in one for every screen or for all but narrow ones. Layout is not computed: text
+under a picture counts as visible.
 """
 
 from __future__ import annotations
@@ -37,7 +40,8 @@ _EVERY_SCREEN: Final = re.compile(  # also those that only a telephone is too na
 _COMMENT: Final = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 _ESCAPE: Final = re.compile(r"\\([0-9a-fA-F]{1,6})\s?|\\(.)", re.DOTALL)
 _LENGTH: Final = re.compile(r"(-?(?:\d{1,6}(?:\.\d{0,6})?|\.\d{1,6}))\s*(px|pt|em|rem|%|)")
-# What is no rule is matched too, without its last group: a search that failed would begin again at each character.
+# What is no rule is matched too, without its last group: a search that failed would begin again at
+# each character.
 _AT_BLOCK: Final = re.compile(r"@[^{};]*+(;|\{(?:[^{}]*+\{[^{}]*+\})*+[^{}]*+\}?)?+")
 _RULE: Final = re.compile(r"([^{}]++)(?:\{([^{}]*+)\})?+")
 _COMPOUND: Final = (
@@ -59,7 +63,8 @@ class Style(msgspec.Struct, frozen=True, gc=False):
     colour: Colour | None = None
     transparent: bool = False  # the text's colour is no colour
     background: Colour | None = None
-    pictured: bool = False  # a background picture, gradient or variable: nothing is known of its colour
+    # a background picture, gradient or variable: nothing is known of its colour
+    pictured: bool = False
     coloured: bool = False  # the text's colour is one that only a browser can tell
     turned: bool = False  # its letters stand from right to left, whatever they are
 
@@ -119,12 +124,18 @@ def _style(block: str) -> Style:
     text_colour, transparent = colour(text)
     transparent = transparent or colour(declared.get("-webkit-text-fill-color", ""))[1]
     ground = declared.get("background-color") or declared.get("background", "")
-    pictured = "url(" in ground or "gradient" in ground or declared.get("background-image", "none") != "none"
+    pictured = (
+        "url(" in ground
+        or "gradient" in ground
+        or declared.get("background-image", "none") != "none"
+    )
     background = None
     for word in [ground] if ground.startswith(("rgb", "hsl")) else ground.split():
         background = background or colour(word)[0]
     pictured = pictured or (background is None and only_a_browser_knows(ground))
-    turned = declared.get("unicode-bidi", "").endswith("override") and declared.get("direction") == "rtl"
+    turned = (
+        declared.get("unicode-bidi", "").endswith("override") and declared.get("direction") == "rtl"
+    )
     display = declared.get("display")
     return Style(
         _hides(declared),
@@ -218,7 +229,12 @@ def rules(sheet: str) -> list[Rule]:
                 ids, classes = selector.count("#"), selector.count(".")
                 elements = len(_ELEMENT.findall(selector))
                 found.append(
-                    Rule(selector, says, (ids, classes, elements), _INSIDE.search(selector) is not None)
+                    Rule(
+                        selector,
+                        says,
+                        (ids, classes, elements),
+                        _INSIDE.search(selector) is not None,
+                    )
                 )
                 if len(found) >= MAX_RULES:
                     return found

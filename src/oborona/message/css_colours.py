@@ -1,4 +1,5 @@
-"""Colours of CSS and HTML: names, #rgb, rgb(), hsl(), and what is a colour that only a browser can tell.
+"""Colours of CSS and HTML: names, #rgb, rgb(), hsl(), and what is a colour that only a browser can
+tell.
 
 Source: CSS Color Module Level 4.
 """
@@ -45,7 +46,9 @@ _RGB: Final = re.compile(rf"rgba?\(\s*(\d{{1,3}})[\s,]+(\d{{1,3}})[\s,]+(\d{{1,3
 _HSL: Final = re.compile(
     rf"hsla?\(\s*(\d{{1,3}}(?:\.\d{{1,6}})?)(?:deg)?[\s,]+(\d{{1,3}}(?:\.\d{{1,6}})?)%[\s,]+(\d{{1,3}}(?:\.\d{{1,6}})?)%{_ALPHA}"
 )
-_FUNCTION: Final = re.compile(r"\b(?:var|rgba?|hsla?|hwb|lab|lch|oklab|oklch|color|color-mix|light-dark)\(")
+_FUNCTION: Final = re.compile(
+    r"\b(?:var|rgba?|hsla?|hwb|lab|lch|oklab|oklch|color|color-mix|light-dark)\("
+)
 
 
 def attribute_colour(value: str) -> Colour | None:
@@ -60,7 +63,10 @@ def _attribute_colour(value: str) -> Colour | None:
 
 
 def colour(value: str) -> tuple[Colour | None, bool]:
-    """Return a colour, None when it is none or not known, and whether it is transparent; `value` in lower case."""
+    """Return a colour, None when it is none or not known, and whether it is transparent.
+
+    `value` in lower case.
+    """
     if not value:
         return None, False
     if value in _NAMED:
@@ -72,7 +78,11 @@ def colour(value: str) -> tuple[Colour | None, bool]:
     if match := _RGB.match(value):
         red, green, blue = (min(255, int(match[field])) for field in (1, 2, 3))
     elif match := _HSL.match(value):
-        hue, saturation, lightness = float(match[1]) / 360, float(match[2]) / 100, float(match[3]) / 100
+        hue, saturation, lightness = (
+            float(match[1]) / 360,
+            float(match[2]) / 100,
+            float(match[3]) / 100,
+        )
         parts = colorsys.hls_to_rgb(hue, min(1.0, lightness), min(1.0, saturation))
         red, green, blue = (round(255 * part) for part in parts)
     else:
@@ -81,7 +91,9 @@ def colour(value: str) -> tuple[Colour | None, bool]:
 
 
 def only_a_browser_knows(value: str) -> bool:
-    """Return whether a value has a colour that is not to be told from the value alone: a variable, a mixture, another space."""
+    """Return whether a value has a colour that is not to be told from the value alone: a variable,
+    a mixture, another space.
+    """
     return _FUNCTION.search(value) is not None
 
 

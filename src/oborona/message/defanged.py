@@ -1,7 +1,9 @@
-"""Links and addresses that a text writes so that programs do not know them: hxxp://, example[.]com, ann (at) example dot com.
+"""Links and addresses that a text writes so that programs do not know them: hxxp://, example[.]com,
+ann (at) example dot com.
 
-Marks in brackets count wherever they stand. Bare words do so only together: "at" with "dot", or "dot" after www or before "slash"; in
-"the dot com years" and "meet at example.com" nothing is hidden. What comes out must lie under a suffix that exists.
+Marks in brackets count wherever they stand. Bare words do so only together: "at" with "dot", or
+"dot" after www or before "slash"; in "the dot com years" and "meet at example.com" nothing is
+hidden. What comes out must lie under a suffix that exists.
 
 Limits: read from the normalised text, so in lower case; `MAX_WORDS` of one message.
 """
@@ -27,7 +29,10 @@ _HTTPS: Final = "\x04"
 _PLAIN: Final = str.maketrans({_DOT_MARK: ".", _AT_MARK: "@", _HTTP: "http://", _HTTPS: "https://"})
 _DOT_WORDS: Final = "|".join(("dot", "punkt", "punto", "point", normalise("точка")))
 _AT_WORDS: Final = "|".join(("at", normalise("собака"), "arroba", "chiocciola"))
-HINT: Final = rf"h(?:xx|\*\*)ps?|ttps?\[|[\[({{<] ?(?:[.@:]|{_DOT_WORDS}|{_AT_WORDS}) ?[\])}}>]| (?:dot|{normalise('точка')}) "
+HINT: Final = (
+    rf"h(?:xx|\*\*)ps?|ttps?\[|[\[({{<] ?(?:[.@:]|{_DOT_WORDS}|{_AT_WORDS}) ?[\])}}>]| "
+    rf"(?:dot|{normalise('точка')}) "
+)
 """RE2, of something that any normalised text with a link or an address in disguise holds"""
 _MAY_HOLD: Final = re2.compile(HINT.encode())
 _SCHEME: Final = re.compile(
@@ -36,10 +41,12 @@ _SCHEME: Final = re.compile(
 _DOT: Final = re.compile(rf"[\[({{<]\.[\])}}>]| ?[\[({{<] ?(?:{_DOT_WORDS}) ?[\])}}>] ?")
 _AT: Final = re.compile(rf" ?[\[({{<] ?(?:@|{_AT_WORDS}) ?[\])}}>] ?")
 _SPOKEN_ADDRESS: Final = re.compile(
-    rf"(?<![a-z0-9._%+-])([a-z0-9._%+-]{{1,64}}+)(?: (?:{_AT_WORDS}) |\x02)((?:[a-z0-9-]{{1,63}} (?:{_DOT_WORDS}) ){{1,4}}[a-z]{{2,18}})(?![a-z0-9-])"
+    rf"(?<![a-z0-9._%+-])([a-z0-9._%+-]{{1,64}}+)(?: (?:{_AT_WORDS}) "
+    rf"|\x02)((?:[a-z0-9-]{{1,63}} (?:{_DOT_WORDS}) ){{1,4}}[a-z]{{2,18}})(?![a-z0-9-])"
 )
 _SPOKEN_LINK: Final = re.compile(
-    rf"(\x03|\x04|\b)((?:www (?:{_DOT_WORDS}) )?[a-z0-9-]{{1,63}}+(?: (?:{_DOT_WORDS}) [a-z0-9-]{{1,63}}+){{1,4}})((?: slash [a-z0-9_-]{{1,63}}+){{0,4}})"
+    rf"(\x03|\x04|\b)((?:www (?:{_DOT_WORDS}) )?[a-z0-9-]{{1,63}}+(?: (?:{_DOT_WORDS}) "
+    rf"[a-z0-9-]{{1,63}}+){{1,4}})((?: slash [a-z0-9_-]{{1,63}}+){{0,4}})"
 )
 _SPOKEN_DOT: Final = re.compile(rf" (?:{_DOT_WORDS}) ")
 
@@ -73,7 +80,9 @@ def read(normal: str, limit: int) -> tuple[list[str], list[str]]:
     for match in islice(_SPOKEN_LINK.finditer(marked), MAX_WORDS):
         host = _SPOKEN_DOT.sub(".", match[2])
         if (match[1] or match[3] or host.startswith("www.")) and _exists(host):
-            urls.append((match[1].translate(_PLAIN) or "http://") + host + match[3].replace(" slash ", "/"))
+            urls.append(
+                (match[1].translate(_PLAIN) or "http://") + host + match[3].replace(" slash ", "/")
+            )
     return list(dict.fromkeys(urls))[:limit], list(dict.fromkeys(addresses))[:limit]
 
 

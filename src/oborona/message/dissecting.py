@@ -1,4 +1,6 @@
-"""Shows a message: takes what was parsed and what was hashed of it, and lays it out as a `Dissection`."""
+"""Shows a message: takes what was parsed and what was hashed of it, and lays it out as a
+`Dissection`.
+"""
 
 from __future__ import annotations
 
@@ -113,7 +115,8 @@ def _entities(message: Message) -> list[Named]:
         for link in message.links
     ]
     addresses = [
-        Named(kind="address", value=address, raw="", place=Place.TEXT) for address in message.addresses
+        Named(kind="address", value=address, raw="", place=Place.TEXT)
+        for address in message.addresses
     ]
     others = [
         Named(kind=entity.kind, value=entity.value, raw=entity.raw, place=entity.place)

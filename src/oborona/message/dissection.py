@@ -1,6 +1,8 @@
-"""A message as the system sees it, as plain data: what `oborona dissect` shows, and what its JSON is (docs/policy/message.md).
+"""A message as the system sees it, as plain data: what `oborona dissect` shows, and what its JSON
+is (docs/policy/message.md).
 
-Field names are for ever; new ones may come. Whatever a stranger sent stands here as it is, control characters included.
+Field names are for ever; new ones may come. Whatever a stranger sent stands here as it is, control
+characters included.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Named(msgspec.Struct, frozen=True, kw_only=True):
-    """What a message names: a link, an e-mail address, or what `oborona.message.model.Kind` lists."""
+    """What a message names: a link, an e-mail address, or what `oborona.message.model.Kind`
+    lists.
+    """
 
     kind: str
     value: str  # the one form that is counted
@@ -87,7 +91,8 @@ class Counted(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     hash: str  # 16 hexadecimal digits
     source: str
-    form: str  # of `source`: text; octets = hexadecimal; value = PLACE:HEX, one value of a fingerprint
+    # of `source`: text; octets = hexadecimal; value = PLACE:HEX, one value of a fingerprint
+    form: str
 
 
 class Paired(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,7 +1,9 @@
-"""What a message names that means something outside it: telephones, wallets, handles, and the mailing list it is of.
+"""What a message names that means something outside it: telephones, wallets, handles, and the
+mailing list it is of.
 
-Text and subject are searched in what a reader sees, links in where they lead. Links and e-mail addresses are entities too; they have
-more to say, and stand in `Message.links` and `Message.addresses`.
+Text and subject are searched in what a reader sees, links in where they lead. Links and e-mail
+addresses are entities too; they have more to say, and stand in `Message.links` and
+`Message.addresses`.
 """
 
 from __future__ import annotations
@@ -21,8 +23,9 @@ MAX_WAYS: Final = 4  # to leave a list that are read
 MAX_HEADER: Final = 2000  # characters of a field that are searched
 MAX_HEADERS: Final = 8000  # of all subjects and senders together: honest mail has one of each
 
-# Few passes over the text instead of one for each kind: most messages hold none of them. One for all would cost three times as much: what
-# counts letters and what counts digits side by side has states without end.
+# Few passes over the text instead of one for each kind: most messages hold none of them. One for
+# all would cost three times as much: what counts letters and what counts digits side by side has
+# states without end.
 _HINTS: Final = tuple(
     re2.compile(hint.encode())
     for hint in (f"{phones.WORDS_HINT}|{handles.HINT}|{defanged.HINT}", phones.HINT, wallets.HINT)
@@ -36,7 +39,8 @@ _IN_BRACKETS: Final = re.compile(r"<([^<>]{1,2000})>")
 
 
 def may_hold(normal: str) -> bool:
-    """Return whether a text may hold a number of a stated country, a wallet, a handle, or a link in disguise.
+    """Return whether a text may hold a number of a stated country, a wallet, a handle, or a link in
+    disguise.
 
     Args:
         normal: the text, `normalise`d.
@@ -151,12 +155,17 @@ class _Gathered:
         self.add(Kind.LIST, (match[1] if match else "").lower(), value, Place.HEADER)
 
     def unsubscribe(self, value: str) -> None:
-        """Take where a list is left, without what tells one reader from another. Source: RFC 2369 s3.2."""
+        """Take where a list is left, without what tells one reader from another.
+
+        Source: RFC 2369 s3.2.
+        """
         for url in _IN_BRACKETS.findall(value)[:MAX_WAYS]:
             address = links.mail_address(url)
             if address:
                 name, _, domain = address.partition("@")
-                self.add(Kind.UNSUBSCRIBE, f"{path_templates.varied(name)}@{domain}", url, Place.HEADER)
+                self.add(
+                    Kind.UNSUBSCRIBE, f"{path_templates.varied(name)}@{domain}", url, Place.HEADER
+                )
                 continue
             link = links.link(url, "", Place.HEADER)
             if link is not None:

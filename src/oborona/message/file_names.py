@@ -8,11 +8,14 @@ _INVISIBLE: Final = dict.fromkeys(
     [*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF, 0xAD]
 )
 MAX_NAME: Final = 255  # characters: what file systems take
-MAX_EXTENSION: Final = 20  # characters: settingcontent-ms, application; longer ones are no extension
+# characters: settingcontent-ms, application; longer ones are no extension
+MAX_EXTENSION: Final = 20
 
 
 def plain(name: str) -> str:
-    """Return a file name without its folders and without marks that show it in another order (invoice[RLO]gpj.exe)."""
+    """Return a file name without its folders and without marks that show it in another order
+    (invoice[RLO]gpj.exe).
+    """
     name = name.replace("\\", "/").rpartition("/")[2]
     if not name.isascii():
         name = name.translate(_INVISIBLE)
@@ -20,7 +23,9 @@ def plain(name: str) -> str:
 
 
 def extension(name: str) -> str:
-    """Return what follows the last dot of a file name, lower case, as Windows reads it (final dots and spaces dropped)."""
+    """Return what follows the last dot of a file name, lower case, as Windows reads it (final dots
+    and spaces dropped).
+    """
     stem, dot, found = name.rstrip(". ").rpartition(".")
     known = dot and stem and len(found) <= MAX_EXTENSION and found.replace("-", "").isalnum()
     return found.lower() if known else ""

@@ -1,23 +1,28 @@
 """Near-duplicates of a text: min-hashes over its pieces (Broder 1997), keyed by the site's secret.
 
-    words        words of four letters and more of the template → xxh3 of each, seeded → windows of two, mixed
+    words        words of four letters and more of the template → xxh3 of each, seeded → windows of
+                 two, mixed
     characters   of a short text: its letters without the spaces between → windows of six, mixed
     both         → keyed multiply-shift permutations → the minimum of each
 
-Two texts share each value with a probability of their windows' Jaccard similarity, so a campaign with a third of its words varied
-still shares values, and texts of different people share few. Nobody without the key can compute or aim at a value.
+Two texts share each value with a probability of their windows' Jaccard similarity, so a campaign
+with a third of its words varied still shares values, and texts of different people share few.
+Nobody without the key can compute or aim at a value.
 
-Windows of two long words were chosen by measuring 2,309 good messages in random order, with footers left in: a 4th most common value of 16 was
-shared by at least 8 senders for 1.5 % of them (windows of three words 2.4 %, of two words of any length 20.7 %). Without footers and
-boilerplate, and with 32 values, none of 2,063 shares a quarter with 8. In a campaign whose copies differ in 24 % of their words that quarter
-reaches 8 after 9 to 20 messages over six keys.
+Windows of two long words were chosen by measuring 2,309 good messages in random order, with footers
+left in: a 4th most common value of 16 was shared by at least 8 senders for 1.5 % of them (windows
+of three words 2.4 %, of two words of any length 20.7 %). Without footers and boilerplate, and with
+32 values, none of 2,063 shares a quarter with 8. In a campaign whose copies differ in 24 % of their
+words that quarter reaches 8 after 9 to 20 messages over six keys.
 
-Letters do better than words where there are few of them, as one changed word takes two windows of a dozen with it. Spaces are left out, so
-that a word may be spaced out; six at a time, because strangers met less the longer windows were and copies hardly did. Texts in between have
-both kinds, so that a copy that grew or shrank meets one that did not. docs/measured/likeness.md has the figures.
+Letters do better than words where there are few of them, as one changed word takes two windows of a
+dozen with it. Spaces are left out, so that a word may be spaced out; six at a time, because
+strangers met less the longer windows were and copies hardly did. Texts in between have both kinds,
+so that a copy that grew or shrank meets one that did not. docs/measured/likeness.md has the
+figures.
 
-Limits: `MAX_WORDS` words and `MAX_LETTERS` letters from the start. Scripts that put no spaces between words (Chinese, Japanese, Thai)
-count a clause as a word, and so mostly have characters.
+Limits: `MAX_WORDS` words and `MAX_LETTERS` letters from the start. Scripts that put no spaces
+between words (Chinese, Japanese, Thai) count a clause as a word, and so mostly have characters.
 """
 
 from __future__ import annotations
@@ -30,18 +35,20 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-WORD_VALUES: Final = 32  # counted as shingles each; a quarter of 16 is met by strangers (docs/adr/0005)
+# counted as shingles each; a quarter of 16 is met by strangers (docs/adr/0005)
+WORD_VALUES: Final = 32
 VALUES: Final = 16  # of letters, each counted, too: with texts of few windows 32 tell no more
 WINDOW: Final = 2  # words
 LONG_WORD: Final = 4  # letters: shorter ones are mostly grammar, and make everybody's windows
-MIN_LONG_WORDS: Final = (
-    18  # some 30 words: with fewer windows than minima, one common phrase would make half of them
-)
+# some 30 words: with fewer windows than minima, one common phrase would make half of them
+MIN_LONG_WORDS: Final = 18
 MAX_WORDS: Final = 3000  # 300 µs; the body of a book chapter
 
 CHARACTER_WINDOW: Final = 6  # letters
-SHORT_LONG_WORDS: Final = 26  # some 45 words: from there on words do as well, and characters are left out
-MIN_LETTERS: Final = 32  # above "thank you very much for your help"; of 21 letters, strangers' texts met
+# some 45 words: from there on words do as well, and characters are left out
+SHORT_LONG_WORDS: Final = 26
+# above "thank you very much for your help"; of 21 letters, strangers' texts met
+MIN_LETTERS: Final = 32
 MIN_CHARACTER_WINDOWS: Final = 16  # distinct ones: as many as minima
 MAX_LETTERS: Final = 1000  # 100 µs; short texts have 300, texts of short words or none more
 
@@ -70,7 +77,8 @@ class Fingerprinter:
             hashlib.blake2b(number.to_bytes(4, "big"), key=key[:64], person=b"fingerprint").digest()
             for number in range(-(-wanted // 64))
         )
-        numbers = np.frombuffer(stream[:wanted], dtype="<u8").astype(np.uint64)  # the same on every machine
+        # the same on every machine
+        numbers = np.frombuffer(stream[:wanted], dtype="<u8").astype(np.uint64)
         odd = np.uint64(1)
         self._multiply: NDArray[np.uint64] = numbers[:WORD_VALUES, None] | odd
         self._add: NDArray[np.uint64] = numbers[WORD_VALUES : 2 * WORD_VALUES, None].copy()
@@ -85,7 +93,8 @@ class Fingerprinter:
         Args:
             words: of the template: normalised, without digits, addresses and links.
         """
-        # No memory of words that were seen: looking one up in a large table costs more than hashing it again.
+        # No memory of words that were seen: looking one up in a large table costs more than hashing
+        # it again.
         octets = b"".join(
             [
                 _hash(word.encode("utf-8", "surrogatepass"), self._seed)
@@ -113,7 +122,8 @@ class Fingerprinter:
         windows = _windows(codes, self._letter_weights)
         if len(np.unique(windows)) < MIN_CHARACTER_WINDOWS:
             return ()
-        # Codes are small numbers, so the windows of one letter's difference lie near each other until they are mixed.
+        # Codes are small numbers, so the windows of one letter's difference lie near each other
+        # until they are mixed.
         windows *= self._multiply[0]
         windows ^= windows >> _SHIFT
         return self._minima(windows, VALUES)

@@ -1,10 +1,14 @@
-"""Names under which somebody is reached on a messenger or a network: `telegram:name`, `whatsapp:+79051234567`, `vk:id1`.
+"""Names under which somebody is reached on a messenger or a network: `telegram:name`,
+`whatsapp:+79051234567`, `vk:id1`.
 
-    links    t.me/name, name.t.me, wa.me/number, vk.com/name, discord.gg/code, ...; tg:, whatsapp:, viber:, skype: of HTML
-    text     the service's word within 30 characters of @name; or the word, a colon, and a name with a digit or an underscore in it
+    links    t.me/name, name.t.me, wa.me/number, vk.com/name, discord.gg/code, ...; tg:, whatsapp:,
+             viber:, skype: of HTML
+    text     the service's word within 30 characters of @name; or the word, a colon, and a name with
+             a digit or an underscore in it
 
-Names are in lower case; codes of invitations keep theirs. Pages of a service that are nobody's (sharing, log-in, single posts) are none.
-A word like "telegram" is found in its normalised form, in whatever letters it is painted.
+Names are in lower case; codes of invitations keep theirs. Pages of a service that are nobody's
+(sharing, log-in, single posts) are none. A word like "telegram" is found in its normalised form, in
+whatever letters it is painted.
 """
 
 from __future__ import annotations
@@ -53,7 +57,9 @@ _SCHEMES: Final = {
     "line": "line",
 }
 _NOBODY: Final = {  # first steps of a path that are pages of the service
-    "telegram": re.compile(r"share|iv|proxy|socks|addstickers|addemoji|addtheme|login|setlanguage|bg|c"),
+    "telegram": re.compile(
+        r"share|iv|proxy|socks|addstickers|addemoji|addtheme|login|setlanguage|bg|c"
+    ),
     "vk": re.compile(
         r"(?:wall|photo|video|album|topic|doc|clip|market|article|story|audio|page|app|feed|im|search|login|join|away|share|dev|ads)[\d_.a-z-]*|@.*"
     ),
@@ -67,10 +73,13 @@ _STEPS: Final = {  # steps of a path before the name
     "instagram": frozenset({"m"}),
     "line": frozenset({"ti", "r", "p"}),
 }
-_CODES: Final = frozenset({"joinchat", "invite", "message"})  # such steps before the code of an invitation
+# such steps before the code of an invitation
+_CODES: Final = frozenset({"joinchat", "invite", "message"})
 _CODE_HOSTS: Final = frozenset({"discord.gg", "chat.whatsapp.com", "join.skype.com", "lin.ee"})
 _NO_STEPS: Final[frozenset[str]] = frozenset()
-_PARAMETER: Final = re.compile(r"[?&](?:phone|number|domain|invite|chaturi|code)=([^&#]+)", re.IGNORECASE)
+_PARAMETER: Final = re.compile(
+    r"[?&](?:phone|number|domain|invite|chaturi|code)=([^&#]+)", re.IGNORECASE
+)
 _NAME: Final = re.compile(r"[+~]?[A-Za-z0-9_.:-]{3,64}")
 _PHONE: Final = re.compile(r"\+?[0-9]{7,15}")
 
@@ -95,12 +104,20 @@ _AT: Final = r"@([a-z][a-z0-9_]{3,31})(?:[^a-z0-9_@.]|\.[^a-z0-9]|\.?$)"
 HINT: Final = rf"(?:^|[^a-z0-9])(?:{_WORD})(?:[^a-z0-9]|$)"
 """RE2, of something that any normalised text with a handle holds"""
 _MAY_HOLD: Final = re2.compile(HINT.encode())
-_NEAR: Final = re2.compile(rf"(?:^|[^a-z0-9])({_WORD})(?:[^a-z0-9@][^@]{{0,30}})?[^a-z0-9_.@]{_AT}".encode())
+_NEAR: Final = re2.compile(
+    rf"(?:^|[^a-z0-9])({_WORD})(?:[^a-z0-9@][^@]{{0,30}})?[^a-z0-9_.@]{_AT}".encode()
+)
 _AFTER: Final = re2.compile(
-    rf"(?:^|[^a-z0-9_.])@([a-z][a-z0-9_]{{3,31}})[^@a-z0-9]{{1,4}}(?:(?:in|on|via|b|ha) )?({_WORD})(?:[^a-z0-9]|$)".encode()
+    (
+        rf"(?:^|[^a-z0-9_.])@([a-z][a-z0-9_]{{3,31}})[^@a-z0-9]{{1,4}}(?:(?:in|on|via|b|ha) "
+        rf")?({_WORD})(?:[^a-z0-9]|$)"
+    ).encode()
 )
 _COLON: Final = re2.compile(
-    rf"(?:^|[^a-z0-9])({_WORD}) ?(?:id ?)?[:=#] ?((?:live:)?[a-z0-9_.-]{{4,40}})(?:[^a-z0-9_@/.-]|$)".encode()
+    (
+        rf"(?:^|[^a-z0-9])({_WORD}) ?(?:id ?)?[:=#] "
+        rf"?((?:live:)?[a-z0-9_.-]{{4,40}})(?:[^a-z0-9_@/.-]|$)"
+    ).encode()
 )
 
 
@@ -120,7 +137,11 @@ def of_link(url: str, host: str) -> str:
     parameter = _PARAMETER.search(url)
     if parameter is not None:
         return _handle(service, unquote(parameter[1]), code=False)
-    steps = [unquote(step) for step in url[url.find("/", 8) + 1 :].partition("?")[0].split("/", 4) if step]
+    steps = [
+        unquote(step)
+        for step in url[url.find("/", 8) + 1 :].partition("?")[0].split("/", 4)
+        if step
+    ]
     code = host in _CODE_HOSTS
     while len(steps) > 1 and steps[0].lower() in _STEPS.get(service, _NO_STEPS):
         step = steps.pop(0).lower()
@@ -136,13 +157,21 @@ def of_link(url: str, host: str) -> str:
 
 
 def of_scheme(url: str) -> str:
-    """Return the handle of a link that a messenger opens itself (tg:, skype:, ...), empty when there is none."""
+    """Return the handle of a link that a messenger opens itself (tg:, skype:, ...), empty when
+    there is none.
+    """
     scheme, _, rest = url.strip()[:200].partition(":")
     service = _SCHEMES.get(scheme.lower())
     if service is None:
         return ""
     parameter = _PARAMETER.search(rest)
-    name = parameter[1] if parameter else rest.lstrip("/").partition("?")[0] if service == "skype" else ""
+    name = (
+        parameter[1]
+        if parameter
+        else rest.lstrip("/").partition("?")[0]
+        if service == "skype"
+        else ""
+    )
     return _handle(service, unquote(name), code=False)
 
 
@@ -175,7 +204,11 @@ def in_text(normal: str) -> list[tuple[str, str]]:
 def phone(handle: str) -> str:
     """Return the digits of a handle that is a telephone number, empty when it is none."""
     service, _, name = handle.partition(":")
-    return name if service in ("whatsapp", "viber", "telegram", "signal") and _PHONE.fullmatch(name) else ""
+    return (
+        name
+        if service in ("whatsapp", "viber", "telegram", "signal") and _PHONE.fullmatch(name)
+        else ""
+    )
 
 
 def _handle(service: str, name: str, *, code: bool) -> str:

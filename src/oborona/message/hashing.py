@@ -1,7 +1,8 @@
 """The types of shingles and their hash.
 
-The hash is BLAKE2b (RFC 7693) of 8 octets, keyed by the site's secret, over the type's number and the normalised piece:
-nobody outside can compute or aim at one, and equal pieces of two types never meet. Numbers of types are for ever.
+The hash is BLAKE2b (RFC 7693) of 8 octets, keyed by the site's secret, over the type's number and
+the normalised piece: nobody outside can compute or aim at one, and equal pieces of two types never
+meet. Numbers of types are for ever.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import Final, NamedTuple
 from oborona.message.fingerprint import Fingerprinter
 from oborona.types import PAIR_MASK, Pair, Shingle
 
-# Past NamedTuple's own constructor, which costs as much as the hash: 60 of these run for each message.
+# Past NamedTuple's own constructor, which costs as much as the hash: 60 of these run for each
+# message.
 _new: Final = tuple.__new__
 _number: Final = int.from_bytes
 _OWN: Final = (1 << 64) - 1 & ~PAIR_MASK  # of a pair's hash: what is not its U's
@@ -125,10 +127,14 @@ TYPES: Final[dict[Type, Group]] = {
     Type.CHARACTERS: Group(
         "Characters", "text", "one of 16 min-hashes over windows of letters, of a short text"
     ),
-    Type.SKELETON: Group("Skeleton", "text", "how its HTML is built: tags and classes, whatever its words"),
+    Type.SKELETON: Group(
+        "Skeleton", "text", "how its HTML is built: tags and classes, whatever its words"
+    ),
     Type.SUBJECT: Group("Subject", "subject", "the subject, normalised"),
     Type.SUBJECT_TEMPLATE: Group(
-        "SubjectTemplate", "subject", "the subject without Re:, numbers, links and the recipient's name"
+        "SubjectTemplate",
+        "subject",
+        "the subject without Re:, numbers, links and the recipient's name",
     ),
     Type.ENTITY_RECIPIENT: Group(
         "EntityRecipient", "unique pairs", "whom a message is judged by, and recipient"
@@ -138,12 +144,18 @@ TYPES: Final[dict[Type, Group]] = {
         "unique pairs",
         "recipients per client address, author, his domain, link domain, contact",
     ),
-    Type.AUTHOR: Group("Author", "sender", "address of the From field, where authentication proved it"),
-    Type.AUTHOR_DOMAIN: Group("AuthorDomain", "sender", "its registrable domain, where that was proved"),
+    Type.AUTHOR: Group(
+        "Author", "sender", "address of the From field, where authentication proved it"
+    ),
+    Type.AUTHOR_DOMAIN: Group(
+        "AuthorDomain", "sender", "its registrable domain, where that was proved"
+    ),
     Type.FROM: Group("From", "sender", "address of the From field"),
     Type.CLIENT_IP: Group("ClientIp", "sender", "address of the SMTP client"),
     Type.CLIENT_NETWORK: Group("ClientNetwork", "sender", "its /24 (IPv4) or /64 (IPv6) network"),
-    Type.AS_NUMBER: Group("AsNumber", "sender", "the autonomous system that its address belongs to"),
+    Type.AS_NUMBER: Group(
+        "AsNumber", "sender", "the autonomous system that its address belongs to"
+    ),
     Type.HELO: Group("Helo", "sender", "the name it said in HELO or EHLO"),
     Type.RDNS: Group("Rdns", "sender", "its verified host name"),
     Type.RDNS_DOMAIN: Group("RdnsDomain", "sender", "registrable domain of that name"),
@@ -153,10 +165,16 @@ TYPES: Final[dict[Type, Group]] = {
     Type.FROM_NAME: Group("FromName", "sender", "display name of the From field"),
     Type.DKIM_DOMAIN: Group("DkimDomain", "sender", "domain whose DKIM signature passed"),
     Type.REPLY_TO: Group("ReplyTo", "sender", "address of the Reply-To field"),
-    Type.MESSAGE_ID_DOMAIN: Group("MessageIdDomain", "sender", "what stands after the @ of the Message-ID"),
-    Type.MAILER: Group("Mailer", "sender", "X-Mailer or User-Agent: the program and its major version"),
+    Type.MESSAGE_ID_DOMAIN: Group(
+        "MessageIdDomain", "sender", "what stands after the @ of the Message-ID"
+    ),
+    Type.MAILER: Group(
+        "Mailer", "sender", "X-Mailer or User-Agent: the program and its major version"
+    ),
     Type.HEADER_ORDER: Group(
-        "HeaderOrder", "sender", "names, in order, of the fields that the composing program wrote, 6 or more"
+        "HeaderOrder",
+        "sender",
+        "names, in order, of the fields that the composing program wrote, 6 or more",
     ),
     Type.SENDER_RECIPIENT: Group("SenderRecipient", "unique pairs", "sender and recipient"),
     Type.SENDER_RECIPIENTS: Group("SenderRecipients", "unique pairs", "recipients per sender"),
@@ -164,7 +182,9 @@ TYPES: Final[dict[Type, Group]] = {
     Type.SENDER_DOMAINS: Group("SenderDomains", "unique pairs", "recipients' domains per sender"),
     Type.IP_SENDER: Group("IpSender", "unique pairs", "client address and envelope sender"),
     Type.IP_SENDERS: Group("IpSenders", "unique pairs", "envelope senders per client address"),
-    Type.LINK_SENDER: Group("LinkSender", "unique pairs", "registrable domain of a link and From address"),
+    Type.LINK_SENDER: Group(
+        "LinkSender", "unique pairs", "registrable domain of a link and From address"
+    ),
     Type.LINK_SENDERS: Group("LinkSenders", "unique pairs", "From addresses per domain of a link"),
     Type.TEXT_IP: Group("TextIp", "unique pairs", "text and client address"),
     Type.TEXT_IPS: Group("TextIps", "unique pairs", "client addresses per text"),
@@ -179,7 +199,9 @@ TYPES: Final[dict[Type, Group]] = {
     ),
     Type.MEMBER_NAME: Group("MemberName", "attachments", "name of a file in an archive"),
     Type.MEMBER_CHECKSUM: Group(
-        "MemberChecksum", "attachments", "CRC-32 and size of a file in an archive, whatever the archive"
+        "MemberChecksum",
+        "attachments",
+        "CRC-32 and size of a file in an archive, whatever the archive",
     ),
     Type.MIME_TREE: Group("MimeTree", "attachments", "shape of the message, when it has parts"),
     Type.URL: Group("Url", "links", "a link to follow, normalised"),
@@ -190,21 +212,29 @@ TYPES: Final[dict[Type, Group]] = {
         "links",
         "such a link without what varies: domain, path, names of parameters; no numbers and tokens",
     ),
-    Type.PROVED_SENDER: Group("ProvedSender", "sender", "envelope sender for whose domain SPF passed"),
+    Type.PROVED_SENDER: Group(
+        "ProvedSender", "sender", "envelope sender for whose domain SPF passed"
+    ),
     Type.PHONE: Group("Phone", "links", "telephone number in E.164"),
     Type.ADDRESS: Group("Address", "links", "e-mail address in the text"),
     Type.WALLET: Group("Wallet", "links", "address of a wallet whose checksum is right"),
     Type.HANDLE: Group("Handle", "links", "name on a messenger or network"),
-    Type.CODE: Group("Code", "links", "what a QR code or its like holds: a link, normalised, or a text"),
+    Type.CODE: Group(
+        "Code", "links", "what a QR code or its like holds: a link, normalised, or a text"
+    ),
     Type.PICTURE_HOST: Group("PictureHost", "links", "host from which a picture is loaded"),
     Type.LIST: Group("List", "links", "List-Id, or where the list is left"),
     Type.CHECKSUM: Group("Checksum", "attachments", "content of an attachment"),
     Type.PICTURE: Group("Picture", "pictures", "content of a picture"),
     Type.PICTURE_HASH: Group(
-        "PictureHash", "pictures", "how a picture looks: one of 24 values, of which alike pictures share some"
+        "PictureHash",
+        "pictures",
+        "how a picture looks: one of 24 values, of which alike pictures share some",
     ),
     Type.PICTURE_TEXT: Group(
-        "PictureText", "pictures", "one of the min-hashes of the text in pictures, what OCR confuses made one"
+        "PictureText",
+        "pictures",
+        "one of the min-hashes of the text in pictures, what OCR confuses made one",
     ),
     Type.PICTURE_PHONE: Group("PicturePhone", "pictures", "telephone number in a picture"),
     Type.PICTURE_ADDRESS: Group(
@@ -217,14 +247,18 @@ TYPES: Final[dict[Type, Group]] = {
     Type.LANGUAGE: Group(
         "Language", "place", "language of the text, and the charset in which it was written"
     ),
-    Type.ACCOUNT_IP: Group("AccountIp", "unique pairs", "login and client address, of IPv6 its /64"),
+    Type.ACCOUNT_IP: Group(
+        "AccountIp", "unique pairs", "login and client address, of IPv6 its /64"
+    ),
     Type.ACCOUNT_IPS: Group("AccountIps", "unique pairs", "client addresses per login"),
 }
 """Every type with its name, group and meaning"""
 
 
 def joined(a: bytes, b: bytes) -> bytes:
-    """Return what a unique pair of a and b is hashed over: a's length keeps ("ab", "c") and ("a", "bc") apart."""
+    """Return what a unique pair of a and b is hashed over: a's length keeps ("ab", "c") and ("a",
+    "bc") apart.
+    """
     return b"%b%b%b" % (len(a).to_bytes(4, "big"), a, b)
 
 
@@ -266,7 +300,9 @@ class Hasher:
         return _new(Shingle, (number, _number(state.digest(), "big")))
 
     def each(self, kind: int, pieces: Sequence[bytes]) -> list[Shingle]:
-        """Return the shingles of pieces that are octets already, each as `octets` does, in less time."""
+        """Return the shingles of pieces that are octets already, each as `octets` does, in less
+        time.
+        """
         number, prepared = self._types[kind]
         found = []
         for octets in pieces:
@@ -275,11 +311,14 @@ class Hasher:
             found.append(_new(Shingle, (number, _number(state.digest(), "big"))))
         return found
 
-    def pairs(self, both: int, distinct: int, each_a: Sequence[bytes], each_b: Sequence[bytes]) -> list[Pair]:
+    def pairs(
+        self, both: int, distinct: int, each_a: Sequence[bytes], each_b: Sequence[bytes]
+    ) -> list[Pair]:
         """Return the unique pairs of each a with each b, all of them octets already.
 
-        P is a shingle of the type `both`, over a's length, a and b; U one of the type `distinct`, over a. The hash of P takes its first
-        PAIR_BITS from U's, so that a cluster finds both in one place.
+        P is a shingle of the type `both`, over a's length, a and b; U one of the type `distinct`,
+        over a. The hash of P takes its first PAIR_BITS from U's, so that a cluster finds both in
+        one place.
         """
         number, prepared = self._types[both]
         found = []

@@ -1,7 +1,9 @@
-"""The order in which the program that composed a message wrote its header: programs differ in it, and those of spammers from those they imitate.
+"""The order in which the program that composed a message wrote its header: programs differ in it,
+and those of spammers from those they imitate.
 
-Only fields that a composing program writes are looked at, so that nothing counts which mail servers, filters and lists add on the way (Received,
-DKIM-Signature, ARC, X-Spam...) or a spammer invents (X-Qzw7). Nor what says whom one letter answers and who else gets it: In-Reply-To,
+Only fields that a composing program writes are looked at, so that nothing counts which mail
+servers, filters and lists add on the way (Received, DKIM-Signature, ARC, X-Spam...) or a spammer
+invents (X-Qzw7). Nor what says whom one letter answers and who else gets it: In-Reply-To,
 References, Cc. So a program's first letter and its answer are alike.
 """
 
@@ -25,6 +27,9 @@ COMPOSED: Final = frozenset({
 
 
 def order(headers: tuple[Header, ...]) -> str:
-    """Return the names of the fields that count, in order, with spaces between; empty when they are fewer than `MIN_FIELDS`."""
+    """Return the names of the fields that count, in order, with spaces between.
+
+    Empty when they are fewer than `MIN_FIELDS`.
+    """
     names = [header.name for header in headers if header.name in COMPOSED][:MAX_FIELDS]
     return " ".join(names) if len(names) >= MIN_FIELDS else ""

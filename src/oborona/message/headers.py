@@ -1,10 +1,12 @@
 """Header fields of a message or part (RFC 5322 s2.2), from octets with LF line ends.
 
-A field is `name: value` with its folded lines. The fields end at an empty line, or at the first line that is no field:
-as in the standard library's parser, the body starts there. A leading mbox line ("From ...") is no field and is passed over.
-Octets that are neither ASCII nor UTF-8 are read together, in the charset of the text they head or by a guess, as mail clients do.
+A field is `name: value` with its folded lines. The fields end at an empty line, or at the first
+line that is no field: as in the standard library's parser, the body starts there. A leading mbox
+line ("From ...") is no field and is passed over. Octets that are neither ASCII nor UTF-8 are read
+together, in the charset of the text they head or by a guess, as mail clients do.
 
-Limits: the octets of one field and the number of fields, from `Limits`; beyond them the fields still end where they end.
+Limits: the octets of one field and the number of fields, from `Limits`; beyond them the fields
+still end where they end.
 """
 
 from __future__ import annotations
@@ -19,9 +21,9 @@ from oborona.message.limits import Limits
 from oborona.message.model import Header
 from oborona.message.rfc2047 import decode_words
 
-MAX_NAME: Final = (
-    200  # octets of a field's name that are kept: names are remembered in several places; honest ones have 50
-)
+# octets of a field's name that are kept: names are remembered in several places; honest ones have
+# 50
+MAX_NAME: Final = 200
 # Possessive: what may be taken back costs 40 octets of memory for each line of a field.
 _FIELD: Final = re.compile(rb"([!-9;-~]++)[ \t]*+:[ \t]*+([^\n]*+(?:\n[ \t][^\n]*+)*+)\n?+")
 _FIELDS: Final = re.compile(rb"(?:[!-9;-~]++[ \t]*+:[^\n]*+(?:\n[ \t][^\n]*+)*+\n?+)++")
@@ -100,7 +102,9 @@ def _settled(headers: list[Header], doubtful: list[int], findings: Findings) -> 
     for place in doubtful:
         header = headers[place]
         end = position + header.raw.count(b"\n") + 1
-        headers[place] = Header(header.name, header.raw, unfold("\n".join(lines[position:end]), findings))
+        headers[place] = Header(
+            header.name, header.raw, unfold("\n".join(lines[position:end]), findings)
+        )
         position = end
     return tuple(headers)
 
@@ -123,7 +127,9 @@ def unfold(text: str, findings: Findings) -> str:
 
 
 def undecoded(header: Header) -> str:
-    """Return a field's text with its encoded words as sent, so that an encoded quote or comma is no syntax."""
+    """Return a field's text with its encoded words as sent, so that an encoded quote or comma is no
+    syntax.
+    """
     if b"=?" not in header.raw:
         return header.value
     return header.raw.decode("utf-8", "replace").replace("\n", "")

@@ -1,9 +1,12 @@
-"""Host names whose letters are not what they seem: xn--pypal-4ve.com reads paypal.com, with a Cyrillic a.
+"""Host names whose letters are not what they seem: xn--pypal-4ve.com reads paypal.com, with a
+Cyrillic a.
 
-A label is one when it mixes scripts that no language mixes (UTS 39 s5.2, "highly restrictive"), or when all its letters are of another
-script but look like ASCII ones and the suffix is ASCII: what browsers show as xn-- for the same reason.
+A label is one when it mixes scripts that no language mixes (UTS 39 s5.2, "highly restrictive"), or
+when all its letters are of another script but look like ASCII ones and the suffix is ASCII: what
+browsers show as xn-- for the same reason.
 
-Known limits: a script is the first word of a character's Unicode name; Latin letters with marks (páypal) are one script and pass.
+Known limits: a script is the first word of a character's Unicode name; Latin letters with marks
+(páypal) are one script and pass.
 """
 
 from __future__ import annotations
@@ -58,4 +61,6 @@ def _mixed(label: str) -> bool:
 
 def _painted(label: str) -> bool:
     """Return whether all letters are of one other script, and all look like ASCII."""
-    return not label.isascii() and _scripts(label).isdisjoint({"LATIN"}) and normalise(label).isascii()
+    return (
+        not label.isascii() and _scripts(label).isdisjoint({"LATIN"}) and normalise(label).isascii()
+    )

@@ -1,6 +1,8 @@
-"""How an HTML page is written, as far as that tells who wrote it: against filters, or for a market place.
+"""How an HTML page is written, as far as that tells who wrote it: against filters, or for a market
+place.
 
-Read from the source by patterns, each linear in it.  Limits: tricks that need the page's styles are `visibility`'s.
+Read from the source by patterns, each linear in it.  Limits: tricks that need the page's styles are
+`visibility`'s.
 """
 
 from __future__ import annotations
@@ -10,7 +12,8 @@ from typing import Final
 
 from oborona.message.findings import Findings
 
-NUMBERED: Final = 60  # plain letters written as numbers: more than an address that hides from harvesters
+# plain letters written as numbers: more than an address that hides from harvesters
+NUMBERED: Final = 60
 NUMBERED_SHARE: Final = 0.2  # of the page
 CUT: Final = 5  # words cut by what no reader sees: more than a template's slip
 

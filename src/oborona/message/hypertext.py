@@ -1,11 +1,16 @@
-"""HTML to what a reader sees, what a reader does not see, and where it leads. Parsed by selectolax (lexbor).
+"""HTML to what a reader sees, what a reader does not see, and where it leads.
 
-Block elements break lines, table cells break words, nothing else does: `V<b></b>iagra` and `V<!-- -->iagra` are one word, as on the
-screen. White space folds. Scripts, styles, titles and comments are no text. Hidden text is kept apart; the line for the
-finding hidden-text: more than `HIDDEN_WORDS` words that make more than `HIDDEN_SHARE` of all (the preview line of a newsletter stays below
-either, and its version for telephones says what the other does: `COPIED_SHARE`), or `SPLIT_WORDS` words with something hidden inside them.
+Parsed by selectolax (lexbor).
 
-Limits: the octets of `Limits.html_octets`; a page built to exhaust the parser is read by patterns (`complexity`).
+Block elements break lines, table cells break words, nothing else does: `V<b></b>iagra` and
+`V<!-- -->iagra` are one word, as on the screen. White space folds. Scripts, styles, titles and
+comments are no text. Hidden text is kept apart; the line for the finding hidden-text: more than
+`HIDDEN_WORDS` words that make more than `HIDDEN_SHARE` of all (the preview line of a newsletter
+stays below either, and its version for telephones says what the other does: `COPIED_SHARE`), or
+`SPLIT_WORDS` words with something hidden inside them.
+
+Limits: the octets of `Limits.html_octets`; a page built to exhaust the parser is read by patterns
+(`complexity`).
 """
 
 from __future__ import annotations
@@ -26,8 +31,10 @@ from oborona.message.skeleton import skeleton
 
 HIDDEN_WORDS: Final = 30  # preview lines of newsletters have up to 25
 HIDDEN_SHARE: Final = 0.15
-COPIED_SHARE: Final = 0.8  # of the hidden words stand in the text too: the same once more, for narrow screens
-SPLIT_WORDS: Final = 3  # words cut by hidden text have no honest reason; one or two may be a broken template
+# of the hidden words stand in the text too: the same once more, for narrow screens
+COPIED_SHARE: Final = 0.8
+# words cut by hidden text have no honest reason; one or two may be a broken template
+SPLIT_WORDS: Final = 3
 MAX_FLAT: Final = 512 << 10  # characters read by patterns, of all pages of a message: 0.15 s
 SHOWN_LENGTH: Final = 300  # characters of a link's text that are kept
 
@@ -40,10 +47,12 @@ _BLOCK: Final = re.compile(
 _CELL: Final = re.compile(r"<(?=t[dh][\s>])", re.IGNORECASE)
 _SOURCE_SPACE: Final = bytes.maketrans(b"\n\r\t\f", b"    ")
 _TAG: Final = re.compile(
-    r"<!--.*?(?:-->|\Z)|<(script|style)\b.*?(?:</\1|\Z)|</?[a-zA-Z!?][^<>]*>?", re.DOTALL | re.IGNORECASE
+    r"<!--.*?(?:-->|\Z)|<(script|style)\b.*?(?:</\1|\Z)|</?[a-zA-Z!?][^<>]*>?",
+    re.DOTALL | re.IGNORECASE,
 )
 _TARGET: Final = re.compile(
-    r"\b(href|src|action)\s*=\s*(?:\"([^\"]{1,2000})\"|'([^']{1,2000})'|([^\s>\"']{1,2000}))", re.IGNORECASE
+    r"\b(href|src|action)\s*=\s*(?:\"([^\"]{1,2000})\"|'([^']{1,2000})'|([^\s>\"']{1,2000}))",
+    re.IGNORECASE,
 )
 _MARK: Final = re.compile("\0(.)", re.DOTALL)
 _PLACES: Final = {
@@ -72,18 +81,20 @@ class Page(msgspec.Struct, frozen=True):
     targets: tuple[Target, ...] = ()
     base: str = ""  # <base href>
     skeleton: str = ""
-    own: str | None = (
-        None  # the text with lines "> " for its quotations; None = there are none, or they are not asked for
-    )
+    # the text with lines "> " for its quotations; None = there are none, or they are not asked for
+    own: str | None = None
 
 
-def read(source: str, links: int, findings: Findings, *, flat: bool = False, answers: bool = False) -> Page:
+def read(
+    source: str, links: int, findings: Findings, *, flat: bool = False, answers: bool = False
+) -> Page:
     """Return text, hidden text and links of an HTML page; never raises.
 
     Args:
         source: decoded and cut to the limit.
         links: how many are read, at most.
-        findings: gets html-too-complex, html-too-long, hidden-text, links-too-many, and what `manner` adds.
+        findings: gets html-too-complex, html-too-long, hidden-text, links-too-many, and what
+            `manner` adds.
         flat: read it by patterns alone, as a page too complex to parse.
         answers: the message answers another, whose words are told apart.
 
@@ -125,7 +136,9 @@ def read(source: str, links: int, findings: Findings, *, flat: bool = False, ans
 
 
 def _unfolded(source: str) -> str:
-    """Return `source` with its line ends as spaces, which they are on a screen, and without NUL, which marks."""
+    """Return `source` with its line ends as spaces, which they are on a screen, and without NUL,
+    which marks.
+    """
     return source.encode("utf-8", "replace").translate(_SOURCE_SPACE, b"\0").decode("utf-8")
 
 
@@ -135,8 +148,13 @@ def _fold(text: str) -> str:
     return "\n".join(filter(None, lines))
 
 
-def _targets(tree: LexborHTMLParser, links: int, findings: Findings) -> tuple[tuple[Target, ...], str]:
-    """Return where the page leads; before the tree is marked, so that what a link shows holds no marks."""
+def _targets(
+    tree: LexborHTMLParser, links: int, findings: Findings
+) -> tuple[tuple[Target, ...], str]:
+    """Return where the page leads.
+
+    Before the tree is marked, so that what a link shows holds no marks.
+    """
     targets = []
     nodes = tree.css("a[href],area[href],form[action],iframe[src],img[src]")
     if len(nodes) > links:
@@ -153,7 +171,9 @@ def _targets(tree: LexborHTMLParser, links: int, findings: Findings) -> tuple[tu
 
 
 def _separate(marked: str) -> tuple[str, str, int, str | None]:
-    """Return what is seen, what is hidden, how many words have something hidden inside, and what is seen and not quoted, of a marked text."""
+    """Return what is seen, what is hidden, how many words have something hidden inside, and what is
+    seen and not quoted, of a marked text.
+    """
     seen: list[str] = []
     own: list[str] = []
     quotes = quotations.QUOTED in marked

@@ -1,6 +1,8 @@
-"""Keccak-256, the hash of Ethereum and Monero: SHA-3 (FIPS 202) as it was before its padding was changed.
+"""Keccak-256, the hash of Ethereum and Monero: SHA-3 (FIPS 202) as it was before its padding was
+changed.
 
-`hashlib` has only SHA-3. The permutation is the same, so the tests hold it to `hashlib.sha3_256` with that padding.
+`hashlib` has only SHA-3. The permutation is the same, so the tests hold it to `hashlib.sha3_256`
+with that padding.
 
 Limits: plain Python, 0.24 ms for each 136 octets: for the few addresses in a message, no files.
 """
@@ -28,7 +30,10 @@ def _round_constants() -> list[int]:
 
 
 def _rotations() -> tuple[list[int], list[int]]:
-    """Return for each lane x + 5y where pi puts it, and by how much rho turns it. Source: FIPS 202 s3.2.2, s3.2.3."""
+    """Return for each lane x + 5y where pi puts it, and by how much rho turns it.
+
+    Source: FIPS 202 s3.2.2, s3.2.3.
+    """
     turns, goes = [0] * 25, [0] * 25
     x, y = 1, 0
     for step in range(24):
@@ -43,7 +48,9 @@ def _rotations() -> tuple[list[int], list[int]]:
 _CONSTANTS: Final = _round_constants()
 _MOVES: Final = tuple(zip(range(25), *_rotations(), strict=True))
 _ROWS: Final = tuple(
-    (start + x, start + (x + 1) % 5, start + (x + 2) % 5) for start in range(0, 25, 5) for x in range(5)
+    (start + x, start + (x + 1) % 5, start + (x + 2) % 5)
+    for start in range(0, 25, 5)
+    for x in range(5)
 )
 
 
@@ -73,7 +80,10 @@ def _permuted(state: list[int]) -> list[int]:
     """Return the state after 24 rounds of theta, rho and pi, chi, iota."""
     moved = [0] * 25
     for constant in _CONSTANTS:
-        columns = [state[x] ^ state[x + 5] ^ state[x + 10] ^ state[x + 15] ^ state[x + 20] for x in range(5)]
+        columns = [
+            state[x] ^ state[x + 5] ^ state[x + 10] ^ state[x + 15] ^ state[x + 20]
+            for x in range(5)
+        ]
         mixed = []
         for x in range(5):
             right = columns[(x + 1) % 5]

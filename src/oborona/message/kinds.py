@@ -1,10 +1,12 @@
-"""What a file is by its content: the first octets of the kinds that mail carries, and of those that spam hides behind.
+"""What a file is by its content: the first octets of the kinds that mail carries, and of those that
+spam hides behind.
 
-A table of our own: puremagic 1.30 takes 265 µs a file and filetype 1.2 takes 20, this takes under 2, and none of them tells a web page from a text.
-Containers (zip, OLE) are told apart by what they hold, in `contents`.
+A table of our own: puremagic 1.30 takes 265 µs a file and filetype 1.2 takes 20, this takes under
+2, and none of them tells a web page from a text. Containers (zip, OLE) are told apart by what they
+hold, in `contents`.
 
-Source: WHATWG MIME Sniffing s6, s7.1; the magic files of file(1) 5.44; RFC 1952, RFC 8878, ECMA-119 s8.1, POSIX pax, MS-CFB s2.2, MS-SHLLINK s2.1,
-MS-ONESTORE s2.3.1, MS-OXTNEF s2.1.3.1.
+Source: WHATWG MIME Sniffing s6, s7.1; the magic files of file(1) 5.44; RFC 1952, RFC 8878, ECMA-119
+s8.1, POSIX pax, MS-CFB s2.2, MS-SHLLINK s2.1, MS-ONESTORE s2.3.1, MS-OXTNEF s2.1.3.1.
 """
 
 from __future__ import annotations
@@ -12,9 +14,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-HEAD: Final = (
-    1024  # octets that tell every kind but a disk image; readers of PDF look for its mark within so many
-)
+# octets that tell every kind but a disk image; readers of PDF look for its mark within so many
+HEAD: Final = 1024
 _ISO_MARK: Final = 0x8001  # ECMA-119 s8.1: in sector 16, after the type octet
 
 _MAGIC: Final = (
@@ -65,7 +66,8 @@ _BY_TWO: Final[dict[bytes, list[tuple[bytes, str]]]] = {}
 for _magic, _kind in _MAGIC:
     _BY_TWO.setdefault(_magic[:2], []).append((_magic, _kind))
 
-_BRANDS: Final = {b"heic": "heic", b"heix": "heic", b"mif1": "heic", b"avif": "avif"}  # ISO 14496-12 s4.3
+# ISO 14496-12 s4.3
+_BRANDS: Final = {b"heic": "heic", b"heix": "heic", b"mif1": "heic", b"avif": "avif"}
 _MARKUP: Final = re.compile(
     rb"\s*+(?:(?><!--.{0,600}?-->\s*+)|(?><\?xml.{0,200}?\?>\s*+)|<!doctype\s++(?!html)[^>]{0,300}+>\s*+){0,4}+"
     rb"<(!doctype\s+html|html|head|body|script|iframe|h1|div|font|table|a|style|title|meta|base|form|center|p|br|img|svg)[\s/>]",
@@ -74,7 +76,9 @@ _MARKUP: Final = re.compile(
 _BOMS: Final = (b"\xff\xfe", b"\xfe\xff")
 
 PICTURES: Final = frozenset({"png", "jpeg", "gif", "bmp", "tiff", "webp", "ico", "heic", "avif"})
-PROGRAMS: Final = frozenset({"exe", "elf", "macho", "lnk", "jar", "class", "apk", "dex", "chm", "msi"})
+PROGRAMS: Final = frozenset(
+    {"exe", "elf", "macho", "lnk", "jar", "class", "apk", "dex", "chm", "msi"}
+)
 """Kinds that run on a double click, or hold nothing but what runs"""
 ARCHIVES: Final = frozenset({"zip", "rar", "7z", "tar", "gz", "bz2", "xz", "iso"})
 """Kinds whose files are listed"""
@@ -84,22 +88,28 @@ _FAMILY: Final = {
     **dict.fromkeys(PROGRAMS, "program"),
     **dict.fromkeys((*ARCHIVES, "zst", "cab", "arj", "ace", "vhd"), "archive"),
     **dict.fromkeys(("pdf", "ps"), "pdf"),
-    **dict.fromkeys(("ole", "doc", "xls", "ppt", "msg", "rtf", "one", "encrypted-office"), "office"),
+    **dict.fromkeys(
+        ("ole", "doc", "xls", "ppt", "msg", "rtf", "one", "encrypted-office"), "office"
+    ),
     **dict.fromkeys(("docx", "xlsx", "pptx", "opendocument", "epub", "package"), "package"),
     **dict.fromkeys(("html", "svg"), "page"),
     **dict.fromkeys(("mp3", "ogg", "flac", "wav", "avi", "mkv", "mp4"), "media"),
 }
 _EXTENSION_FAMILY: Final = {
     **dict.fromkeys(
-        ("jpg", "jpeg", "png", "gif", "bmp", "tif", "tiff", "webp", "ico", "heic", "avif"), "picture"
+        ("jpg", "jpeg", "png", "gif", "bmp", "tif", "tiff", "webp", "ico", "heic", "avif"),
+        "picture",
     ),
     "pdf": "pdf",
     **dict.fromkeys(("doc", "dot", "docx", "docm", "dotx", "dotm", "rtf", "odt"), "office"),
-    **dict.fromkeys(("xls", "xlt", "xlsx", "xlsm", "xlsb", "ods", "ppt", "pps", "pptx", "odp"), "office"),
+    **dict.fromkeys(
+        ("xls", "xlt", "xlsx", "xlsm", "xlsb", "ods", "ppt", "pps", "pptx", "odp"), "office"
+    ),
     **dict.fromkeys(("zip", "rar", "7z", "gz", "tgz", "bz2", "xz", "tar"), "archive"),
     **dict.fromkeys(("mp3", "ogg", "wav", "flac", "mp4", "avi", "mov", "mkv"), "media"),
 }
-# What honest programs put under these names: spreadsheets exported as HTML, pictures renamed by phones, archives of another make.
+# What honest programs put under these names: spreadsheets exported as HTML, pictures renamed by
+# phones, archives of another make.
 _HONEST: Final = {
     "picture": {"picture", "media"},
     "pdf": {"pdf"},
@@ -111,7 +121,9 @@ _DECLARED: Final = {"image": "picture", "audio": "media", "video": "media"}
 
 
 def kind(octets: bytes) -> str:
-    """Return what octets are by how they begin, empty for what is not known; a few microseconds whatever they are.
+    """Return what octets are by how they begin, empty for what is not known.
+
+    A few microseconds whatever they are.
 
     Args:
         octets: of the file; `HEAD` of them tell all kinds but a disk image.
@@ -153,7 +165,8 @@ def _text_kind(head: bytes) -> str:
 
 
 def contradiction(found: str, extension: str, content_type: str) -> bool:
-    """Return whether a file's name or declared type promises what its content is not, beyond what honest programs do.
+    """Return whether a file's name or declared type promises what its content is not, beyond what
+    honest programs do.
 
     Args:
         found: its kind by content.
@@ -164,7 +177,10 @@ def contradiction(found: str, extension: str, content_type: str) -> bool:
     family = _FAMILY.get(found)
     if family is None or found == content_type.removeprefix("image/").removesuffix("+xml"):
         return False
-    for promised in (_EXTENSION_FAMILY.get(extension), _DECLARED.get(content_type.partition("/")[0])):
+    for promised in (
+        _EXTENSION_FAMILY.get(extension),
+        _DECLARED.get(content_type.partition("/")[0]),
+    ):
         if promised is not None and family not in _HONEST[promised]:
             return True
     return content_type == "application/pdf" and family != "pdf"

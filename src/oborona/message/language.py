@@ -1,12 +1,14 @@
 """Which language a text is in, by Chromium's Compact Language Detector 2 (pycld2).
 
-Of 2,160 cuts of real text in 18 languages it names 95 % right at 40 characters, 98.8 % at 80 and 99.5 % at 160, in 10 to 40 µs each; 3 ms
-and 8 MB to load. py3langid 0.4 is a little better on short ones, but takes 1 s and 96 MB; lingua 2.1 0.4 s and 108 MB, 20 times as long a text;
-so neither fits a worker.
+Of 2,160 cuts of real text in 18 languages it names 95 % right at 40 characters, 98.8 % at 80 and
+99.5 % at 160, in 10 to 40 µs each; 3 ms and 8 MB to load. py3langid 0.4 is a little better on short
+ones, but takes 1 s and 96 MB; lingua 2.1 0.4 s and 108 MB, 20 times as long a text; so neither fits
+a worker.
 
-Limits: `LOOKED_AT` characters from the start, links and addresses out; nothing is said of fewer than `MIN_LETTERS` letters (of scripts
-without spaces `MIN_SYLLABLES`). Of a text in two languages the one that has more of it. Close relatives (Bosnian and Serbian, Malay and Indonesian) are
-told apart badly, and so are the kinds of Chinese: zh is all of them.
+Limits: `LOOKED_AT` characters from the start, links and addresses out; nothing is said of fewer
+than `MIN_LETTERS` letters (of scripts without spaces `MIN_SYLLABLES`). Of a text in two languages
+the one that has more of it. Close relatives (Bosnian and Serbian, Malay and Indonesian) are told
+apart badly, and so are the kinds of Chinese: zh is all of them.
 """
 
 from __future__ import annotations
@@ -17,11 +19,11 @@ from typing import Final
 import pycld2
 
 LOOKED_AT: Final = 200  # characters; 160 are enough for all but a few texts
-MIN_LETTERS: Final = (
-    24  # "Thanks, see you tomorrow at five"; of fewer, one text in ten was taken for another language
-)
+# "Thanks, see you tomorrow at five"; of fewer, one text in ten was taken for another language
+MIN_LETTERS: Final = 24
 MIN_SYLLABLES: Final = 8  # Chinese, Japanese, Korean, Thai
-MIN_PERCENT: Final = 40  # of the text that must be in the language; the rest is names, figures, another one
+# of the text that must be in the language; the rest is names, figures, another one
+MIN_PERCENT: Final = 40
 
 _LINK: Final = re.compile(r"[:@.]\S")
 _SYLLABLES: Final = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -38,10 +40,13 @@ _UNKNOWN: Final = "un"
 
 
 def language(text: str) -> str:
-    """Return the language of a text, ISO 639-1 in lower case; empty where there is too little of it, or none that is known.
+    """Return the language of a text, ISO 639-1 in lower case.
+
+    Empty where there is too little of it, or none that is known.
 
     Args:
-        text: what a reader sees, not normalised: look-alikes of letters are letters of another script.
+        text: what a reader sees, not normalised: look-alikes of letters are letters of another
+            script.
 
     """
     start = text[:LOOKED_AT]
@@ -64,4 +69,6 @@ def language(text: str) -> str:
 
 def _enough_letters(prose: str) -> bool:
     # mostly the start has them
-    return any(sum(map(str.isalpha, part)) >= MIN_LETTERS for part in (prose[: 2 * MIN_LETTERS], prose))
+    return any(
+        sum(map(str.isalpha, part)) >= MIN_LETTERS for part in (prose[: 2 * MIN_LETTERS], prose)
+    )

@@ -1,4 +1,6 @@
-"""Where a message leads: links and e-mail addresses of its pages and its text, each once, in order."""
+"""Where a message leads: links and e-mail addresses of its pages and its text, each once, in
+order.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,15 @@ from oborona.message.model import Link, Place
 
 
 def links(
-    pages: list[Page], written: list[str], limits: Limits, findings: Findings, place: Place = Place.TEXT
+    pages: list[Page],
+    written: list[str],
+    limits: Limits,
+    findings: Findings,
+    place: Place = Place.TEXT,
 ) -> tuple[Link, ...]:
-    """Return the distinct links of pages and texts, those to follow first when there are too many; then those inside them.
+    """Return the distinct links of pages and texts, those to follow first when there are too many.
+
+    Then those inside them.
 
     Args:
         pages: of HTML.
@@ -63,8 +71,11 @@ def _join(base: str, url: str) -> str:
         return url
 
 
-def addresses(dotted: list[str], disguised: list[str], pages: list[Page], limits: Limits) -> tuple[str, ...]:
-    """Return the distinct e-mail addresses of pages and texts, lower case, at most `Limits.addresses`.
+def addresses(
+    dotted: list[str], disguised: list[str], pages: list[Page], limits: Limits
+) -> tuple[str, ...]:
+    """Return the distinct e-mail addresses of pages and texts, lower case, at most
+    `Limits.addresses`.
 
     Args:
         dotted: words of the text that hold a dot.
@@ -73,7 +84,9 @@ def addresses(dotted: list[str], disguised: list[str], pages: list[Page], limits
         limits: of the message.
 
     """
-    found = dict.fromkeys(forms.addresses([word for word in dotted if "@" in word], limits.addresses))
+    found = dict.fromkeys(
+        forms.addresses([word for word in dotted if "@" in word], limits.addresses)
+    )
     found.update(dict.fromkeys(disguised))
     for page in pages:
         for target in page.targets:

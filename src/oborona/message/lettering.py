@@ -1,18 +1,26 @@
-"""Tricks with letters: a text that reads well to people and badly to machines, judged by what a reader sees.
+"""Tricks with letters: a text that reads well to people and badly to machines, judged by what a
+reader sees.
 
-    mixed-scripts       words that mix Latin with Cyrillic or Greek letters where one looks like the other (Latin p and a in a Russian word)
+    mixed-scripts       words that mix Latin with Cyrillic or Greek letters where one looks like the
+                        other (Latin p and a in a Russian word)
     painted-letters     mathematical, circled, full-width, small capital or raised letters for words
     zero-width          characters without width inside words
-    marks-piled         three and more combining marks on a letter, or letters struck out and underlined one by one
+    marks-piled         three and more combining marks on a letter, or letters struck out and
+                        underlined one by one
     direction-override  characters that turn the order of letters round (U+202E)
-    soft-hyphens        soft hyphens where no hyphenation is: around single letters, or in a plain text's words one after another
+    soft-hyphens        soft hyphens where no hyphenation is: around single letters, or in a plain
+                        text's words one after another
 
-What is honest and looks alike: a word of one script beside a word of another, also with a hyphen (IP-address, half in Russian) or a Russian ending ("SMS" with one); TNF-alpha; joiners in Arabic,
-Indic and Thai text and in emoji; marks of Vietnamese, Hebrew, Arabic and phonetic writing, up to two on a letter; full-width letters in Chinese, Japanese
-and Korean; a Latin i, j or h where a keyboard lacks the Ukrainian, Serbian or Kazakh letter; an embedding around a telephone number; soft hyphens of web pages. A single word of a long text may be a slip of the keyboard, so each trick has
+What is honest and looks alike: a word of one script beside a word of another, also with a hyphen
+(IP-address, half in Russian) or a Russian ending ("SMS" with one); TNF-alpha; joiners in Arabic,
+Indic and Thai text and in emoji; marks of Vietnamese, Hebrew, Arabic and phonetic writing, up to
+two on a letter; full-width letters in Chinese, Japanese and Korean; a Latin i, j or h where a
+keyboard lacks the Ukrainian, Serbian or Kazakh letter; an embedding around a telephone number; soft
+hyphens of web pages. A single word of a long text may be a slip of the keyboard, so each trick has
 its least number; in a subject or a name, which are written with care, it is less.
 
-Limits: `LOOKED_AT` characters. A slang word of two changes (a Russian prefix, SMS, a Russian ending) counts like a painted one.
+Limits: `LOOKED_AT` characters. A slang word of two changes (a Russian prefix, SMS, a Russian
+ending) counts like a painted one.
 """
 
 from __future__ import annotations
@@ -26,10 +34,13 @@ from oborona.message.findings import Findings
 
 LOOKED_AT: Final = 32_768  # characters: 0.3 ms, and 15 ms where each of them is a trick
 HEADER_LOOKED_AT: Final = 1000
-MIXED_WORDS: Final = 3  # different ones: slips like a Latin c in a Russian word come one or two in a letter, a shop's name ten times
+# different ones: slips like a Latin c in a Russian word come one or two in a letter, a shop's name
+# ten times
+MIXED_WORDS: Final = 3
 MIXED_SHARE: Final = 0.03  # of all words
 PAINTED_LETTERS: Final = 12  # in runs of three and more: two words; formulas have single ones
-ZERO_WIDTH: Final = 4  # places; wikis put some into long names, at the capitals inside, which do not count
+# places; wikis put some into long names, at the capitals inside, which do not count
+ZERO_WIDTH: Final = 4
 PILED: Final = 3  # letters with three marks and more
 STRUCK: Final = 8  # letters with a line through or under them
 LONELY: Final = 3  # single letters between soft hyphens: hyphenation leaves two at least
@@ -67,11 +78,15 @@ _NO_WIDTH: Final = "\u034f\u115f\u1160\u180e\u200b-\u200d\u2060-\u2064\u3164\ufe
 _SPLIT: Final = re.compile(f"(?<=[{_ANY}])[{_NO_WIDTH}]++(?=[{_ANY}])")
 _MARK: Final = "\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20f0\ufe20-\ufe2f"
 _PILE: Final = re.compile(f"[{_MARK}]{{3,}}+")
-_LINED: Final = re.compile(f"[{_ANY}][\u0332\u0333\u0335-\u0338\u20d2\u20d3\u20dd-\u20df\u20e5-\u20eb]")
+_LINED: Final = re.compile(
+    f"[{_ANY}][\u0332\u0333\u0335-\u0338\u20d2\u20d3\u20dd-\u20df\u20e5-\u20eb]"
+)
 _OVERRIDE: Final = "\u202e"
 _TURNED: Final = re.compile("\u202e([^\u202c\u202d\u202e\n]*+)\u202c?")
 _HYPHEN: Final = re.compile(f"[{_ANY}]++(?:\u00ad++[{_ANY}]++)++")
-_LONELY: Final = re.compile(f"(?<![{_ANY}])[{_ANY}]\u00ad(?=[{_ANY}])|(?<=\u00ad)[{_ANY}](?![{_ANY}])")
+_LONELY: Final = re.compile(
+    f"(?<![{_ANY}])[{_ANY}]\u00ad(?=[{_ANY}])|(?<=\u00ad)[{_ANY}](?![{_ANY}])"
+)
 _NOTABLE: Final = re2.compile(f"[{_PAINT}{_WIDE}{_NO_WIDTH}{_MARK}{_OVERRIDE}\u00ad]")
 
 
@@ -82,7 +97,8 @@ def judge(text: str, plain: str, header: str, findings: Findings) -> None:
         text: what a reader sees, not normalised.
         plain: the part of it that is no HTML.
         header: the subject and the names of senders, a line each.
-        findings: gets mixed-scripts, painted-letters, zero-width, marks-piled, direction-override, soft-hyphens.
+        findings: gets mixed-scripts, painted-letters, zero-width, marks-piled, direction-override,
+            soft-hyphens.
 
     """
     if not header.isascii():
@@ -105,7 +121,10 @@ def judge(text: str, plain: str, header: str, findings: Findings) -> None:
 
 
 def turned(text: str) -> str:
-    """Return a text as it is seen where U+202E turns the order of its letters round. Source: UAX 9 s2.2."""
+    """Return a text as it is seen where U+202E turns the order of its letters round.
+
+    Source: UAX 9 s2.2.
+    """
     if _OVERRIDE not in text:
         return text
     return _TURNED.sub(lambda run: run[1][::-1], text, count=MAX_TURNED)
@@ -141,7 +160,10 @@ _GREEK_LETTER: Final = re.compile(f"[{_GREEK}]")
 
 
 def _strange(text: str, plain: str, findings: Findings, least: int) -> None:
-    """Note the tricks of single characters; `least` stands for the least number of each, 0 = that of a text."""
+    """Note the tricks of single characters.
+
+    `least` stands for the least number of each, 0 = that of a text.
+    """
     if _NOTABLE.search(text.encode()) is None:
         return
     if _OVERRIDE in text:
@@ -157,7 +179,9 @@ def _strange(text: str, plain: str, findings: Findings, least: int) -> None:
     piles = _PILE.findall(text)
     lined = _LINED.findall(text)
     if len(piles) >= (least or PILED) or len(lined) >= (2 * least or STRUCK):
-        findings.add("marks-piled", f"{len(piles)} piles, {len(lined)} letters struck out or underlined")
+        findings.add(
+            "marks-piled", f"{len(piles)} piles, {len(lined)} letters struck out or underlined"
+        )
     if "\u00ad" in text:
         _soft_hyphens(text, plain, findings)
 

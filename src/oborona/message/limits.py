@@ -6,9 +6,14 @@ import msgspec
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """The parser's limits. What a whole message may cost in a kind of work is a constant beside that work (`Findings.afford`)."""
+    """The parser's limits.
 
-    message_octets: int = 32 << 20  # mail servers stop at 10 to 50 MB; hashing attachments costs 1 ms per MB
+    What a whole message may cost in a kind of work is a constant beside that work
+    (`Findings.afford`).
+    """
+
+    # mail servers stop at 10 to 50 MB; hashing attachments costs 1 ms per MB
+    message_octets: int = 32 << 20
     header_octets: int = (
         64 << 10
     )  # one header: Postfix cuts at 100 kB (header_size_limit), real ones stay under 20 kB

@@ -1,11 +1,13 @@
 """Links and e-mail addresses: found in a text, brought to one form.
 
-In a text: http://, https://, ftp:// and www. names; bare names (shop.example.com) when their suffix exists, because mail
-clients make links of them. One form: scheme and host in lower case, host as in `hosts`, no user, no default port, fragment
-and tracking parameters (utm_*, fbclid, ...) dropped, white space inside removed and backslashes turned as browsers do (WHATWG URL s4.4).
-Other parameters stay: they choose what is shown.
+In a text: http://, https://, ftp:// and www. names; bare names (shop.example.com) when their suffix
+exists, because mail clients make links of them. One form: scheme and host in lower case, host as in
+`hosts`, no user, no default port, fragment and tracking parameters (utm_*, fbclid, ...) dropped,
+white space inside removed and backslashes turned as browsers do (WHATWG URL s4.4). Other parameters
+stay: they choose what is shown.
 
-Limits: a bare name that ends like a file (setup.py, run.sh) is none; javascript:, data: and relative links lead nowhere.
+Limits: a bare name that ends like a file (setup.py, run.sh) is none; javascript:, data: and
+relative links lead nowhere.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ _ADDRESS: Final = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 _URL: Final = re.compile(
-    r"(https?|ftp):[/\\]*(?:[^/\\?#]*@)?(\[[^\]]*\]|[^/\\?#:]*)(?::(\d*))?([^#]*)", re.IGNORECASE | re.DOTALL
+    r"(https?|ftp):[/\\]*(?:[^/\\?#]*@)?(\[[^\]]*\]|[^/\\?#:]*)(?::(\d*))?([^#]*)",
+    re.IGNORECASE | re.DOTALL,
 )
 _USER: Final = re.compile(r"\s*(?:https?|ftp):[/\\]*([^/\\?#@]*)@", re.IGNORECASE)
 _TRACKING: Final = re.compile(
@@ -111,7 +114,13 @@ def link(url: str, shown: str, place: Place, through: str = "") -> Link | None:
         return None
     user = _USER.match(url[:MAX_URL]) if "@" in url else None
     return Link(
-        found[0], found[1], domains.registrable(found[1]), shown, place, through, user[1] if user else ""
+        found[0],
+        found[1],
+        domains.registrable(found[1]),
+        shown,
+        place,
+        through,
+        user[1] if user else "",
     )
 
 
@@ -145,7 +154,11 @@ def _is_bare_link(name: str) -> bool:
     if host.startswith("www.") and host.count(".") > 1:
         return True
     suffix = host.rpartition(".")[2]
-    return suffix.isalpha() and (slash != "" or suffix not in _FILES) and domains.under_known_suffix(host)
+    return (
+        suffix.isalpha()
+        and (slash != "" or suffix not in _FILES)
+        and domains.under_known_suffix(host)
+    )
 
 
 def addresses(words: list[str], limit: int) -> list[str]:

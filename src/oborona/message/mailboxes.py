@@ -1,10 +1,12 @@
 """Addresses in header fields (RFC 5322 s3.4), read the way a mail client shows them.
 
-Structure first, encoded words after: a comma inside an encoded name separates nothing. Groups ("friends: a@b, c@d;")
-give their members. Comments are dropped, except that "a@b (Name)" names a when nothing else does.
+Structure first, encoded words after: a comma inside an encoded name separates nothing. Groups
+("friends: a@b, c@d;") give their members. Comments are dropped, except that "a@b (Name)" names a
+when nothing else does.
 
-Of a From field people read more than the grammar gives: `alert@bank.example>`, or an address in a comment that is never closed, is shown as
-bank.example's by one program or another. `authors` gives every reading that one may show, so that each can be held to its own domain.
+Of a From field people read more than the grammar gives: `alert@bank.example>`, or an address in a
+comment that is never closed, is shown as bank.example's by one program or another. `authors` gives
+every reading that one may show, so that each can be held to its own domain.
 
 Limits: local parts are kept as sent; a value without any @ gives a mailbox with a name alone.
 """
@@ -23,11 +25,13 @@ _PLAIN: Final = re.compile(
 )
 _BARE: Final = re.compile(r"\s*([^\s\"<>(),:;@]+)@([\w.-]+)\s*$")
 _TOKEN: Final = (
-    re.compile(  # possessive, and nothing fails at the end of the text: no octet is looked at again and again
+    # possessive, and nothing fails at the end of the text: no octet is looked at again and again
+    re.compile(
         r"\"((?:[^\"\\]++|\\.)*+)(?:\"|\\?$)"  # 1 quoted string
         r"|<([^<>]*)(?:>|$)"  # 2 angle address
         r"|([,;])"  # 3 separator
-        r"|\(((?:[^()\\]++|\\.){0,50}+)(?:\)|\\?$)"  # 4 comment, innermost; with 25 escapes, or it is text
+        # 4 comment, innermost; with 25 escapes, or it is text
+        r"|\(((?:[^()\\]++|\\.){0,50}+)(?:\)|\\?$)"
         r"|([^\",;<(]+|.)",  # 5 other
         re.DOTALL,
     )
@@ -38,13 +42,17 @@ MAX_CHARACTERS: Final = (
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 _AROUND_DOT: Final = re.compile(r" ?[.] ?")  # folding white space, RFC 5322 s4.4
 _GROUP: Final = re.compile(r"^[^@:\[]*:")
-MAX_READINGS: Final = 16  # signs of @ in a From field that are looked at; honest mail has one or two
+# signs of @ in a From field that are looked at; honest mail has one or two
+MAX_READINGS: Final = 16
 _LOCAL: Final = re.compile(r"[^\s\"'<>()\[\],:;@\\]+\Z")  # what stands before an @ without quotes
 MAX_LOCAL: Final = 64  # RFC 5321 s4.5.3.1.1
 _DOMAIN: Final = re.compile(r"(?:[\w-]{1,63}\.)+(?=[\w-]*[^\W\d_])[\w-]{1,63}")
-_SHOWN: Final = str.maketrans("\uff20\ufe6b\u3002\uff0e\uff61", "@@...", "\xad\u200b\u200c\u200d\u2060\ufeff")
+_SHOWN: Final = str.maketrans(
+    "\uff20\ufe6b\u3002\uff0e\uff61", "@@...", "\xad\u200b\u200c\u200d\u2060\ufeff"
+)
 """Signs that look like those of an address, as these; and such as nobody sees."""
-_APART: Final = re.compile(r" ?@ ?| (?=[.]\w)")  # RFC 5322 s4.4 allows white space and comments here
+# RFC 5322 s4.4 allows white space and comments here
+_APART: Final = re.compile(r" ?@ ?| (?=[.]\w)")
 
 
 def parse(value: str, limit: int, findings: Findings) -> tuple[Mailbox, ...]:
@@ -82,7 +90,8 @@ def parse(value: str, limit: int, findings: Findings) -> tuple[Mailbox, ...]:
             words.append(_ESCAPED.sub(r"\1", match[1]))
             bare.append(" ")
         elif match[2] is not None:
-            if angle:  # "<a@b> <c@d>": the last one is where a reply goes; the first becomes part of the name
+            # "<a@b> <c@d>": the last one is where a reply goes; the first becomes part of the name
+            if angle:
                 words.append(angle)
             words.append(" ")  # they end a word: "a@b.c<>d" is not of b.cd
             bare.append(" ")
@@ -95,7 +104,9 @@ def parse(value: str, limit: int, findings: Findings) -> tuple[Mailbox, ...]:
             ):  # within a domain it is nothing, else it ends a word
                 words.append(" ")
                 bare.append(" ")
-        elif words and match[5].startswith("@") and match.start() and value[match.start() - 1] == '"':
+        elif (
+            words and match[5].startswith("@") and match.start() and value[match.start() - 1] == '"'
+        ):
             words[-1] = f'"{words[-1]}"{match[5]}'  # a quoted local part
         else:
             bare.append(_GROUP.sub("", match[5]) if not words else match[5])
@@ -105,10 +116,11 @@ def parse(value: str, limit: int, findings: Findings) -> tuple[Mailbox, ...]:
 
 
 def authors(value: str, limit: int, findings: Findings) -> tuple[Mailbox, ...]:
-    """Return the mailboxes of a From value: those that `parse` gives, and those that other programs read in it; never raises.
+    """Return the mailboxes of a From value: those that `parse` gives, and those that other programs
+    read in it; never raises.
 
-    Those with a domain name come first. A display name that holds an address before another in angle brackets is a name, as mailing lists
-    write it, and no reading.
+    Those with a domain name come first. A display name that holds an address before another in
+    angle brackets is a name, as mailing lists write it, and no reading.
 
     Args:
         value: unfolded, encoded words *not* decoded.
@@ -164,7 +176,12 @@ def _addresses(text: str) -> list[tuple[str, str]]:
 
 
 def _finish(
-    found: list[Mailbox], words: list[str], bare: list[str], angle: str, comment: str, findings: Findings
+    found: list[Mailbox],
+    words: list[str],
+    bare: list[str],
+    angle: str,
+    comment: str,
+    findings: Findings,
 ) -> None:
     name, plain = "".join(words).strip(), "".join(bare).strip()
     if not name and not angle.strip():
@@ -177,7 +194,9 @@ def _finish(
         findings.add("address-broken", name)
         pieces = [piece for word in (plain, *words) for piece in word.split()]
         address = next((piece for piece in pieces if "@" in piece), "")
-        found.append(_mailbox(name if not address else name.replace(address, ""), address, findings))
+        found.append(
+            _mailbox(name if not address else name.replace(address, ""), address, findings)
+        )
 
 
 def _mailbox(name: str, address: str, findings: Findings) -> Mailbox:

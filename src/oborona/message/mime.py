@@ -1,13 +1,17 @@
-"""The MIME tree of a message (RFC 2045, 2046): which octets are which part. Nothing is decoded here.
+"""The MIME tree of a message (RFC 2045, 2046): which octets are which part.
 
-One pass per level, on offsets into one buffer: a multipart is cut at the lines that are its boundary (RFC 2046 s5.1.1), each
-piece is an entity of its own, a message/rfc822 holds one more. An explicit stack, no recursion; the outer boundary is cut
-first, so it always ends the inner parts. Work is at most `Limits.depth` searches over the message for lines that begin like a
-boundary, and `MAX_CANDIDATES` of those.
+Nothing is decoded here.
 
-As the standard library reads it (and most clients): a boundary line may end in white space; what stands before the first
-boundary and after the last is not shown; a missing closing boundary ends at the end. Otherwise than there: a multipart whose
-boundary never occurs is read as text, because clients show it and a filter that does not is blind.
+One pass per level, on offsets into one buffer: a multipart is cut at the lines that are its
+boundary (RFC 2046 s5.1.1), each piece is an entity of its own, a message/rfc822 holds one more. An
+explicit stack, no recursion; the outer boundary is cut first, so it always ends the inner parts.
+Work is at most `Limits.depth` searches over the message for lines that begin like a boundary, and
+`MAX_CANDIDATES` of those.
+
+As the standard library reads it (and most clients): a boundary line may end in white space; what
+stands before the first boundary and after the last is not shown; a missing closing boundary ends at
+the end. Otherwise than there: a multipart whose boundary never occurs is read as text, because
+clients show it and a filter that does not is blind.
 """
 
 from __future__ import annotations
@@ -23,9 +27,8 @@ from oborona.message.limits import Limits
 from oborona.message.model import Header
 
 MAX_BOUNDARY: Final = 70  # RFC 2046 s5.1.1; longer ones work, and are a finding
-MAX_CANDIDATES: Final = (
-    50_000  # lines of a message that begin like a boundary in their multipart; real ones: its parts
-)
+# lines of a message that begin like a boundary in their multipart; real ones: its parts
+MAX_CANDIDATES: Final = 50_000
 _TEXT_PLAIN: Final = "text/plain"  # RFC 2045 s5.2
 
 
@@ -73,7 +76,10 @@ def split(data: bytes, limits: Limits, findings: Findings) -> list[Entity]:
         if kind.startswith("multipart/"):
             spans = _pieces(data, entity, limits.parts - known, findings)
             default = "message/rfc822" if kind == "multipart/digest" else _TEXT_PLAIN
-        elif kind in {"message/rfc822", "message/global", "message/news"} and entity.encoding in _OPEN:
+        elif (
+            kind in {"message/rfc822", "message/global", "message/news"}
+            and entity.encoding in _OPEN
+        ):
             spans = [(entity.start, entity.end)]
             default = _TEXT_PLAIN
         else:
@@ -94,18 +100,33 @@ def split(data: bytes, limits: Limits, findings: Findings) -> list[Entity]:
         for number, (start, end) in enumerate(spans, 1):
             part_headers, body = fields.split(data, start, end, limits, findings)
             children.append(
-                _entity(f"{prefix}{number}", entity.depth + 1, part_headers, body, end, default, findings)
+                _entity(
+                    f"{prefix}{number}",
+                    entity.depth + 1,
+                    part_headers,
+                    body,
+                    end,
+                    default,
+                    findings,
+                )
             )
         entity.children = children
         stack.extend(reversed(children))
     return entities
 
 
-_OPEN: Final = frozenset({"", "7bit", "8bit", "binary", "7-bit", "8-bit"})  # RFC 2046 s5.2.1 allows no other
+# RFC 2046 s5.2.1 allows no other
+_OPEN: Final = frozenset({"", "7bit", "8bit", "binary", "7-bit", "8-bit"})
 
 
 def _entity(
-    path: str, depth: int, headers: tuple[Header, ...], start: int, end: int, default: str, findings: Findings
+    path: str,
+    depth: int,
+    headers: tuple[Header, ...],
+    start: int,
+    end: int,
+    default: str,
+    findings: Findings,
 ) -> Entity:
     """Return a part with its Content fields read."""
     content_type, charset, name, boundary = default, "", "", ""
@@ -121,7 +142,9 @@ def _entity(
             seen = True
             value, given = parameters.parse(fields.undecoded(header), findings)
             content_type = (
-                value if value.count("/") == 1 and not value.startswith("/") and " " not in value else ""
+                value
+                if value.count("/") == 1 and not value.startswith("/") and " " not in value
+                else ""
             )
             if not content_type:
                 if value:
@@ -152,7 +175,10 @@ def _entity(
 
 
 def _pieces(data: bytes, entity: Entity, limit: int, findings: Findings) -> list[tuple[int, int]]:
-    """Return start and end of each body part of a multipart, at most `limit` + 1. Source: RFC 2046 s5.1.1."""
+    """Return start and end of each body part of a multipart, at most `limit` + 1.
+
+    Source: RFC 2046 s5.1.1.
+    """
     boundary = entity.boundary.rstrip()
     if len(boundary) > MAX_BOUNDARY:
         findings.add("boundary-long", boundary)
@@ -182,7 +208,8 @@ def _pieces(data: bytes, entity: Entity, limit: int, findings: Findings) -> list
         if rest and rest != b"--":
             continue
         if opened >= 0:
-            spans.append((opened, max(opened, found - 1)))  # the line end before a boundary belongs to it
+            # the line end before a boundary belongs to it
+            spans.append((opened, max(opened, found - 1)))
             if len(spans) > limit:
                 return spans
         if rest:

@@ -1,7 +1,7 @@
 """What a parsed message is: the pieces that the parser found, and nothing that judges them.
 
-Every value is immutable, and is made of bytes that a stranger sent: text may hold anything a `str` can hold
-except lone surrogates.
+Every value is immutable, and is made of bytes that a stranger sent: text may hold anything a `str`
+can hold except lone surrogates.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ class Link(msgspec.Struct, frozen=True, gc=False):
     domain: str  # registrable domain; the address itself for an IP host
     shown: str  # what a reader sees of an <a>; empty elsewhere
     place: Place
-    through: str = ""  # URL of the link that held this one inside itself; empty = it stands in the message
+    # URL of the link that held this one inside itself; empty = it stands in the message
+    through: str = ""
     user: str = ""  # what stood before an @ in front of the host, as written
 
 
@@ -66,10 +67,13 @@ class Kind(StrEnum):
 
 
 class Entity(msgspec.Struct, frozen=True, gc=False):
-    """What a message names that means something outside it, and is neither a link nor an e-mail address."""
+    """What a message names that means something outside it, and is neither a link nor an e-mail
+    address.
+    """
 
     kind: Kind
-    value: str  # +79051234567; bitcoin:1A1z...; telegram:name; a List-Id; an address, or a link's template
+    # +79051234567; bitcoin:1A1z...; telegram:name; a List-Id; an address, or a link's template
+    value: str
     raw: str  # as found, quoted and cut
     place: Place
 
@@ -89,7 +93,10 @@ class Part(msgspec.Struct, frozen=True):
 
 
 class Member(msgspec.Struct, frozen=True, gc=False):
-    """A file in an archive, or in an archive inside it; a file embedded in a document. By what the archive says of it."""
+    """A file in an archive, or in an archive inside it; a file embedded in a document.
+
+    By what the archive says of it.
+    """
 
     name: str  # without its folders; empty = none
     extension: str  # after the last dot, lower case; empty = none
@@ -124,9 +131,11 @@ class Held(StrEnum):
 
 
 class Picture(msgspec.Struct, frozen=True, kw_only=True):
-    """A picture of the message, and what was found in it by whoever looked: `oborona.message.pictures`.
+    """A picture of the message, and what was found in it by whoever looked:
+    `oborona.message.pictures`.
 
-    A PDF is held in the same way (`Message.documents`): looking at one gives its links as `codes`, and its text (`oborona.message.documents.paper`).
+    A PDF is held in the same way (`Message.documents`): looking at one gives its links as `codes`,
+    and its text (`oborona.message.documents.paper`).
     """
 
     octets: bytes  # of the file, decoded
@@ -138,9 +147,11 @@ class Picture(msgspec.Struct, frozen=True, kw_only=True):
     width: int = 0  # pixels
     height: int = 0
     frames: int = 0  # of an animation; as far as they are counted
-    hashes: tuple[int, ...] = ()  # values of the perceptual hash, unsigned 64-bit: alike pictures share some
+    # values of the perceptual hash, unsigned 64-bit: alike pictures share some
+    hashes: tuple[int, ...] = ()
     codes: tuple[str, ...] = ()  # payloads of its QR codes and their like, distinct
-    read: bool = False  # whether `text` is known: it was read, or a look told that there can be none
+    # whether `text` is known: it was read, or a look told that there can be none
+    read: bool = False
     text: str = ""  # by OCR, lines kept
 
 
@@ -152,7 +163,8 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     subject: str = ""
     from_: Mailbox | None = None  # first mailbox in From
     from_count: int = 0  # From fields; RFC 5322 wants exactly one
-    from_domains: tuple[str, ...] = ()  # distinct ones in From; of each field's first mailbox before others
+    # distinct ones in From; of each field's first mailbox before others
+    from_domains: tuple[str, ...] = ()
     reply_to: tuple[Mailbox, ...] = ()
     recipients: tuple[Mailbox, ...] = ()  # of To and Cc
     message_id: str = ""  # without <>
@@ -162,27 +174,36 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     depth: int = 0  # of the deepest part
     text: str = ""  # what a reader sees; lines kept
     normal_text: str = ""  # `text`, normalised: what is hashed, and what rules search
-    own_text: str = (
-        ""  # `text` without quotations, signature, footers and boilerplate; `text` itself where nothing goes
-    )
+    # `text` without quotations, signature, footers and boilerplate; `text` itself where nothing
+    # goes
+    own_text: str = ""
     hidden_text: str = ""  # what HTML holds and does not show
     hidden_share: float = 0.0  # of all words in HTML, 0..1
-    skeleton: str = ""  # how the HTML is built, whatever its words (src/oborona/message/skeleton.py); empty = like everybody's
+    # how the HTML is built, whatever its words (src/oborona/message/skeleton.py); empty = like
+    # everybody's
+    skeleton: str = ""
     words: int = 0  # in `text`
-    charset: str = ""  # in which the first text was read, as mail names it; empty = there is no text
+    # in which the first text was read, as mail names it; empty = there is no text
+    charset: str = ""
     language: str = ""  # of the text, ISO 639-1; empty = too little text, or none that is known
     links: tuple[Link, ...] = ()  # distinct (url, shown, place), in order
-    addresses: tuple[str, ...] = ()  # distinct e-mail addresses in the text and mailto: links, lower case
-    entities: tuple[Entity, ...] = ()  # distinct (kind, value, place): telephones, wallets, handles, lists
+    # distinct e-mail addresses in the text and mailto: links, lower case
+    addresses: tuple[str, ...] = ()
+    # distinct (kind, value, place): telephones, wallets, handles, lists
+    entities: tuple[Entity, ...] = ()
     attachments: tuple[Attachment, ...] = ()
-    pictures: tuple[Picture, ...] = ()  # those that are worth a look, within limits; distinct by checksum
+    # those that are worth a look, within limits; distinct by checksum
+    pictures: tuple[Picture, ...] = ()
     documents: tuple[Picture, ...] = ()  # attached PDFs to look at
     size: int = 0  # octets of `raw`
-    truncated: bool = False  # the caller or a limit cut the message; what follows the cut was not looked at
+    # the caller or a limit cut the message; what follows the cut was not looked at
+    truncated: bool = False
     findings: tuple[Finding, ...] = ()  # distinct names, `oborona.message.findings.NAMES`
 
     def get(self, name: str) -> str | None:
-        """Return the value of the first field called `name` (lower case), None when there is none."""
+        """Return the value of the first field called `name` (lower case), None when there is
+        none.
+        """
         for header in self.headers:
             if header.name == name:
                 return header.value

@@ -1,20 +1,28 @@
-"""One form for texts that look the same (UAX 15 NFKC, case fold, UTS 39 look-alikes), as hashing and signatures need it.
+"""One form for texts that look the same (UAX 15 NFKC, case fold, UTS 39 look-alikes), as hashing
+and signatures need it.
 
-    ASCII                 control characters out, lower case, white space folded: three calls over octets
-    runs outside ASCII    invisible characters out → NFKC → case fold → look-alikes to ASCII → stray combining marks out
+    ASCII                 control characters out, lower case, white space folded: three calls over
+                          octets
+    runs outside ASCII    invisible characters out → NFKC → case fold → look-alikes to ASCII → stray
+                          combining marks out
 
-`V̲I\u0410GR\u0410`, `viagra` with a soft hyphen and `vi\u00e1gra` become `viagra`. A letter is always replaced by the same one, whatever
-stands beside it, so Russian stays Russian to a hash ("\u043f\u0440\u0438\u0432\u0435\u0442" is "\u043fp\u0438bet" everywhere) and a Latin o inside it changes nothing.
-Look-alikes inside ASCII (1 and l, 0 and o, rn and m) are left alone: they would cost numbers and words their meaning.
+`V̲I\u0410GR\u0410`, `viagra` with a soft hyphen and `vi\u00e1gra` become `viagra`. A letter is
+always replaced by the same one, whatever stands beside it, so Russian stays Russian to a hash
+("\u043f\u0440\u0438\u0432\u0435\u0442" is "\u043fp\u0438bet" everywhere) and a Latin o inside it
+changes nothing. Look-alikes inside ASCII (1 and l, 0 and o, rn and m) are left alone: they would
+cost numbers and words their meaning.
 
-The table is data of our own (confusables.tsv, written by tests/message/generate_confusables.py; 1,300 lines, 1 ms to load), because the package it
-comes from takes 30 ms to load, keeps groups rather than a direction, and knows nothing of case.
+The table is data of our own (confusables.tsv, written by tests/message/generate_confusables.py;
+1,300 lines, 1 ms to load), because the package it comes from takes 30 ms to load, keeps groups
+rather than a direction, and knows nothing of case.
 
-What comes out is bounded by what goes in: no character becomes more than `MAX_GROWTH`, and no letter keeps more than `MAX_MARKS` marks, as putting
-marks into their order takes the square of their number. Both are held over all code points by tests/message/test_message_normalise.py.
+What comes out is bounded by what goes in: no character becomes more than `MAX_GROWTH`, and no
+letter keeps more than `MAX_MARKS` marks, as putting marks into their order takes the square of
+their number. Both are held over all code points by tests/message/test_message_normalise.py.
 
-Limits: Unicode 15.1; characters of other scripts without a Latin look-alike stay; right-to-left text stays in its logical order;
-of the 19 signs that stand for a phrase or a long word (U+FDFA, squared words of Japanese) the first letters stand for the whole.
+Limits: Unicode 15.1; characters of other scripts without a Latin look-alike stay; right-to-left
+text stays in its logical order; of the 19 signs that stand for a phrase or a long word (U+FDFA,
+squared words of Japanese) the first letters stand for the whole.
 """
 
 from __future__ import annotations
@@ -28,8 +36,10 @@ from typing import Final
 from unicodedata import combining, normalize
 
 MAX_GROWTH: Final = 4  # characters that one may become, and octets that one of UTF-8 may
-MAX_MARKS: Final = 30  # in a row, UAX 15 s13 (Stream-Safe Text Format); no language writes more than 18
-MAX_CACHED_TEXT: Final = 256  # characters: subjects and names, which a scan asks for in several places
+# in a row, UAX 15 s13 (Stream-Safe Text Format); no language writes more than 18
+MAX_MARKS: Final = 30
+# characters: subjects and names, which a scan asks for in several places
+MAX_CACHED_TEXT: Final = 256
 MAX_CACHED_RUN: Final = 40  # characters: words; a longer run hardly comes again
 _ROUNDS: Final = 4  # until nothing changes; two do for all but hand-made strings
 
@@ -88,7 +98,9 @@ _PILE: Final = re.compile(
 
 def _load() -> dict[int, str]:
     table: dict[int, str] = {}
-    for line in files("oborona.message").joinpath("confusables.tsv").read_text("ascii").splitlines()[1:]:
+    for line in (
+        files("oborona.message").joinpath("confusables.tsv").read_text("ascii").splitlines()[1:]
+    ):
         code, _, shape = line.partition("\t")
         table[int(code, 16)] = sys.intern(shape)
     for first, last in (*_STRAY_MARKS, *_INVISIBLE):
@@ -101,7 +113,9 @@ _TABLE: Final = _load()
 
 
 def normalise(text: str) -> str:
-    """Return the one form of a text, at most `MAX_GROWTH` times as long; the form of a form is itself.
+    """Return the one form of a text, at most `MAX_GROWTH` times as long.
+
+    The form of a form is itself.
 
     Source: UAX 15 (NFKC), Unicode s5.18 (case folding), UTS 39 s4 (confusables).
     """
@@ -119,12 +133,16 @@ _of_short = lru_cache(maxsize=1024)(_form)
 
 
 def normalised_piece(text: str) -> str:
-    """Return a piece of a text as it stands inside the `normalise`d text: a space at either end stays."""
+    """Return a piece of a text as it stands inside the `normalise`d text: a space at either end
+    stays.
+    """
     return normalise(f",{text},")[1:-1]  # nothing combines with a comma
 
 
 def normalised_letters(letters: Iterable[str]) -> list[str]:
-    """Return characters in the forms that they have each alone, in the same order; empty for what is invisible, a space for white space.
+    """Return characters in the forms that they have each alone, in the same order.
+
+    Empty for what is invisible, a space for white space.
 
     Args:
         letters: single characters other than NUL; any number of them costs one pass.
@@ -141,7 +159,9 @@ def look_alikes() -> Iterator[str]:
 
 
 def few_marks(text: str) -> str:
-    """Return a text without the marks that stand behind `MAX_MARKS` others: what `unicodedata.normalize` takes in a time that its length bounds."""
+    """Return a text without the marks that stand behind `MAX_MARKS` others: what
+    `unicodedata.normalize` takes in a time that its length bounds.
+    """
     return text if len(text) <= MAX_MARKS or text.isascii() else _PILE.sub(_held, text)
 
 
@@ -157,13 +177,18 @@ def _held(pile: re.Match[str]) -> str:
 
 @lru_cache(maxsize=1)
 def _marks() -> dict[int, str]:
-    """Return what makes `_MARK` of every mark; asked for when the first message piles them up: 10 ms."""
+    """Return what makes `_MARK` of every mark.
+
+    Asked for when the first message piles them up: 10 ms.
+    """
     found = dict.fromkeys((code for code in range(_LAST_MARK + 1) if combining(chr(code))), _MARK)
     return found | dict.fromkeys(map(ord, _BECOME_MARKS), _MARK)
 
 
 def _without_unusual(run: str) -> str:
-    """Return a run without invisible characters, with the first letters of those that would grow."""
+    """Return a run without invisible characters, with the first letters of those that would
+    grow.
+    """
     run = _INVISIBLE_RUN.sub("", run)
     if _GROWS.search(run) is not None:
         for sign, short in _SHORT.items():

@@ -1,15 +1,20 @@
-"""What a sender wrote himself: a text without quotations, signature and the footer that a list or provider appends.
+"""What a sender wrote himself: a text without quotations, signature and the footer that a list or
+provider appends.
 
-Answers in one thread quote the same lines, and letters of one list end in the same footer, so both look like copies of each other; what
-their writers added does not. Cut are
+Answers in one thread quote the same lines, and letters of one list end in the same footer, so both
+look like copies of each other; what their writers added does not. Cut are
 
-    quoted lines       beginning with > or |, with or without initials, and the line that introduces them
-    an old message     from "-----Original Message-----" on, or from a block of "From: ... Sent: ... To: ..." on, as Outlook writes it
+    quoted lines       beginning with > or |, with or without initials, and the line that introduces
+                       them
+    an old message     from "-----Original Message-----" on, or from a block of "From: ... Sent: ...
+                       To: ..." on, as Outlook writes it
     a signature        from a line "-- " on
-    a footer           from a line of ten and more - _ = ~ * # on, if no more than `TAIL_WORDS` words follow
+    a footer           from a line of ten and more - _ = ~ * # on, if no more than `TAIL_WORDS`
+                       words follow
 
-Where all of it would go, nothing goes: a text that is one quotation is its sender's own. What HTML marks as a quotation comes here as a line
-"> " (`quotations`). Known limit: a sender who hides behind two words and a quotation has no fingerprint, only exact copies meet.
+Where all of it would go, nothing goes: a text that is one quotation is its sender's own. What HTML
+marks as a quotation comes here as a line "> " (`quotations`). Known limit: a sender who hides
+behind two words and a quotation has no fingerprint, only exact copies meet.
 """
 
 from __future__ import annotations
@@ -29,7 +34,10 @@ _FIELDS: Final = (
 )
 _WITHIN: Final = 6  # lines from From on, in which two more fields make a block
 _MAY_HOLD: Final = re2.compile(
-    rf"(?im)^[ \t]{{0,3}}(?:\w{{0,3}}[>|]|-- ?$|-{{2,}}|[-_=~*#]{{10}}|\*?{_FROM}[ \t]?\*?:)".encode()
+    (
+        rf"(?im)^[ \t]{{0,3}}(?:\w{{0,3}}[>|]|-- ?$|-{{2,}}|[-_=~*#]{{10}}|\*?{_FROM}[ "
+        rf"\t]?\*?:)"
+    ).encode()
 )
 _MARKED: Final = re.compile(  # a line that any of those below can match
     rf"[ \t]*(?:[-_=~*#]|\w{{0,3}}[>|]|{_FROM}[ \t]?\*?:)", re.IGNORECASE
@@ -41,9 +49,12 @@ _SAYS: Final = re.compile(
     re.IGNORECASE,
 )
 _OLD: Final = re.compile(
-    r"[ \t]*[-_]{2,}[ \t]*(?:original message|forwarded message|forwarded by|original appointment|ursprüngliche nachricht|weitergeleitete nachricht|"
-    r"message d'origine|message original|message transféré|mensaje original|mensaje reenviado|mensagem original|mensagem encaminhada|messaggio originale|"
-    r"messaggio inoltrato|oorspronkelijk bericht|doorgestuurd bericht|wiadomość oryginalna|oryginalna wiadomość|původní zpráva|ursprungligt meddelande|"
+    r"[ \t]*[-_]{2,}[ \t]*(?:original message|forwarded message|forwarded by|original "
+    r"appointment|ursprüngliche nachricht|weitergeleitete nachricht|"
+    r"message d'origine|message original|message transféré|mensaje original|mensaje "
+    r"reenviado|mensagem original|mensagem encaminhada|messaggio originale|"
+    r"messaggio inoltrato|oorspronkelijk bericht|doorgestuurd bericht|wiadomość "
+    r"oryginalna|oryginalna wiadomość|původní zpráva|ursprungligt meddelande|"
     r"исходное сообщение|пересылаемое сообщение|переслане повідомлення|原始邮件|元のメッセージ|원본 메시지)",
     re.IGNORECASE,
 )
@@ -54,7 +65,9 @@ _RULE: Final = re.compile(r"[ \t]*[-_=~*#]{10}")
 
 
 def own_words(text: str) -> str:
-    """Return the lines of a text that its sender wrote; the text itself when there is nothing to cut, or nothing else.
+    """Return the lines of a text that its sender wrote.
+
+    The text itself when there is nothing to cut, or nothing else.
 
     Args:
         text: what a reader sees, lines kept, not normalised.

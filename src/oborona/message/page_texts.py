@@ -1,4 +1,6 @@
-"""Texts of parts as a reader sees them: plain ones without their files and armour, and pages of HTML."""
+"""Texts of parts as a reader sees them: plain ones without their files and armour, and pages of
+HTML.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from oborona.message import armour, charsets, hypertext, transfer, yenc
 from oborona.message.findings import Findings
 from oborona.message.limits import Limits
 
-META_WITHIN: Final = 1024  # octets of a page in which its charset must be declared (WHATWG HTML s4.2.5.4)
+# octets of a page in which its charset must be declared (WHATWG HTML s4.2.5.4)
+META_WITHIN: Final = 1024
 _META_CHARSET: Final = re.compile(
     rb"<meta[^>]{1,200}?charset\s*=\s*[\"']?\s*([a-zA-Z0-9_:.-]{1,40})", re.IGNORECASE
 )
@@ -54,7 +57,8 @@ class PageTexts:
         return Text(armour.without(text, self._findings), charset), files
 
     def html(self, octets: bytes, charset: str) -> Text:
-        """Return the text of a page, whose own word for its charset counts where nothing is declared.
+        """Return the text of a page, whose own word for its charset counts where nothing is
+        declared.
 
         Args:
             octets: decoded.
@@ -82,6 +86,8 @@ class PageTexts:
         flat = self._pages > self._limits.html_pages or not self._findings.afford(
             "html", len(octets), self._limits.html_parsed_octets
         )
-        page = hypertext.read(source, self._links_left, self._findings, flat=flat, answers=self._answers)
+        page = hypertext.read(
+            source, self._links_left, self._findings, flat=flat, answers=self._answers
+        )
         self._links_left = max(0, self._links_left - len(page.targets))
         return Text(page.text, charset, page)

@@ -1,9 +1,11 @@
-"""Structured fields of MIME: a value and its parameters (RFC 2045 s5.1, RFC 2183), with RFC 2231 continuations.
+"""Structured fields of MIME: a value and its parameters (RFC 2045 s5.1, RFC 2183), with RFC 2231
+continuations.
 
     text/plain; charset="utf-8"; name*0*=utf-8''%D0%BE; name*1=tchet.txt
 
-Parameters are looked for rather than parsed, as real ones are broken in every way: unquoted spaces, missing semicolons,
-encoded words in quotes (RFC 2047 forbids them; every mail client decodes them). The first of two equal names counts.
+Parameters are looked for rather than parsed, as real ones are broken in every way: unquoted spaces,
+missing semicolons, encoded words in quotes (RFC 2047 forbids them; every mail client decodes them).
+The first of two equal names counts.
 
 Limits: 100 parameters and 64 kB, as the header itself is limited.
 """
@@ -25,11 +27,13 @@ _PARAMETER: Final = re.compile(  # possessive: nothing is tried twice
 )
 _CONTINUATION: Final = re.compile(r"([^*]+)\*(?:(\d{1,2})(\*)?)?$")
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
-MAX_PARAMETERS: Final = 100  # real fields have up to 10; RFC 2231 continuations of long names up to 20
+# real fields have up to 10; RFC 2231 continuations of long names up to 20
+MAX_PARAMETERS: Final = 100
 
 
 def parse(value: str, findings: Findings) -> tuple[str, dict[str, str]]:
-    """Return the value before the first semicolon, in lower case, and the parameters by lower-case name.
+    """Return the value before the first semicolon, in lower case, and the parameters by lower-case
+    name.
 
     Args:
         value: the field, unfolded, encoded words *not* decoded.

@@ -1,11 +1,14 @@
-"""Bytes to a `Message` (RFC 5322, MIME). Pure: the same bytes and limits give the same message; never raises.
+"""Bytes to a `Message` (RFC 5322, MIME). Pure: the same bytes and limits give the same message.
 
-    line ends to LF → MIME tree (mime) → texts and attachments (reading, transfer, rfc2047, hypertext)
-    → headers that mean something (mailboxes, dates) → links and addresses (links)
+Never raises.
+
+    line ends to LF → MIME tree (mime) → texts and attachments (reading, transfer, rfc2047,
+    hypertext) → headers that mean something (mailboxes, dates) → links and addresses (links)
 
 Whatever is broken, odd or beyond a limit is a finding (findings.NAMES) and the rest is read on.
 
-Limits: `Limits`, each named with its reason. Small hostile messages are held to about what a large honest one costs; archives are opened to a limit (`contents`), pictures not looked into.
+Limits: `Limits`, each named with its reason. Small hostile messages are held to about what a large
+honest one costs; archives are opened to a limit (`contents`), pictures not looked into.
 """
 
 from __future__ import annotations
@@ -14,7 +17,16 @@ from collections.abc import Callable
 from email.utils import mktime_tz, parsedate_tz
 from typing import Final
 
-from oborona.message import boilerplate, defanged, leads, lettering, links, mailboxes, mime, word_count
+from oborona.message import (
+    boilerplate,
+    defanged,
+    leads,
+    lettering,
+    links,
+    mailboxes,
+    mime,
+    word_count,
+)
 from oborona.message import headers as fields
 from oborona.message.entities import may_hold
 from oborona.message.entities import read as read_entities
@@ -33,7 +45,8 @@ MAX_FROM: Final = 8  # fields of From that are read, and mailboxes of each; hone
 FROM_CHARACTERS: Final = (
     mailboxes.MAX_CHARACTERS // MAX_FROM
 )  # of one field, white space folded: none takes what another needs
-MAX_SUBJECT: Final = 2000  # characters of the subject, decoded: clients show 200, long honest ones have 500
+# characters of the subject, decoded: clients show 200, long honest ones have 500
+MAX_SUBJECT: Final = 2000
 MAX_TREE: Final = 400  # characters of the drawn MIME tree: 20 parts
 MAX_DATE: Final = 100  # characters of a Date field that are read
 MAX_MESSAGE_ID: Final = 998  # characters: the longest line of RFC 5322
@@ -57,8 +70,10 @@ def parse(
         raw: headers and body, line ends CRLF, LF or CR.
         limits: how far to look.
         truncated: the caller holds only the head of the message.
-        regions: whose telephone numbers may stand without their country, as ISO 3166 codes in upper case.
-        step: called between the parts of the message, and the parts of the work; what it raises ends it.
+        regions: whose telephone numbers may stand without their country, as ISO 3166 codes in upper
+            case.
+        step: called between the parts of the message, and the parts of the work; what it raises
+            ends it.
     """
     findings = Findings()
     data = raw
@@ -106,7 +121,9 @@ def parse(
     step()
     hinted = may_hold(normal)
     disguised = defanged.read(normal, limits.links) if hinted else ([], [])
-    found_links = leads.links(pages, [*links.in_text(dotted, limits.links), *disguised[0]], limits, findings)
+    found_links = leads.links(
+        pages, [*links.in_text(dotted, limits.links), *disguised[0]], limits, findings
+    )
     subject = lettering.turned(subject)
     if "." in subject or "://" in subject:
         found_links = _with_subject(subject, found_links, limits, findings)
@@ -128,7 +145,8 @@ def parse(
         normal_text=normal,
         own_text=_own_text(texts, text, limits),
         hidden_text=hidden,
-        hidden_share=hidden_words / (hidden_words + sum(word_count.count(page.text) for page in pages))
+        hidden_share=hidden_words
+        / (hidden_words + sum(word_count.count(page.text) for page in pages))
         if hidden_words
         else 0.0,
         skeleton="\n".join(filter(None, (page.skeleton for page in pages))),
@@ -152,9 +170,13 @@ def parse(
 def _with_subject(
     subject: str, found: tuple[Link, ...], limits: Limits, findings: Findings
 ) -> tuple[Link, ...]:
-    """Return the links of a message, and those that its subject names and its body does not lead to."""
+    """Return the links of a message, and those that its subject names and its body does not lead
+    to.
+    """
     led = {link.host for link in found}
-    named = leads.links([], links.in_text(subject.split(), limits.links), limits, findings, Place.HEADER)
+    named = leads.links(
+        [], links.in_text(subject.split(), limits.links), limits, findings, Place.HEADER
+    )
     return (*found, *(link for link in named if link.host not in led)) if named else found
 
 
@@ -162,9 +184,12 @@ def _own_text(texts: list[Text], text: str, limits: Limits) -> str:
     """Return what the sender wrote himself."""
     if any(each.page is not None and each.page.own is not None for each in texts):
         unquoted = (
-            each.text if each.page is None or each.page.own is None else each.page.own for each in texts
+            each.text if each.page is None or each.page.own is None else each.page.own
+            for each in texts
         )
-        without = own_words(lettering.turned("\n".join(filter(None, unquoted)))[: limits.text_characters])
+        without = own_words(
+            lettering.turned("\n".join(filter(None, unquoted)))[: limits.text_characters]
+        )
         if any(line.strip(" >") for line in without.split("\n")):
             return boilerplate.cut(without)
     return boilerplate.cut(own_words(text))
@@ -180,9 +205,11 @@ def _all(headers: tuple[Header, ...], *names: str) -> list[Header]:
 
 
 def _senders(headers: list[Header], findings: Findings) -> tuple[Mailbox, ...]:
-    """Return the mailboxes of From: the first of each field before all others, those of the first and the last field leading.
+    """Return the mailboxes of From: the first of each field before all others, those of the first
+    and the last field leading.
 
-    Who shows one field shows one of these two; a mailbox that people see is not to be lost behind many that they don't.
+    Who shows one field shows one of these two; a mailbox that people see is not to be lost behind
+    many that they don't.
     """
     if len(headers) > MAX_FROM:
         headers = [*headers[: MAX_FROM - 1], headers[-1]]
@@ -206,7 +233,10 @@ def _mailboxes(headers: list[Header], limit: int, findings: Findings) -> tuple[M
 
 
 def _date(value: str, findings: Findings) -> float | None:
-    """Return Unix seconds of a Date value, None when it is empty or unreadable. Source: RFC 5322 s3.3."""
+    """Return Unix seconds of a Date value, None when it is empty or unreadable.
+
+    Source: RFC 5322 s3.3.
+    """
     if not value:
         return None
     try:

@@ -1,4 +1,6 @@
-"""The octets of parts, their transfer encoding undone: of text up to a limit of the message, of files up to one of each."""
+"""The octets of parts, their transfer encoding undone: of text up to a limit of the message, of
+files up to one of each.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,8 @@ from oborona.message.limits import Limits
 from oborona.message.mime import Entity
 from oborona.message.pictures import album
 
-# Octets of all pages with pictures in them that are decoded, at most: the pictures, which base64 makes a third longer, and pages.
+# Octets of all pages with pictures in them that are decoded, at most: the pictures, which base64
+# makes a third longer, and pages.
 MAX_PAGE_OCTETS: Final = 2 * album.MAX_ALL_OCTETS
 _ENCODED_GROWTH: Final = {
     "base64": 2,
@@ -20,9 +23,14 @@ _WITH_NUL: Final = ("utf-16", "utf-32", "ucs", "iso-10646")
 
 
 class PartOctets:
-    """Decodes the parts of one message; `data` is what their offsets are of, another one inside a wrapper."""
+    """Decodes the parts of one message.
 
-    def __init__(self, data: bytes, limits: Limits, findings: Findings, pictures: album.Album) -> None:
+    `data` is what their offsets are of, another one inside a wrapper.
+    """
+
+    def __init__(
+        self, data: bytes, limits: Limits, findings: Findings, pictures: album.Album
+    ) -> None:
         self.data = data
         self._limits = limits
         self._findings = findings
@@ -30,11 +38,15 @@ class PartOctets:
         self._left = limits.read_octets
 
     def of_text(self, entity: Entity) -> bytes:
-        """Return the octets of a text, cut to the limit; pictures written into a page go to the album."""
+        """Return the octets of a text, cut to the limit.
+
+        Pictures written into a page go to the album.
+        """
         page = entity.content_type == "text/html"
         limit = self._limits.html_octets if page else self._limits.text_octets
         sent = min(
-            entity.end, entity.start + min(limit * _ENCODED_GROWTH.get(entity.encoding, 1), self._left)
+            entity.end,
+            entity.start + min(limit * _ENCODED_GROWTH.get(entity.encoding, 1), self._left),
         )
         self._left -= sent - entity.start
         encoding = "" if entity.broken else entity.encoding
@@ -55,10 +67,14 @@ class PartOctets:
         return octets, sent == entity.end
 
     def _without_pictures(self, entity: Entity, octets: bytes, sent: int) -> tuple[bytes, int]:
-        """Return a page's octets without the pictures written into it, and where what was decoded of it ends."""
+        """Return a page's octets without the pictures written into it, and where what was decoded
+        of it ends.
+        """
         if sent < entity.end:
             whole = entity.end - entity.start
             if self._findings.afford("page octets", whole, MAX_PAGE_OCTETS):
                 sent = entity.end
-                octets = transfer.decode(self.data[entity.start : sent], entity.encoding, self._findings)
+                octets = transfer.decode(
+                    self.data[entity.start : sent], entity.encoding, self._findings
+                )
         return self._pictures.without_written(octets), sent

@@ -1,9 +1,11 @@
-"""A link without what changes from copy to copy: the path that a kit of a spammer has on every host and for every reader.
+"""A link without what changes from copy to copy: the path that a kit of a spammer has on every host
+and for every reader.
 
     http://img7.shop.example/u/83aef0c1b2/ann%40b.example?id=77&k=x    img#.shop.example/u/*/*?id&k
 
-Numbers become #, and what looks drawn by lot (long hexadecimal or mixed letters and digits, UUIDs, long tokens, addresses) *. Of
-parameters only the names stay. The registrable domain stays as it is: without it, every blog would share its paths with every other.
+Numbers become #, and what looks drawn by lot (long hexadecimal or mixed letters and digits, UUIDs,
+long tokens, addresses) *. Of parameters only the names stay. The registrable domain stays as it is:
+without it, every blog would share its paths with every other.
 """
 
 from __future__ import annotations
@@ -40,7 +42,11 @@ def template(url: str, host: str, domain: str) -> str:
     steps = path.split("/", MAX_STEPS)
     if len(steps) > MAX_STEPS:
         steps[MAX_STEPS] = "*"
-    names = [varied(field.partition("=")[0]) for field in query.split("&", MAX_NAMES)[:MAX_NAMES] if field]
+    names = [
+        varied(field.partition("=")[0])
+        for field in query.split("&", MAX_NAMES)[:MAX_NAMES]
+        if field
+    ]
     return f"{varied(under)}{domain}/{'/'.join(map(varied, steps))}{'?' if names else ''}{'&'.join(dict.fromkeys(names))}"
 
 
@@ -64,7 +70,9 @@ def _token(match: re.Match[str]) -> str:
 
 
 def _mixed(token: str) -> bool:
-    """Return whether letters and digits change more often than in a word with a number: a7Xk29 against page12."""
+    """Return whether letters and digits change more often than in a word with a number: a7Xk29
+    against page12.
+    """
     kinds = ["0" if each.isdigit() else "A" if each.isupper() else "a" for each in token]
     changes = sum(one != two for one, two in pairwise(kinds))
     return changes >= 3 and changes * 4 >= len(token)

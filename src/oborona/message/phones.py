@@ -1,13 +1,17 @@
-"""Telephone numbers in a text, however they are spaced, spelled or painted: E.164 of those that exist.
+"""Telephone numbers in a text, however they are spaced, spelled or painted: E.164 of those that
+exist.
 
-    candidate      a run of digits with spaces, brackets, dots, dashes; o and l among digits are 0 and 1; words for digits are digits
+    candidate      a run of digits with spaces, brackets, dots, dashes; o and l among digits are 0
+                   and 1; words for digits are digits
     number         phonenumbers (Google's numbering plans): parsed, and valid for its country
 
-With + a number says its country. Without, it is tried under each of the site's regions, and must look like a phone: groups with brackets,
-dashes or spaces, digits spelled as words, or a word for telephone before it. So an order number is none.
+With + a number says its country. Without, it is tried under each of the site's regions, and must
+look like a phone: groups with brackets, dashes or spaces, digits spelled as words, or a word for
+telephone before it. So an order number is none.
 
-Known limits: a number without + of a country that is no region of the site is none; two numbers of one run are told apart only where a comma, a slash or
-a word stands between them; digit words are English and Russian.
+Known limits: a number without + of a country that is no region of the site is none; two numbers of
+one run are told apart only where a comma, a slash or a word stands between them; digit words are
+English and Russian.
 """
 
 from __future__ import annotations
@@ -32,7 +36,8 @@ MIN_DIGITS: Final = 7  # of a number that is dialled
 MAX_DIGITS: Final = 15  # ITU-T E.164 s6.2.1
 _BEFORE: Final = 24  # characters before a run in which a word may call it a phone
 
-# Read once, here: otherwise the plan of a country is read from its file when its first number comes.
+# Read once, here: otherwise the plan of a country is read from its file when its first number
+# comes.
 phonenumbers.PhoneMetadata.load_all()
 
 _SPELLED: Final = {
@@ -46,9 +51,7 @@ _WORDS: Final = "|".join(sorted(_SPELLED, key=len, reverse=True))
 _SEPARATORS: Final = r"[ ().\-*_~]"
 _DIGIT: Final = r"[0-9oli]"  # of a normalised text: O and I are o and i there
 _AROUND: Final = r"[^0-9a-z@#$&=%/._+-]"  # what may stand before a number
-_RUN: Final = (
-    rf"(?:^|{_AROUND})((?:START)\(?[0-9](?:{_SEPARATORS}{{0,3}}{_DIGIT}){{6,21}})(?:[^0-9a-z@%=&]|$)"
-)
+_RUN: Final = rf"(?:^|{_AROUND})((?:START)\(?[0-9](?:{_SEPARATORS}{{0,3}}{_DIGIT}){{6,21}})(?:[^0-9a-z@%=&]|$)"
 _NATIONAL: Final = re2.compile(_RUN.replace("START", rf"(?:\+{_SEPARATORS}{{0,3}})?").encode())
 _INTERNATIONAL: Final = re2.compile(_RUN.replace("START", rf"\+{_SEPARATORS}{{0,3}}|00").encode())
 _IN_WORDS: Final = re2.compile(
@@ -69,8 +72,15 @@ _DATE: Final = re.compile(
 _NO_DIGIT: Final = re.compile(r"[^0-9]+")
 _GROUP: Final = re.compile(r"[0-9]{2,}")
 _SAYS: Final = re.compile(
-    r"(?:\b(?:tel|fax|phone|cell|mobile|mob|call|sms|text|whats ?app|viber|telegram|ring|dial|hotline|toll)|"
-    + "|".join(map(normalise, ("тел", "телефон", "факс", "моб", "звон", "номер", "ватсап", "вайбер", "смс")))
+    (
+        r"(?:\b(?:tel|fax|phone|cell|mobile|mob|call|sms|text|whats "
+        r"?app|viber|telegram|ring|dial|hotline|toll)|"
+    )
+    + "|".join(
+        map(
+            normalise, ("тел", "телефон", "факс", "моб", "звон", "номер", "ватсап", "вайбер", "смс")
+        )
+    )
     + r")[^0-9]{0,20}\Z"
 )
 
@@ -105,7 +115,9 @@ def in_text(normal: str, regions: tuple[str, ...], findings: Findings) -> list[t
 
 
 def of_link(url: str, findings: Findings) -> str:
-    """Return the number that a tel: link or a messenger's link dials, with its country; empty when there is none.
+    """Return the number that a tel: link or a messenger's link dials, with its country.
+
+    Empty when there is none.
 
     Args:
         url: the digits and what is between them; a leading + may be missing.
@@ -152,7 +164,9 @@ def _number(run: str, before: str, regions: tuple[str, ...], findings: Findings)
     return ""
 
 
-def _read(whole: str, digits: str, before: str, regions: tuple[str, ...], findings: Findings) -> str:
+def _read(
+    whole: str, digits: str, before: str, regions: tuple[str, ...], findings: Findings
+) -> str:
     if whole[0] == "+":
         return _valid("+" + digits, "", findings)
     if digits.startswith("00"):

@@ -1,10 +1,12 @@
-"""Quotations that HTML marks by its structure, as plain text does by `>`: marks in the tree, for what a sender wrote himself.
+"""Quotations that HTML marks by its structure, as plain text does by `>`: marks in the tree, for
+what a sender wrote himself.
 
-Gmail, Apple Mail, Thunderbird, Yahoo!, Proton, Yandex and Mail.ru put an old message into <blockquote> or an element of a class of their own. Outlook
-does not, and writes its head ("From: ... Sent: ...") as text, which `own_words` knows.
+Gmail, Apple Mail, Thunderbird, Yahoo!, Proton, Yandex and Mail.ru put an old message into
+<blockquote> or an element of a class of their own. Outlook does not, and writes its head ("From:
+... Sent: ...") as text, which `own_words` knows.
 
-Only answers are asked: a message without In-Reply-To and References quotes nothing, and would else hide its text in an element that looks like
-any other. Limits: `MAX_QUOTATIONS` of a page.
+Only answers are asked: a message without In-Reply-To and References quotes nothing, and would else
+hide its text in an element that looks like any other. Limits: `MAX_QUOTATIONS` of a page.
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
 """The parts of a MIME tree, read: texts, attachments, what HTML hides and where it leads.
 
-What a reader sees decides what is text. Of a multipart/alternative that is one version: the HTML if it has any word, as
-clients prefer it; a plain part of harmless words beside it is bait, and a finding when it has little in common. A text sent as an attachment
-is one, unless nothing else is there to read. Forwarded messages are read like the rest, and so is what a signature wraps (S/MIME). An invitation adds
-the lines that no other text has. Whatever has a file name is an attachment too, also the message itself; a signature beside what it signs is none.
+What a reader sees decides what is text. Of a multipart/alternative that is one version: the HTML if
+it has any word, as clients prefer it; a plain part of harmless words beside it is bait, and a
+finding when it has little in common. A text sent as an attachment is one, unless nothing else is
+there to read. Forwarded messages are read like the rest, and so is what a signature wraps (S/MIME).
+An invitation adds the lines that no other text has. Whatever has a file name is an attachment too,
+also the message itself; a signature beside what it signs is none.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ from oborona.message.pictures import album
 MAX_CARDS: Final = 256 << 10  # octets of all invitations and cards of a message, as sent: 30 ms
 MAX_PAPERS: Final = 3  # PDFs of a message that are looked at
 MAX_PAPER_OCTETS: Final = 6 << 20  # of all of them
-MAX_WRAPPED: Final = 3  # S/MIME objects of a message that are opened: signed, compressed, signed again
+# S/MIME objects of a message that are opened: signed, compressed, signed again
+MAX_WRAPPED: Final = 3
 MAX_SIGNATURE: Final = 64 << 10  # octets as sent: certificates of the whole way are 10 kB
 
 _FIELD: Final = re.compile(rb"\s*(?:Content-[A-Za-z-]+|MIME-Version)[ \t]*:", re.IGNORECASE)
@@ -50,14 +53,21 @@ _ELSEWHERE: Final = {  # text that is not in this message
     "message/partial": "message-partial",
     "message/external-body": "message-external",
 }
-_PLAIN: Final = frozenset({"text/plain", "text", "text/enriched", "text/richtext", "message/delivery-status"})
+_PLAIN: Final = frozenset(
+    {"text/plain", "text", "text/enriched", "text/richtext", "message/delivery-status"}
+)
 
 
 class Reading:
     """All that was read of one message, in the order it stands."""
 
     def __init__(
-        self, data: bytes, root: Entity, limits: Limits, findings: Findings, step: Callable[[], None]
+        self,
+        data: bytes,
+        root: Entity,
+        limits: Limits,
+        findings: Findings,
+        step: Callable[[], None],
     ) -> None:
         self._root = root
         self._limits = limits
@@ -136,8 +146,12 @@ class Reading:
 
     def _attach(self, entity: Entity) -> None:
         limit = self._limits.attachment_octets
-        if not entity.leaf and not self._findings.afford("forwarded", entity.end - entity.start, limit):
-            limit = 0  # messages within messages: hashed at each level, they would cost the depth times their size
+        if not entity.leaf and not self._findings.afford(
+            "forwarded", entity.end - entity.start, limit
+        ):
+            # messages within messages: hashed at each level, they would cost the depth times their
+            # size
+            limit = 0
         octets, whole = self._octets.whole(entity, limit)
         attached = attachments.attachment(
             octets,
@@ -147,7 +161,9 @@ class Reading:
             self._findings,
             whole=whole,
         )
-        shown = entity.disposition == "inline" or fields.first(entity.headers, "content-id") is not None
+        shown = (
+            entity.disposition == "inline" or fields.first(entity.headers, "content-id") is not None
+        )
         self._keep(attached, octets, Held.INLINE if shown else Held.ATTACHED)
         if attached.kind == "tnef":
             self._envelope(octets)
@@ -185,7 +201,8 @@ class Reading:
         content = held.content.replace(b"\r\n", b"\n")
         if _FIELD.match(content) is None:  # a file that is signed, as invoices are in Italy
             self._file(
-                held.content, entity.name[:-4] if entity.name.lower().endswith(".p7m") else entity.name
+                held.content,
+                entity.name[:-4] if entity.name.lower().endswith(".p7m") else entity.name,
             )
             return []
         inside = mime.split(content, self._limits, self._findings)
@@ -211,7 +228,11 @@ class Reading:
         self.attachments.append(attached)
         if attached.kind in album.LOOKED_AT and len(octets) == attached.size:
             self.album.add(octets, attached.sha256, attached.kind, attached.name, place)
-        elif attached.kind == "pdf" and len(octets) == attached.size and len(self.documents) < MAX_PAPERS:
+        elif (
+            attached.kind == "pdf"
+            and len(octets) == attached.size
+            and len(self.documents) < MAX_PAPERS
+        ):
             if not self._findings.afford("papers", len(octets), MAX_PAPER_OCTETS):
                 self._findings.add("documents-too-large", attached.name)
                 return
@@ -227,7 +248,9 @@ class Reading:
             )
 
     def _envelope(self, octets: bytes) -> None:
-        """Attach the files in Outlook's envelope, and set its text aside: a plain version stands beside it, or it is all there is."""
+        """Attach the files in Outlook's envelope, and set its text aside: a plain version stands
+        beside it, or it is all there is.
+        """
         text, kind, files = tnef.read(octets, self._findings)
         for name, content in files:
             if not self._findings.afford("files", 1, self._limits.parts):

@@ -1,19 +1,25 @@
-r"""What a Received header says of who handed a message over: of the line that our own mail server wrote.  Pure; it never raises.
+r"""What a Received header says of who handed a message over: of the line that our own mail server
+wrote.  Pure; it never raises.
 
-Everything behind HELO is the client's own words, so that a line is read by its form and not by looking for words in it: mail servers write who connected into the first
-of the folded lines, and the address last in it, where no word of a client can stand; what they say of themselves ("by ...") begins a line of its own, which
-a client cannot.  Of a first line so long that a relay may have broken it, the end is not believed, since the client chose where that is: such a client is `NOBODY`.
+Everything behind HELO is the client's own words, so that a line is read by its form and not by
+looking for words in it: mail servers write who connected into the first of the folded lines, and
+the address last in it, where no word of a client can stand; what they say of themselves ("by ...")
+begins a line of its own, which a client cannot.  Of a first line so long that a relay may have
+broken it, the end is not believed, since the client chose where that is: such a client is `NOBODY`.
 
-    Postfix, Sendmail, OpenSMTPD   from HELO (name [192.0.2.9])            by mx (Postfix) with ESMTPSA id 4F3 / (Authenticated sender: joe)
-    Exim                           from name ([192.0.2.9] helo=HELO)       by mx with esmtpsa (TLS1.3) ... (Exim 4.96) / id 1xV-0-2J
-                                   from [192.0.2.9] (helo=HELO)
+    Postfix, Sendmail, OpenSMTPD   from HELO (name [192.0.2.9])            by mx (Postfix) with
+                                   ESMTPSA id 4F3 / (Authenticated sender: joe)
+    Exim                           from name ([192.0.2.9] helo=HELO)       by mx with esmtpsa
+                                   (TLS1.3) ... (Exim 4.96) / id 1xV-0-2J from [192.0.2.9]
+                                   (helo=HELO)
     qmail                          from name (HELO HELO) (192.0.2.9)       by mx with SMTP
 
 A message that is handed on within the site has a line above that one: of qmail's queue, of LMTP.
 
-Source: RFC 5321 section 4.4; RFC 3848 (the letter A in "with"); smtpd.c of Postfix, received_header_text of Exim, srvrsmtp.c of Sendmail, received.c of
-qmail, smtp_session.c of OpenSMTPD.
-Known limits: names that OpenSMTPD and qmail write are not verified by them, and left out.  Headers that an admin has rewritten are not understood.
+Source: RFC 5321 section 4.4; RFC 3848 (the letter A in "with"); smtpd.c of Postfix,
+received_header_text of Exim, srvrsmtp.c of Sendmail, received.c of qmail, smtp_session.c of
+OpenSMTPD. Known limits: names that OpenSMTPD and qmail write are not verified by them, and left
+out.  Headers that an admin has rewritten are not understood.
 """
 
 from __future__ import annotations
@@ -25,23 +31,32 @@ from typing import Final
 
 import msgspec
 
-NOBODY: Final = "0.0.0.0"  # a client who hides its address; it is none of ours, as one without any would be
-FIRST_LINE: Final = 900  # octets; Postfix breaks lines at 998 (smtp_line_length_limit), Sendmail at 990
+# a client who hides its address; it is none of ours, as one without any would be
+NOBODY: Final = "0.0.0.0"
+# octets; Postfix breaks lines at 998 (smtp_line_length_limit), Sendmail at 990
+FIRST_LINE: Final = 900
 HELO: Final = 255  # characters kept, RFC 5321 section 4.5.3.1.2
 WHOLE: Final = 16_384  # octets looked at
 LINES: Final = 24
 
 _BRACKETS: Final = r"\[(?:IPv6:)?([0-9A-Fa-f.:]{2,45})\]"
-_NAMED: Final = re.compile(rf"from (.+) \((?:\S*@)?(\S+) (?:{_BRACKETS}|\[local\])( \(may be forged\))?\)")
+_NAMED: Final = re.compile(
+    rf"from (.+) \((?:\S*@)?(\S+) (?:{_BRACKETS}|\[local\])( \(may be forged\))?\)"
+)
 _UNNAMED: Final = re.compile(rf"from (.+) \((?:\S*@)?{_BRACKETS}\)")
-_EXIM_NAMED: Final = re.compile(rf"from (\S+) \({_BRACKETS}(?::\d+)?(?: helo=(.*?))?(?: ident=.*)?\)")
+_EXIM_NAMED: Final = re.compile(
+    rf"from (\S+) \({_BRACKETS}(?::\d+)?(?: helo=(.*?))?(?: ident=.*)?\)"
+)
 _EXIM_UNNAMED: Final = re.compile(
     rf"from {_BRACKETS}(?::\d+)?(?: \((?:port=\d+ ?)?(?:helo=(.*?))?(?: ?ident=.*)?\))?"
 )
-_QMAIL: Final = re.compile(r"from (\S+)(?: \(HELO (\S*)\))? \((?:[^()\s@]*@)?([0-9A-Fa-f.:]{2,45})\)")
+_QMAIL: Final = re.compile(
+    r"from (\S+)(?: \(HELO (\S*)\))? \((?:[^()\s@]*@)?([0-9A-Fa-f.:]{2,45})\)"
+)
 _QMAIL_QUEUE: Final = re.compile(r"\(qmail \d+ invoked (from network|by .*|for .*)\)(?:;.*)?")
 _OF_A_PROGRAM: Final = re.compile(
-    r"by \S+ \(Postfix, from userid \d+\)|from \S+ by \S+ with local(?:-[a-z]+)?(?: \(Exim [^\s()]+\))?|\(from [^\s()]+\)"
+    r"by \S+ \(Postfix, from userid \d+\)|from \S+ by \S+ with local(?:-[a-z]+)?(?: "
+    r"\(Exim [^\s()]+\))?|\(from [^\s()]+\)"
 )
 
 _BY: Final = re.compile(r"by \S+(?: \([^()<>]*\))* with ([A-Za-z0-9]+)(?![^ ;])")
@@ -73,7 +88,8 @@ def read(value: bytes) -> Hop | None:
     Args:
         value: what follows the colon, with its folding.
 
-    Guaranteed: what a client says in HELO is `helo` and nothing else, on every server that writes it into the first line.
+    Guaranteed: what a client says in HELO is `helo` and nothing else, on every server that writes
+        it into the first line.
     """
     start, *rest = value[:WHOLE].strip().split(b"\n")[: LINES + 1]
     if len(start) > FIRST_LINE:
@@ -135,7 +151,10 @@ def canonical(ip: str) -> str:
 
 
 def _login(lines: list[str], protocol: str) -> tuple[str, bool]:
-    """Return the name of who logged in, and whether somebody did; not all servers write the name."""
+    """Return the name of who logged in, and whether somebody did.
+
+    Not all servers write the name.
+    """
     for line in lines:
         if found := _LOGIN.fullmatch(line):
             return found[1], True

@@ -9,7 +9,9 @@ from oborona.types import Pair, Shingle
 
 
 class Recorder(Hasher):
-    """Hashes as `Hasher` does under the same key, and keeps the piece behind every shingle and every P of a unique pair."""
+    """Hashes as `Hasher` does under the same key, and keeps the piece behind every shingle and
+    every P of a unique pair.
+    """
 
     __slots__ = ("sources",)
 
@@ -39,7 +41,9 @@ class Recorder(Hasher):
         self.sources.update(zip(found, pieces, strict=True))
         return found
 
-    def pairs(self, both: int, distinct: int, each_a: Sequence[bytes], each_b: Sequence[bytes]) -> list[Pair]:
+    def pairs(
+        self, both: int, distinct: int, each_a: Sequence[bytes], each_b: Sequence[bytes]
+    ) -> list[Pair]:
         """Return the unique pairs of each a with each b, all of them octets already."""
         found = super().pairs(both, distinct, each_a, each_b)
         pieces = [joined(a, b) for a in each_a for b in each_b]

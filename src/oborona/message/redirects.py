@@ -1,12 +1,16 @@
 """Links inside links: what a redirector's URL says of where it leads, read without asking anybody.
 
-    a parameter or a step of the path that is a URL    percent-encoded up to `ROUNDS` times, base64 or hexadecimal
-    services known by name                             also bare host names, and codings of their own (urldefense, translate.goog, AMP)
+    a parameter or a step of the path that is a URL    percent-encoded up to `ROUNDS` times, base64
+    or hexadecimal
+    services known by name                             also bare host names, and codings of their
+                                                       own (urldefense, translate.goog, AMP)
 
-A target is looked into again, `MAX_DEPTH` deep. Shorteners and opaque click counters (t.co, bit.ly, list-manage.com) say nothing:
-only asking would tell, and asking tells the sender. A share button holds a link too, and is read alike.
+A target is looked into again, `MAX_DEPTH` deep. Shorteners and opaque click counters (t.co, bit.ly,
+list-manage.com) say nothing: only asking would tell, and asking tells the sender. A share button
+holds a link too, and is read alike.
 
-Limits: `MAX_TARGETS` of one link; what urldefense's third version escapes inside a URL stays an asterisk.
+Limits: `MAX_TARGETS` of one link; what urldefense's third version escapes inside a URL stays an
+asterisk.
 """
 
 from __future__ import annotations
@@ -25,7 +29,8 @@ MAX_TARGETS: Final = 4  # of one link: a page to go to, one to come back to
 MAX_FIELDS: Final = 32  # parameters of a URL that are looked at; click counters have 20
 ROUNDS: Final = 3  # of percent-encoding: each gateway on the way adds one
 
-_SERVICES: Final[dict[str, frozenset[str]]] = {  # registrable domain -> parameters that hold the target
+# registrable domain -> parameters that hold the target
+_SERVICES: Final[dict[str, frozenset[str]]] = {
     domain: frozenset(names.split())
     for domain, names in {
         "ampproject.org": "",
@@ -71,7 +76,9 @@ _NO_PARAMETERS: Final[frozenset[str]] = frozenset()
 
 
 def is_service(domain: str) -> bool:
-    """Return whether a registrable domain is a known redirector's, whose target is where the reader comes out."""
+    """Return whether a registrable domain is a known redirector's, whose target is where the reader
+    comes out.
+    """
     return _service(domain) in _SERVICES
 
 
@@ -150,7 +157,10 @@ def _decoded(value: str, *, bare: bool) -> str:
 
 
 def _last_quantum(octets: str) -> str:
-    """Return the last, short group of base64 with its padding; a single character says nothing (RFC 4648 s4)."""
+    """Return the last, short group of base64 with its padding.
+
+    A single character says nothing (RFC 4648 s4).
+    """
     rest = len(octets) % 4
     return octets[-rest:] + "=" * (4 - rest) if rest > 1 else ""
 
@@ -165,7 +175,12 @@ def _by_service(service: str, host: str, path: str, query: str) -> list[str]:
         match = _DEFENDED.search(f"{path}?{query}")
         return [match[1]] if match else []
     if service == "translate.goog":
-        label = host.removesuffix(".translate.goog").replace("--", "\0").replace("-", ".").replace("\0", "-")
+        label = (
+            host.removesuffix(".translate.goog")
+            .replace("--", "\0")
+            .replace("-", ".")
+            .replace("\0", "-")
+        )
         return [f"http://{label}{path}"]
     if service in ("google", "ampproject.org"):
         match = _AMP.match(path)

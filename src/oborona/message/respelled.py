@@ -1,8 +1,10 @@
-"""What reading took off a text: words that were read otherwise than they are written, and lines that are not the sender's own.
+"""What reading took off a text: words that were read otherwise than they are written, and lines
+that are not the sender's own.
 
-Only for showing: normalisation and fingerprints do their work without knowing what they changed. A word is told here when more than case,
-accents and the fold of one script's letters to their look-alikes lies between what was written and what was read; so plain Russian or
-Greek is not, and a Latin o inside a Russian word is.
+Only for showing: normalisation and fingerprints do their work without knowing what they changed. A
+word is told here when more than case, accents and the fold of one script's letters to their
+look-alikes lies between what was written and what was read; so plain Russian or Greek is not, and a
+Latin o inside a Russian word is.
 """
 
 from __future__ import annotations
@@ -17,8 +19,11 @@ import msgspec
 from oborona.message.disguise import joined, letters_for_signs
 from oborona.message.normalise import few_marks, normalise
 
-# Scripts whose letters stand for one another; Japanese mixes four in one word, and no letter of them is another's.
-_ALIKE: Final = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU", "DESERET"})
+# Scripts whose letters stand for one another; Japanese mixes four in one word, and no letter of
+# them is another's.
+_ALIKE: Final = frozenset(
+    {"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU", "DESERET"}
+)
 _MARKS: Final = frozenset({"Mn", "Me", "Cf"})  # combining marks; zero width, soft hyphen, direction
 _SPACED: Final = re.compile(r"[^\w]+|_+")
 
@@ -31,7 +36,9 @@ class Respelling(msgspec.Struct, frozen=True):
 
 
 def respelled(text: str) -> tuple[Respelling, ...]:
-    """Return the distinct words of a text that were read otherwise than written; words spaced out last.
+    """Return the distinct words of a text that were read otherwise than written.
+
+    Words spaced out last.
 
     Args:
         text: what a reader sees, not normalised.
@@ -48,7 +55,8 @@ def respelled(text: str) -> tuple[Respelling, ...]:
 
 
 def not_own(text: str, own: str) -> tuple[str, ...]:
-    """Return the lines of a text that are not, or not as a whole, the sender's own: quotations, signatures, footers, boilerplate.
+    """Return the lines of a text that are not, or not as a whole, the sender's own: quotations,
+    signatures, footers, boilerplate.
 
     Args:
         text: what a reader sees, lines kept.
@@ -78,12 +86,18 @@ def _plain(word: str, normal: str) -> bool:
         return False
     if scripts != {"LATIN"}:
         return True
-    bare = (each for each in normalize("NFKD", few_marks(word).casefold()) if category(each) not in _MARKS)
+    bare = (
+        each
+        for each in normalize("NFKD", few_marks(word).casefold())
+        if category(each) not in _MARKS
+    )
     return _SPACED.sub("", "".join(bare)) == _SPACED.sub("", normal)
 
 
 def _spaced_out(normal: str) -> dict[str, str]:
-    """Return the words of a normalised text that were written a letter at a time, with what they were read as."""
+    """Return the words of a normalised text that were written a letter at a time, with what they
+    were read as.
+    """
     letters = _SPACED.sub(" ", normal).split()
     words = joined(f" {' '.join(letters)} ".encode("utf-8", "surrogatepass")).split()
     found: dict[str, str] = {}

@@ -1,11 +1,12 @@
 """Encoded words in headers (RFC 2047).
 
-`=?charset?B?...?=` and `=?charset?Q?...?=` become text; white space between two of them is no text (s6.2). Adjacent
-words of one charset are joined as octets before they are decoded, as many senders split a character in two.
-Words stand anywhere, also inside quotes and words, where RFC 2047 forbids them: every mail client shows them decoded.
+`=?charset?B?...?=` and `=?charset?Q?...?=` become text; white space between two of them is no text
+(s6.2). Adjacent words of one charset are joined as octets before they are decoded, as many senders
+split a character in two. Words stand anywhere, also inside quotes and words, where RFC 2047 forbids
+them: every mail client shows them decoded.
 
-Limits: a word in an unknown charset or with broken code stays as it was written, and is a finding; so do all words beyond
-`MAX_ENCODED` characters of a message.
+Limits: a word in an unknown charset or with broken code stays as it was written, and is a finding;
+so do all words beyond `MAX_ENCODED` characters of a message.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The pieces of a message that tell who sent it: what the mail server saw of the client and its envelope, what the message says of itself, and
-what of that was proved.
+"""The pieces of a message that tell who sent it: what the mail server saw of the client and its
+envelope, what the message says of itself, and what of that was proved.
 
 Limits: `MAX_*` of each kind per message.
 """
@@ -66,7 +66,9 @@ def of_message(message: Message) -> Iterator[tuple[Type, str]]:
 
 @lru_cache(maxsize=4096)
 def client_network(ip: str) -> str:
-    """Return the /24 or /64 network of a client address in canonical text, empty when there is none."""
+    """Return the /24 or /64 network of a client address in canonical text, empty when there is
+    none.
+    """
     try:
         address = ip_address(ip)
     except ValueError:
@@ -79,5 +81,7 @@ def client_network(ip: str) -> str:
 
 
 def client_home(ip: str) -> str:
-    """Return an address as one that counts: of IPv6 the network, of which whoever has one address has all."""
+    """Return an address as one that counts: of IPv6 the network, of which whoever has one address
+    has all.
+    """
     return client_network(ip) if ":" in ip and "." not in ip else ip

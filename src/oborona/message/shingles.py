@@ -1,7 +1,8 @@
 """The pieces of a message that are counted, as shingles and unique pairs.
 
-Pieces are distinct, never empty, never shorter than a stated minimum. Who sent it is in `sender_pieces`, what is attached in
-`attached_pieces`, what is counted once a day for each two in `unique_pairs`.
+Pieces are distinct, never empty, never shorter than a stated minimum. Who sent it is in
+`sender_pieces`, what is attached in `attached_pieces`, what is counted once a day for each two in
+`unique_pairs`.
 
 Limits: `MAX_*` of each kind per message, so that one message cannot write thousands of counters.
 """
@@ -32,7 +33,8 @@ __all__ = ["TYPES", "Group", "Hasher", "Type", "envelope_shingles", "shingles"]
 
 MIN_TEXT_WORDS: Final = 8  # below: "Thanks, see you tomorrow" of thousands of people
 MIN_TEMPLATE_WORDS: Final = 5
-EDGE_WORDS: Final = 16  # of opening and closing: a sentence; fewer would be greetings and "best regards"
+# of opening and closing: a sentence; fewer would be greetings and "best regards"
+EDGE_WORDS: Final = 16
 MIN_SUBJECT: Final = 6  # characters: above "hi", "hello", "test"
 MIN_SUBJECT_TEMPLATE_WORDS: Final = 2
 
@@ -101,7 +103,10 @@ def shingles(
 
 
 def _text(message: Message, hasher: Hasher, found: dict[Shingle, None]) -> list[list[bytes]]:
-    """Hash text, layout and subject; return what stands for the text in unique pairs: its fingerprints, or itself."""
+    """Hash text, layout and subject.
+
+    Return what stands for the text in unique pairs: its fingerprints, or itself.
+    """
     reader: frozenset[str] = frozenset()
     if len(message.recipients) == 1:
         box = message.recipients[0]
@@ -122,7 +127,11 @@ def _text(message: Message, hasher: Hasher, found: dict[Shingle, None]) -> list[
     if len(words) >= MIN_TEMPLATE_WORDS:
         found[hasher.shingle(Type.TEMPLATE, template)] = None
     whole = message.own_text == message.text
-    own = words if whole else templates.words(normalise(message.own_text)[: DEFAULT.text_characters], reader)
+    own = (
+        words
+        if whole
+        else templates.words(normalise(message.own_text)[: DEFAULT.text_characters], reader)
+    )
     if len(own) >= EDGE_WORDS:
         found[hasher.shingle(Type.OPENING, " ".join(own[:EDGE_WORDS]))] = None
         found[hasher.shingle(Type.CLOSING, " ".join(own[-EDGE_WORDS:]))] = None
@@ -137,7 +146,9 @@ def _text(message: Message, hasher: Hasher, found: dict[Shingle, None]) -> list[
     return stands_for
 
 
-def _subject(message: Message, hasher: Hasher, found: dict[Shingle, None], reader: frozenset[str]) -> None:
+def _subject(
+    message: Message, hasher: Hasher, found: dict[Shingle, None], reader: frozenset[str]
+) -> None:
     subject = normalise(message.subject)
     if len(subject) >= MIN_SUBJECT:
         found[hasher.shingle(Type.SUBJECT, subject)] = None
@@ -147,7 +158,9 @@ def _subject(message: Message, hasher: Hasher, found: dict[Shingle, None], reade
 
 
 def envelope_shingles(envelope: Envelope, hasher: Hasher, location: Location = NOWHERE) -> Pieces:
-    """Return what is known before the message comes: client, where it is, HELO, MAIL FROM, and the pairs that hang on them."""
+    """Return what is known before the message comes: client, where it is, HELO, MAIL FROM, and the
+    pairs that hang on them.
+    """
     found = {
         hasher.shingle(kind, piece): None
         for kind, piece in sender_pieces.of_envelope(envelope, location)
@@ -182,7 +195,9 @@ def _contents(
 
 
 def _entities(message: Message, add: Callable[[Type, str], None]) -> None:
-    """Hash what links have in common from copy to copy, where pictures come from, and whom the message names."""
+    """Hash what links have in common from copy to copy, where pictures come from, and whom the
+    message names.
+    """
     followed = {link.url: link for link in message.links if link.place is not Place.PICTURE}
     for link in islice(followed.values(), MAX_URLS):
         add(Type.PATH, path_templates.template(link.url, link.host, link.domain))

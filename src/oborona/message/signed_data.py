@@ -1,14 +1,17 @@
-"""What a CMS object holds (S/MIME, RFC 5652): the content of signed-data, of compressed-data, and whether it is encrypted.
+"""What a CMS object holds (S/MIME, RFC 5652): the content of signed-data, of compressed-data, and
+whether it is encrypted.
 
     ContentInfo → signed-data (1.2.840.113549.1.7.2) → encapContentInfo → OCTET STRING
                 → compressed-data (1.2.840.113549.1.9.16.1.9, RFC 3274) → the same, zlib undone
                 → enveloped-data and its kin: nothing, but the word for it
 
-Only the way to the content is walked, in BER, as mail programs write definite and indefinite lengths alike. No signature is checked: what is
-signed is read like any other text, as its reader sees it. asn1crypto would read it as well; it loads in 42 ms, builds all of the certificates'
+Only the way to the content is walked, in BER, as mail programs write definite and indefinite
+lengths alike. No signature is checked: what is signed is read like any other text, as its reader
+sees it. asn1crypto would read it as well; it loads in 42 ms, builds all of the certificates'
 objects beside, and was last released in 2022.
 
-Limits: `MAX_CONTENT` octets of what is compressed; one octet string of `MAX_PIECES`, as deep as `MAX_NESTED`. Broken BER has no content.
+Limits: `MAX_CONTENT` octets of what is compressed; one octet string of `MAX_PIECES`, as deep as
+`MAX_NESTED`. Broken BER has no content.
 """
 
 from __future__ import annotations

@@ -1,16 +1,19 @@
 """The skeleton of an HTML page: how it is built, whatever its words are.
 
-    tables, lists, headings, pictures, links and forms, in the order of the source; then the classes that its elements have
+    tables, lists, headings, pictures, links and forms, in the order of the source; then the classes
+    that its elements have
 
-A sender who has every word, link and address of a mailing written anew still sends it in one layout. Links' hosts are no part of it: they
-are what changes, and are counted for themselves.
+A sender who has every word, link and address of a mailing written anew still sends it in one
+layout. Links' hosts are no part of it: they are what changes, and are counted for themselves.
 
-What mail programs write around a plain letter is everybody's, so it is left out: text formatting, paragraphs, boxes and line breaks, and
-the classes of Outlook, Gmail, Apple Mail and others (`_EVERYBODYS`). What then has fewer than `MIN_PIECES` pieces, or fewer than
-`MIN_KINDS` distinct ones, is no layout: letters with a table, or a signature with a logo, stay below.
+What mail programs write around a plain letter is everybody's, so it is left out: text formatting,
+paragraphs, boxes and line breaks, and the classes of Outlook, Gmail, Apple Mail and others
+(`_EVERYBODYS`). What then has fewer than `MIN_PIECES` pieces, or fewer than `MIN_KINDS` distinct
+ones, is no layout: letters with a table, or a signature with a logo, stay below.
 
-Limits: `MAX_PIECES` of each kind from the start; one more or less is another skeleton; read from the source by patterns, so that tags in
-comments count (Outlook's conditional ones are part of a template as well).
+Limits: `MAX_PIECES` of each kind from the start; one more or less is another skeleton; read from
+the source by patterns, so that tags in comments count (Outlook's conditional ones are part of a
+template as well).
 """
 
 from __future__ import annotations
@@ -28,7 +31,8 @@ _BUILDS: Final = frozenset(
 )  # fmt: skip
 _TAG: Final = re.compile(r"<([a-z][a-z0-9]{0,9})[\s/>]")
 _CLASSES: Final = re.compile(r"class\s*+=\s*+(?:\"[^\"<>]{1,200}|'[^'<>]{1,200}|[^\s\"'<>]{1,200})")
-_DIGITS: Final = re.compile(r"[0-9]+")  # classes that a program numbers are numbered anew in each copy
+# classes that a program numbers are numbered anew in each copy
+_DIGITS: Final = re.compile(r"[0-9]+")
 _EVERYBODYS: Final = re.compile(
     r"mso|wordsection|section0|gmail|apple-|moz-|yahoo|yiv|ydp|y_msg|x_|ox-|protonmail|outlook|elementtoproof|im$|hoenzb"
 )

@@ -1,4 +1,6 @@
-"""A text without what changes from copy to copy: links, addresses, numbers, and the reader's own name."""
+"""A text without what changes from copy to copy: links, addresses, numbers, and the reader's own
+name.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +11,8 @@ from oborona.message.disguise import joined, letters_for_signs
 from oborona.message.model import Mailbox
 
 _PUNCTUATION: Final = b"!\"#$%&'()*+,-./:;<=>?[\\]^_`{|}~"
-MANY_VARY: Final = (
-    16  # where one octet of so many is a digit, looking at each word is faster than finding those that vary
-)
+# where one octet of so many is a digit, looking at each word is faster than finding those that vary
+MANY_VARY: Final = 16
 _VARIES: Final = ord("0")  # stands for any digit, for @, and for what makes a link
 _MARKED_VARYING: Final = bytes.maketrans(b"123456789@", b"0" * 10)
 _TO_SPACES: Final = bytes.maketrans(_PUNCTUATION, b" " * len(_PUNCTUATION))
@@ -20,7 +21,8 @@ _ANSWERED: Final = re.compile(r"^(?:(?:re|fwd?|aw|wg|sv|vs|ha|ответ|пер�
 
 
 def words(text: str, reader: frozenset[str] = frozenset()) -> list[str]:
-    """Return the words of a normalised text without links, addresses, numbers and punctuation, disguises taken off.
+    """Return the words of a normalised text without links, addresses, numbers and punctuation,
+    disguises taken off.
 
     Args:
         text: `normalise`d.
@@ -53,7 +55,9 @@ def _unvaried(octets: bytes) -> bytes:
 
 
 def reader_words(recipients: tuple[Mailbox, ...], normal: list[str]) -> frozenset[str]:
-    """Return the words that name the reader, for a message with one recipient; of several, none is greeted.
+    """Return the words that name the reader, for a message with one recipient.
+
+    Of several, none is greeted.
 
     Args:
         recipients: of To and Cc.

@@ -1,10 +1,12 @@
 """Outlook's envelope, winmail.dat (MS-OXTNEF 2.1): the files and the text in it.
 
-A reader of our own: what is needed of it is names, octets and text, and tnefparse 1.4 turns every property of a message into objects first.
-Attributes are read in one pass, each by its stated length; a file's long name stands among its MAPI properties (MS-OXCDATA 2.11), which are walked
-as far as their types have a known length.
+A reader of our own: what is needed of it is names, octets and text, and tnefparse 1.4 turns every
+property of a message into objects first. Attributes are read in one pass, each by its stated
+length; a file's long name stands among its MAPI properties (MS-OXCDATA 2.11), which are walked as
+far as their types have a known length.
 
-Limits: a text that is only there as compressed RTF is not read; a message inside the message is a file, not opened.
+Limits: a text that is only there as compressed RTF is not read; a message inside the message is a
+file, not opened.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ MAX_ATTRIBUTES: Final = 2000
 MAX_PROPERTIES: Final = 300  # of one file or of the message
 MAX_TEXT: Final = 256 << 10  # octets of the text that are returned
 
-_RENDERING, _TITLE, _DATA = 0x00069002, 0x00018010, 0x0006800F  # a file begins; its short name; its octets
+# a file begins; its short name; its octets
+_RENDERING, _TITLE, _DATA = 0x00069002, 0x00018010, 0x0006800F
 _FILE_PROPERTIES, _MESSAGE_PROPERTIES, _BODY = 0x00069005, 0x00069003, 0x0002800C
 _LONG_NAME, _PLAIN_TEXT, _HTML, _OBJECT = 0x3707, 0x1000, 0x1013, 0x3701
 _WANTED: Final = frozenset({_LONG_NAME, _PLAIN_TEXT, _HTML, _OBJECT})
@@ -49,7 +52,8 @@ class _File(msgspec.Struct):
 
 
 def read(octets: bytes, findings: Findings) -> tuple[bytes, str, list[tuple[str, bytes]]]:
-    """Return the text of the envelope, its type (text/plain or text/html), and the files with their names; never raises.
+    """Return the text of the envelope, its type (text/plain or text/html), and the files with their
+    names; never raises.
 
     Args:
         octets: of the envelope, `kinds.kind` says tnef.
@@ -96,7 +100,10 @@ def read(octets: bytes, findings: Findings) -> tuple[bytes, str, list[tuple[str,
 
 
 def _properties(octets: bytes, position: int, end: int) -> dict[int, bytes]:
-    """Return the octets of those properties that are looked for; texts as UTF-8. Source: MS-OXTNEF 2.1.3.4."""
+    """Return the octets of those properties that are looked for; texts as UTF-8.
+
+    Source: MS-OXTNEF 2.1.3.4.
+    """
     found: dict[int, bytes] = {}
     position += 4  # how many
     for _ in range(MAX_PROPERTIES):

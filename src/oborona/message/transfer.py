@@ -1,8 +1,8 @@
 """Content-Transfer-Encoding undone (RFC 2045 s6), as leniently as mail clients do it.
 
-base64: foreign characters are passed over and a missing end is tolerated; quoted-printable: an = that starts no code
-stays as it is; 7bit, 8bit, binary and unknown ones are taken as they stand. uuencoded files in a text ("begin 644 name")
-are cut out of it. What was broken is a finding.
+base64: foreign characters are passed over and a missing end is tolerated; quoted-printable: an =
+that starts no code stays as it is; 7bit, 8bit, binary and unknown ones are taken as they stand.
+uuencoded files in a text ("begin 644 name") are cut out of it. What was broken is a finding.
 """
 
 from __future__ import annotations
@@ -52,7 +52,10 @@ def decode(body: bytes, encoding: str, findings: Findings) -> bytes:
 
 
 def base64(body: bytes, findings: Findings) -> bytes:
-    """Return what can be decoded of base64; a second run after padding is decoded too, as mail clients do."""
+    """Return what can be decoded of base64.
+
+    A second run after padding is decoded too, as mail clients do.
+    """
     if _FOREIGN.search(body):
         findings.add("base64-broken")
     clean = body.translate(None, _NO_BASE64)
@@ -91,7 +94,10 @@ def uuencoded(text: bytes, findings: Findings) -> tuple[bytes, list[tuple[str, b
             findings.add("uuencode-broken", begin[1])
             end = len(text)
         files.append(
-            (begin[1].decode("utf-8", "replace").strip(), _uu_lines(text[begin.end() : end], findings))
+            (
+                begin[1].decode("utf-8", "replace").strip(),
+                _uu_lines(text[begin.end() : end], findings),
+            )
         )
         rest.append(text[position : begin.start()])
         position = min(end + len(b"\nend"), len(text))
@@ -100,7 +106,9 @@ def uuencoded(text: bytes, findings: Findings) -> tuple[bytes, list[tuple[str, b
 
 
 def _uu_lines(block: bytes, findings: Findings) -> bytes:
-    """Return the octets of all lines, never more than the lines are: four characters stand for three octets."""
+    """Return the octets of all lines, never more than the lines are: four characters stand for
+    three octets.
+    """
     out = []
     left = len(block)
     for match in _LINE.finditer(block):

@@ -1,16 +1,19 @@
 """The unique pairs of a message: how many different b come with an a, counted once a day each.
 
-P = hash(a, b), U = hash(a), and U counts distinct b. For texts `a` is each of some min-hashes, so that a campaign of varied texts meets
-itself; a text too short for a fingerprint is its template.
+P = hash(a, b), U = hash(a), and U counts distinct b. For texts `a` is each of some min-hashes, so
+that a campaign of varied texts meets itself; a text too short for a fingerprint is its template.
 
-Two words for who sends: the **sender** of what a sender does is MAIL FROM (of a bounce its From), that of limits and reputation; the **author**, of how many
-send a text or a link, is From, as readers see it: a list's own MAIL FROM is another for each reader, and would make one sender many.
+Two words for who sends: the **sender** of what a sender does is MAIL FROM (of a bounce its From),
+that of limits and reputation; the **author**, of how many send a text or a link, is From, as
+readers see it: a list's own MAIL FROM is another for each reader, and would make one sender many.
 
-From where a text comes is counted by what nobody has for nothing, proved and not proved apart: by the domains of MAIL FROM that SPF proved, or else by client
-addresses, an IPv6 network being one.  Copies that somebody else sends of a letter, under whatever name, so count among themselves; its own sender's do not.
+From where a text comes is counted by what nobody has for nothing, proved and not proved apart: by
+the domains of MAIL FROM that SPF proved, or else by client addresses, an IPv6 network being one.
+Copies that somebody else sends of a letter, under whatever name, so count among themselves; its own
+sender's do not.
 
-Limits: each pair is a look-up and up to two writes of the store, so `MAX_PAIRED_*` and `*_MINIMA` bound them: 13 to 25 of usual mail, and two to
-six more for how many people an entity reaches.
+Limits: each pair is a look-up and up to two writes of the store, so `MAX_PAIRED_*` and `*_MINIMA`
+bound them: 13 to 25 of usual mail, and two to six more for how many people an entity reaches.
 """
 
 from __future__ import annotations
@@ -31,7 +34,8 @@ MAX_PAIRED_LINKS: Final = 5  # domains of links, the first ones: where a reader 
 IP_MINIMA: Final = 8  # min-hashes that count client addresses
 RECIPIENT_MINIMA: Final = 4  # min-hashes that count recipients: each costs a pair per recipient
 SENDER_MINIMA: Final = 4  # min-hashes that count authors
-MAX_REACHED: Final = 8  # recipients of one message that count for its entities: who wrote to more is known
+# recipients of one message that count for its entities: who wrote to more is known
+MAX_REACHED: Final = 8
 MAX_REACHING: Final = 2  # link domains that count recipients: where a reader clicks first
 _PROVED: Final = b"\0"  # begins no value of a text
 _KNOWN: Final = b"known "  # begins what no address does
@@ -39,7 +43,9 @@ MAX_CONTACTS: Final = 4  # pairs that tell whether a recipient knows the sender:
 
 
 def early(envelope: Envelope, hasher: Hasher) -> tuple[Pair, ...]:
-    """Return the pairs that are known before the message comes: senders per client address, and addresses per account."""
+    """Return the pairs that are known before the message comes: senders per client address, and
+    addresses per account.
+    """
     if not envelope.client.ip:
         return ()
     ip = _octets(envelope.client.ip)
@@ -64,7 +70,9 @@ def vouched(ip: str, hasher: Hasher) -> tuple[Shingle, ...]:
 
 
 def vouching(ip: str, author: str, hasher: Hasher) -> tuple[Pair, ...]:
-    """Return the pair that counts a known author, who was proved, for a client's address; `_KNOWN` keeps it apart from the pairs of `early`.
+    """Return the pair that counts a known author, who was proved, for a client's address.
+
+    `_KNOWN` keeps it apart from the pairs of `early`.
 
     Args:
         ip: of the client.
@@ -73,7 +81,9 @@ def vouching(ip: str, author: str, hasher: Hasher) -> tuple[Pair, ...]:
     """
     if not (ip and author):
         return ()
-    return tuple(hasher.pairs(Type.IP_SENDER, Type.IP_SENDERS, [_KNOWN + _octets(ip)], [_octets(author)]))
+    return tuple(
+        hasher.pairs(Type.IP_SENDER, Type.IP_SENDERS, [_KNOWN + _octets(ip)], [_octets(author)])
+    )
 
 
 def pairs(
@@ -102,7 +112,9 @@ def pairs(
 
     recipients = _distinct(map(str.lower, envelope.recipients), MAX_PAIRED_RECIPIENTS)
     split = (each.rpartition("@") for each in islice(envelope.recipients, MAX_PAIRED_RECIPIENTS))
-    homes = _distinct((home.lower().rstrip(".") for _, sign, home in split if sign), MAX_PAIRED_DOMAINS)
+    homes = _distinct(
+        (home.lower().rstrip(".") for _, sign, home in split if sign), MAX_PAIRED_DOMAINS
+    )
     by_envelope, by_header = (
         _octets(envelope.sender.lower()),
         _octets(message.from_.address.lower() if message.from_ else ""),
@@ -114,7 +126,9 @@ def pairs(
     linked = (link.domain for link in message.links if link.place is not Place.PICTURE)
     add(Type.LINK_SENDER, Type.LINK_SENDERS, _distinct(linked, MAX_PAIRED_LINKS), authors)
     at = registrable(who.sender.rpartition("@")[2])
-    apart, sources = (_PROVED, _octets(at)) if at else (b"", _octets(client_home(envelope.client.ip)))
+    apart, sources = (
+        (_PROVED, _octets(at)) if at else (b"", _octets(client_home(envelope.client.ip)))
+    )
     for values in stands_for:
         each = [apart + value for value in values[:IP_MINIMA]] if apart else values[:IP_MINIMA]
         add(Type.TEXT_IP, Type.TEXT_IPS, each, _given(sources))
@@ -124,11 +138,13 @@ def pairs(
 
 
 def reached(message: Message, envelope: Envelope, hasher: Hasher, who: Proved) -> tuple[Pair, ...]:
-    """Return the pairs of what a message is judged by with its recipients, so that it is known how many people each reaches.
+    """Return the pairs of what a message is judged by with its recipients, so that it is known how
+    many people each reaches.
 
-    What it is judged by: the proved author first, the client's address, the author's domain, the account, the proved sender where there is no author, the
-    first link domains that are not the author's own, the first telephone number and the first wallet. The number of its type keeps a domain that writes and
-    a domain that is linked to apart.
+    What it is judged by: the proved author first, the client's address, the author's domain, the
+    account, the proved sender where there is no author, the first link domains that are not the
+    author's own, the first telephone number and the first wallet. The number of its type keeps a
+    domain that writes and a domain that is linked to apart.
 
     Args:
         message: parsed.
@@ -159,14 +175,17 @@ def reached(message: Message, envelope: Envelope, hasher: Hasher, who: Proved) -
 
 
 def contacts(pairs: Sequence[Pair], *, author: bool) -> tuple[Shingle, ...]:
-    """Return the first P's that tell whether recipients have had mail from the sender: the proved author's, or else those of MAIL FROM.
+    """Return the first P's that tell whether recipients have had mail from the sender: the proved
+    author's, or else those of MAIL FROM.
 
     Args:
         pairs: those of `reached` where there is an author, else those of `pairs`.
         author: there is a proved one, whose pairs come first.
     """
     if author:
-        return tuple(pair.both for pair in pairs[:MAX_CONTACTS] if pair.distinct == pairs[0].distinct)
+        return tuple(
+            pair.both for pair in pairs[:MAX_CONTACTS] if pair.distinct == pairs[0].distinct
+        )
     own = (pair.both for pair in pairs if pair.both.type == Type.SENDER_RECIPIENT)
     return tuple(islice(own, MAX_CONTACTS))
 

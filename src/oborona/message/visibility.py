@@ -1,13 +1,16 @@
 """Which elements of a page hide their text, and marks for it in the tree.
 
-Each element with a style, a colour, a background or the `hidden` attribute gets a mark before and after it: text nodes that
-start with NUL, which the HTML standard lets no page put into a text (WHATWG HTML s13.2.5.1, s13.2.6.4.7). The text of the page is
-then taken in one call, and read mark by mark with a stack. No node is ever removed: nodes of a freed branch would dangle.
+Each element with a style, a colour, a background or the `hidden` attribute gets a mark before and
+after it: text nodes that start with NUL, which the HTML standard lets no page put into a text
+(WHATWG HTML s13.2.5.1, s13.2.6.4.7). The text of the page is then taken in one call, and read mark
+by mark with a stack. No node is ever removed: nodes of a freed branch would dangle.
 
     hides          display:none and the like: all inside is hidden, whatever it says itself
-    tiny, colour   a font below 2 px, or a colour like its background: inherited, and a descendant may set it right again
+    tiny, colour   a font below 2 px, or a colour like its background: inherited, and a descendant
+                   may set it right again
 
-Limits: `MAX_STYLED` elements of a page are looked at; colours are compared where both are known, else the text is visible.
+Limits: `MAX_STYLED` elements of a page are looked at; colours are compared where both are known,
+else the text is visible.
 """
 
 from __future__ import annotations
@@ -21,9 +24,13 @@ from oborona.message.css_colours import Colour, attribute_colour
 from oborona.message.findings import Findings
 
 MAX_STYLED: Final = 5000  # elements; large newsletters have 2,000
-MAX_SHEETS: Final = 128 << 10  # characters of all style sheets of a message; large newsletters have 40 kB
-MAX_SELECTED: Final = 30_000  # elements that the rules of a message select, each counted with each rule
-MAX_LOOKED_AT: Final = 150_000  # elements of a message, each counted with each rule that asks what it stands in: 0.2 s, where each is the deepest
+# characters of all style sheets of a message; large newsletters have 40 kB
+MAX_SHEETS: Final = 128 << 10
+# elements that the rules of a message select, each counted with each rule
+MAX_SELECTED: Final = 30_000
+# elements of a message, each counted with each rule that asks what it stands in: 0.2 s, where each
+# is the deepest
+MAX_LOOKED_AT: Final = 150_000
 MAX_DEPTH: Final = 60  # elements in elements where such rules are heeded; deep newsletters reach it
 NEAR: Final = 10  # of 255 in each channel: closer colours cannot be told apart
 _WHITE: Final = (255, 255, 255)
@@ -33,13 +40,19 @@ _STYLED: Final = "[style],[hidden],[bgcolor],[background],font[color],body[text]
 _UNREAD: Final = "script,style,title,iframe,noembed,noframes,datalist,object>param"
 
 DROP, HIDE, TINY, READABLE, SAME, DIFFERENT, END = "\0d", "\0h", "\0t", "\0r", "\0s", "\0v", "\0e"
-"""Marks: text that nobody reads; hidden; font too small, readable again; colour like its background, visible again; end."""
+"""Marks: text that nobody reads; hidden; font too small, readable again.
+
+Colour like its background, visible again; end.
+"""
 TURN, TURN_END = "\u202e", "\u202c"
 """Around what stands from right to left by its style: the characters that do the same (UAX 9)"""
 
 
 def mark(tree: LexborHTMLParser, findings: Findings) -> None:
-    """Put marks around all elements of `tree` that change whether text is seen; `findings` counts the work."""
+    """Put marks around all elements of `tree` that change whether text is seen.
+
+    `findings` counts the work.
+    """
     styles: dict[int, Style] = {}
     nodes: dict[int, LexborNode] = {}
     for rule in _heeded(tree, findings):
@@ -89,7 +102,8 @@ def _heeded(tree: LexborHTMLParser, findings: Findings) -> list[Rule]:
         found = [
             rule
             for rule in found
-            if not rule.inside or (elements and findings.afford("looked at", elements, MAX_LOOKED_AT))
+            if not rule.inside
+            or (elements and findings.afford("looked at", elements, MAX_LOOKED_AT))
         ]
     return sorted(found, key=lambda rule: rule.weight)
 
@@ -104,14 +118,18 @@ def _own(node: LexborNode) -> Style:
     says = style(block) if block else PLAIN
     colour = given.get("color") or given.get("text")
     ground = given.get("bgcolor")
-    displayed = False if "hidden" in given or (node.tag == "dialog" and "open" not in given) else None
+    displayed = (
+        False if "hidden" in given or (node.tag == "dialog" and "open" not in given) else None
+    )
     pictured = bool(given.get("background"))
     turned = node.tag == "bdo" and (given.get("dir") or "").strip().lower() == "rtl"
     if colour or ground or displayed is False or pictured or turned:
         says = says.over(
             Style(
                 displayed=displayed,
-                colour=attribute_colour(colour) if colour and node.tag in {"font", "body"} else None,
+                colour=attribute_colour(colour)
+                if colour and node.tag in {"font", "body"}
+                else None,
                 background=attribute_colour(ground) if ground else None,
                 pictured=pictured,
                 turned=turned,
@@ -137,7 +155,9 @@ def _alike(one: Colour, other: Colour) -> bool:
 
 
 def _alike_somewhere(styles: dict[int, Style]) -> bool:
-    """Return whether any text colour of the page is like any background: mostly not, which saves the walk."""
+    """Return whether any text colour of the page is like any background: mostly not, which saves
+    the walk.
+    """
     colours = {says.colour for says in styles.values() if says.colour}
     grounds = {says.background for says in styles.values() if says.background} | {_WHITE}
     if any(says.transparent for says in styles.values()):
@@ -147,8 +167,12 @@ def _alike_somewhere(styles: dict[int, Style]) -> bool:
     return any(_alike(colour, ground) for colour in colours for ground in grounds)
 
 
-def _mark_colours(tree: LexborHTMLParser, styles: dict[int, Style], nodes: dict[int, LexborNode]) -> None:
-    """Mark elements whose colour is like their background, and those inside that can be read again."""
+def _mark_colours(
+    tree: LexborHTMLParser, styles: dict[int, Style], nodes: dict[int, LexborNode]
+) -> None:
+    """Mark elements whose colour is like their background, and those inside that can be read
+    again.
+    """
     seen: dict[
         int, tuple[Colour | None, Colour | None]
     ] = {}  # identity -> colour, background (None = not known)

@@ -1,14 +1,18 @@
 """Addresses of wallets, told from other long words by their checksums.
 
-    base58check          Bitcoin, Litecoin, Dogecoin, Dash, Tron             first octets of sha256 of sha256
-    bech32, bech32m      Bitcoin and Litecoin (BIP 173, BIP 350)             a BCH code; also all in upper case
+    base58check          Bitcoin, Litecoin, Dogecoin, Dash, Tron             first octets of sha256
+                         of sha256
+    bech32, bech32m      Bitcoin and Litecoin (BIP 173, BIP 350)             a BCH code; also all in
+                         upper case
     CashAddr             Bitcoin Cash, with its prefix or without        a BCH code of 40 bits
-    Ethereum             EIP-55, letters in both cases                       Keccak-256; in one case only with a word of it nearby
-    Monero               base58 in blocks                                    first octets of Keccak-256
+    Ethereum             EIP-55, letters in both cases                       Keccak-256; in one case
+                         only with a word of it nearby
+    Monero               base58 in blocks                                    first octets of
+                         Keccak-256
     TON                  base64, bounceable or not: one account              CRC-16
 
-Known limits: Solana and others without a checksum look like any random word, and are none; an address with spaces inside is not read, since
-nobody could copy it.
+Known limits: Solana and others without a checksum look like any random word, and are none; an
+address with spaces inside is not read, since nobody could copy it.
 """
 
 from __future__ import annotations
@@ -28,7 +32,8 @@ from oborona.message.keccak import keccak_256
 MAX_WALLETS: Final = 10  # of one message
 MAX_TRIED: Final = 200  # words that are decoded
 MAX_KECCAK: Final = 16  # words that cost a Keccak hash
-_NEAR: Final = 80  # characters around an address without a checksum in which a word must say what it is
+# characters around an address without a checksum in which a word must say what it is
+_NEAR: Final = 80
 
 HINT: Final = r"[a-z0-9]{26}|[eu][qf][a-z0-9_-]{46}"
 """RE2, of something that any text with a wallet holds when it is normalised"""
@@ -49,7 +54,9 @@ _BASE58: Final[dict[int, str]] = {  # first octet -> coin
     0x41: "tron",
 }
 _BECH32: Final = re.compile(r"(bc|ltc)1([qpzry9x8gf2tvdw0s3jn54khce6mua7l]{14,74})")
-_BECH32_DIGIT: Final = {letter: value for value, letter in enumerate("qpzry9x8gf2tvdw0s3jn54khce6mua7l")}
+_BECH32_DIGIT: Final = {
+    letter: value for value, letter in enumerate("qpzry9x8gf2tvdw0s3jn54khce6mua7l")
+}
 _BECH32_COIN: Final = {"bc": "bitcoin", "ltc": "litecoin"}
 _GENERATOR: Final = (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)
 # The prefix, which people leave out, is summed up too.
@@ -112,7 +119,10 @@ def _wallet(word: str, findings: Findings) -> str:
 
 
 def _number(word: str) -> int:
-    """Return the number that base58 writes, -1 when a character is none of its. Source: Bitcoin's base58.cpp."""
+    """Return the number that base58 writes, -1 when a character is none of its.
+
+    Source: Bitcoin's base58.cpp.
+    """
     number = 0
     for letter in word:
         digit = _DIGIT.get(letter, -1)
@@ -145,7 +155,12 @@ def _bech32(word: str) -> str:
         return ""
     prefix, digits = match[1], [_BECH32_DIGIT[letter] for letter in match[2]]
     checksum = 1
-    for value in (*(ord(each) >> 5 for each in prefix), 0, *(ord(each) & 31 for each in prefix), *digits):
+    for value in (
+        *(ord(each) >> 5 for each in prefix),
+        0,
+        *(ord(each) & 31 for each in prefix),
+        *digits,
+    ):
         top = checksum >> 25
         checksum = (checksum & 0x1FFFFFF) << 5 ^ value
         for bit, generator in enumerate(_GENERATOR):
@@ -165,7 +180,10 @@ def _bech32(word: str) -> str:
 
 @lru_cache(maxsize=512)
 def _cash(word: str) -> str:
-    """Return the wallet of a Bitcoin Cash address, in letters of one case. Source: its specification of CashAddr."""
+    """Return the wallet of a Bitcoin Cash address, in letters of one case.
+
+    Source: its specification of CashAddr.
+    """
     lower = word.lower()
     digits = [_BECH32_DIGIT.get(letter, -1) for letter in lower]
     if -1 in digits or word not in (lower, lower.upper()):
@@ -201,7 +219,10 @@ def _ethereum(word: str, near: str) -> str:
 
 @lru_cache(maxsize=128)
 def _monero(word: str) -> str:
-    """Return the wallet of a Monero address. Source: the Monero project's base58.cpp and cryptonote_basic_impl.cpp."""
+    """Return the wallet of a Monero address.
+
+    Source: the Monero project's base58.cpp and cryptonote_basic_impl.cpp.
+    """
     octets = b""
     for start in range(0, len(word), 11):
         block = word[start : start + 11]
@@ -216,7 +237,10 @@ def _monero(word: str) -> str:
 
 @lru_cache(maxsize=512)
 def _ton(word: str) -> str:
-    """Return the account of a TON address, the same for its bounceable and other form. Source: TEP-2."""
+    """Return the account of a TON address, the same for its bounceable and other form.
+
+    Source: TEP-2.
+    """
     octets = b64decode(word.replace("-", "+").replace("_", "/"))
     if (
         octets[0] not in _TON

@@ -1,7 +1,9 @@
-"""How many words a text has: of what has a letter or a digit, also where words stand without spaces between.
+"""How many words a text has: of what has a letter or a digit, also where words stand without spaces
+between.
 
-A word of Chinese or Japanese has some two characters, one of Thai, Lao, Burmese or Khmer some four: a run of them counts as so many
-words. What pads a newsletter's preview line (zero-width characters, joiners and spaces by the hundred) is no word.
+A word of Chinese or Japanese has some two characters, one of Thai, Lao, Burmese or Khmer some four:
+a run of them counts as so many words. What pads a newsletter's preview line (zero-width characters,
+joiners and spaces by the hundred) is no word.
 
 Limits: of scripts without spaces `LOOKED_AT` characters; beyond, a run is a word.
 """

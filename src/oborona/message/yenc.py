@@ -1,6 +1,8 @@
-"""Files in a text in yEnc, the 8-bit encoding of Usenet (yEnc draft 1.3): `=ybegin line=128 size=N name=...` to `=yend`.
+"""Files in a text in yEnc, the 8-bit encoding of Usenet (yEnc draft 1.3):
+`=ybegin line=128 size=N name=...` to `=yend`.
 
-Limits: `MAX_FILES` of one text; a file of many parts is one file for each part; sizes and checksums are not compared.
+Limits: `MAX_FILES` of one text; a file of many parts is one file for each part; sizes and checksums
+are not compared.
 """
 
 from __future__ import annotations
@@ -12,8 +14,12 @@ from typing import Final
 MAX_FILES: Final = 20  # in one text
 
 _FILE: Final = re.compile(
-    # What follows a head always matches, to the end of the text at most: else each of many heads would be tried to the end.
-    rb"^=ybegin [^\n]{0,200}?\bname=([^\n]{1,255})\n(?:=ypart [^\n]*+\n)?+((?:(?!=yend)[^\n]++\n?+|\n)*+)(?:=yend[^\n]*+\n?+)?+",
+    # What follows a head always matches, to the end of the text at most: else each of many heads
+    # would be tried to the end.
+    (
+        rb"^=ybegin [^\n]{0,200}?\bname=([^\n]{1,255})\n(?:=ypart "
+        rb"[^\n]*+\n)?+((?:(?!=yend)[^\n]++\n?+|\n)*+)(?:=yend[^\n]*+\n?+)?+"
+    ),
     re.MULTILINE,
 )
 _ESCAPED: Final = re.compile(rb"=(.)", re.DOTALL)
@@ -40,4 +46,6 @@ def files(text: bytes) -> tuple[bytes, list[tuple[str, bytes]]]:
 
 def _decoded(lines: bytes) -> bytes:
     whole = lines.replace(b"\n", b"")
-    return _ESCAPED.sub(lambda escaped: bytes(((escaped[1][0] - 64) % 256,)), whole).translate(_SHIFTED)
+    return _ESCAPED.sub(lambda escaped: bytes(((escaped[1][0] - 64) % 256,)), whole).translate(
+        _SHIFTED
+    )

@@ -1,6 +1,8 @@
-"""What each rule of a policy asks, as a hash: by it, rules of two policies are told to be the same question; pure.
+"""What each rule of a policy asks, as a hash: by it, rules of two policies are told to be the same
+question; pure.
 
-A rule asks what it says itself, and what the rules and conditions say that it names, and those that they name.
+A rule asks what it says itself, and what the rules and conditions say that it names, and those that
+they name.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ _NAME: Final = re.compile(r"\b[A-Z][A-Z0-9_]*\b")
 
 
 def asks(policy: Policy) -> Mapping[str, str]:
-    """Return a hash of what each rule asks, by name; its score, unless that is a formula, its mode and its words are no part of that.
+    """Return a hash of what each rule asks, by name.
+
+    Its score, unless that is a formula, its mode and its words are no part of that.
 
     A rule of a script asks the same only under the same policy.
     """
@@ -34,9 +38,11 @@ def asks(policy: Policy) -> Mapping[str, str]:
 
 
 def hangs_on_others(policy: Policy) -> Mapping[str, frozenset[str]]:
-    """Return, of each rule and condition, the names of the rules and conditions that it hangs on, by way of others, too.
+    """Return, of each rule and condition, the names of the rules and conditions that it hangs on,
+    by way of others, too.
 
-    Any word of a rule that is another's name counts: what is found too much is only told as not judged.
+    Any word of a rule that is another's name counts: what is found too much is only told as not
+    judged.
     """
     pieces = _pieces(policy)
     direct = {

@@ -1,4 +1,6 @@
-"""What would differ under another policy: verdicts of many messages side by side, by rule and by verdict, with examples; pure."""
+"""What would differ under another policy: verdicts of many messages side by side, by rule and by
+verdict, with examples; pure.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +90,9 @@ class Comparison:
     @property
     def differing(self) -> int:
         """Messages whose verdict would be another for certain."""
-        return sum(number for change, number in self.changes.items() if not change.endswith(UNCERTAIN))
+        return sum(
+            number for change, number in self.changes.items() if not change.endswith(UNCERTAIN)
+        )
 
     def add(self, pair: Pair) -> None:
         """Take one message."""
@@ -124,7 +128,9 @@ class Comparison:
     def differing_rules(self) -> Iterable[tuple[str, RuleChange]]:
         """Return the rules of which anything became, those with most changed hits first."""
         found = [(name, rule) for name, rule in self.rules.items() if rule.differs]
-        return sorted(found, key=lambda one: (-(one[1].gained + one[1].lost), -one[1].unjudged, one[0]))
+        return sorted(
+            found, key=lambda one: (-(one[1].gained + one[1].lost), -one[1].unjudged, one[0])
+        )
 
     def _rule(self, name: str) -> RuleChange:
         rule = self.rules.get(name)

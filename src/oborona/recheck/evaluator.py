@@ -1,8 +1,9 @@
 """What a policy says of a journaled message, of which not all is kept: pure.
 
-A rule that asks for what is not kept (the text above all), or that hangs on one that does, is taken as it was where the
-policy of that time asked the same (`recheck.asks`); else it is not judged, and why is told.  The same holds of the rules and
-checks of scripts, which are not run then, of the final model and of karma.
+A rule that asks for what is not kept (the text above all), or that hangs on one that does, is taken
+as it was where the policy of that time asked the same (`recheck.asks`); else it is not judged, and
+why is told.  The same holds of the rules and checks of scripts, which are not run then, of the
+final model and of karma.
 """
 
 from __future__ import annotations
@@ -57,7 +58,9 @@ class RuleIndex:
 
     def hung(self, names: Iterable[str]) -> dict[str, str]:
         """Return the rules that hang on others, with why that is of interest."""
-        return {other: HANGS.format(name) for name in names for other in self._hanging.get(name, ())}
+        return {
+            other: HANGS.format(name) for name in names for other in self._hanging.get(name, ())
+        }
 
     def failed(self, errors: Iterable[str]) -> dict[str, str]:
         """Return the rules that failed, and those that hang on what failed, with why."""
@@ -93,13 +96,17 @@ class EntryEvaluator(Evaluator, kw_only=True):
     index: RuleIndex  # of the policy
     entry: Entry  # of the message
     asked: Mapping[str, str] | None  # what each rule asked then; None = not known
-    unjudged: dict[str, str] = msgspec.field(default_factory=dict)  # what was not judged by now, with why
+    # what was not judged by now, with why
+    unjudged: dict[str, str] = msgspec.field(default_factory=dict)
     blind: dict[str, str] = msgspec.field(
         default_factory=dict
     )  # rules of scripts that did not run, and what hangs on these
 
     def scripts(self, facts: Facts, stage: Stage) -> Judged:
-        """Return what scripts say; of those that ask for what is not kept, the findings are those of then."""
+        """Return what scripts say.
+
+        Of those that ask for what is not kept, the findings are those of then.
+        """
         scripts, checks = self.policy.scripts, self.index.checks
         if scripts is None:
             return Judged(facts)
@@ -113,7 +120,9 @@ class EntryEvaluator(Evaluator, kw_only=True):
         stale = msgspec.structs.replace(plain, findings=plain.findings.difference(checks))
         fresh = scripts.judge(stale, stage, Without(frozenset(blind), there))
         kept = there | (facts.findings & {SCRIPT_FAILED} if blind else frozenset())
-        findings = {finding.name: finding for finding in self.entry.findings if finding.name in kept}
+        findings = {
+            finding.name: finding for finding in self.entry.findings if finding.name in kept
+        }
         findings |= {finding.name: finding for finding in fresh.findings}
         asking = {
             name: f"asks for {', '.join(sorted(function.named & unkept))}, which is not kept"
@@ -130,7 +139,9 @@ class EntryEvaluator(Evaluator, kw_only=True):
     def rules(
         self, facts: Facts, stage: Stage, before: Sequence[RuleHit]
     ) -> tuple[list[RuleHit], Sequence[str]]:
-        """Return the hits of rules, those of then for rules that can't be run and asked the same."""
+        """Return the hits of rules, those of then for rules that can't be run and asked the
+        same.
+        """
         hits, errors = super().rules(facts, stage, before)
         failed = self.blind | self.index.failed(errors)
         if not failed:
@@ -162,7 +173,10 @@ class EntryEvaluator(Evaluator, kw_only=True):
 
 
 def _as_now(hit: RuleHit, rule: Rule) -> RuleHit:
-    """Return a hit of then with the score and mode that the rule has now; a score that was worked out stays."""
+    """Return a hit of then with the score and mode that the rule has now.
+
+    A score that was worked out stays.
+    """
     hit = uncut(hit)
     score = hit.score if isinstance(rule.score, str) or rule.scripted else rule.score
     return msgspec.structs.replace(hit, score=score, mode=rule.mode)

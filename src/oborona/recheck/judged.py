@@ -1,8 +1,9 @@
 """A journaled message judged again by another policy, from what was known of it when it came: pure.
 
-Everything that decides is asked again, in the order of all verdicts (`oborona.policy.verdict`).  DNS lists are weighed by
-the codes that they answered then, other engines by their words of then.  Signatures are taken as they were found, since
-looking for others needs the text.  What can't be judged is told, and the verdict with what that could make of it.
+Everything that decides is asked again, in the order of all verdicts (`oborona.policy.verdict`).
+DNS lists are weighed by the codes that they answered then, other engines by their words of then.
+Signatures are taken as they were found, since looking for others needs the text.  What can't be
+judged is told, and the verdict with what that could make of it.
 """
 
 from __future__ import annotations
@@ -98,7 +99,9 @@ class Judge:
         mildest, severest = (
             verdict.action
             if decided
-            else action_of(reached(end, lines.spam_score, lines.reject_score)[0], said, policy.engines)
+            else action_of(
+                reached(end, lines.spam_score, lines.reject_score)[0], said, policy.engines
+            )
             for end in ends
         )
         return Again(
@@ -112,7 +115,10 @@ class Judge:
         )
 
     def _grounds(self, entry: Entry, kept: Kept, facts: Facts, young: bool | None) -> Grounds:
-        """Return what the verdict of then rested on, as the policy weighs it; what it finds itself is found anew."""
+        """Return what the verdict of then rested on, as the policy weighs it.
+
+        What it finds itself is found anew.
+        """
         anew = {NOT_COUNTED, *OF_ENGINES, *self._index.checks}
         found = [finding for finding in entry.findings if finding.name not in anew]
         listings = strongest(_listings(kept, self._policy))
@@ -129,7 +135,10 @@ class Judge:
 
 
 def given(entry: Entry) -> Action:
-    """Return what was done with a message; one that was put off comes again, and counts as one that passes."""
+    """Return what was done with a message.
+
+    One that was put off comes again, and counts as one that passes.
+    """
     return Action.ACCEPT if entry.verdict is Action.TEMPFAIL else entry.verdict
 
 
@@ -146,12 +155,18 @@ def _listings(kept: Kept, policy: Policy) -> list[Listing]:
         if one is None or not one.enabled or listing.of not in one.of:
             continue
         scores = [
-            score for code in listing.codes if (score := one.codes.score(IPv4Address(code))) is not None
+            score
+            for code in listing.codes
+            if (score := one.codes.score(IPv4Address(code))) is not None
         ]
         if scores:
             score = max(scores, key=lambda score: (abs(score), score))
-            say = one.say.replace("{code}", " ".join(listing.codes)).replace("{subject}", listing.asked)
-            found.append(msgspec.structs.replace(listing, score=score, mode=one.mode, say=printable(say)))
+            say = one.say.replace("{code}", " ".join(listing.codes)).replace(
+                "{subject}", listing.asked
+            )
+            found.append(
+                msgspec.structs.replace(listing, score=score, mode=one.mode, say=printable(say))
+            )
     return found
 
 
@@ -172,7 +187,11 @@ def _personal(verdict: Verdict, entry: Entry) -> Verdict:
     """Return the verdict as a list of its reader has decided then."""
     said = tuple(hit for hit in entry.rules if hit.name == PERSONAL)
     return msgspec.structs.replace(
-        verdict, action=entry.verdict, line=entry.line, decided_by=PERSONAL, rules=(*said, *verdict.rules)
+        verdict,
+        action=entry.verdict,
+        line=entry.line,
+        decided_by=PERSONAL,
+        rules=(*said, *verdict.rules),
     )
 
 

@@ -1,8 +1,9 @@
 """The keeper: what must be done on a clock and by one process alone.
 
-The journal, its index and the moves are kept within their age and number, in steps of milliseconds with pauses between, so that
-workers never wait for it. A clock that jumped by more than a day, either way, also against the newest entry at the start, is
-not believed until the new time has lasted an hour; until then nothing is purged.
+The journal, its index and the moves are kept within their age and number, in steps of milliseconds
+with pauses between, so that workers never wait for it. A clock that jumped by more than a day,
+either way, also against the newest entry at the start, is not believed until the new time has
+lasted an hour; until then nothing is purged.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ async def keep(
     window_s: float = WINDOW_S,
     beside: Callable[[float], Awaitable[int]] | None = None,
 ) -> None:
-    """Purge the journal, and what hangs on it, until told to stop; nothing goes while the clock has jumped.
+    """Purge the journal, and what hangs on it, until told to stop.
+
+    Nothing goes while the clock has jumped.
 
     Args:
         path: the journal.
@@ -52,7 +55,8 @@ async def keep(
         round_s: seconds between looks.
         evidence_s: seconds that its evidence is kept; None = as long as the entry.
         window_s: of the second look.
-        beside: purges what hangs on the journal, by Unix seconds, in a step; returns 0 where there is no more.
+        beside: purges what hangs on the journal, by Unix seconds, in a step; returns 0 where there
+            is no more.
 
     Raises:
         StoreError: the journal can't be opened; trouble later is logged, and tried again.
@@ -78,7 +82,9 @@ async def keep(
                     if beside is not None:
                         gone += await beside(now)
                 elif not jumped:
-                    log.warning("the clock is over a day from where it was: nothing is purged for an hour")
+                    log.warning(
+                        "the clock is over a day from where it was: nothing is purged for an hour"
+                    )
                     jumped = True
             except StoreError as error:
                 log.error("not purged: %s", error)  # noqa: TRY400 - the error says where; no fault of ours

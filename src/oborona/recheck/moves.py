@@ -1,11 +1,14 @@
-"""What the second look moves, copy by copy: written down before a mailbox is touched, and settled after.
+"""What the second look moves, copy by copy: written down before a mailbox is touched, and settled
+after.
 
     decided ── issue ──▶ issued ── settle ──▶ done ── the move that takes it back is done ──▶ undone
        ▲                   │  │
        └────── again ──────┘  └─────────────▶ kept (its reader's, or gone) · failed
 
-A copy is decided about once in each direction, whoever asks and however often; what an admin takes back is never decided
-anew.  The moves of one copy are made one after the other, in the order in which they were decided.  A process that died left `issued` behind: who comes next asks the mailbox about those before anything else.
+A copy is decided about once in each direction, whoever asks and however often; what an admin takes
+back is never decided anew.  The moves of one copy are made one after the other, in the order in
+which they were decided.  A process that died left `issued` behind: who comes next asks the mailbox
+about those before anything else.
 
 Any number of processes use the file: the one that moves, and tools that look and take back.
 """
@@ -92,7 +95,8 @@ class Pause(msgspec.Struct, frozen=True, kw_only=True):
 
 _COLUMNS: Final = ", ".join(Move.__struct_fields__)
 _SETTLED: Final = frozenset({State.DONE, State.KEPT, State.FAILED})
-# Two moves of one copy on their way at once, and one of them made anew after a death, would undo the other.
+# Two moves of one copy on their way at once, and one of them made anew after a death, would undo
+# the other.
 _FIRST: Final = (
     "NOT EXISTS (SELECT 1 FROM move AS first WHERE first.message = move.message AND first.recipient = move.recipient"
     " AND first.id < move.id AND first.state IN ('decided', 'issued'))"
@@ -120,7 +124,8 @@ class Moves(SharedFile):
                 for one in decisions
                 for row in db.execute(
                     "INSERT INTO move (message, recipient, source, target, time, changed, due, state, why, score, line, event, because, word)"
-                    " VALUES (?, ?, ?, ?, ?, ?, ?, 'decided', ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id",
+                    " VALUES (?, ?, ?, ?, ?, ?, ?, 'decided', ?, ?, ?, ?, ?, ?) ON CONFLICT DO "
+                    "NOTHING RETURNING id",
                     (
                         one.message,
                         one.recipient,
@@ -140,7 +145,9 @@ class Moves(SharedFile):
             ]
 
     def due(self, now: float, most: int, *, back: bool = False) -> list[Move]:
-        """Return moves whose time has come, of the newest messages first; of one copy the first that is not settled.
+        """Return moves whose time has come, of the newest messages first.
+
+        Of one copy the first that is not settled.
 
         Args:
             now: Unix seconds.
@@ -158,7 +165,8 @@ class Moves(SharedFile):
         """Write down that moves are on their way, before a mailbox hears of them.
 
         Returns:
-            Those that are: what was taken back, is on its way already, or waits for another move of its copy, is not among them.
+            Those that are: what was taken back, is on its way already, or waits for another move of
+            its copy, is not among them.
         """
         with self.transaction() as db:
             return [
@@ -172,7 +180,10 @@ class Moves(SharedFile):
             ]
 
     def issued(self) -> list[Move]:
-        """Return what is on its way; at a start, what whoever died has left: ask the mailbox about them first."""
+        """Return what is on its way.
+
+        At a start, what whoever died has left: ask the mailbox about them first.
+        """
         return self._moves("WHERE state = 'issued' ORDER BY id")
 
     def again(self, id_: int, *, due: float, now: float, note: str = "") -> None:
@@ -195,7 +206,8 @@ class Moves(SharedFile):
 
         Args:
             id_: of a move that is decided or on its way.
-            state: done, kept or failed. Done, a move that takes another back leaves that one undone.
+            state: done, kept or failed. Done, a move that takes another back leaves that one
+                undone.
             note: why it was kept, or failed.
             now: Unix seconds.
 
@@ -251,7 +263,10 @@ class Moves(SharedFile):
         return self._moves("WHERE time >= ? ORDER BY id", when)
 
     def decided(self, since: float) -> list[Decided]:
-        """Return the messages of which moves were decided from a time on, in order; what takes moves back is not among these."""
+        """Return the messages of which moves were decided from a time on, in order.
+
+        What takes moves back is not among these.
+        """
         found = self.rows(
             "SELECT message, max(word), min(time) FROM move WHERE time >= ? AND undoes IS NULL"
             " GROUP BY message ORDER BY min(id)",
@@ -261,11 +276,16 @@ class Moves(SharedFile):
 
     def counted(self, since: float = 0.0) -> dict[State, int]:
         """Return how many moves are in each state, of those that were decided from a time on."""
-        found = self.rows("SELECT state, count(*) FROM move WHERE time >= ? GROUP BY state", (since,))
+        found = self.rows(
+            "SELECT state, count(*) FROM move WHERE time >= ? GROUP BY state", (since,)
+        )
         return {State(state): number for state, number in found}
 
     def discard(self, note: str, *, now: float) -> int:
-        """Give up all that is decided and not on its way, but for what takes moves back; return how many."""
+        """Give up all that is decided and not on its way, but for what takes moves back.
+
+        Return how many.
+        """
         with self.transaction() as db:
             return db.execute(
                 "UPDATE move SET state = 'kept', changed = ?, note = ? WHERE state = 'decided' AND undoes IS NULL",
@@ -286,7 +306,10 @@ class Moves(SharedFile):
             )
 
     def pause(self, why: str, *, now: float) -> bool:
-        """Let the second look stand still until somebody lets it go on; return False where it does already."""
+        """Let the second look stand still until somebody lets it go on.
+
+        Return False where it does already.
+        """
         with self.transaction() as db:
             added = db.execute(
                 "INSERT INTO pause (one, since, why) VALUES (1, ?, ?) ON CONFLICT DO NOTHING",
@@ -305,7 +328,9 @@ class Moves(SharedFile):
             return db.execute("DELETE FROM pause").rowcount > 0
 
     def purge(self, now: float, *, retention_s: float, limit: int = 1000) -> int:
-        """Take one small step of purging, the oldest first; what is on its way stays. Call it again until it returns 0.
+        """Take one small step of purging, the oldest first; what is on its way stays.
+
+        Call it again until it returns 0.
 
         Args:
             now: Unix seconds.
@@ -323,7 +348,8 @@ class Moves(SharedFile):
         found = self.rows(f"SELECT {_COLUMNS} FROM move {where}", values)  # noqa: S608 - literals above
         try:
             return [
-                msgspec.convert(dict(zip(Move.__struct_fields__, row, strict=True)), Move) for row in found
+                msgspec.convert(dict(zip(Move.__struct_fields__, row, strict=True)), Move)
+                for row in found
             ]
         except msgspec.ValidationError as error:
             raise StoreError(f"{self.path}: a move in it is damaged: {error}") from error
@@ -350,7 +376,10 @@ def _settle(db: Any, id_: int, state: State, note: str, now: float) -> bool:
 
 
 def _undo(db: Any, id_: int, now: float, event: str) -> bool:
-    """Take one move back within the caller's transaction; return whether there is anything to take back."""
+    """Take one move back within the caller's transaction.
+
+    Return whether there is anything to take back.
+    """
     waiting = db.execute(
         "UPDATE move SET state = 'undone', changed = ?, note = ? WHERE id = ? AND state = 'decided' AND undoes IS NULL",
         (now, UNDONE_BEFORE, id_),

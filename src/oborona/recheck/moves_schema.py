@@ -4,7 +4,8 @@
     cursor    how far the second look has followed what it follows, by name
     pause     one row while the second look stands still
 
-WAL with synchronous=FULL: what is said to be on its way is on the disk before the mailbox is touched.
+WAL with synchronous=FULL: what is said to be on its way is on the disk before the mailbox is
+touched.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ MIGRATIONS: Final = (
             undoes INTEGER             -- the move that this one takes back
         )
         """,
-        # Once for each copy and direction. What takes a move back is no decision of the second look.
+        # Once for each copy and direction. What takes a move back is no decision of the second
+        # look.
         "CREATE UNIQUE INDEX move_once ON move (message, recipient, target) WHERE undoes IS NULL",
         "CREATE UNIQUE INDEX move_undone_once ON move (undoes) WHERE undoes IS NOT NULL",
         "CREATE INDEX move_message ON move (message)",
@@ -46,9 +48,13 @@ MIGRATIONS: Final = (
         "CREATE INDEX move_issued ON move (id) WHERE state = 'issued'",
         "CREATE INDEX move_time ON move (time)",
         "CREATE TABLE cursor (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID",
-        "CREATE TABLE pause (one INTEGER PRIMARY KEY CHECK (one = 1), since REAL NOT NULL, why TEXT NOT NULL)",
+        (
+            "CREATE TABLE pause (one INTEGER PRIMARY KEY CHECK (one = 1), since REAL NOT "
+            "NULL, why TEXT NOT NULL)"
+        ),
     ),
-    # people spoke of the message; of moves from before this was written down it is believed, so that none stops others
+    # people spoke of the message; of moves from before this was written down it is believed, so
+    # that none stops others
     ("ALTER TABLE move ADD COLUMN word INTEGER NOT NULL DEFAULT 1",),
     # what was learned of a message that goes back to the inbox
     ("ALTER TABLE move ADD COLUMN because TEXT NOT NULL DEFAULT ''",),

@@ -1,4 +1,6 @@
-"""The facts of a journaled message with the counts of now: what was known of it then, and what is known of its pieces by now."""
+"""The facts of a journaled message with the counts of now: what was known of it then, and what is
+known of its pieces by now.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ from oborona.types import Proved, Shingle
 
 
 def pieces_of(entry: Entry, late: Late | None) -> tuple[Shingle, ...]:
-    """Return what is asked about: the message's pieces, what its unique pairs count, and what was found late."""
+    """Return what is asked about: the message's pieces, what its unique pairs count, and what was
+    found late.
+    """
     distinct = [Shingle(*one) for one in entry.kept.distinct] if entry.kept else []
     return tuple(dict.fromkeys((*entry.shingles, *distinct, *(late.shingles if late else ()))))
 
@@ -45,11 +49,19 @@ async def facts_now(
 
 
 async def with_counts(
-    then: Facts, known: Known, pieces: tuple[Shingle, ...], site: Site, now: float, *, partial: bool = False
+    then: Facts,
+    known: Known,
+    pieces: tuple[Shingle, ...],
+    site: Site,
+    now: float,
+    *,
+    partial: bool = False,
 ) -> Facts:
-    """Return the facts of then with counts that were read, and with the reputations that follow from them.
+    """Return the facts of then with counts that were read, and with the reputations that follow
+    from them.
 
-    The counts hold the message itself and its copies; neither is a past of its sender (`Known.since`).
+    The counts hold the message itself and its copies; neither is a past of its sender
+    (`Known.since`).
 
     Args:
         then: as the journal has them.
@@ -65,7 +77,9 @@ async def with_counts(
     who = who_then(then)
     judgements: Judgements = NOT_JUDGED
     if who is not None:
-        judgements, _ = await judge_pasts(site.counters, known, who, site.hasher, site.pasts, now=now)
+        judgements, _ = await judge_pasts(
+            site.counters, known, who, site.hasher, site.pasts, now=now
+        )
     return counted(then, known, who, site, pinned, judgements, partial=partial)
 
 
@@ -105,7 +119,9 @@ def counted(
     """
     repip = repip_of(known, own=then.client_own)
     facts = with_mass(
-        with_values(then, known=known, partial=partial, repip_flag=repip.flag.value, repip_share=repip.share)
+        with_values(
+            then, known=known, partial=partial, repip_flag=repip.flag.value, repip_share=repip.share
+        )
     )
     if who is None:
         return facts

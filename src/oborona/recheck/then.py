@@ -1,7 +1,8 @@
 """The facts of a message as they were when it was judged, out of its journal entry: pure.
 
-What an entry has not got (the text above all, which is the mailbox's to keep; a fact that is younger than the entry; facts that were too large)
-stands there as something that nothing can be asked of: a rule that needs it fails, by name, and is told as not judged.  It is never guessed.
+What an entry has not got (the text above all, which is the mailbox's to keep; a fact that is
+younger than the entry; facts that were too large) stands there as something that nothing can be
+asked of: a rule that needs it fails, by name, and is told as not judged.  It is never guessed.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ class Unkept:
 
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _fail
     __bool__ = __len__ = __iter__ = __contains__ = __getitem__ = __hash__ = _fail
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _fail
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = (
+        _fail
+    )
     __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = _fail
     __neg__ = __pos__ = __abs__ = __round__ = __float__ = __int__ = __index__ = _fail
 
@@ -65,7 +68,10 @@ class _KnownThen(Known):
         self.pinned = kept.pinned
 
     def robotic(self, kind: int) -> float | None:
-        """Return how regularly a type of piece came; time-lines that no rule asked for were not read."""
+        """Return how regularly a type of piece came.
+
+        Time-lines that no rule asked for were not read.
+        """
         return self._robotic.get(kind, _TIME_LINE)  # type: ignore[arg-type]
 
 
@@ -90,7 +96,9 @@ NEEDED: Final = (
 """Facts without which nothing can be said: lists are asked by them."""
 
 OF_ENGINES: Final = frozenset(
-    name for name in Facts.__struct_fields__ if name.partition("_")[0] in ("rspamd", "spamd", "clamd")
+    name
+    for name in Facts.__struct_fields__
+    if name.partition("_")[0] in ("rspamd", "spamd", "clamd")
 )
 """Facts that are empty where they are not kept: nobody else was asked then."""
 
@@ -99,7 +107,10 @@ Reading = Callable[[Any], object]
 
 
 def facts_then(entry: Entry) -> Facts | None:
-    """Return the facts of an entry as its rules saw them; None where they are not kept: see `why_not`."""
+    """Return the facts of an entry as its rules saw them.
+
+    None where they are not kept: see `why_not`.
+    """
     if entry.kept is None or not entry.facts:
         return None
     try:
@@ -202,12 +213,21 @@ _READINGS: Final[Mapping[Any, Reading]] = {
 
 
 def readable(facts: Facts) -> tuple[Facts, frozenset[str]]:
-    """Return facts that anybody can read, with what is not kept empty; and the names of that, for who must not believe it."""
-    names = [name for name, value in zip(_names(), _getter()(facts), strict=True) if type(value) is Unkept]
+    """Return facts that anybody can read, with what is not kept empty.
+
+    And the names of that, for who must not believe it.
+    """
+    names = [
+        name
+        for name, value in zip(_names(), _getter()(facts), strict=True)
+        if type(value) is Unkept
+    ]
     if not names:
         return facts, _NO_NAMES
     empty = {name: getattr(_EMPTY, name) for name in names}
-    return msgspec.structs.replace(facts, **empty), frozenset(name.replace("_", ".") for name in names)
+    return msgspec.structs.replace(facts, **empty), frozenset(
+        name.replace("_", ".") for name in names
+    )
 
 
 @cache

@@ -1,4 +1,6 @@
-"""How much one connection or message may ask: so many questions, and so much time in which it waits for the DNS."""
+"""How much one connection or message may ask: so many questions, and so much time in which it waits
+for the DNS.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,9 @@ class Knowing(Asker, Protocol):
 class Budgeted:
     """An Asker that answers TEMPERROR, why="budget", when the budget is used up.
 
-    Answers at hand cost nothing, and are given even then. Time counts once while several questions are under way, and not between them.
-    Nothing is asked twice: what a message was told holds until its end, even an answer that may not be kept.
+    Answers at hand cost nothing, and are given even then. Time counts once while several questions
+    are under way, and not between them. Nothing is asked twice: what a message was told holds until
+    its end, even an answer that may not be kept.
 
     Args:
         asker: the resolver.
@@ -35,7 +38,12 @@ class Budgeted:
     """
 
     def __init__(
-        self, asker: Knowing, *, questions: int, seconds: float, clock: Callable[[], float] = time.monotonic
+        self,
+        asker: Knowing,
+        *,
+        questions: int,
+        seconds: float,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._asker = asker
         self._questions = questions

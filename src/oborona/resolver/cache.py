@@ -1,8 +1,9 @@
 """Answers kept for a while: those that say something for their TTL, failures for a moment.
 
-`MAX_TTL_S` is short: the recursive resolver beside us keeps an answer for as long as it may be kept, so that asking again costs one
-question to it; and a change it knows of (a new key, a delisting, a cache flushed by the admin) is known here as soon.
-`FAILURE_S`: a dead zone costs its deadline once, not for each connection. RFC 9520 section 3.2 asks for a second at least.
+`MAX_TTL_S` is short: the recursive resolver beside us keeps an answer for as long as it may be
+kept, so that asking again costs one question to it; and a change it knows of (a new key, a
+delisting, a cache flushed by the admin) is known here as soon. `FAILURE_S`: a dead zone costs its
+deadline once, not for each connection. RFC 9520 section 3.2 asks for a second at least.
 """
 
 from __future__ import annotations
@@ -53,7 +54,9 @@ class Cache:
             return None
         self._entries[question] = entry
         ttl = 0 if answer.outcome is Outcome.TEMPERROR else int(left)
-        return Answer(outcome=answer.outcome, records=answer.records, ttl=ttl, why=answer.why, again=True)
+        return Answer(
+            outcome=answer.outcome, records=answer.records, ttl=ttl, why=answer.why, again=True
+        )
 
     def put(self, question: bytes, answer: Answer) -> None:
         """Keep an answer, unless it may not be kept."""

@@ -1,9 +1,11 @@
-"""From what messages say to the answer of a question: CNAMEs are followed to the name that has the records.
+"""From what messages say to the answer of a question: CNAMEs are followed to the name that has the
+records.
 
     chain = Chain(name, kind); while (answer := chain.follow(await ask(chain.name))) is None: ...
 
-A loop, or more links than anybody needs, is TEMPERROR: RFC 1034 section 3.6.2 wants chains followed and loops signalled as an error, and
-nothing is known of the name's records then; recursive resolvers say SERVFAIL to it.
+A loop, or more links than anybody needs, is TEMPERROR: RFC 1034 section 3.6.2 wants chains followed
+and loops signalled as an error, and nothing is known of the name's records then; recursive
+resolvers say SERVFAIL to it.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ class Chain:
         self._ttl = FOREVER
 
     def follow(self, reply: Reply) -> Answer | None:
-        """Return the answer; None when `name` has yet to be asked for, which happens `MAX_LINKS` times at most.
+        """Return the answer; None when `name` has yet to be asked for, which happens `MAX_LINKS`
+        times at most.
 
         Args:
             reply: to a question for `name`.

@@ -1,9 +1,10 @@
 """One question on its way to the servers, until one of them answers or its time is over.
 
-Servers have their turns one behind the other: each gets `TURN` of the time that is left, the last all of it. Who has had its turn is still
-listened to; an answer that comes late is as good. A server that says it can't answer (SERVFAIL, REFUSED, nonsense) ends its turn at
-once and is not asked again. Messages with another id or question are none of ours: the wait goes on, or anyone could end it.
-An answer that was cut to fit its datagram is fetched over TCP from the same server.
+Servers have their turns one behind the other: each gets `TURN` of the time that is left, the last
+all of it. Who has had its turn is still listened to; an answer that comes late is as good. A server
+that says it can't answer (SERVFAIL, REFUSED, nonsense) ends its turn at once and is not asked
+again. Messages with another id or question are none of ours: the wait goes on, or anyone could end
+it. An answer that was cut to fit its datagram is fetched over TCP from the same server.
 
 Limits: a server that does not know EDNS (RFC 6891) and says FORMERR to it is of no use to us.
 """
@@ -37,7 +38,9 @@ class Exchange:
         links, standing, stats: of the resolver.
     """
 
-    def __init__(self, asked: bytes, kind: Kind, *, links: Links, standing: Standing, stats: Stats) -> None:
+    def __init__(
+        self, asked: bytes, kind: Kind, *, links: Links, standing: Standing, stats: Stats
+    ) -> None:
         self._loop = asyncio.get_running_loop()
         self._asked = asked
         self._message = wire.message(asked)
@@ -57,7 +60,8 @@ class Exchange:
         """Return what a server answered, or in one word why none did.
 
         Args:
-            turns: servers in the order of their turns; one that is to be asked again stands several times.
+            turns: servers in the order of their turns; one that is to be asked again stands several
+                times.
             until: by the loop's clock.
         """
         try:
@@ -82,7 +86,9 @@ class Exchange:
                 task.cancel()
 
     async def _listen(self, until: float, attempt: Attempt | None = None) -> None:
-        """Wait for an answer, until nothing can come of the attempt (of any, if None) or the time is over."""
+        """Wait for an answer, until nothing can come of the attempt (of any, if None) or the time
+        is over.
+        """
         self._turn_over = False
         timer = self._loop.call_at(until, self._end_turn)
         try:

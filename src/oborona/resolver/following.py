@@ -1,7 +1,9 @@
-"""A resolver kept at the servers that the system names, and a word in the log when none of them is of use.
+"""A resolver kept at the servers that the system names, and a word in the log when none of them is
+of use.
 
-/etc/resolv.conf is looked at once a second (a stat), read when it has changed: a network that comes up late, or a resolver of one's own that is
-set up beside the daemon, takes no restart.  Where the settings name servers, those stay.
+/etc/resolv.conf is looked at once a second (a stat), read when it has changed: a network that comes
+up late, or a resolver of one's own that is set up beside the daemon, takes no restart.  Where the
+settings name servers, those stay.
 """
 
 from __future__ import annotations
@@ -19,9 +21,8 @@ from oborona.resolver.resolver import Resolver
 from oborona.telemetry.log import event
 
 LOOK_S: Final = 1.0
-FAILING: Final = (
-    20  # questions in a row that brought nothing: a few messages, more than one dead zone asks for
-)
+# questions in a row that brought nothing: a few messages, more than one dead zone asks for
+FAILING: Final = 20
 
 log = logging.getLogger("oborona.dns")
 
@@ -36,7 +37,8 @@ class FollowedServers:
         clock: Unix seconds.
 
     Attributes:
-        trouble: why the DNS is of no use now, for status and `oborona doctor`; empty: it is, as far as is known.
+        trouble: why the DNS is of no use now, for status and `oborona doctor`; empty: it is, as far
+            as is known.
     """
 
     def __init__(
@@ -61,7 +63,9 @@ class FollowedServers:
             self.look()
 
     def look(self) -> None:
-        """Take the servers of the file if it has changed, and say when the DNS begins or ceases to be of no use."""
+        """Take the servers of the file if it has changed, and say when the DNS begins or ceases to
+        be of no use.
+        """
         stamp = self._stamp()
         if self._file is not None and stamp != self._seen:
             self._seen = stamp
@@ -86,7 +90,10 @@ class FollowedServers:
                 questions=failed,
             )
         since = time.strftime("%H:%M:%S", time.localtime(self._since))
-        self.trouble = f"{failed} questions in a row to {self.servers} brought nothing ({self._resolver.why}), since {since}"
+        self.trouble = (
+            f"{failed} questions in a row to {self.servers} brought nothing "
+            f"({self._resolver.why}), since {since}"
+        )
 
     @property
     def servers(self) -> str:

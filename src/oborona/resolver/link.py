@@ -1,7 +1,9 @@
-"""UDP sockets, each connected to one server, so that the kernel lets in what comes from its address and port alone.
+"""UDP sockets, each connected to one server, so that the kernel lets in what comes from its address
+and port alone.
 
-Towards a server on this machine one socket is kept for all questions. Towards any other each question has a socket of its own: its
-port is drawn anew by the kernel, and who wants to answer in the server's place has to guess it beside the id (RFC 5452 section 9.2).
+Towards a server on this machine one socket is kept for all questions. Towards any other each
+question has a socket of its own: its port is drawn anew by the kernel, and who wants to answer in
+the server's place has to guess it beside the id (RFC 5452 section 9.2).
 """
 
 from __future__ import annotations
@@ -16,9 +18,8 @@ from typing import Final
 from oborona.config import Server
 from oborona.resolver.stats import Stats
 
-DATAGRAM: Final = (
-    4096  # octets: more than what we say we take, a longer one arrives cut and is refused as broken
-)
+# octets: more than what we say we take, a longer one arrives cut and is refused as broken
+DATAGRAM: Final = 4096
 AT_ONCE: Final = 32  # datagrams read before others have their turn
 
 Heard = Callable[[bytes | None], None]
@@ -29,7 +30,9 @@ Heard = Callable[[bytes | None], None]
 def _where(server: Server) -> tuple[socket.AddressFamily, tuple[object, ...]]:
     """Return family and address as the system wants them; OSError when it has no such scope."""
     flags = socket.AI_NUMERICHOST | socket.AI_NUMERICSERV
-    family, *_, address = socket.getaddrinfo(server.host, server.port, type=socket.SOCK_DGRAM, flags=flags)[0]
+    family, *_, address = socket.getaddrinfo(
+        server.host, server.port, type=socket.SOCK_DGRAM, flags=flags
+    )[0]
     return family, address
 
 
@@ -88,7 +91,9 @@ class Link:
         self._sock.close()
 
     def _listen_again(self) -> None:
-        """Go on reading after an error: libuv reads from a socket no more once the kernel has reported one (POLLERR)."""
+        """Go on reading after an error: libuv reads from a socket no more once the kernel has
+        reported one (POLLERR).
+        """
         self._loop.remove_reader(self._sock)
         self._loop.add_reader(self._sock, self._readable)
 
@@ -123,7 +128,9 @@ class Links:
         stats: of the resolver.
     """
 
-    def __init__(self, servers: Sequence[Server], loop: asyncio.AbstractEventLoop, stats: Stats) -> None:
+    def __init__(
+        self, servers: Sequence[Server], loop: asyncio.AbstractEventLoop, stats: Stats
+    ) -> None:
         self._loop = loop
         self._stats = stats
         self._near = frozenset(server for server in servers if server.loopback)

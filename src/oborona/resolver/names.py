@@ -1,9 +1,10 @@
 """Names of the DNS: as people write them, as they travel, and back.
 
-A name travels as labels, each behind its length, closed by an empty one; at most 63 octets a label and 255 in all (RFC 1035 section
-3.1). Labels may hold any octets (RFC 2181 section 11): what does not print, and what means something in a name's text, is written
-with a backslash (RFC 1035 section 5.1), and read so. Case means nothing: everything here is lower case. Letters beyond ASCII
-become A-labels (`oborona.domains`).
+A name travels as labels, each behind its length, closed by an empty one; at most 63 octets a label
+and 255 in all (RFC 1035 section 3.1). Labels may hold any octets (RFC 2181 section 11): what does
+not print, and what means something in a name's text, is written with a backslash (RFC 1035 section
+5.1), and read so. Case means nothing: everything here is lower case. Letters beyond ASCII become
+A-labels (`oborona.domains`).
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ MAX_LABEL: Final = 63  # octets
 MAX_NAME: Final = 255  # octets as it travels
 MAX_POINTERS: Final = 127  # followed in one name: it has no more labels
 MAX_TEXT: Final = 4 * MAX_NAME  # characters: each octet may be written as \DDD
-_POINTER: Final = 0xC0  # both bits set: the rest of the name stands elsewhere (RFC 1035 section 4.1.4)
+# both bits set: the rest of the name stands elsewhere (RFC 1035 section 4.1.4)
+_POINTER: Final = 0xC0
 
 _PLAIN: Final = re.compile(rb"[!#%&'*+,\-/0-9:<=>?A-Z\[\]^_`a-z{|}~]+")
 _SPECIAL: Final = frozenset(b'"().;\\@$')  # those that dnspython escapes too
@@ -29,9 +31,12 @@ class Malformed(Exception):  # noqa: N818 - says what a message is
     """A message that can't be read."""
 
 
-@lru_cache(maxsize=1024)  # a message has some three names, each looked for and asked about by several checks
+# a message has some three names, each looked for and asked about by several checks
+@lru_cache(maxsize=1024)
 def encode(name: str) -> bytes | None:
-    """Return a name as it travels, in lower case; None when it can be no name that anybody asks for.
+    """Return a name as it travels, in lower case.
+
+    None when it can be no name that anybody asks for.
 
     Args:
         name: with or without final dot; "." is the root, the empty text is None.
@@ -65,12 +70,14 @@ def decode(wire: bytes) -> str:
 
 
 def read(message: bytes, at: int) -> tuple[bytes, int]:
-    """Return the name at a place in a message, without pointers and in lower case, and where the message goes on behind it.
+    """Return the name at a place in a message, without pointers and in lower case, and where the
+    message goes on behind it.
 
     Guaranteed to end: a pointer leads before where its own part of the name began.
 
     Raises:
-        Malformed: a label or pointer that leads out of the message, a name too long, a pointer forward, too many.
+        Malformed: a label or pointer that leads out of the message, a name too long, a pointer
+            forward, too many.
         IndexError: the message ends within the name.
     """
     parts: list[bytes] = []
@@ -91,7 +98,8 @@ def read(message: bytes, at: int) -> tuple[bytes, int]:
             begin = at = target
         else:
             raise Malformed("unknown kind of label")  # RFC 6891 section 5: none is in use
-    return b"".join(parts).lower() + b"\0", behind or at + 1  # no length is that of a letter: 63 < "A"
+    # no length is that of a letter: 63 < "A"
+    return b"".join(parts).lower() + b"\0", behind or at + 1
 
 
 def _unescape(octets: bytes) -> list[bytes]:
@@ -112,6 +120,10 @@ def _unescape(octets: bytes) -> list[bytes]:
 
 def _escape(label: bytes) -> str:
     return "".join(
-        f"\\{chr(octet)}" if octet in _SPECIAL else chr(octet) if 0x20 < octet < 0x7F else f"\\{octet:03d}"
+        f"\\{chr(octet)}"
+        if octet in _SPECIAL
+        else chr(octet)
+        if 0x20 < octet < 0x7F
+        else f"\\{octet:03d}"
         for octet in label
     )

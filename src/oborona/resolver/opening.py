@@ -27,10 +27,12 @@ def open_resolver(settings: Dns) -> Resolver:
 
 
 def places(servers: Sequence[Server], files: int | None = None) -> int:
-    """Return how many questions may be under way in a process that may open so many files; None: as many as this one.
+    """Return how many questions may be under way in a process that may open so many files.
 
-    A question to a server on another machine has a socket of its own for each try; together they take a quarter of the files, the mail
-    servers' connections have the others.
+    None: as many as this one.
+
+    A question to a server on another machine has a socket of its own for each try; together they
+    take a quarter of the files, the mail servers' connections have the others.
     """
     if files is None:
         files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
@@ -41,7 +43,10 @@ def places(servers: Sequence[Server], files: int | None = None) -> int:
 
 
 def system_servers(file: Path = SYSTEM) -> tuple[Server, ...]:
-    """Return the servers that the system asks, as its file is now; the one on this machine if it names none."""
+    """Return the servers that the system asks, as its file is now.
+
+    The one on this machine if it names none.
+    """
     try:
         lines = file.read_text(errors="replace").splitlines()
     except OSError:

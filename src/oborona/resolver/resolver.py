@@ -1,9 +1,11 @@
-"""The resolver of a process: a stub that asks the recursive resolvers of the site and keeps what they say for a while.
+"""The resolver of a process: a stub that asks the recursive resolvers of the site and keeps what
+they say for a while.
 
     question → cache → the same question under way? → servers → CNAMEs followed → cache
 
-Equal questions that are under way share one answer; who is cancelled leaves the others theirs, and the answer is kept for whoever
-asks next. Every question ends within `timeout_s`. It belongs to the event loop in which it first asks.
+Equal questions that are under way share one answer; who is cancelled leaves the others theirs, and
+the answer is kept for whoever asks next. Every question ends within `timeout_s`. It belongs to the
+event loop in which it first asks.
 """
 
 from __future__ import annotations
@@ -27,9 +29,8 @@ from oborona.resolver.standing import Standing
 from oborona.resolver.stats import Stats
 
 TRIES: Final = 2  # times that each server is asked
-UNDER_WAY: Final = (
-    2000  # questions at a time: enough for many slow zones at once, few enough to tell ids apart
-)
+# questions at a time: enough for many slow zones at once, few enough to tell ids apart
+UNDER_WAY: Final = 2000
 CACHE_ENTRIES: Final = 10_000
 
 _NO_NAME: Final = Answer(outcome=Outcome.NO_NAME)
@@ -64,7 +65,8 @@ class Resolver:
         self._standing = Standing(servers)
         self._cache = Cache(cache_entries, clock)
         self._links: Links | None = None
-        self._left: list[Links] = []  # of servers that are asked no more: questions to them may be under way
+        # of servers that are asked no more: questions to them may be under way
+        self._left: list[Links] = []
         self._room = asyncio.Semaphore(under_way)
         self._flights: dict[bytes, _Flight] = {}
         self._closed = False
@@ -112,7 +114,9 @@ class Resolver:
         return answer
 
     def use(self, servers: Sequence[Server], *, under_way: int = UNDER_WAY) -> None:
-        """Ask these servers from now on; questions under way go on with those that they were put to.
+        """Ask these servers from now on.
+
+        Questions under way go on with those that they were put to.
 
         Args:
             servers: in the order in which they are asked, one at least.

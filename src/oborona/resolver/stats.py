@@ -31,4 +31,6 @@ class Stats(msgspec.Struct, kw_only=True):
 
         A message asks many questions, and adding to a field is the cheapest way to count.
         """
-        DNS.set_function(lambda: {(event,): getattr(self, event) for event in self.__struct_fields__})
+        DNS.set_function(
+            lambda: {(event,): getattr(self, event) for event in self.__struct_fields__}
+        )

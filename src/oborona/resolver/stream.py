@@ -1,4 +1,6 @@
-"""A question over TCP, for answers that fit no datagram (RFC 7766): a connection each, for they are rare."""
+"""A question over TCP, for answers that fit no datagram (RFC 7766): a connection each, for they are
+rare.
+"""
 
 from __future__ import annotations
 

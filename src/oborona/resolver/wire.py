@@ -1,7 +1,9 @@
-"""Questions and answers of the DNS as they travel (RFC 1035 section 4), for the kinds of records that we ask for.
+"""Questions and answers of the DNS as they travel (RFC 1035 section 4), for the kinds of records
+that we ask for.
 
-A question says that answers of `PAYLOAD` octets may come in one datagram (EDNS, RFC 6891). Of an answer everything is bounded: names by
-their length and pointers backwards, records by their number and by the message. Records of other kinds are passed over unread.
+A question says that answers of `PAYLOAD` octets may come in one datagram (EDNS, RFC 6891). Of an
+answer everything is bounded: names by their length and pointers backwards, records by their number
+and by the message. Records of other kinds are passed over unread.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from oborona.resolver import names
 from oborona.resolver.names import Malformed
 
 PAYLOAD: Final = 1232  # octets that pass every network unfragmented: DNS flag day 2020
-MAX_RECORDS: Final = 512  # looked at in one answer: more than any honest one has, and a bound on memory
+# looked at in one answer: more than any honest one has, and a bound on memory
+MAX_RECORDS: Final = 512
 NOERROR: Final = 0
 NXDOMAIN: Final = 3
 _IN: Final = 1
@@ -38,12 +41,16 @@ class Reply(msgspec.Struct, frozen=True):
 
     exists: bool  # False: NXDOMAIN, for the end of the chain of CNAMEs (RFC 6604)
     aliases: dict[bytes, tuple[bytes, int]]  # owner -> target, TTL
-    records: dict[bytes, tuple[tuple[Record, ...], int]]  # owner -> distinct records of the kind, least TTL
+    # owner -> distinct records of the kind, least TTL
+    records: dict[bytes, tuple[tuple[Record, ...], int]]
     denied: int | None  # how long a denial may be kept; None: nothing was said (no SOA)
 
 
 def question(name: bytes, kind: Kind) -> bytes:
-    """Return the question section for a name as it travels; it is also what the question is known by."""
+    """Return the question section for a name as it travels.
+
+    It is also what the question is known by.
+    """
     return name + struct.pack("!HH", kind, _IN)
 
 
@@ -60,7 +67,8 @@ def matches(data: bytes, asked: bytes) -> bool:
     if len(data) < _HEADER or data[2] & 0xF8 != 0x80:  # a response (QR) to a query (opcode 0)
         return False
     if data[4:6] == b"\0\1":
-        return data[_HEADER : _HEADER + len(asked)].lower() == asked  # its numbers are those of no letters
+        # its numbers are those of no letters
+        return data[_HEADER : _HEADER + len(asked)].lower() == asked
     return data[4:6] == b"\0\0" and data[3] & 0xF not in (NOERROR, NXDOMAIN)
 
 
@@ -79,7 +87,8 @@ def read(data: bytes, asked: bytes, kind: Kind) -> Reply:
     """Return what a message says that `matches`, is not `truncated` and no `refusal`.
 
     Raises:
-        Malformed: it breaks off, holds a broken record, too many of them, or refers to other servers.
+        Malformed: it breaks off, holds a broken record, too many of them, or refers to other
+            servers.
     """
     try:
         return _read(data, asked, kind)
@@ -109,13 +118,17 @@ def _read(data: bytes, asked: bytes, kind: Kind) -> Reply:
         elif its_class == _IN and its_kind == Kind.CNAME:
             aliases.setdefault(owner, (_name(data, at, end), _seconds(ttl)))
         at = end
-    records_of = {owner: (tuple(dict.fromkeys(records)), ttl) for owner, (records, ttl) in found.items()}
+    records_of = {
+        owner: (tuple(dict.fromkeys(records)), ttl) for owner, (records, ttl) in found.items()
+    }
     denied = None if records_of else _denial(data, at, authorities, additionals)
     return Reply(exists, aliases, records_of, denied)
 
 
 def _record(data: bytes, at: int) -> tuple[int, int, int, int, int]:
-    """Return kind, class and TTL of the record whose name ends at a place, and where its data begin and end."""
+    """Return kind, class and TTL of the record whose name ends at a place, and where its data begin
+    and end.
+    """
     kind, its_class, ttl, length = _RECORD.unpack_from(data, at)
     begin = at + _RECORD.size
     if begin + length > len(data):

@@ -1,7 +1,8 @@
 """Who is let in to be judged, and who is told to come again.
 
-Messages are judged by one thread of a worker, each a little at a time.  More of them than it can finish in time would all be late; so who comes while it is
-behind is turned away at once, which costs next to nothing, and those inside are finished.  Those turned away first are clients whose
+Messages are judged by one thread of a worker, each a little at a time.  More of them than it can
+finish in time would all be late; so who comes while it is behind is turned away at once, which
+costs next to nothing, and those inside are finished.  Those turned away first are clients whose
 mail took very long lately: what honest mail costs is never counted.
 """
 
@@ -16,16 +17,24 @@ from oborona.session.pulse import Pulse
 
 CHEAP_S: Final = 0.1  # CPU of a message that is never counted; 10 MB of honest mail take less
 FORGIVEN: Final = 0.02  # CPU seconds of a client's that are forgotten each second
-MOST_OWED_S: Final = 2.0  # by one client: forgotten in less than two minutes, whatever came from there
+# by one client: forgotten in less than two minutes, whatever came from there
+MOST_OWED_S: Final = 2.0
 MOST_CLIENTS: Final = 4096  # that are remembered
-FULL_SHARE: Final = 0.2  # of a message's deadline that the loop may be behind before all are turned away; each has some four turns to wait for
+# of a message's deadline that the loop may be behind before all are turned away; each has some four
+# turns to wait for
+FULL_SHARE: Final = 0.2
 DEAR_SHARE: Final = 0.02  # the same, for clients whose mail was dear
-FULL_S: Final = 0.5  # at least: a worker that is busy all the time, and late with nothing, computes a tenth between two beats
+# at least: a worker that is busy all the time, and late with nothing, computes a tenth between two
+# beats
+FULL_S: Final = 0.5
 DEAR_S: Final = 0.2  # the same
 
 BUSY: Final = Counter(
     "oborona_busy",
-    "Messages of all listeners, and commands before one, that got a temporary failure, for too many were being judged, or more than can be in time.",
+    (
+        "Messages of all listeners, and commands before one, that got a temporary failure, "
+        "for too many were being judged, or more than can be in time."
+    ),
     (),
 )
 
@@ -45,11 +54,16 @@ class Crowd:
         self.most = most
         self.pulse = pulse or Pulse()
         self.inside = 0
-        self._patience_s = (max(DEAR_SHARE * deadline_s, DEAR_S), max(FULL_SHARE * deadline_s, FULL_S))
+        self._patience_s = (
+            max(DEAR_SHARE * deadline_s, DEAR_S),
+            max(FULL_SHARE * deadline_s, FULL_S),
+        )
         self._owed: dict[str, tuple[float, float]] = {}  # client → CPU seconds, and when that was
 
     def puts_off(self, ip: str) -> bool:
-        """Tell before a message whether `bars` holds for its client, and count it where it is so: who asks answers that."""
+        """Tell before a message whether `bars` holds for its client, and count it where it is so:
+        who asks answers that.
+        """
         barred = self.bars(ip)
         if barred:
             BUSY.inc()

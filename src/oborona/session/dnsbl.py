@@ -1,6 +1,7 @@
 """The DNS lists of a worker: asked all at once, believed while they are well, probed by the clock.
 
-Each worker probes for itself: what it learns is how a list answers on the very way that its own questions take.
+Each worker probes for itself: what it learns is how a list answers on the very way that its own
+questions take.
 """
 
 from __future__ import annotations
@@ -131,7 +132,10 @@ class Lists:
                 task.cancel()
 
     async def probe(self, lists: tuple[DnsList, ...]) -> None:
-        """Ask the probes that are due; each list is judged as soon as it has answered, whatever the others do."""
+        """Ask the probes that are due.
+
+        Each list is judged as soon as it has answered, whatever the others do.
+        """
         if lists is not self._followed:
             self._followed = lists
             self._health.follow(lists)

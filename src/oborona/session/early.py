@@ -1,13 +1,17 @@
 """What is judged of one client and of its messages before the content, and where they hear of it.
 
     judged   at connect: the client      at MAIL FROM: the sender      at RCPT TO: each recipient
-    said     there, but no earlier than `[verdict] clients_at`: where a mail server shows our words, and the log knows whose mail it is
+    said     there, but no earlier than `[verdict] clients_at`: where a mail server shows our words,
+             and the log knows whose mail it is
 
-What is said later is judged meanwhile: the mail server waits for an answer at the place alone where it may be a refusal.  Who logs in before MAIL FROM is not
-refused for the address that the login came from.
+What is said later is judged meanwhile: the mail server waits for an answer at the place alone where
+it may be a refusal.  Who logs in before MAIL FROM is not refused for the address that the login
+came from.
 
-A message that is refused is one line in the log, however many recipients it named: when it ends, or `LOGGED_AFTER_S` after the refusal.  A client that
-went away before it could be told is one line at the end of its connection.  Every judgement has a deadline and a crash barrier: past either it refuses nobody.
+A message that is refused is one line in the log, however many recipients it named: when it ends, or
+`LOGGED_AFTER_S` after the refusal.  A client that went away before it could be told is one line at
+the end of its connection.  Every judgement has a deadline and a crash barrier: past either it
+refuses nobody.
 """
 
 from __future__ import annotations
@@ -33,9 +37,8 @@ from oborona.session.services import Bench
 from oborona.telemetry.log import event
 from oborona.types import Envelope, Stage
 
-LOGGED_AFTER_S: Final = (
-    2.0  # recipients come in one packet as a rule; whoever looks for a reference finds it by then
-)
+# recipients come in one packet as a rule; whoever looks for a reference finds it by then
+LOGGED_AFTER_S: Final = 2.0
 
 log = logging.getLogger("oborona.session")
 
@@ -51,7 +54,8 @@ class Early:
     Args:
         bench: what the worker's sessions share.
         inquirer: asks the DNS for this client.
-        content: messages follow their envelopes; where none does, nothing is asked ahead for what is decided by them.
+        content: messages follow their envelopes; where none does, nothing is asked ahead for what
+            is decided by them.
     """
 
     def __init__(self, bench: Bench, inquirer: Inquirer, *, content: bool) -> None:
@@ -63,9 +67,8 @@ class Early:
         self._client_told = False
         self._slowed = False
         self._refusal: RefusedMail | None = None  # of the message at hand
-        self._passed: Reply | None = (
-            None  # to a recipient of the message at hand, where the others hear the same
-        )
+        # to a recipient of the message at hand, where the others hear the same
+        self._passed: Reply | None = None
 
     async def at(
         self, stage: Stage, envelope: Envelope, policy: Policy, *, reached: Stage | None = None
@@ -125,8 +128,13 @@ class Early:
                 said="never",
             )
 
-    async def _begin(self, stage: Stage, envelope: Envelope, policy: Policy, falls: frozenset[Stage]) -> None:
-        """Have judged, while mail goes on coming in, what can be said only later; put questions ahead for what is judged later still."""
+    async def _begin(
+        self, stage: Stage, envelope: Envelope, policy: Policy, falls: frozenset[Stage]
+    ) -> None:
+        """Have judged, while mail goes on coming in, what can be said only later.
+
+        Put questions ahead for what is judged later still.
+        """
         if envelope.login and self._client is not None:
             self._client.cancel()
             self._client = None
@@ -134,14 +142,17 @@ class Early:
             if stage is Stage.CONNECT and not envelope.login:
                 self._client = asyncio.create_task(self._look(stage, envelope, policy))
             elif stage is Stage.SENDER:
-                self._sender = asyncio.create_task(self._look(stage, envelope, policy, after=self._client))
+                self._sender = asyncio.create_task(
+                    self._look(stage, envelope, policy, after=self._client)
+                )
         elif stage is not Stage.RECIPIENT and (
             self._content or any(one.order > stage.order for one in falls)
         ):
             if self._client is not None and not self._client.done():
                 await asyncio.sleep(0)  # what needs no answer of anybody is known then
             if not self._client_refused:
-                self._inquirer.begin(stage, envelope, policy)  # who waits later finds the answers there
+                # who waits later finds the answers there
+                self._inquirer.begin(stage, envelope, policy)
 
     @property
     def _client_refused(self) -> bool:
@@ -152,7 +163,10 @@ class Early:
     async def _heard(
         self, stage: Stage, envelope: Envelope, policy: Policy, falls: frozenset[Stage]
     ) -> EarlyVerdict | None:
-        """Return the first judgement that refuses, of those that are made so far; else the last one."""
+        """Return the first judgement that refuses, of those that are made so far.
+
+        Else the last one.
+        """
         seen = None
         for judging in (self._client, self._sender):
             if judging is not None:
@@ -192,7 +206,9 @@ class Early:
         bench, verdict = self._bench, seen.glance.verdict
         again = seen.stage is Stage.CONNECT and self._client_told  # with another message
         ident = bench.numbers.next(bench.clock()) if again else seen.ident
-        rests = judged(bench, verdict, ident, seen.policy, stage=seen.stage, karma=seen.glance.karma)
+        rests = judged(
+            bench, verdict, ident, seen.policy, stage=seen.stage, karma=seen.glance.karma
+        )
         if not seen.refuses:
             if seen.glance.wait_s and not self._slowed:
                 self._slowed = True
@@ -201,7 +217,8 @@ class Early:
         self._client_told = self._client_told or seen.stage is Stage.CONNECT
         asyncio.get_running_loop().call_soon(settle, self._bench, seen)
         if said is Stage.RECIPIENT:
-            envelope = msgspec.structs.replace(envelope, recipients=envelope.recipients[-1:])  # he alone
+            # he alone
+            envelope = msgspec.structs.replace(envelope, recipients=envelope.recipients[-1:])
         refusal = RefusedMail(seen, refused(bench, seen, ident, rests), ident, said, envelope)
         if said is Stage.CONNECT or seen.stage is Stage.RECIPIENT:
             write(refusal)
@@ -215,7 +232,9 @@ class Early:
 
 
 def _welcome(envelope: Envelope, policy: Policy) -> bool:
-    """Tell whether a list of the site's own lets a recipient have mail of whomever it does not keep out itself."""
+    """Tell whether a list of the site's own lets a recipient have mail of whomever it does not keep
+    out itself.
+    """
     if Subject.RECIPIENT not in policy.local_lists.subjects:
         return False
     found = match(policy.local_lists, envelope, Stage.RECIPIENT)
@@ -224,4 +243,8 @@ def _welcome(envelope: Envelope, policy: Policy) -> bool:
 
 def _result(judging: _Judging | None) -> EarlyVerdict | None:
     """Return a judgement that is made, None of one that is not yet."""
-    return judging.result() if judging is not None and judging.done() and not judging.cancelled() else None
+    return (
+        judging.result()
+        if judging is not None and judging.done() and not judging.cancelled()
+        else None
+    )

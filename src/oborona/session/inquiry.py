@@ -1,16 +1,20 @@
-"""What is asked about one connection and its messages: each thing once, as early as its subject is known, and all at once.
+"""What is asked about one connection and its messages: each thing once, as early as its subject is
+known, and all at once.
 
     connect           DNS lists of the client, iprev            ─┐
-    MAIL FROM         SPF, DNS lists of HELO and sender          ├─ run on while mail comes in; whoever needs an answer waits for it
+    MAIL FROM         SPF, DNS lists of HELO and sender          ├─ run on while mail comes in;
+                      whoever needs an answer waits for it
     end of message    keys, DMARC, ARC, DNS lists of links      ─┘
 
-Each message has a budget for SPF, one for the lists, and those of `authentication.verify`: a sender whose SPF asks much, or whose name servers are slow, spends
-his own alone.
+Each message has a budget for SPF, one for the lists, and those of `authentication.verify`: a sender
+whose SPF asks much, or whose name servers are slow, spends his own alone.
 
-Where the mail server waits for a verdict anyway, its questions are put by that verdict, after what costs nothing has let the client pass; else
-they are put ahead (`begin`).  Nothing is asked about our own people, and what lists said of a client before he logged in is dropped; only the signatures
-under a message that came from this machine or a private network are looked at, for it may be forwarded.  Whom the site's own lists let in or keep out
-no other list is asked about.  A fault of ours in a method is logged, and that method knows nothing; the others go on.
+Where the mail server waits for a verdict anyway, its questions are put by that verdict, after what
+costs nothing has let the client pass; else they are put ahead (`begin`).  Nothing is asked about
+our own people, and what lists said of a client before he logged in is dropped; only the signatures
+under a message that came from this machine or a private network are looked at, for it may be
+forwarded.  Whom the site's own lists let in or keep out no other list is asked about.  A fault of
+ours in a method is logged, and that method knows nothing; the others go on.
 """
 
 from __future__ import annotations
@@ -86,7 +90,10 @@ class Inquirer:
         self._spf = SpfChecks(means.receiver)
 
     def begin(self, stage: Stage, envelope: Envelope, policy: Policy) -> None:
-        """Put the questions of a stage and those before it, unless they have been put; returns at once."""
+        """Put the questions of a stage and those before it, unless they have been put.
+
+        Returns at once.
+        """
         for each in (Stage.CONNECT, Stage.SENDER):
             if each.order <= stage.order and each not in self._begun:
                 self._begun[each] = self._put(each, envelope, policy)
@@ -94,7 +101,10 @@ class Inquirer:
     async def until(
         self, stage: Stage, envelope: Envelope, policy: Policy, *, spf: bool, iprev: bool
     ) -> Evidence:
-        """Return what DNS lists say of what is known at a stage; SPF and iprev if they are wanted."""
+        """Return what DNS lists say of what is known at a stage.
+
+        SPF and iprev if they are wanted.
+        """
         self.begin(stage, envelope, policy)
         identity = Identity()
         if iprev:
@@ -193,7 +203,9 @@ class Inquirer:
             return None
         if match(policy.local_lists, envelope, Stage.CONTENT) is not None:
             return None  # the site's own lists decide, whatever others say
-        return _start(_guarded(partial(self._means.lists.look, asked, lists, asker), "lists", Looked()))
+        return _start(
+            _guarded(partial(self._means.lists.look, asked, lists, asker), "lists", Looked())
+        )
 
     async def _iprev(self) -> IpRev:
         tasks = self._begun[Stage.CONNECT]
@@ -206,14 +218,19 @@ class Inquirer:
         if tasks is None or tasks.spf is None or tasks.spf_helo is None:
             return identity
         return msgspec.structs.replace(
-            identity, spf=await asyncio.shield(tasks.spf), spf_helo=await asyncio.shield(tasks.spf_helo)
+            identity,
+            spf=await asyncio.shield(tasks.spf),
+            spf_helo=await asyncio.shield(tasks.spf_helo),
         )
 
     async def _of_envelope(self) -> Identity:
         return await self._with_spf(Identity(iprev=await self._iprev()))
 
     async def _looked(self, envelope: Envelope, stage: Stage = Stage.CONTENT) -> list[Looked]:
-        """What lists say of what is known at a stage; what is asked for a later one has come in meanwhile."""
+        """What lists say of what is known at a stage.
+
+        What is asked for a later one has come in meanwhile.
+        """
         if is_own(envelope):
             return []
         begun = [
@@ -246,7 +263,10 @@ def _evidence(identity: Identity, looked: Sequence[Looked]) -> Evidence:
     return Evidence(
         identity=identity,
         listings=tuple(listing for one in looked for listing in one.listings),
-        unanswered=(*identity.unanswered, *dict.fromkeys(name for one in looked for name in one.unanswered)),
+        unanswered=(
+            *identity.unanswered,
+            *dict.fromkeys(name for one in looked for name in one.unanswered),
+        ),
     )
 
 
@@ -256,7 +276,9 @@ def _written(message: Message) -> Asked:
     return Asked(
         # of further authors the domain is enough: lists of whole addresses know nobody by it
         from_=tuple(
-            dict.fromkeys((first, *(f"@{domain}" for domain in message.from_domains if domain != own)))
+            dict.fromkeys(
+                (first, *(f"@{domain}" for domain in message.from_domains if domain != own))
+            )
         ),
         reply_to=tuple(box.address for box in message.reply_to),
         links=tuple(dict.fromkeys(link.host for link in message.links)),

@@ -1,13 +1,19 @@
-"""One whole message, whatever door it came by: judged, counted and journaled, answered, and then logged.
+"""One whole message, whatever door it came by: judged, counted and journaled, answered, and then
+logged.
 
-What is counted and journaled is in the spools of this process before the answer goes out: whoever is killed then, nothing of a message that was
-answered is missing.  The journal comes first, so whatever is counted is journaled.
+What is counted and journaled is in the spools of this process before the answer goes out: whoever
+is killed then, nothing of a message that was answered is missing.  The journal comes first, so
+whatever is counted is journaled.
 
-The crash barrier of the content is here, and it is decided here what a message gets that nobody could judge: the finding `partial`, and
-    451 4.3.2             where others' messages kept the loop busy: it is late by no fault of its own, and nothing is let in for that
-    the configured answer where what it waited for did not come, or a fault of ours ended it; the log has the traceback under the message's id
+The crash barrier of the content is here, and it is decided here what a message gets that nobody
+could judge: the finding `partial`, and
+    451 4.3.2             where others' messages kept the loop busy: it is late by no fault of its
+                          own, and nothing is let in for that
+    the configured answer where what it waited for did not come, or a fault of ours ended it; the
+    log has the traceback under the message's id
     the spam folder       where even its head takes more than may be computed
-Whoever is let in like this has lost what was written in our name, and bears ours.  What a scan computes is bounded by the parser's limits, and by `Meter`.
+Whoever is let in like this has lost what was written in our name, and bears ours.  What a scan
+computes is bounded by the parser's limits, and by `Meter`.
 """
 
 from __future__ import annotations
@@ -23,7 +29,16 @@ from oborona.doors.probe import TOLD
 from oborona.doors.reply import BUSY, Answer, Reply, refuse
 from oborona.ident import to_text
 from oborona.policy.budget import Course, OverBudgetError
-from oborona.policy.decide import COSTS, DEADLINE, FAULT, LOAD, PARTIAL, SET_APART, unfinished, with_findings
+from oborona.policy.decide import (
+    COSTS,
+    DEADLINE,
+    FAULT,
+    LOAD,
+    PARTIAL,
+    SET_APART,
+    unfinished,
+    with_findings,
+)
 from oborona.policy.load import Policy
 from oborona.policy.scan import Scan, scan
 from oborona.session import traps as trapping
@@ -59,7 +74,9 @@ async def judge(
         return BUSY
     meter = Meter(bench.settings.scan_cpu_s)
     try:
-        return await _judge(bench, message, trapping.trapped(envelope, policy), inquirer, policy, meter)
+        return await _judge(
+            bench, message, trapping.trapped(envelope, policy), inquirer, policy, meter
+        )
     finally:
         bench.crowd.leave(envelope.client.ip, meter.spent_s)
 
@@ -67,14 +84,19 @@ async def judge(
 async def tried(
     bench: Bench, message: Gathered, envelope: Envelope, inquirer: Inquirer, policy: Policy
 ) -> Reply:
-    """Judge a message of our own (`oborona.doors.probe`) and answer; it leaves a line in the log and nothing else."""
+    """Judge a message of our own (`oborona.doors.probe`) and answer.
+
+    It leaves a line in the log and nothing else.
+    """
     if not bench.crowd.enter(envelope.client.ip):
         return BUSY
     meter = Meter(bench.settings.scan_cpu_s)
     try:
         now = bench.clock()
         ident = bench.numbers.next(now)
-        result, reply = await _answered(bench, message, envelope, inquirer, policy, ident, now, meter)
+        result, reply = await _answered(
+            bench, message, envelope, inquirer, policy, ident, now, meter
+        )
         inquirer.end_message()
     finally:
         bench.crowd.leave(envelope.client.ip, meter.spent_s)
@@ -85,8 +107,11 @@ async def tried(
     return reply
 
 
-def unjudged(bench: Bench, message: Gathered, envelope: Envelope, policy: Policy, lost_s: float) -> Reply:
-    """Return the answer to a message whose judging did not end in time, or ended by a fault that nobody caught; at once, and without a scan.
+def unjudged(
+    bench: Bench, message: Gathered, envelope: Envelope, policy: Policy, lost_s: float
+) -> Reply:
+    """Return the answer to a message whose judging did not end in time, or ended by a fault that
+    nobody caught; at once, and without a scan.
 
     Args:
         bench: of the worker.
@@ -121,7 +146,12 @@ def unjudged(bench: Bench, message: Gathered, envelope: Envelope, policy: Policy
 
 
 async def _judge(
-    bench: Bench, message: Gathered, envelope: Envelope, inquirer: Inquirer, policy: Policy, meter: Meter
+    bench: Bench,
+    message: Gathered,
+    envelope: Envelope,
+    inquirer: Inquirer,
+    policy: Policy,
+    meter: Meter,
 ) -> Reply:
     now = bench.clock()
     ident = bench.numbers.next(now)
@@ -133,7 +163,13 @@ async def _judge(
         result, reply = await _trapped(bench, reply, result, policy, envelope, message, ident, now)
     took_s = loop.time() - started
     judged = JudgedMessage(
-        result=result, policy=policy, envelope=envelope, message=message, ident=ident, now=now, took_s=took_s
+        result=result,
+        policy=policy,
+        envelope=envelope,
+        message=message,
+        ident=ident,
+        now=now,
+        took_s=took_s,
     )
     keep(bench, judged)
     # after the answer: the transport writes the reply before the loop comes to this
@@ -187,7 +223,9 @@ async def _answered(
 
 
 def _first(result: Scan, why: str) -> Scan:
-    """Return a scan with its first verdict, which says that something was still asked for: no answer to that makes less of what is known."""
+    """Return a scan with its first verdict, which says that something was still asked for: no
+    answer to that makes less of what is known.
+    """
     verdict = with_findings(result.verdict, [Finding(PARTIAL, why)])
     return msgspec.structs.replace(result, verdict=verdict)
 
@@ -202,9 +240,11 @@ async def _trapped(
     ident: int,
     now: float,
 ) -> tuple[Scan | Verdict, Reply]:
-    """Return what became of a message that came to a trap, and the answer to it, once that is written down.
+    """Return what became of a message that came to a trap, and the answer to it, once that is
+    written down.
 
-    One that has to come again for that is put off as if nobody had judged it: what is found of it then is counted then, once.
+    One that has to come again for that is put off as if nobody had judged it: what is found of it
+    then is counted then, once.
     """
     message_id = result.message.message_id if isinstance(result, Scan) else ""
     kept = True
@@ -239,11 +279,15 @@ def _put_off(why: str, policy: Policy) -> Verdict:
 
 
 def _unfinished(bench: Bench, why: str, policy: Policy) -> Verdict:
-    return unfinished(why, on_failure=Action(bench.settings.on_failure), spam_score=policy.verdict.spam_score)
+    return unfinished(
+        why, on_failure=Action(bench.settings.on_failure), spam_score=policy.verdict.spam_score
+    )
 
 
 def _report(policy: Policy) -> Verdict:
-    return Verdict(action=Action.ACCEPT, score=0.0, line=policy.verdict.spam_score, decided_by=REPORT)
+    return Verdict(
+        action=Action.ACCEPT, score=0.0, line=policy.verdict.spam_score, decided_by=REPORT
+    )
 
 
 def _too_many_headers(policy: Policy) -> Verdict:

@@ -1,6 +1,8 @@
-"""A message that was judged: journaled and counted before its answer goes out, told in the log and to all who follow mail after it.
+"""A message that was judged: journaled and counted before its answer goes out, told in the log and
+to all who follow mail after it.
 
-The journal comes first, so whatever is counted is journaled.  Both are in the spools of this process when `keep` returns.
+The journal comes first, so whatever is counted is journaled.  Both are in the spools of this
+process when `keep` returns.
 """
 
 from __future__ import annotations
@@ -61,7 +63,9 @@ def keep(bench: Bench, judged: JudgedMessage) -> None:
         if scanned is not None:
             bench.ruled(scanned.policy)
         size = judged.message.size
-        bench.journal(entry_of(judged.ident, now, judged.policy, envelope, size, judged.verdict, scanned))
+        bench.journal(
+            entry_of(judged.ident, now, judged.policy, envelope, size, judged.verdict, scanned)
+        )
         if scanned is not None:
             settle(
                 scanned.pieces,
@@ -70,7 +74,11 @@ def keep(bench: Bench, judged: JudgedMessage) -> None:
                 now=now,
                 first=first_contact(scanned.facts.known, Span.FORTNIGHT),
                 vouching=vouching(
-                    envelope, scanned.behind.who, scanned.facts.known, scanned.counted, bench.site.hasher
+                    envelope,
+                    scanned.behind.who,
+                    scanned.facts.known,
+                    scanned.counted,
+                    bench.site.hasher,
                 ),
             )
             if scanned.put_off is not None:
@@ -81,7 +89,9 @@ def keep(bench: Bench, judged: JudgedMessage) -> None:
 
 
 def tell(bench: Bench, judged: JudgedMessage) -> None:
-    """Tell of a message that was answered: metrics, contacts, campaigns, signatures, pictures to look at, the log."""
+    """Tell of a message that was answered: metrics, contacts, campaigns, signatures, pictures to
+    look at, the log.
+    """
     scanned, envelope, verdict = judged.scanned, judged.envelope, judged.verdict
     try:
         if scanned is not None:
@@ -93,7 +103,12 @@ def tell(bench: Bench, judged: JudgedMessage) -> None:
             bench.signed(scanned.signatures.signatures, judged.now)
             for fault in (*scanned.faults, *scanned.failed):
                 event(
-                    log, logging.WARNING, "fault", id=to_text(judged.ident), stage=Stage.CONTENT, what=fault
+                    log,
+                    logging.WARNING,
+                    "fault",
+                    id=to_text(judged.ident),
+                    stage=Stage.CONTENT,
+                    what=fault,
                 )
             if counts(verdict):
                 bench.late(judged.ident, scanned)
@@ -125,7 +140,10 @@ def log_verdict(
     recipients: int | None = None,
     **more: object,
 ) -> None:
-    """Count and log a verdict, in one line; `recipients` is how many there were, where the envelope names only some."""
+    """Count and log a verdict, in one line.
+
+    `recipients` is how many there were, where the envelope names only some.
+    """
     count_verdict(stage, verdict.action)
     event(
         log,

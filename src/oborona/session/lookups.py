@@ -1,4 +1,6 @@
-"""Everything of a process that asks the DNS, put together from its settings: one resolver, the lists, an inquirer for each session."""
+"""Everything of a process that asks the DNS, put together from its settings: one resolver, the
+lists, an inquirer for each session.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,10 @@ class Asking:
         return port in self._ports or (address is not None and address in self._own)
 
     async def begin(self, policy: Policy) -> None:
-        """Probe the lists for the first time, within `AT_START_S`; until a list is known to be well it counts nothing."""
+        """Probe the lists for the first time, within `AT_START_S`.
+
+        Until a list is known to be well it counts nothing.
+        """
         try:
             async with asyncio.timeout(AT_START_S):
                 await self.lists.probe(policy.dns_lists)
@@ -73,7 +78,9 @@ class Asking:
             return  # they are probed again by the clock
 
     async def watch(self, policy: Callable[[], Policy]) -> None:
-        """Probe the lists of the policy in use by the clock, and follow the system's resolvers, for ever."""
+        """Probe the lists of the policy in use by the clock, and follow the system's resolvers, for
+        ever.
+        """
         async with asyncio.TaskGroup() as chores:
             chores.create_task(self.lists.watch(lambda: policy().dns_lists))
             chores.create_task(self.servers.watch())

@@ -1,7 +1,10 @@
-"""What one message computes: CPU of the loop's thread while it is its turn, and nothing that others compute between its turns.
+"""What one message computes: CPU of the loop's thread while it is its turn, and nothing that others
+compute between its turns.
 
-The clock of a thread's CPU is a system call, the wall's is none; and nothing computes for longer than it lasts.  So the dear one is read as a turn begins that
-no reading lies shortly before, and again only where the turn was long: what others computed between that reading and the turn, at most `SHORT_S`, counts as its own then.
+The clock of a thread's CPU is a system call, the wall's is none; and nothing computes for longer
+than it lasts.  So the dear one is read as a turn begins that no reading lies shortly before, and
+again only where the turn was long: what others computed between that reading and the turn, at most
+`SHORT_S`, counts as its own then.
 """
 
 from __future__ import annotations
@@ -12,9 +15,8 @@ from typing import Final
 
 from oborona.policy.budget import OverBudgetError
 
-SHORT_S: Final = (
-    0.005  # a turn that was no longer is taken for CPU whole, and a reading that is no older for one of now
-)
+# a turn that was no longer is taken for CPU whole, and a reading that is no older for one of now
+SHORT_S: Final = 0.005
 
 
 class _Readings(threading.local):
@@ -28,7 +30,8 @@ _last: Final = _Readings()
 
 
 class Meter:
-    """A `Budget` in CPU seconds: what is computed between `begin` and `end` of each turn (`setapart.notes.Notes.steps`).
+    """A `Budget` in CPU seconds: what is computed between `begin` and `end` of each turn
+    (`setapart.notes.Notes.steps`).
 
     Args:
         limit_s: that may be computed.

@@ -1,4 +1,6 @@
-"""Which policies the journal knows: each is written down once, so that what its rules asked can be told from what later ones ask."""
+"""Which policies the journal knows: each is written down once, so that what its rules asked can be
+told from what later ones ask.
+"""
 
 from __future__ import annotations
 

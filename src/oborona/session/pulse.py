@@ -1,6 +1,7 @@
 """How far the loop is behind: a beat each tenth of a second, and what kept it from coming in time.
 
-Whatever holds the loop is seen by this: messages that compute for long, a machine that has no time for us, a process that was stopped.
+Whatever holds the loop is seen by this: messages that compute for long, a machine that has no time
+for us, a process that was stopped.
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ class Pulse:
 
     @property
     def behind_s(self) -> float:
-        """CPU seconds that the loop computes until it comes round: the last time, or now, where that is more already."""
+        """CPU seconds that the loop computes until it comes round: the last time, or now, where
+        that is more already.
+        """
         if self._loop is None or time.monotonic() <= self._due:
             return self._before_s
         return max(self._before_s, time.thread_time() - self._cpu)

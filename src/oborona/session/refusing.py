@@ -1,4 +1,6 @@
-"""Refusals before the content: what a client hears, what the log has, and what is written down of it."""
+"""Refusals before the content: what a client hears, what the log has, and what is written down of
+it.
+"""
 
 from __future__ import annotations
 
@@ -46,8 +48,16 @@ class EarlyVerdict(NamedTuple):
 class RefusedMail:
     """What one message, or one recipient of it, was told."""
 
-    def __init__(self, seen: EarlyVerdict, reply: Reply, ident: int, said: Stage, envelope: Envelope) -> None:
-        self.seen, self.reply, self.ident, self.said, self.envelope = seen, reply, ident, said, envelope
+    def __init__(
+        self, seen: EarlyVerdict, reply: Reply, ident: int, said: Stage, envelope: Envelope
+    ) -> None:
+        self.seen, self.reply, self.ident, self.said, self.envelope = (
+            seen,
+            reply,
+            ident,
+            said,
+            envelope,
+        )
         self.recipients = len(envelope.recipients)  # that were told
         self.logged = -1  # so many recipients, in the log
         self.timer: asyncio.TimerHandle | None = None
@@ -81,7 +91,10 @@ def refused(bench: Bench, seen: EarlyVerdict, ident: int, rests: Judged) -> Repl
 
 
 def _page(listed: DnsList, envelope: Envelope) -> str:
-    """Return where somebody may look up what a list has of him, in brackets; nothing where the list names no page."""
+    """Return where somebody may look up what a list has of him, in brackets.
+
+    Nothing where the list names no page.
+    """
     subject = envelope.client.ip if listed.of_addresses else envelope.sender.rpartition("@")[2]
     return f" ({listed.url.replace('{subject}', subject)})" if listed.url and subject else ""
 

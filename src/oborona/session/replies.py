@@ -1,4 +1,6 @@
-"""A verdict in the words of SMTP: refusals with their reference, and what is done to the headers of a message that passes."""
+"""A verdict in the words of SMTP: refusals with their reference, and what is done to the headers of
+a message that passes.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +18,17 @@ from oborona.policy.scan import Scan
 from oborona.session.services import Bench
 from oborona.types import Action, Envelope, Stage, Verdict
 
-TOO_MANY_HEADERS: Final = "too-many-headers"  # decides: forged headers among so many could not be removed
+# decides: forged headers among so many could not be removed
+TOO_MANY_HEADERS: Final = "too-many-headers"
 
 
 def answer(
-    bench: Bench, result: Scan | Verdict, message: Gathered, envelope: Envelope, ident: int, policy: Policy
+    bench: Bench,
+    result: Scan | Verdict,
+    message: Gathered,
+    envelope: Envelope,
+    ident: int,
+    policy: Policy,
 ) -> Reply:
     """Return the reply to a message.
 
@@ -35,7 +43,8 @@ def answer(
     verdict = result.verdict if isinstance(result, Scan) else result
     rests = judged(bench, result, ident, policy)
     if late(verdict):
-        return refuse(451, "4.3.2", words(bench, "Too busy, try again later", ident))  # nobody judged it
+        # nobody judged it
+        return refuse(451, "4.3.2", words(bench, "Too busy, try again later", ident))
     if verdict.action is Action.TEMPFAIL:
         return refuse(451, "4.7.1", words(bench, "Try again later", ident), rests)
     if verdict.decided_by == TOO_MANY_HEADERS:
@@ -44,7 +53,9 @@ def answer(
         return refuse(550, "5.7.1", words(bench, "Message refused as spam", ident), rests)
     return Reply(
         answer=ACCEPT.answer,
-        edits=marks(rests, message, own_name(bench.site.name, envelope.server), own=is_own(envelope)),
+        edits=marks(
+            rests, message, own_name(bench.site.name, envelope.server), own=is_own(envelope)
+        ),
         judged=rests,
     )
 

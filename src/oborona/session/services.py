@@ -58,7 +58,8 @@ class Bench(msgspec.Struct, frozen=True, kw_only=True):
     numbers: Numbers
     signing_key: bytes
     inquire: Callable[[], Inquirer]  # a new one for each connection
-    own: Callable[[str, str], bool]  # is a client one of ours, by its address and the port it came to
+    # is a client one of ours, by its address and the port it came to
+    own: Callable[[str, str], bool]
     clock: Callable[[], float]  # Unix seconds
     # counts signatures that were found
     signed: Callable[[Iterable[Signature], float], None] = lambda _found, _now: None
@@ -68,9 +69,11 @@ class Bench(msgspec.Struct, frozen=True, kw_only=True):
     # is told of each message and its verdict: whom our own people write to, they know
     wrote: Callable[[Envelope, Verdict, float], None] = lambda _envelope, _verdict, _now: None
     deciding: Deciding = msgspec.field(default_factory=Deciding)
-    sighted: Callable[[Scan, float], None] = lambda _scan, _now: None  # is told of what may be a campaign
+    # is told of what may be a campaign
+    sighted: Callable[[Scan, float], None] = lambda _scan, _now: None
     # writes down what came to a trap; tells whether it is on the disk
     trap: Callable[[Event], Awaitable[bool]] = _kept_nowhere
-    reports: frozenset[str] = frozenset()  # addresses where people and sites report mail, in lower case
+    # addresses where people and sites report mail, in lower case
+    reports: frozenset[str] = frozenset()
     crowd: Crowd = msgspec.field(default_factory=lambda: Crowd(1 << 30))
     flights: Flights = msgspec.field(default_factory=Flights)  # what is being scanned

@@ -1,9 +1,11 @@
-"""One connection of a mail server, whatever protocol carries it: asks policy at each stage, and has its messages judged.
+"""One connection of a mail server, whatever protocol carries it: asks policy at each stage, and has
+its messages judged.
 
     connect → helo → mail → rcpt… → end of message → mail → …
 
-What is judged before the content is `oborona.session.early`'s, the message `oborona.session.judge`'s.  Nothing of one message
-is left when the next begins; what belongs to the connection is its client and its HELO.  A protocol without connections of its own tells all at once:
+What is judged before the content is `oborona.session.early`'s, the message
+`oborona.session.judge`'s.  Nothing of one message is left when the next begins; what belongs to the
+connection is its client and its HELO.  A protocol without connections of its own tells all at once:
 `glance` at a stage, or the `whole` message.
 """
 
@@ -32,7 +34,8 @@ class Session:
 
     Args:
         bench: what the worker's sessions share.
-        content: messages follow their envelopes; where none does, nothing is asked ahead for what is decided by them.
+        content: messages follow their envelopes; where none does, nothing is asked ahead for what
+            is decided by them.
     """
 
     def __init__(self, bench: Bench, *, content: bool = True) -> None:
@@ -48,7 +51,8 @@ class Session:
         self._recipients: list[str] = []
         self._policy: Policy | None = None  # that the message at hand began with; it ends with it
         self._probe = False  # the message at hand is one of ours, and is to leave no trace
-        self._judged: tuple[Envelope, Policy, float] | None = None  # what is known of the last whole message
+        # what is known of the last whole message
+        self._judged: tuple[Envelope, Policy, float] | None = None
 
     @property
     def waits(self) -> frozenset[Stage]:
@@ -152,7 +156,10 @@ class Session:
         self._client, self._helo = envelope.client, envelope.helo
         self._sender, self._recipients = envelope.sender, list(envelope.recipients)
         self._server = envelope.server
-        self._macros |= {"auth_authen": envelope.login or envelope.client.login, "i": envelope.queue_id}
+        self._macros |= {
+            "auth_authen": envelope.login or envelope.client.login,
+            "i": envelope.queue_id,
+        }
         self._own = self._bench.own(envelope.client.ip, port)
         self._begin()
 

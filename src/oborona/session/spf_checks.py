@@ -1,6 +1,7 @@
 """SPF of the senders of one connection: each identity is evaluated once while the connection lasts.
 
-Records may be large and full of terms; a client that says MAIL and RSET in turn would have them evaluated without end.
+Records may be large and full of terms; a client that says MAIL and RSET in turn would have them
+evaluated without end.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ class SpfChecks:
     async def mail_from(self, envelope: Envelope, asker: Asker) -> Spf:
         """Return SPF of MAIL FROM."""
         ip, helo, sender = envelope.client.ip, envelope.helo, envelope.sender
-        check = partial(check_spf, ip=ip, helo=helo, sender=sender, asker=asker, receiver=self._receiver)
+        check = partial(
+            check_spf, ip=ip, helo=helo, sender=sender, asker=asker, receiver=self._receiver
+        )
         return await self._once(("mfrom", ip, helo, sender), check)
 
     async def helo(self, envelope: Envelope, asker: Asker) -> Spf:

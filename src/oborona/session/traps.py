@@ -1,12 +1,15 @@
 """Mail to traps, in a session: what is written down of it, and what becomes of it.
 
-    scan → verdict → the event, on the disk → the answer that a person would have got → and then: dropped, filed or refused
+    scan → verdict → the event, on the disk → the answer that a person would have got → and then:
+    dropped, filed or refused
 
-Nobody can tell a trap by its answers: RCPT TO is answered as for any address, the end of the message by what else is known of it.  Only a site that has its
-traps `reject` says so itself.  What is written down is there before the answer, since afterwards the message is gone; where it can't be written a message to traps
-alone is put off (451) and comes again, and people's mail goes on.
+Nobody can tell a trap by its answers: RCPT TO is answered as for any address, the end of the
+message by what else is known of it.  Only a site that has its traps `reject` says so itself.  What
+is written down is there before the answer, since afterwards the message is gone; where it can't be
+written a message to traps alone is put off (451) and comes again, and people's mail goes on.
 
-Nothing is learned from mail of our own people, who may mistype an address, nor from mail without a sender: bounces come to a trap because somebody forged it.
+Nothing is learned from mail of our own people, who may mistype an address, nor from mail without a
+sender: bounces come to a trap because somebody forged it.
 """
 
 from __future__ import annotations
@@ -39,7 +42,10 @@ KEEP_S: Final = 3.0  # that a message to a trap waits for the disk
 TAKEN: Final = frozenset({Answer.CONTINUE, Answer.ACCEPT})
 TRAPS: Final = Counter(
     "oborona_traps",
-    "Messages that came to traps, by whether they were written down; known: they came again; failed: they could not be.",
+    (
+        "Messages that came to traps, by whether they were written down; known: they came "
+        "again; failed: they could not be."
+    ),
     ("outcome",),
 )
 
@@ -47,7 +53,10 @@ log = logging.getLogger("oborona.session")
 
 
 def trapped(envelope: Envelope, policy: Policy) -> Envelope:
-    """Return an envelope that says which of its recipients are traps; mail of our own people goes where they sent it."""
+    """Return an envelope that says which of its recipients are traps.
+
+    Mail of our own people goes where they sent it.
+    """
     if not len(policy.trapped) or is_own(envelope):
         return envelope
     traps = policy.trapped.among(envelope.recipients)
@@ -67,9 +76,11 @@ def readers(envelope: Envelope, then: Then) -> tuple[str, ...]:
 
 
 def judged(result: Scan, then: Then) -> Scan:
-    """Return what becomes of a message to traps alone: filed or refused for that, or what its verdict says and then dropped.
+    """Return what becomes of a message to traps alone: filed or refused for that, or what its
+    verdict says and then dropped.
 
-    What is counted stays the verdict of everything else: that it came to a trap is counted by itself.
+    What is counted stays the verdict of everything else: that it came to a trap is counted by
+    itself.
     """
     if then is Then.DROP or not alone(result.envelope):
         return result
@@ -86,7 +97,10 @@ def judged(result: Scan, then: Then) -> Scan:
 
 
 def delivered(reply: Reply, envelope: Envelope, then: Then) -> Reply:
-    """Return the reply that also says who gets no copy; one that refuses the message stays as it is."""
+    """Return the reply that also says who gets no copy.
+
+    One that refuses the message stays as it is.
+    """
     if not envelope.traps or then is Then.FILE or reply.answer not in TAKEN:
         return reply
     if alone(envelope):
@@ -94,8 +108,12 @@ def delivered(reply: Reply, envelope: Envelope, then: Then) -> Reply:
     return msgspec.structs.replace(reply, removed=envelope.traps)
 
 
-def event_of(raw: bytes, envelope: Envelope, ident: int, message_id: str, now: float) -> Event | None:
-    """Return what is written down of a message to traps; None where nothing is to be learned from it.
+def event_of(
+    raw: bytes, envelope: Envelope, ident: int, message_id: str, now: float
+) -> Event | None:
+    """Return what is written down of a message to traps.
+
+    None where nothing is to be learned from it.
 
     Args:
         raw: the message, or its head.
@@ -140,7 +158,10 @@ class Trapping:
         self._trouble = False
 
     async def keep(self, event: Event) -> bool:
-        """Write an event down; return whether it survives the power going.  Never raises; trouble is logged once, and once when it is over."""
+        """Write an event down; return whether it survives the power going.  Never raises.
+
+        Trouble is logged once, and once when it is over.
+        """
         try:
             if self._taking is None:
                 self._taking = await Taking(self._path, clock=self._clock).__aenter__()

@@ -18,7 +18,25 @@ WOULD: Final = Counter(
 SCAN_SECONDS: Final = Histogram(
     "oborona_scan_seconds",
     "How long scans took, waiting for the DNS and for pictures included.",
-    (0.001, 0.002, 0.003, 0.005, 0.007, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0),
+    (
+        0.001,
+        0.002,
+        0.003,
+        0.005,
+        0.007,
+        0.01,
+        0.02,
+        0.03,
+        0.05,
+        0.1,
+        0.2,
+        0.5,
+        1.0,
+        2.0,
+        5.0,
+        10.0,
+        30.0,
+    ),
 )
 AUTHENTICATION: Final = Counter(
     "oborona_authentication",
@@ -33,7 +51,8 @@ def count_verdict(stage: Stage, action: Action) -> None:
 
 
 def count_scan(verdict: Verdict, took_s: float) -> None:
-    """Count the hits of a message's rules, what shadow mode would have done, and the time of its scan.
+    """Count the hits of a message's rules, what shadow mode would have done, and the time of its
+    scan.
 
     Args:
         verdict: of the message.

@@ -1,7 +1,8 @@
 """A worker's content model: the trainer's weights, mapped, as they are at each message.
 
-Each message looks at the file's name once (2 µs): new weights come as another file, and what was learned meanwhile is in the mapped one.  Without weights, or with
-such as can't be used, the model says nothing, and the log says so, once, and once when it is over.
+Each message looks at the file's name once (2 µs): new weights come as another file, and what was
+learned meanwhile is in the mapped one.  Without weights, or with such as can't be used, the model
+says nothing, and the log says so, once, and once when it is over.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ class Taught:
         self._least = least
         self._file: WeightsFile | None = None
         WRONG.set_function(lambda: {(): bool(self.trouble)})
-        self._known: tuple[int, int, int] | None = None  # device, inode and size of what was last looked at
+        # device, inode and size of what was last looked at
+        self._known: tuple[int, int, int] | None = None
 
     @property
     def version(self) -> str:
@@ -56,7 +58,10 @@ class Taught:
 
     @property
     def weights(self) -> Weights | None:
-        """As they lie under the name now, for who asks why; None where there are none that can be used."""
+        """As they lie under the name now, for who asks why.
+
+        None where there are none that can be used.
+        """
         file = self._mapped()
         return None if file is None else file.weights
 
@@ -86,7 +91,10 @@ class Taught:
         )
 
     def _mapped(self) -> WeightsFile | None:
-        """Return the weights that lie under the name now; None where there are none that can be used."""
+        """Return the weights that lie under the name now.
+
+        None where there are none that can be used.
+        """
         try:
             found = self._path.stat()
             known = (found.st_dev, found.st_ino, found.st_size)

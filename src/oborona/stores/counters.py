@@ -1,4 +1,6 @@
-"""The counter store that the settings name, opened: the one place that chooses between this machine and a cluster."""
+"""The counter store that the settings name, opened: the one place that chooses between this machine
+and a cluster.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,10 @@ def open_counters(settings: Settings, state: Path, name: str) -> LmdbCounters | 
 
 
 def open_adding(settings: Settings, state: Path, name: str) -> Spooled:
-    """Return the counters of a process that adds and never asks, as `open_counters` names them; the writer brings them where all are kept."""
+    """Return the counters of a process that adds and never asks, as `open_counters` names them.
+
+    The writer brings them where all are kept.
+    """
     return Spooled(state / state_files.COUNTERS, name, durability=settings.counters.durability)
 
 
@@ -79,19 +84,26 @@ def open_writer(settings: Settings, state: Path) -> CounterWriter | ClusterWrite
 
 
 def open_stored(settings: Settings, state: Path) -> StoredCounters | ClusterReader:
-    """Return what reads the store for a tool, beside a running daemon; to be closed, or used as a context.
+    """Return what reads the store for a tool, beside a running daemon.
+
+    To be closed, or used as a context.
 
     Raises:
         ConfigError: the settings of the cluster do not suffice.
-        StoreError: there is no store, or it can't be read. A cluster need not be there before it is read.
+        StoreError: there is no store, or it can't be read. A cluster need not be there before it is
+            read.
     """
     if settings.counters.store == "cluster":
         return ClusterReader(state / state_files.COUNTERS, access(settings))
     return open_reader(state / state_files.COUNTERS)
 
 
-def look(settings: Settings, state: Path, now: float, *, types: bool = False) -> Stats | ClusterStats:
-    """Return what an admin wants to know of the store at Unix time `now`; `types`: also what each type takes.
+def look(
+    settings: Settings, state: Path, now: float, *, types: bool = False
+) -> Stats | ClusterStats:
+    """Return what an admin wants to know of the store at Unix time `now`.
+
+    `types`: also what each type takes.
 
     Raises:
         ConfigError: the settings of the cluster do not suffice, or it is asked for its types.
@@ -111,7 +123,9 @@ def check_is_local(settings: Settings) -> None:
         ConfigError: the counters are in a cluster.
     """
     if settings.counters.store == "cluster":
-        raise ConfigError('counters.store is "cluster", and this is for the store of one machine alone')
+        raise ConfigError(
+            'counters.store is "cluster", and this is for the store of one machine alone'
+        )
 
 
 def check_store(settings: Settings, state: Path, *, writes: bool) -> None:

@@ -1,6 +1,7 @@
 """The final model of a process: the file in the state folder, looked at once a second.
 
-A file that is broken, or sees what is not known here, leaves the model as it was, and the log says why, once; a file that is taken away takes the model with it.
+A file that is broken, or sees what is not known here, leaves the model as it was, and the log says
+why, once; a file that is taken away takes the model with it.
 """
 
 from __future__ import annotations
@@ -29,7 +30,10 @@ from oborona.types import RuleHit
 LOOK_S: Final = 1.0
 WRONG: Final = Gauge(
     "oborona_final_wrong",
-    "1 while the worker refuses the file of the final model; the one before it, or the score of the rules, decides.",
+    (
+        "1 while the worker refuses the file of the final model; the one before it, or the "
+        "score of the rules, decides."
+    ),
     (),
 )
 INFO: Final = Gauge("oborona_final_info", "Version of the final model in use.", ("version",))
@@ -38,7 +42,9 @@ log = logging.getLogger("oborona.final")
 
 
 def read(path: Path) -> bytes | None:
-    """Return the octets of a model's file, no more than a model can have and one; None where there is none.
+    """Return the octets of a model's file, no more than a model can have and one.
+
+    None where there is none.
 
     Raises:
         StoreError: it can't be read.
@@ -82,11 +88,17 @@ class FollowedFinal:
         return () if self.forest is None else self.forest.weigh(facts, hits, table, lines)
 
     def meaning(self) -> NDArray[np.float32] | None:
-        """Return the weights of the model on meaning that it was trained with; None = there are none."""
+        """Return the weights of the model on meaning that it was trained with.
+
+        None = there are none.
+        """
         return None if self.forest is None else self.forest.trained.meaning
 
     def look(self) -> bool:
-        """Take the file if it has changed; return whether another model, or none, is in use now, or something is wrong that was not."""
+        """Take the file if it has changed.
+
+        Return whether another model, or none, is in use now, or something is wrong that was not.
+        """
         seen = look(self._path)  # reading it says what is wrong
         if seen == self._seen:
             return False

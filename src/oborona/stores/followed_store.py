@@ -1,11 +1,13 @@
 """An SQLite file that any process changes and many follow, and how one process follows it.
 
     writer: one transaction, numbered by `version.number`, which each changed row bears
-    follower: has the version moved? → rows with a higher number, or all of them where it can't go on from what it knows
+    follower: has the version moved? → rows with a higher number, or all of them where it can't go
+    on from what it knows
 
-A follower asks a few times a second: 10 µs while nothing changes. All is read again where another file has the store's name,
-where the store was put back to what it was before, was damaged, or forgets. While it can't be read what is known stays, and the
-log says so, once, and once when it is over.
+A follower asks a few times a second: 10 µs while nothing changes. All is read again where another
+file has the store's name, where the store was put back to what it was before, was damaged, or
+forgets. While it can't be read what is known stays, and the log says so, once, and once when it is
+over.
 """
 
 from __future__ import annotations
@@ -38,7 +40,8 @@ class FollowedStore(SharedFile):
     """One process's access to a store that has a table `version`; see `SharedFile`.
 
     Attributes:
-        forgets: rows that are in force no more go in the end; a follower that could not read for a while reads all.
+        forgets: rows that are in force no more go in the end; a follower that could not read for a
+            while reads all.
     """
 
     forgets: ClassVar[bool] = False
@@ -79,7 +82,9 @@ class FollowedStore(SharedFile):
                 db.execute("COMMIT")
 
     def _some(self, sql: str, given: float) -> Iterator[tuple[Any, ...]]:
-        """Yield rows, read some at a time: the garbage collector stops a worker for as long as there are tuples."""
+        """Yield rows, read some at a time: the garbage collector stops a worker for as long as
+        there are tuples.
+        """
         rows = self._db.execute(sql, (given,))
         while some := rows.fetchmany(_AT_ONCE):
             yield from some
@@ -125,7 +130,8 @@ class StoreFollower(Generic[_Store, _Changes]):
         self._file = (0, 0)
         self._version = READ_WHOLE
         self._trouble = ""
-        self._lock = threading.Lock()  # a look that was given up may still run when the store is closed
+        # a look that was given up may still run when the store is closed
+        self._lock = threading.Lock()
 
     @property
     def stale(self) -> bool:
@@ -133,7 +139,10 @@ class StoreFollower(Generic[_Store, _Changes]):
         return bool(self._trouble)
 
     def changes(self) -> _Changes | None:
-        """Return what has changed since the last time; None where nothing has, or it can't be read."""
+        """Return what has changed since the last time.
+
+        None where nothing has, or it can't be read.
+        """
         with self._lock:
             try:
                 store = self._opened()

@@ -1,7 +1,8 @@
 """Where clients are, by the databases that the settings name; followed while the daemon runs.
 
-A file is looked at every few seconds and read again when it was replaced: whole or not at all.  One that cannot be used is said once, and what was
-known before stays known; without any the daemon goes on, and no place is known.
+A file is looked at every few seconds and read again when it was replaced: whole or not at all.  One
+that cannot be used is said once, and what was known before stays known; without any the daemon goes
+on, and no place is known.
 """
 
 from __future__ import annotations
@@ -121,11 +122,25 @@ class Places:
     def _say(self, path: Path) -> None:
         if path not in self.errors:
             found = self._open[path]
-            event(log, logging.INFO, "database loaded", file=path, kind=found.kind, built=day(found.built))
+            event(
+                log,
+                logging.INFO,
+                "database loaded",
+                file=path,
+                kind=found.kind,
+                built=day(found.built),
+            )
         elif path in self._open:
-            event(log, logging.ERROR, "database refused, the old one stays", error=self.errors[path])
+            event(
+                log, logging.ERROR, "database refused, the old one stays", error=self.errors[path]
+            )
         else:
-            event(log, logging.ERROR, "database refused, its places are not known", error=self.errors[path])
+            event(
+                log,
+                logging.ERROR,
+                "database refused, its places are not known",
+                error=self.errors[path],
+            )
 
     def _look_up(self, ip: str) -> Location:
         address = plain(ip)

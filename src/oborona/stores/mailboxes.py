@@ -46,7 +46,10 @@ def open_mailboxes(settings: Settings) -> Mailboxes | None:
             from oborona.recheck.mailboxes.imap import Imap  # noqa: PLC0415
 
             return Imap(
-                imap_server(settings), guard, connections=mine.connections, deadline_s=mine.deadline_s
+                imap_server(settings),
+                guard,
+                connections=mine.connections,
+                deadline_s=mine.deadline_s,
             )
         case "maildir":
             from oborona.recheck.mailboxes.maildir import Maildirs  # noqa: PLC0415

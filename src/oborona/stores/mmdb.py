@@ -1,7 +1,9 @@
-"""One database in MaxMind's format, held in memory: what is on disk may be replaced, cut short or taken away under it.
+"""One database in MaxMind's format, held in memory: what is on disk may be replaced, cut short or
+taken away under it.
 
-A mapped file would be shared by all workers and be looked up in 1 µs instead of 15; but it ends the process with SIGBUS when somebody copies a
-new one over it.  A database of countries takes 9 MB of each worker, one of autonomous systems 11, one of cities 60 and more, for the same answer.
+A mapped file would be shared by all workers and be looked up in 1 µs instead of 15; but it ends the
+process with SIGBUS when somebody copies a new one over it.  A database of countries takes 9 MB of
+each worker, one of autonomous systems 11, one of cities 60 and more, for the same answer.
 """
 
 from __future__ import annotations
@@ -18,12 +20,15 @@ from maxminddb.reader import Reader
 
 from oborona.errors import ConfigError
 
-MAX_BYTES: Final = 256 << 20  # of a file: every free database, and most that are sold; each worker holds it
+# of a file: every free database, and most that are sold; each worker holds it
+MAX_BYTES: Final = 256 << 20
 LOOKED_AT: Final = 1000  # records among which one must say what the database is for
 
-LAST_DAY: Final = 253_402_300_799  # Unix seconds of the end of the year 9999, for times that are none
+# Unix seconds of the end of the year 9999, for times that are none
+LAST_DAY: Final = 253_402_300_799
 
-# What the reader raises for broken data, beside its own: text that is no UTF-8, a key or number that is none, a tree that leads back to itself.
+# What the reader raises for broken data, beside its own: text that is no UTF-8, a key or number
+# that is none, a tree that leads back to itself.
 _BROKEN: Final = (InvalidDatabaseError, ValueError, TypeError, RecursionError)
 
 
@@ -58,7 +63,10 @@ class Database:
             ) from error
         if missing:
             raise ConfigError(
-                f"none of its first {LOOKED_AT:,} records names a {' or '.join(missing)}; it calls itself {self.kind!r}",
+                (
+                    f"none of its first {LOOKED_AT:,} records names a {' or '.join(missing)}; "
+                    f"it calls itself {self.kind!r}"
+                ),
                 file=str(path),
             )
 

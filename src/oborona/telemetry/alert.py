@@ -24,7 +24,8 @@ class Alert(msgspec.Struct, frozen=True, kw_only=True):
     title: str  # one line
     text: str  # some lines
     time: float  # Unix seconds
-    evidence: Mapping[str, object] = {}  # what JSON can hold: numbers, texts, lists and mappings of them
+    # what JSON can hold: numbers, texts, lists and mappings of them
+    evidence: Mapping[str, object] = {}
 
 
 class Sighting(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,5 +44,7 @@ class Sighting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def plain(text: str) -> str:
-    """Return a text that any encoding takes: a peer's can hold lone surrogates, which neither JSON nor mail does."""
+    """Return a text that any encoding takes: a peer's can hold lone surrogates, which neither JSON
+    nor mail does.
+    """
     return text.encode("utf-8", "replace").decode()

@@ -1,13 +1,16 @@
-"""Log lines of a daemon: one event a line on standard error, for people (logfmt) or programs (JSON).
+"""Log lines of a daemon: one event a line on standard error, for people (logfmt) or programs
+(JSON).
 
-    event(log, logging.INFO, "verdict", id=..., client=...) → level=info logger=milter pid=7 msg=verdict id=...
+    event(log, logging.INFO, "verdict", id=..., client=...) → level=info logger=milter pid=7
+    msg=verdict id=...
 
-A value may come from a peer: bytes and lone surrogates are shown escaped, whatever does not print (line breaks,
-terminal controls, bidirectional marks) too, and it is cut, so that a peer can neither forge a line nor flood the log.
-Levels: debug; info = normal; warning = look when there is time; error = something was lost; critical = we stop.
-Under journald (JOURNAL_STREAM names our standard error) lines carry a priority and no time: it adds its own.
-Bodies and secrets are never given to `event`; that is the caller's part.
-Limits: lines over 4,096 bytes may mix with another process's where standard error is a pipe (PIPE_BUF).
+A value may come from a peer: bytes and lone surrogates are shown escaped, whatever does not print
+(line breaks, terminal controls, bidirectional marks) too, and it is cut, so that a peer can neither
+forge a line nor flood the log. Levels: debug; info = normal; warning = look when there is time;
+error = something was lost; critical = we stop. Under journald (JOURNAL_STREAM names our standard
+error) lines carry a priority and no time: it adds its own. Bodies and secrets are never given to
+`event`; that is the caller's part. Limits: lines over 4,096 bytes may mix with another process's
+where standard error is a pipe (PIPE_BUF).
 """
 
 from __future__ import annotations
@@ -54,17 +57,24 @@ def event(logger: logging.Logger, level: int, message: str, /, **fields: object)
         logger: whose it is.
         level: of `logging`.
         message: a constant; whatever varies is a field.
-        fields: by name; text and bytes may come from a peer. Own names (level, logger, pid, msg, time) give way.
+        fields: by name; text and bytes may come from a peer. Own names (level, logger, pid, msg,
+            time) give way.
     """
     if logger.isEnabledFor(level):
         # Past Logger.log, which walks the stack for a file and line that no line of ours shows.
         logger.handle(
-            logger.makeRecord(logger.name, level, "", 0, "%s", (message,), None, extra={"fields": fields})
+            logger.makeRecord(
+                logger.name, level, "", 0, "%s", (message,), None, extra={"fields": fields}
+            )
         )
 
 
-def crash(logger: logging.Logger, level: int, message: str, /, stacks: str, **fields: object) -> None:
-    """Log an event with the stacks of a process that is not this one, as a traceback of this one is logged."""
+def crash(
+    logger: logging.Logger, level: int, message: str, /, stacks: str, **fields: object
+) -> None:
+    """Log an event with the stacks of a process that is not this one, as a traceback of this one is
+    logged.
+    """
     if logger.isEnabledFor(level):
         record = logger.makeRecord(
             logger.name, level, "", 0, "%s", (message,), None, extra={"fields": fields}
@@ -76,8 +86,9 @@ def crash(logger: logging.Logger, level: int, message: str, /, stacks: str, **fi
 def plain(value: object) -> Scalar:
     """Return a value as a log line may hold it: a number, a truth, None, or text.
 
-    Guaranteed of the text: made of the first `VALUE_CHARS` characters or bytes, the number left out stands behind;
-    no lone surrogates. It may hold what does not print, which `logfmt` and `json_line` escape.
+    Guaranteed of the text: made of the first `VALUE_CHARS` characters or bytes, the number left out
+    stands behind; no lone surrogates. It may hold what does not print, which `logfmt` and
+    `json_line` escape.
     """
     if type(value) is str and len(value) <= VALUE_CHARS and value.isascii():  # most of them
         return value
@@ -118,7 +129,8 @@ def json_line(fields: Mapping[str, object]) -> str:
 
 
 class Formatter(logging.Formatter):
-    """Turns a record into its line, and into further lines that start with "  | " for a traceback in text.
+    """Turns a record into its line, and into further lines that start with "  | " for a traceback
+    in text.
 
     Args:
         format: text or JSON.
@@ -138,7 +150,10 @@ class Formatter(logging.Formatter):
         if self._format is Format.JSON:
             lines = [self._json(fields, traceback)]
         else:
-            lines = [logfmt(fields), *(f"  | {_escape(_whole(line))}" for line in traceback.splitlines())]
+            lines = [
+                logfmt(fields),
+                *(f"  | {_escape(_whole(line))}" for line in traceback.splitlines()),
+            ]
         priority = f"<{_PRIORITY.get(record.levelno, 6)}>" if self._journald else ""
         return "\n".join(priority + line for line in lines)
 
@@ -170,7 +185,8 @@ def set_up(
     stream: TextIO | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> None:
-    """Send every log record and warning of this process and its children to standard error, and nowhere else.
+    """Send every log record and warning of this process and its children to standard error, and
+    nowhere else.
 
     Args:
         format: text or JSON.

@@ -14,7 +14,12 @@ from typing import Final
 
 import msgspec
 from prometheus_client import CollectorRegistry
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
 from prometheus_client.exposition import generate_latest
 
 from oborona.begun import Record
@@ -32,7 +37,10 @@ from oborona.telemetry.status import (
 TABLE: Final = Path(__file__).with_name("metrics.json")
 LOST: Final = Gauge(
     "oborona_store_lost_seconds",
-    "When a store was found gone, empty, damaged or another site's and was begun anew, Unix seconds; 0: it never was.",
+    (
+        "When a store was found gone, empty, damaged or another site's and was begun anew, "
+        "Unix seconds; 0: it never was."
+    ),
     ("store",),
 )
 OFF: Final = Gauge(
@@ -55,8 +63,8 @@ class Described(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 def table() -> dict[str, tuple[Described, ...]]:
     """Return the metrics of each kind of process, in the order in which they are printed.
 
-    The modules that declare them take a second to import; the file that `make docs` writes of them is
-    read in a millisecond.
+    The modules that declare them take a second to import; the file that `make docs` writes of them
+    is read in a millisecond.
     """
     return msgspec.json.decode(TABLE.read_bytes(), type=dict[str, tuple[Described, ...]])
 
@@ -104,7 +112,9 @@ class _Told:
         snapshots: each with the values of the labels that all its metrics begin with.
     """
 
-    def __init__(self, described: Sequence[Described], snapshots: Sequence[tuple[Labels, Snapshot]]) -> None:
+    def __init__(
+        self, described: Sequence[Described], snapshots: Sequence[tuple[Labels, Snapshot]]
+    ) -> None:
         self._described = described
         self._snapshots = snapshots
 

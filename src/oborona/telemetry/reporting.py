@@ -1,4 +1,7 @@
-"""A process writes what it has to say of itself, again and again; trouble with the file is told once."""
+"""A process writes what it has to say of itself, again and again.
+
+Trouble with the file is told once.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,9 @@ from oborona.telemetry import status
 from oborona.telemetry.log import event
 
 
-async def report(state: Path, say: Callable[[], status.Status | status.One], log: logging.Logger) -> None:
+async def report(
+    state: Path, say: Callable[[], status.Status | status.One], log: logging.Logger
+) -> None:
     """Write a status every few seconds, until cancelled.
 
     Args:

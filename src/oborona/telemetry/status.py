@@ -1,6 +1,8 @@
-"""What a worker, and the reader, says of itself while it runs: a small file that it writes anew every few seconds, for metrics and `oborona doctor`.
+"""What a worker, and the reader, says of itself while it runs: a small file that it writes anew
+every few seconds, for metrics and `oborona doctor`.
 
-The file is replaced as a whole, so that a reader never sees half of one.  It is not synced: after a power failure nobody serves.
+The file is replaced as a whole, so that a reader never sees half of one.  It is not synced: after a
+power failure nobody serves.
 """
 
 from __future__ import annotations
@@ -115,9 +117,8 @@ class TrainerStatus(msgspec.Struct, frozen=True, kw_only=True):
     time: float  # when it was written, Unix seconds
     metrics: Snapshot
     version: str = ""  # of the weights
-    relearning: float | None = (
-        None  # how far making the weights anew has come, 0..1; None: it is not being done
-    )
+    # how far making the weights anew has come, 0..1; None: it is not being done
+    relearning: float | None = None
     trouble: str = ""  # why nothing is learned; empty = it is
     events_trouble: str = ""  # why nothing that people say is decided; empty = it is
 
@@ -214,7 +215,10 @@ def read_one(state: Path, kind: type[_Said], now: float) -> _Said | None:
 
 
 def read_services(state: Path, now: float) -> list[ServiceStatus]:
-    """Return what the supervisors that run said last, by name; what can't be read, or is old, is left out."""
+    """Return what the supervisors that run said last, by name.
+
+    What can't be read, or is old, is left out.
+    """
     found = []
     for file in sorted((state / state_files.STATUS).glob(f"{_SERVICE}*.json")):
         try:
@@ -227,7 +231,9 @@ def read_services(state: Path, now: float) -> list[ServiceStatus]:
 
 
 def read(state: Path, now: float) -> list[Status]:
-    """Return what the workers that run said last, by number; what can't be read, or is old, is left out.
+    """Return what the workers that run said last, by number.
+
+    What can't be read, or is old, is left out.
 
     Raises:
         StoreError: the folder is there and can't be read.

@@ -1,7 +1,8 @@
 """TOML files that an admin writes: read whole, with the place of every key and value.
 
-`read` and `parse` give a `Document`; `table` checks one of its tables against a msgspec Struct. Whatever is wrong
-becomes a `ConfigError` (or the subclass asked for) that names file, line, column and what would be right.
+`read` and `parse` give a `Document`; `table` checks one of its tables against a msgspec Struct.
+Whatever is wrong becomes a `ConfigError` (or the subclass asked for) that names file, line, column
+and what would be right.
 """
 
 from oborona.toml.document import MAX_FILE_BYTES, Document, octets, parse, read

@@ -1,8 +1,8 @@
 """One TOML file: its data, and where each piece of it stands.
 
-A file is taken whole or not at all. Refused, each with its own words: unreadable, no plain file, too large, not
-UTF-8, a byte order mark, broken TOML, nested too deeply. Line and column of broken TOML come from the text of the
-standard library's error, which is all that Python before 3.14 gives.
+A file is taken whole or not at all. Refused, each with its own words: unreadable, no plain file,
+too large, not UTF-8, a byte order mark, broken TOML, nested too deeply. Line and column of broken
+TOML come from the text of the standard library's error, which is all that Python before 3.14 gives.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ _OPEN = re.compile(
     r"^[^'\"\n#]*=[ \t]*'(?!'')[^'\n]*$", re.MULTILINE
 )  # a text in ' that does not end in its line
 _NO_QUOTE = (
-    "the closing quote of a text is missing in this line; a text of several lines stands in three quotes"
+    "the closing quote of a text is missing in this line; a text of several lines stands "
+    "in three quotes"
 )
 
 
@@ -83,7 +84,9 @@ def octets(path: Path, error: type[ConfigError] = ConfigError) -> bytes:
         with path.open("rb") as handle:
             raw = handle.read(MAX_FILE_BYTES + 1)
     except (OSError, ValueError) as fault:  # ValueError: NUL in the name
-        raise error(f"cannot be read: {getattr(fault, 'strerror', None) or fault}", file=str(path)) from fault
+        raise error(
+            f"cannot be read: {getattr(fault, 'strerror', None) or fault}", file=str(path)
+        ) from fault
     if len(raw) > MAX_FILE_BYTES:
         raise error(f"is larger than {MAX_FILE_BYTES // 1024 // 1024} MiB", file=str(path))
     return raw
@@ -104,7 +107,10 @@ def parse(raw: bytes, file: str = "", error: type[ConfigError] = ConfigError) ->
         raise error(problem, file=file, line=line, column=column) from fault
     if text.startswith("\ufeff"):
         raise error(
-            "begins with a byte order mark; save it as UTF-8 without one", file=file, line=1, column=1
+            "begins with a byte order mark; save it as UTF-8 without one",
+            file=file,
+            line=1,
+            column=1,
         )
     text = text.replace("\r\n", "\n")  # as tomllib does
     try:
@@ -120,7 +126,9 @@ def parse(raw: bytes, file: str = "", error: type[ConfigError] = ConfigError) ->
     return Document(file=file, data=data, keys=scanner.keys, values=scanner.values)
 
 
-def _syntax(fault: tomllib.TOMLDecodeError, text: str, file: str, error: type[ConfigError]) -> ConfigError:
+def _syntax(
+    fault: tomllib.TOMLDecodeError, text: str, file: str, error: type[ConfigError]
+) -> ConfigError:
     words = str(fault)
     where = _POSITION.search(words)
     problem = f"broken TOML: {words[: where.start()] if where else words}"
@@ -136,5 +144,8 @@ def _syntax(fault: tomllib.TOMLDecodeError, text: str, file: str, error: type[Co
     line = text.count("\n") + 1
     column = len(text) - text.rfind("\n")
     return error(
-        f"{problem} (at the end of the file: is it half-written?)", file=file, line=line, column=column
+        f"{problem} (at the end of the file: is it half-written?)",
+        file=file,
+        line=line,
+        column=column,
     )

@@ -6,7 +6,8 @@ import re
 
 import msgspec
 
-_LINE_END_ESCAPE = re.compile(r"\\[ \t]*\n[ \t\n]*")  # in """...""": drops the line end and what follows it
+# in """...""": drops the line end and what follows it
+_LINE_END_ESCAPE = re.compile(r"\\[ \t]*\n[ \t\n]*")
 _ESCAPE_LENGTH = {"u": 6, "U": 10, "x": 4}  # with the backslash; all others are 2
 
 

@@ -1,11 +1,13 @@
 """Where each key of a TOML document stands.
 
-The standard library's parser gives values without positions, so this walks a text **that it has accepted**
-and notes where every key and value begins. Because the text is known to be valid it needs no error handling: four
-kinds of statement (`[table]`, `[[array of tables]]`, `key = value`, comment), five kinds of value.
+The standard library's parser gives values without positions, so this walks a text **that it has
+accepted** and notes where every key and value begins. Because the text is known to be valid it
+needs no error handling: four kinds of statement (`[table]`, `[[array of tables]]`, `key = value`,
+comment), five kinds of value.
 
-Keys are paths of names and array indexes: ("rule", 0, "when"). Source: TOML 1.0.0 (https://toml.io/en/v1.0.0).
-Known limit: a key that was only implied (`a` in `[a.b]`) has no place of its own.
+Keys are paths of names and array indexes: ("rule", 0, "when"). Source: TOML 1.0.0
+(https://toml.io/en/v1.0.0). Known limit: a key that was only implied (`a` in `[a.b]`) has no place
+of its own.
 """
 
 from __future__ import annotations
@@ -44,14 +46,17 @@ class Scanner:
         self._file = file
         self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
         self._at = 0
-        self._lengths: dict[Path, int] = {}  # arrays of tables met, and how many tables each has so far
+        # arrays of tables met, and how many tables each has so far
+        self._lengths: dict[Path, int] = {}
         self.keys: dict[Path, Place] = {}
         self.values: dict[Path, Place] = {}
 
     def place(self, offset: int, token: str = "") -> Place:
         """Return the place of a character of the text."""
         line = bisect_right(self._lines, offset)
-        return Place(file=self._file, line=line, column=offset - self._lines[line - 1] + 1, token=token)
+        return Place(
+            file=self._file, line=line, column=offset - self._lines[line - 1] + 1, token=token
+        )
 
     def scan(self) -> None:
         """Fill `keys` and `values`."""

@@ -35,7 +35,9 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def _near(word: str, names: list[str]) -> list[str]:
-    """Return names of several parts that share the first part of a word, or nearly its last one: sender.domain and from.address for sender.adress."""
+    """Return names of several parts that share the first part of a word, or nearly its last one:
+    sender.domain and from.address for sender.adress.
+    """
     first, dot, rest = word.partition(".")
     if not dot:
         return []

@@ -1,6 +1,7 @@
 """A TOML table against a msgspec Struct: each key known, each value of its type and in its range.
 
-The Struct is the only schema. Its fields' `Meta` carry what a reader needs: `description`, `ge`/`le`, and in `extra`
+The Struct is the only schema. Its fields' `Meta` carry what a reader needs: `description`,
+`ge`/`le`, and in `extra`
   allowed: the words for what may stand there, where type and range do not say it;
   check: a function of the value that raises ValueError with words for an admin.
 """
@@ -60,7 +61,9 @@ def table(
         found = found[step]
     if not isinstance(found, Mapping):
         place = document.value(*path)
-        raise error(f"{name} must be a table", file=place.file, line=place.line, column=place.column)
+        raise error(
+            f"{name} must be a table", file=place.file, line=place.line, column=place.column
+        )
     given: dict[str, Given] = {}
     types, checks = hints(schema), _checks(schema)
     for key, value in found.items():

@@ -1,4 +1,6 @@
-"""Alerts on their way: by webhook and mail, once and again, and whatever happens to them nobody waits."""
+"""Alerts on their way: by webhook and mail, once and again, and whatever happens to them nobody
+waits.
+"""
 
 from __future__ import annotations
 
@@ -131,7 +133,9 @@ async def test_a_webhook_gets_all_of_it_signed() -> None:
         ((302, 200), 1, "webhook failed"),
     ],
 )
-async def test_what_may_do_later_is_tried_again(answers: tuple[int, ...], posted: int, outcome_: str) -> None:
+async def test_what_may_do_later_is_tried_again(
+    answers: tuple[int, ...], posted: int, outcome_: str
+) -> None:
     async with hooked(Hook(*answers)) as hook, alarmed(webhook=hook.url) as told:
         await told.raise_(alert())
         await outcome(outcome_)
@@ -141,7 +145,9 @@ async def test_what_may_do_later_is_tried_again(answers: tuple[int, ...], posted
 
 async def test_a_peers_text_that_is_no_unicode_keeps_no_alert_back() -> None:
     async with hooked(Hook()) as hook, alarmed(webhook=hook.url, mail_to="ann@b.example") as told:
-        odd = msgspec.structs.replace(alert(examples=[{"subject": "a\udcffb"}]), text="the latest: \ud800")
+        odd = msgspec.structs.replace(
+            alert(examples=[{"subject": "a\udcffb"}]), text="the latest: \ud800"
+        )
         await told.raise_(odd)
         await hook.wait(1)
         await outcome("webhook sent")
@@ -178,7 +184,9 @@ async def test_a_flood_is_logged_as_one_and_counted(
             ahead[0] += 600
             await told.raise_(alert("campaign"))
     logged = [
-        fields for one in caplog.records if one.getMessage() == "alert" and (fields := vars(one)["fields"])
+        fields
+        for one in caplog.records
+        if one.getMessage() == "alert" and (fields := vars(one)["fields"])
     ]
     assert [(one["kind"], one.get("not_logged_before")) for one in logged] == [
         ("campaign", None),
@@ -188,7 +196,10 @@ async def test_a_flood_is_logged_as_one_and_counted(
 
 
 async def test_nothing_holds_the_caller_up() -> None:
-    """A hook that never answers; a thousand alerts of a hundred kinds: each call returns at once, and memory is bounded."""
+    """A hook that never answers.
+
+    A thousand alerts of a hundred kinds: each call returns at once, and memory is bounded.
+    """
     async with hooked(Hook(0)) as hook, alarmed(webhook=hook.url) as told:
         async with asyncio.timeout(WAIT_S):
             for number in range(1000):
@@ -235,7 +246,9 @@ class Letters:
 @asynccontextmanager
 async def mailed(letters: Letters) -> AsyncIterator[str]:
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: SMTP(letters, loop=loop, hostname="mail.test"), "127.0.0.1", 0)
+    server = await loop.create_server(
+        lambda: SMTP(letters, loop=loop, hostname="mail.test"), "127.0.0.1", 0
+    )
     async with server:
         yield "{}:{}".format(*server.sockets[0].getsockname())
 
@@ -259,7 +272,9 @@ async def test_a_mail_that_nobody_answers() -> None:
     assert "Usually: 2." in message.get_content()
 
 
-@pytest.mark.parametrize(("says", "outcome_"), [("550 no", "mail failed"), ("451 later", "mail failed")])
+@pytest.mark.parametrize(
+    ("says", "outcome_"), [("550 no", "mail failed"), ("451 later", "mail failed")]
+)
 async def test_a_mail_server_may_refuse(says: str, outcome_: str) -> None:
     async with (
         mailed(Letters(says)) as server,
@@ -271,7 +286,11 @@ async def test_a_mail_server_may_refuse(says: str, outcome_: str) -> None:
 
 def test_a_subject_is_one_line() -> None:
     raw = letter(
-        "one\r\nBcc: x@y.example\0", "text", sender="a@b.example", recipients=["c@d.example"], now=NOW
+        "one\r\nBcc: x@y.example\0",
+        "text",
+        sender="a@b.example",
+        recipients=["c@d.example"],
+        now=NOW,
     )
     message = email.message_from_bytes(raw, policy=email.policy.default)
     assert message["Bcc"] is None
@@ -289,7 +308,9 @@ async def test_what_waits_is_told_at_the_end() -> None:
 
 def test_a_key_is_read_or_missed(tmp_path: Path) -> None:
     file = tmp_path / "key"
-    settings = Settings(alarm=AlarmSettings(webhook="https://x.example/", webhook_key_file=str(file)))
+    settings = Settings(
+        alarm=AlarmSettings(webhook="https://x.example/", webhook_key_file=str(file))
+    )
     with pytest.raises(ConfigError, match="webhook_key_file"):
         open_alarm(settings, "mx.test", lambda: NOW)
     file.write_bytes(b"short\n")

@@ -8,7 +8,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from oborona.daemon.alarm.campaigns import MOST_SEEN, MOST_TOLD, TOLD_S, Campaigns, Sightings, alert, sighted
+from oborona.daemon.alarm.campaigns import (
+    MOST_SEEN,
+    MOST_TOLD,
+    TOLD_S,
+    Campaigns,
+    Sightings,
+    alert,
+    sighted,
+)
 from oborona.policy.scan import Scan
 from oborona.session.session import Session
 from oborona.telemetry.alert import Kind, Sighting
@@ -29,8 +37,10 @@ ONE = Sighting(
     verdict="accept",
 )
 LETTER = (
-    "Dear friend, our warehouse in the old harbour is closing this weekend and every single bottle has to go before the new owner arrives on"
-    " Monday morning. Write back to reserve yours today, mention the lighthouse, and the courier brings it to your door without any question. {}"
+    "Dear friend, our warehouse in the old harbour is closing this weekend and every single "
+    "bottle has to go before the new owner arrives on"
+    " Monday morning. Write back to reserve yours today, mention the lighthouse, and the courier "
+    "brings it to your door without any question. {}"
 )
 
 
@@ -38,7 +48,9 @@ async def sent(folder: Path, addresses: int, letters: int, login: str = "") -> l
     """Return the scans of so many nearly equal messages, from so many addresses."""
     table = Table(folder)
     scans: list[Scan] = []
-    bench = msgspec.structs.replace(table.session._bench, sighted=lambda scan, _now: scans.append(scan))
+    bench = msgspec.structs.replace(
+        table.session._bench, sighted=lambda scan, _now: scans.append(scan)
+    )
     session = Session(bench)
     for number in range(letters):
         await session.connect(Client(ip=f"192.0.2.{number % addresses}", login=login))
@@ -49,7 +61,9 @@ async def sent(folder: Path, addresses: int, letters: int, login: str = "") -> l
     return scans
 
 
-@pytest.mark.parametrize(("addresses", "login", "news"), [(15, "", True), (3, "", False), (15, "ann", False)])
+@pytest.mark.parametrize(
+    ("addresses", "login", "news"), [(15, "", True), (3, "", False), (15, "ann", False)]
+)
 async def test_many_alike_from_many_addresses_are_a_campaign(
     tmp_path: Path, addresses: int, login: str, news: bool
 ) -> None:

@@ -53,7 +53,9 @@ _ADDS = st.lists(st.tuples(st.integers(0, 400), st.integers(0, 40)), max_size=30
 @settings(max_examples=100, deadline=None)
 @given(_ADDS, st.integers(1, 200))
 def test_below_the_least_there_is_never_a_wave(adds: list[tuple[int, int]], least: int) -> None:
-    """A wave has at least `least` within ten minutes, counted here anew, whatever the order of times."""
+    """A wave has at least `least` within ten minutes, counted here anew, whatever the order of
+    times.
+    """
     waves = Waves(least=least, times=3)
     counted: dict[int, int] = {}
     newest = 0
@@ -89,7 +91,9 @@ def test_a_wave_is_told_once_as_long_as_it_lasts(counts: list[int], step: int) -
         past = {place * step: each for place, each in enumerate(counts[: number + 1])}
         level = sum(each for minute, each in past.items() if minute > now - NOW_SLOTS)
         day = sum(
-            each for minute, each in past.items() if now - NOW_SLOTS - DAY_SLOTS < minute <= now - NOW_SLOTS
+            each
+            for minute, each in past.items()
+            if now - NOW_SLOTS - DAY_SLOTS < minute <= now - NOW_SLOTS
         )
         line = max(10, 2 * day * NOW_SLOTS / DAY_SLOTS)
         if level - count < max(lasts, line) / 2:

@@ -1,4 +1,7 @@
-"""A backup of a daemon at work, put back: every answer is as before; what is damaged, newer, in use or half done is refused and touches nothing."""
+"""A backup of a daemon at work, put back: every answer is as before.
+
+What is damaged, newer, in use or half done is refused and touches nothing.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +38,10 @@ from tests.peers.postfix import Postfix, available
 from tests.whole.gate import eventually
 
 LETTER = (
-    "From: Ann <ann{number}@a.example>\r\nTo: joe@example.test\r\nSubject: Lunch {number}\r\nDate: Fri, 20 Nov 2026 10:00:00 +0000\r\n"
-    "Message-ID: <{number}@a.example>\r\n\r\nShall we meet at noon at the corner of the old market, as every day of the week number {number}?\r\n"
+    "From: Ann <ann{number}@a.example>\r\nTo: joe@example.test\r\nSubject: Lunch "
+    "{number}\r\nDate: Fri, 20 Nov 2026 10:00:00 +0000\r\n"
+    "Message-ID: <{number}@a.example>\r\n\r\nShall we meet at noon at the corner of the old "
+    "market, as every day of the week number {number}?\r\n"
 )
 LETTERS = 3
 
@@ -53,7 +58,9 @@ def ok(done: subprocess.CompletedProcess[str]) -> str:
 
 
 def answers(oborona: Oborona) -> dict[str, object]:
-    """What a site is asked: the journal, messages as they were judged with all their counts, who was pinned."""
+    """What a site is asked: the journal, messages as they were judged with all their counts, who
+    was pinned.
+    """
     told: dict[str, object] = {}
     for ident, queue_id, subject in journaled(oborona.state):
         explained = json.loads(ok(oborona.run("explain", queue_id, "--json")))
@@ -76,7 +83,9 @@ def counted(oborona: Oborona) -> bool:
 
 @dataclass(frozen=True)
 class BackedUp:
-    """A daemon that has judged mail, the backup that was taken while it ran, and what it answered then."""
+    """A daemon that has judged mail, the backup that was taken while it ran, and what it answered
+    then.
+    """
 
     oborona: Oborona
     backup: Path
@@ -109,9 +118,13 @@ def state(open_folder: Path) -> Path:
     return open_folder / "state"
 
 
-def put_back(site: BackedUp, backup: Path, state: Path, *more: str) -> subprocess.CompletedProcess[str]:
+def put_back(
+    site: BackedUp, backup: Path, state: Path, *more: str
+) -> subprocess.CompletedProcess[str]:
     words = ["--config", str(SETTINGS), "--state", str(state), "restore", str(backup), *more]
-    return subprocess.run([PROGRAM, *words], capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(
+        [PROGRAM, *words], capture_output=True, text=True, timeout=60, check=False
+    )
 
 
 def untouched(state: Path) -> bool:
@@ -132,7 +145,9 @@ def test_every_answer_is_as_before(site: BackedUp, state: Path) -> None:
 def test_it_is_for_its_owner_alone_and_its_sums_are_those_of_sha256sum(site: BackedUp) -> None:
     for path in [site.backup, *site.backup.rglob("*")]:
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
-    subprocess.run(["sha256sum", "--quiet", "--strict", "-c", SUMS], cwd=site.backup, check=True, timeout=60)
+    subprocess.run(
+        ["sha256sum", "--quiet", "--strict", "-c", SUMS], cwd=site.backup, check=True, timeout=60
+    )
     assert not list(site.backup.parent.glob("*.unfinished"))
 
 
@@ -173,7 +188,9 @@ def test_a_state_that_is_there_stays_or_is_set_aside(site: BackedUp, state: Path
     assert (aside / "journal.db").exists()
 
 
-def test_each_kind_of_damage_is_refused_and_touches_nothing(site: BackedUp, copy: Path, state: Path) -> None:
+def test_each_kind_of_damage_is_refused_and_touches_nothing(
+    site: BackedUp, copy: Path, state: Path
+) -> None:
     def damaged(words: str) -> None:
         with pytest.raises(StoreError, match=f"damaged.*{re.escape(words)}"):
             restore(copy, state=state, force=False)
@@ -295,7 +312,9 @@ def test_what_was_put_back_is_what_was_begun(
     prepare_state(state)
     open_writer(Settings(), state).close()
     told = [one.getMessage() for one in caplog.records]
-    assert not [one for one in told if "was copied here" not in one and "no record of it" not in one], told
+    assert not [
+        one for one in told if "was copied here" not in one and "no record of it" not in one
+    ], told
     assert not any(one.lost_at for one in begun.all_of(state).values())
     assert begun.read(state, "journal.db") is not None
 
@@ -329,14 +348,19 @@ def test_settings_come_back_where_they_were_and_what_is_there_is_kept(open_folde
     (etc / "tokens").write_text("0123456789abcdef0123\n")
     (etc / "tokens").chmod(0o640)
     (etc / "oborona.toml").write_text(
-        f'[paths]\nstate = "../state"\n[intake]\nhttp_listen = "inet:127.0.0.1:1"\nhttp_token_file = "{etc}/tokens"\n'
+        f'[paths]\nstate = "../state"\n[intake]\nhttp_listen = '
+        f'"inet:127.0.0.1:1"\nhttp_token_file = "{etc}/tokens"\n'
     )
     (open_folder / "state").mkdir()
     secret.make(open_folder / "state")
     command = [str(PROGRAM), "--config", str(etc / "oborona.toml")]
     ok(
         subprocess.run(
-            [*command, "backup", str(backup)], capture_output=True, text=True, timeout=60, check=False
+            [*command, "backup", str(backup)],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
         )
     )
     before = {path.name: path.read_bytes() for path in etc.rglob("*") if path.is_file()}
@@ -345,7 +369,11 @@ def test_settings_come_back_where_they_were_and_what_is_there_is_kept(open_folde
     shutil.rmtree(etc / "policy.d")
     (etc / "tokens").unlink()
     shutil.rmtree(open_folder / "state")
-    ok(subprocess.run([PROGRAM, "restore", backup], capture_output=True, text=True, timeout=60, check=False))
+    ok(
+        subprocess.run(
+            [PROGRAM, "restore", backup], capture_output=True, text=True, timeout=60, check=False
+        )
+    )
     there = {path.name: path.read_bytes() for path in etc.rglob("*") if path.is_file()}
     [aside] = (name for name in there if "before-restore" in name)
     assert there.pop(aside) == b"# another\n"

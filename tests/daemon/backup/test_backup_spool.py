@@ -1,4 +1,7 @@
-"""A backup has what was acknowledged, wherever it was at that moment; what is put back applies no spool of what was there before."""
+"""A backup has what was acknowledged, wherever it was at that moment.
+
+What is put back applies no spool of what was there before.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,14 @@ TIMES = 8  # a backup is taken
 
 @contextmanager
 def at_work(path: Path, worker: int, batch_s: float) -> Iterator[subprocess.Popen[str]]:
-    words = [sys.executable, "-m", "tests.journal.spooling_program", str(path), str(worker), str(batch_s)]
+    words = [
+        sys.executable,
+        "-m",
+        "tests.journal.spooling_program",
+        str(path),
+        str(worker),
+        str(batch_s),
+    ]
     with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield process
@@ -82,7 +92,9 @@ def test_what_was_acknowledged_before_a_backup_is_in_it(tmp_path: Path, batch_s:
 def test_what_goes_from_the_spool_while_it_is_copied_is_in_the_journal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between the plain files and the moment of the backup a batch is committed and its file removed, and another message acknowledged."""
+    """Between the plain files and the moment of the backup a batch is committed and its file
+    removed, and another message acknowledged.
+    """
     state, copy = tmp_path / "state", taking._copy_plain
     prepare_state(state)
     spool = JournalSpool(state / state_files.JOURNAL_SPOOL)

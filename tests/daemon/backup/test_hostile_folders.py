@@ -1,4 +1,6 @@
-"""Backup and restore are run by root, in folders where others may write: nothing is removed, written or read beyond what was meant."""
+"""Backup and restore are run by root, in folders where others may write: nothing is removed,
+written or read beyond what was meant.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def taken(loaded: Loaded, target: Path) -> Manifest:
     return take(loaded, target, nullcontext)
 
 
-def test_a_link_in_the_place_of_an_unfinished_backup_is_not_followed(loaded: Loaded, tmp_path: Path) -> None:
+def test_a_link_in_the_place_of_an_unfinished_backup_is_not_followed(
+    loaded: Loaded, tmp_path: Path
+) -> None:
     precious = tmp_path / "precious"
     precious.mkdir()
     (precious / "letters").write_text("all of them")
@@ -45,7 +49,9 @@ def test_a_link_in_the_place_of_an_unfinished_backup_is_not_followed(loaded: Loa
 
 
 @pytest.mark.parametrize("wrong", ["open to others", "of another user"])
-def test_a_folder_of_others_in_that_place_gets_nothing(loaded: Loaded, tmp_path: Path, wrong: str) -> None:
+def test_a_folder_of_others_in_that_place_gets_nothing(
+    loaded: Loaded, tmp_path: Path, wrong: str
+) -> None:
     fresh = tmp_path / f"backup{UNFINISHED}"
     fresh.mkdir(mode=0o700)
     if wrong == "open to others":
@@ -75,7 +81,9 @@ def test_what_a_link_in_the_state_leads_to_is_not_in_it(loaded: Loaded, tmp_path
     assert not (tmp_path / "backup" / "state" / "model").exists()
 
 
-def test_the_mark_of_a_restore_is_not_written_through_a_link(loaded: Loaded, tmp_path: Path) -> None:
+def test_the_mark_of_a_restore_is_not_written_through_a_link(
+    loaded: Loaded, tmp_path: Path
+) -> None:
     taken(loaded, tmp_path / "backup")
     (tmp_path / "shadow").write_text("root's alone")
     there = tmp_path / "there"
@@ -119,7 +127,9 @@ def test_places_of_a_manifest_are_plain_names(loaded: Loaded, tmp_path: Path, na
     said = json.loads((backup / MANIFEST).read_text())
     place = {"path": str(tmp_path / "out"), "mode": 0o644, "owner": "root", "group": "root"}
     (backup / MANIFEST).write_text(json.dumps(said | {"places": {name: place}}))
-    sums = (line for line in (backup / SUMS).read_text().splitlines() if not line.endswith(MANIFEST))
+    sums = (
+        line for line in (backup / SUMS).read_text().splitlines() if not line.endswith(MANIFEST)
+    )
     (backup / SUMS).write_text(
         "".join(f"{line}\n" for line in [*sums, f"{digest(backup / MANIFEST)}  {MANIFEST}"])
     )

@@ -1,9 +1,12 @@
-"""What somebody tries who has taken over a process, as calls of the kernel; each line of output is one try and its error number, 0 = it did it.
+"""What somebody tries who has taken over a process, as calls of the kernel.
+
+Each line of output is one try and its error number, 0 = it did it.
 
     attacks.py KIND VICTIM
 
-It confines itself as that kind first, beside a thread that lives by then. Only VICTIM, a process made for it, is ever aimed at, and no call is given
-what it would need to do harm: were the filter broken, the error would be another one, and that is all.
+It confines itself as that kind first, beside a thread that lives by then. Only VICTIM, a process
+made for it, is ever aimed at, and no call is given what it would need to do harm: were the filter
+broken, the error would be another one, and that is all.
 """
 
 from __future__ import annotations
@@ -68,7 +71,13 @@ CALLS = {  # x86-64, ARM64; source: asm/unistd_64.h, asm-generic/unistd.h
     "map_shadow_stack": (453, 453),
     "a later one": (460 + 100, 460 + 100),
 }
-PTRACE_ATTACH, PR_SET_DUMPABLE, PR_SET_PTRACER, PR_SET_MM, PR_SET_SECCOMP = 16, 4, 0x59616D61, 35, 22
+PTRACE_ATTACH, PR_SET_DUMPABLE, PR_SET_PTRACER, PR_SET_MM, PR_SET_SECCOMP = (
+    16,
+    4,
+    0x59616D61,
+    35,
+    22,
+)
 AF_NETLINK, AF_PACKET, AF_VSOCK, AF_ALG = 16, 17, 40, 38
 CLONE_NEWUSER, SIGCHLD, TIOCSTI, PR_SET_NAME = 0x10000000, 17, 0x5412, 15
 
@@ -91,7 +100,9 @@ def tries(victim: int, handle: int) -> dict[str, int]:
         "kill of another": call("kill", victim, signal.SIGTERM),
         "tkill": call("tkill", victim, signal.SIGTERM),
         "tgkill": call("tgkill", victim, victim, signal.SIGTERM),
-        "tgkill, upper bits": call("tgkill", ctypes.c_uint64(own << 32 | victim), victim, signal.SIGTERM),
+        "tgkill, upper bits": call(
+            "tgkill", ctypes.c_uint64(own << 32 | victim), victim, signal.SIGTERM
+        ),
         "rt_sigqueueinfo": call("rt_sigqueueinfo", victim, signal.SIGTERM, room),
         "rt_tgsigqueueinfo": call("rt_tgsigqueueinfo", victim, victim, signal.SIGTERM, room),
         "pidfd_open": call("pidfd_open", victim, 0),
@@ -129,7 +140,15 @@ def tries(victim: int, handle: int) -> dict[str, int]:
                     "keyctl",
                     "add_key",
                 ),
-                *("init_module", "finit_module", "kexec_load", "reboot", "setuid", "setgroups", "capset"),
+                *(
+                    "init_module",
+                    "finit_module",
+                    "kexec_load",
+                    "reboot",
+                    "setuid",
+                    "setgroups",
+                    "capset",
+                ),
                 *("memfd_create", "name_to_handle_at", "open_by_handle_at", "quotactl", "syslog"),
                 *("settimeofday", "landlock_create_ruleset", "map_shadow_stack", "a later one"),
             )

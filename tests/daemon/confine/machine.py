@@ -1,4 +1,5 @@
-"""A filter program run as the kernel runs it, so that its answers to any call can be asked for without making one.
+"""A filter program run as the kernel runs it, so that its answers to any call can be asked for
+without making one.
 
 Source: linux/filter.h, seccomp(2).
 """
@@ -12,7 +13,10 @@ _WORD = 0xFFFFFFFF
 
 
 def answer(
-    program: Sequence[tuple[int, int, int, int]], machine: int, number: int, arguments: Sequence[int] = ()
+    program: Sequence[tuple[int, int, int, int]],
+    machine: int,
+    number: int,
+    arguments: Sequence[int] = (),
 ) -> int:
     """Return the error number that a call gets, 0 = it is made.
 

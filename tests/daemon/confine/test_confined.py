@@ -1,4 +1,6 @@
-"""Processes that are taken over: they signal, read and stop nobody, start nothing, and reach no part of the kernel that they do not serve by."""
+"""Processes that are taken over: they signal, read and stop nobody, start nothing, and reach no
+part of the kernel that they do not serve by.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,8 @@ def test_nobody_is_harmed_and_nothing_gained(kind: Kind, victim: subprocess.Pope
         check=True,
     )
     found = {
-        name: int(error) for name, _, error in (line.partition("\t") for line in told.stdout.splitlines())
+        name: int(error)
+        for name, _, error in (line.partition("\t") for line in told.stdout.splitlines())
     }
     assert len(found) > 50
     wanted = {"may: tgkill of itself": 0} | (
@@ -74,7 +77,8 @@ def test_every_process_of_the_service_is_filtered(confined: bool) -> None:
     ours = filters(Path("/proc/self/status"))  # as in a container
     with Oborona({"worker.processes": 2, "confine.system_calls": str(confined).lower()}) as oborona:
         every = {"worker-0", "worker-1", "policy", "writer", "keeper", "reader", "trainer"}
-        eventually(lambda: every <= serving(oborona).keys(), 60)  # mail does not wait for all of them
+        # mail does not wait for all of them
+        eventually(lambda: every <= serving(oborona).keys(), 60)
         for name, pid in serving(oborona).items():
             for thread in Path(f"/proc/{pid}/task").iterdir():
                 assert filters(thread / "status") == ours + confined, name

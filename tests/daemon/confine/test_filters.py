@@ -1,4 +1,7 @@
-"""What each kind is granted, on both machines, asked of the programs themselves; and that the numbers are the kernel's."""
+"""What each kind is granted, on both machines, asked of the programs themselves.
+
+And that the numbers are the kernel's.
+"""
 
 from __future__ import annotations
 
@@ -71,13 +74,20 @@ def test_signals_reach_the_process_itself_alone(kind: Kind, machine: tuple[int, 
 def test_the_reader_signals_no_group_and_not_all(machine: tuple[int, int]) -> None:
     assert asked(Kind.READER, machine, "kill", OTHER, signal.SIGKILL) == 0
     for pid in (-1, -OTHER):
-        assert asked(Kind.READER, machine, "kill", pid & (1 << 32) - 1, signal.SIGKILL) == errno.EPERM
+        assert (
+            asked(Kind.READER, machine, "kill", pid & (1 << 32) - 1, signal.SIGKILL) == errno.EPERM
+        )
 
 
 @pytest.mark.parametrize("kind", SERVING)
 def test_threads_are_started_and_no_processes(kind: Kind, machine: tuple[int, int]) -> None:
     assert asked(kind, machine, "clone", CLONE_VM | CLONE_THREAD) == 0
-    for flags in (signal.SIGCHLD, CLONE_VM, CLONE_THREAD | CLONE_NEWUSER, CLONE_THREAD | CLONE_NEWNET):
+    for flags in (
+        signal.SIGCHLD,
+        CLONE_VM,
+        CLONE_THREAD | CLONE_NEWUSER,
+        CLONE_THREAD | CLONE_NEWNET,
+    ):
         assert asked(kind, machine, "clone", flags) == errno.EPERM
     assert asked(kind, machine, "clone3", 1, 2) == errno.ENOSYS, "libraries take clone instead"
     assert asked(Kind.READER, machine, "clone", signal.SIGCHLD) == 0
@@ -85,7 +95,9 @@ def test_threads_are_started_and_no_processes(kind: Kind, machine: tuple[int, in
 
 
 @pytest.mark.parametrize("kind", [kind for kind in Kind if kind is not Kind.READER])
-def test_no_memory_becomes_executable_that_was_written(kind: Kind, machine: tuple[int, int]) -> None:
+def test_no_memory_becomes_executable_that_was_written(
+    kind: Kind, machine: tuple[int, int]
+) -> None:
     assert asked(kind, machine, "mmap", 0, 4096, mmap.PROT_READ | mmap.PROT_WRITE) == 0
     assert asked(kind, machine, "mmap", 0, 4096, mmap.PROT_WRITE | mmap.PROT_EXEC) == errno.EPERM
     assert asked(kind, machine, "mprotect", 0, 4096, mmap.PROT_READ) == 0
@@ -96,7 +108,9 @@ def test_connections_are_of_the_families_that_a_kind_needs(machine: tuple[int, i
     for kind in (*SERVING, Kind.READER):
         assert asked(kind, machine, "socket", socket.AF_UNIX) == 0
         far = (
-            0 if kind in (Kind.WORKER, Kind.INTAKE, Kind.KEEPER, Kind.CLUSTER_WRITER) else errno.EAFNOSUPPORT
+            0
+            if kind in (Kind.WORKER, Kind.INTAKE, Kind.KEEPER, Kind.CLUSTER_WRITER)
+            else errno.EAFNOSUPPORT
         )
         assert asked(kind, machine, "socket", socket.AF_INET) == far
         assert asked(kind, machine, "socket", socket.AF_INET6) == far
@@ -113,6 +127,8 @@ def test_the_numbers_are_the_kernels(machine: tuple[int, int]) -> None:
     column, architecture = machine
     for table in (NUMBERS, CALLS):
         for name, numbers in table.items():
-            found = seccomp.seccomp_syscall_resolve_name_arch(ctypes.c_uint32(architecture), name.encode())
+            found = seccomp.seccomp_syscall_resolve_name_arch(
+                ctypes.c_uint32(architecture), name.encode()
+            )
             if found >= 0 or numbers[column] is None:
                 assert (found if found >= 0 else None) == numbers[column], name

@@ -1,4 +1,6 @@
-"""Socket files are given to whom the settings want, and nothing else is, whatever the daemon put in its place."""
+"""Socket files are given to whom the settings want, and nothing else is, whatever the daemon put in
+its place.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,10 @@ def test_the_command_gives_all_sockets_of_the_settings_that_are_there(folder: Pa
     subprocess.run(
         [
             *(Path(sys.executable).with_name("oborona"), f"--config={CONFIG}", f"--state={state}"),
-            *(f"--set=doors.milter.listen=unix:{milter}", f"--set=doors.milter.socket_group={GROUP}"),
+            *(
+                f"--set=doors.milter.listen=unix:{milter}",
+                f"--set=doors.milter.socket_group={GROUP}",
+            ),
             *(
                 f"--set=doors.delivery.listen=unix:{delivery}",
                 f"--set=doors.delivery.socket_group={GROUP + 1}",
@@ -80,8 +85,10 @@ def test_the_command_gives_all_sockets_of_the_settings_that_are_there(folder: Pa
 def test_a_daemon_without_the_right_leaves_it_to_who_made_its_name_space(folder: Path) -> None:
     """As `PrivateUsers=` of a unit: groups that are not in the name space can't be given."""
     script = (
-        "import sys, os; from oborona.config.address import UnixAddress; from oborona.daemon import sockets;"
-        f"made = sockets.listen(UnixAddress(sys.argv[1]), group='{GROUP}'); print(os.stat(sys.argv[1]).st_gid)"
+        "import sys, os; from oborona.config.address import UnixAddress; from oborona.daemon "
+        "import sockets;"
+        f"made = sockets.listen(UnixAddress(sys.argv[1]), group='{GROUP}'); "
+        f"print(os.stat(sys.argv[1]).st_gid)"
     )
     done = subprocess.run(
         ["unshare", "--user", "--map-root-user", sys.executable, "-c", script, str(folder / "s")],

@@ -1,4 +1,6 @@
-"""What a unit has to be let reach: what the settings name beyond private networks, and all where they can't tell."""
+"""What a unit has to be let reach: what the settings name beyond private networks, and all where
+they can't tell.
+"""
 
 from __future__ import annotations
 
@@ -38,13 +40,20 @@ HERE = (Server("127.0.0.1"),)
             ("203.0.113.0/24",),
         ),
         (
-            {"doors.http.listen": "inet:8891@10.1.1.1", "doors.http.allowed": "2001:db8::/32 10.0.0.0/8"},
+            {
+                "doors.http.listen": "inet:8891@10.1.1.1",
+                "doors.http.allowed": "2001:db8::/32 10.0.0.0/8",
+            },
             HERE,
             ("2001:db8::/32",),
         ),
         ({"doors.proxy.listen": "inet:25@0.0.0.0"}, HERE, ("0.0.0.0/0", "::/0")),
         ({"doors.proxy.listen": "inet:10025@127.0.0.1"}, HERE, ()),
-        ({"intake.mail_listen": "inet6:8025@::", "intake.allowed": "198.51.100.1"}, HERE, ("198.51.100.1",)),
+        (
+            {"intake.mail_listen": "inet6:8025@::", "intake.allowed": "198.51.100.1"},
+            HERE,
+            ("198.51.100.1",),
+        ),
         (
             {
                 "doors.milter.listen": "inet:8890@0.0.0.0",
@@ -56,10 +65,22 @@ HERE = (Server("127.0.0.1"),)
         ({"doors.milter.listen": "unix:/run/oborona/milter.sock"}, HERE, ()),
         ({"doors.proxy.next_hop": "inet:10026@203.0.113.4"}, HERE, ()),  # it is closed
         ({"counters.store": "cluster", "cluster.nodes": "10.0.0.1:6379 10.0.0.2:6379"}, HERE, ()),
-        ({"counters.store": "cluster", "cluster.nodes": "10.0.0.1:6379 203.0.113.2:6379"}, HERE, (ANY,)),
+        (
+            {"counters.store": "cluster", "cluster.nodes": "10.0.0.1:6379 203.0.113.2:6379"},
+            HERE,
+            (ANY,),
+        ),
         ({"cluster.nodes": "10.0.0.1:6379 203.0.113.2:6379"}, HERE, ()),  # nobody asks it
-        ({"doors.http.listen": "inet:8891@0.0.0.0", "doors.http.keys_file": "/etc/keys"}, HERE, (ANY,)),
-        ({"doors.http.listen": "inet:8891@127.0.0.1", "doors.http.keys_file": "/etc/keys"}, HERE, ()),
+        (
+            {"doors.http.listen": "inet:8891@0.0.0.0", "doors.http.keys_file": "/etc/keys"},
+            HERE,
+            (ANY,),
+        ),
+        (
+            {"doors.http.listen": "inet:8891@127.0.0.1", "doors.http.keys_file": "/etc/keys"},
+            HERE,
+            (),
+        ),
         ({"mailboxes.imap": "inet:993@imap.shop.example"}, HERE, (ANY,)),
     ],
 )
@@ -73,7 +94,13 @@ def test_what_the_settings_lead_to(
 def test_the_command_shows_it() -> None:
     oborona = Path(sys.executable).with_name("oborona")
     said = subprocess.run(
-        [oborona, f"--config={CONFIG}", "--set=dns.servers=203.0.113.9 10.0.0.1", "unit", "addresses"],
+        [
+            oborona,
+            f"--config={CONFIG}",
+            "--set=dns.servers=203.0.113.9 10.0.0.1",
+            "unit",
+            "addresses",
+        ],
         capture_output=True,
         text=True,
         timeout=60,

@@ -1,4 +1,6 @@
-"""What tables are to hold: what local lists, RepIP and pins say, so that who looks up hears what the daemon would say."""
+"""What tables are to hold: what local lists, RepIP and pins say, so that who looks up hears what
+the daemon would say.
+"""
 
 from __future__ import annotations
 
@@ -38,14 +40,23 @@ def written(folder: Path, policy: str = "", files: Mapping[str, str] | None = No
     return folder
 
 
-def local_list(name: str, action: str, of: str, entries: str = "", file: str = "", more: str = "") -> str:
-    given = f"entries = [{', '.join(map(repr, entries.split()))}]\n" if entries else f'file = "{file}"\n'
+def local_list(
+    name: str, action: str, of: str, entries: str = "", file: str = "", more: str = ""
+) -> str:
+    given = (
+        f"entries = [{', '.join(map(repr, entries.split()))}]\n"
+        if entries
+        else f'file = "{file}"\n'
+    )
     return f'[[local_list]]\nname = "{name}"\naction = "{action}"\nof = {of}\n{given}{more}\n'
 
 
 @pytest.fixture(scope="module")
 def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One address with a bad past, one with a good one; both in the journal, and one that has no past."""
+    """One address with a bad past, one with a good one.
+
+    Both in the journal, and one that has no past.
+    """
     folder = tmp_path_factory.mktemp("exporting") / "state"
     bad = [
         Happened(entity, Amounts(seen=40, spam=40, traps=2), hour * 600.0 + 60)
@@ -54,13 +65,18 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     remember(folder, [*bad, Happened(GOOD, Amounts(seen=30, reads=9))])
     aged(folder)
-    journal(folder, [{"client_ip": ip} for ip in (BAD, GOOD, NOBODY, "", "::ffff:192.0.2.9", "no address")])
+    journal(
+        folder,
+        [{"client_ip": ip} for ip in (BAD, GOOD, NOBODY, "", "::ffff:192.0.2.9", "no address")],
+    )
     return folder
 
 
 def exported(state: Path, policy: Path, networks: str = "", now: float | None = None) -> Tables:
     settings = Settings(
-        site=Site(networks=networks), paths=Paths(state=str(state), policy=str(policy)), export=Export()
+        site=Site(networks=networks),
+        paths=Paths(state=str(state), policy=str(policy)),
+        export=Export(),
     )
     found = Exporter(settings, state).round(now or time.time())
     assert found.troubles == ()
@@ -77,9 +93,15 @@ def test_who_has_a_bad_past_is_denied_for_a_day(state: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    "policy", ['[repip]\nbad = "none"\n', "[verdict]\nrefuse = false\nspam_score = 100\nreject_score = 200\n"]
+    "policy",
+    [
+        '[repip]\nbad = "none"\n',
+        "[verdict]\nrefuse = false\nspam_score = 100\nreject_score = 200\n",
+    ],
 )
-def test_nobody_is_denied_where_the_policy_refuses_nobody(state: Path, tmp_path: Path, policy: str) -> None:
+def test_nobody_is_denied_where_the_policy_refuses_nobody(
+    state: Path, tmp_path: Path, policy: str
+) -> None:
     folder = written(tmp_path / "policy")
     (folder / "20.toml").write_text(policy)
     assert exported(state, folder).clients == {}
@@ -110,7 +132,10 @@ def test_lists_say_what_they_say_of_clients_and_senders(tmp_path: Path, state: P
         + local_list("OFF", "deny", '["client"]', "203.0.113.10", more="enabled = false")
     )
     files = {
-        "out.list": "# ours\n192.0.2.7\n2001:DB8::/32\n@Bad.example  # all of it\n.worse.example\nann@a.example\n"
+        "out.list": (
+            "# ours\n192.0.2.7\n2001:DB8::/32\n@Bad.example  # all of "
+            "it\n.worse.example\nann@a.example\n"
+        )
     }
     found = exported(state, written(tmp_path / "policy", policy, files))
     assert {key for key, row in found.clients.items() if row.verdict == DENY} == {BAD, "192.0.2.7"}
@@ -127,7 +152,9 @@ def test_pins_say_what_they_say_until_they_end(tmp_path: Path) -> None:
     state = tmp_path / "state"
     remember(state, [Happened(GOOD, Amounts(seen=1))])
     journal(state, [{"client_ip": GOOD}])
-    policy = written(tmp_path / "policy", local_list("PARTNERS", "allow", '["client"]', "203.0.113.0/24"))
+    policy = written(
+        tmp_path / "policy", local_list("PARTNERS", "allow", '["client"]', "203.0.113.0/24")
+    )
     for entity, flag in (
         ("198.51.100.9", "bad"), ("198.51.100.0/24", "bad"), (GOOD, "good"), ("2001:db8::7", "bad"), ("203.0.113.7", "bad"),
         ("eve@a.example", "bad"), ("sender:bob@a.example", "good"), ("shop.example", "poor"), ("account:joe", "bad"),
@@ -158,7 +185,9 @@ def test_without_counters_lists_are_exported_and_it_is_said(tmp_path: Path) -> N
     state = tmp_path / "state"
     remember(state, [])
     policy = written(tmp_path / "policy", local_list("OUT", "deny", '["client"]', "192.0.2.7"))
-    found = Exporter(Settings(paths=Paths(state=str(state), policy=str(policy))), state).round(time.time())
+    found = Exporter(Settings(paths=Paths(state=str(state), policy=str(policy))), state).round(
+        time.time()
+    )
     assert list(found.tables.clients) == ["192.0.2.7"]
     (trouble,) = found.troubles
     assert "journal" in trouble
@@ -168,7 +197,9 @@ def test_a_list_that_is_too_long_is_not_exported_by_half(
     tmp_path: Path, state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lists_of, "MOST", 3)
-    folder = written(tmp_path / "policy", local_list("OUT", "deny", '["client"]', "9.0.0.1 9.0.0.2"))
+    folder = written(
+        tmp_path / "policy", local_list("OUT", "deny", '["client"]', "9.0.0.1 9.0.0.2")
+    )
     exporter = Exporter(Settings(paths=Paths(state=str(state), policy=str(folder))), state)
     assert {"9.0.0.1", "9.0.0.2"} <= set(exporter.round(time.time()).tables.clients)
     written(folder, local_list("OUT", "deny", '["client"]', "9.0.0.1 9.0.0.2 9.0.0.3 9.0.0.4"))
@@ -210,7 +241,9 @@ ASKED = st.builds(
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from(ListAction), st.lists(NETWORKS | NAMES, min_size=1)), max_size=3),
+    st.lists(
+        st.tuples(st.sampled_from(ListAction), st.lists(NETWORKS | NAMES, min_size=1)), max_size=3
+    ),
     ADDRESSES,
     ASKED,
 )
@@ -220,7 +253,10 @@ def test_who_looks_up_from_narrow_to_wide_hears_what_the_lists_say(
     address: str,
     sender: str,
 ) -> None:
-    """Whatever lists there are: the address, then the first network around it; the sender, its domain, what is above it."""
+    """Whatever lists there are: the address, then the first network around it.
+
+    The sender, its domain, what is above it.
+    """
     text = "".join(
         local_list(f"L{number}", action, '["client", "sender"]', " ".join(entries))
         for number, (action, entries) in enumerate(given_lists)
@@ -236,7 +272,11 @@ def test_who_looks_up_from_narrow_to_wide_hears_what_the_lists_say(
     assert (row and row.verdict) == (match and match.action.value)
     sender = sender.lower()
     labels = sender.partition("@")[2].split(".")
-    keys = [sender, f"*@{'.'.join(labels)}", *(f".{'.'.join(labels[n:])}" for n in range(len(labels)))]
+    keys = [
+        sender,
+        f"*@{'.'.join(labels)}",
+        *(f".{'.'.join(labels[n:])}" for n in range(len(labels))),
+    ]
     row = next((found.senders[key] for key in keys if key in found.senders), None)
     match = policy.local_lists.look(Subject.SENDER, sender)
     assert (row and row.verdict) == (match and match.action.value)

@@ -23,8 +23,12 @@ ALL = {SQLITE, CLIENTS, NETWORKS, SENDERS}
 
 def some(number: int, mark: str = "x") -> Tables:
     """Tables of so many rows, all with one mark."""
-    rows = {ip_network(f"9.0.{one >> 8}.{one & 255}"): refused("Client", mark) for one in range(number)}
-    return tables(rows | {ip_network("9.1.0.0/16"): Row(ALLOW, mark)}, {"ann@a.example": Row(ALLOW, mark)})
+    rows = {
+        ip_network(f"9.0.{one >> 8}.{one & 255}"): refused("Client", mark) for one in range(number)
+    }
+    return tables(
+        rows | {ip_network("9.1.0.0/16"): Row(ALLOW, mark)}, {"ann@a.example": Row(ALLOW, mark)}
+    )
 
 
 def selected(folder: Path, what: str) -> list[tuple[object, ...]]:
@@ -56,7 +60,10 @@ def test_all_forms_hold_the_same(tmp_path: Path) -> None:
     ]
     with closing(cdbx.CDB(str(tmp_path / CLIENTS))) as clients:
         assert len(clients) == 3
-        assert clients[b"192.0.2.7"] == b'verdict=deny code=554 until=5 text="5.7.1 Client refused" why="why"'
+        assert (
+            clients[b"192.0.2.7"]
+            == b'verdict=deny code=554 until=5 text="5.7.1 Client refused" why="why"'
+        )
     with closing(cdbx.CDB(str(tmp_path / SENDERS))) as senders:
         assert "юля@a.example".encode() in senders
     lines = (tmp_path / NETWORKS).read_text().splitlines()
@@ -103,7 +110,8 @@ def test_a_folder_that_is_not_there_is_told_and_what_was_written_stays(tmp_path:
         files.write(some(1))
     (tmp_path / "tables").mkdir()
     assert set(files.write(some(1))) == ALL
-    (tmp_path / "tables" / f".{CLIENTS}.{os.getpid()}").mkdir()  # where the next one would be written
+    # where the next one would be written
+    (tmp_path / "tables" / f".{CLIENTS}.{os.getpid()}").mkdir()
     with pytest.raises(StoreError):
         files.write(some(2))
     with closing(cdbx.CDB(str(tmp_path / "tables" / CLIENTS))) as clients:
@@ -111,7 +119,10 @@ def test_a_folder_that_is_not_there_is_told_and_what_was_written_stays(tmp_path:
 
 
 def test_a_reader_sees_the_whole_of_before_or_the_whole_of_now(tmp_path: Path) -> None:
-    """Each set of tables has one mark and a number of rows that goes with it; a mixture would show."""
+    """Each set of tables has one mark and a number of rows that goes with it.
+
+    A mixture would show.
+    """
     files = Files(Export(folder=str(tmp_path)))
     files.write(some(200, "a"))
     done = threading.Event()
@@ -121,9 +132,13 @@ def test_a_reader_sees_the_whole_of_before_or_the_whole_of_now(tmp_path: Path) -
     def read() -> None:
         try:
             while not done.is_set():
-                rows = selected(tmp_path, "SELECT DISTINCT why, (SELECT count(*) FROM client) FROM client")
+                rows = selected(
+                    tmp_path, "SELECT DISTINCT why, (SELECT count(*) FROM client) FROM client"
+                )
                 with closing(cdbx.CDB(str(tmp_path / CLIENTS))) as clients:
-                    marks = {value.rpartition(b'why="')[2] for value in (clients[key] for key in clients)}
+                    marks = {
+                        value.rpartition(b'why="')[2] for value in (clients[key] for key in clients)
+                    }
                     of_cdb = (len(clients), len(marks))
                 lines = (tmp_path / NETWORKS).read_text().splitlines()
                 seen.update((count, why) for why, count in rows)  # type: ignore[misc]

@@ -1,4 +1,6 @@
-"""Which clients were here lately: told once each, the latest kept where there are too many, and forgotten after a day."""
+"""Which clients were here lately: told once each, the latest kept where there are too many, and
+forgotten after a day.
+"""
 
 from __future__ import annotations
 
@@ -62,6 +64,8 @@ def test_of_too_many_the_latest_are_kept(tmp_path: Path, monkeypatch: pytest.Mon
 
     async def go() -> None:
         await journaled(path, [(START - 100 + number, f"192.0.2.{number}") for number in range(40)])
-        assert await looked(Recent(), path, START) == {f"192.0.2.{number}" for number in range(30, 40)}
+        assert await looked(Recent(), path, START) == {
+            f"192.0.2.{number}" for number in range(30, 40)
+        }
 
     asyncio.run(go())

@@ -11,12 +11,17 @@ BOUNDARY: Final = b"=_part"
 
 
 def spam(
-    ident: int | None = 7, *, key: bytes = KEY, message_id: str = "spam-1@bad.example", more: bytes = b""
+    ident: int | None = 7,
+    *,
+    key: bytes = KEY,
+    message_id: str = "spam-1@bad.example",
+    more: bytes = b"",
 ) -> bytes:
     """Return a message as it lies in a mailbox, signed by us."""
     signed = b"" if ident is None else b"X-Mras-Id: " + sign(ident, key).encode() + b"\r\n"
     return (
-        b"Received: from bad.example by mx.test; Fri, 20 Nov 2026 10:00:00 +0000\r\nFrom: Shop <shop@bad.example>\r\nTo: ann@b.example\r\n"
+        b"Received: from bad.example by mx.test; Fri, 20 Nov 2026 10:00:00 +0000\r\nFrom: Shop "
+        b"<shop@bad.example>\r\nTo: ann@b.example\r\n"
         b"Subject: Pills\r\nMessage-ID: <"
         + message_id.encode()
         + b">\r\n"
@@ -39,7 +44,10 @@ def forwarded(*messages: bytes, head: bytes = b"", kind: bytes = b"message/rfc82
         for one in messages
     )
     return (
-        b"From: Ann <ann@b.example>\r\nTo: spam@b.example\r\nSubject: Fwd: Pills\r\nMessage-ID: <fwd@b.example>\r\n"
+        (
+            b"From: Ann <ann@b.example>\r\nTo: spam@b.example\r\nSubject: Fwd: "
+            b"Pills\r\nMessage-ID: <fwd@b.example>\r\n"
+        )
         + head
         + b'MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary="'
         + BOUNDARY
@@ -63,9 +71,13 @@ def arf(
     report = "".join(f"{one}\r\n" for one in fields).encode()
     return b"".join(
         (
-            f"From: <{sender}>\r\nTo: loops@b.example\r\nSubject: FW: Pills\r\nMessage-ID: <report@{sender}>\r\n".encode(),
-            b'MIME-Version: 1.0\r\nContent-Type: multipart/report; report-type=feedback-report; boundary="' + BOUNDARY + b'"\r\n\r\n',
-            b"--" + BOUNDARY + b"\r\nContent-Type: text/plain; charset=US-ASCII\r\n\r\nThis is an email abuse report.\r\n",
+            (f"From: <{sender}>\r\nTo: loops@b.example\r\nSubject: FW: "
+                f"Pills\r\nMessage-ID: <report@{sender}>\r\n").encode(),
+            (b'MIME-Version: 1.0\r\nContent-Type: multipart/report; '
+                b'report-type=feedback-report; boundary="') + BOUNDARY + b'"\r\n\r\n',
+            b"--" + BOUNDARY + (b"\r\nContent-Type: text/plain; charset=US-ASCII\r\n\r\nThis is "
+                b"an email "
+                b"abuse report.\r\n"),
             b"--" + BOUNDARY + b"\r\nContent-Type: message/feedback-report\r\n\r\n" + report + b"\r\n",
             b"--" + BOUNDARY + b"\r\nContent-Type: " + kind + b"\r\nContent-Disposition: inline\r\n\r\n" + message + b"\r\n",
             b"--" + BOUNDARY + b"--\r\n",

@@ -12,7 +12,10 @@ KEY = secret.UNKEYED.signature
 
 
 class Memory:
-    """Keeps events in memory; `trouble` is raised instead, and while `gate` is shut nothing is answered."""
+    """Keeps events in memory.
+
+    `trouble` is raised instead, and while `gate` is shut nothing is answered.
+    """
 
     def __init__(self) -> None:
         self.events: list[Event] = []

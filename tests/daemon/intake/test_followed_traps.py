@@ -1,4 +1,6 @@
-"""What the door for reports follows: the traps of the policy folder, and the journal, which may be begun later or be away."""
+"""What the door for reports follows: the traps of the policy folder, and the journal, which may be
+begun later or be away.
+"""
 
 from __future__ import annotations
 

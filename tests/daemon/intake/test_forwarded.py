@@ -1,4 +1,6 @@
-"""Mail with messages attached, and feedback reports: what is read of them, and that nothing else can happen."""
+"""Mail with messages attached, and feedback reports: what is read of them, and that nothing else
+can happen.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from tests.daemon.intake.letters import ABUSE, BOUNDARY, arf, forwarded, spam
 def test_each_attached_message_is_found_as_it_is() -> None:
     one, two = spam(1), spam(2)
     mail = opened(forwarded(one, two))
-    assert [part.raw for part in mail.messages] == [each.replace(b"\r\n", b"\n") for each in (one, two)]
+    assert [part.raw for part in mail.messages] == [
+        each.replace(b"\r\n", b"\n") for each in (one, two)
+    ]
     assert all(part.whole for part in mail.messages)
     assert mail.feedback is None
     assert mail.get("subject") == "Fwd: Pills"
@@ -41,7 +45,9 @@ def test_messages_are_attached_in_many_ways(kind: bytes) -> None:
 @pytest.mark.parametrize("kind", [b"message/rfc822", b'application/octet-stream; name="pills.eml"'])
 def test_a_message_may_be_encoded(kind: bytes) -> None:
     encoded = base64.encodebytes(spam())
-    (found,) = opened(forwarded(encoded, kind=kind + b"\r\nContent-Transfer-Encoding: base64")).messages
+    (found,) = opened(
+        forwarded(encoded, kind=kind + b"\r\nContent-Transfer-Encoding: base64")
+    ).messages
     assert found.raw == spam().replace(b"\r\n", b"\n")
 
 
@@ -131,7 +137,9 @@ _PIECES = st.sampled_from(
 @settings(max_examples=150, deadline=None)
 @given(st.lists(_PIECES | st.binary(max_size=20), max_size=40).map(b"".join))
 def test_any_octets_are_a_mail(octets: bytes) -> None:
-    """Whatever comes is read without an error, and what is found was in it, or decoded from it: never more than came."""
+    """Whatever comes is read without an error, and what is found was in it, or decoded from it:
+    never more than came.
+    """
     mail = opened(octets)
     assert len(mail.messages) <= MOST_MESSAGES
     assert sum(len(one.raw) for one in mail.messages) <= len(octets)

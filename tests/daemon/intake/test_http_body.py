@@ -23,7 +23,9 @@ RAW = base64.b64encode(LETTER).decode()
 
 def event(**words: object) -> Event:
     once = str(words.pop("once", ""))
-    said = from_json(json.dumps({"what": "complaint", "person": "Joe@Example.org", **words}).encode())
+    said = from_json(
+        json.dumps({"what": "complaint", "person": "Joe@Example.org", **words}).encode()
+    )
     return event_of(said, key=KEY, once=once, source="127.0.0.1", now=NOW)
 
 
@@ -62,7 +64,10 @@ def test_the_same_name_has_the_same_key_and_no_name_none() -> None:
     assert event(id=ID).key == b""
     assert event(once="a", id=ID).key == event(once="a", raw=RAW).key
     assert len({event(once="a", id=ID).key, event(once="b", id=ID).key}) == 2
-    others = [event(once="a", id=ID, person="eve@example.org"), event(once="a", id=ID, what="pardon")]
+    others = [
+        event(once="a", id=ID, person="eve@example.org"),
+        event(once="a", id=ID, what="pardon"),
+    ]
     assert len({event(once="a", id=ID).key, *(one.key for one in others)}) == 3
 
 
@@ -90,7 +95,16 @@ def test_what_cannot_be_used(words: dict[str, object], problem: str) -> None:
 
 @pytest.mark.parametrize(
     "body",
-    [b"", b"[]", b"null", b'{"what":', b"\xff", b'{"person":"\xee"}', b"[" * 100_000, b'{"time":1e400}'],
+    [
+        b"",
+        b"[]",
+        b"null",
+        b'{"what":',
+        b"\xff",
+        b'{"person":"\xee"}',
+        b"[" * 100_000,
+        b'{"time":1e400}',
+    ],
 )
 def test_what_is_no_json_of_ours(body: bytes) -> None:
     with pytest.raises(PeerError):
@@ -98,7 +112,9 @@ def test_what_is_no_json_of_ours(body: bytes) -> None:
 
 
 def test_a_message_with_words_beside_it() -> None:
-    said = from_message(LETTER, {"what": "pardon", "person": "joe@example.org", "time": str(NOW - 5)})
+    said = from_message(
+        LETTER, {"what": "pardon", "person": "joe@example.org", "time": str(NOW - 5)}
+    )
     found = event_of(said, key=KEY, once="", source="local", now=NOW)
     assert (found.what, found.ident, found.time, found.raw) == (What.PARDON, 7, NOW - 5, LETTER)
 

@@ -64,7 +64,12 @@ class Door:
         )
 
     async def post(
-        self, body: bytes | str, headers: dict[str, str] = JSON, *, words: str = "", method: str = "POST"
+        self,
+        body: bytes | str,
+        headers: dict[str, str] = JSON,
+        *,
+        words: str = "",
+        method: str = "POST",
     ) -> tuple[int, dict[str, object]]:
         async with (
             self.client() as client,
@@ -106,7 +111,10 @@ async def door(open_folder: Path) -> AsyncIterator[Door]:
 
 async def test_what_is_written_down_has_a_number(door: Door) -> None:
     assert await door.post(json.dumps(SAID)) == (201, {"event": 1, "new": True})
-    assert await door.post(b"Subject: x\r\n\r\nBuy!", MAIL, words=WORDS) == (201, {"event": 2, "new": True})
+    assert await door.post(b"Subject: x\r\n\r\nBuy!", MAIL, words=WORDS) == (
+        201,
+        {"event": 2, "new": True},
+    )
     first, second = door.memory.events
     assert (first.what, first.ident, first.source) == ("complaint", 7, "local")
     assert (second.what, second.raw, second.person) == (
@@ -128,8 +136,12 @@ async def test_one_client_s_names_are_not_another_s(door: Door) -> None:
     door.file.write_text(f"{TOKEN}\n{other}\n")
     once = JSON | {"Idempotency-Key": "1"}
     assert (await door.post(json.dumps(SAID), once))[0] == 201
-    assert (await door.post(json.dumps(SAID), once | {"Authorization": f"Bearer {other}"}))[0] == 201
-    assert (await door.post(json.dumps(SAID), once | {"Authorization": f"bearer  {TOKEN}"}))[0] == 200
+    assert (await door.post(json.dumps(SAID), once | {"Authorization": f"Bearer {other}"}))[
+        0
+    ] == 201
+    assert (await door.post(json.dumps(SAID), once | {"Authorization": f"bearer  {TOKEN}"}))[
+        0
+    ] == 200
 
 
 async def test_many_requests_of_one_connection(door: Door) -> None:
@@ -164,9 +176,11 @@ async def test_a_token_that_is_taken_back_is_none_at_once(door: Door) -> None:
     assert (await door.post(json.dumps(SAID)))[0] == 401
     door.file.unlink()  # what was known stays
     assert (await door.post(json.dumps(SAID)))[0] == 401
-    assert (await door.post(json.dumps(SAID), JSON | {"Authorization": "Bearer another-token-of-somebody"}))[
-        0
-    ] == 201
+    assert (
+        await door.post(
+            json.dumps(SAID), JSON | {"Authorization": "Bearer another-token-of-somebody"}
+        )
+    )[0] == 201
 
 
 async def test_who_reaches_a_socket_file_needs_no_token(open_folder: Path) -> None:
@@ -197,7 +211,9 @@ async def test_what_is_of_no_use_is_told_why(
     assert (await door.post(json.dumps(SAID)))[0] == 201
 
 
-@pytest.mark.parametrize("words", [WORDS + "&what=complaint", WORDS + "&raw=eA==", "?what=pardon", ""])
+@pytest.mark.parametrize(
+    "words", [WORDS + "&what=complaint", WORDS + "&raw=eA==", "?what=pardon", ""]
+)
 async def test_words_beside_a_message_that_are_none(door: Door, words: str) -> None:
     assert (await door.post(b"Subject: x\r\n\r\n", MAIL, words=words))[0] == 400
 
@@ -250,21 +266,28 @@ async def test_more_bodies_at_once_than_are_kept_in_memory_are_put_off(door: Doo
     [
         pytest.param(b"\0" * 100, id="zeros"),
         pytest.param(b"VERSION\tscript\t4\t0\n-\n\n", id="another protocol"),
-        pytest.param(b"POST /feedback HTTP/1.1\r\n" + b"A: b\r\n" * 10_000 + b"\r\n", id="many headers"),
-        pytest.param(b"POST /feedback HTTP/1.1\r\nA: " + b"x" * 100_000 + b"\r\n\r\n", id="a long header"),
+        pytest.param(
+            b"POST /feedback HTTP/1.1\r\n" + b"A: b\r\n" * 10_000 + b"\r\n", id="many headers"
+        ),
+        pytest.param(
+            b"POST /feedback HTTP/1.1\r\nA: " + b"x" * 100_000 + b"\r\n\r\n", id="a long header"
+        ),
         pytest.param(b"POST /" + b"x" * 100_000 + b" HTTP/1.1\r\n\r\n", id="a long path"),
         pytest.param(
-            f"POST /feedback{WORDS} HTTP/1.1\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: message/rfc822\r\n"
+            f"POST /feedback{WORDS} HTTP/1.1\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: "
+            f"message/rfc822\r\n"
             "Transfer-Encoding: chunked\r\n\r\nzz\r\n".encode(),
             id="broken chunks",
         ),
         pytest.param(
-            f"POST /feedback{WORDS} HTTP/1.1\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: message/rfc822\r\n"
+            f"POST /feedback{WORDS} HTTP/1.1\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: "
+            f"message/rfc822\r\n"
             "Content-Length: 5\r\nContent-Length: 7\r\n\r\nhello".encode(),
             id="two lengths",
         ),
         pytest.param(
-            f"POST /feedback{WORDS} HTTP/1.1\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: message/rfc822\r\n"
+            f"POST /feedback{WORDS} HTTP/1.1\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: "
+            f"message/rfc822\r\n"
             "Content-Length: -5\r\n\r\nhello".encode(),
             id="a negative length",
         ),
@@ -284,7 +307,8 @@ async def test_a_bomb_is_not_unpacked(door: Door) -> None:
 
 async def test_who_does_not_go_on_is_shown_out(open_folder: Path) -> None:
     head = (
-        f"POST /feedback{WORDS} HTTP/1.1\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: message/rfc822\r\n"
+        f"POST /feedback{WORDS} HTTP/1.1\r\nAuthorization: Bearer "
+        f"{TOKEN}\r\nContent-Type: message/rfc822\r\n"
     )
     async with serving(Door(open_folder, read_s=0.1, idle_s=0.2)) as door:
         assert await door.says(b"") == b""  # nothing comes

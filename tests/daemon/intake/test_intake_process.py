@@ -1,4 +1,6 @@
-"""The intake as a process: what it takes to start, what it says of itself, what `oborona doctor` sees, and what kill -9 leaves."""
+"""The intake as a process: what it takes to start, what it says of itself, what `oborona doctor`
+sees, and what kill -9 leaves.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ def says(path: Path, what: str, user: str = "joe@example.test") -> bytes:
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
-        pytest.param({"intake.http_listen": "inet:8025@127.0.0.1"}, "http_token_file", id="a port for all"),
+        pytest.param(
+            {"intake.http_listen": "inet:8025@127.0.0.1"}, "http_token_file", id="a port for all"
+        ),
         pytest.param(
             {"intake.http_listen": "inet:8025@127.0.0.1", "intake.http_token_file": "/nowhere"},
             "/nowhere: tokens can't be read",
@@ -55,7 +59,9 @@ def says(path: Path, what: str, user: str = "joe@example.test") -> bytes:
         pytest.param({"intake.person": "joe"}, "it names nobody", id="always the same"),
         pytest.param({"intake.person": "{user"}, "a brace is out of place", id="half a brace"),
         pytest.param(
-            {"intake.person": "{user!r:>9}{local.x}"}, "a brace is out of place", id="more than a name"
+            {"intake.person": "{user!r:>9}{local.x}"},
+            "a brace is out of place",
+            id="more than a name",
         ),
     ],
 )
@@ -75,7 +81,9 @@ def test_what_was_answered_survives_kill_9_and_the_process_comes_back(open_folde
     door = open_folder / "feedback.sock"
     with Intake({"intake.listen": f"unix:{door}", "intake.person": "{user}"}) as intake:
         assert intake.process is not None
-        second = subprocess.run(intake.command(), capture_output=True, text=True, check=False, timeout=60)
+        second = subprocess.run(
+            intake.command(), capture_output=True, text=True, check=False, timeout=60
+        )
         assert second.returncode == os.EX_CONFIG  # one of a site
         answered = 0
         for round_ in range(3):
@@ -83,7 +91,9 @@ def test_what_was_answered_survives_kill_9_and_the_process_comes_back(open_folde
                 assert says(door, "complaint", f"joe{answered}@example.test") == b"+\n"
                 answered += 1
             (child,) = (
-                Path(f"/proc/{intake.process.pid}/task/{intake.process.pid}/children").read_text().split()
+                Path(f"/proc/{intake.process.pid}/task/{intake.process.pid}/children")
+                .read_text()
+                .split()
             )
             os.kill(int(child), signal.SIGKILL)
             if round_ == 0:
@@ -92,7 +102,9 @@ def test_what_was_answered_survives_kill_9_and_the_process_comes_back(open_folde
                 )  # it waits for the next
                 answered += 1
         intake.until(lambda found: len(found) == answered)
-        assert [one.person for one in intake.events()] == [f"joe{n}@example.test" for n in range(answered)]
+        assert [one.person for one in intake.events()] == [
+            f"joe{n}@example.test" for n in range(answered)
+        ]
         assert intake.halt() == os.EX_OK
         assert not door.exists()
 
@@ -127,7 +139,9 @@ def test_serve_runs_it_where_a_door_is_open_and_tells_what_it_hears(open_folder:
         assert says(door, "complaint", "joe") == b"-\n"
         assert asyncio.run(post(http)) == 201
         assert "'joe' is no mail address" in oborona.log()
-        asked = Asked(None, oborona.state, tuple(f"{name}={value}" for name, value in settings.items()))
+        asked = Asked(
+            None, oborona.state, tuple(f"{name}={value}" for name, value in settings.items())
+        )
         at_doors = {one.what: one.words for one in doors(asked)}
         assert at_doors["feedback listener"] == f"a script service answers on unix:{door}"
         assert at_doors["report listener"] == f"a web server answers on unix:{http}"
@@ -138,7 +152,9 @@ def test_serve_runs_it_where_a_door_is_open_and_tells_what_it_hears(open_folder:
             assert time.monotonic() < deadline
             time.sleep(0.1)
         found = exposition([], intake=said).decode()
-        assert 'oborona_intake_events_total{outcome="new",way="sieve",what="complaint"} 1.0' in found
+        assert (
+            'oborona_intake_events_total{outcome="new",way="sieve",what="complaint"} 1.0' in found
+        )
         assert 'oborona_intake_events_total{outcome="new",way="http",what="complaint"} 1.0' in found
         assert 'oborona_intake_refused_total{door="sieve",reason="broken"} 1.0' in found
         assert "oborona_intake_up 1.0" in found
@@ -188,7 +204,10 @@ def test_doctor_knows_where_dovecot_looks(
     found = looked(tmp_path, intake__listen="unix:/run/oborona-intake/feedback.sock")
     assert found["dovecot"][0] is state
     assert words in found["dovecot"][1]
-    assert found["intake"] == (State.WARN, "does not run, or not yet: reports of people are not taken")
+    assert found["intake"] == (
+        State.WARN,
+        "does not run, or not yet: reports of people are not taken",
+    )
 
 
 def test_doctor_says_nothing_where_no_door_is_open(tmp_path: Path) -> None:
@@ -197,7 +216,11 @@ def test_doctor_says_nothing_where_no_door_is_open(tmp_path: Path) -> None:
 
 def test_doctor_looks_at_the_spool_and_the_tokens(tmp_path: Path) -> None:
     spool, tokens = tmp_path / "spool", tmp_path / "tokens"
-    sets = {"intake__spool": spool, "intake__http_listen": "unix:/x", "intake__http_token_file": tokens}
+    sets = {
+        "intake__spool": spool,
+        "intake__http_listen": "unix:/x",
+        "intake__http_token_file": tokens,
+    }
     found = looked(tmp_path, **sets)
     assert (found["spool"][0], found["tokens"][0]) == (State.FAIL, State.FAIL)
     spool.mkdir()

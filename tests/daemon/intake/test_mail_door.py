@@ -47,7 +47,9 @@ class Door:
     def __init__(self, found: Bench, folder: Path) -> None:
         self.log = Log()
         self.desk = Desk(self.log, 5.0)
-        self.server = MailServer(found, self.desk, LazyEntries(folder / "journal.db"), "mx.test", folder)
+        self.server = MailServer(
+            found, self.desk, LazyEntries(folder / "journal.db"), "mx.test", folder
+        )
         self.socket = socket.create_server(("127.0.0.1", 0))
 
     async def ask(self, ask: Callable[[smtplib.SMTP], object], *, lmtp: bool = True) -> object:
@@ -60,7 +62,9 @@ class Door:
 
         return await asyncio.to_thread(asked)
 
-    async def send(self, raw: bytes, *to: str, lmtp: bool = True, sender: str = "ann@b.example") -> list[int]:
+    async def send(
+        self, raw: bytes, *to: str, lmtp: bool = True, sender: str = "ann@b.example"
+    ) -> list[int]:
         """Deliver a mail; return the codes behind it, of each recipient as LMTP has it."""
 
         def ask(client: smtplib.SMTP) -> list[int]:
@@ -101,8 +105,11 @@ async def test_each_recipient_has_an_answer(door: Door) -> None:
         REPORT, "spam@b.example", "bob@b.example", "old@b.example", sender="x@bad.example"
     )
     assert answers == [250, 451, 250]
-    assert [one.what for one in door.log.events] == [What.COMPLAINT]  # our own people's mail is no trap's
-    assert await door.send(REPORT, "spam@b.example", "bob@b.example", lmtp=False) == [451], "the worst"
+    # our own people's mail is no trap's
+    assert [one.what for one in door.log.events] == [What.COMPLAINT]
+    assert await door.send(REPORT, "spam@b.example", "bob@b.example", lmtp=False) == [451], (
+        "the worst"
+    )
 
 
 async def test_what_can_t_be_written_is_put_off(door: Door) -> None:
@@ -128,7 +135,10 @@ async def test_what_can_t_be_written_is_put_off(door: Door) -> None:
 )
 async def test_whatever_comes_is_taken_and_nobody_hears_of_it(door: Door, raw: bytes) -> None:
     """A refusal would be returned to whoever the sender's address belongs to."""
-    assert await door.send(raw, "spam@b.example", "loops@b.example", "old@b.example", sender="") == [250] * 3
+    assert (
+        await door.send(raw, "spam@b.example", "loops@b.example", "old@b.example", sender="")
+        == [250] * 3
+    )
     assert door.log.events == []
     assert REFUSED.values
 
@@ -163,5 +173,9 @@ def test_addresses_have_their_roles() -> None:
         report_spam="Spam@b.example abuse@b.example",
         report_loops="fbl@b.example spam@b.example",
     )
-    assert roles(asked) == {"spam@b.example": "spam", "abuse@b.example": "spam", "fbl@b.example": "loop"}
+    assert roles(asked) == {
+        "spam@b.example": "spam",
+        "abuse@b.example": "spam",
+        "fbl@b.example": "loop",
+    }
     assert asked.reports == {"spam@b.example", "abuse@b.example", "fbl@b.example"}

@@ -20,7 +20,8 @@ from tests.daemon.intake.letters import ABUSE, KEY, arf, forwarded, spam
 
 NOW = 1_795_170_000.0
 QUEUE = "4ABCDEF123"
-SENT = Numbers(3, start=lambda: 0).next(NOW - 3600)  # a message that ann sent to two people elsewhere
+# a message that ann sent to two people elsewhere
+SENT = Numbers(3, start=lambda: 0).next(NOW - 3600)
 OURS = Numbers(1, start=lambda: 0).next(NOW - 1)  # the report itself, as the milter has seen it
 
 
@@ -38,11 +39,18 @@ class Journal:
 
     async def find(self, *, queue_id: str = "", message_id: str = "") -> list[int]:
         assert message_id
-        return sorted((one.id for one in self.entries.values() if one.message_id == message_id), reverse=True)
+        return sorted(
+            (one.id for one in self.entries.values() if one.message_id == message_id), reverse=True
+        )
 
 
 def entry(ident: int, **more: object) -> Entry:
-    values = {"verdict": Action.ACCEPT, "score": 0.0, "line": 100.0, "decided_by": "below-threshold"} | more
+    values = {
+        "verdict": Action.ACCEPT,
+        "score": 0.0,
+        "line": 100.0,
+        "decided_by": "below-threshold",
+    } | more
     return Entry(id=ident, time=NOW, **values)  # type: ignore[arg-type]
 
 
@@ -95,7 +103,10 @@ def letter(
 ) -> Letter:
     """Return a mail as Postfix delivers it: its own Received above, the milter's headers below."""
     header, _, body = raw.partition(b"\r\n\r\n")
-    head = f"Received: from x (x [203.0.113.5])\r\n\tby mx.test (Postfix) with ESMTPSA id {queue}\r\n\tfor <spam@b.example>; now\r\n"
+    head = (
+        f"Received: from x (x [203.0.113.5])\r\n\tby mx.test (Postfix) with ESMTPSA id "
+        f"{queue}\r\n\tfor <spam@b.example>; now\r\n"
+    )
     marks = f"\r\nX-Mras: Ok\r\nX-Mras-Id: {sign(OURS, KEY) if ident is None else ident}\r\n\r\n"
     whole = head.encode() + header + marks.encode()
     return Letter(sender=sender, recipients=tuple(to), header=whole, raw=whole + body)
@@ -182,9 +193,9 @@ async def test_holidays_and_mail_without_a_message_say_nothing() -> None:
     answer = forwarded(spam(), head=b"Auto-Submitted: auto-replied\r\n")
     assert (await one(bench(report_entry()), letter(answer))).why == "written by a program"
     assert (await one(bench(report_entry()), letter(spam()))).why == "without a message"
-    assert (await one(bench(report_entry()), letter(arf(spam(), "Feedback-Type: opt-out")))).why == (
-        "no report of a message"
-    )
+    assert (
+        await one(bench(report_entry()), letter(arf(spam(), "Feedback-Type: opt-out")))
+    ).why == ("no report of a message")
 
 
 async def loop(*fields: str, message: bytes | None = None, kind: bytes = b"message/rfc822") -> Said:
@@ -205,9 +216,15 @@ async def test_a_loop_s_report_is_matched_by_our_signed_id() -> None:
 
 @pytest.mark.parametrize(
     "fields",
-    [(), ("Original-Rcpt-To: somebody@else.example",), ("Original-Rcpt-To: redacted@yahoo.example",)],
+    [
+        (),
+        ("Original-Rcpt-To: somebody@else.example",),
+        ("Original-Rcpt-To: redacted@yahoo.example",),
+    ],
 )
-async def test_a_person_who_is_blanked_out_is_one_of_the_recipients(fields: tuple[str, ...]) -> None:
+async def test_a_person_who_is_blanked_out_is_one_of_the_recipients(
+    fields: tuple[str, ...],
+) -> None:
     (event,) = (await loop(*ABUSE, *fields)).events
     assert event.person == "user@yahoo.example"
 
@@ -243,14 +260,23 @@ async def test_a_site_may_send_the_message_alone() -> None:
     found = await one(bench(SENT_ENTRY), letter(raw, ("loops@b.example",), ident=""), Role.LOOP)
     (event,) = found.events
     assert (event.person, event.ident) == ("two@yahoo.example", SENT)
-    assert not (await one(bench(SENT_ENTRY), letter(raw, ident=""))).events, "not where people report"
+    assert not (await one(bench(SENT_ENTRY), letter(raw, ident=""))).events, (
+        "not where people report"
+    )
 
 
 async def test_mail_to_a_trap_is_the_word_itself() -> None:
     trapped = bench(traps=Traps(domains=[".trap.example"]))
-    mail = letter(spam(None), ("a@trap.example", "b@x.trap.example"), ident="", sender="x@bad.example")
+    mail = letter(
+        spam(None), ("a@trap.example", "b@x.trap.example"), ident="", sender="x@bad.example"
+    )
     found = await event(trapped, mail, Role.TRAP)
-    assert (found.what, found.way, found.person, found.mailbox) == (What.TRAP, Way.TRAP, "", "a@trap.example")
+    assert (found.what, found.way, found.person, found.mailbox) == (
+        What.TRAP,
+        Way.TRAP,
+        "",
+        "a@trap.example",
+    )
     assert b"Cheap pills" in found.raw
     bounce = letter(spam(None), ("a@trap.example",), ident="", sender="")
     assert (await one(trapped, bounce, Role.TRAP)).events == ()
@@ -280,7 +306,9 @@ async def test_a_report_whose_entry_is_still_to_be_written_is_put_off() -> None:
     with pytest.raises(StoreError):
         await said(bench(), letter(forwarded(spam())))
     lost = sign(Numbers(1).next(NOW - BEHIND_S - 1), KEY)
-    assert (await one(bench(), letter(forwarded(spam()), ident=lost))).why == "not of our own people"
+    assert (
+        await one(bench(), letter(forwarded(spam()), ident=lost))
+    ).why == "not of our own people"
 
 
 async def test_our_own_people_do_not_speak_by_another_site_s_report() -> None:
@@ -296,5 +324,7 @@ async def test_our_own_people_do_not_speak_by_another_site_s_report() -> None:
     raw = arf(spam(SENT), *ABUSE, "Original-Rcpt-To: joe@b.example")
     mail = letter(raw, ("loops@b.example",), ident="", sender="")
     assert (await event(bench(sent), mail, Role.LOOP)).person == "user@yahoo.example"
-    within = entry(SENT, login="ann@b.example", recipients=("joe@b.example",), facts={"client_own": True})
+    within = entry(
+        SENT, login="ann@b.example", recipients=("joe@b.example",), facts={"client_own": True}
+    )
     assert (await one(bench(within), mail, Role.LOOP)).why == "without a recipient elsewhere"

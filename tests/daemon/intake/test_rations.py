@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from oborona.feedback.events.model import MOST_RAW, Event, Way, What
 from oborona.feedback.events.rations import HOUR_BYTES, LEAST_BYTES, PERSONS, TRAPS_BYTES, Rations
 
-LARGE = Event(what=What.COMPLAINT, way=Way.SIEVE, time=0.0, person="joe@a.example", raw=b"x" * MOST_RAW)
+LARGE = Event(
+    what=What.COMPLAINT, way=Way.SIEVE, time=0.0, person="joe@a.example", raw=b"x" * MOST_RAW
+)
 SMALL = msgspec.structs.replace(LARGE, raw=b"x" * 4000)
 ROOM = HOUR_BYTES // MOST_RAW
 

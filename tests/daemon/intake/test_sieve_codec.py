@@ -1,4 +1,6 @@
-"""Dovecot's script protocol: what the real one sends, whatever pieces it comes in, and what is none."""
+"""Dovecot's script protocol: what the real one sends, whatever pieces it comes in, and what is
+none.
+"""
 
 from __future__ import annotations
 
@@ -43,12 +45,19 @@ def test_what_dovecot_sends_is_read_in_any_pieces(size: int) -> None:
     ("head", "arguments", "wants_answer"),
     [
         pytest.param(b"VERSION\tscript\t3\t0\n-\nwhat=x\n\n", {"what": "x"}, True, id="version 3"),
-        pytest.param(b"VERSION\tscript\t4\t0\nnoreply\nwhat=x\n\n", {"what": "x"}, False, id="no answer"),
         pytest.param(
-            b"VERSION\tscript\t4\t0\nalarm=10\n-\na=\n\n", {"a": ""}, True, id="an alarm, an empty value"
+            b"VERSION\tscript\t4\t0\nnoreply\nwhat=x\n\n", {"what": "x"}, False, id="no answer"
+        ),
+        pytest.param(
+            b"VERSION\tscript\t4\t0\nalarm=10\n-\na=\n\n",
+            {"a": ""},
+            True,
+            id="an alarm, an empty value",
         ),
         pytest.param(b"VERSION\tscript\t4\t0\n-\n\n", {}, True, id="nothing said"),
-        pytest.param(b"VERSION\tscript\t4\t0\n-\na=b=c\n\n", {"a": "b=c"}, True, id="an equals sign"),
+        pytest.param(
+            b"VERSION\tscript\t4\t0\n-\na=b=c\n\n", {"a": "b=c"}, True, id="an equals sign"
+        ),
         pytest.param(
             b"VERSION\tscript\t4\t0\n-\na=1\x01t2\x01n3\x0114\x0105\n\n",
             {"a": "1\t2\n3\x014\x005"},
@@ -64,7 +73,9 @@ def test_what_dovecot_sends_is_read_in_any_pieces(size: int) -> None:
         pytest.param(b"VERSION\tscript\t4\t0\n-\na=\xff\n\n", {"a": "�"}, True, id="no UTF-8"),
     ],
 )
-def test_heads_that_are_understood(head: bytes, arguments: dict[str, str], wants_answer: bool) -> None:
+def test_heads_that_are_understood(
+    head: bytes, arguments: dict[str, str], wants_answer: bool
+) -> None:
     request = read(head)
     assert (request.arguments, request.wants_answer, request.raw) == (arguments, wants_answer, b"")
 
@@ -110,8 +121,12 @@ def test_of_a_large_message_the_beginning_is_kept_and_all_is_counted() -> None:
 
 @given(st.binary(max_size=300), st.lists(st.integers(1, 50), max_size=10))
 @example(b"VERSION\tscript\t4\t0\n-\n\n", [1])
-def test_any_bytes_are_a_request_or_a_broken_one_in_whatever_pieces(data: bytes, sizes: list[int]) -> None:
-    """Invariant: a request or a PeerError, the same however the bytes are cut, and no more kept than asked for."""
+def test_any_bytes_are_a_request_or_a_broken_one_in_whatever_pieces(
+    data: bytes, sizes: list[int]
+) -> None:
+    """Invariant: a request or a PeerError, the same however the bytes are cut, and no more kept
+    than asked for.
+    """
 
     def outcome(pieces: list[bytes]) -> Request | str:
         try:

@@ -1,4 +1,6 @@
-"""The door where Dovecot speaks: answered once it is written down, and never hurt by who speaks there."""
+"""The door where Dovecot speaks: answered once it is written down, and never hurt by who speaks
+there.
+"""
 
 from __future__ import annotations
 
@@ -130,7 +132,10 @@ async def test_reads_are_answered_at_once_and_a_flood_of_them_is_dropped(door: D
     door.memory.gate.set()
     await door.desk.close()
     assert len(door.memory.events) == IN_PASSING
-    assert EVENTS.values == {("mailbox", "read", "new"): IN_PASSING, ("mailbox", "read", "dropped"): 50}
+    assert EVENTS.values == {
+        ("mailbox", "read", "new"): IN_PASSING,
+        ("mailbox", "read", "dropped"): 50,
+    }
 
 
 async def test_of_a_large_message_the_beginning_is_kept(door: Door) -> None:
@@ -159,7 +164,8 @@ async def test_no_answer_where_none_is_wanted(door: Door) -> None:
     ],
 )
 async def test_what_is_of_no_use_is_refused_and_counted(door: Door, data: bytes) -> None:
-    assert await door.says(data) in {b"-\n", b""}  # the answer may be lost where more was being sent
+    # the answer may be lost where more was being sent
+    assert await door.says(data) in {b"-\n", b""}
     assert door.memory.events == []
     assert REFUSED.values == {("sieve", "broken"): 1}
     assert await door.says(COMPLAINT) == b"+\n"

@@ -12,7 +12,9 @@ from tests.daemon.intake.takings import KEY
 
 NOW = 1_790_000_000.0
 OURS = f"X-Mras-Id: {sign(7, KEY)}"
-LETTER = f"{OURS}\r\nMessage-ID: <a@b.example>\r\nSubject: x\r\n\r\nX-Mras-Id: no field\r\n".encode()
+LETTER = (
+    f"{OURS}\r\nMessage-ID: <a@b.example>\r\nSubject: x\r\n\r\nX-Mras-Id: no field\r\n".encode()
+)
 
 
 def event(raw: bytes = LETTER, *, template: str = "{user}@example.org", **arguments: str) -> Event:
@@ -48,9 +50,14 @@ def test_whose_mailbox_it_is(user: str, template: str, address: str) -> None:
             f"X-Mras-Id: {sign(8, KEY)}\r\n".encode() + LETTER, 7, "a@b.example", id="two: the last"
         ),
         pytest.param(
-            LETTER.replace(b"X-Mras-Id:", b"X-MRAS-ID:\r\n "), 7, "a@b.example", id="folded, another case"
+            LETTER.replace(b"X-Mras-Id:", b"X-MRAS-ID:\r\n "),
+            7,
+            "a@b.example",
+            id="folded, another case",
         ),
-        pytest.param(f"X-Mras-Id: {sign(7, b'x' * 32)}\r\n\r\n".encode(), None, "", id="another site's"),
+        pytest.param(
+            f"X-Mras-Id: {sign(7, b'x' * 32)}\r\n\r\n".encode(), None, "", id="another site's"
+        ),
         pytest.param(b"X-Mras-Id: 0000000000007.AAAAAAAAAAAAAAAA\r\n\r\n", None, "", id="forged"),
         pytest.param(b"", None, "", id="nothing"),
         pytest.param(b"\0\xff" * 1000, None, "", id="no message"),

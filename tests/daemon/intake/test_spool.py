@@ -54,7 +54,10 @@ async def test_what_lies_there_is_taken_in_its_order_and_removed(bench: Bench) -
     assert bench.names() == []
     first, *_, last = bench.memory.events
     assert (first.what, first.person, first.mailbox) == (What.COMPLAINT, "joe@example.org", "Junk")
-    assert (first.raw, last.raw) == (b"Subject: x\r\n\r\n0\r\n", b"Subject: x\r\n\r\n%d\r\n" % (AT_ONCE + 2))
+    assert (first.raw, last.raw) == (
+        b"Subject: x\r\n\r\n0\r\n",
+        b"Subject: x\r\n\r\n%d\r\n" % (AT_ONCE + 2),
+    )
     assert abs(first.time - (time.time() - 1000)) < 60
     assert await bench.spool.look() == 0
 
@@ -85,7 +88,9 @@ async def test_a_file_that_was_taken_and_not_removed_is_one_event(
     assert len(bench.memory.events) == 2
 
 
-async def test_what_is_being_written_waits_and_what_was_left_half_written_goes(bench: Bench) -> None:
+async def test_what_is_being_written_waits_and_what_was_left_half_written_goes(
+    bench: Bench,
+) -> None:
     bench.leave(".said-1")
     bench.leave(".said-2", age_s=SETTLED_S + 60)
     assert await bench.spool.look() == 0
@@ -194,7 +199,8 @@ async def test_the_shipped_program_leaves_what_is_taken(bench: Bench, tmp_path: 
         ("daemon", "nobody", False),  # somebody with an account speaks for another one
         ("nobody", "nobody", True),
         ("daemon", "root", True),
-        ("joe-without-account", "nobody", True),  # mailboxes without accounts: all files are of one user
+        # mailboxes without accounts: all files are of one user
+        ("joe-without-account", "nobody", True),
     ],
 )
 async def test_a_file_of_another_account_speaks_for_nobody(
@@ -208,7 +214,9 @@ async def test_a_file_of_another_account_speaks_for_nobody(
     assert len(caplog.records) == (not taken)
 
 
-async def test_what_cannot_be_read_starves_nobody(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_cannot_be_read_starves_nobody(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Root reads everything; so the file system's refusal is put in its place."""
     read = spool._read
 

@@ -1,4 +1,7 @@
-"""What has changed since the last look: words, signatures, pins, the policy; nothing twice, and nothing passed over by a restart."""
+"""What has changed since the last look: words, signatures, pins, the policy.
+
+Nothing twice, and nothing passed over by a restart.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +75,12 @@ class Site:
             else:
                 source = Source.COMPLAINT if kind is Kind.SPAM else Source.PARDON
                 said = Word(
-                    kind=kind, source=source, time=now, digest=bytes([number]), features=b"", pieces=(TEXT,)
+                    kind=kind,
+                    source=source,
+                    time=now,
+                    digest=bytes([number]),
+                    features=b"",
+                    pieces=(TEXT,),
                 )
                 (heard,) = store.add([said], now=now)
                 ident = heard.id
@@ -207,7 +215,11 @@ def test_new_and_removed_signatures_are_news_by_their_entities(site: Site) -> No
             created=time.time(),
         )
         phrase = Signature(
-            id="", flag=Flag.SPAM, kind=SignatureKind.PHRASE, value="cheap little pills", author="ann"
+            id="",
+            flag=Flag.SPAM,
+            kind=SignatureKind.PHRASE,
+            value="cheap little pills",
+            author="ann",
         )
         ((ident, _), _) = store.add([found, phrase], now=time.time())
         (change,) = site.changes.look()

@@ -1,4 +1,6 @@
-"""The keeper's process: the index is kept up, all is purged, and what is broken beside the journal stops neither."""
+"""The keeper's process: the index is kept up, all is purged, and what is broken beside the journal
+stops neither.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +77,11 @@ async def test_what_is_broken_beside_the_journal_keeps_it_from_nothing(
     ],
 )
 async def test_what_is_mended_is_opened_while_the_keeper_runs(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, broken: Callable[[Path], None], mended: str, told: str
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    broken: Callable[[Path], None],
+    mended: str,
+    told: str,
 ) -> None:
     schema.prepare(tmp_path / state_files.JOURNAL)
     broken(tmp_path)
@@ -93,7 +99,9 @@ async def test_what_is_mended_is_opened_while_the_keeper_runs(
         for entry in sent:
             journal.append(entry)
         await journal.flush()
-        keeper = asyncio.create_task(keep_all(Settings(), tmp_path, stop, ready.set, look, again_s=0.02))
+        keeper = asyncio.create_task(
+            keep_all(Settings(), tmp_path, stop, ready.set, look, again_s=0.02)
+        )
         async with asyncio.timeout(PATIENCE_S):
             await ready.wait()
             await asyncio.sleep(0.2)  # some attempts

@@ -25,7 +25,9 @@ def listener(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[socket
 
 def test_an_answer_comes_back_whole(listener: socket.socket, tmp_path: Path) -> None:
     said = Outcome(
-        version="abc", refused=Refusal(problem="p" * 5000, file="f", line=1, column=2, text="t"), late=(1,)
+        version="abc",
+        refused=Refusal(problem="p" * 5000, file="f", line=1, column=2, text="t"),
+        late=(1,),
     )
 
     def serve() -> None:
@@ -40,7 +42,9 @@ def test_an_answer_comes_back_whole(listener: socket.socket, tmp_path: Path) -> 
     assert (tmp_path / state_files.POLICY_SOCKET).stat().st_mode & 0o777 == 0o600
 
 
-@pytest.mark.parametrize("word", [b"", b"rel", b"nonsense", b"GET / HTTP/1.1\r\n\r\n", b"\0" * 100_000])
+@pytest.mark.parametrize(
+    "word", [b"", b"rel", b"nonsense", b"GET / HTTP/1.1\r\n\r\n", b"\0" * 100_000]
+)
 def test_who_says_nothing_or_nonsense_is_hung_up_on(
     listener: socket.socket, tmp_path: Path, word: bytes
 ) -> None:
@@ -51,7 +55,9 @@ def test_who_says_nothing_or_nonsense_is_hung_up_on(
         assert heard(listener) is None
 
 
-def test_who_hangs_up_before_the_answer_hurts_nobody(listener: socket.socket, tmp_path: Path) -> None:
+def test_who_hangs_up_before_the_answer_hurts_nobody(
+    listener: socket.socket, tmp_path: Path
+) -> None:
     with socket.socket(socket.AF_UNIX) as caller:
         caller.connect(str(tmp_path / state_files.POLICY_SOCKET))
         caller.sendall(asking.RELOAD)
@@ -61,6 +67,8 @@ def test_who_hangs_up_before_the_answer_hurts_nobody(listener: socket.socket, tm
     assert line.fileno() == -1
 
 
-def test_where_nobody_listens_or_answers_there_is_no_answer(listener: socket.socket, tmp_path: Path) -> None:
+def test_where_nobody_listens_or_answers_there_is_no_answer(
+    listener: socket.socket, tmp_path: Path
+) -> None:
     assert ask_reload(tmp_path / "nowhere", 1) is None
     assert ask_reload(tmp_path, 0.1) is None, "it is connected, and nobody says a word"

@@ -1,4 +1,6 @@
-"""Code that is handed from process to process is run only with our seal, and only for its source."""
+"""Code that is handed from process to process is run only with our seal, and only for its
+source.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def handed(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_what_was_sealed_is_taken_and_not_made_again(handed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_sealed_is_taken_and_not_made_again(
+    handed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def made(_source: str) -> None:
         raise AssertionError
 

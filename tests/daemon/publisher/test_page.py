@@ -26,7 +26,9 @@ def test_a_word_holds_a_version_whole_and_is_never_nothing(number: int, version:
 
 
 @given(number=st.integers(1, 1 << 40), version=VERSIONS)
-def test_two_publications_in_a_row_are_two_words_whatever_their_version(number: int, version: str) -> None:
+def test_two_publications_in_a_row_are_two_words_whatever_their_version(
+    number: int, version: str
+) -> None:
     assert word_of(number, version) != word_of(number + 1, version)
 
 
@@ -46,7 +48,9 @@ def test_what_one_writes_others_read(tmp_path: Path) -> None:
     assert other.workers() == {0: 100, WORKERS - 1: 100 + WORKERS - 1}
     assert (other.ready(WORKERS - 1), other.failed(WORKERS - 1)) == (5, 6)
     other.enter(0, 200)
-    assert (page.ready(0), page.failed(0)) == (NOTHING, NOTHING), "who starts anew is ready for nothing"
+    assert (page.ready(0), page.failed(0)) == (NOTHING, NOTHING), (
+        "who starts anew is ready for nothing"
+    )
     page.leave(0)
     assert other.workers() == {WORKERS - 1: 100 + WORKERS - 1}
     page.close()
@@ -69,7 +73,9 @@ def test_a_page_is_no_link_to_another_file(tmp_path: Path) -> None:
 
 def test_a_page_is_made_in_place_of_whatever_is_there(tmp_path: Path) -> None:
     (tmp_path / state_files.POLICY_PAGE).write_text("history")
-    (tmp_path / f".{state_files.POLICY_PAGE}").write_text("of one that was killed while it made one")
+    (tmp_path / f".{state_files.POLICY_PAGE}").write_text(
+        "of one that was killed while it made one"
+    )
     page = Page.make(tmp_path / state_files.POLICY_PAGE)
     assert page.active == NOTHING
     page.close()

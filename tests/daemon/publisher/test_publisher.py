@@ -1,4 +1,6 @@
-"""The policy that is put in force: by all workers at once or by none, and never half of it, whatever happens to files, disks and processes."""
+"""The policy that is put in force: by all workers at once or by none, and never half of it,
+whatever happens to files, disks and processes.
+"""
 
 from __future__ import annotations
 
@@ -38,10 +40,14 @@ def looked(house: House, within_s: float = 5.0) -> Outcome:
 
 def errors(caplog: pytest.LogCaptureFixture) -> str:
     """Return what the log says is wrong."""
-    return "\n".join(str(getattr(record, "fields", {}).get("error", "")) for record in caplog.records)
+    return "\n".join(
+        str(getattr(record, "fields", {}).get("error", "")) for record in caplog.records
+    )
 
 
-async def test_all_workers_switch_at_one_moment_and_not_before_the_last_is_ready(house: House) -> None:
+async def test_all_workers_switch_at_one_moment_and_not_before_the_last_is_ready(
+    house: House,
+) -> None:
     async with house.workers(1) as (ready,):
         late = house.worker(1)  # does not look at what is offered
         assert await score(ready) == await score(late) == 1
@@ -49,7 +55,9 @@ async def test_all_workers_switch_at_one_moment_and_not_before_the_last_is_ready
         publishing = asyncio.create_task(house.reload())
         while house.page.ready(0) != house.page.offered or house.page.offered == house.page.active:  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0.001)
-        assert await score(ready) == await score(late) == 1, "one is ready and judges by the old one"
+        assert await score(ready) == await score(late) == 1, (
+            "one is ready and judges by the old one"
+        )
         watching = asyncio.create_task(late.watch())
         outcome = await publishing
         assert (outcome.changed, outcome.workers, outcome.late) == (True, 2, ())
@@ -133,7 +141,9 @@ def test_files_that_change_without_rest_are_not_read_and_the_log_says_so(
     assert looked(house).changed
 
 
-def test_a_file_that_is_renamed_over_another_a_new_one_and_one_that_goes_are_seen(house: House) -> None:
+def test_a_file_that_is_renamed_over_another_a_new_one_and_one_that_goes_are_seen(
+    house: House,
+) -> None:
     fresh = house.folder / ".10.toml.swp"
     fresh.write_text(rules(2))
     fresh.rename(house.folder / "10.toml")
@@ -152,7 +162,9 @@ def test_what_does_not_change_the_policy_is_no_change(house: House) -> None:
     assert (outcome.changed, house.page.active) == (False, before)
 
 
-def test_the_clock_of_the_machine_decides_nothing(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_clock_of_the_machine_decides_nothing(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for now in (0.0, 4e9, 1.0):
         monkeypatch.setattr(time, "time", lambda now=now: now)
         house.write(rules(int(now % 97) + 5))
@@ -174,7 +186,9 @@ async def test_what_a_publisher_offered_when_it_was_killed_is_withdrawn_and_offe
         assert [await score(one) for one in workers] == [2, 2]
 
 
-async def test_a_publisher_that_starts_again_over_broken_files_keeps_what_is_in_force(house: House) -> None:
+async def test_a_publisher_that_starts_again_over_broken_files_keeps_what_is_in_force(
+    house: House,
+) -> None:
     inherited = house.another()  # made by the parent while the files were right
     async with house.workers() as workers:
         house.write(rules(2))
@@ -194,7 +208,9 @@ async def test_what_one_worker_cannot_load_no_worker_judges_by_and_it_is_tried_a
         before = house.page.active
         with monkeypatch.context() as patch:
             patch.setattr(
-                workers[1], "_load", lambda _: (_ for _ in ()).throw(StoreError("no descriptor left"))
+                workers[1],
+                "_load",
+                lambda _: (_ for _ in ()).throw(StoreError("no descriptor left")),
             )
             house.write(rules(2))
             outcome = await house.reload()
@@ -219,7 +235,9 @@ async def test_a_state_folder_that_cannot_be_written_keeps_the_old_policy_loudly
         outcome = await asyncio.to_thread(looked, house)
         assert str(files) in outcome.trouble
         assert await asyncio.to_thread(looked, house) == outcome
-        assert caplog.text.count("policy can't be put in force, the old one stays") == 1, "said once"
+        assert caplog.text.count("policy can't be put in force, the old one stays") == 1, (
+            "said once"
+        )
         assert [await score(one) for one in workers] == [1, 1]
         files.unlink()
         away.rename(files)
@@ -227,7 +245,9 @@ async def test_a_state_folder_that_cannot_be_written_keeps_the_old_policy_loudly
         assert [await score(one) for one in workers] == [2, 2]
 
 
-def test_what_others_put_into_the_folder_is_neither_used_nor_touched(house: House, tmp_path: Path) -> None:
+def test_what_others_put_into_the_folder_is_neither_used_nor_touched(
+    house: House, tmp_path: Path
+) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "kept.toml").touch()
@@ -241,10 +261,15 @@ def test_what_others_put_into_the_folder_is_neither_used_nor_touched(house: Hous
     assert (house.copies / "files" / "x").exists()
 
 
-def test_no_more_than_two_copies_are_kept_and_contents_that_did_not_change_once(house: House) -> None:
+def test_no_more_than_two_copies_are_kept_and_contents_that_did_not_change_once(
+    house: House,
+) -> None:
     house.write("203.0.113.9\n", "kept-out.list")
     house.write(
-        '[[local_list]]\nname = "KEPT_OUT"\naction = "deny"\nof = ["client"]\nfile = "kept-out.list"\n',
+        (
+            '[[local_list]]\nname = "KEPT_OUT"\naction = "deny"\nof = ["client"]\nfile = '
+            '"kept-out.list"\n'
+        ),
         "20.toml",
     )
     inodes = set()
@@ -342,7 +367,9 @@ async def test_a_message_waits_no_longer_than_the_limit_for_a_policy_that_is_lat
     assert await score(late) == 2, "the loading went on"
 
 
-def test_a_page_that_a_new_service_puts_there_leaves_the_old_one_to_who_has_it(house: House) -> None:
+def test_a_page_that_a_new_service_puts_there_leaves_the_old_one_to_who_has_it(
+    house: House,
+) -> None:
     old = house.page.active
     house.write(rules(2))
     fresh = house.another()
@@ -368,10 +395,14 @@ def test_a_publisher_that_is_stopped_while_it_waits_switches_nobody_and_says_not
     assert not caplog.records
 
 
-async def test_what_was_known_before_the_fork_changes_nothing_of_what_is_judged_by(house: House) -> None:
+async def test_what_was_known_before_the_fork_changes_nothing_of_what_is_judged_by(
+    house: House,
+) -> None:
     """A worker that is started again after weeks knows what its parent knew at the start."""
     house.write("one sort of words\n", "words.list")
-    house.write('[[signature_list]]\nname = "WORDS"\nflag = "mark"\nfile = "words.list"\n', "20.toml")
+    house.write(
+        '[[signature_list]]\nname = "WORDS"\nflag = "mark"\nfile = "words.list"\n', "20.toml"
+    )
     before = Before()
     load_policy(house.folder, SCHEMA, before)
     assert (await house.reload()).changed

@@ -10,7 +10,10 @@ import zxingcpp
 from PIL import Image, ImageDraw
 
 FEW_WORDS: Final = "Hi"
-WORDS: Final = "Dear Joe, here are the plans of the house that we spoke about last week; tell me what you think of them. Ann"
+WORDS: Final = (
+    "Dear Joe, here are the plans of the house that we spoke about last week; tell me what "
+    "you think of them. Ann"
+)
 
 
 def drawn(text: str, *, size: tuple[int, int] = (900, 300)) -> bytes:

@@ -1,4 +1,6 @@
-"""A child of the reader whose work does what a picture's octets say: the ways in which decoding a stranger's file can end."""
+"""A child of the reader whose work does what a picture's octets say: the ways in which decoding a
+stranger's file can end.
+"""
 
 import os
 import signal
@@ -49,7 +51,9 @@ def work(octets: bytes) -> Found:
         case "signal":
             return Found(text=_tried(lambda: os.kill(int(argument), 0)))
     return Found(
-        text=f"{what} {os.getpid()} {os.getpriority(os.PRIO_PROCESS, 0) if what == 'nice' else ''}".strip()
+        text=(
+            f"{what} {os.getpid()} {os.getpriority(os.PRIO_PROCESS, 0) if what == 'nice' else ''}"
+        ).strip()
     )
 
 

@@ -22,7 +22,11 @@ def raw(objects: dict[int, bytes], trailer: bytes = b"/Root 1 0 R") -> bytes:
     out += b"xref\n0 1\n0000000000 65535 f \n"
     for number, place in places.items():
         out += b"%d 1\n%010d 00000 n \n" % (number, place)
-    out += b"trailer\n<</Size %d %s>>\nstartxref\n%d\n%%%%EOF\n" % (max(objects) + 1, trailer, start)
+    out += b"trailer\n<</Size %d %s>>\nstartxref\n%d\n%%%%EOF\n" % (
+        max(objects) + 1,
+        trailer,
+        start,
+    )
     return bytes(out)
 
 
@@ -31,7 +35,12 @@ def stream(content: bytes, more: bytes = b"", *, times: int = 1) -> bytes:
     for _ in range(times):
         content = zlib.compress(content, 9)
     filters = b"[" + b"/FlateDecode" * times + b"]"
-    return b"<</Filter%s/Length %d%s>>stream\n%s\nendstream" % (filters, len(content), more, content)
+    return b"<</Filter%s/Length %d%s>>stream\n%s\nendstream" % (
+        filters,
+        len(content),
+        more,
+        content,
+    )
 
 
 def page(program: bytes, more: dict[int, bytes] | None = None, resources: bytes = b"") -> bytes:
@@ -39,14 +48,17 @@ def page(program: bytes, more: dict[int, bytes] | None = None, resources: bytes 
     return raw({
         1: b"<</Type/Catalog/Pages 2 0 R>>",
         2: b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
-        3: b"<</Type/Page/Parent 2 0 R/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>%s>>/MediaBox[0 0 600 800]>>" % resources,
+        3: (b"<</Type/Page/Parent 2 0 R/Contents 4 0 R/Resources<</Font<</F1 5 0 "
+            b"R>>%s>>/MediaBox[0 0 600 800]>>") % resources,
         4: program,
         5: HELVETICA,
         **(more or {}),
     })  # fmt: skip
 
 
-def written(text: str, *urls: str, password: str | None = None, algorithm: str = "AES-256") -> bytes:
+def written(
+    text: str, *urls: str, password: str | None = None, algorithm: str = "AES-256"
+) -> bytes:
     """Return a PDF with a line of text and links."""
     content = stream(b"BT /F1 12 Tf 20 700 Td (%s) Tj ET" % text.encode())
     writer = pypdf.PdfWriter(clone_from=BytesIO(page(content)))
@@ -64,13 +76,16 @@ def hostile() -> dict[str, bytes]:
     forms = {
         number: stream(
             b"/X Do " * 10,
-            b"/Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</XObject<</X %d 0 R>>>>" % (number + 1),
+            b"/Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</XObject<</X %d 0 R>>>>"
+            % (number + 1),
         )
         for number in range(10, 40)
     }
     forms[40] = stream(b"BT /F1 9 Tf (lol) Tj ET", b"/Type/XObject/Subtype/Form/BBox[0 0 9 9]")
     kids = b" ".join(b"3 0 R" for _ in range(100_000))
-    deep = {number: b"<</Type/Pages/Kids[%d 0 R]/Count 1>>" % (number + 1) for number in range(2, 3000)}
+    deep = {
+        number: b"<</Type/Pages/Kids[%d 0 R]/Count 1>>" % (number + 1) for number in range(2, 3000)
+    }
     return {
         "bomb": page(stream(bytes(200 << 20))),
         "bomb in bomb": page(stream(b"BT ET " * 30_000_000, times=3)),

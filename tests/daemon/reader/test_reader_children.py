@@ -1,4 +1,6 @@
-"""The children as they are shipped: confined, they find in pictures what the same code finds outside, and survive what is none."""
+"""The children as they are shipped: confined, they find in pictures what the same code finds
+outside, and survive what is none.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ from oborona.message.pictures.look import look
 from oborona.message.pictures.read import Ocr
 from tests.daemon.reader.mails import code, drawn
 
-SETTINGS = Reader(look_s=20.0, read_s=60.0, processes=1)  # on a busy machine; limits are tested elsewhere
+# on a busy machine; limits are tested elsewhere
+SETTINGS = Reader(look_s=20.0, read_s=60.0, processes=1)
 TEXT = drawn("Meet us at the harbour\nnumber 42")
 CODE = code("https://museum.example/t/8841")
 
@@ -70,7 +73,11 @@ async def test_a_look_finds_what_it_finds_outside_whatever_the_file(desk: Desk) 
             wanted.height,
             wanted.frames,
         )
-        assert (found.hashes, found.codes, found.findings) == (wanted.hashes, wanted.codes, wanted.findings)
+        assert (found.hashes, found.codes, found.findings) == (
+            wanted.hashes,
+            wanted.codes,
+            wanted.findings,
+        )
         assert found.legible == wanted.legible
     assert STARTED.value("look") == 1
 
@@ -87,7 +94,9 @@ async def test_a_child_of_tesseract_takes_no_more_memory_than_it_may(desk: Desk)
     await ask(desk, Task.READ, TEXT)
     (pid,) = desk.pools[Task.READ].pids
     limits = Path(f"/proc/{pid}/limits").read_text()
-    (space,) = [line.split() for line in limits.splitlines() if line.startswith("Max address space")]
+    (space,) = [
+        line.split() for line in limits.splitlines() if line.startswith("Max address space")
+    ]
     size = int(Path(f"/proc/{pid}/statm").read_text().split()[0]) * 4096
     assert size - (16 << 20) < int(space[3]) < size + (SETTINGS.memory_mib << 20) + (64 << 20)
     assert "Seccomp:\t2" in Path(f"/proc/{pid}/status").read_text()

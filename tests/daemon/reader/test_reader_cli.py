@@ -1,4 +1,6 @@
-"""The reader on the command line: what an admin is told of it, and `check` and `explain` that look at pictures without it."""
+"""The reader on the command line: what an admin is told of it, and `check` and `explain` that look
+at pictures without it.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from tests.daemon.reader.mails import FEW_WORDS, code, drawn, letter
 
 
 def run(state: Path, *words: str, **settings: str) -> Result:
-    sets = [word for name, value in settings.items() for word in ("--set", f"reader.{name}={value}")]
+    sets = [
+        word for name, value in settings.items() for word in ("--set", f"reader.{name}={value}")
+    ]
     return CliRunner().invoke(main, ["--state", str(state), *sets, *words])
 
 
@@ -37,7 +41,8 @@ def test_explain_reads_what_the_daemon_would_read(tmp_path: Path) -> None:
     policy = tmp_path / "policy.d"
     policy.mkdir()
     (policy / "10.toml").write_text(
-        '[verdict]\nreject_score = 200\n[[rule]]\nname = "GREY"\nwhen = "pictures.only"\nscore = 40\n'
+        '[verdict]\nreject_score = 200\n[[rule]]\nname = "GREY"\nwhen = '
+        '"pictures.only"\nscore = 40\n'
     )
     words = [
         "--state",
@@ -56,7 +61,9 @@ def test_explain_reads_what_the_daemon_would_read(tmp_path: Path) -> None:
 def test_the_doctor_says_what_is_missing(tmp_path: Path) -> None:
     tessdata = tmp_path / "none"
     told = _unfolded(run(tmp_path, "doctor", tessdata=str(tessdata)).stdout)
-    words = f"not there: rus.traineddata, eng.traineddata in {tessdata}; text in pictures is not read"
+    words = (
+        f"not there: rus.traineddata, eng.traineddata in {tessdata}; text in pictures is not read"
+    )
     assert words.replace(" ", "") in told
     assert "doesnotrun,ornotyet" in told
     assert "reader.enabled is off" in run(tmp_path, "doctor", enabled="false").stdout

@@ -1,4 +1,7 @@
-"""The reader's children, real ones: killed at their limits, replaced, confined; and the desk before them."""
+"""The reader's children, real ones: killed at their limits, replaced, confined.
+
+And the desk before them.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,10 @@ async def make() -> AsyncIterator[Make]:
 
 @asynccontextmanager
 async def tended(at: Desk) -> AsyncIterator[None]:
-    """Tend a desk meanwhile; afterwards it is not being tended any more, and no start is half done."""
+    """Tend a desk meanwhile.
+
+    Afterwards it is not being tended any more, and no start is half done.
+    """
     tending = asyncio.create_task(at.tend())
     try:
         yield
@@ -71,7 +77,9 @@ async def test_a_child_is_started_with_the_first_picture_and_serves_the_next(mak
 
 
 @pytest.mark.parametrize("what", ["hang", "spin"])
-async def test_what_takes_too_long_is_killed_and_the_next_picture_is_served(make: Make, what: str) -> None:
+async def test_what_takes_too_long_is_killed_and_the_next_picture_is_served(
+    make: Make, what: str
+) -> None:
     at = make(limit_s=0.3)
     text(await ask(at, "warm"))
     (before,) = children(at)
@@ -130,7 +138,9 @@ async def test_a_child_can_compute_and_answer_and_nothing_else(make: Make, what:
 async def test_a_child_is_behind_other_work(make: Make) -> None:
     at = make()
     text(await ask(at, "warm"))
-    assert os.getpriority(os.PRIO_PROCESS, children(at)[0]) == os.getpriority(os.PRIO_PROCESS, 0) + 3
+    assert (
+        os.getpriority(os.PRIO_PROCESS, children(at)[0]) == os.getpriority(os.PRIO_PROCESS, 0) + 3
+    )
 
 
 async def test_a_picture_is_known_after_the_first_time_and_shared_during_it(make: Make) -> None:
@@ -202,7 +212,9 @@ async def test_what_waits_is_bounded_by_octets(make: Make) -> None:
     await asked
 
 
-async def test_what_a_mail_server_waits_for_goes_before_the_rest_even_if_it_came_later(make: Make) -> None:
+async def test_what_a_mail_server_waits_for_goes_before_the_rest_even_if_it_came_later(
+    make: Make,
+) -> None:
     at, order = make(), list[str]()
 
     async def one(what: str, *, urgent: bool) -> None:
@@ -236,7 +248,9 @@ async def test_a_queue_of_reading_does_not_delay_a_look(make: Make) -> None:
     await asyncio.gather(*reading, return_exceptions=True)
 
 
-async def test_a_child_is_replaced_after_many_pictures_and_ended_after_a_long_rest(make: Make) -> None:
+async def test_a_child_is_replaced_after_many_pictures_and_ended_after_a_long_rest(
+    make: Make,
+) -> None:
     at = make(jobs=2, idle_s=0.2)
     pids = [text(await ask(at, what)).split()[1] for what in ("a", "b", "c")]
     assert pids[0] == pids[1] != pids[2]
@@ -259,7 +273,9 @@ async def test_one_that_is_kept_is_there_before_the_first_picture_and_stays(make
         await eventually(lambda: len(children(at)) == 1 and children(at) != [kept])
 
 
-async def test_a_picture_that_comes_while_one_is_started_to_be_kept_waits_for_it(make: Make) -> None:
+async def test_a_picture_that_comes_while_one_is_started_to_be_kept_waits_for_it(
+    make: Make,
+) -> None:
     at = make(kept=1)
     async with tended(at):
         await asyncio.sleep(0.01)
@@ -303,7 +319,8 @@ async def test_work_that_cannot_be_prepared_is_said_once_and_is_no_error(
 async def test_children_end_with_whoever_started_them(tmp_path: Path) -> None:
     program = (
         "import asyncio, os, signal\nfrom tests.daemon.reader.plans import ask, desk\n"
-        "async def main():\n at = desk()\n print((await ask(at, 'one')).found.text.split()[1], flush=True)\n"
+        "async def main():\n at = desk()\n print((await ask(at, 'one')).found.text.split()[1], "
+        "flush=True)\n"
         " os.kill(os.getpid(), signal.SIGKILL)\nasyncio.run(main())\n"
     )
     process = await asyncio.create_subprocess_exec(

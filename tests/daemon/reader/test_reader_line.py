@@ -1,4 +1,6 @@
-"""A worker's line to the reader: over a real socket, with the reader there, away, back, silent and full."""
+"""A worker's line to the reader: over a real socket, with the reader there, away, back, silent and
+full.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,12 @@ from tests.daemon.reader.plans import desk
 def picture(what: str, **more: Any) -> Picture:
     octets = what.encode()
     return Picture(
-        octets=octets, sha256=sha256(octets).digest(), name="", kind="png", place=Held.ATTACHED, **more
+        octets=octets,
+        sha256=sha256(octets).digest(),
+        name="",
+        kind="png",
+        place=Held.ATTACHED,
+        **more,
     )
 
 
@@ -86,7 +93,9 @@ async def test_a_question_takes_no_longer_than_it_may(running: Running, line: Li
     started = time.monotonic()
     assert await outcome(line, "pause 0.9", within_s=0.1) is Outcome.LATE
     assert time.monotonic() - started < 0.8
-    assert await outcome(line, "pause 0.9") is Outcome.DONE, "and is answered from what was being done"
+    assert await outcome(line, "pause 0.9") is Outcome.DONE, (
+        "and is answered from what was being done"
+    )
 
 
 async def test_without_a_reader_the_answer_is_known_at_once_and_said_once(
@@ -95,7 +104,9 @@ async def test_without_a_reader_the_answer_is_known_at_once_and_said_once(
     started = time.monotonic()
     assert [await outcome(line, what) for what in "abc"] == [Outcome.AWAY] * 3
     assert time.monotonic() - started < 5.0, "it could have waited ten seconds"
-    assert [record.message for record in caplog.records] == ["no image reader: pictures are not looked at"]
+    assert [record.message for record in caplog.records] == [
+        "no image reader: pictures are not looked at"
+    ]
 
 
 async def test_a_reader_that_goes_away_and_comes_back(
@@ -116,7 +127,9 @@ async def test_a_reader_that_goes_away_and_comes_back(
     await second.stop()
 
 
-async def test_a_reader_that_is_silent_costs_the_time_that_there_is(tmp_path: Path, line: Line) -> None:
+async def test_a_reader_that_is_silent_costs_the_time_that_there_is(
+    tmp_path: Path, line: Line
+) -> None:
     with listen(tmp_path):  # nobody accepts
         started = time.monotonic()
         assert await outcome(line, "a", within_s=0.2) is Outcome.LATE
@@ -131,14 +144,20 @@ async def test_a_reader_whose_answers_are_nonsense_is_left(
         await stream.read()
         writer.close()
 
-    async with await asyncio.start_unix_server(nonsense, str(tmp_path / state_files.READER_SOCKET)) as server:
+    async with await asyncio.start_unix_server(
+        nonsense, str(tmp_path / state_files.READER_SOCKET)
+    ) as server:
         assert await outcome(line, "a") is Outcome.AWAY
         server.close()
     assert "the image reader's answers are broken" in caplog.text
 
 
-async def test_a_worker_that_talks_nonsense_loses_its_connection_alone(running: Running, line: Line) -> None:
-    stream, writer = await asyncio.open_unix_connection(str(running.folder / state_files.READER_SOCKET))
+async def test_a_worker_that_talks_nonsense_loses_its_connection_alone(
+    running: Running, line: Line
+) -> None:
+    stream, writer = await asyncio.open_unix_connection(
+        str(running.folder / state_files.READER_SOCKET)
+    )
     writer.write(b"\x00\x00\x00\x02\xff\xff")
     assert await stream.read() == b""
     writer.close()
@@ -149,9 +168,13 @@ async def test_the_socket_is_for_the_daemons_user_alone(running: Running) -> Non
     assert (running.folder / state_files.READER_SOCKET).stat().st_mode & 0o777 == 0o600
 
 
-async def test_pictures_come_back_in_their_order_with_what_is_known(running: Running, line: Line) -> None:
+async def test_pictures_come_back_in_their_order_with_what_is_known(
+    running: Running, line: Line
+) -> None:
     eyes = Eyes(line, look_s=10.0, read_s=10.0)
-    view = await eyes.read([picture("eat 1"), picture("hang"), picture("known", read=True, text="before")])
+    view = await eyes.read(
+        [picture("eat 1"), picture("hang"), picture("known", read=True, text="before")]
+    )
     assert [one.text for one in view.pictures] == ["1 MiB", "", "before"]
     assert [one.read for one in view.pictures] == [True, False, True]
     assert [finding.name for finding in view.findings] == [STOPPED]

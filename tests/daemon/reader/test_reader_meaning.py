@@ -1,4 +1,6 @@
-"""The meaning of texts: encoded in a confined process, waited for by grey mail alone, and never an error."""
+"""The meaning of texts: encoded in a confined process, waited for by grey mail alone, and never an
+error.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,14 @@ async def desk() -> AsyncIterator[Desk]:
 
 async def test_a_confined_process_says_what_the_library_says(desk: Desk) -> None:
     encoder, nearby = USE(threads=1), NearbyEncoder(desk)
-    texts = ["the harbour at dawn", "гавань на рассвете", "\0\x01\ufffe odd", "x" * 5000, "中文" * 300, ""]
+    texts = [
+        "the harbour at dawn",
+        "гавань на рассвете",
+        "\0\x01\ufffe odd",
+        "x" * 5000,
+        "中文" * 300,
+        "",
+    ]
     for text in texts:
         message = parse(letter(text))
         numbers = await encoded(nearby, message, urgent=True, within_s=60)
@@ -70,7 +79,9 @@ async def test_a_confined_process_says_what_the_library_says(desk: Desk) -> None
         await encoded(nearby, parse(letter(text, "")), urgent=True, within_s=60)
         for text in ("the harbour at dawn", "win money at once, click")
     ]
-    russian = await encoded(nearby, parse(letter("гавань на рассвете", "")), urgent=True, within_s=60)
+    russian = await encoded(
+        nearby, parse(letter("гавань на рассвете", "")), urgent=True, within_s=60
+    )
     assert near is not None
     assert other is not None
     assert russian is not None
@@ -119,7 +130,12 @@ def judged(tmp_path: Path) -> Judge:
 
     async def judge(encoder: Encoder, raw: bytes, weights: np.ndarray | None = SPAMMY) -> Scan:
         meanings = Meanings(encoder, lambda: weights, within_s=1.0)
-        site = Site(name="mx.example", hasher=Hasher(b"k" * 32), counters=MemoryCounters(), meanings=meanings)
+        site = Site(
+            name="mx.example",
+            hasher=Hasher(b"k" * 32),
+            counters=MemoryCounters(),
+            meanings=meanings,
+        )
         return await scan(raw, Envelope(), site, policy, Silence(), now=1.7e9)
 
     return judge
@@ -165,7 +181,9 @@ async def test_without_a_model_nobody_is_asked(judged: Judge) -> None:
     assert encoder.asked == 0
 
 
-def test_it_is_off_unless_asked_for_and_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_off_unless_asked_for_and_says_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     assert Task.MEAN not in wanted(Reader())
     assert Task.MEAN not in plans(Reader())
     assert missing(SETTINGS, Task.MEAN) == ""

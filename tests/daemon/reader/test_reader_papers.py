@@ -1,4 +1,7 @@
-"""PDFs: what they say and where they lead; looked at in the confined process, and what is made of it."""
+"""PDFs: what they say and where they lead.
+
+Looked at in the confined process, and what is made of it.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +84,9 @@ def test_a_hostile_one_ends(name: str) -> None:
 def test_a_broken_one_is_nothing_or_as_much_as_can_be_read() -> None:
     chance, whole = random.Random(3), written("visit example.com", LINK)
     for _ in range(150):
-        octets = bytearray(whole[: chance.randrange(len(whole))] if chance.random() < 0.3 else whole)
+        octets = bytearray(
+            whole[: chance.randrange(len(whole))] if chance.random() < 0.3 else whole
+        )
         for _change in range(chance.randrange(1, 8)):
             if octets:
                 octets[chance.randrange(len(octets))] = chance.randrange(256)
@@ -105,12 +110,15 @@ def test_bounds() -> None:
 
 
 def no_unicode() -> bytes:
-    """Return a PDF whose font says that letters are halves of characters: text that no encoding can hold."""
+    """Return a PDF whose font says that letters are halves of characters: text that no encoding can
+    hold.
+    """
     halves = b"2 beginbfchar <41> <d83d> <42> <de00> endbfchar 1 beginbfchar <43> <d800> endbfchar"
     return raw({
         1: b"<</Type/Catalog/Pages 2 0 R>>",
         2: b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
-        3: b"<</Type/Page/Parent 2 0 R/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>/Annots[7 0 R]>>",
+        3: (b"<</Type/Page/Parent 2 0 R/Contents 4 0 R/Resources<</Font<</F1 5 0 "
+            b"R>>>>/Annots[7 0 R]>>"),
         4: stream(b"BT /F1 12 Tf (ABC example.com) Tj ET"),
         5: b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica/ToUnicode 6 0 R>>",
         6: stream(b"begincmap 1 begincodespacerange <00> <ff> endcodespacerange " + halves + b" endcmap"),
@@ -122,15 +130,22 @@ async def test_what_is_no_unicode_hides_no_link(desk: Desk) -> None:
     found = read(no_unicode())
     assert found == paper.Paper(links=(LINK,), text="\U0001f600\ufffd example.com")
     result = await ask(desk, Task.LOOK, no_unicode())
-    assert (result.outcome, result.found.codes, result.found.text) == (Outcome.DONE, (LINK,), found.text)
+    assert (result.outcome, result.found.codes, result.found.text) == (
+        Outcome.DONE,
+        (LINK,),
+        found.text,
+    )
 
 
 def in_encoding(cmap: bytes, text: bytes, url: bytes) -> bytes:
-    """Return a PDF whose font has a predefined encoding of Chinese, Japanese or Korean, and a link that is written in UTF-16."""
+    """Return a PDF whose font has a predefined encoding of Chinese, Japanese or Korean, and a link
+    that is written in UTF-16.
+    """
     return raw({
         1: b"<</Type/Catalog/Pages 2 0 R>>",
         2: b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
-        3: b"<</Type/Page/Parent 2 0 R/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>/Annots[6 0 R]>>",
+        3: (b"<</Type/Page/Parent 2 0 R/Contents 4 0 R/Resources<</Font<</F1 5 0 "
+            b"R>>>>/Annots[6 0 R]>>"),
         4: stream(b"BT /F1 12 Tf <" + text.hex().encode() + b"> Tj ET"),
         5: b"<</Type/Font/Subtype/Type0/BaseFont/X/Encoding/" + cmap + b"/DescendantFonts[7 0 R]>>",
         6: b"<</Type/Annot/Subtype/Link/Rect[0 0 9 9]/A<</S/URI/URI<" + url.hex().encode() + b">>>>>",
@@ -139,7 +154,8 @@ def in_encoding(cmap: bytes, text: bytes, url: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("cmap", "codec"), [(b"GBK-EUC-H", "gbk"), (b"UniGB-UTF16-H", "utf-16-be"), (b"ETen-B5-H", "big5")]
+    ("cmap", "codec"),
+    [(b"GBK-EUC-H", "gbk"), (b"UniGB-UTF16-H", "utf-16-be"), (b"ETen-B5-H", "big5")],
 )
 async def test_a_confined_process_has_every_encoding(desk: Desk, cmap: bytes, codec: str) -> None:
     """It opens no file: what Python loads when a text first asks for it is loaded before."""
@@ -190,7 +206,9 @@ def test_what_a_document_names_is_put_into_its_message() -> None:
     message = parse(letter(written("x"), written("y")))
     assert [one.kind for one in message.documents] == ["pdf", "pdf"]
     assert message.pictures == ()
-    one = Found(kind="pdf", codes=(LINK, "mailto:bob@b.example"), text="at shop.example.com, ann@c.example")
+    one = Found(
+        kind="pdf", codes=(LINK, "mailto:bob@b.example"), text="at shop.example.com, ann@c.example"
+    )
     looked = [_looked(message.documents[0], one), message.documents[1]]
     for again in (
         seen(message, looked),

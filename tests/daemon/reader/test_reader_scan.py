@@ -1,4 +1,6 @@
-"""Pictures in the scan: looked at before the lists are asked, read before the answer where the verdict hangs on them, else after it."""
+"""Pictures in the scan: looked at before the lists are asked, read before the answer where the
+verdict hangs on them, else after it.
+"""
 
 from __future__ import annotations
 
@@ -149,7 +151,9 @@ async def test_a_mail_with_words_does_not_wait_for_its_picture_to_be_read(office
     assert result.verdict.action is Action.ACCEPT
 
 
-async def test_a_picture_and_nothing_else_is_read_before_the_answer_if_it_is_grey(office: Make) -> None:
+async def test_a_picture_and_nothing_else_is_read_before_the_answer_if_it_is_grey(
+    office: Make,
+) -> None:
     at = office(read=read(f"Visit {LINK}"))
     result = await at.scan(letter(drawn("x"), words=FEW_WORDS))
     assert at.reading.asked == [(Task.LOOK, True), (Task.READ, True)]
@@ -193,7 +197,9 @@ async def test_a_picture_that_had_to_be_stopped_is_a_finding_that_stays(office: 
     assert STOPPED in result.facts.findings
 
 
-async def test_the_counts_of_a_second_judgement_do_not_hold_the_message_itself(office: Make) -> None:
+async def test_the_counts_of_a_second_judgement_do_not_hold_the_message_itself(
+    office: Make,
+) -> None:
     at = office(look=Result(Outcome.LATE), read=read(f"Visit {LINK}"))
     result = await at.scan(letter(drawn("x"), words=WORDS))
     settle(result.pieces, result.verdict, at.counts, now=NOW)
@@ -204,14 +210,20 @@ async def test_the_counts_of_a_second_judgement_do_not_hold_the_message_itself(o
     late.add(1, result)
     await eventually(lambda: bool(at.journal))
     (row,) = await at.counts.read((domain,), NOW)
-    assert row[Window.DAY][Metric.SEEN] == 8, "and the new piece is counted, once, as the message was"
+    assert row[Window.DAY][Metric.SEEN] == 8, (
+        "and the new piece is counted, once, as the message was"
+    )
     assert row[Window.DAY][Metric.SPAM] == 7
     (row,) = await at.counts.read((at.site.hasher.shingle(Type.FROM, "ann@a.example"),), NOW)
-    assert row[Window.DAY][Metric.SEEN] == 1, "what was counted with the message is not counted again"
+    assert row[Window.DAY][Metric.SEEN] == 1, (
+        "what was counted with the message is not counted again"
+    )
     await late.close(0)
 
 
-async def test_what_is_found_late_is_journaled_with_the_verdict_that_would_have_been(office: Make) -> None:
+async def test_what_is_found_late_is_journaled_with_the_verdict_that_would_have_been(
+    office: Make,
+) -> None:
     at = office(read=read(f"Visit {LINK}"))
     result = await at.scan(letter(drawn("x"), words=WORDS))
     late = at.late()
@@ -292,7 +304,9 @@ async def test_a_picture_that_can_hold_no_text_is_not_read(office: Make) -> None
     assert {task for task, _ in at.reading.asked} == {Task.LOOK}
 
 
-async def test_a_message_whose_pictures_are_read_or_that_has_none_is_not_taken(office: Make) -> None:
+async def test_a_message_whose_pictures_are_read_or_that_has_none_is_not_taken(
+    office: Make,
+) -> None:
     at = office(read=read("x"))
     late = at.late()
     late.add(1, await at.scan(letter(None)))

@@ -1,4 +1,7 @@
-"""Whoever believes over the stores of a site: the journal, persons' lists, signatures; and what `oborona explain` tells of it."""
+"""Whoever believes over the stores of a site: the journal, persons' lists, signatures.
+
+And what `oborona explain` tells of it.
+"""
 
 from __future__ import annotations
 
@@ -40,13 +43,15 @@ from tests.cli.journaled import policy
 
 PEOPLE: Final = tuple(f"p{number}@b.example" for number in range(5))
 TEXT: Final = (
-    "Dear friend, our certified dealer sends replica watches of the best makers to your door within two days"
+    "Dear friend, our certified dealer sends replica watches of the best makers to your "
+    "door within two days"
 )
 
 
 def letter(number: int) -> bytes:
     return (
-        f"From: Shop <shop@s.example>\r\nTo: you@b.example\r\nSubject: watches\r\nMessage-ID: <{number}@s.example>\r\n"
+        f"From: Shop <shop@s.example>\r\nTo: you@b.example\r\nSubject: watches\r\nMessage-ID: "
+        f"<{number}@s.example>\r\n"
         f"Date: Fri, 20 Nov 2026 10:00:00 +0000\r\n\r\n{TEXT}\r\n"
     ).encode()
 
@@ -63,17 +68,23 @@ def delivered(state: Path) -> list[int]:
     async def fill() -> list[int]:
         current, numbers, idents = load_policy(policy(state / "policy"), SCHEMA), Numbers(), []
         site = Site(
-            name="mx.b.example", hasher=Hasher(secret.load(state).shingles), counters=MemoryCounters()
+            name="mx.b.example",
+            hasher=Hasher(secret.load(state).shingles),
+            counters=MemoryCounters(),
         )
         async with await Journal.open(state / "journal.db") as journal:
             for number, person in enumerate(PEOPLE):
                 envelope = Envelope(
-                    client=Client(ip="198.51.100.7"), sender="shop@s.example", recipients=(person.upper(),)
+                    client=Client(ip="198.51.100.7"),
+                    sender="shop@s.example",
+                    recipients=(person.upper(),),
                 )
                 now = time.time() - 60
                 result = await scan(letter(number), envelope, site, current, Silence(), now=now)
                 idents.append(numbers.next(now))
-                journal.append(entry_of(idents[-1], now, current, envelope, 500, result.verdict, result))
+                journal.append(
+                    entry_of(idents[-1], now, current, envelope, 500, result.verdict, result)
+                )
         return idents
 
     return asyncio.run(fill())
@@ -128,7 +139,10 @@ def test_a_campaign_that_five_people_complain_of(state: Path) -> None:
         assert believing.waiting() == 0
     finally:
         believing.close()
-    with Store(state / state_files.FEEDBACK) as words, Persons(state / state_files.PERSONS) as persons:
+    with (
+        Store(state / state_files.FEEDBACK) as words,
+        Persons(state / state_files.PERSONS) as persons,
+    ):
         said = words.last(9)
         assert {(one.person, one.journal) for one in said} == set(zip(PEOPLE, idents, strict=True))
         assert all(0 < one.weight < 1 for one in said)
@@ -165,7 +179,9 @@ def test_who_got_it_by_an_alias_is_a_recipient_too(state: Path) -> None:
 
     async def told() -> None:
         async with await Journal.open(state / "journal.db") as journal:
-            journal.append_went(Went(id=ident, recipient="Boss@b.example", spam=False, time=time.time()))
+            journal.append_went(
+                Went(id=ident, recipient="Boss@b.example", spam=False, time=time.time())
+            )
 
     asyncio.run(told())
     journal = known.Journal(state, "journal.db")

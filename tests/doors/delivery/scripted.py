@@ -96,7 +96,9 @@ class Hop:
                             self.hangs,
                             self.hangs_up,
                         ) else None
-                        words = await say("final", self.final.get(name, b"250 2.0.0 <%s> Saved" % name))
+                        words = await say(
+                            "final", self.final.get(name, b"250 2.0.0 <%s> Saved" % name)
+                        )
                         if words.startswith(b"250"):
                             self.copies.append((mail, [name], content[:-3]))
                 case b"QUIT":
@@ -231,7 +233,9 @@ async def door(
             clients: list[Client] = []
 
             async def connect() -> Client:
-                client = Client(*await asyncio.open_unix_connection(str(folder / "door"), limit=1 << 22))
+                client = Client(
+                    *await asyncio.open_unix_connection(str(folder / "door"), limit=1 << 22)
+                )
                 clients.append(client)
                 assert (await client.answer()).startswith("220 mx.example.test ")
                 assert (await client.ask("LHLO mail.test"))[0].startswith("250-mx.example.test\n")

@@ -1,4 +1,6 @@
-"""The door between a mail server and a next hop that both may do anything: each recipient gets one last word, and nobody is told a lie."""
+"""The door between a mail server and a next hop that both may do anything: each recipient gets one
+last word, and nobody is told a lie.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,11 @@ async def test_each_recipient_gets_the_next_hops_own_words_in_order() -> None:
             "452-4.2.2 <c@x.test> Quota exceeded\n452 4.2.2 да",
         ]
         assert hop.received() == {b"a@x.test": MESSAGE}
-        assert DELIVERIES.values == {("unjudged", "2xx"): 1, ("unjudged", "5xx"): 1, ("unjudged", "4xx"): 1}
+        assert DELIVERIES.values == {
+            ("unjudged", "2xx"): 1,
+            ("unjudged", "5xx"): 1,
+            ("unjudged", "4xx"): 1,
+        }
         # and again on the same connection
         assert (await client.send(MESSAGE, "d@x.test"))[0].startswith("250 ")
 
@@ -39,7 +45,11 @@ async def test_each_recipient_gets_the_next_hops_own_words_in_order() -> None:
 async def test_a_next_hop_that_goes_in_any_phase_leaves_the_others_answers_standing(
     step: str, way: str
 ) -> None:
-    hop = Hop(rcpt={b"a@x.test": b"550 5.1.1 no"} if step not in ("greeting", "lhlo", "mail", "rcpt") else {})
+    hop = Hop(
+        rcpt={b"a@x.test": b"550 5.1.1 no"}
+        if step not in ("greeting", "lhlo", "mail", "rcpt")
+        else {}
+    )
     setattr(hop, way, step)
     async with door(hop, connect_s=0.3, deadline_s=1.0) as opened:
         client = await opened.connect()
@@ -62,7 +72,13 @@ async def test_a_next_hop_that_goes_in_any_phase_leaves_the_others_answers_stand
 )
 @pytest.mark.parametrize("step", ["greeting", "lhlo", "mail", "rcpt", "data", "final"])
 async def test_garbage_of_a_next_hop_is_never_taken_for_a_delivery(words: bytes, step: str) -> None:
-    good = {("lhlo", b"250"), ("mail", b"250"), ("rcpt", b"250"), ("data", b"354 what"), ("final", b"250")}
+    good = {
+        ("lhlo", b"250"),
+        ("mail", b"250"),
+        ("rcpt", b"250"),
+        ("data", b"354 what"),
+        ("final", b"250"),
+    }
     hop = Hop(says={step: words})
     async with door(hop, deadline_s=2.0) as opened:
         (answer,) = await (await opened.connect()).send(MESSAGE, "a@x.test")
@@ -94,7 +110,9 @@ async def test_what_the_next_hop_says_of_the_message_it_says_of_everybody(
 async def test_nothing_is_sent_to_a_next_hop_that_takes_nobody() -> None:
     hop = Hop(says={"rcpt": b"550 5.1.1 no such user"})
     async with door(hop) as opened:
-        assert await (await opened.connect()).send(MESSAGE, *THREE) == ["550 5.1.1 no such user"] * 3
+        assert (
+            await (await opened.connect()).send(MESSAGE, *THREE) == ["550 5.1.1 no such user"] * 3
+        )
         assert b"DATA" not in hop.commands
 
 
@@ -112,7 +130,9 @@ async def test_the_next_hop_is_told_what_it_offers_to_hear(
 ) -> None:
     hop = Hop(offers=offers)
     async with door(hop) as opened:
-        assert (await (await opened.connect()).send(MESSAGE, "a@x.test", mail=mail))[0].startswith("250 ")
+        assert (await (await opened.connect()).send(MESSAGE, "a@x.test", mail=mail))[0].startswith(
+            "250 "
+        )
         told = told % len(MESSAGE) if b"%" in told else told
         assert hop.copies[0][0] == b"MAIL FROM:<ann@a.example>" + told
 
@@ -120,7 +140,9 @@ async def test_the_next_hop_is_told_what_it_offers_to_hear(
 async def test_a_message_in_utf8_is_for_next_hops_that_know_it() -> None:
     async with door(Hop()) as opened:
         client = await opened.connect()
-        (answer,) = await client.send(MESSAGE, "вася@x.test", mail="MAIL FROM:<ann@a.example> SMTPUTF8")
+        (answer,) = await client.send(
+            MESSAGE, "вася@x.test", mail="MAIL FROM:<ann@a.example> SMTPUTF8"
+        )
         assert answer.startswith("553 5.6.7 ")
     hop = Hop(offers=("SMTPUTF8",))
     async with door(hop) as opened:
@@ -146,7 +168,17 @@ async def test_a_mail_server_may_say_everything_at_once() -> None:
         one = b"MAIL FROM:<a@b>\r\nRCPT TO:<%b@x.test>\r\nDATA\r\n" + MESSAGE + b".\r\n"
         client.write(one % b"one" + one % b"two" + b"QUIT\r\n")
         answers = [await client.answer() for _ in range(9)]
-        assert [one[:3] for one in answers] == ["250", "250", "354", "250", "250", "250", "354", "250", "221"]
+        assert [one[:3] for one in answers] == [
+            "250",
+            "250",
+            "354",
+            "250",
+            "250",
+            "250",
+            "354",
+            "250",
+            "221",
+        ]
         assert await client.gone()
         assert set(hop.received()) == {b"one@x.test", b"two@x.test"}
 
@@ -208,7 +240,9 @@ async def test_too_many_recipients_come_again_with_the_rest() -> None:
     hop = Hop()
     async with door(hop, max_recipients=2) as opened:
         client = await opened.connect()
-        replies = await client.ask("MAIL FROM:<a@b>", *(f"RCPT TO:<{one}>" for one in THREE), "DATA")
+        replies = await client.ask(
+            "MAIL FROM:<a@b>", *(f"RCPT TO:<{one}>" for one in THREE), "DATA"
+        )
         assert [one[:9] for one in replies[1:4]] == ["250 2.1.5", "250 2.1.5", "452 4.5.3"]
         client.write(MESSAGE + b".\r\n")
         assert [(await client.answer())[:3] for _ in range(2)] == ["250", "250"]
@@ -238,7 +272,13 @@ async def test_a_disk_without_room_puts_everybody_off(
 
 
 @pytest.mark.parametrize(
-    "end", [b"", b"Subject: x\r\n\r\nhalf", b"Subject: x\r\n\r\nhalf\r\n.", b"Subject: x\r\n\r\nhalf\r\n.\r"]
+    "end",
+    [
+        b"",
+        b"Subject: x\r\n\r\nhalf",
+        b"Subject: x\r\n\r\nhalf\r\n.",
+        b"Subject: x\r\n\r\nhalf\r\n.\r",
+    ],
 )
 async def test_half_a_message_goes_nowhere(end: bytes) -> None:
     hop = Hop()
@@ -327,7 +367,9 @@ async def test_a_fault_of_ours_in_a_message_never_turns_its_content_into_command
         raise ValueError("a bug")
 
     hop = Hop()
-    evil = b"Subject: x\r\n\r\nRSET\r\nMAIL FROM:<a@b>\r\nRCPT TO:<evil@x.test>\r\nDATA\r\nx\r\n.\r\n"
+    evil = (
+        b"Subject: x\r\n\r\nRSET\r\nMAIL FROM:<a@b>\r\nRCPT TO:<evil@x.test>\r\nDATA\r\nx\r\n.\r\n"
+    )
     async with door(hop) as opened:
         client = await opened.connect()
         await client.ask("MAIL FROM:<a@b>", "RCPT TO:<a@x.test>", "DATA")

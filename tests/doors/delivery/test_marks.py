@@ -13,12 +13,14 @@ from oborona.policy.headers import Detail, ours
 from oborona.types import Action, RuleHit, Verdict
 
 HEADER = (
-    b"Received: from x.example (x.example [192.0.2.1])\r\n\tby mx.test (Postfix) with ESMTP id 4ABCdef012\r\n"
+    b"Received: from x.example (x.example [192.0.2.1])\r\n\tby mx.test (Postfix) with ESMTP id "
+    b"4ABCdef012\r\n"
     b"\tfor <joe@example.test>; Sun, 22 Nov 2026 11:55:33 +0000 (UTC)\r\n"
     b"Received: from y.example\r\n\tby z (Postfix) with ESMTP id 4OTHER0000\r\n"
     b"Subject: x\r\n\ty\r\n"
     b"X-Mras: Probable\r\nX-Mras-Score: 120.5 / 100\r\n"
-    b"X-Mras-Reason: A=100.0(b\r\n\tc) D=20.5\r\nX-Mras-Id: 0SA9DD1ZR0JHJ.EXZX5NP2LNJGZQXA\r\nX-Spam-Flag: YES\r\nTo: joe\r\n\r\n"
+    b"X-Mras-Reason: A=100.0(b\r\n\tc) D=20.5\r\nX-Mras-Id: "
+    b"0SA9DD1ZR0JHJ.EXZX5NP2LNJGZQXA\r\nX-Spam-Flag: YES\r\nTo: joe\r\n\r\n"
 )
 OK = Mark(
     action=Action.ACCEPT,
@@ -61,8 +63,13 @@ def test_a_copy_says_its_own_in_the_place_of_ours_and_nothing_else_moves() -> No
 def test_whatever_stood_there_the_copy_says_its_own_once_and_keeps_the_rest(
     lines: list[bytes], action: Action, words: str
 ) -> None:
-    """Of the fields that are ours each is there once, of the others all, in their order; and no line is longer than SMTP allows."""
-    found = marked(b"".join(lines) + b"\r\n", Mark(action=action, score=1.0, line=2.0, reason=words))
+    """Of the fields that are ours each is there once, of the others all, in their order.
+
+    And no line is longer than SMTP allows.
+    """
+    found = marked(
+        b"".join(lines) + b"\r\n", Mark(action=action, score=1.0, line=2.0, reason=words)
+    )
     assert found.endswith(b"\r\n\r\n")
     assert all(len(line) <= 998 for line in found.split(b"\r\n"))
     again = read(found)
@@ -96,11 +103,16 @@ def test_what_the_milter_writes_is_read_back() -> None:
         action=Action.SPAM, score=100.04, line=100.0, decided_by="A",
         rules=(RuleHit(name="A", score=100.0, say="ж" * 300), RuleHit(name="B", score=0.04, say="")),
     )  # fmt: skip
-    wire = "".join(f"{name}: {value}\r\n" for name, value in ours(verdict, "X.Y", Detail.FULL)).replace(
-        "\n\t", "\r\n\t"
-    )
+    wire = "".join(
+        f"{name}: {value}\r\n" for name, value in ours(verdict, "X.Y", Detail.FULL)
+    ).replace("\n\t", "\r\n\t")
     found = read(wire.encode() + b"\r\n")
-    assert (found.action, found.score, found.line, found.ident) == (Action.SPAM, 100.0, 100.0, "X.Y")
+    assert (found.action, found.score, found.line, found.ident) == (
+        Action.SPAM,
+        100.0,
+        100.0,
+        "X.Y",
+    )
 
 
 def test_words_in_other_letters_and_line_breaks_make_no_header_of_their_own() -> None:
@@ -113,15 +125,21 @@ def test_words_in_other_letters_and_line_breaks_make_no_header_of_their_own() ->
 
 
 def test_what_the_client_calls_itself_names_no_queue_id() -> None:
-    liar = b"Received: from by mx.test (Postfix) with ESMTP id 4FORGED000 (x [192.0.2.1])\r\n\tby mx.test (Postfix) with ESMTP id 4REAL00000;\r\n\tdate\r\n\r\n"
+    liar = (
+        b"Received: from by mx.test (Postfix) with ESMTP id 4FORGED000 (x "
+        b"[192.0.2.1])\r\n\tby mx.test (Postfix) with ESMTP id 4REAL00000;\r\n\tdate\r\n\r\n"
+    )
     assert read(liar).queue_id == "4REAL00000"
     assert (
-        read(b"Received: by mx.test (Postfix, from userid 0)\r\n\tid 4LOCAL0000; date\r\n\r\n").queue_id
+        read(
+            b"Received: by mx.test (Postfix, from userid 0)\r\n\tid 4LOCAL0000; date\r\n\r\n"
+        ).queue_id
         == "4LOCAL0000"
     )
     assert (
         read(
-            b"Received: from a.test ([192.0.2.1])\r\n\tby b.test with esmtp (Exim 4.96)\r\n\tid 1tEsT0-0000Ab-2X\r\n\r\n"
+            b"Received: from a.test ([192.0.2.1])\r\n\tby b.test with esmtp (Exim "
+            b"4.96)\r\n\tid 1tEsT0-0000Ab-2X\r\n\r\n"
         ).queue_id
         == "1tEsT0-0000Ab-2X"
     )

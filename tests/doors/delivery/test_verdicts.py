@@ -1,4 +1,6 @@
-"""Each reader's own verdict: what their lists say of what the journal knows, who shares a copy, and what an id of another message proves."""
+"""Each reader's own verdict: what their lists say of what the journal knows, who shares a copy, and
+what an id of another message proves.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ SPAM = (RuleHit(name="A", score=110.0, say="seen before"), RuleHit(name="B", sco
 GOOD = (RuleHit(name="B", score=5.0, say=""),)
 FACTS: dict[str, object] = {
     name: value
-    for name, value in msgspec.structs.asdict(Facts(known=Known(), from_address=ANN, sender=ANN)).items()
+    for name, value in msgspec.structs.asdict(
+        Facts(known=Known(), from_address=ANN, sender=ANN)
+    ).items()
     if name in KEPT
 }
 
@@ -55,10 +59,16 @@ def says(side: Side) -> Personal:
 LISTS = People(joe=says(Side.ALLOW), amy=says(Side.DENY), max=Personal("max", 2.0), eve=NOBODY)
 
 
-def judged(action: Action, rules: tuple[RuleHit, ...], *, proved: bool = True, **more: Any) -> Entry:
+def judged(
+    action: Action, rules: tuple[RuleHit, ...], *, proved: bool = True, **more: Any
+) -> Entry:
     score = sum(rule.score for rule in rules)
-    line = shipped().verdict.reject_score if action is Action.REJECT else shipped().verdict.spam_score
-    facts = FACTS | ({"author": ANN, "author_domain": "a.example", "sender_proved": ANN} if proved else {})
+    line = (
+        shipped().verdict.reject_score if action is Action.REJECT else shipped().verdict.spam_score
+    )
+    facts = FACTS | (
+        {"author": ANN, "author_domain": "a.example", "sender_proved": ANN} if proved else {}
+    )
     known: dict[str, Any] = {
         "message_id": "1@a.example", "queue_id": "4QUEUE0000", "recipients": (JOE, AMY, MAX, EVE), "sender": ANN, "facts": facts, "kept": Kept(),
     }  # fmt: skip
@@ -77,14 +87,19 @@ def letter(
 ) -> bytes:
     """Return a message as the mail server hands it over, once the milter has seen it."""
     verdict = Verdict(
-        action=one.verdict, score=one.score, line=one.line, decided_by=one.decided_by, rules=one.rules
+        action=one.verdict,
+        score=one.score,
+        line=one.line,
+        decided_by=one.decided_by,
+        rules=one.rules,
     )
     lines = "".join(
         f"{name}: {value}\n".replace("\n", "\r\n")
         for name, value in ours(verdict, signed or sign(one.id, KEY), detail)
     )
     return (
-        b"Received: from a.example\r\n\tby mx.test (Postfix) with ESMTP id %s\r\n\tfor <x>; date\r\nFrom: Ann <ann@a.example>\r\n"
+        b"Received: from a.example\r\n\tby mx.test (Postfix) with ESMTP id %s\r\n\tfor <x>; "
+        b"date\r\nFrom: Ann <ann@a.example>\r\n"
         b"Message-ID: <1@a.example>\r\n%s%s\r\nhello\r\n" % (queue.encode(), more, lines.encode())
     )
 
@@ -101,13 +116,18 @@ async def delivered(
     hop = hop or Hop()
     async with door(hop, persons=persons, entries=looked or Written(), **more) as opened:
         await (await opened.connect()).send(message, *recipients)
-        return {name.decode(): email.message_from_bytes(copy) for name, copy in hop.received().items()}
+        return {
+            name.decode(): email.message_from_bytes(copy) for name, copy in hop.received().items()
+        }
 
 
 async def test_one_message_to_four_people_has_four_verdicts_by_their_lists() -> None:
     one, hop = judged(Action.SPAM, SPAM), Hop()
     found = await delivered(letter(one), JOE, AMY, MAX, EVE, hop=hop, looked=Written(one))
-    said = {name: (copy["X-Mras"], copy["X-Mras-Score"], copy["X-Spam-Flag"]) for name, copy in found.items()}
+    said = {
+        name: (copy["X-Mras"], copy["X-Mras-Score"], copy["X-Spam-Flag"])
+        for name, copy in found.items()
+    }
     assert said == {
         JOE: ("Ok", "115.0 / 100", None),  # he allows her
         AMY: ("Probable", "115.0 / 100", "YES"),  # she denies her
@@ -142,7 +162,9 @@ async def test_a_copy_says_no_more_than_the_message_may(
         assert (found[JOE]["X-Mras-Score"], found[JOE]["X-Mras-Reason"]) == (score, joe)
     hits = (RuleHit(name="PERSONAL", score=0.0, say="the mildest for 2 recipients"), *SPAM)
     mildest = judged(Action.ACCEPT, hits)
-    found = await delivered(letter(mildest, detail=detail), EVE, looked=Written(mildest), detail=detail)
+    found = await delivered(
+        letter(mildest, detail=detail), EVE, looked=Written(mildest), detail=detail
+    )
     assert found[EVE]["X-Mras"] == "Probable", "another reader's list decides for nobody else"
 
 
@@ -167,7 +189,9 @@ async def test_where_nobody_has_said_anything_the_journal_is_not_asked() -> None
 async def test_another_readers_list_decides_for_nobody_else() -> None:
     """The milter took the mildest verdict; who has no list gets what the policy says."""
     hits = (
-        RuleHit(name="PERSONAL", score=0.0, say="the mildest for 2 recipients, by a list of theirs"),
+        RuleHit(
+            name="PERSONAL", score=0.0, say="the mildest for 2 recipients, by a list of theirs"
+        ),
         *SPAM,
     )
     one = judged(Action.ACCEPT, hits)
@@ -182,20 +206,35 @@ async def test_another_readers_list_decides_for_nobody_else() -> None:
 
 
 @pytest.mark.parametrize("proved_by_the_journal", [True, False])
-async def test_a_reason_in_any_language_tells_that_anothers_list_decided(proved_by_the_journal: bool) -> None:
-    """It is an encoded word then, and goes to Eve by a delivery of her own: who has said nothing gets what the policy says."""
+async def test_a_reason_in_any_language_tells_that_anothers_list_decided(
+    proved_by_the_journal: bool,
+) -> None:
+    """It is an encoded word then, and goes to Eve by a delivery of her own: who has said nothing
+    gets what the policy says.
+    """
     hits = (
-        RuleHit(name="PERSONAL", score=0.0, say="the mildest of 2 recipients' verdicts, by a list of theirs"),
+        RuleHit(
+            name="PERSONAL",
+            score=0.0,
+            say="the mildest of 2 recipients' verdicts, by a list of theirs",
+        ),
         RuleHit(name="A", score=110.0, say="«выигрыш»"),
     )
     one = judged(Action.ACCEPT, hits)
     assert b"PERSONAL" not in letter(one)
-    found = await delivered(letter(one), EVE, looked=Written(one) if proved_by_the_journal else None)
+    found = await delivered(
+        letter(one), EVE, looked=Written(one) if proved_by_the_journal else None
+    )
     reason = str(make_header(decode_header(found[EVE]["X-Mras-Reason"])))
-    assert (found[EVE]["X-Mras"], reason.removeprefix("score ")) == ("Probable", "A=110.0(«выигрыш»)")
+    assert (found[EVE]["X-Mras"], reason.removeprefix("score ")) == (
+        "Probable",
+        "A=110.0(«выигрыш»)",
+    )
 
 
-async def test_an_entry_that_is_being_written_is_waited_for_and_one_that_never_comes_proves_nothing() -> None:
+async def test_an_entry_that_is_being_written_is_waited_for_and_one_that_never_comes_proves_nothing() -> (
+    None
+):
     one = judged(Action.SPAM, SPAM)
     looked = Written(one, after=3)
     assert (await delivered(letter(one), JOE, looked=looked))[JOE]["X-Mras"] == "Ok"
@@ -226,7 +265,9 @@ async def test_an_id_proves_something_in_its_own_message_alone(
 
 async def test_an_old_id_proves_nothing() -> None:
     one = judged(Action.SPAM, SPAM)
-    assert (await delivered(letter(one), JOE, looked=Written(one), clock=NOW + 86_300))[JOE]["X-Mras"] == "Ok"
+    assert (await delivered(letter(one), JOE, looked=Written(one), clock=NOW + 86_300))[JOE][
+        "X-Mras"
+    ] == "Ok"
     assert (await delivered(letter(one), JOE, looked=Written(one), clock=NOW + 86_500))[JOE][
         "X-Mras"
     ] == "Probable"
@@ -289,11 +330,16 @@ async def test_where_lists_or_journal_cannot_be_read_mail_goes_on_as_it_was_judg
     for more in ({"persons": Broken(error)}, {"looked": Broken(error)}):
         found = await delivered(letter(one), JOE, **more)  # type: ignore[arg-type]
         assert found[JOE]["X-Mras"] == "Probable"
-    assert [record.levelname for record in caplog.records if record.levelname == "ERROR"] == ["ERROR"] * 2
+    assert [record.levelname for record in caplog.records if record.levelname == "ERROR"] == [
+        "ERROR"
+    ] * 2
 
 
 def test_what_a_header_shows_is_read_as_the_journal_does() -> None:
-    header = b"Message-ID:\r\n\t<1@a.example>  \r\nFrom: Ann <Ann@A.example>\r\nList-Id: Chess <chess.a.example>\r\nMessage-ID: <2@a>\r\n\r\n"
+    header = (
+        b"Message-ID:\r\n\t<1@a.example>  \r\nFrom: Ann <Ann@A.example>\r\nList-Id: Chess "
+        b"<chess.a.example>\r\nMessage-ID: <2@a>\r\n\r\n"
+    )
     shown = shows(header, ANN)
     assert shown == Shows(
         message_id="1@a.example", claimed="Ann@a.example", list_id="chess.a.example", sender=ANN
@@ -312,14 +358,21 @@ def test_headers_alone_say_a_score_and_prove_nothing() -> None:
     )
     assert (found.author, found.text) == ("", ())
     one = judged(Action.SPAM, SPAM)
-    assert not speaks(one, Shows(message_id="1@a.example"), Marks(queue_id="4FOREIGN00"), "nobody@x.test")
+    assert not speaks(
+        one, Shows(message_id="1@a.example"), Marks(queue_id="4FOREIGN00"), "nobody@x.test"
+    )
 
 
 async def test_who_is_denied_is_denied_without_the_journal() -> None:
-    """By what the message shows; an allowed name lets nothing in, and a denial of a name that was forged hits no colleague."""
+    """By what the message shows.
+
+    An allowed name lets nothing in, and a denial of a name that was forged hits no colleague.
+    """
     one = judged(Action.ACCEPT, GOOD)
     claimed = Personal("x", 1.0, [entry(Side.DENY, Kind.CLAIMED, ANN, time=NOW)])
-    found = await delivered(letter(one), JOE, AMY, EVE, persons=People(joe=claimed, amy=says(Side.DENY)))
+    found = await delivered(
+        letter(one), JOE, AMY, EVE, persons=People(joe=claimed, amy=says(Side.DENY))
+    )
     assert [found[name]["X-Mras"] for name in (JOE, AMY, EVE)] == ["Ok", "Probable", "Ok"]
     unscanned = judged(Action.ACCEPT, (), facts={}, kept=None)
     found = await delivered(letter(unscanned), AMY, looked=Written(unscanned))
@@ -350,7 +403,9 @@ def test_another_folder_of_the_same_person(address: bytes, found: bytes) -> None
 
 
 @pytest.mark.parametrize("ahead_s", [90.0, 400 * 86_400.0, 70 * 365 * 86_400.0])
-async def test_a_message_judged_while_the_clock_was_ahead_has_its_readers_verdict(ahead_s: float) -> None:
+async def test_a_message_judged_while_the_clock_was_ahead_has_its_readers_verdict(
+    ahead_s: float,
+) -> None:
     one = judged(Action.SPAM, SPAM)
     found = await delivered(letter(one), JOE, AMY, looked=Written(one), clock=NOW - ahead_s)
     assert {name: copy["X-Mras"] for name, copy in found.items()} == {JOE: "Ok", AMY: "Probable"}

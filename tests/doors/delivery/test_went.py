@@ -18,7 +18,8 @@ async def test_each_copy_that_was_taken_is_told_with_its_folder() -> None:
     assert [(one.recipient, one.spam) for one in told] == [
         (JOE, False),  # he allows her
         (AMY, True),
-        ("alias-of-bob@x.test", True),  # the mailbox, whatever name the sender knew; Eve's is to come again
+        # the mailbox, whatever name the sender knew; Eve's is to come again
+        ("alias-of-bob@x.test", True),
     ]
     assert {(one.id, one.time) for one in told} == {(IDENT, NOW)}
 

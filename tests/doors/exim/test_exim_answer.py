@@ -1,4 +1,6 @@
-"""What Exim is told: verdicts and their words, headers, and answers that nothing within them can break."""
+"""What Exim is told: verdicts and their words, headers, and answers that nothing within them can
+break.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ NAMES = [
 TEXT = st.text(st.sampled_from(string.printable[:95].replace("%", "")), min_size=1, max_size=480)
 
 
-def judged(action: Action, score: float = 12.34, karma: float | None = -3.0, by: str = "A_RULE") -> Judged:
+def judged(
+    action: Action, score: float = 12.34, karma: float | None = -3.0, by: str = "A_RULE"
+) -> Judged:
     return Judged(
         verdict=Verdict(action=action, score=score, line=100.0, decided_by=by),
         ident="0SACAQKB800DF.H6KKNH5L7YB2AE4E",
@@ -55,11 +59,15 @@ def told(line: bytes) -> dict[str, str]:
 
 def test_a_verdict_with_all_that_is_known_of_it() -> None:
     line = answer(
-        refuse(550, "5.7.1", "Sender refused, reference 0SACAQKB800DF", judged(Action.REJECT, 300.0))
+        refuse(
+            550, "5.7.1", "Sender refused, reference 0SACAQKB800DF", judged(Action.REJECT, 300.0)
+        )
     )
     assert line == (
-        b"verdict=reject score=300.0 line=100 karma=-3 id=0SACAQKB800DF.H6KKNH5L7YB2AE4E reference=0SACAQKB800DF code=550 "
-        b'text="5.7.1 Sender refused, reference 0SACAQKB800DF" decided_by=A_RULE version=1 of=content\n'
+        b"verdict=reject score=300.0 line=100 karma=-3 id=0SACAQKB800DF.H6KKNH5L7YB2AE4E "
+        b"reference=0SACAQKB800DF code=550 "
+        b'text="5.7.1 Sender refused, reference 0SACAQKB800DF" decided_by=A_RULE version=1 '
+        b"of=content\n"
     )
 
 
@@ -91,7 +99,13 @@ def test_each_reply_has_its_verdict(reply: Reply, verdict: str, code: str, text:
 
 def test_what_is_empty_takes_nothing_of_what_follows() -> None:
     found = told(NOTHING)
-    assert (found["line"], found["karma"], found["id"], found["reference"], found["decided_by"]) == ("",) * 5
+    assert (
+        found["line"],
+        found["karma"],
+        found["id"],
+        found["reference"],
+        found["decided_by"],
+    ) == ("",) * 5
     assert (found["verdict"], found["version"]) == ("accept", "1")
     assert told(answer(Reply(judged=judged(Action.ACCEPT, karma=None))))["karma"] == ""
     assert told(answer(Reply(judged=judged(Action.ACCEPT, karma=0.0))))["karma"] == "0"
@@ -117,7 +131,8 @@ def test_headers_come_as_lines_and_the_names_of_what_must_go() -> None:
     found = told(answer(Reply(answer=Answer.ACCEPT, edits=edits, judged=judged(Action.SPAM))))
     assert list(found) == [*NAMES, "headers64", "remove"]
     assert base64.b64decode(found["headers64"]) == (
-        b"Authentication-Results: mx.test;\n\tspf=pass\nX-Mras: Probable\nX-Mras-Reason: A=1.0\n\tB=2.0\n"
+        b"Authentication-Results: mx.test;\n\tspf=pass\nX-Mras: Probable\nX-Mras-Reason: "
+        b"A=1.0\n\tB=2.0\n"
     )
     assert found["remove"] == "x-mras:Authentication-Results:X-Mras-Old"
 
@@ -136,8 +151,12 @@ def test_a_text_is_one_line_that_a_client_takes_whole() -> None:
 
 
 @given(text=TEXT, by=st.text(), ident=st.text(), karma=st.none() | st.floats(-100, 100))
-def test_nothing_in_a_reply_breaks_its_answer(text: str, by: str, ident: str, karma: float | None) -> None:
-    """Invariant: one line, the same names in the same order, the text as it was, the rest as far as it is printable ASCII."""
+def test_nothing_in_a_reply_breaks_its_answer(
+    text: str, by: str, ident: str, karma: float | None
+) -> None:
+    """Invariant: one line, the same names in the same order, the text as it was, the rest as far as
+    it is printable ASCII.
+    """
     rests: Any = judged(Action.REJECT, karma=karma, by=by)
     found = told(answer(refuse(550, "5.7.1", text, rests)))
     assert list(found) == [*NAMES, "of"]
@@ -151,4 +170,6 @@ def test_nothing_in_a_trouble_breaks_its_answer(what: str) -> None:
     """Invariant: one line, and the verdict is error."""
     line = trouble(what)
     assert told(line)["verdict"] == "error"
-    assert extract("text", line.decode()) == "".join(one if " " <= one <= "~" else "?" for one in what)
+    assert extract("text", line.decode()) == "".join(
+        one if " " <= one <= "~" else "?" for one in what
+    )

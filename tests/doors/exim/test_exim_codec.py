@@ -1,4 +1,6 @@
-"""The codec of Exim's line protocol: requests in any cut, broken ones, those that are too long, and bytes that mean nothing."""
+"""The codec of Exim's line protocol: requests in any cut, broken ones, those that are too long, and
+bytes that mean nothing.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ REQUESTS = [
     Request(Word.PING, {}),
     Request(Word.CONNECT, {"ip": b"192.0.2.7", "name": b"mail.a.example", "after": b""}),
     Request(Word.MAIL, {"ip": b"", "from": b"", "unknown": b"x", "other": b"x"}),
-    Request(Word.RCPT, {"ip": b"2001:db8::1", "rcpt": '"a b"@я'.encode(), "auth": bytes(range(256))}),
+    Request(
+        Word.RCPT, {"ip": b"2001:db8::1", "rcpt": '"a b"@я'.encode(), "auth": bytes(range(256))}
+    ),
     Request(Word.DATA, {"size": b"12", "headers": b"From: a@b\n" * 10, "body": b"hi\n"}),
 ]
 
@@ -87,7 +91,10 @@ def test_split_at_every_byte_and_cut_off_at_every_byte() -> None:
         (b"oborona/1 ping from64=YQ==YQ==", "not base64: from64"),
         (b"oborona/1 ping from64=Y-_=", "not base64: from64"),
         (b"oborona/1 ping from64==", "not base64: from64"),
-        (b"oborona/1 ping" + b"".join(b" a%d=" % number for number in range(MAX_FIELDS + 1)), "more than 64"),
+        (
+            b"oborona/1 ping" + b"".join(b" a%d=" % number for number in range(MAX_FIELDS + 1)),
+            "more than 64",
+        ),
         (b"oborona/1 rcpt rcpt=" + b"x" * MAX_LINE, "request is too long"),
         (b"x" * (MAX_LINE + 1), "request is too long"),
         (b"oborona/1 data body64=" + b"YWJj" * (MOST // 4), "request is too long"),
@@ -138,7 +145,16 @@ def test_of_a_line_that_never_ends_no_more_is_kept_than_a_request_may_have() -> 
 @given(
     lines=st.lists(
         st.sampled_from(
-            [b"oborona/1 ping\n", b"oborona/1 ", b"rcpt ", b"from=", b"from64=", b"\n", b" ", b"\r\n"]
+            [
+                b"oborona/1 ping\n",
+                b"oborona/1 ",
+                b"rcpt ",
+                b"from=",
+                b"from64=",
+                b"\n",
+                b" ",
+                b"\r\n",
+            ]
         )
         | st.binary(max_size=30)
         | st.binary(max_size=30).map(base64.b64encode),
@@ -149,7 +165,9 @@ def test_of_a_line_that_never_ends_no_more_is_kept_than_a_request_may_have() -> 
 def test_any_bytes_in_any_cut_give_the_same_requests_or_the_same_error(
     lines: list[bytes], data: st.DataObject
 ) -> None:
-    """Invariant: requests and error depend on the bytes alone, and nothing but PeerError is raised."""
+    """Invariant: requests and error depend on the bytes alone, and nothing but PeerError is
+    raised.
+    """
     stream = b"".join(lines)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=20)))
     assert run(stream, cuts) == run(stream, 1 << 30)

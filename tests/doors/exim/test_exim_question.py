@@ -17,7 +17,10 @@ from tests.peers.readsocket import request
 
 LIMIT = 10_000
 HEAD = b"From: ann@a.example\nX-Long: a\n\tb\n"
-OURS = b"Received: from a by mx.test\n\t(envelope-from <ann@a.example>)\n\tid 1xVCQn-0005T8-0K;\n\tSun, 22 Nov 2026\n"
+OURS = (
+    b"Received: from a by mx.test\n\t(envelope-from <ann@a.example>)\n\tid "
+    b"1xVCQn-0005T8-0K;\n\tSun, 22 Nov 2026\n"
+)
 
 
 def asked(word: str, **fields: str | bytes | int) -> Question:
@@ -98,15 +101,21 @@ def test_each_word_asks_at_its_stage(word: str, fields: dict[str, bytes], stage:
         ("rcpt", {"rcpt": b"x", "count": "9" * 16}, "not a number: count"),
     ],
 )
-def test_what_makes_no_sense_is_an_error(word: str, fields: dict[str, str | bytes], why: str) -> None:
+def test_what_makes_no_sense_is_an_error(
+    word: str, fields: dict[str, str | bytes], why: str
+) -> None:
     with pytest.raises(PeerError, match=re.escape(why)):
         asked(word, **fields)
 
 
 def test_recipients_before_this_one_are_known_by_their_number() -> None:
-    assert asked("rcpt", rcpt=b"joe@b.example", count=2).envelope.recipients == ("joe@b.example",) * 3
+    assert (
+        asked("rcpt", rcpt=b"joe@b.example", count=2).envelope.recipients == ("joe@b.example",) * 3
+    )
     assert asked("rcpt", rcpt=b"joe@b.example", count="").envelope.recipients == ("joe@b.example",)
-    assert len(asked("rcpt", rcpt=b"joe@b.example", count=10**9).envelope.recipients) == MAX_TAKEN + 1
+    assert (
+        len(asked("rcpt", rcpt=b"joe@b.example", count=10**9).envelope.recipients) == MAX_TAKEN + 1
+    )
 
 
 @pytest.mark.parametrize(
@@ -148,7 +157,9 @@ def test_the_received_of_the_exim_that_asks_is_none_of_the_message() -> None:
     size = len(HEAD) + 1 + 2
     told = asked("data", id="1xVCQn-0005T8-0K", headers=OURS + HEAD, body=b"hi", size=size)
     assert told.message == gathered(HEAD + b"\nhi", LIMIT)
-    other = asked("data", id="1xVCQn-0005T8-0L", headers=OURS + HEAD, body=b"hi", size=size + len(OURS))
+    other = asked(
+        "data", id="1xVCQn-0005T8-0L", headers=OURS + HEAD, body=b"hi", size=size + len(OURS)
+    )
     assert other.message == gathered(OURS + HEAD + b"\nhi", LIMIT)
     nobodys = asked("data", headers=OURS + HEAD, body=b"hi", size=size + len(OURS))
     assert nobodys.message == other.message
@@ -170,7 +181,9 @@ def test_of_a_message_no_more_is_kept_than_may_be() -> None:
 
 
 def test_a_header_without_its_end_and_no_header_at_all() -> None:
-    assert asked("data", headers=b"Subject: x", body=b"hi").message == gathered(b"Subject: x\n\nhi", LIMIT)
+    assert asked("data", headers=b"Subject: x", body=b"hi").message == gathered(
+        b"Subject: x\n\nhi", LIMIT
+    )
     told = asked("data", headers=b"", body=b"hi").message
     assert told is not None
     assert told.headers == ()
@@ -179,7 +192,9 @@ def test_a_header_without_its_end_and_no_header_at_all() -> None:
 
 @given(st.binary(), st.binary(), st.integers(0, 100))
 def test_any_octets_give_a_message(head: bytes, body: bytes, size: int) -> None:
-    """Invariant: a message of at most the limit comes out, whose size is no less than what is kept of it."""
+    """Invariant: a message of at most the limit comes out, whose size is no less than what is kept
+    of it.
+    """
     message = asked("data", id="x", headers=head, body=body, size=size).message
     assert message is not None
     assert len(message.raw) <= min(LIMIT, message.size)

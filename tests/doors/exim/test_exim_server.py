@@ -1,4 +1,6 @@
-"""Exim's door on a socket: half-closed connections, answers in order, trouble, slow clients, busy, and how it stops."""
+"""Exim's door on a socket: half-closed connections, answers in order, trouble, slow clients, busy,
+and how it stops.
+"""
 
 from __future__ import annotations
 
@@ -162,7 +164,10 @@ async def test_who_closes_his_side_is_answered_and_who_does_not_too(each_house: 
     for shutdown in (True, False):
         assert await each_house.verdict(mail(b"good"), shutdown=shutdown) == ("accept", "")
         assert await each_house.verdict(mail(b"nap"), shutdown=shutdown) == ("accept", "")
-        assert await each_house.verdict(mail(b"refuse"), shutdown=shutdown) == ("reject", "5.7.1 no entry")
+        assert await each_house.verdict(mail(b"refuse"), shutdown=shutdown) == (
+            "reject",
+            "5.7.1 no entry",
+        )
         assert await each_house.verdict(b"oborona/1 ping\n", shutdown=shutdown) == ("accept", "")
     await until(lambda: each_house.server.sessions == 0)
     assert [what for what, _ in each_house.journal] == ["glance", "close"] * 6
@@ -174,12 +179,20 @@ async def test_a_message_of_the_size_that_is_kept_is_judged_whole(each_house: Ho
     body = b"x" * 60 + b"\n"
     asked = request("data", ours=25, headers=b"Subject: x\n", body=body * (LIMIT // 62 - 1))
     assert await each_house.verdict(asked) == ("accept", "")
-    assert each_house.journal[0] == ("whole", (len(b"Subject: x\r\n\r\n") + 62 * (LIMIT // 62 - 1), "25"))
+    assert each_house.journal[0] == (
+        "whole",
+        (len(b"Subject: x\r\n\r\n") + 62 * (LIMIT // 62 - 1), "25"),
+    )
 
 
 async def test_several_requests_are_answered_in_their_order(house: House) -> None:
     await house.open()
-    asked = [mail(b"nap"), mail(b"refuse", after="connect", ours="25"), b"oborona/1 ping\r\n", mail(b"busy")]
+    asked = [
+        mail(b"nap"),
+        mail(b"refuse", after="connect", ours="25"),
+        b"oborona/1 ping\r\n",
+        mail(b"busy"),
+    ]
     lines = (await there(readsocket, house.address, b"".join(asked))).splitlines()
     assert [extract("verdict", line) for line in lines] == ["accept", "reject", "accept", "defer"]
     assert extract("text", lines[3]) == "4.3.2 Too busy, try again later"
@@ -216,11 +229,17 @@ async def test_what_is_no_request_is_an_error_and_the_last_word(
 ) -> None:
     await house.open()
     heard = await there(
-        readsocket, house.address, mail(b"good") + broken + (mail(b"good") if broken[-1:] == b"\n" else b"")
+        readsocket,
+        house.address,
+        mail(b"good") + broken + (mail(b"good") if broken[-1:] == b"\n" else b""),
     )
     first, last = heard.splitlines()
     assert extract("verdict", first) == "accept"
-    assert (extract("verdict", last), extract("text", last), extract("code", last)) == ("error", text, "0")
+    assert (extract("verdict", last), extract("text", last), extract("code", last)) == (
+        "error",
+        text,
+        "0",
+    )
     assert house.notes == {"answered": 1, "broken": 1}
     (record,) = caplog.records
     assert (record.name, record.levelno, record.exc_info) == ("oborona.exim", logging.WARNING, None)
@@ -261,7 +280,9 @@ async def test_who_breaks_the_connection_off_ends_what_is_being_asked(open_folde
     house.listener.close()
 
 
-async def test_who_closes_his_side_and_goes_away_is_forgotten_with_his_question(house: House) -> None:
+async def test_who_closes_his_side_and_goes_away_is_forgotten_with_his_question(
+    house: House,
+) -> None:
     await house.open(guard_s=0.2)
     with connected(house.address) as sock:
         sock.sendall(mail(b"hang"))  # that he has gone can't be told from that he asks no more
@@ -274,7 +295,11 @@ async def test_a_request_must_be_whole_in_time_and_the_first_one_must_come(
 ) -> None:
     await house.open(half_s=0.4)
     whole = mail(b"good", more="yes")
-    with connected(house.address) as mute, connected(house.address) as drip, connected(house.address) as fine:
+    with (
+        connected(house.address) as mute,
+        connected(house.address) as drip,
+        connected(house.address) as fine,
+    ):
         fine.sendall(whole[:20])
         await asyncio.sleep(0.05)
         fine.sendall(whole[20:])
@@ -320,7 +345,9 @@ async def test_a_silent_connection_is_closed_and_a_thinking_one_is_not(house: Ho
 
 
 @pytest.mark.parametrize("limits", [{"most": 1}, {"per_client": 1}])
-async def test_who_finds_no_room_is_told_to_come_again(house: House, limits: dict[str, int]) -> None:
+async def test_who_finds_no_room_is_told_to_come_again(
+    house: House, limits: dict[str, int]
+) -> None:
     await house.open(guard_s=1.0, **limits)
     with connected(house.address) as first:
         first.sendall(mail(b"hang"))

@@ -117,7 +117,10 @@ class Sittings:
         self.events: list[Event] = []
         self.keeps = True
         given = {"listen": f"unix:{self.path}", "read_s": LONG_S, "idle_s": LONG_S} | settings
-        named = {name if "." in name else f"doors.http.{name}": str(value) for name, value in given.items()}
+        named = {
+            name if "." in name else f"doors.http.{name}": str(value)
+            for name, value in given.items()
+        }
         self.settings = load_settings(None, named).settings
 
     def premises(self) -> Premises:

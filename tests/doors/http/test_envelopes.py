@@ -83,7 +83,9 @@ def test_a_bounce_is_written_in_two_ways() -> None:
 
 def test_who_it_is_delivered_to_is_its_recipient_where_none_is_named() -> None:
     assert of(("Deliver-To", "joe@x.example")).recipients == ("joe@x.example",)
-    assert of(("Deliver-To", "joe@x.example"), ("Rcpt", "ann@x.example")).recipients == ("ann@x.example",)
+    assert of(("Deliver-To", "joe@x.example"), ("Rcpt", "ann@x.example")).recipients == (
+        "ann@x.example",
+    )
 
 
 @pytest.mark.parametrize(
@@ -111,7 +113,9 @@ def test_what_is_no_envelope(header: tuple[bytes, bytes]) -> None:
 @given(
     st.lists(
         st.tuples(
-            st.sampled_from([b"IP", b"from", b"Rcpt", b"HELO", b"User", b"Queue-Id", b"Hostname", b"X"]),
+            st.sampled_from(
+                [b"IP", b"from", b"Rcpt", b"HELO", b"User", b"Queue-Id", b"Hostname", b"X"]
+            ),
             st.binary(max_size=40),
         ),
         max_size=6,
@@ -139,7 +143,8 @@ def test_any_headers_give_an_envelope_that_can_be_stored_or_an_error(
 
 def test_json_says_the_same_as_headers() -> None:
     asked = msgspec.json.decode(
-        b'{"client": {"ip": "192.0.2.1", "name": "HN.example.", "port": 7}, "helo": "h", "sender": "<f@x.example>",'
+        b'{"client": {"ip": "192.0.2.1", "name": "HN.example.", "port": 7}, "helo": "h", '
+        b'"sender": "<f@x.example>",'
         b' "recipients": ["<r@x.example>"], "login": "joe", "queue_id": "Q", "port": "25"}',
         type=Asked,
     )

@@ -23,8 +23,14 @@ from tests.peers.rspamc import PROGRAM, Rspamc
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="no rspamc here")
 
 SPAM = gtube().raw
-HAM = b"From: Ann <ann@a.example>\nTo: Bob <bob@b.example>\nSubject: lunch\nDate: Sun, 22 Nov 2026 12:00:00 +0000\n"
-HAM += b"Message-ID: <1@a.example>\nX-Mras: Ok\n\nAt noon, at http://www.example.org/menu? Mail joe@example.org.\n"
+HAM = (
+    b"From: Ann <ann@a.example>\nTo: Bob <bob@b.example>\nSubject: lunch\nDate: Sun, 22 Nov "
+    b"2026 12:00:00 +0000\n"
+)
+HAM += (
+    b"Message-ID: <1@a.example>\nX-Mras: Ok\n\nAt noon, at http://www.example.org/menu? Mail "
+    b"joe@example.org.\n"
+)
 ENVELOPE = ("-i", "192.0.2.1", "--helo", "a.example", "-F", "ann@a.example", "-r", "bob@b.example")
 
 
@@ -86,11 +92,21 @@ def test_what_people_read(rspamc: Rspamc) -> None:
 
 
 def test_the_envelope_is_judged(rspamc: Rspamc, house: House) -> None:
-    rspamc.json(HAM, *ENVELOPE, "-u", "joe", "--hostname", "mx.a.example", "--header", "Queue-Id=4XyQ")
+    rspamc.json(
+        HAM, *ENVELOPE, "-u", "joe", "--hostname", "mx.a.example", "--header", "Queue-Id=4XyQ"
+    )
     line = house.log().splitlines()[-1]
-    for word in ("client=192.0.2.1", "helo=a.example", "sender=ann@a.example", "recipient=bob@b.example"):
+    for word in (
+        "client=192.0.2.1",
+        "helo=a.example",
+        "sender=ann@a.example",
+        "recipient=bob@b.example",
+    ):
         assert word in line
-    assert rspamc.json(HAM, "-i", "127.0.0.1")["milter"]["add_headers"].keys() >= {"X-Mras", "X-Mras-Id"}
+    assert rspamc.json(HAM, "-i", "127.0.0.1")["milter"]["add_headers"].keys() >= {
+        "X-Mras",
+        "X-Mras-Id",
+    }
 
 
 def test_several_files_at_once(rspamc: Rspamc, tmp_path: Path) -> None:
@@ -99,7 +115,9 @@ def test_several_files_at_once(rspamc: Rspamc, tmp_path: Path) -> None:
         file.write_bytes(SPAM if number % 2 else HAM)
     done = rspamc.run("-n", "4", "--compact", "-j", *ENVELOPE, *files)
     found = [json.loads(line) for line in done.stdout.splitlines() if line]
-    assert sorted(Path(one["filename"]).name for one in found) == sorted(file.name for file in files)
+    assert sorted(Path(one["filename"]).name for one in found) == sorted(
+        file.name for file in files
+    )
     for one in found:
         # a text that comes again and again is ever less welcome
         assert (one["action"] == "reject") == bool(int(Path(one["filename"]).stem) % 2)
@@ -111,11 +129,17 @@ def test_the_message_back(rspamc: Rspamc) -> None:
     assert letter.endswith("Mail joe@example.org.\n")
 
 
-@pytest.mark.parametrize(("command", "what"), [("learn_spam", "complaint"), ("learn_ham", "pardon")])
-def test_what_somebody_teaches_is_written_down(rspamc: Rspamc, house: House, command: str, what: str) -> None:
+@pytest.mark.parametrize(
+    ("command", "what"), [("learn_spam", "complaint"), ("learn_ham", "pardon")]
+)
+def test_what_somebody_teaches_is_written_down(
+    rspamc: Rspamc, house: House, command: str, what: str
+) -> None:
     ident = rspamc.json(HAM, *ENVELOPE)["oborona"]["id"]
     before = len(house.events())
-    done = rspamc.run(command, "-d", "bob@b.example", message=f"X-Mras-Id: {ident}\n".encode() + HAM)
+    done = rspamc.run(
+        command, "-d", "bob@b.example", message=f"X-Mras-Id: {ident}\n".encode() + HAM
+    )
     assert b"success = true" in done.stdout, done
     (event,) = house.events()[before:]
     assert (event.what, event.way, event.person, event.message_id) == (

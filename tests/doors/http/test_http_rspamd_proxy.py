@@ -1,4 +1,6 @@
-"""A real rspamd, as the milter of a mail server, has its messages judged here: what it understands of our answer is what our milter says."""
+"""A real rspamd, as the milter of a mail server, has its messages judged here: what it understands
+of our answer is what our milter says.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ def addresses() -> Iterator[list[Address]]:
 def said(
     address: Address, headers: list[tuple[bytes, bytes]], body: bytes
 ) -> tuple[list[tuple[bytes, bytes]], bytes, bytes]:
-    """Return the edits, without values that no two messages share, and the last word on a message."""
+    """Return the edits, without values that no two messages share, and the last word on a
+    message.
+    """
     with MailServer(address) as server:
         server.connect()
         server.helo()
@@ -70,7 +74,10 @@ def test_what_passes_is_edited_alike(addresses: list[Address]) -> None:
 
 def test_spam_is_refused_with_our_words(addresses: list[Address]) -> None:
     head, _, body = gtube().wire.partition(b"\r\n\r\n")
-    headers = [(name, b":".join(rest)) for name, *rest in (line.split(b":") for line in head.split(b"\r\n"))]
+    headers = [
+        (name, b":".join(rest))
+        for name, *rest in (line.split(b":") for line in head.split(b"\r\n"))
+    ]
     for address in addresses:
         _, letter, data = said(address, headers, body)
         assert letter == b"y"

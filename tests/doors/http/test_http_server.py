@@ -97,9 +97,14 @@ async def test_a_glance(door: Sittings) -> None:
 
 
 @pytest.mark.parametrize("path", ["/checkv2", "/v1/scan"])
-async def test_where_nobody_judged_the_client_is_told_to_come_again(door: Sittings, path: str) -> None:
+async def test_where_nobody_judged_the_client_is_told_to_come_again(
+    door: Sittings, path: str
+) -> None:
     door.says = BUSY
-    async with door.client() as client, client.post(f"http://door{path}", data=MAIL, headers=RFC822) as found:
+    async with (
+        door.client() as client,
+        client.post(f"http://door{path}", data=MAIL, headers=RFC822) as found,
+    ):
         assert (found.status, found.headers["Retry-After"]) == (503, "1")
         assert (await found.json())["error"].startswith("too busy")
     door.says = RuntimeError("a secret of ours")
@@ -159,15 +164,21 @@ async def test_other_paths_and_methods(door: Sittings, method: str, path: str, s
     ("path", "body", "headers", "status"),
     [
         pytest.param("/checkv2", MAIL, {"IP": "300.1.1.1"}, 400, id="no address"),
-        pytest.param("/checkv2", MAIL, {"Compression": "zstd"}, 415, id="compressed as rspamc does"),
-        pytest.param("/checkv2", MAIL, {"Content-Encoding": "zstd"}, 415, id="compressed as HTTP does"),
+        pytest.param(
+            "/checkv2", MAIL, {"Compression": "zstd"}, 415, id="compressed as rspamc does"
+        ),
+        pytest.param(
+            "/checkv2", MAIL, {"Content-Encoding": "zstd"}, 415, id="compressed as HTTP does"
+        ),
         pytest.param("/v1/scan", MAIL, {"Content-Type": "text/plain"}, 415, id="another type"),
         pytest.param("/v1/scan", MAIL, {}, 415, id="no type"),
         pytest.param("/v1/scan", {"raw": "%"}, {}, 400, id="no base64"),
         pytest.param("/v1/scan", JSON, {}, 400, id="no message"),
         pytest.param("/v1/scan", RAW | {"from": "x"}, {}, 400, id="an unknown word"),
         pytest.param("/v1/scan", RAW | {"client": {"ip": "x"}}, {}, 400, id="no address in JSON"),
-        pytest.param("/v1/scan", b"[" * 100_000, {"Content-Type": "application/json"}, 400, id="deep JSON"),
+        pytest.param(
+            "/v1/scan", b"[" * 100_000, {"Content-Type": "application/json"}, 400, id="deep JSON"
+        ),
         pytest.param("/v1/glance", {"stage": "content"}, {}, 400, id="no stage"),
         pytest.param("/v1/glance", b"\xff", {}, 400, id="no UTF-8"),
         pytest.param("/v1/glance", b'{"helo":"\xee"}', {}, 400, id="no UTF-8 in a text"),
@@ -191,7 +202,9 @@ async def test_the_first_line_of_an_answer_says_why(door: Sittings) -> None:
         assert "Deliver-To" in (found.reason or "")
 
 
-@pytest.mark.parametrize(("path", "what"), [("/learnspam", What.COMPLAINT), ("/learnham", What.PARDON)])
+@pytest.mark.parametrize(
+    ("path", "what"), [("/learnspam", What.COMPLAINT), ("/learnham", What.PARDON)]
+)
 async def test_what_is_taught_is_what_a_person_says(door: Sittings, path: str, what: What) -> None:
     letter = b"X-Mras-Id: " + sign(7, KEY).encode() + b"\nMessage-ID: <1@a.example>\n\nhi\n"
     headers = {"Deliver-To": "Joe@x.example", "User": "someone@else.example"}
@@ -250,7 +263,9 @@ async def test_on_a_port_nobody_is_believed_without_a_key(open_folder: Path) -> 
     ],
 )
 @pytest.mark.parametrize("path", ["/checkv2", "/v1/scan", "/v1/glance", "/learnspam"])
-async def test_who_may_ask(open_folder: Path, path: str, headers: dict[str, str], status: int) -> None:
+async def test_who_may_ask(
+    open_folder: Path, path: str, headers: dict[str, str], status: int
+) -> None:
     (open_folder / "keys").write_text(f"{TOKEN}\n")
     async with Sittings(open_folder, keys_file=open_folder / "keys").serving() as door:
         body, kind = ({"stage": "connect"}, {}) if path == "/v1/glance" else (MAIL, RFC822)
@@ -283,7 +298,9 @@ async def test_without_keys_the_rate_is_each_user_s(open_folder: Path) -> None:
         assert [(await door.post("/checkv2", MAIL))[0] for _ in range(2)] == [200, 429]
 
 
-async def test_of_a_large_message_the_head_is_judged_and_a_huge_one_refused(open_folder: Path) -> None:
+async def test_of_a_large_message_the_head_is_judged_and_a_huge_one_refused(
+    open_folder: Path,
+) -> None:
     limits = {"worker.max_message_bytes": 65_536, "max_body_bytes": 200_000}
     async with Sittings(open_folder, **limits).serving() as door:
         large = MAIL + b"x" * 100_000
@@ -292,7 +309,9 @@ async def test_of_a_large_message_the_head_is_judged_and_a_huge_one_refused(open
         assert [one[1] for one in door.asked] == [gathered(large, 65_536)] * 2
         assert door.asked[0][1].truncated
         assert (await door.post("/checkv2", MAIL + b"x" * 200_000))[0] == 413
-        assert (await door.post("/v1/scan", b"x" * 300_000, {"Content-Type": "application/json"}))[0] == 413
+        assert (await door.post("/v1/scan", b"x" * 300_000, {"Content-Type": "application/json"}))[
+            0
+        ] == 413
         assert dict(door.notes) == {"answered": 2, "too-large": 2}
 
 
@@ -326,10 +345,14 @@ async def _status(door: Sittings, body: AsyncIterator[bytes]) -> int:
         return found.status
 
 
-async def test_what_has_begun_is_judged_to_the_end_though_its_client_is_gone(door: Sittings) -> None:
+async def test_what_has_begun_is_judged_to_the_end_though_its_client_is_gone(
+    door: Sittings,
+) -> None:
     door.gate.clear()
     _, writer = await asyncio.open_unix_connection(door.path)
-    writer.write(b"POST /checkv2 HTTP/1.1\r\nHost: door\r\nContent-Length: %d\r\n\r\n%b" % (len(MAIL), MAIL))
+    writer.write(
+        b"POST /checkv2 HTTP/1.1\r\nHost: door\r\nContent-Length: %d\r\n\r\n%b" % (len(MAIL), MAIL)
+    )
     await door.began.acquire()
     writer.transport.abort()
     await until(lambda: door.server.sessions == 0)
@@ -339,7 +362,9 @@ async def test_what_has_begun_is_judged_to_the_end_though_its_client_is_gone(doo
     assert (door.ended, door.closed) == (1, 1)
 
 
-async def test_who_waits_when_we_stop_has_an_answer_and_others_are_shown_out(open_folder: Path) -> None:
+async def test_who_waits_when_we_stop_has_an_answer_and_others_are_shown_out(
+    open_folder: Path,
+) -> None:
     door = Sittings(open_folder)
     async with contextlib.AsyncExitStack() as stack:
         await stack.enter_async_context(door.serving())

@@ -19,11 +19,14 @@ from oborona.doors.web import MAX_HEADER
 from tests.doors.http.sittings import LONG_S, Sittings, until
 
 MAIL = b"From: ann@a.example\r\nSubject: lunch\r\n\r\nAt noon?\r\n"
-HEAD = b"POST /checkv2 HTTP/1.0\r\nIP: 192.0.2.1\r\nRcpt: r@x.example\r\nContent-Length: %d\r\n\r\n" % len(
-    MAIL
-)
+HEAD = (
+    b"POST /checkv2 HTTP/1.0\r\nIP: 192.0.2.1\r\nRcpt: r@x.example\r\nContent-Length: %d\r\n\r\n"
+) % len(MAIL)
 ASKED = HEAD + MAIL
-CHUNKED = b"POST /checkv2 HTTP/1.1\r\nHost: door\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+CHUNKED = (
+    b"POST /checkv2 HTTP/1.1\r\nHost: door\r\nConnection: close\r\nTransfer-Encoding: "
+    b"chunked\r\n\r\n"
+)
 KEPT = b"POST /checkv2 HTTP/1.1\r\nHost: door\r\nContent-Length: %d\r\n\r\n%b" % (len(MAIL), MAIL)
 
 
@@ -101,12 +104,17 @@ async def test_who_asks_whether_to_go_on_is_told_so(door: Sittings) -> None:
             CHUNKED.replace(b"Transfer", b"Content-Length: 5\r\nTransfer") + b"0\r\n\r\n",
             id="length and chunks",
         ),
-        pytest.param(HEAD.replace(b"Content-Length: ", b"Content-Length: -"), id="a negative length"),
+        pytest.param(
+            HEAD.replace(b"Content-Length: ", b"Content-Length: -"), id="a negative length"
+        ),
         pytest.param(HEAD.replace(b"IP:", b"Content-Length: 7\r\nIP:"), id="two lengths"),
         pytest.param(b"POST /" + b"x" * (MAX_HEADER + 1) + b" HTTP/1.1\r\n\r\n", id="a long path"),
-        pytest.param(b"POST /checkv2 HTTP/1.1\r\nA: " + b"x" * 100_000 + b"\r\n\r\n", id="a long header"),
         pytest.param(
-            b"POST /checkv2 HTTP/1.0\r\n" + b"A: b\r\n" * (MAX_HEADERS + 1) + b"\r\n", id="many headers"
+            b"POST /checkv2 HTTP/1.1\r\nA: " + b"x" * 100_000 + b"\r\n\r\n", id="a long header"
+        ),
+        pytest.param(
+            b"POST /checkv2 HTTP/1.0\r\n" + b"A: b\r\n" * (MAX_HEADERS + 1) + b"\r\n",
+            id="many headers",
         ),
         pytest.param(
             b"POST /checkv2 HTTP/1.0\r\n" + b"A: %b\r\n" % (b"x" * 8000) * (MAX_HEAD // 8000 + 9),
@@ -121,7 +129,8 @@ async def test_what_is_no_request_is_answered_400_or_cut_and_never_asked(
     assert answer == b"" or status(answer) == 400
     assert door.asked == []
     assert set(door.notes) <= {"broken"}
-    assert [one for one in caplog.records if one.levelno >= logging.ERROR] == []  # it is no fault of ours
+    # it is no fault of ours
+    assert [one for one in caplog.records if one.levelno >= logging.ERROR] == []
     assert status(await door.says_to(ASKED)) == 200
 
 
@@ -148,7 +157,9 @@ async def test_who_does_not_go_on_is_shown_out(open_folder: Path) -> None:
 
 
 async def test_what_is_announced_and_does_not_come_takes_no_room(open_folder: Path) -> None:
-    """The room is for the mail of all listeners: who sends nothing must not be able to have it put off."""
+    """The room is for the mail of all listeners: who sends nothing must not be able to have it put
+    off.
+    """
     limits = {
         "worker.max_bodies_bytes": 150_000,
         "worker.max_message_bytes": 65_536,
@@ -157,7 +168,9 @@ async def test_what_is_announced_and_does_not_come_takes_no_room(open_folder: Pa
     async with Sittings(open_folder, **limits).serving() as door:
         _, writer = await asyncio.open_unix_connection(door.path)
         with contextlib.closing(writer):
-            writer.write(b"POST /checkv2 HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\nFrom: a@b")
+            writer.write(
+                b"POST /checkv2 HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\nFrom: a@b"
+            )
             await until(lambda: door.server._room.held > 0)
             assert (await door.post("/checkv2", MAIL + b"x" * 60_000))[0] == 200
         await until(lambda: door.server._room.held == 0)
@@ -189,14 +202,22 @@ async def test_whoever_sends_too_much_hears_why(open_folder: Path) -> None:
         assert json.loads(answer.partition(b"\r\n\r\n")[2]) == {"error": "more than 65536 bytes"}
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
-    head=st.sampled_from([b"", b"POST /checkv2 HTTP/1.1\r\n", b"POST /v1/scan HTTP/1.0\r\n", ASKED, CHUNKED]),
+    head=st.sampled_from(
+        [b"", b"POST /checkv2 HTTP/1.1\r\n", b"POST /v1/scan HTTP/1.0\r\n", ASKED, CHUNKED]
+    ),
     data=st.binary(max_size=200),
     place=st.integers(0, 200),
 )
-def test_any_bytes_leave_the_door_standing(open_folder: Path, head: bytes, data: bytes, place: int) -> None:
-    """Invariant: whatever comes, there is no fault of ours, nothing stays held, and the next is served."""
+def test_any_bytes_leave_the_door_standing(
+    open_folder: Path, head: bytes, data: bytes, place: int
+) -> None:
+    """Invariant: whatever comes, there is no fault of ours, nothing stays held, and the next is
+    served.
+    """
 
     async def one() -> None:
         async with Sittings(open_folder).serving() as door:

@@ -22,7 +22,9 @@ def test_what_only_this_machine_reaches_needs_no_keys(listen: str) -> None:
     assert keys(load_settings(None, settings(listen)).settings.doors.http) is None
 
 
-@pytest.mark.parametrize("listen", ["inet:8080@0.0.0.0", "inet:192.0.2.1:8080", "inet:mx.example:8080"])
+@pytest.mark.parametrize(
+    "listen", ["inet:8080@0.0.0.0", "inet:192.0.2.1:8080", "inet:mx.example:8080"]
+)
 def test_what_others_reach_needs_them_or_names_who_may_ask(listen: str) -> None:
     with pytest.raises(ConfigError, match=r"doors\.http\.allowed, or doors\.http\.keys_file"):
         load_settings(None, settings(listen))

@@ -30,7 +30,10 @@ def references(node: object) -> Iterator[str]:
 
 
 def validator(name: str) -> Draft202012Validator:
-    schema: dict[str, Any] = {"$ref": f"#/components/schemas/{name}", "components": SAID["components"]}
+    schema: dict[str, Any] = {
+        "$ref": f"#/components/schemas/{name}",
+        "components": SAID["components"],
+    }
     return Draft202012Validator(schema)
 
 
@@ -90,7 +93,11 @@ async def test_answers_are_as_described(open_folder: Path, reply: Reply) -> None
         ("AskedScan", {"raw": "eA=="}, True),
         ("AskedScan", {}, False),
         ("AskedScan", {"raw": "eA==", "helo": "a\x00"}, False),
-        ("AskedScan", {"raw": "eA==", "sender": "a@b.example", "recipients": ["c@d.example"]}, True),
+        (
+            "AskedScan",
+            {"raw": "eA==", "sender": "a@b.example", "recipients": ["c@d.example"]},
+            True,
+        ),
         ("AskedScan", {"raw": "eA==", "recipients": [""]}, False),
         ("AskedScan", {"raw": "eA==", "from": "a@b.example"}, False),
         ("AskedScan", {"raw": "eA==", "port": "25"}, True),

@@ -30,7 +30,9 @@ def test_without_a_rate_nobody_is_limited() -> None:
     st.lists(st.floats(0, 3, allow_nan=False), min_size=1, max_size=60),
 )
 def test_nobody_gets_more_than_burst_and_rate(rate: float, burst: int, gaps: list[float]) -> None:
-    """Invariant: in any span from the first request on, at most burst + rate * seconds are let through; and who waits as told, gets through."""
+    """Invariant: in any span from the first request on, at most burst + rate * seconds are let
+    through; and who waits as told, gets through.
+    """
     rates, now, let = Rates(rate, burst), 0.0, 0
     for gap in gaps:
         now += gap

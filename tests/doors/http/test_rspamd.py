@@ -114,4 +114,10 @@ def test_the_answer_of_old_has_one_metric_with_the_symbols_in_it() -> None:
 
 def test_where_nothing_was_judged_nothing_is_against_it() -> None:
     found = told(Reply())
-    assert (found.verdict, found.score, found.line, found.rules, found.smtp) == ("accept", 0.0, 0.0, (), None)
+    assert (found.verdict, found.score, found.line, found.rules, found.smtp) == (
+        "accept",
+        0.0,
+        0.0,
+        (),
+        None,
+    )

@@ -81,14 +81,20 @@ OPENING = b"request=smtpd_access_policy\n"
     [
         (b"\n", "not a request=smtpd_access_policy: ''"),
         (b"protocol_state=RCPT\n\n", "not a request=smtpd_access_policy: ''"),
-        (b"request=junk_access_policy\n\n", "not a request=smtpd_access_policy: 'junk_access_policy'"),
+        (
+            b"request=junk_access_policy\n\n",
+            "not a request=smtpd_access_policy: 'junk_access_policy'",
+        ),
         (OPENING + b"GET / HTTP/1.1\n", "not name=value: b'GET / HTTP/1.1'"),
         (OPENING + b"=value\n", "not name=value: b'=value'"),
         (OPENING + b"helo_name=a\0b\n", "not name=value: b'helo_name=a\\x00b'"),
         (OPENING + b"\r\n", "not name=value: b'\\r'"),
         (b"x" * (MAX_LINE + 1), "a line of more than"),
         (OPENING + b"a=\n" * MAX_ATTRIBUTES, "a request of more than"),
-        (OPENING + b"a=" + b"x" * (MAX_LINE - 2) + b"\n" + b"b=%s\n" % (b"x" * 8000) * 9, "a request of"),
+        (
+            OPENING + b"a=" + b"x" * (MAX_LINE - 2) + b"\n" + b"b=%s\n" % (b"x" * 8000) * 9,
+            "a request of",
+        ),
     ],
 )
 @pytest.mark.parametrize("size", [1, 16, 128, 4096, 1 << 20])
@@ -119,7 +125,9 @@ def test_of_an_attribute_given_twice_the_last_counts_and_what_is_not_utf8_is_sho
 
 @given(
     lines=st.lists(
-        st.sampled_from([OPENING, b"\n", b"a=b\n", b"sender=\xd1\x8f@b.test\n", b"x=", b"y", b"\0", b"\r\n"])
+        st.sampled_from(
+            [OPENING, b"\n", b"a=b\n", b"sender=\xd1\x8f@b.test\n", b"x=", b"y", b"\0", b"\r\n"]
+        )
         | st.binary(max_size=30),
         max_size=30,
     ),
@@ -128,7 +136,9 @@ def test_of_an_attribute_given_twice_the_last_counts_and_what_is_not_utf8_is_sho
 def test_any_bytes_in_any_cut_give_the_same_requests_or_the_same_error(
     lines: list[bytes], data: st.DataObject
 ) -> None:
-    """Invariant: requests and error depend on the bytes alone, and nothing but PeerError is raised."""
+    """Invariant: requests and error depend on the bytes alone, and nothing but PeerError is
+    raised.
+    """
     stream = b"".join(lines)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=20)))
     assert run(stream, cuts) == run(stream, 1 << 30)

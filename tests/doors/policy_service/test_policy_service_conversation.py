@@ -1,4 +1,6 @@
-"""Requests to a door: each thing said is told once, in the order of SMTP, and a refusal is repeated without asking again."""
+"""Requests to a door: each thing said is told once, in the order of SMTP, and a refusal is repeated
+without asking again.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,9 @@ class Scripted:
 
 
 def _do(name: str) -> Reply:
-    return REFUSED if name.startswith("refuse") else ACCEPT if name.startswith("accept") else CONTINUE
+    return (
+        REFUSED if name.startswith("refuse") else ACCEPT if name.startswith("accept") else CONTINUE
+    )
 
 
 class Postfix:
@@ -98,7 +102,9 @@ GREETED = ("helo", "mail.example")
 
 
 async def test_delayed_restrictions_ask_everything_at_each_recipient() -> None:
-    """smtpd_delay_reject = yes: four lists that name us, two recipients, and the end of the message."""
+    """smtpd_delay_reject = yes: four lists that name us, two recipients, and the end of the
+    message.
+    """
     postfix = Postfix(sender="ann@a.test")
     for recipient in ("b@x.test", "c@x.test"):
         for _ in range(4):
@@ -131,7 +137,8 @@ async def test_immediate_restrictions_ask_one_thing_at_a_time() -> None:
             "DATA", sender="ann@a.test", recipient="b@x.test", recipient_count="1", instance=number
         )
         assert postfix.told() == [("rcpt", "b@x.test")]
-    await postfix.ask("MAIL", sender="ann@a.test", instance="1.1")  # an old Postfix names the message before
+    # an old Postfix names the message before
+    await postfix.ask("MAIL", sender="ann@a.test", instance="1.1")
     await postfix.rcpt("1.2", "b@x.test", sender="ann@a.test")
     assert postfix.told() == [("mail", "ann@a.test"), ("rcpt", "b@x.test")]
 
@@ -157,7 +164,9 @@ async def test_a_refused_sender_refuses_each_recipient_of_that_message_alone() -
     assert postfix.told() == [("mail", "ann@a.test"), ("rcpt", "a@x.test")]
     assert await postfix.ask("MAIL", sender="refuse@a.test") is REFUSED
     assert await postfix.ask("MAIL", sender="refuse@a.test") is REFUSED
-    assert len(postfix.told()) == 2, "a client that says MAIL again is judged again, as a milter does"
+    assert len(postfix.told()) == 2, (
+        "a client that says MAIL again is judged again, as a milter does"
+    )
 
 
 async def test_a_refused_helo_holds_until_the_client_says_another() -> None:
@@ -179,7 +188,11 @@ async def test_a_refused_recipient_is_refused_in_each_list_and_the_next_is_asked
     assert await postfix.rcpt("1.0", "refuse@x.test") is REFUSED
     assert await postfix.rcpt("1.0", "refuse@x.test") is REFUSED
     assert await postfix.rcpt("1.0", "b@x.test") is CONTINUE
-    assert postfix.told()[2:] == [("mail", "ann@a.test"), ("rcpt", "refuse@x.test"), ("rcpt", "b@x.test")]
+    assert postfix.told()[2:] == [
+        ("mail", "ann@a.test"),
+        ("rcpt", "refuse@x.test"),
+        ("rcpt", "b@x.test"),
+    ]
 
 
 async def test_what_is_accepted_is_not_asked_about_any_more() -> None:
@@ -271,7 +284,9 @@ async def test_without_a_port_the_instance_holds_a_session_together() -> None:
         ({"client_port": "٤٢"}, ("192.0.2.9", "client.example", 0)),
     ],
 )
-async def test_a_client_is_read_as_from_a_milter(said: dict[str, str], client: tuple[str, str, int]) -> None:
+async def test_a_client_is_read_as_from_a_milter(
+    said: dict[str, str], client: tuple[str, str, int]
+) -> None:
     postfix = Postfix(**said)
     await postfix.ask("CONNECT")
     assert postfix.told()[0] == ("connect", *client)
@@ -307,10 +322,20 @@ async def test_addresses_are_told_as_smtp_writes_them(internal: str, written: st
 
 async def test_what_the_door_learns_comes_before_the_step_that_needs_it() -> None:
     postfix = Postfix(
-        reverse_client_name="ptr.example", sasl_method="PLAIN", sasl_username="joe", sender="ann@a.test"
+        reverse_client_name="ptr.example",
+        sasl_method="PLAIN",
+        sasl_username="joe",
+        sender="ann@a.test",
     )
     await postfix.rcpt("1.0", "a@x.test", queue_id="")
-    assert [each[0] for each in postfix._told] == ["learn", "connect", "helo", "learn", "mail", "rcpt"]
+    assert [each[0] for each in postfix._told] == [
+        "learn",
+        "connect",
+        "helo",
+        "learn",
+        "mail",
+        "rcpt",
+    ]
     assert postfix.learnt() == [
         {
             "client_addr": "192.0.2.9",
@@ -345,7 +370,15 @@ NAMES = [
     "helo_name",
     "sender",
 ]
-NAMES += ["recipient", "instance", "queue_id", "sasl_username", "reverse_client_name", "size", "unheard_of"]
+NAMES += [
+    "recipient",
+    "instance",
+    "queue_id",
+    "sasl_username",
+    "reverse_client_name",
+    "size",
+    "unheard_of",
+]
 VALUES = [
     "CONNECT",
     "EHLO",
@@ -366,11 +399,15 @@ VALUES += ["refuse@a.test", "ann@a.test", "accept", "4711"]
 
 @given(
     st.lists(
-        st.dictionaries(st.sampled_from(NAMES), st.sampled_from(VALUES) | st.text(max_size=20)), max_size=12
+        st.dictionaries(st.sampled_from(NAMES), st.sampled_from(VALUES) | st.text(max_size=20)),
+        max_size=12,
     )
 )
 async def test_any_requests_keep_the_order_of_smtp(requests: list[dict[str, str]]) -> None:
-    """Invariant: nothing but PeerError; a door hears connect first and once, mail before rcpt, close last and once."""
+    """Invariant: nothing but PeerError.
+
+    A door hears connect first and once, mail before rcpt, close last and once.
+    """
     doors: list[list[tuple[object, ...]]] = []
 
     def make() -> Scripted:

@@ -1,4 +1,6 @@
-"""The policy service under a real Postfix: each list of restrictions, the daemon dying and coming back, stopping."""
+"""The policy service under a real Postfix: each list of restrictions, the daemon dying and coming
+back, stopping.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,11 @@ def kill(oborona: Oborona) -> None:
     oborona.process.kill()
     oborona.process.wait(PROMPT_S)
     wait(
-        lambda: not any(Path("/proc", child).exists() for child in re.findall(r"child=(\d+)", oborona.log()))
+        lambda: (
+            not any(
+                Path("/proc", child).exists() for child in re.findall(r"child=(\d+)", oborona.log())
+            )
+        )
     )
 
 
@@ -65,7 +71,10 @@ def wait(true: Callable[[], bool]) -> None:
 
 def restrictions(folder: Path, *stages: str, default: str = "DUNNO") -> dict[str, str]:
     """Return main.cf settings that ask the service at these stages, and nowhere else."""
-    ask = f"check_policy_service {{ unix:{folder}/policy.sock, timeout=10s, default_action={default} }}"
+    ask = (
+        f"check_policy_service {{ unix:{folder}/policy.sock, timeout=10s, "
+        f"default_action={default} }}"
+    )
     return {f"smtpd_{stage}_restrictions": ask for stage in stages}
 
 
@@ -101,10 +110,15 @@ def test_a_client_can_be_refused_before_it_says_a_word(oborona: Oborona, open_fo
     at_once = restrictions(open_folder, "client") | {"smtpd_delay_reject": "no"}
     with Postfix(main=at_once) as postfix:
         with pytest.raises(smtplib.SMTPConnectError) as refused:
-            smtplib.SMTP("127.0.0.1", postfix.port, timeout=PROMPT_S, source_address=("127.0.0.66", 0))
+            smtplib.SMTP(
+                "127.0.0.1", postfix.port, timeout=PROMPT_S, source_address=("127.0.0.66", 0)
+            )
         assert refused.value.smtp_code == 554
         assert re.fullmatch(
-            rb"5\.7\.1 <unknown\[127.0.0.66\]>: Client host rejected: Client refused, reference \w+",
+            (
+                rb"5\.7\.1 <unknown\[127.0.0.66\]>: Client host rejected: Client refused, "
+                rb"reference \w+"
+            ),
             bytes(refused.value.smtp_error),  # type: ignore[arg-type]
         )
         assert postfix.send(WHOLE)[-1].startswith("250 ")
@@ -175,7 +189,9 @@ def test_broken_requests_and_a_killed_worker_cost_their_own_connection(
         assert again.ask(**bad).startswith("554 5.7.1 ")
 
 
-def test_an_address_that_is_taken_is_said_before_anything_starts(oborona: Oborona, open_folder: Path) -> None:
+def test_an_address_that_is_taken_is_said_before_anything_starts(
+    oborona: Oborona, open_folder: Path
+) -> None:
     found = oborona.run(
         "--set",
         f"doors.milter.listen=unix:{open_folder}/other.sock",

@@ -1,4 +1,6 @@
-"""The policy service on a socket: answers in order, no answer in trouble, limits, and how it stops."""
+"""The policy service on a socket: answers in order, no answer in trouble, limits, and how it
+stops.
+"""
 
 from __future__ import annotations
 
@@ -102,7 +104,9 @@ async def test_one_connection_has_many_answers_in_the_order_of_its_requests(hous
     with house.client() as postfix:
         assert await there(postfix.ask, **client("good")) == "DUNNO"
         assert await there(postfix.ask, **client("refuse")) == "554 5.7.1 no entry"
-        postfix.send(b"".join(request(**client(name)) for name in ("nap", "refuse", "good", "refuse")))
+        postfix.send(
+            b"".join(request(**client(name)) for name in ("nap", "refuse", "good", "refuse"))
+        )
         answers = [await there(postfix.action) for _ in range(4)]
         assert answers == ["DUNNO", "554 5.7.1 no entry", "DUNNO", "554 5.7.1 no entry"]
         assert house.server.sessions == 1
@@ -112,7 +116,13 @@ async def test_one_connection_has_many_answers_in_the_order_of_its_requests(hous
 
 @pytest.mark.parametrize(
     "broken",
-    [b"\n", b"GET / HTTP/1.1\r\n", b"request=other\n\n", b"request=smtpd_access_policy\nx\n\n", b"x" * 9000],
+    [
+        b"\n",
+        b"GET / HTTP/1.1\r\n",
+        b"request=other\n\n",
+        b"request=smtpd_access_policy\nx\n\n",
+        b"x" * 9000,
+    ],
 )
 async def test_a_broken_request_is_logged_once_and_ends_the_connection_without_an_answer(
     house: House, broken: bytes, caplog: pytest.LogCaptureFixture
@@ -161,7 +171,9 @@ async def test_a_client_that_leaves_ends_what_is_being_asked(house: House) -> No
     assert house.server.sessions == 0
 
 
-async def test_half_a_request_is_waited_for_a_while(house: House, caplog: pytest.LogCaptureFixture) -> None:
+async def test_half_a_request_is_waited_for_a_while(
+    house: House, caplog: pytest.LogCaptureFixture
+) -> None:
     await house.open(half_s=0.3)
     whole = request(**client("good"))
     with house.client() as slow, house.client() as drop:
@@ -232,7 +244,9 @@ async def test_one_client_gets_no_more_than_its_share(house: House) -> None:
     assert noted == ["crowded"]
 
 
-async def test_draining_closes_idle_connections_at_once_and_answers_what_is_asked(house: House) -> None:
+async def test_draining_closes_idle_connections_at_once_and_answers_what_is_asked(
+    house: House,
+) -> None:
     server = await house.open()
     with house.client() as idle, house.client() as fresh, house.client() as asking:
         assert await there(idle.ask, **client("good")) == "DUNNO"

@@ -1,4 +1,6 @@
-"""The proxy is tried on the event loop that a worker has: its transports are not those of asyncio."""
+"""The proxy is tried on the event loop that a worker has: its transports are not those of
+asyncio.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A proxy between a client and a next hop of the test's own, both saying what they are told to, and a session that does the same."""
+"""A proxy between a client and a next hop of the test's own, both saying what they are told to, and
+a session that does the same.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,8 @@ class Behind:
     final: Mapping[bytes, bytes] = field(default_factory=dict)  # LMTP: by recipient
     hangs_up: str = ""  # before it answers at this step
     hangs: str = ""  # the same: it says no more
-    unasked: Mapping[str, bytes] = field(default_factory=dict)  # said behind the answer of this step
+    # said behind the answer of this step
+    unasked: Mapping[str, bytes] = field(default_factory=dict)
     taken: list[tuple[bytes, list[bytes], bytes]] = field(default_factory=list)
     commands: list[bytes] = field(default_factory=list)
     connections: int = 0
@@ -116,10 +119,14 @@ class Behind:
                     content = b""
                     while mail and (octets := await reader.readuntil(b"\n")) != b".\r\n":
                         content += (
-                            octets[1:] if octets[:1] == b"." and content[-2:] in (b"", b"\r\n") else octets
+                            octets[1:]
+                            if octets[:1] == b"." and content[-2:] in (b"", b"\r\n")
+                            else octets
                         )
                     for name in recipients if lmtp else recipients[:1]:
-                        words = await say("final", self.final.get(name, b"250 2.0.0 taken <%s>" % name))
+                        words = await say(
+                            "final", self.final.get(name, b"250 2.0.0 taken <%s>" % name)
+                        )
                         if words.split(b"\r\n")[-1].startswith(b"250 ") and b"251" not in words:
                             whom = [name] if lmtp else recipients
                             self.taken.append((mail, list(whom), content))
@@ -145,7 +152,10 @@ class Behind:
 
 
 class Sessions(Nod):
-    """One session after the other, which notes what it is told; a reply to each stage may be given."""
+    """One session after the other, which notes what it is told.
+
+    A reply to each stage may be given.
+    """
 
     def __init__(self, **replies: Reply | Exception | None) -> None:
         self.replies = replies  # by stage; None: it never answers
@@ -208,9 +218,16 @@ class Names:
     """A DNS that knows one client."""
 
     async def ask(self, name: str, kind: Kind) -> Told:
-        names = {("1.0.0.127.in-addr.arpa", Kind.PTR): "client.test", ("client.test", Kind.A): "127.0.0.1"}
+        names = {
+            ("1.0.0.127.in-addr.arpa", Kind.PTR): "client.test",
+            ("client.test", Kind.A): "127.0.0.1",
+        }
         found = names.get((name, kind))
-        return Told(outcome=Outcome.FOUND, records=(found,)) if found else Told(outcome=Outcome.NO_NAME)
+        return (
+            Told(outcome=Outcome.FOUND, records=(found,))
+            if found
+            else Told(outcome=Outcome.NO_NAME)
+        )
 
 
 @dataclass
@@ -238,7 +255,11 @@ async def proxy(
     """Open a proxy on loopback before a next hop; None: nobody is there."""
     with tempfile.TemporaryDirectory(dir="/tmp") as name, socket.socket() as listener:
         there = f"{name}/hop"
-        serving = None if hop is None else await asyncio.start_unix_server(hop.serve, there, limit=1 << 22)
+        serving = (
+            None
+            if hop is None
+            else await asyncio.start_unix_server(hop.serve, there, limit=1 << 22)
+        )
         listener.bind(("127.0.0.1", 0))
         listener.listen(10)
         noted: list[str] = []

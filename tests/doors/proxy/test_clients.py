@@ -1,4 +1,6 @@
-"""Whose mail it is: what mail servers say of their clients, what the next hop hears of them, who logs in, and what is said in private."""
+"""Whose mail it is: what mail servers say of their clients, what the next hop hears of them, who
+logs in, and what is said in private.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ async def test_the_next_hop_hears_who_the_client_is_before_he_says_a_word() -> N
 
 
 async def test_a_client_whom_the_next_hop_does_not_want_hears_so() -> None:
-    async with proxy(Behind(offers=(XCLIENT,), says={"xclient": b"554 5.7.1 not you"}), trusted="") as opened:
+    async with proxy(
+        Behind(offers=(XCLIENT,), says={"xclient": b"554 5.7.1 not you"}), trusted=""
+    ) as opened:
         client = await opened.connect(None)
         assert await client.answer() == "554 5.7.1 not you"
         assert await client.gone()
@@ -78,9 +82,9 @@ async def test_strangers_speak_for_themselves() -> None:
     async with proxy(hop, sessions, trusted="192.0.2.0/24") as opened:
         client = await opened.connect()
         before = len(hop.commands)
-        assert [one[:9] for one in await client.ask("XCLIENT ADDR=192.0.2.9", "XFORWARD ADDR=192.0.2.9")] == [
-            "550 5.7.0"
-        ] * 2
+        assert [
+            one[:9] for one in await client.ask("XCLIENT ADDR=192.0.2.9", "XFORWARD ADDR=192.0.2.9")
+        ] == ["550 5.7.0"] * 2
         assert len(hop.commands) == before
         await send(client, MESSAGE, "joe@x.test")
         assert [one.ip for one in clients(sessions)] == ["127.0.0.1"]
@@ -102,10 +106,17 @@ async def test_a_mail_server_speaks_for_one_client_after_the_other() -> None:
         assert clients(sessions) == [
             Judged(ip="192.0.2.1", name="a.test", port=99), Judged(ip="2001:db8::1"), Judged(ip="127.0.0.1", port=clients(sessions)[2].port),
         ]  # fmt: skip
-        assert [one[1] for one in sessions.told if one[0] == "helo"] == ["h.test", "front.test", "front.test"]
+        assert [one[1] for one in sessions.told if one[0] == "helo"] == [
+            "h.test",
+            "front.test",
+            "front.test",
+        ]
         assert {"i": "4F1"} in [one[1] for one in sessions.told if one[0] == "learn"]
         assert hop.of(b"XFORWARD") == [
-            b"XFORWARD NAME=a.test ADDR=192.0.2.1 PORT=99 PROTO=ESMTP HELO=h.test IDENT=4F1 SOURCE=REMOTE",
+            (
+                b"XFORWARD NAME=a.test ADDR=192.0.2.1 PORT=99 PROTO=ESMTP HELO=h.test "
+                b"IDENT=4F1 SOURCE=REMOTE"
+            ),
             b"XFORWARD NAME=[UNAVAILABLE] ADDR=IPv6:2001:DB8::1 SOURCE=LOCAL",
         ]
 
@@ -139,7 +150,9 @@ async def test_a_mail_server_becomes_its_client(offers: tuple[str, ...]) -> None
     async with proxy(hop, sessions) as opened:
         client = await opened.connect()
         (answer,) = await client.ask("XCLIENT NAME=a.test ADDR=192.0.2.1 LOGIN=joe DESTPORT=587")
-        assert answer == ("220 hop.test ESMTP again" if offers == (XCLIENT,) else "220 hop.test ESMTP")
+        assert answer == (
+            "220 hop.test ESMTP again" if offers == (XCLIENT,) else "220 hop.test ESMTP"
+        )
         assert (await client.ask("MAIL FROM:<a@b>"))[0].startswith("503")  # it is all new
         await client.ask("EHLO a.test")
         await send(client, MESSAGE, "joe@x.test")
@@ -172,9 +185,14 @@ async def test_what_is_no_attribute_is_refused(said: str) -> None:
     hop = Behind(offers=(XCLIENT, XFORWARD))
     async with proxy(hop) as opened:
         client = await opened.connect()
-        assert [one[:3] for one in await client.ask(f"XFORWARD {said}", f"XCLIENT {said}")] == ["501", "501"]
+        assert [one[:3] for one in await client.ask(f"XFORWARD {said}", f"XCLIENT {said}")] == [
+            "501",
+            "501",
+        ]
         await client.ask("MAIL FROM:<a@b>")
-        assert [one[:3] for one in await client.ask("XFORWARD ADDR=192.0.2.1", "XCLIENT ADDR=192.0.2.1")] == [
+        assert [
+            one[:3] for one in await client.ask("XFORWARD ADDR=192.0.2.1", "XCLIENT ADDR=192.0.2.1")
+        ] == [
             "503",
             "503",
         ]
@@ -189,22 +207,29 @@ async def test_what_is_no_attribute_is_refused(said: str) -> None:
         ("AUTH LOGIN", ["am9l", "c2VjcmV0"], "joe"),
         ("AUTH CRAM-MD5", [base64.b64encode(b"joe smith 0123").decode()], "joe smith"),
         (
-            "AUTH XOAUTH2 " + base64.b64encode(b"user=joe@x.test\x01auth=Bearer t\x01\x01").decode(),
+            "AUTH XOAUTH2 "
+            + base64.b64encode(b"user=joe@x.test\x01auth=Bearer t\x01\x01").decode(),
             [],
             "joe@x.test",
         ),
     ],
 )
-async def test_whom_the_next_hop_lets_in_the_session_knows(ask: str, turns: list[str], login: str) -> None:
+async def test_whom_the_next_hop_lets_in_the_session_knows(
+    ask: str, turns: list[str], login: str
+) -> None:
     hop, sessions = Behind(offers=("AUTH PLAIN LOGIN GSSAPI CRAM-MD5 XOAUTH2",)), Sessions()
     async with proxy(hop, sessions, trusted="") as opened:
         client = await opened.connect(None)
         await client.answer()
-        assert "250 AUTH PLAIN LOGIN CRAM-MD5 XOAUTH2" in (await client.ask("EHLO c"))[0].split("\n")
+        assert "250 AUTH PLAIN LOGIN CRAM-MD5 XOAUTH2" in (await client.ask("EHLO c"))[0].split(
+            "\n"
+        )
         for number, word in enumerate([ask, *turns]):
             hop.says = {"auth": b"334 Z28="} if number < len(turns) else {}
             if number:  # what comes behind AUTH is no command of its own to the next hop
-                hop.says = {word.lower(): b"334 Z28=" if number < len(turns) else b"235 2.7.0 welcome"}
+                hop.says = {
+                    word.lower(): b"334 Z28=" if number < len(turns) else b"235 2.7.0 welcome"
+                }
             (answer,) = await client.ask(word)
         assert answer == "235 2.7.0 welcome"
         assert hop.commands[-1] == (turns or [ask])[-1].encode()
@@ -269,7 +294,9 @@ def write_certificate(path: Path) -> Path:
     )
     path.write_bytes(
         key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
         )
         + made.public_bytes(serialization.Encoding.PEM)
     )
@@ -315,7 +342,9 @@ async def test_what_comes_with_the_end_of_the_handshake_is_heard(certificate: Pa
         client = await opened.connect()
         assert (await client.ask("STARTTLS"))[0].startswith("220 ")
         come, out = ssl.MemoryBIO(), ssl.MemoryBIO()
-        tls = ssl.create_default_context(cafile=certificate).wrap_bio(come, out, server_hostname="localhost")
+        tls = ssl.create_default_context(cafile=certificate).wrap_bio(
+            come, out, server_hostname="localhost"
+        )
 
         async def until_done(step: Callable[[], bytes | None]) -> bytes | None:
             while True:

@@ -1,4 +1,6 @@
-"""The content of a message that passes: what a milter would see of it, and what goes on, whether it lies in memory or in a file."""
+"""The content of a message that passes: what a milter would see of it, and what goes on, whether it
+lies in memory or in a file.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,10 @@ def spooled(message: bytes, folder: Path, size: int = 1000) -> Spooled:
 @example(b"\r\nbody\r\n", 1)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_it_is_what_it_would_be_in_one_piece(tmp_path: Path, message: bytes, size: int) -> None:
-    """A message in a spool is seen and edited as the same octets in memory are; without edits no octet changes."""
+    """A message in a spool is seen and edited as the same octets in memory are.
+
+    Without edits no octet changes.
+    """
     with spooled(message, tmp_path, size) as kept:
         beginning = head(kept)
         assert beginning is not None
@@ -43,7 +48,9 @@ def test_it_is_what_it_would_be_in_one_piece(tmp_path: Path, message: bytes, siz
         assert b"".join(copy(kept, beginning, EDITS)) == edited(message, EDITS)
 
 
-@pytest.mark.parametrize("header", [b"Subject: x\r\n\r\n", b"Subject: x\r\nno field\r\n", b"no field\r\n"])
+@pytest.mark.parametrize(
+    "header", [b"Subject: x\r\n\r\n", b"Subject: x\r\nno field\r\n", b"no field\r\n"]
+)
 def test_a_large_one_is_too(tmp_path: Path, header: bytes) -> None:
     message = header + (b"z" * 998 + b"\r\n") * 3000
     with spooled(message, tmp_path, 60_000) as kept:
@@ -56,7 +63,9 @@ def test_a_large_one_is_too(tmp_path: Path, header: bytes) -> None:
         assert (seen.size, seen.truncated) == (gathered(message, 65_536).size, True)
 
 
-@pytest.mark.parametrize("line", [b"X-A: " + b"y" * 90 + b"\r\n", b"\tfolded " + b"y" * 90 + b"\r\n"])
+@pytest.mark.parametrize(
+    "line", [b"X-A: " + b"y" * 90 + b"\r\n", b"\tfolded " + b"y" * 90 + b"\r\n"]
+)
 def test_a_header_without_end_is_none(tmp_path: Path, line: bytes) -> None:
     message = b"Subject: x\r\n" + line * 20_000 + b"\r\nbody\r\n"
     assert len(message) > MAX_HEADER
@@ -65,7 +74,9 @@ def test_a_header_without_end_is_none(tmp_path: Path, line: bytes) -> None:
 
 
 def test_names_of_headers_are_seen_beyond_what_is_scanned(tmp_path: Path) -> None:
-    message = b"".join(b"X-%d: y\r\n" % number for number in range(1000)) + b"X-A: forged\r\n\r\nbody\r\n"
+    message = (
+        b"".join(b"X-%d: y\r\n" % number for number in range(1000)) + b"X-A: forged\r\n\r\nbody\r\n"
+    )
     with spooled(message, tmp_path) as kept:
         beginning = head(kept)
         assert beginning is not None

@@ -1,4 +1,6 @@
-"""A next hop that goes, hangs or talks rubbish at any step, and clients who do: no message is said to be taken that the next hop did not take."""
+"""A next hop that goes, hangs or talks rubbish at any step, and clients who do: no message is said
+to be taken that the next hop did not take.
+"""
 
 from __future__ import annotations
 
@@ -122,7 +124,11 @@ async def test_one_recipients_answers_stand_when_the_rest_is_lost() -> None:
     async with proxy(hop, protocol="lmtp") as opened:
         client = await opened.connect()
         await client.ask(
-            "MAIL FROM:<a@b>", "RCPT TO:<a@x.test>", "RCPT TO:<b@x.test>", "RCPT TO:<c@x.test>", "DATA"
+            "MAIL FROM:<a@b>",
+            "RCPT TO:<a@x.test>",
+            "RCPT TO:<b@x.test>",
+            "RCPT TO:<c@x.test>",
+            "DATA",
         )
         client.write(MESSAGE + b".\r\n")
         said = [await client.answer() for _ in range(3)]
@@ -131,7 +137,13 @@ async def test_one_recipients_answers_stand_when_the_rest_is_lost() -> None:
 
 
 @pytest.mark.parametrize(
-    "end", [b"", b"Subject: x\r\n\r\nhalf", b"Subject: x\r\n\r\nhalf\r\n.", b"Subject: x\r\n\r\nhalf\r\n.\r"]
+    "end",
+    [
+        b"",
+        b"Subject: x\r\n\r\nhalf",
+        b"Subject: x\r\n\r\nhalf\r\n.",
+        b"Subject: x\r\n\r\nhalf\r\n.\r",
+    ],
 )
 async def test_half_a_message_goes_nowhere(end: bytes) -> None:
     hop, sessions = Behind(), Sessions()
@@ -177,7 +189,9 @@ async def test_a_disk_without_room_puts_the_message_off(
     async with proxy(hop, spool=tmp_path / "gone") as opened:
         client = await opened.connect()
         large = b"Subject: x\r\n\r\n" + b"y" * 1_000_000 + b"\r\n"
-        assert (await send(client, large, "joe@x.test"))[-1] == "452 4.3.1 No room for a message now"
+        assert (await send(client, large, "joe@x.test"))[
+            -1
+        ] == "452 4.3.1 No room for a message now"
         assert "a message can't be kept" in caplog.text
         assert (await send(client, MESSAGE, "joe@x.test"))[-1].startswith("250 2.0.0 taken")
 
@@ -239,7 +253,9 @@ async def test_content_that_trickles_for_ever_ends() -> None:
 
 
 async def test_content_that_drips_ends_long_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A client that sends an octet now and then holds its connection for a minute, and not for as long as a large message may take."""
+    """A client that sends an octet now and then holds its connection for a minute, and not for as
+    long as a large message may take.
+    """
     hop = Behind()
     async with proxy(hop, min_data_rate=1000) as opened:
         client = await opened.connect()
@@ -253,7 +269,9 @@ async def test_content_that_drips_ends_long_before(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("end", [b"\r.\r", b"\r.\r\n", b"\r\n\0.\r\n", b"\n\0.\n", b"\r\r\n"])
 async def test_what_another_could_take_for_an_end_goes_nowhere(end: bytes) -> None:
-    """Next hops that take a bare CR for the end of a line, or drop a NUL, would read what follows as commands."""
+    """Next hops that take a bare CR for the end of a line, or drop a NUL, would read what follows
+    as commands.
+    """
     hop = Behind()
     async with proxy(hop) as opened:
         client = await opened.connect()
@@ -270,16 +288,20 @@ async def test_without_room_a_message_is_put_off_and_the_room_comes_back() -> No
     async with proxy(hop, room=100_000) as opened:
         client = await opened.connect()
         large = MESSAGE + b"x" * 150_000 + b"\r\n"
-        assert (await send(client, large, "joe@x.test"))[-1] == "451 4.3.2 Too busy, try again later"
+        assert (await send(client, large, "joe@x.test"))[
+            -1
+        ] == "451 4.3.2 Too busy, try again later"
         assert opened.noted[-1:] == ["busy"]
         for _ in range(3):
-            assert (await send(client, MESSAGE + b"x" * 60_000 + b"\r\n", "joe@x.test"))[-1].startswith(
-                "250 2.0.0 taken"
-            )
+            assert (await send(client, MESSAGE + b"x" * 60_000 + b"\r\n", "joe@x.test"))[
+                -1
+            ].startswith("250 2.0.0 taken")
 
 
 async def test_what_is_read_and_not_kept_does_not_drip(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A message for which there is no room is read to its end, and its sender told why it is put off."""
+    """A message for which there is no room is read to its end, and its sender told why it is put
+    off.
+    """
     monkeypatch.setattr(serving, "SLOW_AFTER_S", 0.0)
     hop = Behind()
     async with proxy(hop, room=1000, min_data_rate=20_000) as opened:
@@ -351,7 +373,9 @@ async def test_a_fault_of_ours_in_a_message_never_turns_its_content_into_command
         raise ValueError("a bug")
 
     hop = Behind()
-    evil = b"Subject: x\r\n\r\nRSET\r\nMAIL FROM:<a@b>\r\nRCPT TO:<evil@x.test>\r\nDATA\r\nx\r\n.\r\n"
+    evil = (
+        b"Subject: x\r\n\r\nRSET\r\nMAIL FROM:<a@b>\r\nRCPT TO:<evil@x.test>\r\nDATA\r\nx\r\n.\r\n"
+    )
     async with proxy(hop) as opened:
         for where in (
             "smtp.serving.Undotted.feed",
@@ -402,7 +426,10 @@ async def test_a_fault_of_ours_between_a_command_and_its_answer_costs_the_connec
 
 @pytest.mark.parametrize("hello", [None, "client.test"])
 async def test_who_says_no_more_is_let_go_at_once(hello: str | None) -> None:
-    """Before the greeting of a next hop that says none, and after it; nobody stays whom nobody counts."""
+    """Before the greeting of a next hop that says none, and after it.
+
+    Nobody stays whom nobody counts.
+    """
     async with proxy(Behind(hangs="" if hello else "greeting")) as opened:
         client = await opened.connect(hello)
         client.writer.write_eof()

@@ -1,4 +1,6 @@
-"""What a client says goes on, what the next hop says comes back, and nothing is said that the next hop did not mean."""
+"""What a client says goes on, what the next hop says comes back, and nothing is said that the next
+hop did not mean.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,10 @@ from tests.doors.proxy.scripted import MESSAGE, Behind, Sessions, proxy, send, u
 
 
 async def test_a_message_goes_on_as_it_came_and_the_next_hop_answers() -> None:
-    hop, sessions = Behind(says={"final": b"250-2.0.0 first\r\n250 2.0.0 queued as \xd0\xb4"}), Sessions()
+    hop, sessions = (
+        Behind(says={"final": b"250-2.0.0 first\r\n250 2.0.0 queued as \xd0\xb4"}),
+        Sessions(),
+    )
     async with proxy(hop, sessions) as opened:
         client = await opened.connect()
         assert await send(client, MESSAGE, "joe@x.test", "eve@x.test") == [
@@ -23,7 +28,9 @@ async def test_a_message_goes_on_as_it_came_and_the_next_hop_answers() -> None:
             "250 2.1.5 OK",
             "250-2.0.0 first\n250 2.0.0 queued as д",
         ]
-        assert hop.taken == [(b"MAIL FROM:<ann@a.example>", [b"joe@x.test", b"eve@x.test"], MESSAGE)]
+        assert hop.taken == [
+            (b"MAIL FROM:<ann@a.example>", [b"joe@x.test", b"eve@x.test"], MESSAGE)
+        ]
         assert sessions.stages() == ["connect", "helo", "mail", "rcpt", "rcpt", "content"]
         assert sessions.messages[0].raw == MESSAGE
         assert await client.ask("QUIT") == ["221 2.0.0 hop says goodbye"]
@@ -36,7 +43,9 @@ async def test_the_session_hears_who_it_is_and_what_he_says() -> None:
     sessions = Sessions()
     async with proxy(Behind(), sessions, trusted="") as opened:
         client = await opened.connect("mail.a.example")
-        await send(client, MESSAGE, "joe@x.test", mail="MAIL FROM:<ann@a.example> SIZE=100 BODY=8BITMIME")
+        await send(
+            client, MESSAGE, "joe@x.test", mail="MAIL FROM:<ann@a.example> SIZE=100 BODY=8BITMIME"
+        )
         learned = sessions.told[0]
         assert learned == ("learn", {"daemon_port": str(opened.port)})
         connect = sessions.told[1][1]
@@ -53,7 +62,9 @@ async def test_several_messages_of_one_connection() -> None:
     async with proxy(hop, sessions) as opened:
         client = await opened.connect()
         for number in range(3):
-            assert (await send(client, MESSAGE, f"{number}@x.test"))[-1].startswith("250 2.0.0 taken")
+            assert (await send(client, MESSAGE, f"{number}@x.test"))[-1].startswith(
+                "250 2.0.0 taken"
+            )
     assert [one[1] for one in hop.taken] == [[b"0@x.test"], [b"1@x.test"], [b"2@x.test"]]
     assert hop.connections == 1
     assert sessions.stages().count("connect") == 1
@@ -66,10 +77,15 @@ async def test_what_the_next_hop_offers_is_offered_as_far_as_it_can_be_passed_on
         assert (await client.ask("EHLO c"))[0].split("\n") == [
             "250-hop.test Hello", "250-PIPELINING", "250-SIZE 1000000", "250-8BITMIME", "250-SMTPUTF8", "250-DSN", "250 ENHANCEDSTATUSCODES",
         ]  # fmt: skip
-    async with proxy(Behind(offers=("AUTH GSSAPI",)), trusted="", max_message_bytes=65_536) as opened:
+    async with proxy(
+        Behind(offers=("AUTH GSSAPI",)), trusted="", max_message_bytes=65_536
+    ) as opened:
         client = await opened.connect(None)
         await client.answer()
-        assert (await client.ask("EHLO c"))[0].split("\n")[1:] == ["250-PIPELINING", "250 SIZE 65536"]
+        assert (await client.ask("EHLO c"))[0].split("\n")[1:] == [
+            "250-PIPELINING",
+            "250 SIZE 65536",
+        ]
         assert (await client.ask("HELO c")) == ["250 2.0.0 fine"]
 
 
@@ -87,7 +103,14 @@ async def test_parameters_go_on_where_they_were_offered() -> None:
     hop = Behind(offers=())
     async with proxy(hop) as opened:
         client = await opened.connect()
-        for words in ("BODY=8BITMIME", "SMTPUTF8", "RET=FULL", "AUTH=<>", "BODY=BINARYMIME", "REQUIRETLS"):
+        for words in (
+            "BODY=8BITMIME",
+            "SMTPUTF8",
+            "RET=FULL",
+            "AUTH=<>",
+            "BODY=BINARYMIME",
+            "REQUIRETLS",
+        ):
             assert (await client.ask(f"MAIL FROM:<a@b> {words}"))[0].startswith("555 5.5.4 ")
         await client.ask("MAIL FROM:<a@b> SIZE=5")
         assert hop.commands[-1] == b"MAIL FROM:<a@b>"  # we said SIZE, it did not
@@ -121,15 +144,17 @@ async def test_order_is_kept() -> None:
         await client.answer()
         assert (await client.ask("MAIL FROM:<a@b>"))[0].startswith("503")
         await client.ask("EHLO c")
-        assert [one[:3] for one in await client.ask("MAIL FROM:<a@b>", "MAIL FROM:<a@b>", "DATA")] == [
+        assert [
+            one[:3] for one in await client.ask("MAIL FROM:<a@b>", "MAIL FROM:<a@b>", "DATA")
+        ] == [
             "250",
             "503",
             "554",
         ]
         assert [one[:3] for one in await client.ask("RSET", "RCPT TO:<a@x>")] == ["250", "503"]
-        assert [one[:3] for one in await client.ask("MAIL FROM:<a@b>", "EHLO c", "MAIL FROM:<a@b>")] == [
-            "250"
-        ] * 3
+        assert [
+            one[:3] for one in await client.ask("MAIL FROM:<a@b>", "EHLO c", "MAIL FROM:<a@b>")
+        ] == ["250"] * 3
 
 
 async def test_a_client_may_say_everything_at_once() -> None:
@@ -139,14 +164,27 @@ async def test_a_client_may_say_everything_at_once() -> None:
         one = b"MAIL FROM:<a@b>\r\nRCPT TO:<%b@x.test>\r\nDATA\r\n" + MESSAGE + b".\r\n"
         client.write(one % b"one" + one % b"two" + b"QUIT\r\n")
         answers = [await client.answer() for _ in range(9)]
-        assert [one[:3] for one in answers] == ["250", "250", "354", "250", "250", "250", "354", "250", "221"]
+        assert [one[:3] for one in answers] == [
+            "250",
+            "250",
+            "354",
+            "250",
+            "250",
+            "250",
+            "354",
+            "250",
+            "221",
+        ]
         assert await client.gone()
     assert [one[1] for one in hop.taken] == [[b"one@x.test"], [b"two@x.test"]]
 
 
 @pytest.mark.parametrize(
     ("said", "last"),
-    [(b"FROB\r\n" * 5, "502 5.5.1 Too many unrecognized"), (b"QUIT\r\n", "221 2.0.0 hop says goodbye")],
+    [
+        (b"FROB\r\n" * 5, "502 5.5.1 Too many unrecognized"),
+        (b"QUIT\r\n", "221 2.0.0 hop says goodbye"),
+    ],
 )
 async def test_nothing_goes_on_behind_a_goodbye(said: bytes, last: str) -> None:
     hop, sessions = Behind(), Sessions()
@@ -233,10 +271,17 @@ async def test_lmtp_has_an_answer_for_each_recipient() -> None:
         client = await opened.connect()
         assert (await client.ask("EHLO x"))[0].startswith("502")
         await client.ask(
-            "MAIL FROM:<a@b>", "RCPT TO:<a@x.test>", "RCPT TO:<no@x.test>", "RCPT TO:<b@x.test>", "DATA"
+            "MAIL FROM:<a@b>",
+            "RCPT TO:<a@x.test>",
+            "RCPT TO:<no@x.test>",
+            "RCPT TO:<b@x.test>",
+            "DATA",
         )
         client.write(MESSAGE + b".\r\n")
-        assert [await client.answer() for _ in range(2)] == ["250 2.0.0 taken <a@x.test>", "452 4.2.2 full"]
+        assert [await client.answer() for _ in range(2)] == [
+            "250 2.0.0 taken <a@x.test>",
+            "452 4.2.2 full",
+        ]
         assert hop.taken == [(b"MAIL FROM:<a@b>", [b"a@x.test"], MESSAGE)]
 
 

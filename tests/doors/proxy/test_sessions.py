@@ -1,4 +1,6 @@
-"""What a session says is done, at every stage: refused, put off, thrown away, marked, and without those who get no copy."""
+"""What a session says is done, at every stage: refused, put off, thrown away, marked, and without
+those who get no copy.
+"""
 
 from __future__ import annotations
 
@@ -109,7 +111,9 @@ async def test_who_gets_no_copy_is_said_anew_without_him() -> None:
         client = await opened.connect()
         answers = await send(client, MESSAGE, "joe@x.test", "trap@x.test", "eve@x.test")
         assert answers[-1].startswith("250 2.0.0 taken")
-        assert hop.taken == [(b"MAIL FROM:<ann@a.example>", [b"joe@x.test", b"eve@x.test"], MESSAGE)]
+        assert hop.taken == [
+            (b"MAIL FROM:<ann@a.example>", [b"joe@x.test", b"eve@x.test"], MESSAGE)
+        ]
         assert (await send(client, MESSAGE, "trap@x.test"))[-1] == "250 2.0.0 Message taken"
         assert len(hop.taken) == 1
 
@@ -119,7 +123,11 @@ async def test_who_gets_no_copy_has_an_answer_in_his_place() -> None:
     async with proxy(hop, sessions, protocol="lmtp") as opened:
         client = await opened.connect()
         await client.ask(
-            "MAIL FROM:<a@b>", "RCPT TO:<joe@x.test>", "RCPT TO:<trap@x.test>", "RCPT TO:<eve@x.test>", "DATA"
+            "MAIL FROM:<a@b>",
+            "RCPT TO:<joe@x.test>",
+            "RCPT TO:<trap@x.test>",
+            "RCPT TO:<eve@x.test>",
+            "DATA",
         )
         client.write(MESSAGE + b".\r\n")
         assert [await client.answer() for _ in range(3)] == [
@@ -149,7 +157,11 @@ async def test_a_next_hop_that_changes_its_mind_gets_the_message_another_time(
 
 
 async def test_headers_are_edited_and_nothing_else() -> None:
-    edits = (RemoveHeader("X-Spam", 2), AddHeader("X-Last", "ja\n\tja"), AddHeader("X-First", "1", top=True))
+    edits = (
+        RemoveHeader("X-Spam", 2),
+        AddHeader("X-Last", "ja\n\tja"),
+        AddHeader("X-First", "1", top=True),
+    )
     hop, sessions = Behind(), Sessions(content=Reply(edits=edits))
     body = b"\r\n.x\r\n..\r\n\0\xff\r\n" + b"y" * 3000 + b"\r\nX-Spam: in the body\r\n\r"
     message = b"X-Spam: a\r\nSubject: x\r\nX-Spam: b\r\n" + body
@@ -186,4 +198,7 @@ async def test_of_a_large_message_the_head_is_judged_and_all_of_it_goes_on() -> 
         assert (await send(client, message, "joe@x.test"))[-1].startswith("250 2.0.0 taken")
         (seen,) = sessions.messages
         assert (seen.size, seen.truncated, seen.raw) == (len(message), True, message[:65_536])
-        assert hop.taken[0][2] == b"Subject: x\r\nX-Seen: 1\r\n\r\n" + message.partition(b"\r\n\r\n")[2]
+        assert (
+            hop.taken[0][2]
+            == b"Subject: x\r\nX-Seen: 1\r\n\r\n" + message.partition(b"\r\n\r\n")[2]
+        )

@@ -1,4 +1,6 @@
-"""What is said of clients: whatever a peer writes, it is one sound description or none, and what goes on is one command."""
+"""What is said of clients: whatever a peer writes, it is one sound description or none, and what
+goes on is one command.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,10 @@ arguments = st.one_of(
 @example(b"NAME=a.test ADDR=192.0.2.1")
 @example(b"HELO=+D0+B4+2B")
 def test_what_is_taken_is_sound_and_goes_on_as_one_command(argument: bytes) -> None:
-    """Attributes are known, printable and bounded; written anew they are one line of ASCII, and are read back as they were."""
+    """Attributes are known, printable and bounded.
+
+    Written anew they are one line of ASCII, and are read back as they were.
+    """
     said = parse(argument, XFORWARD)
     if said is None:
         return
@@ -44,7 +49,9 @@ def test_what_is_taken_is_sound_and_goes_on_as_one_command(argument: bytes) -> N
 
 def test_a_next_hop_hears_what_it_offers_to_hear() -> None:
     said = {"NAME": b"a.test", "ADDR": b"192.0.2.1", "IDENT": b""}
-    assert written(b"XFORWARD", said, b"ADDR IDENT") == b"XFORWARD ADDR=192.0.2.1 IDENT=[UNAVAILABLE]"
+    assert (
+        written(b"XFORWARD", said, b"ADDR IDENT") == b"XFORWARD ADDR=192.0.2.1 IDENT=[UNAVAILABLE]"
+    )
     assert written(b"XFORWARD", said, b"") is None
 
 

@@ -33,7 +33,10 @@ Heard = tuple[bytes, list[tuple[bytes, list[bytes], bytes]], list[bytes]]
 
 
 async def heard(said: bytes, cuts: tuple[int, ...]) -> Heard:
-    """Say something in pieces, and then that there is no more; return what was heard, and what the next hop took and heard."""
+    """Say something in pieces, and then that there is no more.
+
+    Return what was heard, and what the next hop took and heard.
+    """
     hop = Behind(rcpt={b"no@x.test": b"550 5.1.1 nobody"})
     async with proxy(hop) as opened:
         client = await opened.connect(None)
@@ -61,7 +64,10 @@ async def heard(said: bytes, cuts: tuple[int, ...]) -> Heard:
 @given(st.one_of(sayings, orderly), st.tuples(*[st.integers(0, 1 << 16)] * 4))
 @example(b"EHLO c\r\nMAIL FROM:<a@b>\r\nRCPT TO:<joe@x.test>\r\nDATA\r\nx\r\n.\r\n", (1, 2, 3, 4))
 def test_any_cut_is_heard_alike(said: bytes, cuts: tuple[int, ...]) -> None:
-    """What a client hears, and what reaches the next hop, depends on the bytes alone; a command of the next hop's is one line."""
+    """What a client hears, and what reaches the next hop, depends on the bytes alone.
+
+    A command of the next hop's is one line.
+    """
 
     async def both() -> tuple[Heard, Heard]:
         return await heard(said, ()), await heard(said, cuts)
@@ -72,7 +78,9 @@ def test_any_cut_is_heard_alike(said: bytes, cuts: tuple[int, ...]) -> None:
         except _Reset:
             reject()
     assert whole == pieces
-    assert all(command.isascii() and b"\r" not in command for command in whole[2] if command[:4] != b"VRFY")
+    assert all(
+        command.isascii() and b"\r" not in command for command in whole[2] if command[:4] != b"VRFY"
+    )
 
 
 @pytest.mark.parametrize("start", [0, 40])
@@ -105,7 +113,9 @@ lines = st.lists(
 @given(lines)
 @example(b".\r\n.\r\n..\r\n")
 def test_content_arrives_as_it_was_said(content: bytes) -> None:
-    """The next hop has the octets that the client meant, of which line feeds stand behind carriage returns."""
+    """The next hop has the octets that the client meant, of which line feeds stand behind carriage
+    returns.
+    """
 
     async def through() -> bytes:
         hop = Behind()

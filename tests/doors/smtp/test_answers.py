@@ -1,4 +1,6 @@
-"""What a next hop answers: read in any pieces, passed on unchanged, and nothing else taken for an answer."""
+"""What a next hop answers: read in any pieces, passed on unchanged, and nothing else taken for an
+answer.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,11 @@ replies = st.tuples(st.integers(200, 599), st.lists(texts, min_size=1, max_size=
 
 def read(wire: bytes, size: int = 1 << 20) -> list[Answer]:
     answers = Answers()
-    return [one for place in range(0, len(wire), size) for one in answers.feed(wire[place : place + size])]
+    return [
+        one
+        for place in range(0, len(wire), size)
+        for one in answers.feed(wire[place : place + size])
+    ]
 
 
 def written(code: int, words: list[bytes]) -> bytes:

@@ -1,4 +1,6 @@
-"""Messages in their dots: whatever goes in comes out, in whatever pieces it comes, and ends where it ends."""
+"""Messages in their dots: whatever goes in comes out, in whatever pieces it comes, and ends where
+it ends.
+"""
 
 from __future__ import annotations
 
@@ -40,23 +42,34 @@ def lines(message: bytes) -> bytes:
 
 
 @given(
-    messages, st.sampled_from(SIZES), st.sampled_from(SIZES), st.sampled_from([b"", b"QUIT\r\n", b".\r\n"])
+    messages,
+    st.sampled_from(SIZES),
+    st.sampled_from(SIZES),
+    st.sampled_from([b"", b"QUIT\r\n", b".\r\n"]),
 )
 @example(b"", 1, 1, b"QUIT\r\n")
 @example(b".\r\n.\r\n..\r\n", 1, 1, b"")
 @example(b"x\n.\r\ny", 3, 5, b"")
 @example(b"\r", 1, 1, b"")
-def test_what_goes_in_comes_out_in_any_pieces(message: bytes, there: int, back: int, behind: bytes) -> None:
-    """The content that is taken is the message as lines, and what stands behind its end is left alone."""
+def test_what_goes_in_comes_out_in_any_pieces(
+    message: bytes, there: int, back: int, behind: bytes
+) -> None:
+    """The content that is taken is the message as lines, and what stands behind its end is left
+    alone.
+    """
     wire = b"".join(dotted(cut(lines(message), there))) + behind
     assert taken(wire, back) == (lines(message), behind)
 
 
 @given(messages, st.sampled_from(SIZES))
 def test_a_peer_without_care_can_end_nothing_early(message: bytes, size: int) -> None:
-    """What is taken, whatever the wire said, holds no line feed alone, and so no second end for a next hop that reads lines loosely."""
+    """What is taken, whatever the wire said, holds no line feed alone, and so no second end for a
+    next hop that reads lines loosely.
+    """
     undotted = Undotted()
-    content = b"".join(undotted.feed(piece) for piece in cut(b"a\r\n" + message, size) if not undotted.over)
+    content = b"".join(
+        undotted.feed(piece) for piece in cut(b"a\r\n" + message, size) if not undotted.over
+    )
     assert not re.search(rb"(?<!\r)\n", content)
     wire = b"".join(dotted([content]))
     assert re.findall(rb"\n\.\r?\n", b"\n" + wire) == [b"\n.\r\n"]

@@ -25,7 +25,9 @@ from oborona.doors.smtp.paths import MAX_PATH, Path, parse
         (b"TO:<@a.test,@b.test:c@d.test>", b"@a.test,@b.test:c@d.test", {}),
     ],
 )  # fmt: skip
-def test_what_is_written_is_kept(argument: bytes, address: bytes, parameters: dict[str, bytes]) -> None:
+def test_what_is_written_is_kept(
+    argument: bytes, address: bytes, parameters: dict[str, bytes]
+) -> None:
     assert parse(argument, b"TO:") == Path(address, parameters)
 
 

@@ -1,4 +1,6 @@
-"""A message that waits: what is written is read, in memory or in a file, and nothing is left behind."""
+"""A message that waits: what is written is read, in memory or in a file, and nothing is left
+behind.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +23,17 @@ def spooled(folder: Path, pieces: list[bytes], limit: int = ROOMY) -> Spooled:
     return message
 
 
-@given(st.lists(st.sampled_from([b"\r\n", b"\r", b"\n", b"a: b", b".", b"\r\n\r\n"])), st.integers(1, 9))
-def test_the_header_ends_at_the_first_blank_line_in_any_pieces(parts: list[bytes], size: int) -> None:
-    """Header and body make the message; the header is all up to its first empty line, or nothing."""
+@given(
+    st.lists(st.sampled_from([b"\r\n", b"\r", b"\n", b"a: b", b".", b"\r\n\r\n"])),
+    st.integers(1, 9),
+)
+def test_the_header_ends_at_the_first_blank_line_in_any_pieces(
+    parts: list[bytes], size: int
+) -> None:
+    """Header and body make the message.
+
+    The header is all up to its first empty line, or nothing.
+    """
     whole = b"".join(parts)
     with spooled(
         Path("/tmp"), [whole[place : place + size] for place in range(0, len(whole), size)]

@@ -1,4 +1,6 @@
-"""What clients of spamd and of rspamd are told of a verdict, in the form in which each of them reads it."""
+"""What clients of spamd and of rspamd are told of a verdict, in the form in which each of them
+reads it.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,10 @@ from tests.peers.spamc import request
 NAME = "mx.example.test"
 KEY = b"k" * 32
 LETTER = (
-    b"From joe Sun Nov 22 10:00:00 2026\nReturn-Path: <ann@a.example>\nReceived: from c (a.example [192.0.2.9])\n"
-    b"\tby mx (Postfix) with ESMTP id 4bQ1; Sun\nX-Mras: Ok\nFrom: ann@a.example\nX-Spam-Flag: NO\n\nAt noon?\n\tX-Mras: no\n"
+    b"From joe Sun Nov 22 10:00:00 2026\nReturn-Path: <ann@a.example>\nReceived: from c "
+    b"(a.example [192.0.2.9])\n"
+    b"\tby mx (Postfix) with ESMTP id 4bQ1; Sun\nX-Mras: Ok\nFrom: ann@a.example\nX-Spam-Flag: "
+    b"NO\n\nAt noon?\n\tX-Mras: no\n"
 )
 BELIEVING = Believing(received=True, person="{user}", submission_port="", limit_bytes=1000)
 RULES = (
@@ -60,20 +64,28 @@ LISTED = refuse(
 FILED = taken(Action.SPAM, 250.0)  # a table of engines refuses nothing
 FRIEND = taken(Action.ACCEPT, 340.0)  # a list of the site says so
 PUT_OFF = refuse(451, "4.7.1", "Try again later, reference 3k2", judged(Action.TEMPFAIL, 40.0))
-PUT_OFF_SPAM = refuse(451, "4.7.1", "Try again later, reference 3k2", judged(Action.TEMPFAIL, 100.0))
+PUT_OFF_SPAM = refuse(
+    451, "4.7.1", "Try again later, reference 3k2", judged(Action.TEMPFAIL, 100.0)
+)
 TRAPPED = Reply(answer=Answer.DISCARD, judged=judged(Action.ACCEPT, 3.0))
 
 
-def asked(command: str, protocol: str = "SPAMC/1.5", *headers: str, message: bytes = LETTER) -> Request:
+def asked(
+    command: str, protocol: str = "SPAMC/1.5", *headers: str, message: bytes = LETTER
+) -> Request:
     found = Codec(1000).feed(request(command, message, protocol, *headers))
     assert found is not None
     return found
 
 
 def spamd(command: str, reply: Reply, protocol: str = "SPAMC/1.5", *, message: bytes = LETTER, scale: float = 1.0) -> tuple[str, dict[str, str], bytes]:  # fmt: skip
-    """Return status line, headers and body of an answer, whose length must be right where it is said."""
+    """Return status line, headers and body of an answer, whose length must be right where it is
+    said.
+    """
     wants = asked(command, protocol, message=message)
-    head, _, body = spamc.answer(wants, told(wants, BELIEVING), reply, NAME, scale).partition(b"\r\n\r\n")
+    head, _, body = spamc.answer(wants, told(wants, BELIEVING), reply, NAME, scale).partition(
+        b"\r\n\r\n"
+    )
     status, *lines = head.decode("ascii").split("\r\n")
     headers = dict(line.split(": ", 1) for line in lines if line)
     if "Content-length" in headers:
@@ -100,7 +112,12 @@ def test_the_word_and_the_number_say_the_same(reply: Reply, want: str) -> None:
     assert spamd("CHECK", reply) == ("SPAMD/1.1 0 EX_OK", {"Spam": want}, b"")
 
 
-@given(st.floats(-500, 1500), st.floats(1, 1000), st.booleans(), st.sampled_from([0.001, 0.05, 1.0, 7.0]))
+@given(
+    st.floats(-500, 1500),
+    st.floats(1, 1000),
+    st.booleans(),
+    st.sampled_from([0.001, 0.05, 1.0, 7.0]),
+)
 def test_no_rounding_makes_a_number_contradict_its_word(
     score: float, line: float, spam: bool, scale: float
 ) -> None:
@@ -149,13 +166,18 @@ def test_a_report_is_for_people_and_for_spam_alone_where_it_is_asked_so() -> Non
     assert "TRIED" not in body
     assert spamd("REPORT_IFSPAM", SPAM)[1]["Spam"] == "True ; 112.5 / 100.0"
     assert spamd("REPORT_IFSPAM", SPAM)[2].decode() == body
-    assert spamd("REPORT_IFSPAM", OK)[1:] == ({"Content-length": "0", "Spam": "False ; 12.3 / 100.0"}, b"")
+    assert spamd("REPORT_IFSPAM", OK)[1:] == (
+        {"Content-length": "0", "Spam": "False ; 12.3 / 100.0"},
+        b"",
+    )
 
 
 def test_a_report_fits_into_exims_buffer_whatever_fired() -> None:
     many = tuple(RuleHit(name=f"RULE_{number}", score=1.0, say="ю" * 300) for number in range(2000))
     rests = judged(Action.SPAM, 112.5)
-    rests = msgspec.structs.replace(rests, verdict=msgspec.structs.replace(rests.verdict, rules=many))
+    rests = msgspec.structs.replace(
+        rests, verdict=msgspec.structs.replace(rests.verdict, rules=many)
+    )
     text = report(rests, NAME, "1", "2", 1.0)
     assert len(text) < LONGEST + 200
     assert len(text.encode()) < 2 * LONGEST
@@ -166,7 +188,9 @@ def test_a_report_fits_into_exims_buffer_whatever_fired() -> None:
     ("reply", "word", "flag"),
     [(OK, b"Ok", False), (SPAM, b"Probable", True), (REFUSED, b"Spam", True), (PUT_OFF, b"Ok", False), (PUT_OFF_SPAM, b"Probable", True), (TRAPPED, b"Probable", True)],
 )  # fmt: skip
-def test_a_message_comes_back_marked_and_otherwise_as_it_was(reply: Reply, word: bytes, flag: bool) -> None:
+def test_a_message_comes_back_marked_and_otherwise_as_it_was(
+    reply: Reply, word: bytes, flag: bool
+) -> None:
     _, _, body = spamd("PROCESS", reply)
     head, _, text = body.partition(b"\n\n")
     assert text == LETTER.partition(b"\n\n")[2]
@@ -182,7 +206,9 @@ def test_a_message_comes_back_marked_and_otherwise_as_it_was(reply: Reply, word:
         )
         or b"Postfix" in line
     ]
-    assert rest == [line for line in LETTER.partition(b"\n\n")[0].split(b"\n") if not line.startswith(b"X-")]
+    assert rest == [
+        line for line in LETTER.partition(b"\n\n")[0].split(b"\n") if not line.startswith(b"X-")
+    ]
 
 
 @pytest.mark.parametrize("command", ["PROCESS", "HEADERS"])
@@ -224,13 +250,18 @@ def test_where_nobody_judged_the_client_is_told_to_come_again_in_one_line(reply:
 
 
 EXIM = re.compile(
-    r"RSPAMD/(\S{1,7}) 0 EX_OK\r\nMetric: default; (\S{1,7}) ([0-9.-]+) / ([0-9.-]+) / ([0-9.-]+)\r\nAction: ([^\r]*)\r\n(.*)\r?\n",
+    (
+        r"RSPAMD/(\S{1,7}) 0 EX_OK\r\nMetric: default; (\S{1,7}) ([0-9.-]+) / ([0-9.-]+) / "
+        r"([0-9.-]+)\r\nAction: ([^\r]*)\r\n(.*)\r?\n"
+    ),
     re.DOTALL,
 )
 
 
 def exim(answer: bytes) -> tuple[bool, float, str, str]:
-    """Return what Exim reads of an answer: whether it is spam to `spam =`, $spam_score, $spam_action, and what follows in $spam_report."""
+    """Return what Exim reads of an answer: whether it is spam to `spam =`, $spam_score,
+    $spam_action, and what follows in $spam_report.
+    """
     found = EXIM.fullmatch(answer.decode())
     assert found is not None, answer
     assert found[2] in ("True;", "False;")
@@ -251,7 +282,9 @@ def exim(answer: bytes) -> tuple[bool, float, str, str]:
         (FRIEND, (False, 99.99, "no action", "")),
     ],
 )
-def test_exim_gets_an_action_and_the_words_for_it(reply: Reply, want: tuple[bool, float, str, str]) -> None:
+def test_exim_gets_an_action_and_the_words_for_it(
+    reply: Reply, want: tuple[bool, float, str, str]
+) -> None:
     assert exim(rspamc.answer(asked("CHECK", "RSPAMC/1.3"), reply, NAME)) == want
 
 
@@ -305,12 +338,22 @@ def tell(*headers: str, user: str = "Joe@Example.test", message: bytes = LETTER)
         ),
     ],
 )
-def test_what_somebody_says_of_a_message_is_an_event(headers: list[str], what: What, answer: str) -> None:
+def test_what_somebody_says_of_a_message_is_an_event(
+    headers: list[str], what: What, answer: str
+) -> None:
     event = tell(*headers).event
     assert event is not None
-    assert (event.what, event.way, event.time, event.person) == (what, Way.SPAMD, 1000.0, "joe@example.test")
+    assert (event.what, event.way, event.time, event.person) == (
+        what,
+        Way.SPAMD,
+        1000.0,
+        "joe@example.test",
+    )
     assert event.raw == LETTER.partition(b"\n")[2], "the line of a mailbox is no part of it"
-    assert telling.done(asked("TELL", "SPAMC/1.5", *headers)) == f"SPAMD/1.1 0 EX_OK\r\n{answer}\r\n".encode()
+    assert (
+        telling.done(asked("TELL", "SPAMC/1.5", *headers))
+        == f"SPAMD/1.1 0 EX_OK\r\n{answer}\r\n".encode()
+    )
 
 
 def test_a_header_with_a_space_before_its_colon_is_no_line_of_a_mailbox() -> None:
@@ -334,12 +377,18 @@ def test_a_message_that_we_have_seen_is_known_by_its_id() -> None:
         ([], "joe@example.test", b"69 EX_UNAVAILABLE"),
         (["Message-class: eggs", "Set: local"], "joe@example.test", b"76 EX_PROTOCOL"),
         (["Set: local"], "joe@example.test", b"76 EX_PROTOCOL"),
-        (["Message-class: spam", "Set: local"], "root", b"77 EX_NOPERM Who says so? User 'root' is no mail"),
+        (
+            ["Message-class: spam", "Set: local"],
+            "root",
+            b"77 EX_NOPERM Who says so? User 'root' is no mail",
+        ),
         (["Message-class: spam", "Set: local"], "", b"77 EX_NOPERM"),
         (["Message-class: spam", "Set: local"], "ю" * 3000, b"77 EX_NOPERM"),
     ],
 )
-def test_what_says_nothing_is_refused_in_one_line(headers: list[str], user: str, why: bytes) -> None:
+def test_what_says_nothing_is_refused_in_one_line(
+    headers: list[str], user: str, why: bytes
+) -> None:
     said = tell(*headers, user=user)
     assert said.event is None
     assert said.refusal.startswith(b"SPAMD/1.1 " + why)

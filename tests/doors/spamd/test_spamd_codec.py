@@ -17,8 +17,10 @@ from tests.peers.spamc import request
 LIMIT = 1000
 LETTER = b"From: ann@a.example\r\nSubject: lunch\r\n\r\nAt noon?\r\n\0\xff"
 EXIM = (
-    b"CHECK RSPAMC/1.3\r\nContent-length: %d\r\nQueue-Id: 1x-0-2J\r\nFrom: <>\r\nRecipient-Number: 2\r\n"
-    b"Rcpt: <joe@example.test>\r\nRcpt: <ann@example.test>\r\nHelo: client.example\r\nIP: 192.0.2.9\r\n\r\n%b"
+    b"CHECK RSPAMC/1.3\r\nContent-length: %d\r\nQueue-Id: 1x-0-2J\r\nFrom: "
+    b"<>\r\nRecipient-Number: 2\r\n"
+    b"Rcpt: <joe@example.test>\r\nRcpt: <ann@example.test>\r\nHelo: client.example\r\nIP: "
+    b"192.0.2.9\r\n\r\n%b"
 ) % (len(LETTER), LETTER)
 
 
@@ -109,7 +111,12 @@ def test_what_spamc_sends() -> None:
 def test_what_exim_sends() -> None:
     found = run(EXIM, ends=False)
     assert isinstance(found, Request)
-    assert (found.command, found.rspamd, found.version, found.raw) == (Command.CHECK, True, 1.3, LETTER)
+    assert (found.command, found.rspamd, found.version, found.raw) == (
+        Command.CHECK,
+        True,
+        1.3,
+        LETTER,
+    )
     assert [value for name, value in found.headers if name == "rcpt"] == [
         "<joe@example.test>",
         "<ann@example.test>",
@@ -149,7 +156,8 @@ def test_a_compressed_message_unpacks_to_no_more_than_the_limit(size: int) -> No
 
 
 def test_of_a_compressed_message_that_is_too_large_even_so_the_head_is_unpacked() -> None:
-    raw = bytes(zlib.crc32(str(number).encode()) & 0xFF for number in range(5000))  # does not get smaller
+    # does not get smaller
+    raw = bytes(zlib.crc32(str(number).encode()) & 0xFF for number in range(5000))
     found = run(packed(raw))
     assert isinstance(found, Request)
     assert found.truncated
@@ -159,7 +167,11 @@ def test_of_a_compressed_message_that_is_too_large_even_so_the_head_is_unpacked(
 
 def test_heads_are_bounded() -> None:
     assert (
-        run(b"CHECK RSPAMC/1.3\r\n" + b"Rcpt: <a@b>\r\n" * (MAX_HEADERS - 1) + b"Content-length: 0\r\n\r\n")
+        run(
+            b"CHECK RSPAMC/1.3\r\n"
+            + b"Rcpt: <a@b>\r\n" * (MAX_HEADERS - 1)
+            + b"Content-length: 0\r\n\r\n"
+        )
         is not None
     )
     many = run(b"CHECK RSPAMC/1.3\r\n" + b"Rcpt: <a@b>\r\n" * (MAX_HEADERS + 2))
@@ -202,7 +214,9 @@ def test_after_an_error_nothing_is_looked_at() -> None:
     ),
     st.lists(st.integers(0, 400), max_size=6),
 )
-def test_any_octets_give_one_answer_however_cut_and_keep_to_the_limit(stream: bytes, cuts: list[int]) -> None:
+def test_any_octets_give_one_answer_however_cut_and_keep_to_the_limit(
+    stream: bytes, cuts: list[int]
+) -> None:
     want = run(stream)
     assert run(stream, sorted(min(cut, len(stream)) for cut in cuts)) == want
     if isinstance(want, Request):

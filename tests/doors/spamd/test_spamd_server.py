@@ -1,4 +1,6 @@
-"""The door on a socket: one request a connection, half-closed or not, slow, broken, too many, and how it stops."""
+"""The door on a socket: one request a connection, half-closed or not, slow, broken, too many, and
+how it stops.
+"""
 
 from __future__ import annotations
 
@@ -96,7 +98,9 @@ class House:
         desk = Desk(
             sessions=lambda: Moody(self),
             guard=Guard(Answer.CONTINUE, guard_s),
-            believing=Believing(received=True, person="{user}", submission_port="", limit_bytes=limit),
+            believing=Believing(
+                received=True, person="{user}", submission_port="", limit_bytes=limit
+            ),
             name="mx.test",
             scale=1.0,
             tell=tell,
@@ -144,7 +148,9 @@ async def until_empty(server: SpamdServer) -> None:
 
 
 @pytest.mark.parametrize("half_close", [True, False])
-async def test_a_request_is_answered_and_the_connection_ends(house: House, half_close: bool) -> None:
+async def test_a_request_is_answered_and_the_connection_ends(
+    house: House, half_close: bool
+) -> None:
     await house.open()
     assert await house.ask(request("CHECK", b"hi"), half_close=half_close) == GOOD
     assert await house.ask(PING, half_close=half_close) == spamc.PONG
@@ -176,12 +182,16 @@ async def test_every_octet_of_a_request_may_come_alone(house: House) -> None:
     [
         (b"GET / HTTP/1.1\r\n\r\n", b"SPAMD/1.1 76 EX_PROTOCOL Bad request: not a command: b'GET / HTTP/1.1'\r\n"),
         (request("CHECK", b"hi")[:-1], b"SPAMD/1.1 76 EX_PROTOCOL Bad request: a message of 2 bytes ends after 1\r\n"),
-        (b"CHECK SPAMC/1.5\r\n", b"SPAMD/1.1 76 EX_PROTOCOL Bad request: a request breaks off before its message\r\n"),
+        (b"CHECK SPAMC/1.5\r\n", (b"SPAMD/1.1 76 EX_PROTOCOL Bad request: a request breaks off "
+            b"before its "
+            b"message\r\n")),
         (request("PROCESS", b"hi", "RSPAMC/1.3"), b"RSPAMD/1.3 76 EX_PROTOCOL Bad request: rspamd has no PROCESS\r\n"),
         (request("CHECK", b"hi", "RSPAMC/1.3", "IP: x"), b"RSPAMD/1.3 76 EX_PROTOCOL Bad request: not a client address: 'x'\r\n"),
     ],
 )  # fmt: skip
-async def test_a_broken_request_is_told_so_in_its_protocol(house: House, said: bytes, want: bytes) -> None:
+async def test_a_broken_request_is_told_so_in_its_protocol(
+    house: House, said: bytes, want: bytes
+) -> None:
     await house.open()
     assert await house.ask(said) == want
     assert house.notes == {"broken": 1}
@@ -209,7 +219,9 @@ async def test_who_comes_and_goes_leaves_nothing(house: House, said: bytes) -> N
     assert not house.envelopes
 
 
-@pytest.mark.parametrize(("do", "note"), [(b"busy", "busy"), (b"fail", "failed"), (b"hang", "failed")])
+@pytest.mark.parametrize(
+    ("do", "note"), [(b"busy", "busy"), (b"fail", "failed"), (b"hang", "failed")]
+)
 async def test_where_nobody_judges_the_client_is_told_to_come_again(
     house: House, do: bytes, note: str
 ) -> None:
@@ -226,12 +238,15 @@ async def test_the_session_of_a_client_that_is_gone_ends(house: House) -> None:
     with contextlib.closing(connected(house.address)) as sock:
         sock.sendall(request("CHECK", b"hang"))
         await until(lambda: house.envelopes)
-    await house.server.drain(0)  # whoever has closed looks like whoever waits, until the answer is written
+    # whoever has closed looks like whoever waits, until the answer is written
+    await house.server.drain(0)
     await until(lambda: house.closed)
     assert house.server.sessions == 0
 
 
-async def test_half_a_request_is_waited_for_no_longer_than_allowed_however_it_trickles(house: House) -> None:
+async def test_half_a_request_is_waited_for_no_longer_than_allowed_however_it_trickles(
+    house: House,
+) -> None:
     await house.open(request_s=0.5)
     sock = connected(house.address)
     with contextlib.closing(sock):
@@ -281,7 +296,9 @@ async def test_many_at_once_get_their_own_answers(house: House) -> None:
     assert sorted(one.recipients[0] for one in house.envelopes) == sorted(users)
 
 
-async def test_who_has_just_come_is_answered_by_a_door_that_stops_and_who_waits_too(house: House) -> None:
+async def test_who_has_just_come_is_answered_by_a_door_that_stops_and_who_waits_too(
+    house: House,
+) -> None:
     server = await house.open()
     waiting = asyncio.create_task(house.ask(request("CHECK", b"wait")))
     fresh = connected(house.address)
@@ -299,7 +316,9 @@ async def test_who_has_just_come_is_answered_by_a_door_that_stops_and_who_waits_
 
 # --- TELL ---
 
-SPAM = request("TELL", b"hi", "SPAMC/1.5", "Message-class: spam", "Set: local", "User: joe@b.example")
+SPAM = request(
+    "TELL", b"hi", "SPAMC/1.5", "Message-class: spam", "Set: local", "User: joe@b.example"
+)
 
 
 async def test_what_is_told_is_answered_when_it_is_written_down(house: House) -> None:
@@ -319,7 +338,9 @@ async def test_nobody_tells_anything_where_it_is_switched_off(house: House) -> N
 
 async def test_what_says_nothing_is_not_written_down(house: House) -> None:
     await house.open()
-    assert (await house.ask(SPAM.replace(b"joe@b.example", b"joe"))).startswith(b"SPAMD/1.1 77 EX_NOPERM")
+    assert (await house.ask(SPAM.replace(b"joe@b.example", b"joe"))).startswith(
+        b"SPAMD/1.1 77 EX_NOPERM"
+    )
     assert (house.events, house.notes) == ([], {"refused": 1})
 
 

@@ -1,4 +1,6 @@
-"""The door of a real daemon: by Debian's spamc with each of its commands, by Exim's protocol, compressed, and as feedback in the log of events."""
+"""The door of a real daemon: by Debian's spamc with each of its commands, by Exim's protocol,
+compressed, and as feedback in the log of events.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,17 @@ from tests.peers.oborona import Oborona
 from tests.peers.ports import free_port
 from tests.peers.spamc import Done, ask, available, request, spamc
 
-SCORE = re.compile(r"1\d{3}\.\d/100\.0\n")  # GTUBE has a thousand points, and what was sent before adds some
+# GTUBE has a thousand points, and what was sent before adds some
+SCORE = re.compile(r"1\d{3}\.\d/100\.0\n")
 GTUBE = b"XJS*C4JDBQADN1.NSBN3*2IDNEN*GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL*C.34X\n"
 ABOVE = (
     b"Return-Path: <ann@a.example>\nReceived: from mail.a.example (mail.a.example [192.0.2.7])\n"
-    b"\tby mx.test (Postfix) with ESMTP id %b\n\tfor <joe@example.test>; Sun, 22 Nov 2026 10:00:00 +0000\n"
+    b"\tby mx.test (Postfix) with ESMTP id %b\n\tfor <joe@example.test>; Sun, 22 Nov 2026 "
+    b"10:00:00 +0000\n"
 )
 LETTER = (
-    b"From: Ann Other <ann@a.example>\nTo: joe@example.test\nSubject: lunch\nDate: Sun, 22 Nov 2026 10:00:00 +0000\n"
+    b"From: Ann Other <ann@a.example>\nTo: joe@example.test\nSubject: lunch\nDate: Sun, 22 Nov "
+    b"2026 10:00:00 +0000\n"
     b"Message-ID: <%b@a.example>\n\nAt noon, as last week?\n"
 )
 
@@ -34,7 +39,10 @@ pytestmark = pytest.mark.skipif(not available(), reason="spamc is not here")
 
 
 def mail(number: str, *, spam: bool = False) -> bytes:
-    """Return a message as a mail server hands it over; spam is of another client, sender and text, so that none counts against the good."""
+    """Return a message as a mail server hands it over.
+
+    Spam is of another client, sender and text, so that none counts against the good.
+    """
     raw = (ABOVE + LETTER).replace(b"%b", number.encode())
     if not spam:
         return raw
@@ -104,9 +112,9 @@ def test_a_good_message(house: House) -> None:
     assert spamc(house.unix, "-c", "-x", message=mail("GOOD1")) == Done(0, "0.0/100.0\n")
     line = house.line("GOOD1")
     assert (
-        " client=192.0.2.7 helo=mail.a.example sender=ann@a.example recipients=1 recipient=joe@example.test "
-        in line
-    )
+        " client=192.0.2.7 helo=mail.a.example sender=ann@a.example recipients=1 "
+        "recipient=joe@example.test "
+    ) in line
     assert " verdict=accept score=0.0 " in line
     assert spamc(house.unix, "-r", "-x", message=mail("GOOD2")).said.strip() == ""
     assert "Content analysis details" in spamc(house.unix, "-R", "-x", message=mail("GOOD3")).said
@@ -159,9 +167,13 @@ def test_what_is_too_large_is_judged_by_its_head_and_never_lost(house: House) ->
 
 
 def test_a_compressed_message_is_the_same_message(house: House) -> None:
-    packed = request("SYMBOLS", zlib.compress(mail("ZLIB", spam=True)), "SPAMC/1.5", "Compress: zlib")
+    packed = request(
+        "SYMBOLS", zlib.compress(mail("ZLIB", spam=True)), "SPAMC/1.5", "Compress: zlib"
+    )
     assert re.fullmatch(
-        rb"SPAMD/1.1 0 EX_OK\r\n.*Spam: True ; .*\r\n\r\nGTUBE.*", ask(house.unix, packed), re.DOTALL
+        rb"SPAMD/1.1 0 EX_OK\r\n.*Spam: True ; .*\r\n\r\nGTUBE.*",
+        ask(house.unix, packed),
+        re.DOTALL,
     )
     assert f" size={len(inner(mail('ZLIB', spam=True)))} " in house.line("ZLIB")
     bomb = request("CHECK", zlib.compress(b"x" * 300_000_000), "SPAMC/1.5", "Compress: zlib")
@@ -173,7 +185,10 @@ def test_many_at_once_get_their_own_verdicts(house: House) -> None:
         asked = [(number, number % 3 == 0) for number in range(48)]
         found = list(
             threads.map(
-                lambda one: spamc(house.unix, "-c", "-x", message=mail(f"MANY{one[0]}", spam=one[1])), asked
+                lambda one: spamc(
+                    house.unix, "-c", "-x", message=mail(f"MANY{one[0]}", spam=one[1])
+                ),
+                asked,
             )
         )
     assert [one.status for one in found] == [int(spam) for _, spam in asked]
@@ -184,13 +199,17 @@ def test_many_at_once_get_their_own_verdicts(house: House) -> None:
 def test_over_tcp() -> None:
     port = free_port()
     with Oborona(
-        {"worker.processes": 1, "doors.spamd.listen": f"inet:{port}@127.0.0.1", "doors.spamd.scale": 0.05}
+        {
+            "worker.processes": 1,
+            "doors.spamd.listen": f"inet:{port}@127.0.0.1",
+            "doors.spamd.scale": 0.05,
+        }
     ) as oborona:
         address = f"inet:{port}@127.0.0.1"
         assert spamc(address, "-c", "-x", message=mail("TCP", spam=True)) == Done(1, "50.0/5.0\n")
-        assert spamc(address, "-L", "spam", "-u", "joe@example.test", message=mail("TCP")).status != 0, (
-            "not allowed"
-        )
+        assert (
+            spamc(address, "-L", "spam", "-u", "joe@example.test", message=mail("TCP")).status != 0
+        ), "not allowed"
         assert not House(oborona, address).events()
 
 
@@ -198,11 +217,14 @@ def test_over_tcp() -> None:
 
 
 def rspamc(number: str, *, spam: bool = False) -> bytes:
-    body = b"From MAILER-DAEMON Sun Nov 22 10:00:00 2026\nX-Envelope-From: <ann@a.example>\nX-Envelope-To: joe@example.test\n"
-    body += (
-        b"Received: from mail.a.example ([192.0.2.7])\n\tby mx.test with esmtp (Exim 4.96)\n\tid %b;\n\tSun, 22 Nov\n"
-        % number.encode()
+    body = (
+        b"From MAILER-DAEMON Sun Nov 22 10:00:00 2026\nX-Envelope-From: "
+        b"<ann@a.example>\nX-Envelope-To: joe@example.test\n"
     )
+    body += (
+        b"Received: from mail.a.example ([192.0.2.7])\n\tby mx.test with esmtp (Exim "
+        b"4.96)\n\tid %b;\n\tSun, 22 Nov\n"
+    ) % number.encode()
     return request(
         "CHECK", body + inner(mail("X", spam=spam)), "RSPAMC/1.3", f"Queue-Id: {number}", "From: <ann@a.example>",
         "Recipient-Number: 1", "Rcpt: <joe@example.test>", "Helo: mail.a.example", "Hostname: mail.a.example", "IP: 192.0.2.7",
@@ -212,23 +234,35 @@ def rspamc(number: str, *, spam: bool = False) -> bytes:
 def test_exim_as_to_rspamd(house: House) -> None:
     good = ask(house.unix, rspamc("EXIM1")).decode()
     assert good.startswith(
-        "RSPAMD/1.3 0 EX_OK\r\nMetric: default; False; 0.00 / 100.00 / 200.00\r\nAction: no action\r\n"
+        "RSPAMD/1.3 0 EX_OK\r\nMetric: default; False; 0.00 / 100.00 / 200.00\r\nAction: "
+        "no action\r\n"
     )
     report = good.split("\r\n", 3)[3]
     names = re.findall(r"^([^\t:\r\n]+):", report, re.MULTILINE)
-    assert names == ["Authentication-Results", "X-Mras", "X-Mras-Score", "X-Mras-Reason", "X-Mras-Id"]
+    assert names == [
+        "Authentication-Results",
+        "X-Mras",
+        "X-Mras-Score",
+        "X-Mras-Reason",
+        "X-Mras-Id",
+    ]
     assert " sender=ann@a.example recipients=1 recipient=joe@example.test " in house.line("EXIM1")
     bad = ask(house.unix, rspamc("EXIM2", spam=True)).decode()
     assert re.fullmatch(
-        r"RSPAMD/1\.3 0 EX_OK\r\nMetric: default; True; 1\d{3}\.\d\d / 100\.00 / 200\.00\r\nAction: reject\r\n"
+        r"RSPAMD/1\.3 0 EX_OK\r\nMetric: default; True; 1\d{3}\.\d\d / 100\.00 / "
+        r"200\.00\r\nAction: reject\r\n"
         r"5\.7\.1 Message refused as spam, reference \w+\r\n",
         bad,
     )
 
 
 def test_exim_as_to_spamassassin(house: House) -> None:
-    found = ask(house.unix, request("REPORT", mail("EXIM3", spam=True), "SPAMC/1.2", "User: nobody"))
-    assert re.match(rb"SPAMD/1\.1 0 EX_OK\r\nSpam: True ; 1\d{3}\.\d / 100\.0\r\n\r\nmx\.test: spam", found)
+    found = ask(
+        house.unix, request("REPORT", mail("EXIM3", spam=True), "SPAMC/1.2", "User: nobody")
+    )
+    assert re.match(
+        rb"SPAMD/1\.1 0 EX_OK\r\nSpam: True ; 1\d{3}\.\d / 100\.0\r\n\r\nmx\.test: spam", found
+    )
 
 
 # --- TELL ---

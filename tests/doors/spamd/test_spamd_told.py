@@ -1,4 +1,6 @@
-"""What stands above a message that a mail server hands on: read, taken off, and not believed where it is the sender's."""
+"""What stands above a message that a mail server hands on: read, taken off, and not believed where
+it is the sender's.
+"""
 
 from __future__ import annotations
 
@@ -16,22 +18,32 @@ from oborona.policy.own import is_own
 from oborona.types import Client, Envelope
 from tests.peers.spamc import request
 
-LETTER = b"Received: from liar (good.example [10.9.9.9])\r\n\tby friend (Postfix) with ESMTPSA id 9; Sun\r\nFrom: ann@a.example\r\n\r\nAt noon?\r\n"
+LETTER = (
+    b"Received: from liar (good.example [10.9.9.9])\r\n\tby friend (Postfix) with ESMTPSA id "
+    b"9; Sun\r\nFrom: ann@a.example\r\n\r\nAt noon?\r\n"
+)
 RECEIVED = (
-    b"Received: from client.example (mail.a.example [192.0.2.9])\r\n\tby mx.test (Postfix) with ESMTP id 4bQ1\r\n"
+    b"Received: from client.example (mail.a.example [192.0.2.9])\r\n\tby mx.test (Postfix) with "
+    b"ESMTP id 4bQ1\r\n"
     b"\tfor <for@example.test>; Sun, 22 Nov 2026 10:00:00 +0000\r\n"
 )
 CLIENT = Client(ip="192.0.2.9", name="mail.a.example")
 UNKNOWN = Client(unknown=True)
-BELIEVING = Believing(received=True, person="{user}@example.test", submission_port="587", limit_bytes=10_000)
+BELIEVING = Believing(
+    received=True, person="{user}@example.test", submission_port="587", limit_bytes=10_000
+)
 EXIM = (
     b"From MAILER-DAEMON Sun Nov 22 18:48:09 2026\nX-Envelope-From: <ann@a.example>\n"
-    b'X-Envelope-To: joe@example.test, "a, b"@example.test\nReceived: from [198.51.100.66] (helo=client.example)\n'
-    b"\tby mx.test with esmtp (Exim 4.96)\n\t(envelope-from <ann@a.example>)\n\tid 1xVCbh-0007BX-2J;\n\tSun, 22 Nov 2026 18:48:09 +0000\n"
+    b'X-Envelope-To: joe@example.test, "a, b"@example.test\nReceived: from [198.51.100.66] '
+        b'(helo=client.example)\n'
+    b"\tby mx.test with esmtp (Exim 4.96)\n\t(envelope-from <ann@a.example>)\n\tid "
+        b"1xVCbh-0007BX-2J;\n\tSun, 22 Nov 2026 18:48:09 +0000\n"
 )  # fmt: skip
 
 
-def tell(raw: bytes, protocol: str = "SPAMC/1.5", *headers: str, believing: Believing = BELIEVING) -> Told:
+def tell(
+    raw: bytes, protocol: str = "SPAMC/1.5", *headers: str, believing: Believing = BELIEVING
+) -> Told:
     found = Codec(believing.limit_bytes).feed(request("CHECK", raw, protocol, *headers))
     assert isinstance(found, Request)
     return told(found, believing)
@@ -48,22 +60,26 @@ def envelope(sender: str = "", *recipients: str) -> Envelope:
     [
         (RECEIVED, envelope("", "for@example.test")),
         (
-            b"Return-Path: <ann@a.example>\r\nX-Original-To: joe@example.test\r\nDelivered-To: j@mailbox.test\r\n" + RECEIVED,
+            (b"Return-Path: <ann@a.example>\r\nX-Original-To: "
+                b"joe@example.test\r\nDelivered-To: j@mailbox.test\r\n") + RECEIVED,
             envelope("ann@a.example", "joe@example.test"),
         ),
         (b"Return-Path: <>\r\nDelivered-To: joe@example.test\r\n" + RECEIVED, envelope("", "joe@example.test")),
         (b"From ann@a.example Sun Nov 22 10:00:00 2026\r\n" + RECEIVED, envelope("ann@a.example", "for@example.test")),
         (b"From MAILER-DAEMON Sun Nov 22 10:00:00 2026\r\n" + RECEIVED, envelope("", "for@example.test")),
         (
-            b"X-Envelope-From: <ann@a.example>\r\nX-Envelope-To: <joe@example.test>\r\nX-Envelope-To: <eve@example.test>\r\n" + RECEIVED,
+            (b"X-Envelope-From: <ann@a.example>\r\nX-Envelope-To: "
+                b"<joe@example.test>\r\nX-Envelope-To: <eve@example.test>\r\n") + RECEIVED,
             envelope("ann@a.example", "joe@example.test", "eve@example.test"),
         ),
         (
-            b"Return-Path: <ann@a.example>\r\nReceived: (qmail 4711 invoked from network); 22 Nov\r\n" + RECEIVED,
+            (b"Return-Path: <ann@a.example>\r\nReceived: (qmail 4711 invoked from "
+                b"network); 22 Nov\r\n") + RECEIVED,
             envelope("ann@a.example", "for@example.test"),
         ),
         (
-            b"Return-Path: <ann@a.example>\r\nDelivered-To: joe\r\nReceived: from mx.test ([127.0.0.1])\r\n\tby imap with LMTP\r\n\tid 1; Sun\r\n" + RECEIVED,
+            (b"Return-Path: <ann@a.example>\r\nDelivered-To: joe\r\nReceived: from mx.test "
+                b"([127.0.0.1])\r\n\tby imap with LMTP\r\n\tid 1; Sun\r\n") + RECEIVED,
             envelope("ann@a.example", "joe"),
         ),
     ],
@@ -95,13 +111,17 @@ def test_what_others_wrote_above_the_line_stays() -> None:
     above = b"X-Virus-Scanned: yes\r\nReturn-Path: <ann@a.example>\r\nDKIM-Filter: x\r\n"
     found = tell(above + RECEIVED + LETTER)
     assert found.envelope.sender == "ann@a.example"
-    assert found.message == letter.gathered(b"X-Virus-Scanned: yes\r\nDKIM-Filter: x\r\n" + LETTER, 10_000)
+    assert found.message == letter.gathered(
+        b"X-Virus-Scanned: yes\r\nDKIM-Filter: x\r\n" + LETTER, 10_000
+    )
 
 
 @pytest.mark.parametrize(
     "raw",
     [
-        b"Return-Path: <eve@bad.example>\r\nDelivered-To: root@example.test\r\nFrom: a@b\r\n\r\nReceived: from x (y [192.0.2.1])\r\n\tby z (Postfix) with SMTP id 1\r\n",
+        (b"Return-Path: <eve@bad.example>\r\nDelivered-To: root@example.test\r\nFrom: "
+            b"a@b\r\n\r\nReceived: from x (y [192.0.2.1])\r\n\tby z (Postfix) with SMTP id "
+            b"1\r\n"),
         b"Return-Path: <eve@bad.example>\r\nReceived: by relay.example with HTTP; Sun\r\n" + RECEIVED + b"\r\nhi\r\n",
         b"X-A: b\r\n" * ABOVE + RECEIVED + b"\r\nhi\r\n",
         b"X-Envelope-From: <eve@bad.example>\r\nFrom: a@b\r\n\r\nhi\r\n",
@@ -111,7 +131,9 @@ def test_what_others_wrote_above_the_line_stays() -> None:
     ],
     ids=["no Received", "of another form", "far below", "X-Envelope without Exim", "no header", "no header at all", "nothing"],
 )  # fmt: skip
-def test_without_a_line_of_the_mail_server_on_top_nothing_is_known_and_nothing_taken_off(raw: bytes) -> None:
+def test_without_a_line_of_the_mail_server_on_top_nothing_is_known_and_nothing_taken_off(
+    raw: bytes,
+) -> None:
     found = tell(raw)
     assert found.envelope == Envelope(client=UNKNOWN)
     assert not is_own(found.envelope), "a stranger's, for all we know"
@@ -122,14 +144,34 @@ def test_without_a_line_of_the_mail_server_on_top_nothing_is_known_and_nothing_t
     ("line", "own"),
     [
         (b"Received: by mx.test (Postfix, from userid 1000)\r\n\tid 4bQ1; Sun\r\n", True),
-        (b"Received: from joe by mx.test with local (Exim 4.96)\r\n\tid 1xVCbh-0007BX-2J; Sun\r\n", True),
-        (b"Received: from joe by mx.test with local-smtp (Exim 4.98-RC1)\r\n\tid 1xV-0-2J; Sun\r\n", True),
+        (
+            (
+                b"Received: from joe by mx.test with local (Exim 4.96)\r\n\tid 1xVCbh-0007BX-2J; "
+                b"Sun\r\n"
+            ),
+            True,
+        ),
+        (
+            (
+                b"Received: from joe by mx.test with local-smtp (Exim 4.98-RC1)\r\n\tid 1xV-0-2J; "
+                b"Sun\r\n"
+            ),
+            True,
+        ),
         (b"Received: (qmail 4711 invoked by uid 1000); 22 Nov\r\n", True),
         (b"Received: from mx.test ([127.0.0.1])\r\n\tby imap with LMTP\r\n\tid 1; Sun\r\n", False),
         (b"Received: from x by y with local (client.test [192.0.2.66]) by mx.test; Sun\r\n", False),
         (b"Received: from [x (client.test)] (192.0.2.66) by mx.test with SMTP; Sun\r\n", False),
     ],
-    ids=["Postfix", "Exim", "Exim, SMTP", "qmail", "LMTP alone", "HELO like a program", "another server"],
+    ids=[
+        "Postfix",
+        "Exim",
+        "Exim, SMTP",
+        "qmail",
+        "LMTP alone",
+        "HELO like a program",
+        "another server",
+    ],
 )
 def test_mail_of_a_local_program_is_our_own_and_that_of_nobody_knows_whom_is_not(
     line: bytes, own: bool
@@ -140,14 +182,19 @@ def test_mail_of_a_local_program_is_our_own_and_that_of_nobody_knows_whom_is_not
 
 
 def test_a_line_below_the_mail_servers_own_is_the_senders() -> None:
-    lies = b"X-Envelope-From: <eve@bad.example>\r\nReturn-Path: <eve@bad.example>\r\nDelivered-To: root@example.test\r\n"
+    lies = (
+        b"X-Envelope-From: <eve@bad.example>\r\nReturn-Path: "
+        b"<eve@bad.example>\r\nDelivered-To: root@example.test\r\n"
+    )
     found = tell(RECEIVED + lies + LETTER)
     assert found.envelope == envelope("", "for@example.test")
     assert found.message == letter.gathered(lies + LETTER, 10_000)
 
 
 def test_a_setting_says_that_there_is_no_such_line() -> None:
-    believing = Believing(received=False, person="{user}", submission_port="587", limit_bytes=10_000)
+    believing = Believing(
+        received=False, person="{user}", submission_port="587", limit_bytes=10_000
+    )
     raw = b"Return-Path: <ann@a.example>\r\n" + RECEIVED.replace(b"ESMTP", b"ESMTPSA") + LETTER
     found = tell(raw, "SPAMC/1.5", "User: joe@example.test", believing=believing)
     assert found.envelope == Envelope(client=UNKNOWN, recipients=("joe@example.test",))
@@ -182,8 +229,13 @@ def test_who_logged_in_is_one_of_ours(line: bytes, login: str, port: str) -> Non
 )
 def test_the_reader_is_the_recipient_where_none_is_named(user: str, want: tuple[str, ...]) -> None:
     headers = [f"User: {user}"] if user else []
-    assert tell(LETTER.replace(b"Postfix", b"other"), "SPAMC/1.5", *headers).envelope.recipients == want
-    assert tell(RECEIVED + LETTER, "SPAMC/1.5", *headers).envelope.recipients == ("for@example.test",)
+    assert (
+        tell(LETTER.replace(b"Postfix", b"other"), "SPAMC/1.5", *headers).envelope.recipients
+        == want
+    )
+    assert tell(RECEIVED + LETTER, "SPAMC/1.5", *headers).envelope.recipients == (
+        "for@example.test",
+    )
 
 
 def rspamc(raw: bytes, **said: str) -> Told:
@@ -193,7 +245,9 @@ def rspamc(raw: bytes, **said: str) -> Told:
 
 
 def test_rspamc_says_the_envelope_itself() -> None:
-    found = rspamc(EXIM + LETTER, From="<bob@b.example>", Helo="c", Hostname="Mail.B.example", User="bob")
+    found = rspamc(
+        EXIM + LETTER, From="<bob@b.example>", Helo="c", Hostname="Mail.B.example", User="bob"
+    )
     assert found.envelope == Envelope(
         client=Client(ip="198.51.100.66", name="mail.b.example"),
         helo="c",
@@ -229,7 +283,9 @@ def test_an_address_of_a_client_that_is_none_is_an_error() -> None:
 
 
 def test_a_cut_off_message_is_as_large_as_it_was_said_to_be() -> None:
-    believing = Believing(received=True, person="{user}", submission_port="", limit_bytes=len(RECEIVED) + 140)
+    believing = Believing(
+        received=True, person="{user}", submission_port="", limit_bytes=len(RECEIVED) + 140
+    )
     raw = RECEIVED + LETTER * 20
     found = tell(raw, believing=believing)
     assert found.message.truncated

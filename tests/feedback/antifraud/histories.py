@@ -1,4 +1,6 @@
-"""Histories of feedback as tables: read, and told to a made-up site (tests/golden/antifraud/README.md)."""
+"""Histories of feedback as tables: read, and told to a made-up site
+(tests/golden/antifraud/README.md).
+"""
 
 import re
 import tomllib
@@ -15,13 +17,20 @@ from tests.feedback.antifraud.site import Message, Site
 FOLDER: Final = Path(__file__).parents[2] / "golden" / "antifraud"
 TODAY: Final = 1_780_012_800.0  # midnight UTC
 
-VERBS: Final = {"complain": What.COMPLAINT, "pardon": What.PARDON, "read": What.READ, "delete": What.DELETED}
+VERBS: Final = {
+    "complain": What.COMPLAINT,
+    "pardon": What.PARDON,
+    "read": What.READ,
+    "delete": What.DELETED,
+}
 
 _WHEN: Final = re.compile(
-    r"(?:(?P<first>-?\d+)(?:\.\.(?P<last>-?\d+)(?:/(?P<step>\d+))?)? )?(?P<hour>\d\d):(?P<minute>\d\d)(?: \+(?P<span>\d+)(?P<unit>[smh]))?"
+    r"(?:(?P<first>-?\d+)(?:\.\.(?P<last>-?\d+)(?:/(?P<step>\d+))?)? "
+    r")?(?P<hour>\d\d):(?P<minute>\d\d)(?: \+(?P<span>\d+)(?P<unit>[smh]))?"
 )
 _DEED: Final = re.compile(
-    r"(?:(?P<number>\d+) )?(?P<who>[a-z]+) (?:(?P<verb>complain|pardon|read|delete)s?(?: of)?|says? (?P<word>spam|ham) of|gets?)"
+    r"(?:(?P<number>\d+) )?(?P<who>[a-z]+) (?:(?P<verb>complain|pardon|read|delete)s?(?: "
+    r"of)?|says? (?P<word>spam|ham) of|gets?)"
     r" (?P<campaign>[a-z]+)(?P<each>\*?)(?: x (?P<times>\d+))?(?P<flags>(?:, [a-z0-9 ]+)*)"
 )
 _PEOPLE: Final = re.compile(r"(?:(\d+) )?([a-z]+)((?:, \d+ [a-z]+)*)")
@@ -162,7 +171,9 @@ def _who(does: re.Match[str], groups: dict[str, list[str]]) -> tuple[What, Way, 
 def _message(campaign: str, name: str, flags: list[str], filed: bool, time: float) -> Message:
     late = next((int(flag.split()[1]) for flag in flags if flag.startswith("late ")), 0)
     unknown = [
-        flag for flag in flags if flag.split()[0] not in ("same", "unsigned", "asked", "others", "late")
+        flag
+        for flag in flags
+        if flag.split()[0] not in ("same", "unsigned", "asked", "others", "late")
     ]
     assert not unknown, unknown
     return Message(

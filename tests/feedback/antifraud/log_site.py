@@ -1,4 +1,6 @@
-"""The made-up site as the program keeps it: the same events, through the log of events and all that is gathered from it."""
+"""The made-up site as the program keeps it: the same events, through the log of events and all that
+is gathered from it.
+"""
 
 from pathlib import Path
 from typing import Self
@@ -30,7 +32,10 @@ class LogSite:
         self._campaigns: dict[str, int] = {}
         with self._log.transaction() as db:
             db.executemany(
-                "INSERT INTO person (person, complaints, pardons, right, wrong, first) VALUES (?, ?, ?, ?, ?, ?)",
+                (
+                    "INSERT INTO person (person, complaints, pardons, right, wrong, first) "
+                    "VALUES (?, ?, ?, ?, ?, ?)"
+                ),
                 [
                     (name, one.complaints, one.pardons, one.right, one.wrong, one.first)
                     for name, one in site.people.items()

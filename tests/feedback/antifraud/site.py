@@ -1,4 +1,6 @@
-"""A made-up site: people, what they do with their mail, and who of them is believed, by the real rules."""
+"""A made-up site: people, what they do with their mail, and who of them is believed, by the real
+rules.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -7,7 +9,14 @@ from typing import Final
 import msgspec
 
 from oborona.feedback.antifraud.believe import believe
-from oborona.feedback.antifraud.model import Belief, Campaign, Circumstances, Record, Thresholds, Told
+from oborona.feedback.antifraud.model import (
+    Belief,
+    Campaign,
+    Circumstances,
+    Record,
+    Thresholds,
+    Told,
+)
 from oborona.feedback.antifraud.outcome import outcomes
 from oborona.feedback.antifraud.revise import revise
 from oborona.feedback.antifraud.rules import ANYBODY
@@ -143,7 +152,9 @@ class Site:
         self.thresholds: dict[int, Thresholds] = {}
         self._of_person: dict[tuple[str, str], list[Heard]] = defaultdict(list)  # and campaign
         self._of_campaign: dict[str, list[Heard]] = defaultdict(list)
-        self._days: dict[What, dict[int, Counter[str]]] = {what: defaultdict(Counter) for what in SPOKEN}
+        self._days: dict[What, dict[int, Counter[str]]] = {
+            what: defaultdict(Counter) for what in SPOKEN
+        }
         self._last: dict[tuple[str, str], Heard] = {}
 
     def hear(

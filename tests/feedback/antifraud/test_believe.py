@@ -244,7 +244,9 @@ CIRCUMSTANCES = st.builds(
 
 
 @given(CIRCUMSTANCES)
-def test_a_word_counts_exactly_where_no_rule_fires_and_the_site_always(asked: Circumstances) -> None:
+def test_a_word_counts_exactly_where_no_rule_fires_and_the_site_always(
+    asked: Circumstances,
+) -> None:
     found = believe(asked)
     assert found == believe(asked)
     assert found.counts is (not found.rules) is (found.weight > 0) is (not found.say)
@@ -268,7 +270,9 @@ def test_what_strangers_say_that_is_not_believed_silences_nobody_who_has_complai
         young_pardoners=before.young_pardoners + many,
         only_pardoners=before.only_pardoners + many,
     )
-    heard = msgspec.structs.replace(asked, record=msgspec.structs.replace(asked.record, complaints=5))
+    heard = msgspec.structs.replace(
+        asked, record=msgspec.structs.replace(asked.record, complaints=5)
+    )
     assert believe(heard) == believe(msgspec.structs.replace(heard, campaign=crowd))
 
 

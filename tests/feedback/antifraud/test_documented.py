@@ -1,4 +1,6 @@
-"""docs/people/feedback.md has the rules, and other names that stand on events, as they are in the code."""
+"""docs/people/feedback.md has the rules, and other names that stand on events, as they are in the
+code.
+"""
 
 import re
 from pathlib import Path

@@ -47,10 +47,15 @@ def summed_up(site: Site) -> str:
     """What became of it, for who has to find out what went wrong."""
     campaigns = sorted({one.message.campaign for one in site.events})
     lines = [
-        f"{name}: {site.believed(name, What.COMPLAINT)} complaints, {site.believed(name, What.PARDON)} pardons"
+        (
+            f"{name}: {site.believed(name, What.COMPLAINT)} complaints, "
+            f"{site.believed(name, What.PARDON)} pardons"
+        )
         for name in campaigns[:10]
     ]
-    lines += sorted({f"{one.person.rstrip('0123456789')} {one.belief.rules}" for one in site.events})[:20]
+    lines += sorted(
+        {f"{one.person.rstrip('0123456789')} {one.belief.rules}" for one in site.events}
+    )[:20]
     return "\n".join([*lines, f"{sum(one.taken_back for one in site.events)} taken back"])
 
 
@@ -86,5 +91,10 @@ def test_those_are_believed_whom_an_administrator_would_believe(history: History
 
 
 def test_every_rule_fires_somewhere() -> None:
-    seen = {rule for _, history in HISTORIES for one in site_of(history).events for rule in one.belief.rules}
+    seen = {
+        rule
+        for _, history in HISTORIES
+        for one in site_of(history).events
+        for rule in one.belief.rules
+    }
     assert seen == NAMES

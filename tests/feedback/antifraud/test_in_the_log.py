@@ -1,4 +1,6 @@
-"""What is gathered from the log of events is what the rules are told in the histories: the same words are believed."""
+"""What is gathered from the log of events is what the rules are told in the histories: the same
+words are believed.
+"""
 
 from pathlib import Path
 
@@ -25,4 +27,7 @@ def test_the_log_believes_whom_the_made_up_site_believes(history: History, tmp_p
         log.done(site.events[-1].time)
         for campaign in {one.message.campaign for one in site.events}:
             for what in (What.COMPLAINT, What.PARDON):
-                assert log.believed(campaign, what) == site.believed(campaign, what), (campaign, what)
+                assert log.believed(campaign, what) == site.believed(campaign, what), (
+                    campaign,
+                    what,
+                )

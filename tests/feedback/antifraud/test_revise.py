@@ -19,7 +19,13 @@ LIAR = Record(first=NOW - 400 * DAY_S, complaints=2, wrong=5, weight=weight_of(0
 
 
 def said(
-    what: What, record: Record, number: int, *, first: int = 0, after: float = 600.0, believed: bool = True
+    what: What,
+    record: Record,
+    number: int,
+    *,
+    first: int = 0,
+    after: float = 600.0,
+    believed: bool = True,
 ) -> list[Told]:
     """Events of as many persons, some minutes apart."""
     return [
@@ -37,10 +43,13 @@ def site(what: What, ident: int) -> Told:
 
 
 def test_a_trap_takes_all_pardons_back_and_tells_who_was_right() -> None:
-    events = said(What.COMPLAINT, OLD, 2) + said(What.PARDON, PROVEN, 2, first=2) + [trap(1_000_000)]
+    events = (
+        said(What.COMPLAINT, OLD, 2) + said(What.PARDON, PROVEN, 2, first=2) + [trap(1_000_000)]
+    )
     assert revise(events) == [2, 3]
     assert outcomes(events) == [
-        Outcome(person=f"p{number}", right=right) for number, right in enumerate((True, True, False, False))
+        Outcome(person=f"p{number}", right=right)
+        for number, right in enumerate((True, True, False, False))
     ]
 
 
@@ -117,20 +126,26 @@ def test_only_what_was_believed_of_people_goes_in_any_order_and_once(
     gone = revise(events)
     believed = {one.id: one for one in events if one.believed}
     assert set(gone) <= set(believed)
-    assert not any(of_the_site(believed[one].what, believed[one].way, believed[one].person) for one in gone)
+    assert not any(
+        of_the_site(believed[one].what, believed[one].way, believed[one].person) for one in gone
+    )
     assert gone == sorted(gone)
     assert revise(data.draw(st.permutations(events))) == gone
 
 
 @given(TOLD)
 def test_looking_again_comes_to_an_end(events: list[Told]) -> None:
-    """Each look takes back what the one before left without support; there are no more looks than events."""
+    """Each look takes back what the one before left without support.
+
+    There are no more looks than events.
+    """
     for _ in range(len(events) + 1):
         gone = set(revise(events))
         if not gone:
             return
         events = [
-            msgspec.structs.replace(one, believed=one.believed and one.id not in gone) for one in events
+            msgspec.structs.replace(one, believed=one.believed and one.id not in gone)
+            for one in events
         ]
     raise AssertionError
 

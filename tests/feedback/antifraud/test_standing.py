@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oborona.feedback.antifraud.model import NEWCOMER, Record, Thresholds
-from oborona.feedback.antifraud.standing import DAY_S, LEAST, PROVEN, only_pardons, proven, weight_of, young
+from oborona.feedback.antifraud.standing import (
+    DAY_S,
+    LEAST,
+    PROVEN,
+    only_pardons,
+    proven,
+    weight_of,
+    young,
+)
 from oborona.feedback.antifraud.thresholds import COMPLAINTS, FLOORS, PARDONS, thresholds
 
 NOW = 1_780_000_000.0
@@ -15,7 +23,9 @@ COUNTS = st.lists(st.integers(0, 5000), max_size=400)
 
 
 @given(st.floats(0, 1e6), st.floats(0, 1e6))
-def test_a_weight_grows_by_being_right_and_shrinks_faster_by_being_wrong(right: float, wrong: float) -> None:
+def test_a_weight_grows_by_being_right_and_shrinks_faster_by_being_wrong(
+    right: float, wrong: float
+) -> None:
     weight = weight_of(right, wrong)
     assert 0 < weight < 1 or math.isclose(weight, 1)
     assert weight_of(right + 1, wrong) >= weight >= weight_of(right, wrong + 1)
@@ -40,7 +50,9 @@ def test_standing_takes_time() -> None:
     assert not only_pardons(Record(pardons=9, complaints=1))
 
 
-@pytest.mark.parametrize("of_each", [[], [0, 0], [1] * 5, [19], [500], [1, 1, 2, 500, 3], [300] * 19])
+@pytest.mark.parametrize(
+    "of_each", [[], [0, 0], [1] * 5, [19], [500], [1, 1, 2, 500, 3], [300] * 19]
+)
 def test_a_small_site_or_a_few_heavy_users_move_nothing(of_each: list[int]) -> None:
     found = thresholds(of_each, of_each)
     assert (found.complaints, found.pardons) == (FLOORS.complaints, FLOORS.pardons)

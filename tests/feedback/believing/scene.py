@@ -1,4 +1,6 @@
-"""A site in miniature: messages that were delivered, persons with lists, a believer over real stores with a clock that tests set."""
+"""A site in miniature: messages that were delivered, persons with lists, a believer over real
+stores with a clock that tests set.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,9 @@ class Lists:
     def asked_for(self, person: str, origin: Origin, before: float) -> bool:
         return person in self.wanted
 
-    def say(self, person: str, word: int, entries: Sequence[Entry], *, replaced: int, now: float) -> None:
+    def say(
+        self, person: str, word: int, entries: Sequence[Entry], *, replaced: int, now: float
+    ) -> None:
         self.take_back([word, replaced])
         self.entries[person, word] = list(entries)
 
@@ -93,7 +97,12 @@ class Scene:
         self.state, self.now = state, NOW
         self.log, self.words = Log(state / state_files.EVENTS), Store(state / state_files.FEEDBACK)
         self._believers = Log(state / state_files.EVENTS)  # of another process
-        self.journal, self.lists, self.proposer, self.counters = Journal(), Lists(), Proposer(), Kept_()
+        self.journal, self.lists, self.proposer, self.counters = (
+            Journal(),
+            Lists(),
+            Proposer(),
+            Kept_(),
+        )
         self.believer, self.counting = self.begun(), Counting(self.counters)
 
     def begun(self) -> Believer:
@@ -136,7 +145,11 @@ class Scene:
             verdict=verdict,
             message_id=word.message_id,
             recipients=frozenset(recipients),
-            facts={"author": sender, "author_domain": sender.rpartition("@")[2], "from_address": sender},
+            facts={
+                "author": sender,
+                "author_domain": sender.rpartition("@")[2],
+                "from_address": sender,
+            },
             shingles=word.pieces,
             counted_spam=spam,
         )
@@ -155,7 +168,13 @@ class Scene:
     ) -> int:
         """Write an event down; return its id."""
         one = Event(
-            what=what, way=way, time=self.now, person=person, ident=ident, raw=raw, message_id=message_id
+            what=what,
+            way=way,
+            time=self.now,
+            person=person,
+            ident=ident,
+            raw=raw,
+            message_id=message_id,
         )
         return self.log.add([one], now=self.now)[0].id
 
@@ -175,7 +194,10 @@ class Scene:
         """Give a person a past."""
         with self.log.transaction() as db:
             db.execute(
-                "INSERT INTO person (person, complaints, pardons, right, first) VALUES (?, 5, 2, ?, ?)",
+                (
+                    "INSERT INTO person (person, complaints, pardons, right, first) VALUES "
+                    "(?, 5, 2, ?, ?)"
+                ),
                 (person, right, self.now - days * DAY),
             )
 
@@ -183,7 +205,9 @@ class Scene:
         return self.log.get(ident)
 
     def counts(self, ident: int) -> Amounts:
-        """Return what the pieces of a delivered message count in two weeks, of the first of them."""
+        """Return what the pieces of a delivered message count in two weeks, of the first of
+        them.
+        """
         reading = self.counters.read(self.journal.known[ident].shingles[:1], self.now)
         try:
             reading.send(None)

@@ -1,7 +1,9 @@
-"""Whatever is said, decided again and interrupted in whatever order: counters and lists hold what is believed in the end, and nothing else.
+"""Whatever is said, decided again and interrupted in whatever order: counters and lists hold what
+is believed in the end, and nothing else.
 
-The invariant: once nothing waits, a message's pieces count one complaint (pardon, trap, read) for each event that counts and has a word or effect of its own, its spam only while no pardon
-counts, and a person's list has entries of exactly those words of theirs that act on it.
+The invariant: once nothing waits, a message's pieces count one complaint (pardon, trap, read) for
+each event that counts and has a word or effect of its own, its spam only while no pardon counts,
+and a person's list has entries of exactly those words of theirs that act on it.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ class Said(RuleBasedStateMachine):
         self.folder = tempfile.TemporaryDirectory()
         self.scene = Scene(Path(self.folder.name))
         for ident, raw in LETTERS.items():
-            self.scene.deliver(ident, raw, *PEOPLE[:3], verdict=Action.SPAM if ident == 8 else Action.ACCEPT)
+            self.scene.deliver(
+                ident, raw, *PEOPLE[:3], verdict=Action.SPAM if ident == 8 else Action.ACCEPT
+            )
         self.scene.known_person(PEOPLE[0], right=10)
         self.quiet = True
 
@@ -40,14 +44,18 @@ class Said(RuleBasedStateMachine):
         self.folder.cleanup()
 
     @rule(
-        what=st.sampled_from([What.COMPLAINT, What.COMPLAINT, What.PARDON, What.READ, What.DELETED]),
+        what=st.sampled_from(
+            [What.COMPLAINT, What.COMPLAINT, What.PARDON, What.READ, What.DELETED]
+        ),
         person=st.sampled_from(PEOPLE),
         ident=st.sampled_from(list(LETTERS)),
         raw=st.booleans(),
         signed=st.sampled_from([True, True, True, False]),
     )
     def say(self, what: What, person: str, ident: int, *, raw: bool, signed: bool) -> None:
-        self.scene.say(what, person, ident=ident if signed else None, raw=LETTERS[ident] if raw else b"")
+        self.scene.say(
+            what, person, ident=ident if signed else None, raw=LETTERS[ident] if raw else b""
+        )
         self.quiet = False
 
     @rule(ident=st.sampled_from([7, 9]))
@@ -63,7 +71,9 @@ class Said(RuleBasedStateMachine):
     )
     def decide(self, number: int, *, counts: bool, own: bool, weight: float) -> None:
         """Somebody decides an event again."""
-        found = [one for one in self.scene.log.last(100) if one.id == number and one.decided is not None]
+        found = [
+            one for one in self.scene.log.last(100) if one.id == number and one.decided is not None
+        ]
         if (
             found
             and "DUPLICATE" not in found[0].rules
@@ -98,13 +108,16 @@ class Said(RuleBasedStateMachine):
         self.scene.run()
         events = self.scene.log.last(1000)
         assert all(one.decided is not None and one.done == one.turn for one in events)
-        # the label of a report that its own person has contradicted since is taken back; the report stays as it was decided
+        # the label of a report that its own person has contradicted since is taken back; the report
+        # stays as it was decided
         rows = self.scene.words.rows("SELECT id, state FROM word")
         back = {number for number, state in rows if state == "taken-back"}
         events = [one for one in events if one.word not in back or not contradicted(one, events)]
         for ident in LETTERS:
             about = [
-                one for one in events if one.ident == ident or (one.what is What.TRAP and one.ident == ident)
+                one
+                for one in events
+                if one.ident == ident or (one.what is What.TRAP and one.ident == ident)
             ]
             assert self.scene.counts(ident) == wanted(about, spam=ident == 8), ident
         standing = {
@@ -118,7 +131,9 @@ class Said(RuleBasedStateMachine):
 def contradicted(event: Stored, events: list[Stored]) -> bool:
     """Tell whether the person of a report said the opposite of it later."""
     opposite = {What.COMPLAINT: What.PARDON, What.PARDON: What.COMPLAINT}.get(event.what)
-    return any(one.what is opposite and one.person == event.person and one.id > event.id for one in events)
+    return any(
+        one.what is opposite and one.person == event.person and one.id > event.id for one in events
+    )
 
 
 def wanted(events: list[Stored], *, spam: bool) -> Amounts:
@@ -142,5 +157,8 @@ def wanted(events: list[Stored], *, spam: bool) -> Amounts:
 
 TestSaid = Said.TestCase
 TestSaid.settings = settings(
-    max_examples=25, stateful_step_count=25, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=25,
+    stateful_step_count=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
 )

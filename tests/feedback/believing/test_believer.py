@@ -1,4 +1,7 @@
-"""What is said becomes what it should: words, counts, people's own lists; and is taken back exactly."""
+"""What is said becomes what it should: words, counts, people's own lists.
+
+And is taken back exactly.
+"""
 
 from __future__ import annotations
 
@@ -167,7 +170,9 @@ def test_what_was_found_after_the_answer_is_forgiven_with_the_rest(scene: Scene)
     late = (Shingle(63, 5),)
     scene.counters.add(Pieces(shingles=late, pairs=()), Amounts(seen=1, spam=1), scene.now)
     scene.journal.known[8] = msgspec.structs.replace(scene.journal.known[7], id=8, shingles=late)
-    scene.journal.known[7] = msgspec.structs.replace(scene.journal.known[7], late=late, late_time=scene.now)
+    scene.journal.known[7] = msgspec.structs.replace(
+        scene.journal.known[7], late=late, late_time=scene.now
+    )
     scene.known_person(ANN, right=10)
     scene.say(What.PARDON, ANN, ident=7, raw=HAM)
     scene.run()
@@ -214,7 +219,9 @@ def test_a_read_of_somebody_whom_nobody_believes_counts_no_more(scene: Scene) ->
     read = scene.say(What.READ, ANN, ident=7, way=Way.MAILBOX)
     scene.run()
     assert scene.counts(7) == Amounts(seen=1, reads=1)
-    decided = Decision(counts=True, own=False, weight=LEAST_COUNTED / 2, say="little is believed of them")
+    decided = Decision(
+        counts=True, own=False, weight=LEAST_COUNTED / 2, say="little is believed of them"
+    )
     scene.log.decide([(read, decided)], now=scene.now)
     scene.run()
     assert scene.counts(7) == Amounts(seen=1)
@@ -302,9 +309,15 @@ def test_a_flood_that_nobody_believes_hides_nothing_that_is_believed(scene: Scen
     with scene.log.transaction() as db:
         for number in range(campaigns.MOST_TOLD + 10):
             db.execute(
-                "INSERT INTO event (what, way, time, heard, person, message_id, mailbox, source, campaign, decided, counts, rules)"
+                "INSERT INTO event (what, way, time, heard, person, message_id, mailbox, source, "
+                "campaign, decided, counts, rules)"
                 " VALUES ('pardon', 'sieve', ?1, ?1, ?2, '', '', '', ?3, ?1, 0, ?4)",
-                (scene.now, f"x{number}", campaign, "BRIGADE" if number % 2 else "NO_PAST UNSIGNED"),
+                (
+                    scene.now,
+                    f"x{number}",
+                    campaign,
+                    "BRIGADE" if number % 2 else "NO_PAST UNSIGNED",
+                ),
             )
         found = campaigns.told(db, campaign)
     assert complaint in [one.id for one in found]
@@ -335,7 +348,9 @@ def test_what_a_fault_of_ours_makes_of_one_event_stops_no_other(
 ) -> None:
     for ident in (7, 8):
         scene.deliver(ident, letter(ident, Kind.SPAM), ANN)
-    idents = [scene.say(What.COMPLAINT, ANN, ident=one, raw=letter(one, Kind.SPAM)) for one in (7, 8)]
+    idents = [
+        scene.say(What.COMPLAINT, ANN, ident=one, raw=letter(one, Kind.SPAM)) for one in (7, 8)
+    ]
     say = scene.lists.say
 
     def fails(person: str, word: int, *rest: Any, **more: Any) -> None:
@@ -355,7 +370,10 @@ def test_a_campaign_that_a_fault_of_ours_meets_stops_no_other(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        scene.proposer, "propose", lambda *_: (_ for _ in ()).throw(RuntimeError("a fault")), raising=True
+        scene.proposer,
+        "propose",
+        lambda *_: (_ for _ in ()).throw(RuntimeError("a fault")),
+        raising=True,
     )
     scene.deliver(7, SPAM, *(f"{one}@b.example" for one in range(5)))
     idents = [scene.say(What.COMPLAINT, f"{one}@b.example", ident=7, raw=SPAM) for one in range(5)]
@@ -397,12 +415,16 @@ def test_what_another_site_reports_in_a_persons_name_leaves_their_own_word(
     assert (ANN, event.word) in scene.lists.entries
 
 
-def test_what_was_said_before_and_told_later_does_not_undo_what_was_said_since(scene: Scene) -> None:
+def test_what_was_said_before_and_told_later_does_not_undo_what_was_said_since(
+    scene: Scene,
+) -> None:
     """A complaint that lay in the spool comes behind the pardon that the socket took."""
     scene.deliver(7, SPAM, ANN)
     scene.known_person(ANN)
     pardon = scene.say(What.PARDON, ANN, ident=7, raw=SPAM)
-    told_late = Event(what=What.COMPLAINT, way=Way.SIEVE, time=scene.now - 60, person=ANN, ident=7, raw=SPAM)
+    told_late = Event(
+        what=What.COMPLAINT, way=Way.SIEVE, time=scene.now - 60, person=ANN, ident=7, raw=SPAM
+    )
     ident = scene.log.add([told_late], now=scene.now)[0].id
     scene.run()
     assert scene.event(ident).rules == ("OPPOSITE",)

@@ -1,4 +1,6 @@
-"""kill -9 before and after each transaction of whoever believes: what follows from events is there once, as if nobody had been killed."""
+"""kill -9 before and after each transaction of whoever believes: what follows from events is there
+once, as if nobody had been killed.
+"""
 
 from __future__ import annotations
 
@@ -73,13 +75,21 @@ def told(scene: Scene) -> dict[str, list[Any]]:
             scene.log,
             "SELECT campaign, person, what, events, weight, settled FROM campaign_person",
         ),
-        "words": (scene.words, "SELECT id, kind, source, person, weight, state, reason, event FROM word"),
+        "words": (
+            scene.words,
+            "SELECT id, kind, source, person, weight, state, reason, event FROM word",
+        ),
         "counted": (scene.words, "SELECT id, length(pieces), wanted, held FROM counted"),
-        "effects": (scene.words, "SELECT kind, length(pieces), wanted, held FROM effect ORDER BY kind"),
+        "effects": (
+            scene.words,
+            "SELECT kind, length(pieces), wanted, held FROM effect ORDER BY kind",
+        ),
     }
     found = {name: store.rows(sql) for name, (store, sql) in asked.items()}
     with Persons(scene.state / state_files.PERSONS) as persons:
-        found["lists"] = persons.rows("SELECT person, kind, value, side, word FROM entry ORDER BY 1, 2, 3")
+        found["lists"] = persons.rows(
+            "SELECT person, kind, value, side, word FROM entry ORDER BY 1, 2, 3"
+        )
     return found
 
 

@@ -1,4 +1,7 @@
-"""Doors that hand events in as fast as they can: `taking_program.py FILE`; each acknowledged one is a line on standard output."""
+"""Doors that hand events in as fast as they can: `taking_program.py FILE`.
+
+Each acknowledged one is a line on standard output.
+"""
 
 import asyncio
 import sys
@@ -16,7 +19,11 @@ async def main() -> None:
             for count in range(1_000_000):
                 name = f"{number}.{count}"
                 event = Event(
-                    what=What.COMPLAINT, way=Way.SIEVE, time=time.time(), message_id=name, raw=b"x" * 2000
+                    what=What.COMPLAINT,
+                    way=Way.SIEVE,
+                    time=time.time(),
+                    message_id=name,
+                    raw=b"x" * 2000,
                 )
                 receipt = await taking.take(event)
                 sys.stdout.write(f"{receipt.id} {name}\n")

@@ -1,4 +1,6 @@
-"""The log of events: what was acknowledged is there once, decisions have turns, and what is over is forgotten."""
+"""The log of events: what was acknowledged is there once, decisions have turns, and what is over is
+forgotten.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from oborona.feedback.events.model import MOST_RAW, Decision, Event, Receipt, Sa
 from tests.feedback.words import NOW
 
 ANN = "ann@b.example"
-ONE = Event(what=What.COMPLAINT, way=Way.SIEVE, time=NOW, person=ANN, ident=7, raw=b"Subject: a\r\n\r\nb")
+ONE = Event(
+    what=What.COMPLAINT, way=Way.SIEVE, time=NOW, person=ANN, ident=7, raw=b"Subject: a\r\n\r\nb"
+)
 YES = Decision(counts=True, own=True, weight=0.5, rules=(), say="")
 NO = Decision(counts=False, own=False, rules=("DUPLICATE", "LATE"), say="said before; late")
 
@@ -29,7 +33,9 @@ def log(tmp_path: Path) -> Iterator[Log]:
 
 
 def test_what_is_written_comes_back_as_it_was(log: Log) -> None:
-    one = msgspec.structs.replace(ONE, message_id="<a@b>", mailbox="Junk", source="dovecot", key=b"k")
+    one = msgspec.structs.replace(
+        ONE, message_id="<a@b>", mailbox="Junk", source="dovecot", key=b"k"
+    )
     assert log.add([one], now=NOW + 1) == [Receipt(1, new=True)]
     found = log.get(1)
     assert (found.what, found.way, found.time, found.heard) == (one.what, one.way, NOW, NOW + 1)
@@ -54,7 +60,11 @@ def test_the_same_key_is_the_same_event_and_no_key_is_none(log: Log) -> None:
 
 def test_peers_texts_of_any_sort_and_size_are_taken(log: Log) -> None:
     hostile = msgspec.structs.replace(
-        ONE, message_id="\udc80\0é" * 5_000, mailbox="\ud800", source="\0", raw=b"\0" * (MOST_RAW + 9)
+        ONE,
+        message_id="\udc80\0é" * 5_000,
+        mailbox="\ud800",
+        source="\0",
+        raw=b"\0" * (MOST_RAW + 9),
     )
     log.add([hostile], now=NOW)
     found = log.get(1)
@@ -92,7 +102,10 @@ def test_what_persons_did_with_a_message_is_told_in_order(log: Log) -> None:
     read = Event(what=What.READ, way=Way.MAILBOX, time=NOW, person="bob@b.example", ident=7)
     log.add([read, ONE, msgspec.structs.replace(ONE, ident=8)], now=NOW)
     log.decide([(1, YES), (3, NO)], now=NOW)
-    assert log.said(7) == [Said("bob@b.example", What.READ, NOW, True), Said(ANN, What.COMPLAINT, NOW, None)]
+    assert log.said(7) == [
+        Said("bob@b.example", What.READ, NOW, True),
+        Said(ANN, What.COMPLAINT, NOW, None),
+    ]
     assert log.said(9) == []
     assert log.said_of(range(2_000)) == {7: log.said(7), 8: [Said(ANN, What.COMPLAINT, NOW, False)]}
 

@@ -1,4 +1,6 @@
-"""Events of many doors at once: acknowledged when they are on the disk, refused with a reason, never lost in between."""
+"""Events of many doors at once: acknowledged when they are on the disk, refused with a reason,
+never lost in between.
+"""
 
 from __future__ import annotations
 
@@ -91,7 +93,9 @@ async def test_a_log_that_another_process_holds_is_busy_and_nothing_waits_foreve
             assert (await taking.take(event(99))).new
 
 
-async def test_after_the_end_nothing_is_taken_and_all_that_waited_is_written(tmp_path: Path) -> None:
+async def test_after_the_end_nothing_is_taken_and_all_that_waited_is_written(
+    tmp_path: Path,
+) -> None:
     taking = Taking(tmp_path / state_files.EVENTS)
     async with taking:
         waiting = [asyncio.create_task(taking.take(event(number))) for number in range(50)]

@@ -10,9 +10,11 @@ def test_what_came_after_delivery_is_taken_off() -> None:
     raw = (
         b"From bob@b.example Thu Aug 22 12:36:23 2002\n"
         b"Return-Path: <a@a.example>\nDelivered-To: bob@localhost\n"
-        b"Received: from mail by localhost\n\twith IMAP (fetchmail-5.9.0) for bob; Thu, 22 Aug 2002 13:36:23 +0100\n"
+        b"Received: from mail by localhost\n\twith IMAP (fetchmail-5.9.0) for bob; Thu, 22 Aug "
+        b"2002 13:36:23 +0100\n"
         b"Received: from a.example by b.example; Thu, 22 Aug 2002 12:36:23 +0100\n"
-        b"Subject: one\nX-Spam-Level: ****\nStatus: RO\nTo: bob@b.example\n\nReturn-Path: stays in the body\n"
+        b"Subject: one\nX-Spam-Level: ****\nStatus: RO\nTo: bob@b.example\n\nReturn-Path: stays "
+        b"in the body\n"
     )
     assert undelivered(raw) == (
         b"Received: from a.example by b.example; Thu, 22 Aug 2002 12:36:23 +0100\n"
@@ -22,7 +24,10 @@ def test_what_came_after_delivery_is_taken_off() -> None:
 
 
 def test_no_filters_verdict_is_left_to_learn_from_ours_least_of_all() -> None:
-    raw = b"X-Mras: Spam\r\nX-Mras-Score: 120 / 100\r\nX-Spam-Flag: YES\r\nX-Bogosity: Spam\r\nSubject: one\r\n\r\nbody\r\n"
+    raw = (
+        b"X-Mras: Spam\r\nX-Mras-Score: 120 / 100\r\nX-Spam-Flag: YES\r\nX-Bogosity: "
+        b"Spam\r\nSubject: one\r\n\r\nbody\r\n"
+    )
     assert undelivered(raw) == b"Subject: one\n\nbody\n"
 
 

@@ -1,6 +1,8 @@
-"""A follower of a journal that is to be killed: `python -m tests.journal.index.killed_index FOLDER`.
+"""A follower of a journal that is to be killed:
+`python -m tests.journal.index.killed_index FOLDER`.
 
-Flushes and merges as fast as it can, and says `followed` each time that it has followed everything there is.
+Flushes and merges as fast as it can, and says `followed` each time that it has followed everything
+there is.
 """
 
 from __future__ import annotations

@@ -27,7 +27,8 @@ PATIENCE_S = 60.0
 @asynccontextmanager
 async def followed(place: Path) -> AsyncIterator[tuple[Index, Following]]:
     index = Index(place / "index", place / "journal.db")
-    clock = count(NOON, 5).__next__  # five seconds go by with each look: every third writes to the disk
+    # five seconds go by with each look: every third writes to the disk
+    clock = count(NOON, 5).__next__
     following, stop = Following(index, clock=clock, retry_s=0.02), asyncio.Event()
     task = asyncio.create_task(following.run(stop))
     try:
@@ -53,7 +54,10 @@ async def found(index: Index, number: int) -> list[int]:
 
 async def test_what_is_journaled_is_found_while_it_follows(tmp_path: Path) -> None:
     schema.prepare(tmp_path / "journal.db")
-    async with followed(tmp_path) as (index, _), await Journal.open(tmp_path / "journal.db") as journal:
+    async with (
+        followed(tmp_path) as (index, _),
+        await Journal.open(tmp_path / "journal.db") as journal,
+    ):
         sent = messages(20)
         for number, entry in enumerate(sent, 1):
             journal.append(entry)
@@ -85,7 +89,10 @@ async def test_a_fault_of_ours_ends_nothing(
     schema.prepare(tmp_path / "journal.db")
     with monkeypatch.context() as patched:
         patched.setattr("oborona.journal.index.index.index_pieces.rows", lambda *_: 1 / 0)
-        async with followed(tmp_path) as (index, _), await Journal.open(tmp_path / "journal.db") as journal:
+        async with (
+            followed(tmp_path) as (index, _),
+            await Journal.open(tmp_path / "journal.db") as journal,
+        ):
             sent = messages(3)
             for entry in sent:
                 journal.append(entry)

@@ -92,7 +92,9 @@ def test_it_finds_by_any_piece_newest_first_in_steps(place: Path) -> None:
     with opened(place) as index:
         follow_all(index, NOON)
         assert all_of(index, HOT) == ids_of(sent)
-        assert all_of(index, Shingle(Type.URL, 3), Shingle(Type.URL, 30)) == ids_of([sent[3], sent[30]])
+        assert all_of(index, Shingle(Type.URL, 3), Shingle(Type.URL, 30)) == ids_of(
+            [sent[3], sent[30]]
+        )
         assert all_of(index, HOT, Shingle(Type.URL, 3)) == ids_of(sent)  # each once
         assert all_of(index, HOT, since=NOON + 40) == ids_of(sent[40:])
         assert index.find([HOT], since=0, before=sent[10].id, most=3) == ids_of(sent[7:10])
@@ -113,11 +115,15 @@ def test_what_was_found_late_is_found_by_what_was_found(place: Path) -> None:
     with opened(place) as index:
         asyncio.run(go())
         follow_all(index, NOON)
-        assert all_of(index, Shingle(Type.PICTURE_TEXT, 2**64 - 1)) == [one.id] == all_of(index, HOT)
+        assert (
+            all_of(index, Shingle(Type.PICTURE_TEXT, 2**64 - 1)) == [one.id] == all_of(index, HOT)
+        )
 
 
 def test_a_message_that_comes_with_an_older_id_is_found(place: Path) -> None:
-    """Workers write batches: what one of them has known for a while comes after what another one has written."""
+    """Workers write batches: what one of them has known for a while comes after what another one
+    has written.
+    """
     early, later = messages(20, worker=1), messages(20, start=NOON + 60, own=100, worker=2)
     with opened(place) as index:
         write(place / "journal.db", later)
@@ -169,7 +175,8 @@ def test_hours_go_when_they_are_out_of_the_window_or_too_much(place: Path) -> No
     with Index(place / "index", place / "journal.db", max_bytes=16 * 2 * 2 * 10) as index:
         follow_all(index, NOON)
         index.follow(NOON + FLUSH_S)
-        assert index.purge(NOON + 5 * HOUR_S, 50 * HOUR_S) == 14  # ten hours of two messages of two pieces
+        # ten hours of two messages of two pieces
+        assert index.purge(NOON + 5 * HOUR_S, 50 * HOUR_S) == 14
         assert all_of(index, HOT) == ids_of(sent[-20:])
         newest = max(time_of(one.id) for one in sent)
         assert index.purge(newest, 4 * HOUR_S) == 5
@@ -238,7 +245,9 @@ def test_a_damaged_index_is_made_anew_from_the_journal(
     assert (place / "journal.db").exists()
 
 
-def test_a_rotten_page_is_found_when_files_are_merged(place: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_rotten_page_is_found_when_files_are_merged(
+    place: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     sent: list[Entry] = []
     with opened(place) as index:
         for round_ in range(FEW - 1):
@@ -329,10 +338,14 @@ SHINGLES = st.lists(
 def test_what_is_kept_is_what_is_asked_for(many: list[list[Shingle]]) -> None:
     """A message's rows are exactly its carried shingles, whatever it stands between."""
     stored = [pack(make_entry(shingles=tuple(one))).evidence[4] for one in many]
-    hashes, ids = index_pieces.rows(range(len(many)), [one for one in stored if isinstance(one, bytes)])
+    hashes, ids = index_pieces.rows(
+        range(len(many)), [one for one in stored if isinstance(one, bytes)]
+    )
     found = sorted(zip(ids.tolist(), hashes.tolist(), strict=True))
     assert found == sorted(
-        (place, one.hash) for place, pieces in enumerate(many) for one in index_pieces.carried(pieces)
+        (place, one.hash)
+        for place, pieces in enumerate(many)
+        for one in index_pieces.carried(pieces)
     )
 
 
@@ -364,12 +377,16 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(STEPS)
 def test_whatever_happens_it_finds_what_was_written_once_it_has_followed(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, object]]
 ) -> None:
-    """Written, followed in steps, flushed, merged, killed in any order: at the end it finds exactly what is in the journal."""
+    """Written, followed in steps, flushed, merged, killed in any order: at the end it finds exactly
+    what is in the journal.
+    """
     place = tmp_path_factory.mktemp("index")
     write(place / "journal.db", [])
     numbers, now, sent = Numbers(), NOON, list[tuple[int, frozenset[int]]]()
@@ -380,7 +397,10 @@ def test_whatever_happens_it_finds_what_was_written_once_it_has_followed(
                 assert isinstance(much, list)
                 idents = [numbers.next(now) for _ in much]
                 random.Random(len(sent)).shuffle(idents)
-                sent += [(one, frozenset({1, 10 + piece})) for one, piece in zip(idents, much, strict=True)]
+                sent += [
+                    (one, frozenset({1, 10 + piece}))
+                    for one, piece in zip(idents, much, strict=True)
+                ]
                 write(
                     place / "journal.db",
                     [
@@ -411,7 +431,9 @@ def test_whatever_happens_it_finds_what_was_written_once_it_has_followed(
         index.close()
 
 
-def test_a_merge_in_slices_is_the_sorted_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_merge_in_slices_is_the_sorted_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(index_segment, "SLICE_ROWS", 50)
     draw = np.random.default_rng(1)
     parts = []

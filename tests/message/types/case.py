@@ -1,6 +1,8 @@
-"""What a case of a shingle type is: messages that must count as one piece, as different ones, and as none.
+"""What a case of a shingle type is: messages that must count as one piece, as different ones, and
+as none.
 
-Each module beside this one has `CASES`; `test_message_types.py` gathers them, and fails for a type that has none.
+Each module beside this one has `CASES`; `test_message_types.py` gathers them, and fails for a type
+that has none.
 """
 
 from __future__ import annotations
@@ -13,11 +15,13 @@ from oborona.types import Envelope, Location, Pieces, Proved
 
 HASHER = Hasher(b"0123456789abcdef0123456789abcdef")
 LONG = (
-    "alpha bravo charlie delta echoes foxtrot golfing hotels indian juliet kilogram lima mikes november oscar papal quebec "
+    "alpha bravo charlie delta echoes foxtrot golfing hotels indian juliet kilogram lima mikes "
+    "november oscar papal quebec "
     "romeo sierra tango uniform victor whiskey xrays yankee zulus amber birch"
 )  # long enough for a fingerprint of words
 OTHER = (
-    "window garden kettle bridge pencil orange basket ladder mirror candle pocket winter button cotton silver dragon hammer "
+    "window garden kettle bridge pencil orange basket ladder mirror candle pocket winter button "
+    "cotton silver dragon hammer "
     "island jacket kitten lemons marble needle oyster parrot rabbit saddle tunnel"
 )
 

@@ -33,7 +33,8 @@ CASES = {
             mail(envelope=sent("ann@a.example", "joe@b.example", ip=HERE)),
             mail(envelope=sent("ann@a.example", "bob@b.example", ip=THERE)),
             mail(link("a.example"), envelope=sent("", "bob@b.example")),
-            mail(envelope=sent("", "bob@b.example"), who=Proved(author_domain="a.example")),  # writes, and is not linked to
+            # writes, and is not linked to
+            mail(envelope=sent("", "bob@b.example"), who=Proved(author_domain="a.example")),
             mail(envelope=sent("", "bob@b.example"), who=Proved(account="ann@a.example")),
             mail(envelope=sent("", "bob@b.example"), who=Proved(sender="ann@a.example")),
         ),
@@ -42,7 +43,8 @@ CASES = {
     Type.ENTITY_RECIPIENTS: Case(
         same=(
             mail("x", ANN, envelope=sent("ann@a.example", "bob@b.example"), who=AUTHOR),
-            mail(link("a.example"), envelope=sent("x@a.example", "joe@b.example", "eve@c.example"), who=AUTHOR),  # a link to oneself
+            # a link to oneself
+            mail(link("a.example"), envelope=sent("x@a.example", "joe@b.example", "eve@c.example"), who=AUTHOR),
         ),
         differ=(
             mail(link("c.example"), envelope=sent("", "bob@b.example")),

@@ -1,6 +1,7 @@
 """Types of pictures: as files, as they look, and what is in them.
 
-How a picture looks and which codes it holds is what a look finds in pictures that are drawn here; what is read in them is as OCR gives it.
+How a picture looks and which codes it holds is what a look finds in pictures that are drawn here;
+what is read in them is as OCR gives it.
 """
 
 import hashlib
@@ -24,7 +25,9 @@ WAY = "Every ticket of our lottery wins today, call the number below and name th
 
 
 def pictured(*octets: bytes, text: str = "", regions: tuple[str, ...] = ()) -> Pieces:
-    """Pieces of a letter with pictures that were looked at, and in the first of which this was read."""
+    """Pieces of a letter with pictures that were looked at, and in the first of which this was
+    read.
+    """
     found = []
     for number, each in enumerate(octets):
         looked = look(each)

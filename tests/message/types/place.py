@@ -17,14 +17,23 @@ CASES = {
         ),
         differ=(
             mail(RUSSIAN),
-            mail("We are glad to invite you to a meeting that will be held on Friday in our office"),
+            mail(
+                "We are glad to invite you to a meeting that will be held on Friday in our office"
+            ),
             mail("Wir freuen uns, Sie zu einem Treffen am Freitag in unserem Büro einzuladen"),
         ),
-        none=(mail("Привет, Боб!"), mail("https://a.example/b/c/d/e/f/g/h?i=j 12345678901234567890"), mail()),
+        none=(
+            mail("Привет, Боб!"),
+            mail("https://a.example/b/c/d/e/f/g/h?i=j 12345678901234567890"),
+            mail(),
+        ),
     ),
     Type.AS_NUMBER: Case(
         same=(
-            mail(envelope=HERE, location=Location(as_number=64496, as_name="Example Net", country="DE")),
+            mail(
+                envelope=HERE,
+                location=Location(as_number=64496, as_name="Example Net", country="DE"),
+            ),
             mail(envelope=THERE, location=Location(as_number=64496, as_name="EXAMPLE-AS")),
         ),
         differ=(

@@ -16,7 +16,9 @@ def header(*names: str) -> tuple[str, ...]:
 THUNDERBIRD = header(
     "Message-ID", "Date", "MIME-Version", "User-Agent", "From", "To", "Subject", "Content-Type"
 )
-MUTT = header("Date", "From", "To", "Message-ID", "MIME-Version", "Content-Type", "User-Agent", "Subject")
+MUTT = header(
+    "Date", "From", "To", "Message-ID", "MIME-Version", "Content-Type", "User-Agent", "Subject"
+)
 
 CASES = {
     Type.FROM: Case(

@@ -10,7 +10,10 @@ BEGINNING, END = " ".join(LONG.split()[:16]), " ".join(OTHER.split()[:16])
 
 def page(words: str, cell: str = "offer") -> str:
     rows = "".join(
-        f"<tr><td class={cell}><a href='http://{word}.example'><img src=x.png></a><h2>{word}</h2></td></tr>"
+        (
+            f"<tr><td class={cell}><a href='http://{word}.example'><img "
+            f"src=x.png></a><h2>{word}</h2></td></tr>"
+        )
         for word in words.split()
     )
     return f"<table>{rows}</table>"
@@ -21,9 +24,11 @@ CASES = {
         same=(
             mail(SENTENCE),
             mail("  YOU have\twon a\n\nPRIZE of one million,  write to us today\n"),
-            mail("Y\u043eu h\u0430ve w\u043en \u0430 prize \u043ef one million, write to us today"),  # Cyrillic
+            # Cyrillic
+            mail("Y\u043eu h\u0430ve w\u043en \u0430 prize \u043ef one million, write to us today"),
             mail("You have w\u200bon a pr\u00adize of one million, \uff57rite to us today"),
-            mail(html="<p>You have <b>won a</b> pri<!-- x -->ze of one million, write to us <i>today</i></p>"),
+            mail(html=("<p>You have <b>won a</b> pri<!-- x -->ze of one million, write to us "
+                "<i>today</i></p>")),
         ),
         differ=(mail(SENTENCE), mail(f"{SENTENCE} 7"), mail(SENTENCE.replace("us", "me"))),
         none=(mail(), mail("Thanks, see you all tomorrow at noon"), mail(html="<p style='display:none'>" + SENTENCE)),
@@ -72,6 +77,7 @@ CASES = {
             mail(html=page("alpha bravo charlie delta echo")),
             mail(html=page("alpha bravo charlie delta", cell="other")),
         ),
-        none=(mail(LONG), mail(html=f"<div class=MsoNormal><p><b>{LONG}</b><br><a href=http://a.example>x</a></p></div>")),
+        none=(mail(LONG), mail(html=(f"<div class=MsoNormal><p><b>{LONG}</b><br><a "
+            f"href=http://a.example>x</a></p></div>"))),
     ),
 }  # fmt: skip

@@ -1,4 +1,6 @@
-"""The filter of OpenSMTPD by transcripts, against a real milter door: each answer in smtpd's words, and never none."""
+"""The filter of OpenSMTPD by transcripts, against a real milter door: each answer in smtpd's words,
+and never none.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +35,21 @@ class Smtpd:
         self.version = version
 
     def report(self, event: str, rest: str = "", session: str = "ab") -> None:
-        self.reader.feed_data(f"report|{self.version}|1.5|smtp-in|{event}|{session}|{rest}\n".encode())
+        self.reader.feed_data(
+            f"report|{self.version}|1.5|smtp-in|{event}|{session}|{rest}\n".encode()
+        )
 
     async def ask(self, phase: str, rest: str = "", session: str = "ab") -> str:
         """Return what is decided in a phase."""
-        self.reader.feed_data(f"filter|{self.version}|1.5|smtp-in|{phase}|{session}|7f|{rest}\n".encode())
-        return (await self.hear()).decode().removeprefix(f"filter-result|{session}|7f|").removesuffix("\n")
+        self.reader.feed_data(
+            f"filter|{self.version}|1.5|smtp-in|{phase}|{session}|7f|{rest}\n".encode()
+        )
+        return (
+            (await self.hear())
+            .decode()
+            .removeprefix(f"filter-result|{session}|7f|")
+            .removesuffix("\n")
+        )
 
     async def hear(self) -> bytes:
         async with asyncio.timeout(PATIENCE_S):
@@ -57,7 +68,10 @@ class Smtpd:
         back = (await self.hear()).decode().split("\n")
         start = f"filter-dataline|{session}|7f|"
         assert back[-2:] == [f"{start}.", ""]
-        return [*(line.removeprefix(start) for line in back[:-2]), await self.ask("commit", session=session)]
+        return [
+            *(line.removeprefix(start) for line in back[:-2]),
+            await self.ask("commit", session=session),
+        ]
 
 
 @asynccontextmanager
@@ -122,7 +136,9 @@ async def test_the_door_is_told_all_and_marks_the_message(
     assert ["rcpt", "joe@example.test"] in told
     (end,) = (one for one in told if one[0] == "end")
     assert end[1] == "X-Mras: forged\r\nSubject: hi|there\r\n\r\n.dot\r\nbody\r\n"
-    learned = {name: value for one in told if one[0] == "learn" for name, value in one[1].items() if value}
+    learned = {
+        name: value for one in told if one[0] == "learn" for name, value in one[1].items() if value
+    }
     assert learned == {
         "daemon_port": "25",
         "client_ptr": "mail.a.example",
@@ -201,12 +217,20 @@ async def test_a_daemon_that_is_away(tmp_path: Path, away: str, connect: str, re
         assert await peer.connect() == connect
         assert await peer.ask("mail-from", "ann@a.example") == rest
         assert await peer.ask("rcpt-to", "joe@example.test") == rest
-        assert await peer.message(["Subject: hi", "", "..body"]) == ["Subject: hi", "", "..body", rest]
+        assert await peer.message(["Subject: hi", "", "..body"]) == [
+            "Subject: hi",
+            "",
+            "..body",
+            rest,
+        ]
 
 
 @pytest.mark.parametrize("away", [PROCEED, AWAY])
 async def test_a_daemon_that_hangs_up_with_the_message(tmp_path: Path, away: str) -> None:
-    """Each of its connections is cut when the message is whole; the message comes back as it was."""
+    """Each of its connections is cut when the message is whole.
+
+    The message comes back as it was.
+    """
 
     async def cut(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while True:
@@ -239,7 +263,9 @@ async def test_a_daemon_that_hangs_up_with_the_message(tmp_path: Path, away: str
         b"\0\0\0\x01c",
     ],
 )
-async def test_what_is_no_milter_of_ours_is_a_daemon_that_is_away(tmp_path: Path, answer: bytes) -> None:
+async def test_what_is_no_milter_of_ours_is_a_daemon_that_is_away(
+    tmp_path: Path, answer: bytes
+) -> None:
     async def rubbish(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(answer)
         await reader.read()
@@ -281,7 +307,9 @@ async def test_any_cut_of_smtpds_bytes_gives_the_same_answers(
     ]
 
 
-@pytest.mark.parametrize("line", [b"EHLO x\r\n", b"filter|0.7\n", b"x" * 70_000, b"y" * 70_000 + b"\n"])
+@pytest.mark.parametrize(
+    "line", [b"EHLO x\r\n", b"filter|0.7\n", b"x" * 70_000, b"y" * 70_000 + b"\n"]
+)
 async def test_who_does_not_speak_the_protocol_is_left(tmp_path: Path, line: bytes) -> None:
     peer = Smtpd("0.7")
     peer.reader.feed_data(line)

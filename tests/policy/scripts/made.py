@@ -28,11 +28,16 @@ def loaded(text: str | bytes, *, later: str = "", file: str = FILE) -> Scripts:
 
 def rule(body: str, *, before: str = "", name: str = "X", score: float = 10) -> str:
     """Return a script with one rule."""
-    return f'{before}\noborona.rule {{ name = "{name}", score = {score}, when = function()\n{body}\nend }}\n'
+    return (
+        f'{before}\noborona.rule {{ name = "{name}", score = {score}, when = '
+        f"function()\n{body}\nend }}\n"
+    )
 
 
 def real(body: str, /, **more: Any) -> str:
-    """Return a rule whose body does its work on a message, and not when it is tried on an empty one."""
+    """Return a rule whose body does its work on a message, and not when it is tried on an empty
+    one.
+    """
     return rule(f"if facts.subject == '' then return end\n{body}", **more)
 
 

@@ -18,7 +18,11 @@ SHOPS = frozenset({"shop1.example", "shop22.example", "shop3.example", "other.ex
 
 def test_the_first_example_finds_numbered_hosts() -> None:
     (hit,) = judged(NUMBERED, links_hosts=SHOPS).hits
-    assert (hit.name, hit.score, hit.say) == ("LUA_NUMBERED_HOSTS", 20, "numbered hosts: shop#.example")
+    assert (hit.name, hit.score, hit.say) == (
+        "LUA_NUMBERED_HOSTS",
+        20,
+        "numbered hosts: shop#.example",
+    )
     found = judged(NUMBERED, links_hosts=frozenset({"a.example", "b.example", "c1.example"}))
     assert not found.hits
     assert not found.problems
@@ -26,7 +30,9 @@ def test_the_first_example_finds_numbered_hosts() -> None:
 
 def test_the_second_example_finds_a_drink() -> None:
     found = judged(DRINK, subject="free beer")
-    assert [(one.name, one.evidence) for one in found.findings] == [("free-drink", "the drink is beer")]
+    assert [(one.name, one.evidence) for one in found.findings] == [
+        ("free-drink", "the drink is beer")
+    ]
     assert [hit.name for hit in found.hits] == ["LUA_DRINK"]
     assert not judged(DRINK, subject="no drink").hits
 
@@ -44,8 +50,14 @@ def test_the_limits_are_those_of_the_page() -> None:
     for said in (
         f"| {runtime.STEPS:,} |",
         f"| {runtime.SECONDS} s, {runtime.ALL_SECONDS} s |",
-        f"| {runtime.MEMORY >> 20} MiB while they run, {runtime.LOADED >> 20} MiB once they are read |",
-        f"| {MAX_BYTES >> 10} KiB; {runtime.LOADING_STEPS // 1_000_000} million steps and {runtime.LOADING_SECONDS:g} s to read it |",
+        (
+            f"| {runtime.MEMORY >> 20} MiB while they run, {runtime.LOADED >> 20} MiB once "
+            f"they are read |"
+        ),
+        (
+            f"| {MAX_BYTES >> 10} KiB; {runtime.LOADING_STEPS // 1_000_000} million steps and "
+            f"{runtime.LOADING_SECONDS:g} s to read it |"
+        ),
         f"| {runtime.FUNCTIONS:,} |",
         f"A text ends after {MOST_OCTETS >> 10} KiB, a set after {MOST_MEMBERS:,} members",
     ):

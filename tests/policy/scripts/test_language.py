@@ -1,5 +1,7 @@
 # ruff: noqa: RUF001 - Russian is Russian
-"""What scripts read: facts under the names of expressions, none, sets, counts, findings, and the functions on texts."""
+"""What scripts read: facts under the names of expressions, none, sets, counts, findings, and the
+functions on texts.
+"""
 
 import pytest
 
@@ -53,7 +55,10 @@ def test_a_set_is_walked_in_order_of_its_members() -> None:
 
 
 def test_pairs_has_one_order() -> None:
-    walk = "local all = '' for k in pairs({z = 1, b = 1, a = 1, [3] = 1, [1] = 1, [2.5] = 1}) do all = all .. k end"
+    walk = (
+        "local all = '' for k in pairs({z = 1, b = 1, a = 1, [3] = 1, [1] = 1, [2.5] = 1}) do "
+        "all = all .. k end"
+    )
     assert said("all", walk) == "12.53abz"
     assert failure("for k in pairs({[true] = 1}) do end") == "pairs: a key is a boolean"
     assert (
@@ -65,8 +70,12 @@ def test_pairs_has_one_order() -> None:
 def test_half_characters_are_question_marks_and_a_text_ends_at_its_bound() -> None:
     assert said("facts.from.name", from_name="a\ud800b") == "a?b"
     assert said("#facts.text", text="ж" * 200_000) == "262144"
-    assert said("#facts.links.hosts", links_hosts=frozenset(f"h{n}" for n in range(9_000))) == "5000"
-    assert said("#facts.links.hosts", links_hosts=frozenset(f"{n}" * 60_000 for n in range(9))) == "4"
+    assert (
+        said("#facts.links.hosts", links_hosts=frozenset(f"h{n}" for n in range(9_000))) == "5000"
+    )
+    assert (
+        said("#facts.links.hosts", links_hosts=frozenset(f"{n}" * 60_000 for n in range(9))) == "4"
+    )
     assert said("facts.links.hosts[1]", links_hosts=frozenset({"a\0b"})) == "a b"
 
 
@@ -115,7 +124,8 @@ def test_a_fact_that_cannot_be_read_fails_the_rule_that_asks_for_it() -> None:
             raise OSError("gone")
 
     found = judged(
-        real("return count('From', 'day', 'seen') > 1") + real("return true", name="Y"), known=Broken()
+        real("return count('From', 'day', 'seen') > 1") + real("return true", name="Y"),
+        known=Broken(),
     )
     assert [hit.name for hit in found.hits] == ["Y"]
     assert found.problems[0].words == "the count cannot be read: OSError: gone"
@@ -157,7 +167,8 @@ def test_a_fact_that_cannot_be_read_fails_the_rule_that_asks_for_it() -> None:
         ("('%d %s'):format(7, 'x')", "7 x"),
         ("string.format('100%%p %s', true)", "100%p true"),
         ("('ab'):rep(3, '-')", "ab-ab-ab"),
-        ("('ab'):rep(-5) .. ('abc'):sub(-2) .. ('abc'):reverse() .. ('aB'):lower() .. ('aB'):upper()", "bccbaabAB"),
+        (("('ab'):rep(-5) .. ('abc'):sub(-2) .. ('abc'):reverse() .. ('aB'):lower() .. "
+            "('aB'):upper()"), "bccbaabAB"),
         ("select(-1, ('abc'):byte(1, -1))", "99"),
         ("('abc'):byte()", "97"),
         ("utf8.len('ёж') .. utf8.char(1105)", "2ё"),
@@ -176,10 +187,14 @@ def test_functions(expression: str, value: str) -> None:
     ("body", "words"),
     [
         ("return matches(facts.subject, '(')", "pattern: missing ): ("),
-        ("return matches(facts.subject, 'a(?=b)')", 'pattern: RE2 has no look-ahead ((?=); ask for it beside the pattern: matches(x, r"...") and not matches(x, r"...")'),
+        ("return matches(facts.subject, 'a(?=b)')", ('pattern: RE2 has no look-ahead ((?=); ask '
+            'for it beside the pattern: matches(x, '
+            'r"...") and not matches(x, r"...")')),
         ("return matches(facts.subject, ('x'):rep(501))", "pattern: is 501 characters long; at most 500 are allowed"),
         ("return matches(5, 'x')", "matches takes a text or a set, not number"),
-        ("return in_networks('', '192.0.2.1/24')", 'in_networks: "192.0.2.1/24" has bits set behind its length; the network is 192.0.2.0/24'),
+        ("return in_networks('', '192.0.2.1/24')", ('in_networks: "192.0.2.1/24" has bits set '
+            'behind its length; the network is '
+            '192.0.2.0/24')),
         ("return in_domains('', {'*.example.org'})", 'in_domains: "*.example.org" is no domain; write it as "example.org"'),
         ("return in_domains('', {5})", "in_domains: the list holds number"),
         ("return in_domains('', 5)", "in_domains takes a text as its second argument, not number"),
@@ -187,7 +202,9 @@ def test_functions(expression: str, value: str) -> None:
         ("return contains('x', 5)", "contains takes a text as its second argument, not number"),
         ("return contains({1}, 'x')", "contains: the list holds number"),
         ("return capture(5, 'x')", "capture takes a text and a pattern"),
-        ("return ('x'):find('[a]')", "string.find finds plain text: give true as its fourth argument, or use matches() or capture()"),
+        ("return ('x'):find('[a]')", ("string.find finds plain text: give true as its fourth "
+            "argument, or use matches() "
+            "or capture()")),
         ("return facts['te' .. 'xt.wrods']", "unknown fact text.wrods; did you mean text.words?"),
         ("return facts[5]", "a fact is named by a text, not by a number"),
         ("return cuont('From', 'day', 'seen')", "unknown name cuont; did you mean count?"),
@@ -207,7 +224,8 @@ def test_what_is_wrong_says_so(body: str, words: str) -> None:
 def test_facts_of_a_later_stage_are_none() -> None:
     text = (
         'oborona.rule { name = "X", score = 1, stage = "connect", when = function() '
-        'local name = "subject" return facts[name] == nil and count("From", "day", "seen") == nil and not found("hidden-text"), facts.client.ip end }'
+        'local name = "subject" return facts[name] == nil and count("From", "day", "seen") == nil '
+        'and not found("hidden-text"), facts.client.ip end }'
     )
     scripts = loaded(text)
     (hit,) = scripts.judge(facts(client_ip="192.0.2.1"), Stage.CONNECT).hits
@@ -216,7 +234,13 @@ def test_facts_of_a_later_stage_are_none() -> None:
 
 
 def test_facts_stand_in_scripts_by_their_names_alone() -> None:
-    for body in ("local f = facts", "return use(facts)", "facts = nil", "return facts", "return {facts}"):
+    for body in (
+        "local f = facts",
+        "return use(facts)",
+        "facts = nil",
+        "return facts",
+        "return {facts}",
+    ):
         with pytest.raises(PolicyError, match="facts stands before a name") as refused:
             judged(real(body))
         assert refused.value.line == 4
@@ -237,7 +261,11 @@ def test_facts_stand_in_scripts_by_their_names_alone() -> None:
     ],
 )
 def test_texts_are_compared_in_the_form_of_the_fact(expression: str) -> None:
-    written = {"subject": "Бесплатные Билеты", "text": "Ваши билеты ждут.", "from_name": "Наше казино"}
+    written = {
+        "subject": "Бесплатные Билеты",
+        "text": "Ваши билеты ждут.",
+        "from_name": "Наше казино",
+    }
     assert (
         said(
             expression,
@@ -249,7 +277,9 @@ def test_texts_are_compared_in_the_form_of_the_fact(expression: str) -> None:
     )
 
 
-@pytest.mark.parametrize("body", ["return facts.subject == 'Turn'", "return 'Turn' ~= facts.subject"])
+@pytest.mark.parametrize(
+    "body", ["return facts.subject == 'Turn'", "return 'Turn' ~= facts.subject"]
+)
 def test_a_text_that_a_fact_never_is_is_refused_as_it_is_read(body: str) -> None:
     with pytest.raises(PolicyError, match='subject is normalised, and never "Turn"; write "turn"'):
         loaded(rule(body))

@@ -1,4 +1,6 @@
-"""Scripts in a policy folder: one law of names and files with TOML, every error with its file and line, all or nothing."""
+"""Scripts in a policy folder: one law of names and files with TOML, every error with its file and
+line, all or nothing.
+"""
 
 import gc
 import os
@@ -120,7 +122,10 @@ def test_of_two_scripts_the_later_has_the_function(tmp_path: Path) -> None:
 
 
 def test_expressions_may_ask_for_what_scripts_did(tmp_path: Path) -> None:
-    check = 'oborona.check { name = "few-words", run = function() return facts.text.words < 5 and "4 words" end }\n'
+    check = (
+        'oborona.check { name = "few-words", run = function() return facts.text.words < 5 and '
+        '"4 words" end }\n'
+    )
     rules = """\
 [[rule]]
 name = "BOTH"
@@ -130,11 +135,15 @@ score = 1
     found = policy(tmp_path, {"60-odd.lua": ODD, "61-check.lua": check, "70-rules.toml": rules})
     said = scripts(found).judge(facts(), Stage.CONTENT)
     assert [(one.name, one.evidence) for one in said.findings] == [("few-words", "4 words")]
-    assert [hit.name for hit in found.compiled.run(said.facts, Stage.CONTENT, said.hits)[0]] == ["BOTH"]
+    assert [hit.name for hit in found.compiled.run(said.facts, Stage.CONTENT, said.hits)[0]] == [
+        "BOTH"
+    ]
 
 
 def test_rules_of_scripts_see_the_findings_of_checks_in_any_file(tmp_path: Path) -> None:
-    rule = 'oborona.rule { name = "X", score = 1, when = function() return found("few-words") end }\n'
+    rule = (
+        'oborona.rule { name = "X", score = 1, when = function() return found("few-words") end }\n'
+    )
     check = 'oborona.check { name = "few-words", run = function() return true end }\n'
     found = scripts(policy(tmp_path, {"60-rule.lua": rule, "61-check.lua": check})).judge(
         facts(), Stage.CONTENT
@@ -181,10 +190,15 @@ WRONG = {
     "check without name": ("oborona.check { run = function() end }\n", 1, "a check without name"),
     "check's key": ('oborona.check { name = "few", score = 1, run = function() end }\n', 1, 'oborona.check: unknown key "score"'),
     "known finding": ('oborona.check { name = "hidden-text", run = function() end }\n', 1, 'there is a finding "hidden-text" already'),
-    "check twice": ('oborona.check { name = "a-b", run = function() end }\noborona.check { name = "a-b", run = function() end }\n', 2, 'there is a finding "a-b" already'),
-    "stage": ('oborona.rule { name = "X", score = 1, stage = "connect",\nwhen = function() return facts.subject == "x" end }\n', 2,
+    "check twice": (('oborona.check { name = "a-b", run = function() end }\noborona.check { name '
+        '= "a-b", '
+        'run = function() end }\n'), 2, 'there is a finding "a-b" already'),
+    "stage": (('oborona.rule { name = "X", score = 1, stage = "connect",\nwhen = function() return '
+        'facts.subject == "x" end }\n'), 2,
               'X: subject is known from stage "content" on, not at "connect"'),
-    "fails when tried": ('oborona.rule { name = "X", score = 1, when = function()\n local t = {}\n return t.x.y\nend }\n', 3,
+    "fails when tried": (('oborona.rule { name = "X", score = 1, when = function()\n local t = '
+        '{}\n return '
+        't.x.y\nend }\n'), 3,
                          "X: fails on an empty message: attempt to index a nil value (field 'x')"),
     "gives a text": ('oborona.rule { name = "X", score = 1, when = function() return "x" end }\n', 1, "X: fails on an empty message: gives a text first"),
     "gives a table": ('oborona.rule { name = "X", score = 1, when = function() return {} end }\n', 1, "X: fails on an empty message: gives a table"),
@@ -235,7 +249,8 @@ def test_what_is_no_script_is_refused(tmp_path: Path, kind: str) -> None:
 
 def test_the_version_follows_scripts(tmp_path: Path) -> None:
     versions = {
-        policy(tmp_path, {"60-odd.lua": text}).version for text in (ODD, ODD.replace("20", "30"), ODD)
+        policy(tmp_path, {"60-odd.lua": text}).version
+        for text in (ODD, ODD.replace("20", "30"), ODD)
     }
     assert len(versions) == 2
     assert policy(tmp_path, {}).version in versions
@@ -273,7 +288,9 @@ oborona.rule { name = "C", score = 1, when = function() return facts.dmarc.resul
     assert [hit.name for hit in at_connect.hits] == ["B"]
     assert [
         hit.name
-        for hit in scripts(found).judge(facts(iprev_result="fail", spf_result="fail"), Stage.SENDER).hits
+        for hit in scripts(found)
+        .judge(facts(iprev_result="fail", spf_result="fail"), Stage.SENDER)
+        .hits
     ] == ["A", "B"]
 
 
@@ -291,6 +308,9 @@ def test_machines_of_old_policies_are_given_back(tmp_path: Path) -> None:
 
 
 def test_a_rule_that_is_registered_by_a_tail_call_has_a_line(tmp_path: Path) -> None:
-    text = '\nlocal function made(name)\n  return oborona.rule { name = name, score = 1, when = function() return true end }\nend\nreturn made("X")\n'
+    text = (
+        "\nlocal function made(name)\n  return oborona.rule { name = name, score = 1, when = "
+        'function() return true end }\nend\nreturn made("X")\n'
+    )
     found = policy(tmp_path, {"60.lua": text})
     assert found.origins["rule.X.score"] == f"{tmp_path / '60.lua'}:3"

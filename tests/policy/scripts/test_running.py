@@ -1,4 +1,6 @@
-"""Scripts over many messages: what their functions give, and what becomes of one that fails again and again."""
+"""Scripts over many messages: what their functions give, and what becomes of one that fails again
+and again.
+"""
 
 import pytest
 
@@ -54,7 +56,9 @@ def test_what_a_check_gives(given: str, finding: Finding | None) -> None:
 
 
 def test_words_are_one_printable_line_of_bounded_length() -> None:
-    found = judged(real("return true, facts.subject"), subject="a\r\nX-Injected: 1\x07\u202e" + "b" * 500)
+    found = judged(
+        real("return true, facts.subject"), subject="a\r\nX-Injected: 1\x07\u202e" + "b" * 500
+    )
     (hit,) = found.hits
     assert hit.say.startswith("a  X-Injected: 1  bbb")
     assert len(hit.say) == 200
@@ -69,7 +73,9 @@ def test_a_function_that_fails_again_and_again_is_switched_off_and_that_is_said_
     scripts = loaded(BAD + GOOD)
     for number in range(1, MOST_FAILURES):
         (problem,) = scripts.judge(facts(), Stage.CONTENT).problems
-        assert str(problem) == "script 60-test.lua:4: BAD: attempt to index a nil value (field 'x')", number
+        assert (
+            str(problem) == "script 60-test.lua:4: BAD: attempt to index a nil value (field 'x')"
+        ), number
     (problem,) = scripts.judge(facts(), Stage.CONTENT).problems
     assert problem.words.endswith(
         "; it failed on 10 of 10 messages, and is off until the policy is read again"
@@ -99,11 +105,17 @@ def test_a_finding_names_the_first_that_failed() -> None:
 
 def test_the_same_message_gives_the_same_whatever_came_before() -> None:
     text = real(
-        "for k, host in pairs(facts.links.hosts) do if matches(host, 'b') then return 0.5, host end end",
+        (
+            "for k, host in pairs(facts.links.hosts) do if matches(host, 'b') then return "
+            "0.5, host end end"
+        ),
         before="local t = {x = {1}}",
     )
     scripts = loaded(text)
-    one, other = facts(links_hosts=frozenset({"a", "b1", "b2"})), facts(links_hosts=frozenset({"b3"}))
+    one, other = (
+        facts(links_hosts=frozenset({"a", "b1", "b2"})),
+        facts(links_hosts=frozenset({"b3"})),
+    )
     first = scripts.judge(one, Stage.CONTENT)
     scripts.judge(other, Stage.CONTENT)
     assert scripts.judge(one, Stage.CONTENT) == first == loaded(text).judge(one, Stage.CONTENT)
@@ -111,7 +123,10 @@ def test_the_same_message_gives_the_same_whatever_came_before() -> None:
 
 def test_functions_run_in_the_order_of_their_stage_and_file() -> None:
     text = "".join(
-        f'oborona.rule {{ name = "{name}", score = 1, stage = "{stage}", when = function() return true end }}\n'
+        (
+            f'oborona.rule {{ name = "{name}", score = 1, stage = "{stage}", when = '
+            f"function() return true end }}\n"
+        )
         for name, stage in (("A", "content"), ("B", "connect"), ("C", "recheck"), ("D", "sender"))
     )
     scripts = loaded(text)

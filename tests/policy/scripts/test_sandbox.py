@@ -1,4 +1,6 @@
-"""Attacks: nothing that a script writes leaves its limits, its machine, or harms the next script and the next message."""
+"""Attacks: nothing that a script writes leaves its limits, its machine, or harms the next script
+and the next message.
+"""
 
 import resource
 import time
@@ -28,14 +30,24 @@ ENDLESS = {
     "counts": "while true do count('From', 'day', 'seen') end",
     "patterns": "local n = 0 while true do n = n + 1 matches('x', 'x' .. n) end",
     "captures": "while true do captures(facts.text, '[a-z]') end",
-    "comparator": "local t = {} for i = 1, 10000 do t[i] = i % 97 end while true do table.sort(t, function(a, b) return a > b end) end",
+    "comparator": (
+        "local t = {} for i = 1, 10000 do t[i] = i % 97 end while true do table.sort(t, "
+        "function(a, b) return a > b end) end"
+    ),
     "sort": "local t = {} while true do for i = 1, 9000 do t[i] = -i end table.sort(t) end",
-    "pairs": "local t = {} for i = 1, 9000 do t[i] = i end while true do for k in pairs(t) do end end",
+    "pairs": (
+        "local t = {} for i = 1, 9000 do t[i] = i end while true do for k in pairs(t) do end end"
+    ),
     "concat": "local s = ('x'):rep(1000000) while true do local t = s .. s end",
     "lower": "local s = ('x'):rep(1000000) while true do s = s:lower() end",
     "reverse": "local s = ('x'):rep(1000000) while true do s = s:reverse() end",
-    "search": "local s = ('a'):rep(1000000) while true do s:find(('a'):rep(1000) .. 'b', 1, true) end",
-    "search in a set": "local s, t = ('a'):rep(100000), {} for i = 1, 9000 do t[i] = s end while true do contains(t, ('a'):rep(1000) .. 'b') end",
+    "search": (
+        "local s = ('a'):rep(1000000) while true do s:find(('a'):rep(1000) .. 'b', 1, true) end"
+    ),
+    "search in a set": (
+        "local s, t = ('a'):rep(100000), {} for i = 1, 9000 do t[i] = s end while true do "
+        "contains(t, ('a'):rep(1000) .. 'b') end"
+    ),
     "format": "while true do string.format('%s', ('x'):rep(1000000)) end",
     "insert": "local t = {} for i = 1, 1000000000 do table.insert(t, 1, 1) end",
     "utf8": "local s = ('x'):rep(1000000) while true do utf8.len(s) end",
@@ -57,7 +69,8 @@ def test_what_never_ends_is_ended_and_the_next_script_runs(body: str) -> None:
         ("script-failed", f"60-test.lua:{problem.line}")
     ]
     assert "script-failed" in found.facts.findings
-    assert spent < 1.0  # 0.05 s is the limit; other processes of the machine share its clock's second
+    # 0.05 s is the limit; other processes of the machine share its clock's second
+    assert spent < 1.0
 
 
 FILLING = {
@@ -70,7 +83,8 @@ FILLING = {
     "facts": "local t = {} local i = 0 while true do i = i + 1 t[i] = facts.text .. i end",
     "captures": "local t = {} while true do t[#t + 1] = captures(facts.text, '.') end",
     "closures": "local t = {} while true do t[#t + 1] = function() return t end end",
-    "concat": "local t = {} for i = 1, 100 do t[i] = ('x'):rep(100000) end return table.concat(t) == ''",
+    "concat": ("local t = {} for i = 1, 100 do t[i] = ('x'):rep(100000) end return table.concat(t) "
+        "== ''"),
     "recursion": "local function f(a, b, c, d) return 1 + f({a}, {b}, {c}, {d}) end f(1, 2, 3, 4)",
 }  # fmt: skip
 
@@ -93,7 +107,8 @@ def test_memory_ends_at_its_limit_and_is_given_back(body: str) -> None:
     [
         "local function f() return f() + 1 end return f()",
         "local function f(...) return f(..., ...) end return f(1)",
-        "local function less(a, b) local t = {2, 1} table.sort(t, less) return a < b end local t = {2, 1} table.sort(t, function(a, b) return less(a, b) end)",
+        ("local function less(a, b) local t = {2, 1} table.sort(t, less) return a < b end "
+            "local t = {2, 1} table.sort(t, function(a, b) return less(a, b) end)"),
         "local t = {} for i = 1, 500 do t[i] = 1 end return select('#', table.unpack(t))",
         "return ('x'):rep(1 << 40)",
         "return ('x'):rep(1 << 62, 'y')",
@@ -160,7 +175,10 @@ def test_a_pattern_that_others_choke_on_costs_little() -> None:
 def test_nothing_can_be_written_that_stays(body: str) -> None:
     before = "local mine = {4, 3, n = 0, deep = {n = 0}}"
     words = failure(body, before=before)
-    assert "is read-only: nothing is kept from one message to the next" in words or "index a string" in words
+    assert (
+        "is read-only: nothing is kept from one message to the next" in words
+        or "index a string" in words
+    )
 
 
 @pytest.mark.parametrize(
@@ -170,10 +188,16 @@ def test_nothing_can_be_written_that_stays(body: str) -> None:
         ("local n", "if n then return true end n = true"),
         ("local last = ''", "local was = last last = facts.subject return was ~= ''"),
         (
-            "local function make(n) return function() n = n + 1 return n end end local up = make(0)",
+            (
+                "local function make(n) return function() n = n + 1 return n end end local up "
+                "= make(0)"
+            ),
             "return up() > 1",
         ),
-        ("local t = {1} local keep = function(v) t = v end", "local was = #t keep({1, 2}) return was > 1"),
+        (
+            "local t = {1} local keep = function(v) t = v end",
+            "local was = #t keep({1, 2}) return was > 1",
+        ),
         ("local env", "if _ENV.env then return true end _ENV = {env = true}"),
         ("local it, state = pairs({1, 2, 3})", "return it(state) == 2"),
     ],
@@ -185,7 +209,8 @@ def test_what_a_function_keeps_is_put_back_and_said(before: str, body: str) -> N
         assert not found.hits
         (problem,) = found.problems
         assert (
-            "nothing is kept from one message to the next" in problem.words or "unknown name" in problem.words
+            "nothing is kept from one message to the next" in problem.words
+            or "unknown name" in problem.words
         )
 
 
@@ -224,7 +249,9 @@ def test_no_object_of_python_is_in_reach() -> None:
         "facts.subject",
         "oborona.rule",
     ):
-        text = real(f"local v = {value if value != 'facts' else 'facts.text'} return type(v) == 'userdata'")
+        text = real(
+            f"local v = {value if value != 'facts' else 'facts.text'} return type(v) == 'userdata'"
+        )
         found = judged(text)
         assert not found.hits
         assert not found.problems
@@ -254,7 +281,8 @@ def test_all_scripts_of_a_message_share_one_time() -> None:
 
 def test_loading_is_bounded_too() -> None:
     for text in ("while true do end\n", "local s = 'x' while true do s = s .. s end\n", "local t = {} while true do t[#t + 1] = {} end\n",
-                 "local t = {} for i = 1, 100000 do t[i] = {i} end oborona.rule { name = 'X', score = 1, when = function() return t[1] end }\n"):  # fmt: skip
+                 ("local t = {} for i = 1, 100000 do t[i] = {i} end oborona.rule { name = "
+                     "'X', score = 1, when = function() return t[1] end }\n")):  # fmt: skip
         before = time.process_time()
         with pytest.raises(PolicyError) as refused:
             loaded(text)
@@ -269,12 +297,16 @@ def test_a_rule_cannot_register_rules() -> None:
 
 
 def test_a_rule_that_is_tried_and_never_ends_is_no_policy() -> None:
-    with pytest.raises(PolicyError, match="X: fails on an empty message: takes too many steps") as refused:
+    with pytest.raises(
+        PolicyError, match="X: fails on an empty message: takes too many steps"
+    ) as refused:
         loaded(rule("while true do end"))
     assert refused.value.line == 3
 
 
-def test_a_limit_that_is_over_between_two_functions_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_limit_that_is_over_between_two_functions_stops_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("oborona.policy.scripts.scripts.MOST_FAILURES", 1000)
     scripts = loaded(
         real("for i = 1, 100 do local s = ('x'):rep(400000) s = s .. s end error('late')") + GOOD

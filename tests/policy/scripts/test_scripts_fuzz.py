@@ -1,4 +1,7 @@
-"""Any text is a script or a PolicyError with its file; whatever a script does, a message is judged in bounded time and nothing is raised."""
+"""Any text is a script or a PolicyError with its file.
+
+Whatever a script does, a message is judged in bounded time and nothing is raised.
+"""
 
 import time
 
@@ -82,7 +85,11 @@ def test_any_bytes_are_a_script_or_refused(raw: bytes) -> None:
 @settings(suppress_health_check=[HealthCheck.too_slow], max_examples=300, deadline=None)
 @given(st.lists(LUA | EXPRESSIONS.map(lambda one: f"return {one}"), min_size=1, max_size=3))
 def test_any_body_of_a_rule_is_bounded_and_raises_nothing(bodies: list[str]) -> None:
-    put("".join(real(f"do {body} end", name=f"R{number}") for number, body in enumerate(bodies)).encode())
+    put(
+        "".join(
+            real(f"do {body} end", name=f"R{number}") for number, body in enumerate(bodies)
+        ).encode()
+    )
 
 
 @given(EXPRESSIONS)

@@ -1,4 +1,6 @@
-"""Scripts in whole scans and at the stages before the content, beside everything else that judges."""
+"""Scripts in whole scans and at the stages before the content, beside everything else that
+judges.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +19,8 @@ ENVELOPE = Envelope(
     client=Client(ip="9.10.11.12", name="mail.a.example"), helo="mail.a.example", sender="ann@a.example", recipients=("bob@b.example",)
 )  # fmt: skip
 LETTER = (
-    b"From: Ann <ann@a.example>\r\nSubject: Free beer at noon\r\nDate: Fri, 20 Nov 2026 10:00:00 +0000\r\nMessage-ID: <1@a.example>\r\n\r\n"
+    b"From: Ann <ann@a.example>\r\nSubject: Free beer at noon\r\nDate: Fri, 20 Nov 2026 10:00:00 "
+    b"+0000\r\nMessage-ID: <1@a.example>\r\n\r\n"
     b"See https://one.example/ and https://two.example/ \r\n"
 )
 CHECK = """\
@@ -81,8 +84,13 @@ async def test_a_script_decides_and_says_why(tmp_path: Path) -> None:
 
 
 async def test_a_broken_script_stops_neither_mail_nor_rules(tmp_path: Path) -> None:
-    bad = 'oborona.rule { name = "BAD", score = 500, when = function() if facts.subject ~= "" then while true do end end end }\n'
-    found = await scanned(policy(tmp_path, {"10.toml": TOML, "59.lua": bad, "60.lua": CHECK, "61.lua": RULE}))
+    bad = (
+        'oborona.rule { name = "BAD", score = 500, when = function() if facts.subject ~= "" '
+        "then while true do end end end }\n"
+    )
+    found = await scanned(
+        policy(tmp_path, {"10.toml": TOML, "59.lua": bad, "60.lua": CHECK, "61.lua": RULE})
+    )
     assert (found.verdict.action, found.verdict.score) == (Action.SPAM, 61)
     assert Finding("script-failed", "59.lua:1") in found.verdict.findings
     assert found.failed == (f"script {tmp_path / '59.lua'}:1: BAD: takes too many steps",)
@@ -90,7 +98,10 @@ async def test_a_broken_script_stops_neither_mail_nor_rules(tmp_path: Path) -> N
 
 async def test_rules_may_ask_whether_a_script_failed(tmp_path: Path) -> None:
     rule = '[[rule]]\nname = "OOPS"\nwhen = "found(\'script-failed\')"\nscore = 5\n'
-    bad = 'oborona.check { name = "bad-one", run = function() return facts.subject ~= "" and error("no") end }\n'
+    bad = (
+        'oborona.check { name = "bad-one", run = function() return facts.subject ~= "" and '
+        'error("no") end }\n'
+    )
     found = await scanned(policy(tmp_path, {"10.toml": rule, "59.lua": bad}))
     assert [hit.name for hit in found.verdict.rules] == ["OOPS"]
 
@@ -103,7 +114,9 @@ oborona.rule {
 }
 """
     found = policy(tmp_path, {"10.toml": "[verdict]\nreject_score = 200\n", "60.lua": rule})
-    early = await glance(Envelope(client=ENVELOPE.client), Stage.CONNECT, site(), found, Silence(), now=NOW)
+    early = await glance(
+        Envelope(client=ENVELOPE.client), Stage.CONNECT, site(), found, Silence(), now=NOW
+    )
     assert (early.verdict.action, early.verdict.decided_by) == (Action.REJECT, "LUA_CLIENT")
     assert early.verdict.rules[0].say == "dynamic: mail.a.example"
     assert not early.faults
@@ -111,9 +124,14 @@ oborona.rule {
 
 
 async def test_a_script_that_fails_before_the_content_lets_the_client_in(tmp_path: Path) -> None:
-    rule = 'oborona.rule { name = "X", score = 250, stage = "connect", when = function() return facts.client.ip ~= "" and error("no") end }\n'
+    rule = (
+        'oborona.rule { name = "X", score = 250, stage = "connect", when = function() return '
+        'facts.client.ip ~= "" and error("no") end }\n'
+    )
     found = policy(tmp_path, {"10.toml": "[verdict]\nreject_score = 200\n", "60.lua": rule})
-    early = await glance(Envelope(client=ENVELOPE.client), Stage.CONNECT, site(), found, Silence(), now=NOW)
+    early = await glance(
+        Envelope(client=ENVELOPE.client), Stage.CONNECT, site(), found, Silence(), now=NOW
+    )
     assert early.verdict.action is Action.ACCEPT
     assert early.faults == (f"script {tmp_path / '60.lua'}:1: X: no",)
     assert [finding.name for finding in early.verdict.findings] == ["script-failed"]
@@ -124,7 +142,9 @@ async def test_scripts_of_two_policies_live_side_by_side(tmp_path: Path) -> None
     one.mkdir()
     other.mkdir()
     first = policy(one, {"10.toml": TOML, "60.lua": CHECK, "61.lua": RULE})
-    second = policy(other, {"10.toml": TOML, "60.lua": CHECK, "61.lua": RULE.replace("120", "-120")})
+    second = policy(
+        other, {"10.toml": TOML, "60.lua": CHECK, "61.lua": RULE.replace("120", "-120")}
+    )
     scores = [(await scanned(each)).verdict.score for each in (first, second, first, second)]
     assert scores == [61, -59, 61, -59]
 
@@ -132,5 +152,7 @@ async def test_scripts_of_two_policies_live_side_by_side(tmp_path: Path) -> None
 async def test_a_group_holds_for_rules_of_scripts(tmp_path: Path) -> None:
     groups = '[[group]]\nname = "LINKS"\ncap = 10\n'
     rule = RULE.replace('say = "links"', 'say = "links", group = "LINKS"')
-    found = await scanned(policy(tmp_path, {"10.toml": TOML + groups, "60.lua": CHECK, "61.lua": rule}))
+    found = await scanned(
+        policy(tmp_path, {"10.toml": TOML + groups, "60.lua": CHECK, "61.lua": rule})
+    )
     assert found.verdict.score == 11

@@ -1,4 +1,6 @@
-"""Where signatures are found, that a book is the same however it was made, and that hostile mail costs little."""
+"""Where signatures are found, that a book is the same however it was made, and that hostile mail
+costs little.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ def sign(value: str, kind: Kind = Kind.PHRASE, name: str = "s1", **more: object)
 
 def letter(text: str = "", subject: str = "news", name: str = "Ann", headers: str = "") -> bytes:
     return (
-        f'From: "{name}" <ann@a.example>\nReply-To: eve@evil.example.com\nSubject: {subject}\n{headers}'
+        f'From: "{name}" <ann@a.example>\nReply-To: eve@evil.example.com\nSubject: '
+        f"{subject}\n{headers}"
         f"Content-Type: text/plain; charset=utf-8\n\n{text}\n"
     ).encode("utf-8", "surrogateescape")
 
@@ -58,7 +61,9 @@ def test_a_phrase_is_found_in_its_disguises(text: str) -> None:
     assert found([sign("cheap pills")], letter(text)) == ["s1"]
 
 
-@pytest.mark.parametrize("text", ["cheap spills", "cheapest pills", "cheap. The pills", "pills cheap", ""])
+@pytest.mark.parametrize(
+    "text", ["cheap spills", "cheapest pills", "cheap. The pills", "pills cheap", ""]
+)
 def test_a_phrase_is_not_found_in_other_words(text: str) -> None:
     assert found([sign("cheap pills")], letter(text)) == []
 
@@ -71,7 +76,8 @@ def test_inside_words_it_is_found_if_it_is_asked_for() -> None:
 
 def test_a_word_of_russian_or_chinese() -> None:
     raw = letter(
-        "\u0414\u0415\u0428\u0401\u0412\u042b\u0415 \u0417\u0410\u0419\u041c\u042b! \u6211\u4eec\u4ee3\u5f00\u53d1\u7968\u5417"
+        "\u0414\u0415\u0428\u0401\u0412\u042b\u0415 \u0417\u0410\u0419\u041c\u042b! "
+        "\u6211\u4eec\u4ee3\u5f00\u53d1\u7968\u5417"
     )
     assert found(
         [sign("\u0434\u0435\u0448\u0451\u0432\u044b\u0435 \u0437\u0430\u0439\u043c\u044b")], raw
@@ -113,7 +119,8 @@ def test_a_pattern_is_anchored_to_a_field_and_finds_signs() -> None:
 
 def test_entities() -> None:
     raw = letter(
-        "see https://www.deal.shop.example.com/x?utm_source=1 or call +7 (905) 123-45-67, https://t.me/badshop ann (at) mail dot example.com"
+        "see https://www.deal.shop.example.com/x?utm_source=1 or call +7 (905) 123-45-67, "
+        "https://t.me/badshop ann (at) mail dot example.com"
     )
     for value, kind in (
         ("www.deal.shop.example.com", Kind.HOST),
@@ -175,7 +182,9 @@ TEXT = st.lists(WORD, max_size=12).map(" ".join)
 
 @settings(max_examples=200)
 @given(st.lists(TEXT, max_size=12), TEXT)
-def test_the_automaton_finds_what_a_search_for_each_phrase_finds(phrases: list[str], text: str) -> None:
+def test_the_automaton_finds_what_a_search_for_each_phrase_finds(
+    phrases: list[str], text: str
+) -> None:
     some = []
     for number, value in enumerate(phrases, 1):
         one = Signature(id=f"s{number}", flag=Flag.SPAM, kind=Kind.PHRASE, value=value)
@@ -184,7 +193,9 @@ def test_the_automaton_finds_what_a_search_for_each_phrase_finds(phrases: list[s
         except ValueError:
             continue
     said = readings(normalise(text))
-    wanted = [one.id for one in some if any(words(normalise(one.value)).strip() in each for each in said)]
+    wanted = [
+        one.id for one in some if any(words(normalise(one.value)).strip() in each for each in said)
+    ]
     exact = [name for name in found(some, letter(text, subject="", name="")) if name in wanted]
     assert found(some, letter(text, subject="", name="")) == exact
     for one in some:
@@ -204,7 +215,9 @@ OPERATIONS = st.lists(
 
 @settings(max_examples=100)
 @given(OPERATIONS)
-def test_a_book_that_changed_finds_what_a_new_one_finds(operations: list[tuple[int, str | None]]) -> None:
+def test_a_book_that_changed_finds_what_a_new_one_finds(
+    operations: list[tuple[int, str | None]],
+) -> None:
     live = LiveSignatures({})
     there: dict[str, Signature] = {}
     raw = letter("cheap pills by post, now")
@@ -214,7 +227,13 @@ def test_a_book_that_changed_finds_what_a_new_one_finds(operations: list[tuple[i
             there.pop(name, None)
             live.follow_store([], [name])
         else:
-            kind = Kind.PATTERN if "{" in value else Kind.DOMAIN if value == "a.example" else Kind.PHRASE
+            kind = (
+                Kind.PATTERN
+                if "{" in value
+                else Kind.DOMAIN
+                if value == "a.example"
+                else Kind.PHRASE
+            )
             there[name] = sign(value, kind, name)
             live.follow_store([there[name]], [])
         assert found(live.book, raw) == found(list(there.values()), raw)
@@ -222,14 +241,18 @@ def test_a_book_that_changed_finds_what_a_new_one_finds(operations: list[tuple[i
 
 
 def test_many_at_once_are_made_in_pieces_and_a_few_join_the_last() -> None:
-    book = Book.of(sign(f"phrase of number {number}", name=f"s{number}") for number in range(1, 2001))
+    book = Book.of(
+        sign(f"phrase of number {number}", name=f"s{number}") for number in range(1, 2001)
+    )
     rests = 0
 
     def rest() -> None:
         nonlocal rests
         rests += 1
 
-    many = [sign(f"another of number {number}", name=f"s{number}") for number in range(3000, 12_000)]
+    many = [
+        sign(f"another of number {number}", name=f"s{number}") for number in range(3000, 12_000)
+    ]
     book = book.with_changes(many, rest=rest)
     assert (len(book.segments), rests) == (4, 3)
     for number in range(20_000, 20_050):
@@ -248,7 +271,8 @@ def test_many_small_segments_are_joined_without_what_is_gone_or_over() -> None:
         live.follow_store(some, [])
     live.follow_store([sign("phrase that is over", name="s9000", expires=1000.0)], ["s1"])
     raw = letter(
-        "phrase s1 ended phrase s77 ended phrase s5000 ended. phrase that is over. Cheap pills by post"
+        "phrase s1 ended phrase s77 ended phrase s5000 ended. phrase that is over. Cheap "
+        "pills by post"
     )
     before = live.book
     assert len(before.segments) > FEW
@@ -268,9 +292,14 @@ def test_a_large_segment_is_not_made_again(monkeypatch: pytest.MonkeyPatch) -> N
     joined = Book({one.id: one for one in many}, small).merged(1000.0)
     (large,) = joined.segments
     more = [sign(f"more {number} of it", name=f"s{number}") for number in range(100, 105)]
-    again = Book({one.id: one for one in (*many, *more)}, [large, *(Segment([one]) for one in more)])
+    again = Book(
+        {one.id: one for one in (*many, *more)}, [large, *(Segment([one]) for one in more)]
+    )
     assert [one is large for one in again.merged(1000.0).segments] == [True, False]
-    assert found(again.merged(1000.0), letter("phrase s65 ended, more 104 of it")) == ["s65", "s104"]
+    assert found(again.merged(1000.0), letter("phrase s65 ended, more 104 of it")) == [
+        "s65",
+        "s104",
+    ]
 
 
 def test_a_signature_that_a_book_cannot_use_is_named_and_costs_nothing_else() -> None:
@@ -355,7 +384,9 @@ def test_a_message_has_the_signatures_of_the_policy_that_it_is_judged_by() -> No
     assert live.of_store == {"s2"}
     assert live.hold(third, second)
     assert found(live.under(third), raw) == ["B", "s2"]
-    assert found(live.under(first), raw) == ["A", "s2"], "of a policy that was, for what is looked at late"
+    assert found(live.under(first), raw) == ["A", "s2"], (
+        "of a policy that was, for what is looked at late"
+    )
     assert not live.hold(third, second), "nothing changed"
 
 

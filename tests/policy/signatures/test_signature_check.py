@@ -64,7 +64,9 @@ def test_an_entity_stands_in_no_subject_and_only_a_phrase_inside_words() -> None
         checked(signature("shop.example", Kind.HOST, where=Where.SUBJECT))
     with pytest.raises(BrokenSignature, match="only a phrase"):
         checked(signature("shop.example", Kind.HOST, inside=True))
-    with pytest.raises(BrokenSignature, match="8 letters and digits are needed where it may stand inside"):
+    with pytest.raises(
+        BrokenSignature, match="8 letters and digits are needed where it may stand inside"
+    ):
         checked(signature("casino", inside=True))
 
 
@@ -76,7 +78,11 @@ def test_an_entity_stands_in_no_subject_and_only_a_phrase_inside_words() -> None
         ("HTTP://Shop.Example:80/a?utm_source=x", Kind.URL, "http://shop.example/a"),
         ("+7 (905) 123-45-67", Kind.PHONE, "+79051234567"),
         ("<Ann@Shop.example.com>", Kind.ADDRESS, "ann@shop.example.com"),
-        ("1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa", Kind.WALLET, "bitcoin:1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"),
+        (
+            "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa",
+            Kind.WALLET,
+            "bitcoin:1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa",
+        ),
         ("https://t.me/BadShop", Kind.HANDLE, "telegram:badshop"),
         ("telegram:@BadShop", Kind.HANDLE, "telegram:badshop"),
         ("<News.Shop.example>", Kind.LIST, "news.shop.example"),
@@ -97,7 +103,10 @@ def test_a_patterns_letters_are_normalised_and_its_escapes_are_not() -> None:
     assert pattern_text(signature("\u0417\u0430\u0440\u0430\u0431", Kind.PATTERN)) == normalise(
         "\u0437\u0430\u0440\u0430\u0431"
     )
-    assert pattern_text(signature(r"^\pL+\x{41}(?i:A)(?P<Name>b)$", Kind.PATTERN)) == r"(?m:^)\pL+aab(?m:$)"
+    assert (
+        pattern_text(signature(r"^\pL+\x{41}(?i:A)(?P<Name>b)$", Kind.PATTERN))
+        == r"(?m:^)\pL+aab(?m:$)"
+    )
     assert pattern_text(signature("[]\u0430x][^]\u043e]y", Kind.PATTERN)) == r"[\]ax][^\]o]y"
 
 

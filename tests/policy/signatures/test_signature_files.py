@@ -1,4 +1,6 @@
-"""Signatures in policy files and list files: fields, overrides, ids, errors with their line, reload."""
+"""Signatures in policy files and list files: fields, overrides, ids, errors with their line,
+reload.
+"""
 
 from __future__ import annotations
 
@@ -49,10 +51,16 @@ def test_a_signature_is_what_its_fields_say_and_later_files_change_it(tmp_path: 
     assert (one.owner, one.reason, one.score, one.mode) == ("anna", "pharma", None, Mode.LIVE)
     assert one.expires == 1798761600.0, "the day is the last: it ends with it"
     changed = policy(
-        tmp_path, b='[[signature]]\nname = "PILLS"\nscore = 40\nmode = "shadow"\nwhere = "subject"\n'
+        tmp_path,
+        b='[[signature]]\nname = "PILLS"\nscore = 40\nmode = "shadow"\nwhere = "subject"\n',
     )
     (one,) = changed.signatures.values()
-    assert (one.score, one.mode, one.where, one.value) == (40.0, Mode.SHADOW, Where.SUBJECT, "cheap pills")
+    assert (one.score, one.mode, one.where, one.value) == (
+        40.0,
+        Mode.SHADOW,
+        Where.SUBJECT,
+        "cheap pills",
+    )
     assert changed.origins["signature.PILLS.score"].endswith("b.toml:3")
     assert policy(tmp_path, c='[[signature]]\nname = "PILLS"\nenabled = false\n').signatures == {}
 
@@ -92,7 +100,9 @@ def test_a_list_file_that_cannot_be_used_is_refused_with_its_line(
 def test_a_list_file_that_is_missing_or_too_large_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(PolicyError, match=r"cannot be read: No such file.*signature list SHOPS names it"):
+    with pytest.raises(
+        PolicyError, match=r"cannot be read: No such file.*signature list SHOPS names it"
+    ):
         policy(tmp_path, a=LIST)
     (tmp_path / "shops.list").write_text("bad.example\nworse.example\n")
     monkeypatch.setattr(signature_files, "MAX_SIGNATURES", 1)

@@ -1,4 +1,6 @@
-"""What is proposed: what spam has in common and good mail has not, a few for a campaign, in bounded time."""
+"""What is proposed: what spam has in common and good mail has not, a few for a campaign, in bounded
+time.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,8 @@ def test_a_campaign_is_covered_by_its_common_words_its_link_and_its_telephone() 
     chance = random.Random(1)
     spam = [
         mail(
-            f"{noise(chance)} cheap pills by post for you {noise(chance)} http://x{number}.shop.example.com/ or +7 905 123-45-67"
+            f"{noise(chance)} cheap pills by post for you {noise(chance)} "
+            f"http://x{number}.shop.example.com/ or +7 905 123-45-67"
         )
         for number in range(20)
     ]

@@ -1,4 +1,6 @@
-"""A small site after delivery, for tests of the second look: scanned and journaled messages, their counts, an index, moves, mailboxes that note what is asked of them."""
+"""A small site after delivery, for tests of the second look: scanned and journaled messages, their
+counts, an index, moves, mailboxes that note what is asked of them.
+"""
 
 from __future__ import annotations
 
@@ -43,20 +45,26 @@ NOW = 1_795_170_000.0
 ROOT = Path(__file__).resolve().parents[3]
 SHIPPED = load_policy(ROOT / "etc/policy.d", SCHEMA)
 LINES = "[verdict]\nspam_score = 100\nreject_score = 200\n"
-COMPLAINED = '[[rule]]\nname = "COMPLAINED"\nwhen = "mass.complaints >= 3"\nscore = 120\nsay = "{mass.complaints} complained"\n'
+COMPLAINED = (
+    '[[rule]]\nname = "COMPLAINED"\nwhen = "mass.complaints >= 3"\nscore = 120\nsay = '
+    '"{mass.complaints} complained"\n'
+)
 
 
 def letter(number: int, text: str, *, sender: str = "ann@a.example") -> bytes:
     """Return a message."""
     return (
-        f"From: Ann <{sender}>\r\nTo: bob@b.example\r\nSubject: about number {number}\r\nMessage-ID: <{number}@a.example>\r\n"
+        f"From: Ann <{sender}>\r\nTo: bob@b.example\r\nSubject: about number "
+        f"{number}\r\nMessage-ID: <{number}@a.example>\r\n"
         f"Date: Fri, 20 Nov 2026 10:00:00 +0000\r\n\r\n{text}\r\n"
     ).encode()
 
 
 CAMPAIGN = (
-    "Dear friend, our laboratory has made a wonderful medicine that takes away all pain within three days, and only this week you can"
-    " order it without any prescription from our house in the mountains, where my grandmother found the herbs long ago."
+    "Dear friend, our laboratory has made a wonderful medicine that takes away all pain within "
+    "three days, and only this week you can"
+    " order it without any prescription from our house in the mountains, where my grandmother "
+    "found the herbs long ago."
 )
 
 
@@ -153,7 +161,10 @@ class Scene:
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        where: TracebackType | None,
     ) -> None:
         await self.end()
         await self.journal.close()
@@ -213,18 +224,26 @@ class Scene:
         change: Callable[[Entry], Entry] = lambda one: one,
     ) -> Entry:
         """Judge a message by the policy of then, count and journal it."""
-        envelope = Envelope(client=Client(ip=ip), helo="x.example", sender=sender, recipients=recipients)
+        envelope = Envelope(
+            client=Client(ip=ip), helo="x.example", sender=sender, recipients=recipients
+        )
         result = await scan(raw, envelope, self.site, self.judged_by, Silence(), now=self.now)
         return self.journaled(result, envelope, len(raw), change)
 
     def journaled(
-        self, result: Scan, envelope: Envelope, size: int, change: Callable[[Entry], Entry] = lambda one: one
+        self,
+        result: Scan,
+        envelope: Envelope,
+        size: int,
+        change: Callable[[Entry], Entry] = lambda one: one,
     ) -> Entry:
         """Count and journal what was scanned."""
         settle(result.pieces, result.counted, self.counters, now=self.now)
         self._ruled.note(self.judged_by)
         ident = self._numbers.next(self.now)
-        entry = change(entry_of(ident, self.now, self.judged_by, envelope, size, result.verdict, result))
+        entry = change(
+            entry_of(ident, self.now, self.judged_by, envelope, size, result.verdict, result)
+        )
         self.journal.append(entry)
         self.entries[entry.id] = entry
         return entry
@@ -241,7 +260,9 @@ class Scene:
             self.engine.add(Cause.PARDON if pardon else Cause.WORD, carried(entry.shingles))
 
     async def look(self, most: int = 1000) -> None:
-        """Bring the index up, and take steps until there is nothing to do, or moves have stopped."""
+        """Bring the index up, and take steps until there is nothing to do, or moves have
+        stopped.
+        """
         await self.journal.flush()
         while self.index.follow(self.now):
             pass

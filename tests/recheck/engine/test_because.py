@@ -1,4 +1,7 @@
-"""What brings a filed message back to the inbox: what was learned, by name; never that something was counted."""
+"""What brings a filed message back to the inbox: what was learned, by name.
+
+Never that something was counted.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,16 @@ from oborona.reputation.flag import Flag as PinFlag
 from oborona.reputation.pins import Book, Pin
 from oborona.types import Action, Client, Envelope, Span
 from tests.policy.test_scan_evidence import Told
-from tests.recheck.engine.scene import CAMPAIGN, NOW, Scene, another, letter, scene, shingle, written
+from tests.recheck.engine.scene import (
+    CAMPAIGN,
+    NOW,
+    Scene,
+    another,
+    letter,
+    scene,
+    shingle,
+    written,
+)
 
 ODD = '[[rule]]\nname = "ODD"\nwhen = "recipients > 0"\nscore = {score}\n'
 FADING = '[[rule]]\nname = "FADING"\nwhen = "count[From].fortnight.seen < 3"\nscore = 120\n'
@@ -40,7 +52,8 @@ def because(made: Scene, entry: Entry) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(
-    "cause", [Cause.POLICY, Cause.WORD, Cause.PARDON, Cause.ASKED, Cause.LATE, Cause.PIN, Cause.SIGNATURE]
+    "cause",
+    [Cause.POLICY, Cause.WORD, Cause.PARDON, Cause.ASKED, Cause.LATE, Cause.PIN, Cause.SIGNATURE],
 )
 async def test_counts_that_rose_bring_nothing_back(tmp_path: Path, cause: Cause) -> None:
     async with scene(tmp_path, FADING) as made:
@@ -76,19 +89,27 @@ async def test_who_asks_is_told_that_nothing_was_learned(tmp_path: Path) -> None
         ((ODD.format(score=120) + 'mode = "shadow"\n',), "rule ODD on trial"),
         ((ODD.format(score=120).replace("> 0", "> 7"),), "rule ODD changed"),
         (
-            (ODD.format(score=120), '[[rule]]\nname = "FINE"\nwhen = "recipients > 0"\nscore = -90\n'),
+            (
+                ODD.format(score=120),
+                '[[rule]]\nname = "FINE"\nwhen = "recipients > 0"\nscore = -90\n',
+            ),
             "rule FINE added",
         ),
         (
             (
                 ODD.format(score=120),
-                '[[local_list]]\nname = "PARTNERS"\naction = "allow"\nof = ["client"]\nentries = ["198.51.100.7"]\n',
+                (
+                    '[[local_list]]\nname = "PARTNERS"\naction = "allow"\nof = '
+                    '["client"]\nentries = ["198.51.100.7"]\n'
+                ),
             ),
             "list PARTNERS: allow 198.51.100.7",
         ),
     ],
 )
-async def test_another_policy_says_what_differs(tmp_path: Path, pieces: tuple[str, ...], named: str) -> None:
+async def test_another_policy_says_what_differs(
+    tmp_path: Path, pieces: tuple[str, ...], named: str
+) -> None:
     async with scene(tmp_path, ODD.format(score=120)) as made:
         filed = await made.deliver(letter(1, CAMPAIGN))
         made.policy = written(tmp_path / "new", *pieces)
@@ -122,7 +143,17 @@ async def test_a_pin_is_named(tmp_path: Path) -> None:
         filed = await made.deliver(letter(1, CAMPAIGN))
         address = shingle(filed, Type.CLIENT_IP)
         made.pins = Book(
-            [Pin(address.type, address.hash, "198.51.100.7", PinFlag.GOOD, "our partner", "ann", NOW)]
+            [
+                Pin(
+                    address.type,
+                    address.hash,
+                    "198.51.100.7",
+                    PinFlag.GOOD,
+                    "our partner",
+                    "ann",
+                    NOW,
+                )
+            ]
         )
         made.engine.add(Cause.PIN, [address])
         await made.look()
@@ -131,8 +162,12 @@ async def test_a_pin_is_named(tmp_path: Path) -> None:
         assert "set to good by ann: our partner" in named
 
 
-async def test_neither_the_message_nor_its_copies_are_a_past_of_their_sender(tmp_path: Path) -> None:
-    """Copies that came before and after it, looked at nearly a day later: they are a day old by then, and no past of it all the same."""
+async def test_neither_the_message_nor_its_copies_are_a_past_of_their_sender(
+    tmp_path: Path,
+) -> None:
+    """Copies that came before and after it, looked at nearly a day later: they are a day old by
+    then, and no past of it all the same.
+    """
 
     async def came(made: Scene, number: int) -> Entry:
         envelope = Envelope(
@@ -159,7 +194,9 @@ async def test_neither_the_message_nor_its_copies_are_a_past_of_their_sender(tmp
         assert last.verdict is Action.ACCEPT
         made.now += 0.6 * DAY_S
         await made.journal.flush()
-        (found,) = await made.rescorer().again(await made.reader.taken([last.id]), Cause.CLOCK, made.now)
+        (found,) = await made.rescorer().again(
+            await made.reader.taken([last.id]), Cause.CLOCK, made.now
+        )
         assert found.again is not None
         assert found.again.facts.author == "ann@a.example"
         assert found.again.facts.known.ham(Type.AUTHOR, Span.EARLIER) == 0

@@ -1,4 +1,6 @@
-"""A campaign taken back: complaints of some readers move the unread copies of the others, and nothing else."""
+"""A campaign taken back: complaints of some readers move the unread copies of the others, and
+nothing else.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,14 @@ async def delivered(made: Scene, number: int = 20) -> list[Entry]:
     """Deliver a campaign to many, and as many other messages between."""
     found = []
     for one in range(number):
-        found.append(await made.deliver(letter(one, CAMPAIGN), recipients=(f"reader{one}@b.example",)))
+        found.append(
+            await made.deliver(letter(one, CAMPAIGN), recipients=(f"reader{one}@b.example",))
+        )
         sender = f"eve{one}@c{one}.example"
         raw = letter(1000 + one, another(one), sender=sender)
-        await made.deliver(raw, recipients=(f"reader{one}@b.example",), sender=sender, ip=f"203.0.{one}.9")
+        await made.deliver(
+            raw, recipients=(f"reader{one}@b.example",), sender=sender, ip=f"203.0.{one}.9"
+        )
         made.now += 0.1
     assert all(one.verdict is Action.ACCEPT for one in found)
     return found
@@ -34,7 +40,8 @@ async def test_complaints_of_some_move_the_copies_of_the_others(tmp_path: Path) 
         await made.move()
         assert sorted(made.boxes.moved) == sorted(one.id for one in campaign)
         letters = {
-            letter.user: (letter, source, target, force) for letter, source, target, force in made.boxes.asked
+            letter.user: (letter, source, target, force)
+            for letter, source, target, force in made.boxes.asked
         }
         one, source, target, force = letters["reader3"]
         assert (source, target, force) == ("INBOX", "Junk", False)

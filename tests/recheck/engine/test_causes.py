@@ -1,4 +1,6 @@
-"""Why a message is looked at again: the clock, what was found late, signatures, pins, another policy; and lists of its readers, which stay their own."""
+"""Why a message is looked at again: the clock, what was found late, signatures, pins, another
+policy; and lists of its readers, which stay their own.
+"""
 
 from __future__ import annotations
 
@@ -34,16 +36,22 @@ from tests.recheck.engine.scene import (
 )
 
 MANY = '[[rule]]\nname = "MANY"\nwhen = "mass.day >= 10"\nscore = 120\n'
-SIGNED = '[[rule]]\nname = "SIGNED"\nwhen = "len(signatures.spam) > 0"\nscore = 150\nsay = "{signatures.spam_why}"\n'
+SIGNED = (
+    '[[rule]]\nname = "SIGNED"\nwhen = "len(signatures.spam) > 0"\nscore = 150\nsay = '
+    '"{signatures.spam_why}"\n'
+)
 LINKED = " Look at https://www.pills.example/buy?x=1 at once."
 
 
 class Lists:
     """What one person has said."""
 
-    def __init__(self, address: str, *entries: tuple[Side, EntryKind, str], strictness: float = 1.0) -> None:
+    def __init__(
+        self, address: str, *entries: tuple[Side, EntryKind, str], strictness: float = 1.0
+    ) -> None:
         made = tuple(
-            entry(side, kind, value, time=NOW, source=Source.COMMAND) for side, kind, value in entries
+            entry(side, kind, value, time=NOW, source=Source.COMMAND)
+            for side, kind, value in entries
         )
         self._person = Personal(address, strictness, made)
 
@@ -101,7 +109,9 @@ def test_what_is_late_by_too_much_is_given_up() -> None:
     clock.came(due, None)
     assert clock.due(NOW) is None
     fresh = Clock((60.0,), {}, NOW)
-    assert fresh.due(NOW) is None, "what was delivered before there was a second look is not looked at"
+    assert fresh.due(NOW) is None, (
+        "what was delivered before there was a second look is not looked at"
+    )
 
 
 async def test_what_was_found_late_moves_a_message(tmp_path: Path) -> None:
@@ -132,8 +142,12 @@ async def test_what_was_found_late_moves_a_message(tmp_path: Path) -> None:
 async def test_a_new_signature_on_a_link_moves_what_has_it(tmp_path: Path) -> None:
     async with scene(tmp_path, SIGNED) as made:
         one = await made.deliver(letter(1, CAMPAIGN + LINKED))
-        other = await made.deliver(letter(2, CAMPAIGN + " Look at https://www.bread.example/ at once."))
-        found = Signature(id="s1", flag=Flag.SPAM, kind=Kind.DOMAIN, value="pills.example", author="ann")
+        other = await made.deliver(
+            letter(2, CAMPAIGN + " Look at https://www.bread.example/ at once.")
+        )
+        found = Signature(
+            id="s1", flag=Flag.SPAM, kind=Kind.DOMAIN, value="pills.example", author="ann"
+        )
         made.signed = Signed({"s1": found}, made.hasher)
         made.engine.add(Cause.SIGNATURE, shingles_of(found, made.hasher))
         await made.look()
@@ -190,7 +204,9 @@ async def test_another_policy_is_held_against_all_of_the_window(tmp_path: Path) 
         assert all(made.made(one)[0].event == "policy" for one in found)
 
 
-async def test_a_rule_that_needs_the_text_moves_nothing_because_it_can_not_be_judged(tmp_path: Path) -> None:
+async def test_a_rule_that_needs_the_text_moves_nothing_because_it_can_not_be_judged(
+    tmp_path: Path,
+) -> None:
     async with scene(tmp_path, COMPLAINED) as made:
         one = await made.deliver(letter(1, CAMPAIGN))
         made.policy = written(

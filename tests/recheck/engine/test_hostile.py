@@ -1,4 +1,6 @@
-"""What is made to stop the second look, or to lead it astray: names that no store takes, counts of another shape, clocks that jump, more than it can remember."""
+"""What is made to stop the second look, or to lead it astray: names that no store takes, counts of
+another shape, clocks that jump, more than it can remember.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,16 @@ from oborona.recheck.engine.work import MOST_PIECES
 from oborona.recheck.mailboxes.model import Outcome
 from oborona.recheck.moves import State
 from oborona.types import Action, Shingle
-from tests.recheck.engine.scene import CAMPAIGN, COMPLAINED, NOW, another, letter, replaced, scene, written
+from tests.recheck.engine.scene import (
+    CAMPAIGN,
+    COMPLAINED,
+    NOW,
+    another,
+    letter,
+    replaced,
+    scene,
+    written,
+)
 
 
 async def test_a_recipient_whom_no_store_takes_hides_nobody_else(tmp_path: Path) -> None:
@@ -42,7 +53,9 @@ async def test_a_recipient_whom_no_store_takes_hides_nobody_else(tmp_path: Path)
         assert MESSAGES.value("failed") >= 1
 
 
-async def test_who_can_not_be_glanced_at_is_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_who_can_not_be_glanced_at_is_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with scene(tmp_path, COMPLAINED) as made:
         found = [
             await made.deliver(letter(one, CAMPAIGN), recipients=(f"reader{one}@b.example",))
@@ -147,7 +160,9 @@ def test_moves_of_a_large_site_run_away_as_those_of_a_small_one() -> None:
 
 
 async def test_lost_counts_move_nothing_either_way(tmp_path: Path) -> None:
-    """What was filed for its counts does not come back when those are gone, and what they spoke for does not go."""
+    """What was filed for its counts does not come back when those are gone, and what they spoke for
+    does not go.
+    """
     known = '[[rule]]\nname = "UNKNOWN"\nwhen = "mass.fortnight == 0"\nscore = 120\n'
     async with scene(tmp_path, COMPLAINED) as made:
         first = await made.deliver(letter(1, CAMPAIGN))

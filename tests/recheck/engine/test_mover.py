@@ -1,4 +1,7 @@
-"""Moves that were decided are made: once, whoever dies in between; later, where a mailbox is busy; and not at all while moves have stopped."""
+"""Moves that were decided are made: once, whoever dies in between; later, where a mailbox is busy.
+
+And not at all while moves have stopped.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +60,9 @@ async def test_mailboxes_that_break_lose_no_move(tmp_path: Path) -> None:
         assert made.made(one)[0].state is State.DONE
 
 
-async def test_several_calls_that_end_together_use_the_store_one_after_the_other(tmp_path: Path) -> None:
+async def test_several_calls_that_end_together_use_the_store_one_after_the_other(
+    tmp_path: Path,
+) -> None:
     async with scene(tmp_path, COMPLAINED) as made:
         found = await decided(made, BATCH * 2 + 5)
         settle_all, inside, most = made.moves.settle_all, 0, 0
@@ -78,7 +83,9 @@ async def test_several_calls_that_end_together_use_the_store_one_after_the_other
 
 
 async def test_what_could_not_be_written_down_is_made_again(tmp_path: Path) -> None:
-    """The mailbox has it, and the disk is full: the mailbox is asked again, and tells it as moved."""
+    """The mailbox has it, and the disk is full: the mailbox is asked again, and tells it as
+    moved.
+    """
     async with scene(tmp_path, COMPLAINED) as made:
         (one,) = await decided(made, 1)
         settle_all = made.moves.settle_all
@@ -115,7 +122,9 @@ async def test_who_was_killed_between_decision_and_move_has_it_made_once(tmp_pat
         assert await made.mover.resume() == 2
         await made.move()
         assert sorted(made.boxes.moved) == sorted(one.id for one in found)
-        states = {one.id: one.state for one in map(made.moves.get, (first.id, second.id, third.id)) if one}
+        states = {
+            one.id: one.state for one in map(made.moves.get, (first.id, second.id, third.id)) if one
+        }
         assert set(states.values()) == {State.DONE}
 
 
@@ -145,7 +154,12 @@ async def test_without_mailboxes_it_is_written_down_and_not_made(tmp_path: Path)
             return ""
 
         mover = Mover(
-            made.moves, None, user=str, message_id=message_id, window_s=3600.0, clock=lambda: made.now
+            made.moves,
+            None,
+            user=str,
+            message_id=message_id,
+            window_s=3600.0,
+            clock=lambda: made.now,
         )
         assert await mover.step() == 1
         (move,) = made.made(one)

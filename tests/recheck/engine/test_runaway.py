@@ -1,4 +1,7 @@
-"""What runs away stops by itself: many messages of no campaign; a campaign of which people complained never does."""
+"""What runs away stops by itself: many messages of no campaign.
+
+A campaign of which people complained never does.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +82,8 @@ async def test_an_admin_lets_it_go_on(tmp_path: Path) -> None:
 async def test_a_campaign_that_people_complained_of_is_none_however_large(tmp_path: Path) -> None:
     async with scene(tmp_path, COMPLAINED, runaway_share=0.05, runaway_messages=20) as made:
         found = [
-            await made.deliver(letter(one, CAMPAIGN), recipients=(f"r{one}@b.example",)) for one in range(60)
+            await made.deliver(letter(one, CAMPAIGN), recipients=(f"r{one}@b.example",))
+            for one in range(60)
         ]
         made.say(found[0], 3)
         await made.look()
@@ -107,7 +111,8 @@ async def test_a_restart_forgets_nothing_of_what_runs_away(tmp_path: Path) -> No
 async def test_a_campaign_is_none_after_a_restart_either(tmp_path: Path) -> None:
     async with scene(tmp_path, COMPLAINED, runaway_share=0.05, runaway_messages=20) as made:
         found = [
-            await made.deliver(letter(one, CAMPAIGN), recipients=(f"r{one}@b.example",)) for one in range(25)
+            await made.deliver(letter(one, CAMPAIGN), recipients=(f"r{one}@b.example",))
+            for one in range(25)
         ]
         made.say(found[0], 3)
         await made.look()
@@ -153,7 +158,12 @@ def test_an_hour_later_it_is_forgotten() -> None:
 
 
 DECIDED = st.lists(
-    st.tuples(st.integers(0, 50), st.sets(st.integers(1, 6), max_size=3), st.booleans(), st.floats(0, 1800)),
+    st.tuples(
+        st.integers(0, 50),
+        st.sets(st.integers(1, 6), max_size=3),
+        st.booleans(),
+        st.floats(0, 1800),
+    ),
     max_size=60,
 )
 
@@ -162,7 +172,9 @@ DECIDED = st.lists(
 def test_it_stops_for_what_no_campaign_explains_and_for_nothing_else(
     decided: list[tuple[int, set[int], bool, float]], passed: int
 ) -> None:
-    """Invariant: what counts is exactly the messages without people's word, or alike with fewer than ALIKE that have it."""
+    """Invariant: what counts is exactly the messages without people's word, or alike with fewer
+    than ALIKE that have it.
+    """
     runaway, now = Runaway(share=0.1, least=5), NOW
     for ident, pieces, word, wait_s in sorted(decided, key=lambda one: one[3]):
         now = NOW + wait_s

@@ -1,4 +1,6 @@
-"""What is to be looked at: every message that carries a piece is met after the last word on it, the newest first, and nobody waits for ever."""
+"""What is to be looked at: every message that carries a piece is met after the last word on it, the
+newest first, and nobody waits for ever.
+"""
 
 from __future__ import annotations
 
@@ -117,16 +119,21 @@ def test_a_job_takes_only_so_many_pieces() -> None:
     assert len(work) > 1
 
 
-WORDS = st.lists(st.tuples(st.integers(0, 6), st.sets(st.sampled_from([A, B, C]), min_size=1)), max_size=12)
+WORDS = st.lists(
+    st.tuples(st.integers(0, 6), st.sets(st.sampled_from([A, B, C]), min_size=1)), max_size=12
+)
 
 
 @given(
-    pieces=st.dictionaries(st.integers(1, 60), st.sets(st.sampled_from([A, B, C])), max_size=40), words=WORDS
+    pieces=st.dictionaries(st.integers(1, 60), st.sets(st.sampled_from([A, B, C])), max_size=40),
+    words=WORDS,
 )
 def test_every_message_is_met_after_the_last_word_on_it(
     pieces: dict[int, set[Shingle]], words: list[tuple[int, set[Shingle]]]
 ) -> None:
-    """Invariant: when there is nothing left to do, each message was met after the last word on any of its pieces."""
+    """Invariant: when there is nothing left to do, each message was met after the last word on any
+    of its pieces.
+    """
     work, messages = Work(), Messages(pieces)
     met_at: dict[int, int] = {}
     said_at: dict[Shingle, int] = {}

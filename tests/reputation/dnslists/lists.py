@@ -10,7 +10,10 @@ from oborona.reputation.subject import Subject
 
 
 def a_list(*of: Subject, **changed: Any) -> DnsList:
-    """Return a list that weighs 127.0.0.2 with 100 and any other code with 10; `changed` by field."""
+    """Return a list that weighs 127.0.0.2 with 100 and any other code with 10.
+
+    `changed` by field.
+    """
     values: dict[str, Any] = {
         "name": "LIST",
         "zone": "list.test",

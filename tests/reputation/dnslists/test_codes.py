@@ -62,7 +62,12 @@ def test_bits_weigh_by_the_heaviest(code: str, score: float | None) -> None:
 
 def test_a_heavy_bit_outweighs_the_code_and_the_other_way_round() -> None:
     codes = parse({"&1": 10, "127.0.0.3": 50, "127.0.0.5": 5}, 99)
-    assert [codes.score(IPv4Address(f"127.0.0.{last}")) for last in (3, 5, 7, 8)] == [50, 10, 10, 99]
+    assert [codes.score(IPv4Address(f"127.0.0.{last}")) for last in (3, 5, 7, 8)] == [
+        50,
+        10,
+        10,
+        99,
+    ]
     assert sorted(codes.scores) == [5, 10, 50, 99]
 
 
@@ -128,7 +133,9 @@ WEIGHTS = st.floats(-1000, 1000)
 def test_any_notation_is_refused_or_never_weighs_what_no_list_may_say(
     scores: dict[str, float], other: float | None, code: IPv4Address
 ) -> None:
-    """Invariant: what is weighed has a weight of the table, and lies in 127/8 outside 127.0.0.1 and 127.255.255/24."""
+    """Invariant: what is weighed has a weight of the table, and lies in 127/8 outside 127.0.0.1 and
+    127.255.255/24.
+    """
     try:
         codes = parse(scores, other)
     except ValueError:
@@ -137,7 +144,11 @@ def test_any_notation_is_refused_or_never_weighs_what_no_list_may_say(
     for one in [code, IPv4Address(int(code) >> 8 | 127 << 24), *near]:
         score = codes.score(one)
         assert score is None or (score in codes.scores and one.is_loopback)
-    for one in (IPv4Address("127.0.0.1"), IPv4Address("127.255.255.255"), IPv4Address("127.255.255.0")):
+    for one in (
+        IPv4Address("127.0.0.1"),
+        IPv4Address("127.255.255.255"),
+        IPv4Address("127.255.255.0"),
+    ):
         assert codes.score(one) is None
         assert not counts(one)
 

@@ -74,7 +74,10 @@ def test_the_test_points_are_those_of_the_rfc() -> None:
         "invalid.list.test": False,
         "listed.example.list.test": True,
     }
-    assert points(a_list(probe="9.9.9.7")) == {"1.0.0.127.list.test": False, "7.9.9.9.list.test": True}
+    assert points(a_list(probe="9.9.9.7")) == {
+        "1.0.0.127.list.test": False,
+        "7.9.9.9.list.test": True,
+    }
     assert points(a_list(probe="")) == {"1.0.0.127.list.test": False}
     assert points(a_list(Subject.FROM, hash=Hash.SHA1)) == {}
     assert points(a_list(Subject.FROM, hash=Hash.MD5, probe="A+x@Example.com")) == {
@@ -124,7 +127,9 @@ def test_any_code_lists_a_test_point_whatever_it_weighs() -> None:
 
 
 @pytest.mark.parametrize(("answer", "fault"), [(REFUSED, Fault.REFUSED), (MADE_UP, Fault.MADE_UP)])
-def test_a_refusal_or_a_made_up_answer_about_mail_ends_it_at_once(answer: Answer, fault: Fault) -> None:
+def test_a_refusal_or_a_made_up_answer_about_mail_ends_it_at_once(
+    answer: Answer, fault: Fault
+) -> None:
     one = a_list()
     health = healthy(one)
     event = health.heard(live(one), answer, 7.0)
@@ -173,7 +178,9 @@ def test_one_lost_moment_is_no_illness_however_much_was_asked_in_it(lost: int) -
 
 
 @pytest.mark.parametrize("answered", [0, 1, 3], ids="{}/10 answered".format)
-def test_a_dead_list_is_out_within_seconds_though_some_answers_are_remembered(answered: int) -> None:
+def test_a_dead_list_is_out_within_seconds_though_some_answers_are_remembered(
+    answered: int,
+) -> None:
     one = a_list()
     health = healthy(one)
     now = 100.0
@@ -328,8 +335,13 @@ def test_another_policy_keeps_what_is_known_of_lists_asked_the_same_way() -> Non
         max_size=60,
     )
 )
-def test_whatever_happens_only_a_list_that_passed_is_asked(steps: list[tuple[str, Answer, float]]) -> None:
-    """Invariants: nothing is asked before a whole round was right; events alternate; a sick list is probed within LAST_S again."""
+def test_whatever_happens_only_a_list_that_passed_is_asked(
+    steps: list[tuple[str, Answer, float]],
+) -> None:
+    """Invariants: nothing is asked before a whole round was right; events alternate.
+
+    A sick list is probed within LAST_S again.
+    """
     one = a_list()
     health, now, passed = Health([one]), 0.0, False
     states: list[State] = []

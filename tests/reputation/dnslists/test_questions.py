@@ -148,10 +148,13 @@ def test_of_too_many_links_the_first_and_the_last_are_asked_about() -> None:
     half = MAX_HOSTS // 2
     assert asked == [f"{host}.list.test" for host in (*hosts[:half], *hosts[-half:])]
     addresses = tuple(f"a{number}@example.com" for number in range(1000))
-    assert len(names(a_list(Subject.ADDRESSES, hash=Hash.SHA1), Asked(addresses=addresses))) == MAX_MAILBOXES
-    assert names(a_list(Subject.LINKS), Asked(links=tuple(f"h{n}.example.com" for n in range(1000)))) == [
-        "example.com.list.test"
-    ]
+    assert (
+        len(names(a_list(Subject.ADDRESSES, hash=Hash.SHA1), Asked(addresses=addresses)))
+        == MAX_MAILBOXES
+    )
+    assert names(
+        a_list(Subject.LINKS), Asked(links=tuple(f"h{n}.example.com" for n in range(1000)))
+    ) == ["example.com.list.test"]
 
 
 def test_nobody_is_asked_about_a_recipient() -> None:
@@ -205,7 +208,9 @@ def test_a_list_in_shadow_mode_says_so() -> None:
     assert listing.hit.mode is Mode.SHADOW
 
 
-@pytest.mark.parametrize("answer", [NOTHING, EMPTY, found(), found("127.0.0.1"), found("127.0.0.4")])
+@pytest.mark.parametrize(
+    "answer", [NOTHING, EMPTY, found(), found("127.0.0.1"), found("127.0.0.4")]
+)
 def test_no_code_that_weighs_anything_is_no_listing(answer: Answer) -> None:
     assert read(one_question(a_list(codes=parse({"127.0.0.2": 100}, None))), answer) is None
 
@@ -238,7 +243,9 @@ def test_what_is_no_answer_of_a_list_is_trouble(answer: Answer, fault: Fault, wo
 
 def test_a_list_counts_once_by_what_weighs_most() -> None:
     def listing(name: str, score: float, asked: str) -> Listing:
-        return Listing(name=name, of=Subject.LINKS, asked=asked, codes=("127.0.0.2",), score=score, say="")
+        return Listing(
+            name=name, of=Subject.LINKS, asked=asked, codes=("127.0.0.2",), score=score, say=""
+        )
 
     some = [
         listing("A", 10, "1"),
@@ -247,7 +254,10 @@ def test_a_list_counts_once_by_what_weighs_most() -> None:
         listing("B", 5, "4"),
         listing("A", 30, "5"),
     ]
-    assert [(one.name, one.score, one.asked) for one in strongest(some)] == [("A", 30, "3"), ("B", -5, "2")]
+    assert [(one.name, one.score, one.asked) for one in strongest(some)] == [
+        ("A", 30, "3"),
+        ("B", -5, "2"),
+    ]
     assert strongest([]) == ()
 
 
@@ -272,9 +282,18 @@ MANY = st.lists(ANY, max_size=30).map(tuple)
     st.booleans(),
     st.sampled_from(Hash),
 )
-def test_whatever_a_message_holds_every_question_is_a_name(asked: Asked, whole: bool, how: Hash) -> None:
-    """Invariant: never raises; each name is under the zone, fits the DNS, and is there once; their number has a bound."""
-    of = ASKABLE if how is Hash.NONE else (Subject.SENDER, Subject.FROM, Subject.REPLY_TO, Subject.ADDRESSES)
+def test_whatever_a_message_holds_every_question_is_a_name(
+    asked: Asked, whole: bool, how: Hash
+) -> None:
+    """Invariant: never raises; each name is under the zone, fits the DNS, and is there once.
+
+    Their number has a bound.
+    """
+    of = (
+        ASKABLE
+        if how is Hash.NONE
+        else (Subject.SENDER, Subject.FROM, Subject.REPLY_TO, Subject.ADDRESSES)
+    )
     one = a_list(*of, whole=whole, ips=True, ipv6=True, hash=how)
     found_names = names(one, asked)
     assert len(found_names) == len(set(found_names)) <= 4 + 4 * MAX_HOSTS

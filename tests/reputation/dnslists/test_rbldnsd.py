@@ -22,7 +22,10 @@ from oborona.reputation.subject import Subject
 from oborona.resolver import Resolver, Server
 from tests.peers.dns_servers import Rbldnsd
 
-ZEN = "$TTL 1\n:127.0.0.2:spam\n127.0.0.2\n9.10.11.0/24 :127.0.0.4:infected\n9.10.11.7 :127.0.0.10:dial-up\n!9.10.11.8\n"
+ZEN = (
+    "$TTL 1\n:127.0.0.2:spam\n127.0.0.2\n9.10.11.0/24 :127.0.0.4:infected\n9.10.11.7 "
+    ":127.0.0.10:dial-up\n!9.10.11.8\n"
+)
 SIX = "$TTL 1\n:127.0.0.2:spam\n::ffff:7f00:2\n2001:470:1::/48\n"
 DBL = "$TTL 1\n:127.0.1.2:spam\ntest\n.spam.example\nphish.example.net :127.0.1.4:phishing\n"
 DENIED = "$TTL 1\n:127.255.255.254:query refused, open resolver\n0.0.0.0/0\n"
@@ -57,7 +60,8 @@ async def resolver(server: Rbldnsd) -> AsyncIterator[Resolver]:
 
 async def probed(health: Health, resolver: Resolver, now: float) -> list[Event]:
     events = [
-        health.heard(question, await resolver.ask(question.name, Kind.A), now) for question in health.due(now)
+        health.heard(question, await resolver.ask(question.name, Kind.A), now)
+        for question in health.due(now)
     ]
     return [event for event in events if event is not None]
 

@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oborona.counters.window import BUCKET_S, BUCKETS_A_DAY, DAY_S, SATURATED, Timeline, bucket_of, timeline
+from oborona.counters.window import (
+    BUCKET_S,
+    BUCKETS_A_DAY,
+    DAY_S,
+    SATURATED,
+    Timeline,
+    bucket_of,
+    timeline,
+)
 from oborona.reputation.flag import Flag
 from oborona.reputation.judgement.judge import judge
 from oborona.reputation.timeline import Past, past
@@ -38,7 +46,8 @@ def mails(draw: st.DrawFn) -> list[int]:
 AGO = st.one_of(st.integers(0, BUCKETS_A_DAY + 20), st.integers(0, 13 * BUCKETS_A_DAY))
 EVENTS = st.lists(st.tuples(AGO, mails()), max_size=8)
 BESIDE = st.lists(
-    st.tuples(AGO, st.sampled_from([1, 20, 500]).map(lambda number: [number, 0, 0, 0, 0, 0])), max_size=3
+    st.tuples(AGO, st.sampled_from([1, 20, 500]).map(lambda number: [number, 0, 0, 0, 0, 0])),
+    max_size=3,
 )
 
 
@@ -58,7 +67,9 @@ def test_evidence_moves_trust_its_own_way(
     what: Metric,
     many: int,
 ) -> None:
-    """Invariant: one more spam, complaint or trap hit never raises the trust, one more pardon or read never lowers it, whatever happened before."""
+    """Invariant: one more spam, complaint or trap hit never raises the trust, one more pardon or
+    read never lowers it, whatever happened before.
+    """
     first, deleted, recipients = map(line, beside)
     counts = [0] * len(Metric)
     counts[what] = many
@@ -92,10 +103,14 @@ def test_nothing_known_is_nothing() -> None:
 @settings(max_examples=30)
 @given(EVENTS, st.one_of(st.none(), EVENTS))
 def test_the_points_are_the_trust(own: list[Event], others: list[Event] | None) -> None:
-    """Invariant: what is listed adds up to the trust, but for the two ends and the stop before bad."""
+    """Invariant: what is listed adds up to the trust, but for the two ends and the stop before
+    bad.
+    """
     found = judge(past(line(own)), None if others is None else past(line(own + others)))
     total = sum(one.points for one in found.measures)
-    assert found.trust == pytest.approx(min(100, max(total, -100))) or (found.trust == -74 and total < -74)
+    assert found.trust == pytest.approx(min(100, max(total, -100))) or (
+        found.trust == -74 and total < -74
+    )
 
 
 def test_neighbours_make_nobody_bad_and_nobody_good() -> None:
@@ -119,12 +134,17 @@ def after(days: int, bad: int, *, good: int = GOOD_A_DAY) -> Flag:
     """The flag so many days after a day of spam, with good mail before and since."""
     today = int(NOW % DAY_S // BUCKET_S)
     spam = [(days * BUCKETS_A_DAY, [bad, bad, 0, 0, 0, 0])] if days < 14 else []
-    daily = [(ago * BUCKETS_A_DAY + today // 2, [good, 0, 0, 0, 0, 0]) for ago in range(13) if ago != days]
+    daily = [
+        (ago * BUCKETS_A_DAY + today // 2, [good, 0, 0, 0, 0, 0])
+        for ago in range(13)
+        if ago != days
+    ]
     return judge(past(line([*spam, *daily]))).flag
 
 
 @pytest.mark.parametrize(
-    ("times", "not_bad", "not_poor", "good"), [(3, 0, 1, 8), (10, 0, 4, 13), (20, 2, 6, 14), (50, 5, 9, 14)]
+    ("times", "not_bad", "not_poor", "good"),
+    [(3, 0, 1, 8), (10, 0, 4, 13), (20, 2, 6, 14), (50, 5, 9, 14)],
 )
 def test_who_cleaned_up_is_forgiven_in_the_stated_time(
     times: int, not_bad: int, not_poor: int, good: int

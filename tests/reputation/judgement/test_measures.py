@@ -1,4 +1,6 @@
-"""Each measure by itself: what it finds, how sure it is, what it says, and what it does not fall for."""
+"""Each measure by itself: what it finds, how sure it is, what it says, and what it does not fall
+for.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +22,26 @@ from oborona.reputation.timeline import BUCKETS, DAYS, NOTHING, Bucket, Past
 
 
 def days(*last: Bucket, now: Bucket = NOTHING) -> Past:
-    """The last of these days was yesterday, long before the last 24 hours; today's mail, if any, came in the current bucket."""
-    return Past((*[NOTHING] * (BUCKETS - 1), now), (*[NOTHING] * (DAYS - 1 - len(last)), *last, now))
+    """The last of these days was yesterday, long before the last 24 hours.
+
+    Today's mail, if any, came in the current bucket.
+    """
+    return Past(
+        (*[NOTHING] * (BUCKETS - 1), now), (*[NOTHING] * (DAYS - 1 - len(last)), *last, now)
+    )
 
 
 def hours(*last: int, before: int = 0) -> Past:
-    """So many messages in each of the last hours, all of them today, and so many on each day before yesterday."""
-    each = [Bucket(seen=number) for hour in last for number in (*[hour // 6] * 5, hour - hour // 6 * 5)]
+    """So many messages in each of the last hours, all of them today, and so many on each day before
+    yesterday.
+    """
+    each = [
+        Bucket(seen=number) for hour in last for number in (*[hour // 6] * 5, hour - hour // 6 * 5)
+    ]
     past = [Bucket(seen=before)] * 12
-    return Past((*[NOTHING] * (BUCKETS - len(each)), *each), (*past, NOTHING, Bucket(seen=sum(last))))
+    return Past(
+        (*[NOTHING] * (BUCKETS - len(each)), *each), (*past, NOTHING, Bucket(seen=sum(last)))
+    )
 
 
 DAILY = [Bucket(seen=100, recipients=80)] * 13
@@ -45,7 +58,9 @@ def test_share_is_drawn_to_one_half_by_little_mail() -> None:
 
 def test_share_of_a_steady_sender_is_told_as_it_is() -> None:
     for part in (0, 10, 25, 50, 100):
-        found = share.measure(days(*[Bucket(seen=100, spam=part)] * 13, now=Bucket(seen=100, spam=part)))
+        found = share.measure(
+            days(*[Bucket(seen=100, spam=part)] * 13, now=Bucket(seen=100, spam=part))
+        )
         assert found.value == pytest.approx(part / 100, abs=0.03)
 
 
@@ -57,7 +72,10 @@ def test_share_weighs_words_and_traps() -> None:
     pardoned = share.evidence(days(now=Bucket(seen=10, spam=2, pardons=1)))
     assert (pardoned.bad, pardoned.good) == (1, 7)
     assert (
-        share.evidence(days(now=Bucket(refused=1000, first=1000, deleted=1000, recipients=1000))).known == 0
+        share.evidence(
+            days(now=Bucket(refused=1000, first=1000, deleted=1000, recipients=1000))
+        ).known
+        == 0
     )
 
 
@@ -79,7 +97,9 @@ def test_share_leans_on_bad_neighbours_and_leaves_itself_out_of_them() -> None:
         (Bucket(seen=4000, spam=3900, complaints=13), 0.019, 0.021),  # of those who got it
     ],
 )
-def test_complaints_are_a_rate_of_what_was_delivered(counts: Bucket, low: float, high: float) -> None:
+def test_complaints_are_a_rate_of_what_was_delivered(
+    counts: Bucket, low: float, high: float
+) -> None:
     assert low <= complaints.measure(days(now=counts)).value <= high
 
 

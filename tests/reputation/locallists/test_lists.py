@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oborona.reputation.locallists import SUBJECTS, ListAction, LocalList, LocalLists, Match, entries
+from oborona.reputation.locallists import (
+    SUBJECTS,
+    ListAction,
+    LocalList,
+    LocalLists,
+    Match,
+    entries,
+)
 from oborona.reputation.subject import Subject
 from oborona.types import Mode
 
@@ -16,7 +23,9 @@ ALL = tuple(SUBJECTS)
 def a_list(
     name: str, action: str, *texts: str, of: tuple[Subject, ...] = ALL, mode: Mode = Mode.LIVE
 ) -> LocalList:
-    return LocalList(name=name, action=ListAction(action), of=of, tables=(entries(texts),), mode=mode)
+    return LocalList(
+        name=name, action=ListAction(action), of=of, tables=(entries(texts),), mode=mode
+    )
 
 
 def decided(lists: LocalLists, of: Subject, value: str) -> str:
@@ -82,13 +91,18 @@ def test_the_narrowest_entry_decides(of: Subject, value: str, expected: str) -> 
 
 
 @pytest.mark.parametrize(
-    "texts", [("192.0.2.0/24", "192.0.2.0/24"), ("a.example", "@a.example"), (".a.example", ".a.example")]
+    "texts",
+    [("192.0.2.0/24", "192.0.2.0/24"), ("a.example", "@a.example"), (".a.example", ".a.example")],
 )
 @pytest.mark.parametrize("turned", [False, True])
 def test_of_equally_narrow_ones_the_deny_holds(texts: tuple[str, str], turned: bool) -> None:
     lists = [a_list("ALLOW", "allow", texts[0]), a_list("DENY", "deny", texts[1])]
-    of, value = (Subject.CLIENT, "192.0.2.1") if texts[0][0] == "1" else (Subject.SENDER, "x@a.example")
-    assert decided(LocalLists(lists[::-1] if turned else lists), of, value) == f"DENY deny {texts[1]}"
+    of, value = (
+        (Subject.CLIENT, "192.0.2.1") if texts[0][0] == "1" else (Subject.SENDER, "x@a.example")
+    )
+    assert (
+        decided(LocalLists(lists[::-1] if turned else lists), of, value) == f"DENY deny {texts[1]}"
+    )
 
 
 def test_of_equal_lists_the_first_is_named() -> None:
@@ -105,7 +119,10 @@ def test_a_list_is_asked_about_its_subjects_alone() -> None:
 
 def test_lists_in_shadow_mode_decide_nothing_and_can_be_asked_apart() -> None:
     lists = LocalLists(
-        [a_list("TRIAL", "deny", "192.0.2.7", mode=Mode.SHADOW), a_list("REAL", "allow", "192.0.2.0/24")]
+        [
+            a_list("TRIAL", "deny", "192.0.2.7", mode=Mode.SHADOW),
+            a_list("REAL", "allow", "192.0.2.0/24"),
+        ]
     )
     assert decided(lists, Subject.CLIENT, "192.0.2.7") == "REAL allow 192.0.2.0/24"
     assert lists.look(Subject.CLIENT, "192.0.2.7", shadow=True) == Match(
@@ -143,21 +160,32 @@ ENTRY = st.one_of(
 
 
 def _narrow(text: str, value: str) -> int:
-    """How narrow an entry is around a mail address, in other words than the code's; -1 where it is not."""
+    """How narrow an entry is around a mail address, in other words than the code's.
+
+    -1 where it is not.
+    """
     domain = value.split("@")[1]
     if text == value:
         return 1000
     if text.lstrip("@") == domain and text[0] != ".":
         return 500
-    return text.count(".") if text[0] == "." and (domain == text[1:] or domain.endswith(text)) else -1
+    return (
+        text.count(".") if text[0] == "." and (domain == text[1:] or domain.endswith(text)) else -1
+    )
 
 
 @given(st.lists(st.tuples(ENTRY, st.sampled_from(["allow", "deny"])), max_size=8), NAME)
-def test_the_narrowest_entry_decides_whatever_the_lists_hold(made: list[tuple[str, str]], name: str) -> None:
-    lists = LocalLists([a_list(f"L{number}", action, text) for number, (text, action) in enumerate(made)])
+def test_the_narrowest_entry_decides_whatever_the_lists_hold(
+    made: list[tuple[str, str]], name: str
+) -> None:
+    lists = LocalLists(
+        [a_list(f"L{number}", action, text) for number, (text, action) in enumerate(made)]
+    )
     for value in (f"ann@{name}", f"bob@{name}"):
         matching = [
-            (_narrow(text, value), action == "deny") for text, action in made if _narrow(text, value) >= 0
+            (_narrow(text, value), action == "deny")
+            for text, action in made
+            if _narrow(text, value) >= 0
         ]
         match = lists.look(Subject.SENDER, value)
         assert (match is not None) == bool(matching)
@@ -169,7 +197,8 @@ def test_the_narrowest_entry_decides_whatever_the_lists_hold(made: list[tuple[st
 
 @given(
     st.sampled_from(Subject),
-    st.text(max_size=400) | st.binary(max_size=60).map(lambda raw: raw.decode("utf-8", "surrogateescape")),
+    st.text(max_size=400)
+    | st.binary(max_size=60).map(lambda raw: raw.decode("utf-8", "surrogateescape")),
 )
 def test_whatever_is_asked_nothing_is_raised(of: Subject, value: str) -> None:
     lists = LocalLists([a_list("ANY", "deny", "0.0.0.0/0", "::/0", ".com", "ann@a.example")])

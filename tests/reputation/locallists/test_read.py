@@ -29,12 +29,15 @@ def around(table: Table, address: str) -> str:
 
 def test_every_sort_of_entry_is_read() -> None:
     table = read(
-        b"# ours\n\n192.0.2.0/24   # the office\n198.51.100.7\r\n2001:DB8::/32\n\tmail.Example.com.\n.partner.example\n"
+        b"# ours\n\n192.0.2.0/24   # the "
+        b"office\n198.51.100.7\r\n2001:DB8::/32\n\tmail.Example.com.\n.partner.example\n"
         b"Info@Example.COM\n@lists.example\n  # the end\n"
     )
     assert len(table) == 7
     assert dict(table.first) == {Sort.NETWORK: 3, Sort.NAME: 6, Sort.MAILBOX: 8}
-    assert [around(table, one) for one in ("192.0.2.9", "198.51.100.7", "2001:db8:7::1", "198.51.100.8")] == [
+    assert [
+        around(table, one) for one in ("192.0.2.9", "198.51.100.7", "2001:db8:7::1", "198.51.100.8")
+    ] == [
         "192.0.2.0/24",
         "198.51.100.7",
         "2001:db8::/32",
@@ -161,7 +164,10 @@ LINES = st.one_of(
 
 @given(st.lists(LINES, min_size=1, max_size=12))
 def test_lines_read_as_arrays_are_read_as_the_standard_library_does(lines: list[str]) -> None:
-    """Invariant: what the arrays accept is what `entry` makes of the line; what they leave is left to it."""
+    """Invariant: what the arrays accept is what `entry` makes of the line.
+
+    What they leave is left to it.
+    """
     accepted, starts, lengths = plain("".join(line + "\n" for line in lines).encode())
     assert len(accepted) == len(lines)
     found = iter(zip(starts.tolist(), lengths.tolist(), strict=True))
@@ -176,7 +182,8 @@ def test_lines_read_as_arrays_are_read_as_the_standard_library_does(lines: list[
 
 
 @given(
-    st.binary(max_size=200) | st.lists(LINES, max_size=10).map(lambda lines: "\n".join([*lines, ""]).encode())
+    st.binary(max_size=200)
+    | st.lists(LINES, max_size=10).map(lambda lines: "\n".join([*lines, ""]).encode())
 )
 def test_any_bytes_are_a_table_or_a_broken_line(raw: bytes) -> None:
     """Invariant: nothing else is raised, and the line is one of the file."""
@@ -192,9 +199,13 @@ def test_any_bytes_are_a_table_or_a_broken_line(raw: bytes) -> None:
 def test_a_large_file_of_everything_is_as_its_lines_say() -> None:
     draw = random.Random(7)
     networks = [
-        str(IPv4Network((draw.getrandbits(32), draw.randint(8, 32)), strict=False)) for _ in range(20_000)
+        str(IPv4Network((draw.getrandbits(32), draw.randint(8, 32)), strict=False))
+        for _ in range(20_000)
     ]
-    names = [f"{draw.choice(['', '.', '@', 'ann@'])}h{draw.getrandbits(40):x}.example" for _ in range(20_000)]
+    names = [
+        f"{draw.choice(['', '.', '@', 'ann@'])}h{draw.getrandbits(40):x}.example"
+        for _ in range(20_000)
+    ]
     lines = [*networks, *names]
     draw.shuffle(lines)
     table = read("".join(line + "\n" for line in lines).encode())
@@ -205,7 +216,9 @@ def test_a_large_file_of_everything_is_as_its_lines_say() -> None:
     for _ in range(2000):
         address = ip_address(draw.getrandbits(32))
         inside = [
-            one for length in range(33) if (one := IPv4Network((int(address), length), strict=False)) in exact
+            one
+            for length in range(33)
+            if (one := IPv4Network((int(address), length), strict=False)) in exact
         ]
         expected = str(inside[-1]).removesuffix("/32") if inside else ""
         assert table.address(address)[1] == expected

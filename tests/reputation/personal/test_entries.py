@@ -42,7 +42,11 @@ def found(who: Personal, shown: Shown, now: float = NOW) -> tuple[Side, Kind] | 
 
 
 PROVED = Shown(
-    author=ANN, author_domain="a.example", claimed=ANN, claimed_domain="a.example", claimed_sender=ANN
+    author=ANN,
+    author_domain="a.example",
+    claimed=ANN,
+    claimed_domain="a.example",
+    claimed_sender=ANN,
 )
 FORGED = Shown(claimed=ANN, claimed_domain="a.example", claimed_sender=EVE, sender=EVE)
 
@@ -94,12 +98,16 @@ def test_any_text_is_an_address_in_its_normal_form_or_none(text: str) -> None:
         (Side.ALLOW, Kind.TEXT, "x", "", "not typed"),
     ],
 )
-def test_what_is_no_entry_says_why(side: Side, kind: Kind, value: str, beside: str, words: str) -> None:
+def test_what_is_no_entry_says_why(
+    side: Side, kind: Kind, value: str, beside: str, words: str
+) -> None:
     with pytest.raises(BrokenEntry, match=words):
         entry(side, kind, value, beside=beside)
 
 
-def test_a_forged_from_gains_nothing_by_a_friends_name_and_a_denied_one_is_denied_forged_or_not() -> None:
+def test_a_forged_from_gains_nothing_by_a_friends_name_and_a_denied_one_is_denied_forged_or_not() -> (
+    None
+):
     for side in (Side.ALLOW, Side.CONTACT):
         who = person(entry(side, Kind.ADDRESS, ANN))
         assert found(who, PROVED) == (side, Kind.ADDRESS)
@@ -129,7 +137,9 @@ def test_of_one_thing_the_newest_counts_and_a_lift_allows_nothing() -> None:
     assert found(person(allow, again), PROVED) == (Side.DENY, Kind.ADDRESS)
     assert found(person(deny, lift), PROVED) is None
     assert found(person(deny, lift, again), FORGED) == (Side.DENY, Kind.ADDRESS)
-    assert found(person(allow, lift), PROVED) == (Side.ALLOW, Kind.ADDRESS), "what was allowed is not lifted"
+    assert found(person(allow, lift), PROVED) == (Side.ALLOW, Kind.ADDRESS), (
+        "what was allowed is not lifted"
+    )
 
 
 def test_what_is_over_is_as_if_it_had_never_been_said() -> None:
@@ -154,7 +164,10 @@ def test_the_narrower_comes_first() -> None:
 
 def test_a_list_is_allowed_beside_the_domain_that_it_came_with_alone() -> None:
     who = person(entry(Side.ALLOW, Kind.LIST, "<Chess.a.example>", beside="a.example"))
-    assert found(who, Shown(list_id="chess.a.example", list_domain="a.example")) == (Side.ALLOW, Kind.LIST)
+    assert found(who, Shown(list_id="chess.a.example", list_domain="a.example")) == (
+        Side.ALLOW,
+        Kind.LIST,
+    )
     assert found(who, Shown(list_id="chess.a.example", list_domain="e.example")) is None
     assert found(who, Shown(list_id="chess.a.example")) is None
     denied = person(entry(Side.DENY, Kind.LIST, "chess.a.example"))
@@ -180,10 +193,18 @@ def test_a_text_is_denied_when_it_is_nearly_the_same_and_allowed_when_it_is_most
     assert (found(person(text(Side.ALLOW, 0)), shown) is not None) == allowed
 
 
-def test_of_texts_the_newest_that_is_like_it_counts_and_other_kinds_of_values_are_no_likeness() -> None:
+def test_of_texts_the_newest_that_is_like_it_counts_and_other_kinds_of_values_are_no_likeness() -> (
+    None
+):
     shown = Shown(text=frozenset(values(0)))
-    assert found(person(text(Side.DENY, 0, NOW - 1), text(Side.ALLOW, 0)), shown) == (Side.ALLOW, Kind.TEXT)
-    assert found(person(text(Side.ALLOW, 0, NOW - 1), text(Side.DENY, 0)), shown) == (Side.DENY, Kind.TEXT)
+    assert found(person(text(Side.DENY, 0, NOW - 1), text(Side.ALLOW, 0)), shown) == (
+        Side.ALLOW,
+        Kind.TEXT,
+    )
+    assert found(person(text(Side.ALLOW, 0, NOW - 1), text(Side.DENY, 0)), shown) == (
+        Side.DENY,
+        Kind.TEXT,
+    )
     assert found(person(text(Side.DENY, 0)), Shown(text=frozenset(values(0, kind=6)))) is None
 
 
@@ -199,7 +220,10 @@ NAMES = st.sampled_from([ANN, EVE, "bob@a.example"])
 ENTRIES = st.lists(
     st.one_of(
         st.builds(
-            lambda side, name, when: entry(side, Kind.ADDRESS, name, time=when), SIDES, NAMES, st.floats(0, 9)
+            lambda side, name, when: entry(side, Kind.ADDRESS, name, time=when),
+            SIDES,
+            NAMES,
+            st.floats(0, 9),
         ),
         st.builds(lambda name: entry(Side.CONTACT, Kind.ADDRESS, name), NAMES),
         st.builds(lambda name: entry(Side.DENY, Kind.CLAIMED, name), NAMES),
@@ -219,8 +243,12 @@ ENTRIES = st.lists(
 
 
 @given(ENTRIES, NAMES, st.booleans())
-def test_nothing_that_is_not_proved_is_ever_let_in(entries: list[Entry], name: str, listed: bool) -> None:
-    """Invariant: whatever a person has said, a message that proves nothing meets a denial or nothing; and the order of entries never matters."""
+def test_nothing_that_is_not_proved_is_ever_let_in(
+    entries: list[Entry], name: str, listed: bool
+) -> None:
+    """Invariant: whatever a person has said, a message that proves nothing meets a denial or
+    nothing; and the order of entries never matters.
+    """
     shown = Shown(
         claimed=name,
         claimed_domain=name.partition("@")[2],

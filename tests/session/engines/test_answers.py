@@ -1,4 +1,7 @@
-"""Answers of engines, octet by octet: an opinion, or an error that is theirs; never anything else."""
+"""Answers of engines, octet by octet: an opinion, or an error that is theirs.
+
+Never anything else.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,13 @@ from oborona.session.engines.question import LARGEST, MAX_NAME, MAX_SYMBOLS, TOO
 from oborona.types import Client, Envelope
 
 Answered = Callable[[bytes], EngineSays]
-SPAMD = b"SPAMD/1.1 0 EX_OK\r\nContent-length: 20\r\nSpam: True ; 21.3 / 5.0\r\n\r\nGTUBE,HTML_MESSAGE\r\n"
+SPAMD = (
+    b"SPAMD/1.1 0 EX_OK\r\nContent-length: 20\r\nSpam: True ; 21.3 / "
+    b"5.0\r\n\r\nGTUBE,HTML_MESSAGE\r\n"
+)
 RSPAMD = (
-    b'{"is_skipped":false,"score":7.5,"required_score":15.0,"action":"add header","symbols":{"A":{"name":"A","score":-0.5,'
+    b'{"is_skipped":false,"score":7.5,"required_score":15.0,"action":"add '
+    b'header","symbols":{"A":{"name":"A","score":-0.5,'
     b'"options":["x"]},"B":{"score":7.0},"C":{"score":1}},"messages":{},"message-id":"undef","time_real":0.09}'
 )
 CLAMD = b"stream: Win.Test.EICAR_HDB-1 FOUND\0"
@@ -36,7 +43,9 @@ ALL: dict[str, tuple[Answered, bytes]] = {
 
 
 def checked(answered: Answered, octets: bytes) -> EngineSays | None:
-    """Return what is made of an answer: an opinion that is printable, cut and finite, or None where it is none."""
+    """Return what is made of an answer: an opinion that is printable, cut and finite, or None where
+    it is none.
+    """
     try:
         said = answered(octets)
     except PeerError as caught:
@@ -63,7 +72,9 @@ def test_good_answers() -> None:
     assert spamd.answered(SPAMD) == EngineSays(
         engine="spamd", action="spam", score=21.3, line=5.0, symbols=("GTUBE", "HTML_MESSAGE")
     )
-    assert of_clamd(CLAMD) == EngineSays(engine="clamd", action="found", virus="Win.Test.EICAR_HDB-1")
+    assert of_clamd(CLAMD) == EngineSays(
+        engine="clamd", action="found", virus="Win.Test.EICAR_HDB-1"
+    )
     assert of_clamd(b"stream: OK\0") == EngineSays(engine="clamd", action="ok")
     assert clamd.answered(b"stream: OK\0", whole=False).unknown == TOO_LARGE
     assert clamd.answered(CLAMD, whole=False).virus
@@ -88,12 +99,16 @@ def test_any_octets_are_an_opinion_or_no_answer(name: str, octets: bytes) -> Non
 
 @pytest.mark.parametrize("name", ALL)
 @given(data=st.data())
-def test_an_answer_with_octets_changed_is_an_opinion_or_no_answer(name: str, data: st.DataObject) -> None:
+def test_an_answer_with_octets_changed_is_an_opinion_or_no_answer(
+    name: str, data: st.DataObject
+) -> None:
     answered, whole = ALL[name]
     place = data.draw(st.integers(0, len(whole) - 1))
     checked(
         answered,
-        whole[:place] + data.draw(st.binary(max_size=8)) + whole[place + data.draw(st.integers(0, 8)) :],
+        whole[:place]
+        + data.draw(st.binary(max_size=8))
+        + whole[place + data.draw(st.integers(0, 8)) :],
     )
 
 
@@ -133,7 +148,11 @@ def test_what_is_much_too_much_is_cut() -> None:
     assert (found.score, len(found.action), len(found.symbols)) == (-LARGEST, MAX_NAME, 1)
     names = ",".join(f"RULE_{number}" for number in range(500))
     assert (
-        len(spamd.answered(f"SPAMD/1.1 0 EX_OK\r\nSpam: True ; 9 / 5\r\n\r\n{names}".encode()).symbols)
+        len(
+            spamd.answered(
+                f"SPAMD/1.1 0 EX_OK\r\nSpam: True ; 9 / 5\r\n\r\n{names}".encode()
+            ).symbols
+        )
         == MAX_SYMBOLS
     )
     assert spamd.answered(

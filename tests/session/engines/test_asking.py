@@ -83,7 +83,10 @@ async def test_all_are_asked_at_once_and_answer_in_the_order_of_the_settings() -
         (PERSON, "[engines]\nown = []", []),
         (
             ENVELOPE,
-            '[[local_list]]\nname = "FRIENDS"\naction = "allow"\nof = ["client"]\nentries = ["9.10.11.12"]',
+            (
+                '[[local_list]]\nname = "FRIENDS"\naction = "allow"\nof = ["client"]\nentries '
+                '= ["9.10.11.12"]'
+            ),
             [],
         ),
     ],
@@ -120,22 +123,29 @@ async def test_which_engines_are_opened_is_a_matter_of_settings(tmp_path: Path) 
         return open_engines(load_settings(None, given).settings, "mx.b.example")
 
     assert opened() is None
-    some = opened(engines__clamd__ask="unix:/run/clamd.ctl", engines__rspamd__ask="inet:127.0.0.1:11333")
+    some = opened(
+        engines__clamd__ask="unix:/run/clamd.ctl", engines__rspamd__ask="inet:127.0.0.1:11333"
+    )
     assert some is not None
     assert list(some.status()) == ["rspamd", "clamd"]
     await some.close()
     with pytest.raises(ConfigError, match=r"engines\.rspamd\.password_file"):
         opened(
-            engines__rspamd__ask="inet:127.0.0.1:11333", engines__rspamd__password_file=str(tmp_path / "none")
+            engines__rspamd__ask="inet:127.0.0.1:11333",
+            engines__rspamd__password_file=str(tmp_path / "none"),
         )
 
 
 def test_an_engine_s_deadline_ends_before_the_scan_s_if_it_is_asked() -> None:
     short = {"worker.deadline_s": "4.5"}
     load_settings(None, short)
-    with pytest.raises(ConfigError, match=r"engines\.spamd\.deadline_s = 5 .* a spamd that does not answer"):
+    with pytest.raises(
+        ConfigError, match=r"engines\.spamd\.deadline_s = 5 .* a spamd that does not answer"
+    ):
         load_settings(None, short | {"engines.spamd.ask": "inet:127.0.0.1:783"})
-    load_settings(None, short | {"engines.spamd.ask": "inet:127.0.0.1:783", "engines.spamd.deadline_s": "3"})
+    load_settings(
+        None, short | {"engines.spamd.ask": "inet:127.0.0.1:783", "engines.spamd.deadline_s": "3"}
+    )
 
 
 def test_who_came_by_this_machine_is_one_of_ours() -> None:

@@ -68,8 +68,12 @@ def test_a_trial_that_nobody_waits_for_lets_the_next_one_try() -> None:
         max_size=60,
     )
 )
-def test_it_never_stays_away_for_longer_than_the_longest_pause(events: list[tuple[str, float]]) -> None:
-    """Whatever happens: while it is away at most one question is out, and after the longest pause one may be asked."""
+def test_it_never_stays_away_for_longer_than_the_longest_pause(
+    events: list[tuple[str, float]],
+) -> None:
+    """Whatever happens: while it is away at most one question is out, and after the longest pause
+    one may be asked.
+    """
     breaker, now, out = Breaker(), 0.0, []
     for what, step in events:
         now += step

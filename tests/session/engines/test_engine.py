@@ -1,4 +1,7 @@
-"""One engine as a worker asks it: whatever it does, an opinion or none, in time; and what is said of that."""
+"""One engine as a worker asks it: whatever it does, an opinion or none, in time.
+
+And what is said of that.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,9 @@ from tests.peers.ports import free_port
 from tests.session.engines.test_answers import CLAMD, RSPAMD, SPAMD
 
 LETTER = b"From: Ann <ann@a.example>\r\nSubject: lunch\r\n\r\nAt noon?\r\n"
-QUESTION = Question(LETTER, Envelope(sender="ann@a.example", recipients=("bob@b.example",)), len(LETTER))
+QUESTION = Question(
+    LETTER, Envelope(sender="ann@a.example", recipients=("bob@b.example",)), len(LETTER)
+)
 HTTP = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
 NAMES: tuple[EngineName, ...] = ("rspamd", "spamd", "clamd")
 GOOD = {"rspamd": HTTP % (len(RSPAMD), RSPAMD), "spamd": SPAMD, "clamd": CLAMD}
@@ -81,7 +86,12 @@ async def peer(serve: Serve) -> AsyncIterator[int]:
 
 
 def saying(
-    octets: bytes, *, pieces: int = 0, pause_s: float = 0.0, then_hang: bool = False, hangs_up: bool = False
+    octets: bytes,
+    *,
+    pieces: int = 0,
+    pause_s: float = 0.0,
+    then_hang: bool = False,
+    hangs_up: bool = False,
 ) -> Serve:
     """Hear a question, and answer in pieces."""
 
@@ -142,7 +152,10 @@ TRUNCATED = [
     saying(GOOD["rspamd"][:-5]),
     saying(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"),
     saying(b"HTTP/1.1 200 OK\r\nX: " + b"y" * 100_000),
-    saying(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%b" % (len(BOMB), BOMB)),
+    saying(
+        b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%b"
+        % (len(BOMB), BOMB)
+    ),
     saying(b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"),
     saying(b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n"),
     saying(b"HTTP/1.1 100 Continue\r\n\r\n" * 50),
@@ -302,7 +315,10 @@ async def test_trouble_is_logged_once_each_way_and_stands_in_the_status(
     assert (await engine.ask(QUESTION)).unknown == UNREACHABLE
     now[0] += 2 * FIRST_PAUSE_S
     assert not (await engine.ask(QUESTION)).unknown
-    assert [record.getMessage() for record in caplog.records] == ["engine is away", "engine is back"]
+    assert [record.getMessage() for record in caplog.records] == [
+        "engine is away",
+        "engine is back",
+    ]
     status = engine.status()
     assert (status.away, status.why) == (False, "")
     assert {outcome: number for (_, outcome), number in QUESTIONS.values.items()} == {
@@ -313,7 +329,9 @@ async def test_trouble_is_logged_once_each_way_and_stands_in_the_status(
     assert len(client.questions) == FAILURES + 2
 
 
-async def test_a_fault_of_ours_costs_an_opinion_and_nothing_else(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_fault_of_ours_costs_an_opinion_and_nothing_else(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     engine, _ = clocked(Scripted(ZeroDivisionError("ours"), PeerError("theirs")))
     assert (await engine.ask(QUESTION)).unknown == FAULT
     assert "ZeroDivisionError" in caplog.text
@@ -358,4 +376,7 @@ async def test_what_is_too_large_is_not_asked_about_or_only_its_head() -> None:
     client.takes_heads = True
     await engine.ask(large)
     await engine.ask(part)
-    assert [(len(one.raw), one.whole) for one in client.questions] == [(1024, False), (len(LETTER), False)]
+    assert [(len(one.raw), one.whole) for one in client.questions] == [
+        (1024, False),
+        (len(LETTER), False),
+    ]

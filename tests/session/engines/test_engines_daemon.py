@@ -1,4 +1,6 @@
-"""The daemon with real engines beside it: refused, filed and passed by them, and mail flows while they are held and killed."""
+"""The daemon with real engines beside it: refused, filed and passed by them, and mail flows while
+they are held and killed.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,8 @@ from tests.peers.mail_server import MailServer
 from tests.peers.oborona import Oborona
 from tests.peers.rspamd import Rspamd
 
-SEEN_S = (
-    60.0  # bounds a hang; a status is written every five seconds, and an engine is tried again after some
-)
+# bounds a hang; a status is written every five seconds, and an engine is tried again after some
+SEEN_S = 60.0
 
 
 class Site(NamedTuple):
@@ -45,7 +46,10 @@ def site() -> Iterator[Site]:
 def sent(
     site: Site, subject: str, body: bytes = b"At noon?\r\n", queue: str = "4ANY"
 ) -> tuple[bytes, dict[str, str]]:
-    """Hand a message in as Postfix does; return the answer's letter and the headers that were added."""
+    """Hand a message in as Postfix does.
+
+    Return the answer's letter and the headers that were added.
+    """
     with MailServer(parse_address(site.oborona.milter)) as server:
         server.connect("mail.a.example", "198.51.100.7")
         server.helo("mail.a.example")
@@ -62,7 +66,9 @@ def sent(
         server.macros(b"E", i=queue)
         edits, letter, _ = server.end()
     added = [data.split(b"\0") for kind, data in edits if kind == b"h"]
-    return letter, {name.decode(): value.decode().strip().replace("\n\t", " ") for name, value, *_ in added}
+    return letter, {
+        name.decode(): value.decode().strip().replace("\n\t", " ") for name, value, *_ in added
+    }
 
 
 def logged(site: Site) -> list[dict[str, object]]:
@@ -72,7 +78,9 @@ def logged(site: Site) -> list[dict[str, object]]:
 def verdict(site: Site, queue: str) -> dict[str, object]:
     """Return the log's line on a message, which comes after its answer."""
     end = time.monotonic() + SEEN_S
-    while not (found := [one for one in logged(site) if one["msg"] == "verdict" and one["queue"] == queue]):
+    while not (
+        found := [one for one in logged(site) if one["msg"] == "verdict" and one["queue"] == queue]
+    ):
         assert time.monotonic() < end
         time.sleep(0.02)
     return found[0]
@@ -83,7 +91,9 @@ def test_what_engines_say_is_done(site: Site) -> None:
     assert (letter, headers["X-Mras"]) == (b"a", "Ok")
     letter, headers = sent(site, "rspamd-perhaps")
     assert (letter, headers["X-Mras"], headers["X-Spam-Flag"]) == (b"a", "Probable", "YES")
-    assert headers["X-Mras-Reason"].startswith("ENGINE_RSPAMD=0.0(add header 7.0 / 15: TEST_PERHAPS)")
+    assert headers["X-Mras-Reason"].startswith(
+        "ENGINE_RSPAMD=0.0(add header 7.0 / 15: TEST_PERHAPS)"
+    )
     assert sent(site, "rspamd-certain", queue="4CERTAIN")[0] == b"y"
     assert sent(site, "invoice", b"see " + VIRUS + b"\r\n", queue="4VIRUS")[0] == b"y"
     assert verdict(site, "4CERTAIN")["decided_by"] == "ENGINE_RSPAMD"
@@ -98,9 +108,10 @@ def test_the_journal_knows_why_and_a_replay_agrees(site: Site) -> None:
         assert time.monotonic() < end, told.stderr
         time.sleep(0.1)
     explained = json.loads(told.stdout)
-    assert (explained["then"]["facts"]["rspamd.says"], explained["now"]["facts"]["rspamd.says"]) == (
-        "perhaps",
-    ) * 2
+    assert (
+        explained["then"]["facts"]["rspamd.says"],
+        explained["now"]["facts"]["rspamd.says"],
+    ) == ("perhaps",) * 2
     assert explained["now"]["facts"]["rspamd.symbols"] == ["TEST_PERHAPS"]
     assert explained["now"]["verdict"] == "spam"
     assert explained["now"]["decided_by"] == "ENGINE_RSPAMD"
@@ -139,7 +150,9 @@ def comes_back(site: Site, subject: str, body: bytes = b"At noon?\r\n") -> None:
 
 def seen(site: Site, away: dict[str, float]) -> bool:
     """Wait until the metrics say who is away."""
-    wanted = [f'oborona_engine_away{{engine="{name}",worker="0"}} {value}' for name, value in away.items()]
+    wanted = [
+        f'oborona_engine_away{{engine="{name}",worker="0"}} {value}' for name, value in away.items()
+    ]
     end = time.monotonic() + SEEN_S
     while time.monotonic() < end:
         told = site.oborona.run("metrics").stdout

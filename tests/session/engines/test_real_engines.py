@@ -1,4 +1,6 @@
-"""Real engines from Debian: what they say, and what becomes of us when they die, hang, and come back."""
+"""Real engines from Debian: what they say, and what becomes of us when they die, hang, and come
+back.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ def question(
     subject: str = "lunch", *, body: bytes = b"At noon?\r\n", head: str = "", **envelope: object
 ) -> Question:
     raw = f"From: Ann <ann@a.example>\r\nSubject: {subject}\r\n{head}\r\n".encode() + body
-    who = Envelope(**{name: getattr(ENVELOPE, name) for name in ENVELOPE.__struct_fields__} | envelope)
+    who = Envelope(
+        **{name: getattr(ENVELOPE, name) for name in ENVELOPE.__struct_fields__} | envelope
+    )
     return Question(raw, who, len(raw))
 
 
@@ -80,7 +84,9 @@ async def asked(client: Client, what: Question) -> EngineSays:
         await client.close()
 
 
-async def test_rspamd_says_what_its_rules_make_of_the_message_and_of_who_sent_it(rspamd: RspamdPeer) -> None:
+async def test_rspamd_says_what_its_rules_make_of_the_message_and_of_who_sent_it(
+    rspamd: RspamdPeer,
+) -> None:
     client = speaks("rspamd", rspamd.address)
     try:
         await client.ping()
@@ -89,17 +95,34 @@ async def test_rspamd_says_what_its_rules_make_of_the_message_and_of_who_sent_it
         certain = await client.ask(question("rspamd-certain"))
         told = await client.ask(
             question(
-                head="X-Wanted-ip: 192.0.2.7\r\nX-Wanted-helo: mail.a.example\r\nX-Wanted-from: ann@a.example\r\n"
-                "X-Wanted-rcpt: 2 bob@b.example\r\nX-Wanted-user: ann\r\nX-Wanted-name: mail.a.example\r\n"
+                head="X-Wanted-ip: 192.0.2.7\r\nX-Wanted-helo: mail.a.example\r\nX-Wanted-from: "
+                "ann@a.example\r\n"
+                "X-Wanted-rcpt: 2 bob@b.example\r\nX-Wanted-user: ann\r\nX-Wanted-name: "
+                "mail.a.example\r\n"
             )
         )
     finally:
         await client.close()
     assert (good.action, good.score, good.line, good.symbols) == ("no action", 0.0, 15.0, ())
-    assert (perhaps.action, perhaps.score, perhaps.symbols) == ("add header", 7.0, ("TEST_PERHAPS",))
+    assert (perhaps.action, perhaps.score, perhaps.symbols) == (
+        "add header",
+        7.0,
+        ("TEST_PERHAPS",),
+    )
     assert (certain.action, certain.score) == ("reject", 20.0)
-    assert [says(one, TABLE) for one in (good, perhaps, certain)] == [Says.GOOD, Says.PERHAPS, Says.CERTAIN]
-    assert set(told.symbols) == {"TOLD_IP", "TOLD_HELO", "TOLD_FROM", "TOLD_RCPT", "TOLD_USER", "TOLD_NAME"}
+    assert [says(one, TABLE) for one in (good, perhaps, certain)] == [
+        Says.GOOD,
+        Says.PERHAPS,
+        Says.CERTAIN,
+    ]
+    assert set(told.symbols) == {
+        "TOLD_IP",
+        "TOLD_HELO",
+        "TOLD_FROM",
+        "TOLD_RCPT",
+        "TOLD_USER",
+        "TOLD_NAME",
+    }
 
 
 async def test_rspamd_takes_hostile_values_and_a_bounce(rspamd: RspamdPeer) -> None:
@@ -126,7 +149,9 @@ async def test_rspamd_with_a_password_takes_ours_and_no_other() -> None:
             await asked(Rspamd(where, password="loud", most=8), question())
 
 
-async def test_spamd_says_what_its_rules_make_of_the_message_and_of_who_sent_it(spamd: SpamAssassin) -> None:
+async def test_spamd_says_what_its_rules_make_of_the_message_and_of_who_sent_it(
+    spamd: SpamAssassin,
+) -> None:
     client = speaks("spamd", spamd.address)
     await client.ping()
     good = await client.ask(question(login=""))
@@ -137,7 +162,11 @@ async def test_spamd_says_what_its_rules_make_of_the_message_and_of_who_sent_it(
     assert perhaps.action == "spam"
     assert "TEST_PERHAPS" in perhaps.symbols
     assert perhaps.score == pytest.approx(7.0, abs=0.1)
-    assert [says(one, TABLE) for one in (good, perhaps, certain)] == [Says.GOOD, Says.PERHAPS, Says.CERTAIN]
+    assert [says(one, TABLE) for one in (good, perhaps, certain)] == [
+        Says.GOOD,
+        Says.PERHAPS,
+        Says.CERTAIN,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -151,9 +180,12 @@ async def test_spamd_says_what_its_rules_make_of_the_message_and_of_who_sent_it(
         "при вет\0",
     ],
 )
-async def test_no_helo_makes_spamd_believe_in_another_client(spamd: SpamAssassin, helo: str) -> None:
+async def test_no_helo_makes_spamd_believe_in_another_client(
+    spamd: SpamAssassin, helo: str
+) -> None:
     said = await asked(
-        speaks("spamd", spamd.address), question(helo=helo, login="", sender="ann@a.example>\r\nX: y")
+        speaks("spamd", spamd.address),
+        question(helo=helo, login="", sender="ann@a.example>\r\nX: y"),
     )
     assert "TOLD_ONE_HOP" in said.symbols
 

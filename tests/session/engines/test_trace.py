@@ -12,7 +12,8 @@ from oborona.types import Client, Envelope
 
 NOW = 1_795_170_000.0
 POSTFIX = re.compile(  # as SpamAssassin reads it
-    r"from (\S+) \((\S+) \[(?:IPv6:)?([0-9a-f.:]+)\]\)(?: \(Authenticated sender: \S+\))? by (\S+) \(Postfix\) with ESMTPA?"
+    r"from (\S+) \((\S+) \[(?:IPv6:)?([0-9a-f.:]+)\]\)(?: \(Authenticated sender: \S+\))? by "
+    r"(\S+) \(Postfix\) with ESMTPA?"
     r"(?: id (\S+))?(?: for <(\S*)>)?; .{31}"
 )
 

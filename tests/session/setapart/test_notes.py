@@ -17,13 +17,18 @@ from oborona.session.setapart.notes import IDENTITY_BYTES, SLOT_BYTES, SLOTS, No
 from oborona.types import Client, Envelope
 
 ENVELOPE = Envelope(
-    client=Client(ip="192.0.2.7"), sender="ann@a.example", recipients=("bob@b.example",), queue_id="4Xyz"
+    client=Client(ip="192.0.2.7"),
+    sender="ann@a.example",
+    recipients=("bob@b.example",),
+    queue_id="4Xyz",
 )
 ONE, OTHER = b"1" * IDENTITY_BYTES, b"2" * IDENTITY_BYTES
 
 
 def letter(head: str = "", body: str = "At noon?", number: int = 1) -> Gathered:
-    raw = f"{head}From: ann@a.example\r\nMessage-ID: <{number}@a.example>\r\n\r\n{body}\r\n".encode()
+    raw = (
+        f"{head}From: ann@a.example\r\nMessage-ID: <{number}@a.example>\r\n\r\n{body}\r\n".encode()
+    )
     return Gathered(raw=raw, headers=(), size=len(raw))
 
 
@@ -151,7 +156,9 @@ def test_more_than_there_is_room_for_are_scanned_and_not_noted() -> None:
 
 
 @given(st.text(max_size=300), st.text(max_size=300), st.text(max_size=300))
-def test_whatever_an_envelope_holds_a_note_stays_in_its_slot(queue: str, client: str, sender: str) -> None:
+def test_whatever_an_envelope_holds_a_note_stays_in_its_slot(
+    queue: str, client: str, sender: str
+) -> None:
     notes = Notes()
     for _ in range(2):
         envelope = Envelope(client=Client(ip=client), sender=sender, recipients=(), queue_id=queue)

@@ -21,7 +21,10 @@ from oborona.types import Client, Envelope
 NOW = 1_800_000_000.0
 ONE, OTHER = b"1" * IDENTITY_BYTES, b"2" * IDENTITY_BYTES
 ENVELOPE = Envelope(
-    client=Client(ip="192.0.2.7"), sender="ann@a.example", recipients=("bob@b.example",), queue_id="4Xyz"
+    client=Client(ip="192.0.2.7"),
+    sender="ann@a.example",
+    recipients=("bob@b.example",),
+    queue_id="4Xyz",
 )
 
 
@@ -36,9 +39,15 @@ class Site:
         self.suspects = Suspects(self.state, {"worker-0": self.notes}, lambda: self.now)
 
     def dies(
-        self, number: int = signal.SIGSEGV, *, in_flight: tuple[bytes, ...] = (ONE,), running: bytes = b""
+        self,
+        number: int = signal.SIGSEGV,
+        *,
+        in_flight: tuple[bytes, ...] = (ONE,),
+        running: bytes = b"",
     ) -> None:
-        """A worker dies of a signal with these messages in flight, in a step of one of them, or of none."""
+        """A worker dies of a signal with these messages in flight, in a step of one of them, or of
+        none.
+        """
         notes = self.notes
         slots = {identity: notes.take(identity, ENVELOPE) for identity in in_flight}
         notes._running[0] = slots.get(running, 0)
@@ -108,7 +117,9 @@ def test_one_that_was_alone_is_blamed_for_a_fault_in_no_step(site: Site) -> None
         (70 << 8, (ONE,)),  # by itself, in no step
     ],
 )
-def test_nobody_is_blamed_for_what_nobody_did(site: Site, status: int, in_flight: tuple[bytes, ...]) -> None:
+def test_nobody_is_blamed_for_what_nobody_did(
+    site: Site, status: int, in_flight: tuple[bytes, ...]
+) -> None:
     for _ in range(3):
         site.dies(status, in_flight=in_flight)
     assert kept.read(site.state, site.now) == []
@@ -205,7 +216,8 @@ def test_the_folder_is_bounded_and_closed(tmp_path: Path) -> None:
     for number in range(MOST + 20):
         identity = number.to_bytes(IDENTITY_BYTES, "big").hex()
         kept.write(
-            tmp_path, Suspect(identity=identity, deaths=2, first=NOW, last=NOW + number, how="was killed")
+            tmp_path,
+            Suspect(identity=identity, deaths=2, first=NOW, last=NOW + number, how="was killed"),
         )
         kept.keep(tmp_path, identity, b"x" * 1000)
     kept.prune(tmp_path, NOW)
@@ -213,18 +225,26 @@ def test_the_folder_is_bounded_and_closed(tmp_path: Path) -> None:
     assert len(known) == MOST
     assert known[-1].last == NOW + MOST + 19
     assert len(list((tmp_path / state_files.SET_APART).iterdir())) == 2 * MOST
-    assert {file.stat().st_mode & 0o777 for file in (tmp_path / state_files.SET_APART).iterdir()} == {0o600}
+    assert {
+        file.stat().st_mode & 0o777 for file in (tmp_path / state_files.SET_APART).iterdir()
+    } == {0o600}
     assert (tmp_path / state_files.SET_APART).stat().st_mode & 0o777 == 0o700
 
 
-def test_large_messages_are_bounded_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_messages_are_bounded_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(kept, "MOST_BYTES", 10_000)
     for number in range(10):
         identity = number.to_bytes(IDENTITY_BYTES, "big").hex()
-        kept.write(tmp_path, Suspect(identity=identity, deaths=2, first=NOW, last=NOW + number, how=""))
+        kept.write(
+            tmp_path, Suspect(identity=identity, deaths=2, first=NOW, last=NOW + number, how="")
+        )
         kept.keep(tmp_path, identity, b"x" * 3000)
     kept.prune(tmp_path, NOW)
-    assert sum(file.stat().st_size for file in (tmp_path / state_files.SET_APART).iterdir()) <= 10_000
+    assert (
+        sum(file.stat().st_size for file in (tmp_path / state_files.SET_APART).iterdir()) <= 10_000
+    )
     assert kept.read(tmp_path, NOW)[-1].last == NOW + 9
 
 

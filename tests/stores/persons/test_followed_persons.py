@@ -1,4 +1,6 @@
-"""A worker's persons: read when they are asked for, kept until they change, bounded, and without their store policy alone decides."""
+"""A worker's persons: read when they are asked for, kept until they change, bounded, and without
+their store policy alone decides.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ def says(person: Personal) -> Side | None:
     return None if found is None else found.side
 
 
-async def test_what_somebody_says_holds_after_the_next_look(path: Path, persons: FollowedPersons) -> None:
+async def test_what_somebody_says_holds_after_the_next_look(
+    path: Path, persons: FollowedPersons
+) -> None:
     assert await persons.of(JOE) is NOBODY
     say(path, JOE)
     assert await persons.of(JOE) is NOBODY
@@ -124,7 +128,9 @@ async def test_a_store_that_goes_bad_leaves_what_was_read_and_is_told_once(
     assert says(await persons.of(JOE)) is Side.DENY
     assert await persons.of(KIM) is NOBODY, "policy decides alone"
     assert persons.looked["failed"] == 1
-    assert [record.message for record in caplog.records] == ["persons can't be read, policy decides alone"]
+    assert [record.message for record in caplog.records] == [
+        "persons can't be read, policy decides alone"
+    ]
     path.unlink()
     for rest in ("-wal", "-shm"):
         path.with_name(path.name + rest).unlink(missing_ok=True)
@@ -136,7 +142,9 @@ async def test_a_store_that_goes_bad_leaves_what_was_read_and_is_told_once(
     assert caplog.records[-1].message == "persons are read again"
 
 
-async def test_a_store_put_back_to_what_it_was_is_read_anew(path: Path, persons: FollowedPersons) -> None:
+async def test_a_store_put_back_to_what_it_was_is_read_anew(
+    path: Path, persons: FollowedPersons
+) -> None:
     say(path, JOE)
     with Store(path) as store:
         store.rows("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -155,7 +163,10 @@ async def test_a_store_put_back_to_what_it_was_is_read_anew(path: Path, persons:
 
 
 async def test_reading_that_takes_too_long_leaves_it_to_policy(
-    path: Path, persons: FollowedPersons, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    path: Path,
+    persons: FollowedPersons,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     say(path, JOE)
     await persons.look()
@@ -181,7 +192,10 @@ async def test_reading_that_takes_too_long_leaves_it_to_policy(
 
 
 async def test_a_loop_that_stands_still_is_no_slow_store(
-    path: Path, persons: FollowedPersons, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    path: Path,
+    persons: FollowedPersons,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     """A worker that is at a heavy message comes late to the answer: that was there in time."""
     say(path, JOE)

@@ -1,4 +1,6 @@
-"""The store of persons: what is kept, what makes room, what is taken back, and a file that is not what it should be."""
+"""The store of persons: what is kept, what makes room, what is taken back, and a file that is not
+what it should be.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,13 @@ def test_what_was_said_is_there_whole(path: Path) -> None:
     wanted = [
         said(Side.DENY, ANN, expires=NOW + 5, note="rude"),
         entry(Side.ALLOW, Kind.LIST, "chess.a.example", beside="a.example", time=NOW + 1),
-        of_text(Side.DENY, [Shingle(5, 2**64 - 1), Shingle(6, 0)], time=NOW + 2, source=Source.WORD, word=7),
+        of_text(
+            Side.DENY,
+            [Shingle(5, 2**64 - 1), Shingle(6, 0)],
+            time=NOW + 2,
+            source=Source.WORD,
+            word=7,
+        ),
     ]
     with Store(path) as store:
         assert store.put(JOE, wanted, now=NOW) == 3
@@ -86,7 +94,9 @@ def test_removing_takes_all_that_was_said_of_a_thing(path: Path) -> None:
         assert store.of(JOE) == (1.0, [])
 
 
-def test_words_make_room_and_what_was_typed_does_not(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_words_make_room_and_what_was_typed_does_not(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(store_of, "_ROOM", (("contact = 0", 3), ("contact = 1", 2)))
     with Store(path) as store:
         store.put(JOE, [said(Side.DENY, ANN)], now=NOW)
@@ -94,16 +104,23 @@ def test_words_make_room_and_what_was_typed_does_not(path: Path, monkeypatch: py
             store.say(JOE, word, [said(Side.DENY, f"{word}@e.example", word, NOW + word)], now=NOW)
         assert [one.value for one in store.of(JOE).entries] == [ANN, "3@e.example", "4@e.example"]
         with pytest.raises(StoreError, match="more than 3 entries"):
-            store.put(JOE, [said(Side.DENY, f"{number}@typed.example") for number in range(4)], now=NOW)
+            store.put(
+                JOE, [said(Side.DENY, f"{number}@typed.example") for number in range(4)], now=NOW
+            )
         assert len(store.of(JOE).entries) == 3, "nothing of it was done"
         store.put(JOE, [said(Side.DENY, "x@typed.example", expires=NOW + 1)], now=NOW)
         store.put(JOE, [said(Side.DENY, "y@typed.example")], now=NOW + 2)
-        assert "x@typed.example" not in [one.value for one in store.of(JOE).entries], "what is over goes"
+        assert "x@typed.example" not in [one.value for one in store.of(JOE).entries], (
+            "what is over goes"
+        )
         store.written({JOE: [ANN, BOB]}, now=NOW)
         with pytest.raises(StoreError, match="more than 2 contacts"):
             store.put(
                 JOE,
-                [entry(Side.CONTACT, Kind.ADDRESS, f"{n}@c.example", source=Source.BOOK) for n in range(3)],
+                [
+                    entry(Side.CONTACT, Kind.ADDRESS, f"{n}@c.example", source=Source.BOOK)
+                    for n in range(3)
+                ],
                 now=NOW,
             )
 
@@ -158,7 +175,10 @@ def test_whose_outgoing_mail_teaches_contacts(
 def test_to_remove_something_of_nobody_makes_nobody_known(path: Path) -> None:
     with Store(path) as store:
         store.put(JOE, [said(Side.DENY, ANN)], now=NOW)
-        assert (store.remove("typo@b.example", [(Kind.ADDRESS, ANN)]), store.clear("typo@b.example")) == (
+        assert (
+            store.remove("typo@b.example", [(Kind.ADDRESS, ANN)]),
+            store.clear("typo@b.example"),
+        ) == (
             0,
             0,
         )

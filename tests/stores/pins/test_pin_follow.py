@@ -101,7 +101,8 @@ def test_what_is_over_takes_no_memory(path: Path, followed: FollowedPins) -> Non
         for day in range(3):
             over = time.time() - 1
             ended = [
-                Pin(15, 10 * day + number, "x", Flag.BAD, "x", "anna", 1.0, over) for number in range(2, 9)
+                Pin(15, 10 * day + number, "x", Flag.BAD, "x", "anna", 1.0, over)
+                for number in range(2, 9)
             ]
             store.put([*ended, pin()])
             followed.look()

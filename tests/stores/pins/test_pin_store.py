@@ -1,4 +1,6 @@
-"""The store of pins: what is kept, who did it, who waits for whom, and what happens when the file is not what it should be."""
+"""The store of pins: what is kept, who did it, who waits for whom, and what happens when the file
+is not what it should be.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ NOW = 1_795_000_000.0
 HIGH = (1 << 64) - 3  # a hash that is below zero in SQLite
 
 
-def pin(number: int = HIGH, flag: Flag = Flag.BAD, *, until: float = 0.0, since: float = NOW) -> Pin:
+def pin(
+    number: int = HIGH, flag: Flag = Flag.BAD, *, until: float = 0.0, since: float = NOW
+) -> Pin:
     return Pin(15, number, "192.0.2.1", flag, "sends nothing else", "anna", since, until)
 
 
@@ -46,7 +50,9 @@ def test_the_last_word_on_an_entity_counts_and_every_word_is_in_the_log(path: Pa
         store.put([again])
         assert store.of(one.shingle, NOW + 5) == again
         assert [one.name for one in store.all(NOW + 61)] == ["192.0.2.1"]
-        cleared = store.clear(one.shingle, "192.0.2.1", by="eve", reason="let its past speak", now=NOW + 9)
+        cleared = store.clear(
+            one.shingle, "192.0.2.1", by="eve", reason="let its past speak", now=NOW + 9
+        )
         assert cleared == again
         assert store.clear(one.shingle, "", by="eve", reason="again", now=NOW + 9) is None
         store.note(one.shingle, "192.0.2.1", "asked their postmaster", by="eve", now=NOW + 10)
@@ -92,7 +98,9 @@ def test_changes_since_a_version(path: Path) -> None:
         later = other.since(first.version, NOW)
         assert ([one.hash for one in later.pins], [one.hash for one in later.gone]) == ([3], [1])
         store.put([pin(4, since=NOW + CLEARED_S + 1)])
-        assert [one.hash for one in other.since(first.version, NOW).gone] == [], "its row is gone, too"
+        assert [one.hash for one in other.since(first.version, NOW).gone] == [], (
+            "its row is gone, too"
+        )
         assert [one.hash for one in other.all(NOW + CLEARED_S + 1)] == [4, 3]
 
 

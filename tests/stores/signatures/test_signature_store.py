@@ -1,4 +1,6 @@
-"""The store of signatures: what is kept, who waits for whom, and what happens when the file is not what it should be."""
+"""The store of signatures: what is kept, who waits for whom, and what happens when the file is not
+what it should be.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ def test_what_was_added_is_there_whole_and_the_same_is_not_added_twice(path: Pat
         inside=True,
     )
     with Store(path) as store:
-        assert store.add([one, sign("by post now"), sign("CHEAP, pills", inside=True)], now=NOW) == [
+        assert store.add(
+            [one, sign("by post now"), sign("CHEAP, pills", inside=True)], now=NOW
+        ) == [
             ("s1", True),
             ("s2", True),
             ("s1", False),
@@ -63,13 +67,15 @@ def test_what_was_added_is_there_whole_and_the_same_is_not_added_twice(path: Pat
 
 def test_what_was_declined_is_not_proposed_again(path: Path) -> None:
     with Store(path) as store:
-        assert store.add([sign("cheap pills")], now=NOW, state=State.PROPOSED, evidence=[{"support": 7}]) == [
-            ("s1", True)
-        ]
+        assert store.add(
+            [sign("cheap pills")], now=NOW, state=State.PROPOSED, evidence=[{"support": 7}]
+        ) == [("s1", True)]
         assert store.get("s1").evidence == {"support": 7}
         store.decide("s1", State.DECLINED, by="anna", now=NOW)
         assert store.add([sign("cheap pills")], now=NOW, state=State.PROPOSED) == [("s1", False)]
-        assert store.add([sign("cheap pills")], now=NOW) == [("s2", True)], "a person may think better of it"
+        assert store.add([sign("cheap pills")], now=NOW) == [("s2", True)], (
+            "a person may think better of it"
+        )
 
 
 @pytest.mark.parametrize("name", ["s9", "9", "", "s", "s-1", "PILLS", "s\u0661", "s" + "9" * 30])
@@ -101,7 +107,9 @@ def test_no_more_are_in_force_than_workers_hold_and_fewer_is_always_possible(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Store(path) as store:
-        store.add([sign("cheap pills"), sign("by post now"), sign("only today", expires=NOW + 5)], now=NOW)
+        store.add(
+            [sign("cheap pills"), sign("by post now"), sign("only today", expires=NOW + 5)], now=NOW
+        )
         monkeypatch.setattr(store_of, "MAX_SIGNATURES", 2)
         with pytest.raises(StoreError, match="more than 2 signatures would be in force"):
             store.add([sign("another one")], now=NOW)
@@ -118,12 +126,20 @@ def test_changes_since_a_version(path: Path) -> None:
     with Store(path) as store, Store(path) as other:
         store.add([sign("cheap pills"), sign("by post now")], now=NOW)
         first = other.since(-1, NOW)
-        assert (first.whole, [one.id for one in first.active], first.gone) == (True, ["s1", "s2"], [])
+        assert (first.whole, [one.id for one in first.active], first.gone) == (
+            True,
+            ["s1", "s2"],
+            [],
+        )
         store.expire("s1", NOW + 9, now=NOW)
         store.decide("s2", State.REMOVED, by="", now=NOW)
         assert other.version() == first.version + 2
         later = other.since(first.version, NOW)
-        assert ([one.id for one in later.active], later.gone, later.whole) == (["s1"], ["s2"], False)
+        assert ([one.id for one in later.active], later.gone, later.whole) == (
+            ["s1"],
+            ["s2"],
+            False,
+        )
         assert later.active[0].expires == NOW + 9
 
 
@@ -246,7 +262,9 @@ def test_trouble_with_the_store_is_said_once_and_what_was_known_stays(
     followed.look()
     followed.look()
     assert found(followed) == ["s1"]
-    assert [one.message for one in caplog.records[2:]] == ["signatures of the store stay as they were"]
+    assert [one.message for one in caplog.records[2:]] == [
+        "signatures of the store stay as they were"
+    ]
     followed.close()
 
 
@@ -288,7 +306,9 @@ def test_what_came_in_small_pieces_is_joined_when_nothing_changes_any_more(
         followed = Followed(path)
         followed.begin({})
         for first in range(0, 6_000, 1_000):
-            store.add([sign(f"cheap pills number {first + place}") for place in range(1_000)], now=NOW)
+            store.add(
+                [sign(f"cheap pills number {first + place}") for place in range(1_000)], now=NOW
+            )
             followed.look()
     assert len(followed._live.book.segments) == 6
     now += follow.SETTLED_S - 1
@@ -339,13 +359,18 @@ async def test_hits_are_written_while_it_runs_and_at_its_end_and_wait_while_they
 
 
 def test_a_hundred_thousand_are_followed_without_a_loop_being_held(path: Path) -> None:
-    """While the pieces are made another thread runs: the longest that it waits is bounded, generously, for the machine is shared."""
+    """While the pieces are made another thread runs: the longest that it waits is bounded,
+    generously, for the machine is shared.
+    """
     with Store(path) as store:
         followed = Followed(path)
         followed.begin({})
         one = sign("cheap pills")
         store.add(
-            [msgspec.structs.replace(one, value=f"{one.value} number {number}") for number in range(100_000)],
+            [
+                msgspec.structs.replace(one, value=f"{one.value} number {number}")
+                for number in range(100_000)
+            ],
             now=NOW,
         )
         longest, done = 0.0, threading.Event()

@@ -60,7 +60,10 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def said_of(state: Path, ident: int) -> tuple[Said, ...]:
-    """Return what was said of a message of the journal; what can't be read is a word on standard error."""
+    """Return what was said of a message of the journal.
+
+    What can't be read is a word on standard error.
+    """
     if not (state / state_files.EVENTS).exists():
         return ()
     try:
@@ -93,7 +96,8 @@ def show(console: Terminal, said: tuple[Said, ...]) -> None:
         lines = [*one.effects]
         if one.word is not None:
             lines.append(
-                f"label {one.word} is {one.word_state or 'forgotten'}; in the counters: {one.counted}"
+                f"label {one.word} is {one.word_state or 'forgotten'}; in the counters: "
+                f"{one.counted}"
             )
         lines += [f"on the list of {one.person}: {entry}" for entry in one.own_list]
         lines += [f"proposed signature {name}" for name in one.proposals]

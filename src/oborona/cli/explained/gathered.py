@@ -1,4 +1,6 @@
-"""Pieces that both sorts of explanations are made of: facts and opinions by name, lines, counts of pieces."""
+"""Pieces that both sorts of explanations are made of: facts and opinions by name, lines, counts of
+pieces.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def by_name(facts: Facts | Mapping[str, object]) -> dict[str, Any]:
     return {
         fact.name: _plain(values[fact.attribute])
         for fact in TABLE
-        if fact.attribute in values and fact.name != "text" and not isinstance(values[fact.attribute], Unkept)
+        if fact.attribute in values
+        and fact.name != "text"
+        and not isinstance(values[fact.attribute], Unkept)
     }
 
 
@@ -52,7 +56,9 @@ def opinion_of(opinion: Opinion) -> dict[str, Any]:
     return {} if opinion == UNTAUGHT else msgspec.structs.asdict(opinion)
 
 
-def rows_then(counts: Sequence[tuple[int, Rows]], asked: Sequence[Shingle]) -> list[dict[str, int] | None]:
+def rows_then(
+    counts: Sequence[tuple[int, Rows]], asked: Sequence[Shingle]
+) -> list[dict[str, int] | None]:
     """Return what was counted of each piece then, in the order in which it was asked for."""
     left = {kind: iter(rows) for kind, rows in counts}
     found = (next(left.get(shingle.type, iter(())), None) for shingle in asked)
@@ -60,7 +66,10 @@ def rows_then(counts: Sequence[tuple[int, Rows]], asked: Sequence[Shingle]) -> l
 
 
 async def rows_now(site: Site, asked: Sequence[Shingle], now: float) -> list[dict[str, int] | None]:
-    """Return what is counted of each piece now; what does not answer is a word on standard error."""
+    """Return what is counted of each piece now.
+
+    What does not answer is a word on standard error.
+    """
     totals: Totals
     try:
         totals = await site.counters.read(asked, now)

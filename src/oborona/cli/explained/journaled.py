@@ -32,7 +32,8 @@ from oborona.types import Verdict
 async def explained(
     entry: Entry, late: Late | None, asked: Mapping[str, str] | None, policy: Policy, site: Site
 ) -> Explanation:
-    """Return why an entry is what it is, and what the policy of now would say with the counts of now.
+    """Return why an entry is what it is, and what the policy of now would say with the counts of
+    now.
 
     Args:
         entry: of the journal.
@@ -82,7 +83,9 @@ async def explained(
             rows_then(entry.kept.counts if entry.kept else (), pieces),
             await rows_now(site, pieces, now),
         ),
-        final_model=None if again is None else final_parts(site.final, again.facts, again.verdict.rules),
+        final_model=None
+        if again is None
+        else final_parts(site.final, again.facts, again.verdict.rules),
         **changes(then, side),
     )
 
@@ -115,7 +118,9 @@ def _late(late: Late, entry: Entry) -> Side:
         rules=late.rules,
         findings=late.findings,
     )
-    return side_of(verdict, policy=entry.policy_version, lines=None, facts=by_name(late.facts), model={})
+    return side_of(
+        verdict, policy=entry.policy_version, lines=None, facts=by_name(late.facts), model={}
+    )
 
 
 def _moment(when: float) -> str:

@@ -1,4 +1,7 @@
-"""An explanation as data: what `--json` prints, and what is shown to people. Names and meaning of its fields stay."""
+"""An explanation as data: what `--json` prints, and what is shown to people.
+
+Names and meaning of its fields stay.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,8 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     score: float
     line: float
     decided_by: str
-    would: Would | None  # what everything in shadow mode would have made of it, where that is something else
+    # what everything in shadow mode would have made of it, where that is something else
+    would: Would | None
     policy: str  # version
     lines: Lines | None  # null: of then, when they were others
     rules: tuple[RuleHit, ...]
@@ -81,10 +85,10 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     changed_facts: tuple[Change, ...] = ()
     feedback: tuple[Said, ...] = ()  # what was said of it, in order
     moves: tuple[Moved, ...] = ()  # what the second look did with its copies, in order
-    content_model: dict[str, Any] | None = (
-        None  # margin, its parts by view, and the runs and traits that pulled most
-    )
-    final_model: dict[str, Any] | None = None  # probability, mean, and the features that pulled most
+    # margin, its parts by view, and the runs and traits that pulled most
+    content_model: dict[str, Any] | None = None
+    # probability, mean, and the features that pulled most
+    final_model: dict[str, Any] | None = None
 
 
 def changes(then: Side | None, now: Side | None) -> dict[str, Any]:

@@ -1,4 +1,6 @@
-"""What pulled the models which way: of the content model runs of text and traits of how a message is made, of the final model features."""
+"""What pulled the models which way: of the content model runs of text and traits of how a message
+is made, of the final model features.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ MOST: Final = 20  # features, heaviest first
 
 
 def final_parts(final: FinalModel, facts: Facts, hits: Sequence[RuleHit]) -> dict[str, Any] | None:
-    """Return the final model's probability, and the features that added most to its log-odds; None where there is none in force.
+    """Return the final model's probability, and the features that added most to its log-odds.
+
+    None where there is none in force.
 
     Args:
         final: of the site.

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from oborona.cli.explained.gathered import by_name, counted, lines_of, opinion_of, rows_now, rows_then
+from oborona.cli.explained.gathered import (
+    by_name,
+    counted,
+    lines_of,
+    opinion_of,
+    rows_now,
+    rows_then,
+)
 from oborona.cli.explained.model import Explanation, side_of
 from oborona.cli.explained.pulled import content_parts, final_parts
 from oborona.policy.known import asked

@@ -1,4 +1,6 @@
-"""An explanation for people: who decided, rules, facts and counts, then and now side by side, with what changed marked."""
+"""An explanation for people: who decided, rules, facts and counts, then and now side by side, with
+what changed marked.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def show(console: Terminal, one: Explanation, *, verbose: bool) -> None:
     feedback.show(console, one.feedback)
     moved.show(console, one.moves)
     if not verbose:
-        told = "-v shows findings, models, every fact, and what is counted of each part of the message"
+        told = (
+            "-v shows findings, models, every fact, and what is counted of each part of the message"
+        )
         console.print(told, highlight=False, style="dim")
         return
     _findings(console, one)
@@ -63,7 +67,9 @@ def _about(console: Terminal, one: Explanation) -> None:
 
 
 def _sides(one: Explanation) -> list[tuple[str, Side]]:
-    return [(name, side) for name, side in (("then", one.then), ("now", one.now)) if side is not None]
+    return [
+        (name, side) for name, side in (("then", one.then), ("now", one.now)) if side is not None
+    ]
 
 
 def _verdicts(console: Terminal, one: Explanation) -> None:
@@ -163,7 +169,10 @@ def _rules(console: Terminal, one: Explanation) -> None:
         table.add_row(
             CHANGED if name in changed else "",
             plain(name),
-            *(_part(found.get(name), name, side) for found, (_, side) in zip(hits, sides, strict=True)),
+            *(
+                _part(found.get(name), name, side)
+                for found, (_, side) in zip(hits, sides, strict=True)
+            ),
             plain(last.say),
         )
     console.print(table, highlight=False)
@@ -186,13 +195,20 @@ def _findings(console: Terminal, one: Explanation) -> None:
 
 def _late(console: Terminal, late: Side, *, verbose: bool) -> None:
     console.print(
-        f"found late: {late.verdict} {late.score:.1f} / {late.line:g}, decided by {plain(late.decided_by)}",
+        (
+            f"found late: {late.verdict} {late.score:.1f} / {late.line:g}, decided by "
+            f"{plain(late.decided_by)}"
+        ),
         highlight=False,
     )
     for hit in late.rules if verbose else ():
-        console.print(f"  {hit.score:>8.1f}  {plain(f'{hit.name}  {hit.say}')}".rstrip(), highlight=False)
+        console.print(
+            f"  {hit.score:>8.1f}  {plain(f'{hit.name}  {hit.say}')}".rstrip(), highlight=False
+        )
     for finding in late.findings if verbose else ():
-        console.print(f"  found {plain(f'{finding.name}  {finding.evidence}')}".rstrip(), highlight=False)
+        console.print(
+            f"  found {plain(f'{finding.name}  {finding.evidence}')}".rstrip(), highlight=False
+        )
     for name, value in late.facts.items() if verbose else ():
         console.print(f"  {name} = {_value(value)}", highlight=False)
 
@@ -201,7 +217,10 @@ def _models(console: Terminal, one: Explanation) -> None:
     side = one.then or one.now
     if side is not None and side.model:
         said = side.model
-        learned = f"{said['spam_learned']:,} spam and {said['ham_learned']:,} good messages learned, weights {said['version']}"
+        learned = (
+            f"{said['spam_learned']:,} spam and {said['ham_learned']:,} good messages "
+            f"learned, weights {said['version']}"
+        )
         probability = said["probability"]
         word = (
             "not in use yet"
@@ -210,7 +229,9 @@ def _models(console: Terminal, one: Explanation) -> None:
         )
         console.print(f"content model: {word}; {plain(learned)}", highlight=False)
     if one.content_model is not None:
-        views = ", ".join(f"{view} {part:+.2f}" for view, part in one.content_model["views"].items())
+        views = ", ".join(
+            f"{view} {part:+.2f}" for view, part in one.content_model["views"].items()
+        )
         console.print(f"what pulled it which way: {views}", highlight=False)
         table = Table("of", "what")
         table.add_column("part", justify="right")
@@ -219,7 +240,10 @@ def _models(console: Terminal, one: Explanation) -> None:
         table.add_row("", "all others", f"{one.content_model['rest']:+.3f}")
         console.print(table, highlight=False)
     if one.final_model is not None:
-        told = f"final model: {one.final_model['probability']:.4f} spam; before anything is known, log-odds {one.final_model['mean']:.2f}"
+        told = (
+            f"final model: {one.final_model['probability']:.4f} spam; before anything is "
+            f"known, log-odds {one.final_model['mean']:.2f}"
+        )
         table = Table("feature", title=told, title_justify="left")
         table.add_column("value", justify="right")
         table.add_column("log-odds", justify="right")
@@ -272,7 +296,9 @@ def _counts(console: Terminal, one: Explanation) -> None:
     for piece in one.counts:
         row = []
         for key in columns:
-            then, now = (side[key] if side is not None else None for side in (piece.then, piece.now))
+            then, now = (
+                side[key] if side is not None else None for side in (piece.then, piece.now)
+            )
             both = f"{'?' if then is None else then} → {'?' if now is None else now}"
             row.append(both if one.id and then != now else "?" if now is None else str(now))
         table.add_row(piece.piece, *row)

@@ -1,8 +1,9 @@
 """What an admin changed in a copy of a policy file that ships, as a file of tables of its own.
 
-The version that was copied is the one that has most in common with the file; where two have as much, nothing is held to be unchanged that only one of
-them said.  What stands in the file as it stood in that version is not the admin's: there,
-what ships now holds.  Everything else is, and goes into the new file; a table that was taken out is switched off there.
+The version that was copied is the one that has most in common with the file; where two have as
+much, nothing is held to be unchanged that only one of them said.  What stands in the file as it
+stood in that version is not the admin's: there, what ships now holds.  Everything else is, and goes
+into the new file; a table that was taken out is switched off there.
 """
 
 from __future__ import annotations
@@ -20,12 +21,20 @@ from oborona.policy.shipped import Version, fingerprint, said_by
 from oborona.toml import parse
 
 NOTES: Final = frozenset({"why", "test", "terms"})  # decide nothing
-BACK: Final[Mapping[str, Any]] = {"say": "", "mode": "live", "group": "", "enabled": True, "score": 0.0}
+BACK: Final[Mapping[str, Any]] = {
+    "say": "",
+    "mode": "live",
+    "group": "",
+    "enabled": True,
+    "score": 0.0,
+}
 """What a key of a table says that is not there; for other keys no value says that."""
 
 _NAME: Final = re.compile(r"\b[A-Z][A-Z0-9_]*\b")
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
-_ABLE_TO_BE_OFF: Final = frozenset(sort.key for sort in SORTS if "enabled" in sort.schema.__struct_fields__)
+_ABLE_TO_BE_OFF: Final = frozenset(
+    sort.key for sort in SORTS if "enabled" in sort.schema.__struct_fields__
+)
 
 Tables = dict[str, dict[str, Any]]
 """`verdict` or `rule.NAME` -> its keys."""
@@ -40,7 +49,11 @@ class Changed(NamedTuple):
 
 
 def changed(
-    name: str, raw: bytes, versions: tuple[Version, ...], shipped: Mapping[str, Any], others: frozenset[str]
+    name: str,
+    raw: bytes,
+    versions: tuple[Version, ...],
+    shipped: Mapping[str, Any],
+    others: frozenset[str],
 ) -> Changed:
     """Return what was changed in a copy.
 
@@ -73,12 +86,16 @@ def changed(
                 ships = f"ships: {_shown(shipped[key])}" if key in shipped else "ships: not there"
                 words.append(f"{table}: {field} = {_shown(value)} ({ships})")
         elif table not in tables:
-            tables[table] = {one[len(table) + 1 :]: mine[one] for one in mine if table_of(one) == table}
+            tables[table] = {
+                one[len(table) + 1 :]: mine[one] for one in mine if table_of(one) == table
+            }
             was = "shipped once and no more" if _has(base, table) else "yours"
             words.append(f"{table}: {was}; the whole table is kept")
     for table in list(_named_by(tables, mine, theirs | others)):
         tables[table] = {one[len(table) + 1 :]: mine[one] for one in mine if table_of(one) == table}
-        words.append(f"{table}: ships no more, and is named by what is kept; the whole table is kept")
+        words.append(
+            f"{table}: ships no more, and is named by what is kept; the whole table is kept"
+        )
     for table in sorted(theirs - ours - others - SINGLE.keys()):
         had = [_has(said, table) for said in bases]
         if all(had) and table.partition(".")[0] in _ABLE_TO_BE_OFF:
@@ -86,7 +103,8 @@ def changed(
             words.append(f"{table}: taken out of the file; switched off")
         elif any(had) and not all(had):
             unsayable.append(
-                f"{table} was taken out, or not there yet: of two versions, either may have been copied"
+                f"{table} was taken out, or not there yet: of two versions, either may "
+                f"have been copied"
             )
     for key, value in shipped.items():
         table = table_of(key)
@@ -100,7 +118,9 @@ def changed(
             unsayable.append(f"{table}: {field} was taken out, and no value says that")
         else:
             tables.setdefault(table, {})[field] = default
-            words.append(f"{table}: {field} was taken out; {field} = {_shown(default)} says the same")
+            words.append(
+                f"{table}: {field} was taken out; {field} = {_shown(default)} says the same"
+            )
     return Changed(tables, tuple(words), tuple(unsayable))
 
 
@@ -118,7 +138,9 @@ def written(tables: Tables, head: str) -> str:
         if dot:
             lines.append(f"name = {_toml(name)}")
         lines += [
-            f"{_key(key)} = {_toml(value)}" for key, value in fields.items() if not (dot and key == "name")
+            f"{_key(key)} = {_toml(value)}"
+            for key, value in fields.items()
+            if not (dot and key == "name")
         ]
     return "\n".join(lines) + "\n"
 
@@ -130,15 +152,22 @@ def table_of(key: str) -> str:
 
 
 def _bases(mine: Mapping[str, Any], versions: tuple[Version, ...]) -> list[frozenset[bytes]]:
-    """Return what the versions said that have most in common with a copy; one, unless several have as much."""
+    """Return what the versions said that have most in common with a copy.
+
+    One, unless several have as much.
+    """
     prints = frozenset(fingerprint(key, value) for key, value in mine.items())
     able = {one.said for one in versions if one.said is not None and one.said & prints}
     least = min((len(said ^ prints) for said in able), default=0)
     return [said for said in able if len(said ^ prints) == least]
 
 
-def _named_by(tables: Tables, mine: Mapping[str, Any], there: frozenset[str] | set[str]) -> Iterator[str]:
-    """Yield tables of a copy that kept ones name, and those that these name, where nobody else gives them."""
+def _named_by(
+    tables: Tables, mine: Mapping[str, Any], there: frozenset[str] | set[str]
+) -> Iterator[str]:
+    """Yield tables of a copy that kept ones name, and those that these name, where nobody else
+    gives them.
+    """
     by_name = {table_of(key).partition(".")[2]: table_of(key) for key in mine}
     waiting = [value for fields in tables.values() for value in fields.values()]
     found = set(tables)

@@ -31,7 +31,9 @@ class Difference(NamedTuple):
 
     def told(self) -> str:
         """Return it in words."""
-        what = f"[{self.sort}]" if not self.name else f"{_WORDS.get(self.sort, self.sort)} {self.name}"
+        what = (
+            f"[{self.sort}]" if not self.name else f"{_WORDS.get(self.sort, self.sort)} {self.name}"
+        )
         if self.sort in ("script", "trapped"):
             return f"{_WORDS.get(self.sort, self.sort)}: others"
         if not self.key:

@@ -1,4 +1,6 @@
-"""How a site's policy folder is moved over, and the proof that nothing of the site's is lost by it."""
+"""How a site's policy folder is moved over, and the proof that nothing of the site's is lost by
+it.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,8 @@ def planned(folders: Folders, backup: Path) -> Plan | None:
         backup: for the folder as it is.
 
     Raises:
-        PolicyError: the policy is broken as it is; or what is the site's would be lost: nothing is guessed.
+        PolicyError: the policy is broken as it is; or what is the site's would be lost: nothing is
+            guessed.
     """
     if folders.shipped is None:
         raise PolicyError("no policy that ships is read: paths.shipped_policy says so")
@@ -87,7 +90,8 @@ def planned(folders: Folders, backup: Path) -> Plan | None:
             text.encode(), own / name
         ):
             raise PolicyError(
-                "is in the way of what was found to be changed by hand: move it away", file=str(own / name)
+                "is in the way of what was found to be changed by hand: move it away",
+                file=str(own / name),
             )
     after = _after(folders, gone, new)
     alone = load_policy(Folders(shipped=folders.shipped), SCHEMA)
@@ -143,23 +147,30 @@ def _after(folders: Folders, gone: list[Path], new: Mapping[str, str]) -> _After
         return _After(load_policy(both, SCHEMA, named=folders), said(both))
 
 
-def _nothing_is_lost(folders: Folders, after: _After, news: tuple[Difference, ...], alone: Policy) -> None:
+def _nothing_is_lost(
+    folders: Folders, after: _After, news: tuple[Difference, ...], alone: Policy
+) -> None:
     """Hold the policy that will be to the one that is.
 
     Raises:
-        PolicyError: something would change that no newer file that ships brings, or a word of the site's would be gone.
+        PolicyError: something would change that no newer file that ships brings, or a word of the
+            site's would be gone.
     """
     strange = [one for one in news if not is_as_shipped(one, alone)]
     if strange:
         raise PolicyError(
-            f"can't be moved without changing what is the site's, {strange[0].told()}; nothing was done",
+            (
+                f"can't be moved without changing what is the site's, {strange[0].told()}; "
+                f"nothing was done"
+            ),
             file=str(folders.own),
         )
     ever = {one for version in versions(folders) for one in version.said or ()}
     for key, value in said(folders).items():
         if fingerprint(key, value) not in ever and after.said.get(key) != value:
             raise PolicyError(
-                f"can't be moved without losing {key} of the site's; nothing was done", file=str(folders.own)
+                f"can't be moved without losing {key} of the site's; nothing was done",
+                file=str(folders.own),
             )
 
 
@@ -171,7 +182,9 @@ def _tables_of_others(own: Path, found: list[Found]) -> frozenset[str]:
 
 
 def _own_name(name: str) -> str:
-    """Return the name of the file of what was changed in a copy: it sorts right after the copy, and changes nothing while that is there."""
+    """Return the name of the file of what was changed in a copy: it sorts right after the copy, and
+    changes nothing while that is there.
+    """
     return f"{name.removesuffix('.toml')}_own.toml"
 
 
@@ -180,7 +193,10 @@ def _lines(one: Found, ships: Path) -> str:
     if not ships.exists():
         return "changed by hand, and ships no more"
     there, now = (frozenset(_said(raw)) for raw in (one.raw, octets(ships)))
-    return f"changed by hand: {len(there - now)} lines that don't ship, {len(now - there)} of those that ship are missing"
+    return (
+        f"changed by hand: {len(there - now)} lines that don't ship, {len(now - there)} of "
+        f"those that ship are missing"
+    )
 
 
 def _said(raw: bytes) -> Iterator[bytes]:

@@ -1,4 +1,7 @@
-"""A plan carried out: backup, new files, then the copies go; broken off at any point, the policy is whole and the next run goes on."""
+"""A plan carried out: backup, new files, then the copies go.
+
+Broken off at any point, the policy is whole and the next run goes on.
+"""
 
 from __future__ import annotations
 
@@ -34,10 +37,13 @@ def carry_out(plan: Plan) -> None:
 
     Raises:
         PolicyError: the folder changed since; nothing was done.
-        StoreError: a file can't be written or taken away; the policy means what it meant, and another run goes on.
+        StoreError: a file can't be written or taken away; the policy means what it meant, and
+            another run goes on.
     """
     if state(plan.folder) != plan.state:
-        raise PolicyError("has changed meanwhile; nothing was done, try again", file=str(plan.folder))
+        raise PolicyError(
+            "has changed meanwhile; nothing was done, try again", file=str(plan.folder)
+        )
     try:
         _back_up(plan.folder, plan.backup)
         for name, text in plan.new.items():

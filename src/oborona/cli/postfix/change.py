@@ -1,7 +1,8 @@
-"""The change to main.cf that has a Postfix ask us, and the one that takes it back: shown as a diff, made by postconf(1), checked, and undone where Postfix does not like it.
+"""The change to main.cf that has a Postfix ask us, and the one that takes it back: shown as a diff,
+made by postconf(1), checked, and undone where Postfix does not like it.
 
-Ours is the first of several milters: it judges mail as it came, refuses before others have worked on it, and a signer behind it (opendkim) signs what
-goes out, with our headers as they are then.
+Ours is the first of several milters: it judges mail as it came, refuses before others have worked
+on it, and a signer behind it (opendkim) signs what goes out, with our headers as they are then.
 """
 
 from __future__ import annotations
@@ -21,8 +22,13 @@ from oborona.cli.postfix.milter_list import MilterEntry, entries, is_address, jo
 from oborona.cli.postfix.reach import UnreachedError, leads_to, means, place, reach, word_for
 from oborona.config import Address, UnixAddress
 
-OPTIONS: Final = "connect_timeout=5s, command_timeout=20s, content_timeout=30s, default_action=tempfail"
-"""A little above what we take at most; while we are away mail waits with its senders.  etc/postfix/main.cf.oborona tells more."""
+OPTIONS: Final = (
+    "connect_timeout=5s, command_timeout=20s, content_timeout=30s, default_action=tempfail"
+)
+"""A little above what we take at most.
+
+While we are away mail waits with its senders.  etc/postfix/main.cf.oborona tells more.
+"""
 
 
 _OURS: Final = re.compile(re.escape(OPTIONS.replace("tempfail", "")) + r"(?:tempfail|accept)\s*\}$")
@@ -52,10 +58,14 @@ def attaching(postfix: PostfixInstance, address: Address) -> MainChange:
     """
     if postfix.version < OLDEST:
         version = ".".join(map(str, postfix.version))
-        raise RefusedError(f"Postfix {version} takes no options of one milter: 3.0 or later is needed")
+        raise RefusedError(
+            f"Postfix {version} takes no options of one milter: 3.0 or later is needed"
+        )
     asking = must_ask(postfix.smtpds)
     if not asking:
-        raise RefusedError(f"no smtpd stands in {postfix.folder}/master.cf: no mail comes in by SMTP")
+        raise RefusedError(
+            f"no smtpd stands in {postfix.folder}/master.cf: no mail comes in by SMTP"
+        )
     word = word_for(address, postfix.queue)
     for smtpd in asking:
         if not leads_to(word, address, smtpd, postfix.queue):
@@ -69,10 +79,13 @@ def attaching(postfix: PostfixInstance, address: Address) -> MainChange:
             value = joined([one for one in raw if one not in left])
             return MainChange(value, changes=True, notes=_notes(postfix, address))
         return MainChange(
-            joined(raw), changes=False, notes=(*_lets_in(postfix, address), *_notes(postfix, address))
+            joined(raw),
+            changes=False,
+            notes=(*_lets_in(postfix, address), *_notes(postfix, address)),
         )
     ours = entry_for(word)
-    # what was written for our socket and leads elsewhere goes: it would be asked in vain for each message
+    # what was written for our socket and leads elsewhere goes: it would be asked in vain for each
+    # message
     kept = [one for one in raw if not means(one.address, address) and one not in left]
     value = joined([MilterEntry(ours, word), *kept])
     return MainChange(value, changes=True, notes=_notes(postfix, address))
@@ -126,7 +139,9 @@ def diff(postfix: PostfixInstance, change: MainChange) -> str:
 
 
 def make(postfix: PostfixInstance, change: MainChange) -> Path:
-    """Make a change, keep main.cf as it was beside it, and have Postfix check it; return where the old one is.
+    """Make a change, keep main.cf as it was beside it, and have Postfix check it.
+
+    Return where the old one is.
 
     Raises:
         PostfixError: it can't be made, or Postfix does not like it: then main.cf is as it was.
@@ -159,7 +174,10 @@ def running(postfix: PostfixInstance) -> bool:
 def mended(address: Address) -> str:
     """Return what an admin does about a listener of ours that an smtpd gets nobody at."""
     if isinstance(address, UnixAddress) and Path(address.path).exists():
-        return 'set doors.milter.socket_group = "postfix", or another group of its user, or listen on "inet:127.0.0.1:8890"; then restart Oborona'
+        return (
+            'set doors.milter.socket_group = "postfix", or another group of its user, or '
+            'listen on "inet:127.0.0.1:8890"; then restart Oborona'
+        )
     return "start the daemon first (`oborona serve`, `systemctl start oborona`, or `make run`)"
 
 
@@ -169,19 +187,26 @@ def entry_for(word: str) -> str:
 
 
 def must_ask(smtpds: Sequence[Smtpd]) -> Sequence[Smtpd]:
-    """Return the services without whose asking mail of strangers passes by us: those of port 25; where none is told by its name, all."""
+    """Return the services without whose asking mail of strangers passes by us: those of port 25.
+
+    Where none is told by its name, all.
+    """
     return [one for one in smtpds if one.public] or smtpds
 
 
 def _asks(smtpd: Smtpd, address: Address, postfix: PostfixInstance) -> bool:
-    return any(leads_to(one.address, address, smtpd, postfix.queue) for one in entries(smtpd.milters))
+    return any(
+        leads_to(one.address, address, smtpd, postfix.queue) for one in entries(smtpd.milters)
+    )
 
 
 def _elsewhere(address: Address, smtpd: Smtpd, postfix: PostfixInstance) -> str:
     if smtpd.chroot and isinstance(address, UnixAddress):
         return (
-            f"smtpd of {smtpd.name} runs in a chroot, {postfix.queue}, and can't reach {address.path}: set doors.milter.listen to "
-            f'"inet:127.0.0.1:8890", or to a socket below it, "unix:{postfix.queue}/oborona/milter.sock", and restart Oborona'
+            f"smtpd of {smtpd.name} runs in a chroot, {postfix.queue}, and can't reach "
+            f"{address.path}: set doors.milter.listen to "
+            f'"inet:127.0.0.1:8890", or to a socket below it, '
+            f'"unix:{postfix.queue}/oborona/milter.sock", and restart Oborona'
         )
     return f"smtpd of {smtpd.name} can't be told of {address}"
 
@@ -190,15 +215,20 @@ def _overridden(smtpd: Smtpd, word: str, postfix: PostfixInstance) -> str:
     # postconf takes no space in a value of master.cf: what has some is a parameter of main.cf
     there = "".join("," + re.sub(r"[\s,]+", ",", one.text) for one in entries(smtpd.milters))
     return (
-        f"{smtpd.name} has {MILTERS} of its own in master.cf, which main.cf does not reach; write it there:\n"
+        f"{smtpd.name} has {MILTERS} of its own in master.cf, which main.cf does not reach; write "
+        f"it there:\n"
         f"    postconf -c {postfix.folder} -e 'oborona_milter = {entry_for(word)}'\n"
         f"    postconf -c {postfix.folder} -P '{smtpd.name}/{MILTERS}=$oborona_milter{there}'\n"
         f"    postfix -c {postfix.folder} reload"
     )
 
 
-def _left(one: MilterEntry, asking: Sequence[Smtpd], address: Address, postfix: PostfixInstance) -> bool:
-    """Tell whether we wrote an entry for a listener that is somewhere else now: nobody is there, and Postfix would put off all mail for it."""
+def _left(
+    one: MilterEntry, asking: Sequence[Smtpd], address: Address, postfix: PostfixInstance
+) -> bool:
+    """Tell whether we wrote an entry for a listener that is somewhere else now: nobody is there,
+    and Postfix would put off all mail for it.
+    """
     if not _OURS.search(one.text):
         return False
     for smtpd in asking:
@@ -213,7 +243,9 @@ def _left(one: MilterEntry, asking: Sequence[Smtpd], address: Address, postfix: 
 
 
 def while_away(entry: MilterEntry, postfix: PostfixInstance) -> str:
-    """Return what Postfix does with mail while the milter of an entry is away: its `default_action`, in lower case."""
+    """Return what Postfix does with mail while the milter of an entry is away: its
+    `default_action`, in lower case.
+    """
     own = _DEFAULT_ACTION.search(entry.text)
     return own[1].lower() if own else postfix.values(_DEFAULT).get(_DEFAULT, "").strip().lower()
 
@@ -229,7 +261,8 @@ def _lets_in(postfix: PostfixInstance, address: Address) -> Iterator[str]:
     }
     if any(while_away(one, postfix) == "accept" for one in ours):
         yield (
-            "while we are away Postfix lets mail in unjudged (default_action=accept); with default_action=tempfail it waits with its"
+            "while we are away Postfix lets mail in unjudged (default_action=accept); with "
+            "default_action=tempfail it waits with its"
             " senders: change it in main.cf, then postfix reload"
         )
 
@@ -243,15 +276,19 @@ def _notes(postfix: PostfixInstance, address: Address) -> tuple[str, ...]:
             meant = place(one.address, smtpd, postfix.queue)
             if isinstance(meant, Path) and not os.path.lexists(meant):
                 notes.append(
-                    f"{one.address}, which stands there already, is not to be found ({meant}): take it out if nobody needs it"
+                    f"{one.address}, which stands there already, is not to be found "
+                    f"({meant}): take it out if nobody needs it"
                 )
                 break
     others = ", ".join(f"--postfix {folder}" for folder in postfix.others)
     if others:
-        notes.append(f"this Postfix has further instances, each with a main.cf of its own: {others}")
+        notes.append(
+            f"this Postfix has further instances, each with a main.cf of its own: {others}"
+        )
     if not postfix.value("non_smtpd_milters").strip():
         notes.append(
-            "mail of local programs (sendmail, cron) is not shown to us: non_smtpd_milters is empty, which is right for most"
+            "mail of local programs (sendmail, cron) is not shown to us: "
+            "non_smtpd_milters is empty, which is right for most"
         )
     return tuple(notes)
 

@@ -1,6 +1,8 @@
-"""One Postfix as postconf(1) tells it: its parameters, the services that take mail by SMTP, and what each of them overrides.
+"""One Postfix as postconf(1) tells it: its parameters, the services that take mail by SMTP, and
+what each of them overrides.
 
-Nothing is read past Postfix's own tool, so that included files, `$name` and folded lines mean what they mean to it.
+Nothing is read past Postfix's own tool, so that included files, `$name` and folded lines mean what
+they mean to it.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ _SETTING: Final = re.compile(r"([^\s/]+/[^\s/]+)/(\S+) = ?(.*)")
 
 
 class PostfixError(ConfigError):
-    """Postfix is not here, or can't be asked, or is set up so that it does not do what it was asked for."""
+    """Postfix is not here, or can't be asked, or is set up so that it does not do what it was asked
+    for.
+    """
 
 
 class Smtpd(NamedTuple):
@@ -62,7 +66,8 @@ class PostfixInstance:
         self._postconf = program("postconf")
         if self._postconf is None:
             raise PostfixError("no Postfix here (no postconf)")
-        # not config_directory of a folder that is named: a copy of main.cf may still name the place that it came from
+        # not config_directory of a folder that is named: a copy of main.cf may still name the place
+        # that it came from
         self.folder = folder or Path(self.value("config_directory"))
 
     def value(self, name: str) -> str:
@@ -88,7 +93,9 @@ class PostfixInstance:
 
     @property
     def queue(self) -> Path:
-        """Its queue directory: the working directory of its daemons, and the root of those in a chroot."""
+        """Its queue directory: the working directory of its daemons, and the root of those in a
+        chroot.
+        """
         return Path(self.value("queue_directory"))
 
     @property
@@ -118,13 +125,18 @@ class PostfixInstance:
         )
 
     def _in_chroot(self, column: str) -> bool:
-        """Tell what the fifth column means: "-" is yes only to a compatibility level below 1. Source: master(5)."""
+        """Tell what the fifth column means: "-" is yes only to a compatibility level below 1.
+
+        Source: master(5).
+        """
         return column == "y" or (
             column == "-" and self.value("compatibility_level").partition(".")[0] in ("", "0")
         )
 
     def _of_services(self, what: str) -> dict[tuple[str, str], str]:
-        """Return what postconf says of services, by their name and the name of a column or parameter."""
+        """Return what postconf says of services, by their name and the name of a column or
+        parameter.
+        """
         found = (_SETTING.fullmatch(line) for line in self._ask(what).splitlines())
         return {(one[1], one[2]): one[3].strip() for one in found if one}
 

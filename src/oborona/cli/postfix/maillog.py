@@ -1,6 +1,8 @@
-"""What Postfix's log says of the last minutes: which messages smtpd took, and which milter it could not ask.
+"""What Postfix's log says of the last minutes: which messages smtpd took, and which milter it could
+not ask.
 
-The log is where main.cf says (`maillog_file`), in /var/log, or in the journal of systemd.  No more than its end is read.
+The log is where main.cf says (`maillog_file`), in /var/log, or in the journal of systemd.  No more
+than its end is read.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ END_BYTES: Final = 4 << 20  # of the log: some ten thousand messages
 PLACES: Final = (Path("/var/log/mail.log"), Path("/var/log/maillog"))
 
 _LINE: Final = re.compile(
-    r"(?P<iso>\d{4}-\d\d-\d\dT\S+)?(?P<old>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d)? \S+ [\w-]+/(?P<service>[\w/-]+)\[\d+\]: (?P<text>.*)"
+    r"(?P<iso>\d{4}-\d\d-\d\dT\S+)?(?P<old>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d)? \S+ "
+    r"[\w-]+/(?P<service>[\w/-]+)\[\d+\]: (?P<text>.*)"
 )
 _TAKEN: Final = re.compile(r"(\w+): client=")
 _WHOLE: Final = re.compile(r"(\w+): message-id=")
@@ -62,7 +65,9 @@ def parsed(text: str, since: float, where: str = "") -> MailLog:
                 away, away_at = one[1], at
         elif found["service"].endswith("cleanup") and (one := _WHOLE.match(words)):
             whole.add(one[1])
-    return MailLog(where, {ident: at for ident, at in taken.items() if ident in whole}, away, away_at)
+    return MailLog(
+        where, {ident: at for ident, at in taken.items() if ident in whole}, away, away_at
+    )
 
 
 def _text(postfix: PostfixInstance, since: float) -> tuple[str, str | None]:
@@ -79,14 +84,19 @@ def _text(postfix: PostfixInstance, since: float) -> tuple[str, str | None]:
         return "", None
     age_s = int(time.time() - since)
     try:
-        text = run([journalctl, "--quiet", "--unit=postfix*", f"--since=-{age_s}s", "--output=short-iso"])
+        text = run(
+            [journalctl, "--quiet", "--unit=postfix*", f"--since=-{age_s}s", "--output=short-iso"]
+        )
     except ProgramError:
         return "", None
     return "the journal", text or None
 
 
 def _time(iso: str | None, old: str | None) -> float:
-    """Return the time of a line; 0 where it can't be read. A year is not told by the old form: it is the one that puts it into the past."""
+    """Return the time of a line; 0 where it can't be read.
+
+    A year is not told by the old form: it is the one that puts it into the past.
+    """
     try:
         if iso:
             return datetime.fromisoformat(iso).timestamp()

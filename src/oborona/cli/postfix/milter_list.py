@@ -1,6 +1,8 @@
-"""A value of `smtpd_milters`: entries with commas or spaces between, one with options of its own in braces.
+"""A value of `smtpd_milters`: entries with commas or spaces between, one with options of its own in
+braces.
 
-Entries are kept as they are written, so that what an admin wrote goes back as it came.  Source: postconf(5) smtpd_milters.
+Entries are kept as they are written, so that what an admin wrote goes back as it came.  Source:
+postconf(5) smtpd_milters.
 """
 
 from __future__ import annotations
@@ -20,7 +22,10 @@ class MilterEntry(NamedTuple):
 
 
 def entries(value: str) -> list[MilterEntry]:
-    """Return the milters of a value, in their order; a brace that nothing closes goes to the end, as Postfix has it."""
+    """Return the milters of a value, in their order.
+
+    A brace that nothing closes goes to the end, as Postfix has it.
+    """
     found: list[MilterEntry] = []
     at = 0
     while at < len(value):
@@ -29,7 +34,9 @@ def entries(value: str) -> list[MilterEntry]:
             continue
         end = _closed(value, at) if value[at] == "{" else _word(value, at)
         text = value[at:end]
-        inside = re.split(r"[\s,]+", text.strip("{} \t\r\n,"), maxsplit=1)[0] if text[0] == "{" else text
+        inside = (
+            re.split(r"[\s,]+", text.strip("{} \t\r\n,"), maxsplit=1)[0] if text[0] == "{" else text
+        )
         found.append(MilterEntry(text, inside))
         at = end
     return found

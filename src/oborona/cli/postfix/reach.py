@@ -1,10 +1,11 @@
 """What an address of a milter leads to for an smtpd: in its chroot, as its user.
 
-Root tries it: a child takes Postfix's root folder and user, as smtpd does before it connects, and hands the connected socket back.  Anybody else
-connects as who he is, which proves less; `Reached.proved` tells.
+Root tries it: a child takes Postfix's root folder and user, as smtpd does before it connects, and
+hands the connected socket back.  Anybody else connects as who he is, which proves less;
+`Reached.proved` tells.
 
-Source: chroot_uid(3) of Postfix 3.7 (chroot, then the user with all its groups); postconf(5): a socket's name counts from the queue directory, in a
-chroot absolute ones too.
+Source: chroot_uid(3) of Postfix 3.7 (chroot, then the user with all its groups); postconf(5): a
+socket's name counts from the queue directory, in a chroot absolute ones too.
 Limits: a network namespace or an AppArmor profile of Postfix alone is not imitated.
 """
 
@@ -25,7 +26,9 @@ from oborona.config import Address, UnixAddress
 CONNECT_S: Final = 3.0
 REASON_BYTES: Final = 1000
 
-_INET: Final = re.compile(r"inet6?:(?:(?P<host>\[[^\]]+\]|[^:\s]+):)?(?P<port>\d{1,5})", re.IGNORECASE)
+_INET: Final = re.compile(
+    r"inet6?:(?:(?P<host>\[[^\]]+\]|[^:\s]+):)?(?P<port>\d{1,5})", re.IGNORECASE
+)
 _LOCAL: Final = {"localhost": "127.0.0.1", "": "127.0.0.1"}
 
 
@@ -41,7 +44,9 @@ class Reached(NamedTuple):
 
 
 def word_for(address: Address, queue: Path) -> str:
-    """Return how main.cf names a listener of ours: a socket below the queue directory from there, which is right with a chroot and without."""
+    """Return how main.cf names a listener of ours: a socket below the queue directory from there,
+    which is right with a chroot and without.
+    """
     if isinstance(address, UnixAddress):
         path = Path(address.path)
         return f"unix:{path.relative_to(queue)}" if path.is_relative_to(queue) else address.postfix
@@ -49,7 +54,9 @@ def word_for(address: Address, queue: Path) -> str:
 
 
 def place(word: str, smtpd: Smtpd, queue: Path) -> Path | tuple[str, int] | None:
-    """Return what an address of main.cf means to an smtpd: a path as it is outside of any chroot, host and port, or None for neither."""
+    """Return what an address of main.cf means to an smtpd: a path as it is outside of any chroot,
+    host and port, or None for neither.
+    """
     scheme, _, rest = word.partition(":")
     if scheme.lower() in ("unix", "local") and rest:
         return Path(os.path.normpath(queue / rest.lstrip("/") if smtpd.chroot else queue / rest))
@@ -69,9 +76,15 @@ def leads_to(word: str, address: Address, smtpd: Smtpd, queue: Path) -> bool:
 
 
 def means(word: str, address: Address) -> bool:
-    """Tell whether an address of main.cf was written for a socket of ours, wherever it leads: the same path, or the end of it."""
+    """Tell whether an address of main.cf was written for a socket of ours, wherever it leads: the
+    same path, or the end of it.
+    """
     scheme, _, path = word.partition(":")
-    if not isinstance(address, UnixAddress) or scheme.lower() not in ("unix", "local") or not path.strip("/"):
+    if (
+        not isinstance(address, UnixAddress)
+        or scheme.lower() not in ("unix", "local")
+        or not path.strip("/")
+    ):
         return False
     return address.path.endswith(f"/{path.lstrip('/')}")
 
@@ -84,7 +97,9 @@ def reach(word: str, smtpd: Smtpd, postfix: PostfixInstance) -> Reached:
     """
     meant = place(word, smtpd, postfix.queue)
     if meant is None:
-        raise UnreachedError(f"{word}: no address that Postfix takes; write inet:HOST:PORT or unix:PATH")
+        raise UnreachedError(
+            f"{word}: no address that Postfix takes; write inet:HOST:PORT or unix:PATH"
+        )
     if os.geteuid():
         try:
             return Reached(_connected(meant), proved=False)
@@ -99,7 +114,9 @@ def _as_smtpd(
     try:
         user = pwd.getpwnam(postfix.owner)
     except KeyError:
-        raise UnreachedError(f"there is no user {postfix.owner!r} (mail_owner of {postfix.folder})") from None
+        raise UnreachedError(
+            f"there is no user {postfix.owner!r} (mail_owner of {postfix.folder})"
+        ) from None
     ours, childs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours, childs:
         child = os.fork()
@@ -114,7 +131,9 @@ def _as_smtpd(
         return socket.socket(fileno=sockets[0])
     why = reason.decode("utf-8", "replace") or "the process that tried it ended without an answer"
     where = f" in its chroot {postfix.queue}" if smtpd.chroot else ""
-    raise UnreachedError(f"smtpd of {smtpd.name}, as user {user.pw_name}{where}, can't reach {word}: {why}")
+    raise UnreachedError(
+        f"smtpd of {smtpd.name}, as user {user.pw_name}{where}, can't reach {word}: {why}"
+    )
 
 
 def _be_smtpd(
@@ -130,7 +149,9 @@ def _be_smtpd(
             if chroot and isinstance(meant, Path):
                 os.chroot(queue)
                 os.chdir("/")
-                meant = Path("/") / meant.relative_to(queue) if meant.is_relative_to(queue) else meant
+                meant = (
+                    Path("/") / meant.relative_to(queue) if meant.is_relative_to(queue) else meant
+                )
             os.setgid(user.pw_gid)
             os.initgroups(user.pw_name, user.pw_gid)
             os.setuid(user.pw_uid)
@@ -156,10 +177,14 @@ def _connected(meant: Path | tuple[str, int]) -> socket.socket:
 
 
 def _why(meant: Path | tuple[str, int], error: OSError) -> str:
-    """Return what is in the way, as who asks sees it: the first folder or the socket that stops him."""
+    """Return what is in the way, as who asks sees it: the first folder or the socket that stops
+    him.
+    """
     said = str(error.strerror or error)
     if isinstance(meant, tuple) or isinstance(error, ConnectionRefusedError):
-        return f"{said}: nobody listens there" if isinstance(error, ConnectionRefusedError) else said
+        return (
+            f"{said}: nobody listens there" if isinstance(error, ConnectionRefusedError) else said
+        )
     for folder in reversed(meant.parents):
         if not os.path.lexists(folder):
             return f"{said}: there is no folder {folder}"

@@ -1,10 +1,13 @@
-"""Who tells alerts: written to the log, one of a kind in each interval, sent by webhook and mail from a task of its own.
+"""Who tells alerts: written to the log, one of a kind in each interval, sent by webhook and mail
+from a task of its own.
 
-    raise_ → log, unless the kind was lately → the kind was told lately: wait for the rest of its interval, and tell all of it as one
+    raise_ → log, unless the kind was lately → the kind was told lately: wait for the rest of its
+    interval, and tell all of it as one
                  → else: told at once
 
-Nothing here holds its caller up, or fails it: what can't be told in some attempts is logged as such and given up, and of alerts that come faster than they can
-be told the newest of each kind is kept, with the number of the others.
+Nothing here holds its caller up, or fails it: what can't be told in some attempts is logged as such
+and given up, and of alerts that come faster than they can be told the newest of each kind is kept,
+with the number of the others.
 """
 
 from __future__ import annotations
@@ -38,7 +41,10 @@ PAUSE_S: Final = 1.0  # before the second attempt; each later pause is twice the
 
 ALERTS: Final = Counter(
     "oborona_alerts",
-    "Alerts by channel (webhook, mail; all: before either) and outcome; failed: given up, the log has it; dropped: too many kinds at once.",
+    (
+        "Alerts by channel (webhook, mail; all: before either) and outcome; failed: given up, "
+        "the log has it; dropped: too many kinds at once."
+    ),
     ("channel", "outcome"),
 )
 
@@ -83,8 +89,10 @@ class Alarm:
         self._clock = clock
         self._pause_s = pause_s
         self._waiting: dict[str, _Waiting] = {}  # by kind
-        self._free_at: dict[str, float] = {}  # by kind: loop time from which on it may be told again
-        self._logged: dict[str, tuple[float, int]] = {}  # by kind: loop time, and how many were not since
+        # by kind: loop time from which on it may be told again
+        self._free_at: dict[str, float] = {}
+        # by kind: loop time, and how many were not since
+        self._logged: dict[str, tuple[float, int]] = {}
         self._task: asyncio.Task[None] | None = None
         self._news = asyncio.Event()
         self._closing = False
@@ -112,7 +120,9 @@ class Alarm:
             log.exception("an alert could not be taken")
 
     def _log(self, alert: Alert) -> None:
-        """Log an alert; of a kind that was logged within `interval_s` the next one that is says how many were not."""
+        """Log an alert; of a kind that was logged within `interval_s` the next one that is says how
+        many were not.
+        """
         now = asyncio.get_running_loop().time()
         at, left_out = self._logged.get(alert.kind, (-math.inf, 0))
         if now - at < self._settings.interval_s:
@@ -120,7 +130,9 @@ class Alarm:
             return
         if len(self._logged) >= MOST_KINDS:
             self._logged = {
-                kind: one for kind, one in self._logged.items() if now - one[0] < self._settings.interval_s
+                kind: one
+                for kind, one in self._logged.items()
+                if now - one[0] < self._settings.interval_s
             }
         self._logged[alert.kind] = now, 0
         event(
@@ -135,7 +147,10 @@ class Alarm:
         )
 
     async def now(self, alert: Alert) -> dict[str, str]:
-        """Tell an alert in one attempt, whatever was told before; return what each channel said, "" where it was taken."""
+        """Tell an alert in one attempt, whatever was told before.
+
+        Return what each channel said, "" where it was taken.
+        """
         said: dict[str, str] = {}
         for channel, send in self._channels(alert, 0).items():
             try:
@@ -149,7 +164,8 @@ class Alarm:
         """Tell no more.
 
         Args:
-            grace_s: seconds that what waits may still take; it is told without waiting for its interval.
+            grace_s: seconds that what waits may still take; it is told without waiting for its
+                interval.
         """
         self._closing = True
         self._news.set()
@@ -194,7 +210,13 @@ class Alarm:
                     await asyncio.sleep(pause_s)
                     pause_s *= 2
                     continue
-                event(log, logging.ERROR, "an alert could not be sent", channel=channel, error=str(error))
+                event(
+                    log,
+                    logging.ERROR,
+                    "an alert could not be sent",
+                    channel=channel,
+                    error=str(error),
+                )
                 ALERTS.inc(channel, "failed")
             except Exception:
                 log.exception("an alert could not be sent")
@@ -246,7 +268,9 @@ def open_alarm(settings: Settings, site: str, clock: Callable[[], float]) -> Ala
         except (OSError, ValueError) as error:
             raise ConfigError(f"alarm.webhook_key_file: {error}") from error
         if len(key) < MIN_KEY_BYTES:
-            raise ConfigError(f"alarm.webhook_key_file: {file} holds less than {MIN_KEY_BYTES} bytes")
+            raise ConfigError(
+                f"alarm.webhook_key_file: {file} holds less than {MIN_KEY_BYTES} bytes"
+            )
     return Alarm(settings.alarm, site, key, clock=clock)
 
 

@@ -1,9 +1,12 @@
-"""Campaigns as workers see them: many messages that are alike, all of a sudden, from many addresses or complained of; and which of them is news.
+"""Campaigns as workers see them: many messages that are alike, all of a sudden, from many addresses
+or complained of; and which of them is news.
 
-    worker    `Sightings`: a scanned message with many near-duplicates is noted, each campaign once, in the worker's status
+    worker    `Sightings`: a scanned message with many near-duplicates is noted, each campaign once,
+              in the worker's status
     keeper    `Campaigns`: what all workers have noted, told once
 
-A text is sudden when the last hour had nearly all of its copies of two weeks.  Copies from few addresses that nobody has complained of are a newsletter, and no news.
+A text is sudden when the last hour had nearly all of its copies of two weeks.  Copies from few
+addresses that nobody has complained of are a newsletter, and no news.
 """
 
 from __future__ import annotations
@@ -43,7 +46,9 @@ def sighted(scanned: Scan, *, least: int, now: float) -> Sighting | None:
     ips, complaints, traps = facts.mass_ips or 0, facts.mass_complaints or 0, facts.mass_traps or 0
     if ips < MANY_IPS and not complaints and not traps:
         return None
-    name = next((f"{one.hash:016x}" for one in scanned.pieces.shingles if one.type == Type.TEMPLATE), "")
+    name = next(
+        (f"{one.hash:016x}" for one in scanned.pieces.shingles if one.type == Type.TEMPLATE), ""
+    )
     if not name:
         return None
     return Sighting(
@@ -95,7 +100,11 @@ class Campaigns:
         for one in seen:
             if one.name not in largest or one.hour > largest[one.name].hour:
                 largest[one.name] = one
-        fresh = [one for one in largest.values() if now - self._told.get(one.name, float("-inf")) > TOLD_S]
+        fresh = [
+            one
+            for one in largest.values()
+            if now - self._told.get(one.name, float("-inf")) > TOLD_S
+        ]
         for one in largest.values():
             self._told[one.name] = now
             self._told.move_to_end(one.name)
@@ -110,7 +119,10 @@ def alert(campaign: Sighting) -> Alert:
     return Alert(
         kind=Kind.CAMPAIGN,
         title=f"A campaign: {campaign.hour} messages alike within an hour",
-        text=f"From {campaign.ips} addresses; {words}. The latest was judged {campaign.verdict}: {campaign.subject}",
+        text=(
+            f"From {campaign.ips} addresses; {words}. The latest was judged "
+            f"{campaign.verdict}: {campaign.subject}"
+        ),
         time=campaign.time,
         evidence=msgspec.structs.asdict(campaign),
     )

@@ -1,6 +1,7 @@
 """An alert as a mail, handed to the mail server of the site by SMTP.
 
-It has no sender in its envelope, and says that a program wrote it (RFC 3834): nothing comes back, and nobody's holiday answers.
+It has no sender in its envelope, and says that a program wrote it (RFC 3834): nothing comes back,
+and nobody's holiday answers.
 """
 
 from __future__ import annotations
@@ -71,7 +72,9 @@ async def hand_in(
         raise Undelivered(f"{type(error).__name__}: {error}") from error
 
 
-def _hand_in(raw: bytes, recipients: Sequence[str], server: InetAddress, name: str, within_s: float) -> None:
+def _hand_in(
+    raw: bytes, recipients: Sequence[str], server: InetAddress, name: str, within_s: float
+) -> None:
     with smtplib.SMTP(server.host, server.port, local_hostname=name, timeout=within_s) as smtp:
         refused = smtp.sendmail("", list(recipients), raw)
     if refused:

@@ -1,10 +1,14 @@
-"""Sudden against usual: when what was counted within ten minutes is a wave; pure, time comes as an argument.
+"""Sudden against usual: when what was counted within ten minutes is a wave.
 
-A stream is whatever is counted under one name: messages moved, copies of one campaign.  Its level now is what the last ten minutes had; its usual
-level is what ten minutes had on the average of the day before them.  Above `least`, and above `times` the usual level, a wave begins; it is
-told once, and is over when the level has fallen under half of that, as it was then or is now.
+Pure, time comes as an argument.
 
-Who begins with a past gives it in first, in its order: `add` with the times of then.  A stream without a past has a usual level of zero.
+A stream is whatever is counted under one name: messages moved, copies of one campaign.  Its level
+now is what the last ten minutes had; its usual level is what ten minutes had on the average of the
+day before them.  Above `least`, and above `times` the usual level, a wave begins; it is told once,
+and is over when the level has fallen under half of that, as it was then or is now.
+
+Who begins with a past gives it in first, in its order: `add` with the times of then.  A stream
+without a past has a usual level of zero.
 """
 
 from __future__ import annotations

@@ -4,8 +4,9 @@
     Content-Type: application/json
     X-Oborona-Signature: t=1795420800,v1=<64 hex digits>
 
-The signature is HMAC-SHA-256 over the time, a full stop and the body: who has the key can tell that the alert is ours, and by the time that nobody sent it
-again.  Redirects are not followed: an alert goes where the admin has said.
+The signature is HMAC-SHA-256 over the time, a full stop and the body: who has the key can tell that
+the alert is ours, and by the time that nobody sent it again.  Redirects are not followed: an alert
+goes where the admin has said.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""What backup and restore ask of a disk: room before they begin, and that what was written is there when they say so."""
+"""What backup and restore ask of a disk: room before they begin, and that what was written is there
+when they say so.
+"""
 
 from __future__ import annotations
 

@@ -1,11 +1,14 @@
-"""What a backup is: a folder of plain files, a manifest of where they belong, and a checksum of each.
+"""What a backup is: a folder of plain files, a manifest of where they belong, and a checksum of
+each.
 
     SHA256SUMS         of every other file; `sha256sum -c SHA256SUMS` says the same as we do
     manifest.json      `Manifest`
     settings/          the settings file, the policy folder, and the files that settings name
-    state/             the secret, the stores, what was learned; not the locks, sockets and copies that a daemon makes when it starts
+    state/             the secret, the stores, what was learned; not the locks, sockets and copies
+                       that a daemon makes when it starts
 
-It appears under its name whole or not at all, readable by its owner alone: it holds the secret, and who wrote to whom.
+It appears under its name whole or not at all, readable by its owner alone: it holds the secret, and
+who wrote to whom.
 """
 
 from __future__ import annotations
@@ -66,9 +69,13 @@ def read(folder: Path) -> Manifest:
                 raise StoreError(f"{folder} is damaged: {path.relative_to(folder)} is missing")
             found.discard(path)
             if digest(path) != wanted:
-                raise StoreError(f"{folder} is damaged: {path.relative_to(folder)} is not what was written")
+                raise StoreError(
+                    f"{folder} is damaged: {path.relative_to(folder)} is not what was written"
+                )
         if found:
-            raise StoreError(f"{folder} is damaged: {min(found).relative_to(folder)} does not belong to it")
+            raise StoreError(
+                f"{folder} is damaged: {min(found).relative_to(folder)} does not belong to it"
+            )
         octets = (folder / MANIFEST).read_bytes()
         said = msgspec.json.decode(octets, type=dict[str, object])
         if isinstance(said.get("format"), int) and said["format"] != FORMAT:

@@ -1,4 +1,6 @@
-"""The mark of a restore that has not come to its end: while it is there, nothing starts on what was put back so far."""
+"""The mark of a restore that has not come to its end: while it is there, nothing starts on what was
+put back so far.
+"""
 
 from __future__ import annotations
 
@@ -22,5 +24,6 @@ def check_restored(state: Path) -> None:
     except OSError as error:
         raise StoreError(f"{mark}: {error.strerror}") from error
     raise StoreForeign(
-        f"{state} was put back in part: `oborona restore {source}` ended before its end; run it again"
+        f"{state} was put back in part: `oborona restore {source}` ended before its end; "
+        f"run it again"
     )

@@ -1,9 +1,12 @@
-"""A backup put back: checked as a whole first, then settings, then the state, with a mark in the state folder from the first file to the last.
+"""A backup put back: checked as a whole first, then settings, then the state, with a mark in the
+state folder from the first file to the last.
 
-    checksums → versions → nobody runs → nothing is there, or it is set aside → mark → files → mark away
+    checksums → versions → nobody runs → nothing is there, or it is set aside → mark → files → mark
+    away
 
-Nothing is written over: settings that lie where others are put back are kept beside them, as NAME.before-restore-STAMP, and a state in a folder of that name within. Killed anywhere, it leaves the mark;
-a daemon does not start on it, and the same restore goes on from the beginning.
+Nothing is written over: settings that lie where others are put back are kept beside them, as
+NAME.before-restore-STAMP, and a state in a folder of that name within. Killed anywhere, it leaves
+the mark; a daemon does not start on it, and the same restore goes on from the beginning.
 """
 
 from __future__ import annotations
@@ -59,7 +62,8 @@ def restore(source: Path, *, state: Path | None, force: bool) -> PutBack:
 
     Args:
         source: the backup.
-        state: where its state goes; None = where it was. With a folder given settings stay as they are.
+        state: where its state goes; None = where it was. With a folder given settings stay as they
+            are.
         force: set a state aside that is there.
 
     Raises:
@@ -80,7 +84,9 @@ def restore(source: Path, *, state: Path | None, force: bool) -> PutBack:
             _check_nobody_runs(where, locks)
             unfinished = (where / state_files.RESTORING).exists()
             if _holds_anything(where) and not (force or unfinished):
-                raise StoreForeign(f"{where} holds a state already; --force sets it aside, in a folder there")
+                raise StoreForeign(
+                    f"{where} holds a state already; --force sets it aside, in a folder there"
+                )
             check_room(where, octets_below(source))
             _put_mark(where, source)
             if state is None:
@@ -95,7 +101,10 @@ def restore(source: Path, *, state: Path | None, force: bool) -> PutBack:
         kind = StoreFull if error.errno in NO_ROOM else StoreError
         raise kind(f"{error.filename or where}: {error.strerror or error}") from error
     return PutBack(
-        manifest=manifest, state=where, aside=tuple(aside), unowned=owner is None and os.geteuid() == 0
+        manifest=manifest,
+        state=where,
+        aside=tuple(aside),
+        unowned=owner is None and os.geteuid() == 0,
     )
 
 
@@ -104,7 +113,8 @@ def _check_versions(source: Path, manifest: Manifest) -> None:
         known = KNOWN.get(name)
         if known is None or version > known:
             raise StoreVersion(
-                f"{source}: {name} is of version {version}, this Oborona ({manifest.oborona} made it) knows {known or 'no such store'}:"
+                f"{source}: {name} is of version {version}, this Oborona ({manifest.oborona} made "
+                f"it) knows {known or 'no such store'}:"
                 " install the newer one first"
             )
 
@@ -124,7 +134,10 @@ def _holds_anything(state: Path) -> bool:
 
 
 def _kept(state: Path) -> Iterator[Path]:
-    """Yield what a state is made of; what earlier restores set aside is none of it, nor are locks, sockets and empty folders."""
+    """Yield what a state is made of.
+
+    What earlier restores set aside is none of it, nor are locks, sockets and empty folders.
+    """
     for path in sorted(state.iterdir()):
         if (
             path.name == state_files.RESTORING
@@ -153,7 +166,10 @@ def _clear(state: Path, stamp: str, *, keep: bool) -> list[Path]:
 
 
 def _put_mark(state: Path, source: Path) -> None:
-    """Leave the mark, for the daemon's user to read; its folder is that user's, whose links are not followed."""
+    """Leave the mark, for the daemon's user to read.
+
+    Its folder is that user's, whose links are not followed.
+    """
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
     with os.fdopen(os.open(state / state_files.RESTORING, flags, 0o644), "w") as mark:
         os.fchmod(mark.fileno(), 0o644)
@@ -200,8 +216,12 @@ def _copy_state(source: Path, state: Path, owner: tuple[int, int] | None) -> Non
         _copy(path, state / path.name, owner, folder=0o700, file=0o600)
 
 
-def _copy(source: Path, target: Path, owner: tuple[int, int] | None, *, folder: int, file: int) -> None:
-    """Make a copy, and give it away last, by its descriptor: what its name leads to may be another's doing by then."""
+def _copy(
+    source: Path, target: Path, owner: tuple[int, int] | None, *, folder: int, file: int
+) -> None:
+    """Make a copy, and give it away last, by its descriptor: what its name leads to may be
+    another's doing by then.
+    """
     if source.is_dir():
         target.mkdir(mode=0o700)
         for path in sorted(source.iterdir()):
@@ -221,7 +241,10 @@ def _copy(source: Path, target: Path, owner: tuple[int, int] | None, *, folder: 
 
 
 def _numbers(user: str, group: str) -> tuple[int, int] | None:
-    """Return ids to give files to; None = leave them to who asks, who is not root or knows no such user."""
+    """Return ids to give files to.
+
+    None = leave them to who asks, who is not root or knows no such user.
+    """
     if os.geteuid() != 0:
         return None
     try:

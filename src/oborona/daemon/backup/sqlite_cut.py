@@ -1,8 +1,10 @@
 """Copies of several SQLite files as they were at one moment, taken while others write them.
 
-    for an instant nobody writes any of them → a read transaction on each: the moment → everybody goes on → each is copied from its transaction
+    for an instant nobody writes any of them → a read transaction on each: the moment → everybody
+    goes on → each is copied from its transaction
 
-So no file knows of something that another, which was told first, does not. All of ours are in WAL mode, where a reader keeps its moment and stops no writer.
+So no file knows of something that another, which was told first, does not. All of ours are in WAL
+mode, where a reader keeps its moment and stops no writer.
 
 Source: sqlite.org/wal.html, sqlite.org/backup.html.
 """
@@ -38,11 +40,15 @@ class SqliteCut:
             StoreBusy: one is being written for too long. StoreError: one can't be used.
         """
         for path in self._paths:
-            lock = self._writers.enter_context(closing(connect(path, write=True, absent="it is gone")))
+            lock = self._writers.enter_context(
+                closing(connect(path, write=True, absent="it is gone"))
+            )
             with closed_on_error(lock, path):
                 lock.execute("BEGIN IMMEDIATE")
         for path in self._paths:
-            reader = self._opened.enter_context(closing(connect(path, write=True, absent="it is gone")))
+            reader = self._opened.enter_context(
+                closing(connect(path, write=True, absent="it is gone"))
+            )
             with closed_on_error(reader, path):
                 reader.execute("BEGIN")
                 reader.execute(

@@ -1,12 +1,14 @@
-"""A backup, taken while the daemon runs: settings and policy, the secret, and all stores as they were at one moment.
+"""A backup, taken while the daemon runs: settings and policy, the secret, and all stores as they
+were at one moment.
 
-    is there room? → TARGET.unfinished → plain files → all SQLite files, the counters and the journal's spool fixed at one moment → each copied
-    → checksums → the disk → TARGET
+    is there room? → TARGET.unfinished → plain files → all SQLite files, the counters and the
+    journal's spool fixed at one moment → each copied → checksums → the disk → TARGET
 
-The spool is copied while nobody can write the journal, so that it has what was acknowledged and is not in the journal's copy; who starts on
-the copy takes it over, once.
-What a daemon makes anew when it starts stays out: locks, sockets, the policy in force, the index from pieces to messages. Killed anywhere, it leaves
-TARGET.unfinished, which the next one takes away.
+The spool is copied while nobody can write the journal, so that it has what was acknowledged and is
+not in the journal's copy; who starts on the copy takes it over, once.
+What a daemon makes anew when it starts stays out: locks, sockets, the policy in force, the index
+from pieces to messages. Killed anywhere, it leaves TARGET.unfinished, which the next one takes
+away.
 """
 
 from __future__ import annotations
@@ -49,7 +51,9 @@ MADE_ANEW: Final = frozenset(
         state_files.RESTORING,
         state_files.SET_APART,
     }
-)  # counters and spool are copied by themselves; messages that were set apart are tried again where a backup is restored
+    # counters and spool are copied by themselves; messages that were set apart are tried again
+    # where a backup is restored
+)
 NOT_OURS: Final = (".lock", "-wal", "-shm", "-journal", ".new", ".suspect")
 DATABASE: Final = ".db"
 SET_ASIDE: Final = (".damaged-", ".foreign-")  # for people to look at
@@ -59,13 +63,16 @@ MOST_SETTING: Final = (
 WEIGHTS_TRIES: Final = 5  # they are taught in place, and their header may be caught half written
 
 
-def take(loaded: Loaded, target: Path, as_owner: Callable[[], AbstractContextManager[None]]) -> Manifest:
+def take(
+    loaded: Loaded, target: Path, as_owner: Callable[[], AbstractContextManager[None]]
+) -> Manifest:
     """Write a backup.
 
     Args:
         loaded: the settings; the state folder is theirs.
         target: folder to be made; it must not be there yet.
-        as_owner: what is opened within is opened as the owner of the state folder: LMDB and SQLite make files of their own beside the stores.
+        as_owner: what is opened within is opened as the owner of the state folder: LMDB and SQLite
+            make files of their own beside the stores.
 
     Returns:
         What was written.
@@ -83,7 +90,9 @@ def take(loaded: Loaded, target: Path, as_owner: Callable[[], AbstractContextMan
     fresh = target.with_name(target.name + UNFINISHED)
     try:
         # databases and counters are copied without their free pages: less than this
-        check_room(target.parent, octets_below(state) + octets_below(Path(loaded.settings.paths.policy)))
+        check_room(
+            target.parent, octets_below(state) + octets_below(Path(loaded.settings.paths.policy))
+        )
         _make_ours(fresh)
         with hold(fresh / WORKING, "oborona backup"):
             for old in fresh.iterdir():  # of one that was killed
@@ -106,7 +115,10 @@ def take(loaded: Loaded, target: Path, as_owner: Callable[[], AbstractContextMan
 
 
 def _make_ours(fresh: Path) -> None:
-    """Make the folder that is written to, or take the one of a backup that was killed; what others put there is left alone."""
+    """Make the folder that is written to, or take the one of a backup that was killed.
+
+    What others put there is left alone.
+    """
     with suppress(FileExistsError):
         fresh.mkdir(mode=0o700)
     there = fresh.lstat()
@@ -126,7 +138,9 @@ def _write(
         try:
             with as_owner():
                 cut.begin()
-                counters = opened.enter_context(closing(StoreSnapshot(state / state_files.COUNTERS)))
+                counters = opened.enter_context(
+                    closing(StoreSnapshot(state / state_files.COUNTERS))
+                )
             _copy_spool(
                 state / state_files.JOURNAL_SPOOL, fresh / STATE / state_files.JOURNAL_SPOOL
             )  # after the counters: what is counted is journaled
@@ -168,11 +182,16 @@ def _group(number: int) -> str:
 
 
 def _copy_settings(loaded: Loaded, state: Path, target: Path) -> dict[str, Place]:
-    """Copy what an admin wrote; return where each lies. Settings that ship with the program are none."""
+    """Copy what an admin wrote; return where each lies.
+
+    Settings that ship with the program are none.
+    """
     target.mkdir(mode=0o700)
     places: dict[str, Place] = {}
     file, policy = loaded.file, Path(loaded.settings.paths.policy)
-    own = [path for path in (file, policy) if path is not None and not _ships(path) and path.exists()]
+    own = [
+        path for path in (file, policy) if path is not None and not _ships(path) and path.exists()
+    ]
     for path in (*own, *_named_files(loaded)):
         name = path.name if path.name not in places else f"{len(places)}-{path.name}"
         there = path.stat()
@@ -232,7 +251,10 @@ def _copy_plain(state: Path, target: Path) -> None:
 
 
 def _copy_spool(source: Path, target: Path) -> None:
-    """Copy what the journal does not have yet; a file that goes meanwhile is of what it has, or had nothing in it."""
+    """Copy what the journal does not have yet.
+
+    A file that goes meanwhile is of what it has, or had nothing in it.
+    """
     if not source.is_dir() or source.is_symlink():
         return
     target.mkdir(mode=0o700)
@@ -257,7 +279,10 @@ def _copy_weights(path: Path, target: Path) -> None:
 
 
 def _copy_folder(source: Path, target: Path, state: Path) -> None:
-    """Copy a folder of the admin's, without the state, should it lie within; files that he linked into it are in it."""
+    """Copy a folder of the admin's, without the state, should it lie within.
+
+    Files that he linked into it are in it.
+    """
     target.mkdir(mode=0o700)
     for path in sorted(source.iterdir()):
         if path.is_file():
@@ -267,7 +292,9 @@ def _copy_folder(source: Path, target: Path, state: Path) -> None:
 
 
 def _copy_tree(source: Path, target: Path) -> None:
-    """Copy a folder of the daemon's, whose links are nobody's: root may read what its user may not."""
+    """Copy a folder of the daemon's, whose links are nobody's: root may read what its user may
+    not.
+    """
     target.mkdir(mode=0o700)
     for path in sorted(source.iterdir()):
         if path.name.startswith("."):  # being written

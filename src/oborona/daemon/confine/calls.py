@@ -1,6 +1,8 @@
-"""System calls that processes of ours are granted, by what they are for, with their numbers: x86-64, ARM64; None = not there, another call does it.
+"""System calls that processes of ours are granted, by what they are for, with their numbers:
+x86-64, ARM64; None = not there, another call does it.
 
-Source: asm/unistd_64.h and asm-generic/unistd.h of Linux 6.1; what is newer, scripts/syscall.tbl of Linux 6.10.
+Source: asm/unistd_64.h and asm-generic/unistd.h of Linux 6.1; what is newer, scripts/syscall.tbl of
+Linux 6.10.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ COMPUTING: Final[_Numbers] = {  # memory and time
 }
 LIVING: Final[
     _Numbers
-] = {  # threads, signals, what a process may know of itself; those that reach others are granted in forms
+    # threads, signals, what a process may know of itself; those that reach others are granted in
+    # forms
+] = {
     "futex": (202, 98),
     "futex_waitv": (449, 449),
     "futex_wake": (454, 454),
@@ -221,5 +225,7 @@ PROGRAMS: Final[_Numbers] = {  # starting them, and what a process does before i
     "chdir": (80, 49),
     "fchdir": (81, 50),
 }
-NUMBERS: Final[_Numbers] = COMPUTING | LIVING | DESCRIPTORS | FILES | CONNECTIONS | OWNERS | PROGRAMS
+NUMBERS: Final[_Numbers] = (
+    COMPUTING | LIVING | DESCRIPTORS | FILES | CONNECTIONS | OWNERS | PROGRAMS
+)
 LAST_KNOWN: Final = 462  # mseal, Linux 6.10, on both: who asks for a later one can do without it

@@ -1,18 +1,22 @@
 """Which system calls each kind of process is granted, from its start on.
 
-    picture  once it is ready, computes and answers: opens no file and no connection, starts nothing, signals nobody but itself
+    picture  once it is ready, computes and answers: opens no file and no connection, starts
+             nothing, signals nobody but itself
     worker, publisher, intake, keeper, exporter
-             read and write files, connect, start threads; no program, no process, no signal to another one, no name space,
-             nothing that looks into other processes, no kernel interface beside files and sockets, no memory that is made executable
+             read and write files, connect, start threads; no program, no process, no signal to
+             another one, no name space, nothing that looks into other processes, no kernel
+             interface beside files and sockets, no memory that is made executable
     writer, trainer
              the same, and no connection but socket files; the writer of a cluster speaks TCP
-             (io_uring is refused from the start because what is asked for through its memory passes no filter: libuv does without it
-             where it is not there when a loop is made)
-    reader   starts the processes that look at pictures, which inherit what it is granted and give up the rest themselves
+             (io_uring is refused from the start because what is asked for through its memory passes
+             no filter: libuv does without it where it is not there when a loop is made)
+    reader   starts the processes that look at pictures, which inherit what it is granted and give
+             up the rest themselves
 
 What files and addresses there are is not decided here, but by permissions and by the unit.
 
-Source: seccomp(2); the calls of CPython 3.11 to 3.13, uvloop, LMDB, SQLite, OpenSSL, libmilter and glibc, as traced.
+Source: seccomp(2); the calls of CPython 3.11 to 3.13, uvloop, LMDB, SQLite, OpenSSL, libmilter and
+glibc, as traced.
 """
 
 from __future__ import annotations
@@ -41,10 +45,48 @@ _CONTROLS: Final = (  # asm-generic/ioctls.h
     0x5451,  # FIOCLEX
 )
 _PICTURE: Final = (
-    *("read", "write", "close", "fstat", "poll", "lseek", "mmap", "mprotect", "munmap", "brk", "mremap"),
-    *("rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "sched_yield", "madvise", "nanosleep"),
-    *("getpid", "gettid", "tgkill", "sendto", "recvfrom", "exit", "exit_group", "gettimeofday", "getrusage"),
-    *("sysinfo", "futex", "restart_syscall", "clock_gettime", "clock_nanosleep", "ppoll", "getrandom"),
+    *(
+        "read",
+        "write",
+        "close",
+        "fstat",
+        "poll",
+        "lseek",
+        "mmap",
+        "mprotect",
+        "munmap",
+        "brk",
+        "mremap",
+    ),
+    *(
+        "rt_sigaction",
+        "rt_sigprocmask",
+        "rt_sigreturn",
+        "sigaltstack",
+        "sched_yield",
+        "madvise",
+        "nanosleep",
+    ),
+    *(
+        "getpid",
+        "gettid",
+        "tgkill",
+        "sendto",
+        "recvfrom",
+        "exit",
+        "exit_group",
+        "gettimeofday",
+        "getrusage",
+    ),
+    *(
+        "sysinfo",
+        "futex",
+        "restart_syscall",
+        "clock_gettime",
+        "clock_nanosleep",
+        "ppoll",
+        "getrandom",
+    ),
     *("membarrier", "rseq"),
 )
 
@@ -93,9 +135,14 @@ def grants(kind: Kind, pid: int) -> dict[str, Grant]:
             "mmap": _not_executable(),
             "mprotect": _not_executable(),
         }
-    granted = _plain(calls.COMPUTING, calls.LIVING, calls.DESCRIPTORS, calls.FILES, calls.CONNECTIONS)
-    granted["socket"] = Grant(tuple(Form(0, family) for family in _FAMILIES[kind]), errno.EAFNOSUPPORT)
-    granted["clone3"] = Grant(_NEVER, errno.ENOSYS)  # its flags lie in memory: libraries take clone instead
+    granted = _plain(
+        calls.COMPUTING, calls.LIVING, calls.DESCRIPTORS, calls.FILES, calls.CONNECTIONS
+    )
+    granted["socket"] = Grant(
+        tuple(Form(0, family) for family in _FAMILIES[kind]), errno.EAFNOSUPPORT
+    )
+    # its flags lie in memory: libraries take clone instead
+    granted["clone3"] = Grant(_NEVER, errno.ENOSYS)
     if kind in _GIVES_FILES:
         granted |= _plain(calls.OWNERS)
     if kind is Kind.READER:

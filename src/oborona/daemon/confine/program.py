@@ -1,15 +1,19 @@
-"""The program by which the kernel decides over each system call of a process: made of rules, and put in force for good.
+"""The program by which the kernel decides over each system call of a process: made of rules, and
+put in force for good.
 
     another machine's calls → EPERM
     a call that is granted → done, if its arguments fit one of the forms that it is granted in
-    any other → EPERM, which libraries take for "not allowed here" and go on; a call newer than we know → ENOSYS, "not there",
+    any other → EPERM, which libraries take for "not allowed here" and go on; a call newer than we
+    know → ENOSYS, "not there",
                 upon which they use the older one
 
-The number of a call is looked for by halving, so that a long list costs what a short one does; and the kernel keeps the answer for
-calls whose arguments do not matter (Linux 5.11), which then cost nothing.
+The number of a call is looked for by halving, so that a long list costs what a short one does; and
+the kernel keeps the answer for calls whose arguments do not matter (Linux 5.11), which then cost
+nothing.
 
 Source: seccomp(2), PR_SET_SECCOMP(2const), linux/filter.h, linux/seccomp.h.
-Known limits: x86-64 and ARM64, little-endian; elsewhere nothing is filtered, and the caller is told.
+Known limits: x86-64 and ARM64, little-endian; elsewhere nothing is filtered, and the caller is
+told.
 """
 
 from __future__ import annotations
@@ -40,7 +44,8 @@ _IF_AT_LEAST: Final = 0x35  # BPF_JMP | BPF_JGE | BPF_K
 _RETURN: Final = 0x06  # BPF_RET | BPF_K
 _NUMBER_AT, _MACHINE_AT, _ARGUMENTS_AT = 0, 4, 16  # in struct seccomp_data; an argument has 8 bytes
 _FARTHEST: Final = 255  # instructions that a jump passes over
-_X32: Final = 0x40000000  # calls of x86-64's other ABI, which has the same machine: newer than any we know
+# calls of x86-64's other ABI, which has the same machine: newer than any we know
+_X32: Final = 0x40000000
 _MACHINES: Final = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}  # column, AUDIT_ARCH_*
 _SECCOMP: Final = (317, 277)  # its own number
 
@@ -48,7 +53,10 @@ _Code = list[tuple[int, int, int, int]]  # operation, jump if so, jump if not, o
 
 
 class Form(NamedTuple):
-    """What one argument of a call must be: the bits under a mask have a value. The upper 32 bits are not looked at."""
+    """What one argument of a call must be: the bits under a mask have a value.
+
+    The upper 32 bits are not looked at.
+    """
 
     argument: int  # 0 to 5
     value: int
@@ -70,7 +78,9 @@ class NotFiltered(Exception):  # noqa: N818 - reads as what happened
 
 
 def put_in_force(grants: Mapping[str, Grant]) -> None:
-    """Filter all further calls of this process, in all its threads, and of what it starts; there is no way back.
+    """Filter all further calls of this process, in all its threads, and of what it starts.
+
+    There is no way back.
 
     Args:
         grants: by the name of a call, as in `NUMBERS`.
@@ -94,7 +104,9 @@ def put_in_force(grants: Mapping[str, Grant]) -> None:
     ):  # a unit may grant the older way alone
         failed = libc.prctl(_PR_SET_SECCOMP, _MODE_FILTER, at, 0, 0)
     if failed:  # > 0: a thread that has filters of its own
-        raise NotFiltered(os.strerror(ctypes.get_errno()) if failed < 0 else f"thread {failed} is filtered")
+        raise NotFiltered(
+            os.strerror(ctypes.get_errno()) if failed < 0 else f"thread {failed} is filtered"
+        )
 
 
 def program(grants: Mapping[str, Grant], column: int, machine: int) -> _Code:
@@ -106,7 +118,9 @@ def program(grants: Mapping[str, Grant], column: int, machine: int) -> _Code:
         machine: its AUDIT_ARCH.
     """
     numbered = {
-        number: grant for name, grant in grants.items() if (number := NUMBERS[name][column]) is not None
+        number: grant
+        for name, grant in grants.items()
+        if (number := NUMBERS[name][column]) is not None
     }
     starts: list[tuple[int, _Code]] = []  # from this number on the same is to be done
     for number in range(LAST_KNOWN + 1):

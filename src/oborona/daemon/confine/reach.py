@@ -1,4 +1,5 @@
-"""Which addresses a site's settings lead to beyond this machine and private networks, which is as far as the units let the service go.
+"""Which addresses a site's settings lead to beyond this machine and private networks, which is as
+far as the units let the service go.
 
 Source: systemd.resource-control(5) on IPAddressAllow, RFC 1918, RFC 4193, RFC 6598.
 """
@@ -25,10 +26,12 @@ _NETWORKS: Final = tuple(map(ip_network, ALLOWED))
 
 
 def beyond(settings: Settings, resolvers: Iterable[Server]) -> tuple[str, ...]:
-    """Return what a unit has to be let reach beside what it may, in the form of IPAddressAllow; `ANY` alone where that can't be told.
+    """Return what a unit has to be let reach beside what it may, in the form of IPAddressAllow.
 
-    It can't where a host is named, for its address may be another one tomorrow, for a cluster, whose nodes name others, and for a
-    listener to which keys give access, from wherever they come.
+    `ANY` alone where that can't be told.
+
+    It can't where a host is named, for its address may be another one tomorrow, for a cluster,
+    whose nodes name others, and for a listener to which keys give access, from wherever they come.
 
     Args:
         settings: of the site.
@@ -53,7 +56,10 @@ def beyond(settings: Settings, resolvers: Iterable[Server]) -> tuple[str, ...]:
 
 def _addresses(settings: Settings) -> Iterator[InetAddress]:
     """Yield what the service connects to, as far as it is written the way of listeners."""
-    engines = (getattr(settings.engines, each.name).ask for each in msgspec.structs.fields(settings.engines))
+    engines = (
+        getattr(settings.engines, each.name).ask
+        for each in msgspec.structs.fields(settings.engines)
+    )
     doors = (settings.doors.proxy, settings.doors.delivery)
     next_hops = (door.next_hop for door in doors if door.listen)
     yield from _inet((*engines, *next_hops, settings.mailboxes.imap))

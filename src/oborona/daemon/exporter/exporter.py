@@ -1,4 +1,6 @@
-"""One round of exporting: what the policy in force, the journal, the counters and the pins say now, written as tables."""
+"""One round of exporting: what the policy in force, the journal, the counters and the pins say now,
+written as tables.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,8 @@ class Exporter:
         """Return what tables are to hold at Unix time `now`.
 
         Raises:
-            StoreError: the policy, or a list of it, can't be read: without it nobody knows whom it lets in.
+            StoreError: the policy, or a list of it, can't be read: without it nobody knows whom it
+                lets in.
         """
         if self._policy.look() or self._listed is None:
             policy = self._policy.current
@@ -84,7 +87,9 @@ class Exporter:
             found |= asyncio.run(self._bad(said, pins, now))
         except StoreError as error:
             troubles.append(str(error))
-        return Round(tables(dict(pins.networks) | found, dict(pins.senders) | said.senders), tuple(troubles))
+        return Round(
+            tables(dict(pins.networks) | found, dict(pins.senders) | said.senders), tuple(troubles)
+        )
 
     def _pins(self, now: float) -> Sequence[Pin]:
         if not (self._state / state_files.PINS).exists():
@@ -98,7 +103,9 @@ class Exporter:
             async with await Reader.open(self._state / state_files.JOURNAL) as journal:
                 await self._recent.look(journal, now)
             with closing(open_stored(self._settings, self._state)) as counters:
-                return await bad(self._recent.addresses, counters, self._hasher, said, pins, self._own, now)
+                return await bad(
+                    self._recent.addresses, counters, self._hasher, said, pins, self._own, now
+                )
         finally:
             alive.cancel()
 

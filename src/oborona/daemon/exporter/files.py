@@ -1,14 +1,17 @@
 """The tables as files that others look things up in.
 
-    oborona.sqlite    client(address, verdict, code, text, why, until), sender(...) of the same columns
+    oborona.sqlite    client(address, verdict, code, text, why, until), sender(...) of the same
+                      columns
     clients.cdb       address → a line of `row`
     clients.ipl       network → the same line, the narrowest network first, for Exim's iplsearch
     senders.cdb       ann@a.example, *@a.example, .a.example → the same line
 
-Each file takes its name when all of it is on the disk: who reads it sees the whole one of before, or the whole one of now.  The files are not of one moment
-among themselves.  One that would hold what it holds already gets the time of the look and nothing else.
+Each file takes its name when all of it is on the disk: who reads it sees the whole one of before,
+or the whole one of now.  The files are not of one moment among themselves.  One that would hold
+what it holds already gets the time of the look and nothing else.
 
-Source: cdb by D. J. Bernstein; Exim 4.96, specification chapter 9 (iplsearch: IPv6 keys in quotes, the first that matches).
+Source: cdb by D. J. Bernstein; Exim 4.96, specification chapter 9 (iplsearch: IPv6 keys in quotes,
+the first that matches).
 """
 
 from __future__ import annotations
@@ -37,7 +40,10 @@ SENDERS: Final = "senders.cdb"
 ALL: Final = (SQLITE, NETWORKS, CLIENTS, SENDERS)
 APPLICATION_ID: Final = 0x4F424558  # "OBEX"
 
-_COLUMNS: Final = "address TEXT PRIMARY KEY, verdict TEXT NOT NULL, code INTEGER NOT NULL, text TEXT NOT NULL, why TEXT NOT NULL, until INTEGER NOT NULL"
+_COLUMNS: Final = (
+    "address TEXT PRIMARY KEY, verdict TEXT NOT NULL, code INTEGER NOT NULL, text TEXT NOT "
+    "NULL, why TEXT NOT NULL, until INTEGER NOT NULL"
+)
 _HEAD: Final = "# Written by Oborona; changes do not last.\n"
 
 
@@ -53,7 +59,9 @@ def tables(networks: Mapping[Network, Row], senders: Mapping[str, Row]) -> Table
     """Return tables of networks, addresses among them, and senders."""
     single = {one: row for one, row in networks.items() if one.prefixlen == one.max_prefixlen}
     wide = [(one, row) for one, row in networks.items() if one not in single]
-    wide.sort(key=lambda pair: (-pair[0].prefixlen, pair[0].version, pair[0].network_address.packed))
+    wide.sort(
+        key=lambda pair: (-pair[0].prefixlen, pair[0].version, pair[0].network_address.packed)
+    )
     return Tables(
         dict(sorted((written(one.network_address), row) for one, row in single.items())),
         tuple(wide),
@@ -121,7 +129,10 @@ def _sqlite(wanted: Tables) -> bytes:
             db.execute(f"CREATE TABLE {table} ({_COLUMNS}) WITHOUT ROWID")
             db.executemany(
                 f"INSERT INTO {table} VALUES (?, ?, ?, ?, ?, ?)",  # noqa: S608 - names above
-                ((key, row.verdict, row.code, row.text, row.why, row.until) for key, row in rows.items()),
+                (
+                    (key, row.verdict, row.code, row.text, row.why, row.until)
+                    for key, row in rows.items()
+                ),
             )
         db.execute("COMMIT")
         return db.serialize()

@@ -53,7 +53,11 @@ def pinned(pins: Iterable[Pin], hasher: Hasher, said: Listed, own: Networks) -> 
             continue
         if pin.type in (Type.CLIENT_IP, Type.CLIENT_NETWORK):
             network = _network(name)
-            if network and not _is_own(str(network.network_address), own) and not _above(network, said):
+            if (
+                network
+                and not _is_own(str(network.network_address), own)
+                and not _above(network, said)
+            ):
                 found.networks[network] = _row(pin, refuses=said.by_history)
         elif pin.type in _SENDERS:
             found.senders[name] = _row(pin, refuses=False)
@@ -85,7 +89,9 @@ async def bad(
     own: Networks,
     now: float,
 ) -> dict[Network, Row]:
-    """Return those of some addresses that RepIP would refuse at Unix time `now`; whom a list or pin speaks of is left out.
+    """Return those of some addresses that RepIP would refuse at Unix time `now`.
+
+    Whom a list or pin speaks of is left out.
 
     Raises:
         StoreError: the counters can't be read.

@@ -1,8 +1,9 @@
 """What the local lists of a policy say of clients and senders, entry by entry.
 
-The lists that workers ask keep hashes of names, from which nothing can be written down again; so the files are read anew.  Which entry decides is left to who looks up: the
-address itself, then networks from the narrowest to the widest; the sender, its domain, then what is above it.  Of two that are equally narrow the
-one that denies is kept, as in `oborona.reputation.locallists`.
+The lists that workers ask keep hashes of names, from which nothing can be written down again; so
+the files are read anew.  Which entry decides is left to who looks up: the address itself, then
+networks from the narrowest to the widest; the sender, its domain, then what is above it.  Of two
+that are equally narrow the one that denies is kept, as in `oborona.reputation.locallists`.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ def listed(policy: Policy, where: Path | Folders) -> Listed:
         where: they are; a path stands for that folder alone.
 
     Raises:
-        StoreError: a file can't be read, or there are more entries than `MOST`; half of a list is not written.
+        StoreError: a file can't be read, or there are more entries than `MOST`; half of a list is
+            not written.
     """
     refuses, folders = policy.verdict.refuse, Folders.of(where)
     networks: dict[Network, Row] = {}
@@ -62,8 +64,12 @@ def listed(policy: Policy, where: Path | Folders) -> Listed:
             elif Subject.CLIENT in one.of:
                 _put(networks, found, _row(one, shown(found), "Client"))
             if len(networks) + len(senders) > MOST:
-                raise StoreError(f"the local lists hold more than {MOST} entries: too many for tables")
-    return Listed(networks, senders, policy.local_lists, refuses, refuses and policy.repip.bad == "reject")
+                raise StoreError(
+                    f"the local lists hold more than {MOST} entries: too many for tables"
+                )
+    return Listed(
+        networks, senders, policy.local_lists, refuses, refuses and policy.repip.bad == "reject"
+    )
 
 
 def shown(found: Network) -> str:

@@ -1,6 +1,8 @@
-"""Addresses of clients that were here lately, as the journal has them: counters keep hashes, from which nobody can tell an address.
+"""Addresses of clients that were here lately, as the journal has them: counters keep hashes, from
+which nobody can tell an address.
 
-Who is refused before the content is not in it. So an address is kept for a day from its last message on, which is how long a bad past weighs in full.
+Who is refused before the content is not in it. So an address is kept for a day from its last
+message on, which is how long a bad past weighs in full.
 """
 
 from __future__ import annotations
@@ -46,6 +48,8 @@ class Recent:
             left -= len(found)
         self._looked = now
         kept = sorted(
-            (one for one in self._seen.items() if one[1] > now - KEPT_S), key=lambda one: one[1], reverse=True
+            (one for one in self._seen.items() if one[1] > now - KEPT_S),
+            key=lambda one: one[1],
+            reverse=True,
         )
         self._seen = dict(kept[:MOST])

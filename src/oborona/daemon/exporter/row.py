@@ -2,7 +2,8 @@ r"""What a table says of an address or a sender, and how it is written for Exim.
 
     verdict=deny code=554 until=0 text="5.7.1 Client refused" why="OUR_DENIALS 192.0.2.0/24"
 
-${extract{name}{line}} takes it apart. `text` is what a client may hear, `why` what stands in the log.
+${extract{name}{line}} takes it apart. `text` is what a client may hear, `why` what stands in the
+log.
 
 Source: Exim 4.96, src/expand.c (expand_getkeyed), src/string.c (string_dequote).
 """
@@ -13,7 +14,8 @@ import re
 from typing import Final, NamedTuple
 
 DENY: Final = "deny"  # Oborona would refuse it now
-ALLOW: Final = "allow"  # a list of the site lets it in, or a narrower entry takes it out of one that denies
+# a list of the site lets it in, or a narrower entry takes it out of one that denies
+ALLOW: Final = "allow"
 MAX_WHY: Final = 300  # characters
 
 _UNPRINTABLE: Final = re.compile(r"[^ -~]")
@@ -31,7 +33,10 @@ class Row(NamedTuple):
     @property
     def line(self) -> str:
         """The entry in one line."""
-        return f"verdict={self.verdict} code={self.code} until={self.until} text={_quoted(self.text)} why={_quoted(self.why)}"
+        return (
+            f"verdict={self.verdict} code={self.code} until={self.until} "
+            f"text={_quoted(self.text)} why={_quoted(self.why)}"
+        )
 
 
 def refused(of: str, why: str, *, until: int = 0) -> Row:

@@ -1,9 +1,12 @@
-"""Feedback reports in the Abuse Reporting Format: their fields, as the sites that send them write them.  Pure, never raises.
+"""Feedback reports in the Abuse Reporting Format: their fields, as the sites that send them write
+them.  Pure, never raises.
 
-Fields that may come once and come more often count with their first; values are as written, cut.  What some sites leave out, or blank out for their readers' sake, is
-empty here: a report is matched by the message in it (`oborona.daemon.intake.loops`), and its fields only say who complained.
+Fields that may come once and come more often count with their first; values are as written, cut.
+What some sites leave out, or blank out for their readers' sake, is empty here: a report is matched
+by the message in it (`oborona.daemon.intake.loops`), and its fields only say who complained.
 
-Source: RFC 5965; RFC 6430 (not-spam), RFC 6590 (what is blanked out), RFC 6591 and 6650 (what is no complaint).
+Source: RFC 5965; RFC 6430 (not-spam), RFC 6590 (what is blanked out), RFC 6591 and 6650 (what is no
+complaint).
 """
 
 from __future__ import annotations
@@ -30,7 +33,9 @@ SAYS: Final = {
     "virus": What.COMPLAINT,
     "not-spam": What.PARDON,
 }
-"""What a feedback type says of a message.  Others are no report of it: opt-out asks for no more mail, auth-failure tells of DKIM or DMARC."""
+"""What a feedback type says of a message.  Others are no report of it: opt-out asks for no more
+mail, auth-failure tells of DKIM or DMARC.
+"""
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,6 +1,9 @@
-"""Where the doors of the intake hand in events: each written down within a deadline, or refused; and the count of both.
+"""Where the doors of the intake hand in events: each written down within a deadline, or refused.
 
-Reads and deletions are handed in without waiting: at most `IN_PASSING` of them are on their way to the disk, and what comes beyond that is dropped, and counted.
+And the count of both.
+
+Reads and deletions are handed in without waiting: at most `IN_PASSING` of them are on their way to
+the disk, and what comes beyond that is dropped, and counted.
 """
 
 from __future__ import annotations
@@ -21,14 +24,19 @@ IN_PASSING: Final = 2_000  # events; a fifth of a second for the disk
 
 EVENTS: Final = Counter(
     "oborona_intake_events",
-    "What people, reports and traps said, by way, what and outcome; new: written down; known: it was before; failed: could not be,"
+    "What people, reports and traps said, by way, what and outcome; new: written down; known: it "
+    "was before; failed: could not be,"
     " and they were told to try again; dropped: too many reads at once.",
     ("way", "what", "outcome"),
 )
 REFUSED: Final = Counter(
-    "oborona_intake_refused", "Requests that were no event, by listener and reason.", ("door", "reason")
+    "oborona_intake_refused",
+    "Requests that were no event, by listener and reason.",
+    ("door", "reason"),
 )
-STUCK: Final = Gauge("oborona_intake_stuck", "1 while nothing that people say can be written down.", ())
+STUCK: Final = Gauge(
+    "oborona_intake_stuck", "1 while nothing that people say can be written down.", ()
+)
 
 log = logging.getLogger("oborona.intake")
 

@@ -1,4 +1,7 @@
-"""The journal as the intake reads it: opened by the first question, and anew after trouble; it may be begun later than we are."""
+"""The journal as the intake reads it: opened by the first question, and anew after trouble.
+
+It may be begun later than we are.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""The traps of the policy folders, as the door for reports knows them: `[traps]` alone, read again when a file changed.
+"""The traps of the policy folders, as the door for reports knows them: `[traps]` alone, read again
+when a file changed.
 
-Files that can't be used leave the traps as they were; who publishes the policy says what is wrong with them.
+Files that can't be used leave the traps as they were; who publishes the policy says what is wrong
+with them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""Messages that a mail holds as attachments: what somebody forwards to say that it is spam, or is none.  Pure, never raises.
+"""Messages that a mail holds as attachments: what somebody forwards to say that it is spam, or is
+none.  Pure, never raises.
 
-A message is attached as message/rfc822, as its header alone (text/rfc822-headers), or as a file NAME.eml of any type; decoded where it was encoded.  What
-an attached message itself holds is its own.
+A message is attached as message/rfc822, as its header alone (text/rfc822-headers), or as a file
+NAME.eml of any type; decoded where it was encoded.  What an attached message itself holds is its
+own.
 
 Limits: `LIMITS` of parts and depth; `MOST_MESSAGES` of one mail.
 """
@@ -23,7 +25,12 @@ LIMITS: Final = Limits(parts=300, depth=12)  # who forwards a folder sends some 
 MOST_MESSAGES: Final = 100
 WHOLE: Final = frozenset({"message/rfc822", "message/global", "message/news"})
 HEADERS: Final = frozenset(
-    {"text/rfc822-headers", "text/rfc822-header", "message/rfc822-headers", "message/global-headers"}
+    {
+        "text/rfc822-headers",
+        "text/rfc822-header",
+        "message/rfc822-headers",
+        "message/global-headers",
+    }
 )
 FEEDBACK: Final = "message/feedback-report"  # RFC 5965 s2
 
@@ -75,7 +82,10 @@ def opened(raw: bytes) -> Mail:
 
 
 def _leaves(root: Entity) -> Iterator[Entity]:
-    """Yield the parts of a mail that are no multipart, in their order; attached messages are not looked into."""
+    """Yield the parts of a mail that are no multipart, in their order.
+
+    Attached messages are not looked into.
+    """
     stack = [root]
     while stack:
         part = stack.pop()

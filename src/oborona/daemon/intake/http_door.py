@@ -1,11 +1,14 @@
 """POST /feedback and GET /health: HTTP for programs that know what people do with their mail.
 
-    201 {"event": 7, "new": true}   written down                    200 the same, when its Idempotency-Key was known
+    201 {"event": 7, "new": true}   written down                    200 the same, when its
+                                    Idempotency-Key was known
     400 {"error": "..."}            not what we know                401 no token, or none of ours
     404, 405, 413, 415              another path, method, size, type
-    429, 503                        too much at once; nothing can be written down now: try again later
+    429, 503                        too much at once; nothing can be written down now: try again
+                                    later
 
-Bodies are at most `AT_ONCE` at once, and never beyond the limit; the rest is as of `oborona.doors.web`.
+Bodies are at most `AT_ONCE` at once, and never beyond the limit; the rest is as of
+`oborona.doors.web`.
 """
 
 from __future__ import annotations
@@ -24,7 +27,8 @@ from oborona.feedback.events.http_body import event_of, from_json, from_message
 from oborona.feedback.events.model import Event
 
 AT_ONCE: Final = 16  # bodies in memory
-JSON_SHARE: Final = 1.5  # a body of JSON may be so much larger than the message in it: base64 makes 4 of 3
+# a body of JSON may be so much larger than the message in it: base64 makes 4 of 3
+JSON_SHARE: Final = 1.5
 MAX_KEY: Final = 200  # characters of an Idempotency-Key
 DOOR: Final = "http"  # its name in metrics
 PATH: Final = "/feedback"
@@ -104,7 +108,8 @@ class HttpServer(WebServer):
 
         Args:
             request: whose body is yet to come.
-            token: that the client showed; a client's names for its requests are not those of others.
+            token: that the client showed; a client's names for its requests are not those of
+                others.
         """
         kind = request.content_type
         if kind not in {JSON, "message/rfc822"}:

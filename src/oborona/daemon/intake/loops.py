@@ -1,14 +1,17 @@
 """Feedback loops: a report of another site, matched to the message of ours that it is about.
 
     X-Mras-Id in the reported message, signed by us → the journal's entry     or else
-    Message-ID in it                                → the latest entry with it, which no signature proves
+    Message-ID in it                                → the latest entry with it, which no signature
+                                                    proves
 
-Anybody can send a report. What makes one worth anything is that the message in it left us: only its recipients have the signed id of it. An event without a signed
-id is written down all the same, and is not believed; a report about what the journal doesn't know, or what did not leave us, is none.
+Anybody can send a report. What makes one worth anything is that the message in it left us: only its
+recipients have the signed id of it. An event without a signed id is written down all the same, and
+is not believed; a report about what the journal doesn't know, or what did not leave us, is none.
 
-Who complained is the recipient that the report names, if the message went there. Most sites blank it out: then it is one of the recipients at the reporting site, or else the first
-of all. So a message has as many voices there as the reports tell apart. Our own people never speak by the report of another site: a recipient in the domain that
-sent the message is none of its voices.
+Who complained is the recipient that the report names, if the message went there. Most sites blank
+it out: then it is one of the recipients at the reporting site, or else the first of all. So a
+message has as many voices there as the reports tell apart. Our own people never speak by the report
+of another site: a recipient in the domain that sent the message is none of its voices.
 """
 
 from __future__ import annotations
@@ -28,7 +31,8 @@ from oborona.message.limits import DEFAULT
 from oborona.message.mailboxes import parse as mailboxes
 from oborona.reputation.personal import mail_address
 
-RECIPIENT: Final = ("x-hmxmroriginalrecipient", "x-original-to")  # where a message in a report names its own
+# where a message in a report names its own
+RECIPIENT: Final = ("x-hmxmroriginalrecipient", "x-original-to")
 
 
 class Entries(Protocol):
@@ -110,7 +114,9 @@ async def matched(
 
 
 def _elsewhere(entry: Entry) -> list[str]:
-    """Return the recipients of a message of ours that are in other domains than its sender, in their normal form."""
+    """Return the recipients of a message of ours that are in other domains than its sender, in
+    their normal form.
+    """
     ours = {_site(one) for one in (entry.sender, entry.login) if "@" in one}
     return [one for one in map(mail_address, entry.recipients) if one and _site(one) not in ours]
 
@@ -137,6 +143,9 @@ def _recipients_in(reported: Attached) -> list[str]:
 
 
 def _domain(mail: Mail) -> str:
-    """Return the registrable domain of the site that reports, as it calls itself in From; empty where it does not."""
+    """Return the registrable domain of the site that reports, as it calls itself in From.
+
+    Empty where it does not.
+    """
     boxes = mailboxes(mail.get("from")[:1000], 1, Findings())
     return registrable(boxes[0].domain) if boxes and boxes[0].domain else ""

@@ -1,7 +1,10 @@
-"""The door for reports by mail, and for mail to traps: a mail server delivers to it by LMTP, or by SMTP.
+"""The door for reports by mail, and for mail to traps: a mail server delivers to it by LMTP, or by
+SMTP.
 
-A mail is acknowledged (250) once what it says is on the disk, and put off (451) where it can't be written: the mail server keeps it and comes again, and what comes twice is
-written down once.  Mail to an address that is none of this door's is put off, too: it was led here by mistake, and must not be lost.
+A mail is acknowledged (250) once what it says is on the disk, and put off (451) where it can't be
+written: the mail server keeps it and comes again, and what comes twice is written down once.  Mail
+to an address that is none of this door's is put off, too: it was led here by mistake, and must not
+be lost.
 """
 
 from __future__ import annotations
@@ -60,7 +63,13 @@ class MailServer(Receiver):
     """
 
     def __init__(
-        self, bench: Bench, desk: Desk, entries: LazyEntries, name: str, spool: Path, allowed: str = ""
+        self,
+        bench: Bench,
+        desk: Desk,
+        entries: LazyEntries,
+        name: str,
+        spool: Path,
+        allowed: str = "",
     ) -> None:
         settings = Delivery(
             idle_s=IDLE_S,
@@ -110,7 +119,12 @@ class MailServer(Receiver):
         role = self._bench.role(recipient)
         if role is None or role not in kept:
             self._desk.refuse("mail", "unknown address")
-            event(log, logging.WARNING, "mail to an address that is none of reports", recipient=recipient)
+            event(
+                log,
+                logging.WARNING,
+                "mail to an address that is none of reports",
+                recipient=recipient,
+            )
             return _ELSEWHERE
         return _TAKEN if kept[role] else _LATER
 

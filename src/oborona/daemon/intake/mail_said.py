@@ -1,11 +1,14 @@
 """What one mail to the door says, for each address that it came to: events, or why there is none.
 
-    a report of one of our own people   each message attached to it: spam, or none, by the address; or by what an ARF report says
-    a report of another site            the message in it, if it is ours (`oborona.daemon.intake.loops`)
+    a report of one of our own people   each message attached to it: spam, or none, by the address;
+                                        or by what an ARF report says
+    a report of another site            the message in it, if it is ours
+                                        (`oborona.daemon.intake.loops`)
     mail to a trap                      the mail itself
     anything else                       nothing: it is taken, counted and forgotten
 
-Nobody is answered with mail, and nothing is refused for what is in it: who sent it is not to be believed, and a refusal would go to somebody else.
+Nobody is answered with mail, and nothing is refused for what is in it: who sent it is not to be
+believed, and a refusal would go to somebody else.
 """
 
 from __future__ import annotations
@@ -149,13 +152,19 @@ async def _reported(bench: Bench, mail: Mail, role: Role, entry: Entry | None, n
     return Said(events=() if event is None else (event,), why=why)
 
 
-def _forwarded(bench: Bench, mail: Mail, role: Role, person: str, entry: Entry | None, now: float) -> Said:
+def _forwarded(
+    bench: Bench, mail: Mail, role: Role, person: str, entry: Entry | None, now: float
+) -> Said:
     """Return what one of our own people says of the messages attached to a mail."""
     found = None if mail.feedback is None else report(mail.feedback)
     automatic = mail.get("auto-submitted").lower()
     if found is None and automatic and not automatic.startswith("no"):
         return Said(why="written by a program", person=person)
-    what = {Role.SPAM: What.COMPLAINT, Role.HAM: What.PARDON}.get(role) if found is None else found.says
+    what = (
+        {Role.SPAM: What.COMPLAINT, Role.HAM: What.PARDON}.get(role)
+        if found is None
+        else found.says
+    )
     if what is None:
         return Said(why="no report of a message", person=person)
     events = []
@@ -182,7 +191,9 @@ def _forwarded(bench: Bench, mail: Mail, role: Role, person: str, entry: Entry |
             )
         )
     why = "" if events else "without a message"
-    return Said(events=tuple(events), why="more messages than are read" if mail.more else why, person=person)
+    return Said(
+        events=tuple(events), why="more messages than are read" if mail.more else why, person=person
+    )
 
 
 def _key(*parts: bytes) -> bytes:

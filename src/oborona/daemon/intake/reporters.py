@@ -1,8 +1,10 @@
 """Who sent a report: one of our own people, or somebody.
 
-From is what anybody writes, so it is not asked. The milter has seen the report before us, and signed the id of its entry in the journal: there stands who logged in, or
-which client handed it in. A login is a person's; a client in a network of the site, or on this machine, speaks for whom its MAIL FROM names.  An entry speaks
-for a report only under the mail server's own queue id: an id that was taken out of another message proves nothing.
+From is what anybody writes, so it is not asked. The milter has seen the report before us, and
+signed the id of its entry in the journal: there stands who logged in, or which client handed it in.
+A login is a person's; a client in a network of the site, or on this machine, speaks for whom its
+MAIL FROM names.  An entry speaks for a report only under the mail server's own queue id: an id that
+was taken out of another message proves nothing.
 """
 
 from __future__ import annotations
@@ -21,9 +23,8 @@ from oborona.ident import time_of, verify
 from oborona.journal.entry import Entry
 from oborona.reputation.personal import mail_address
 
-BEHIND_S: Final = (
-    600.0  # that the journal may be behind: until then a mail is put off; later its entry was lost
-)
+# that the journal may be behind: until then a mail is put off; later its entry was lost
+BEHIND_S: Final = 600.0
 
 
 class Reporters:
@@ -40,10 +41,17 @@ class Reporters:
 
     def ours(self, entry: Entry) -> bool:
         """Tell whether one of our own people sent a message."""
-        return bool(entry.login) or entry.facts.get("client_own") is True or self._near(entry.client_ip)
+        return (
+            bool(entry.login)
+            or entry.facts.get("client_own") is True
+            or self._near(entry.client_ip)
+        )
 
     def person(self, entry: Entry) -> str:
-        """Return the mail address of who sent a report; empty where that is none of our own people."""
+        """Return the mail address of who sent a report.
+
+        Empty where that is none of our own people.
+        """
         if entry.login:
             return person(entry.login, self._template)
         return mail_address(entry.sender) if self._near(entry.client_ip) else ""
@@ -66,7 +74,9 @@ async def entry_of(
     expected: Expected,
     now: float,
 ) -> Entry | None:
-    """Return the journal's entry of a mail that was just delivered to us; None where no id of ours, or that of another message, is on it.
+    """Return the journal's entry of a mail that was just delivered to us.
+
+    None where no id of ours, or that of another message, is on it.
 
     Args:
         entries: the journal.
@@ -78,7 +88,8 @@ async def entry_of(
         now: Unix seconds.
 
     Raises:
-        StoreError: the journal can't be read, or has not written the entry of what was judged a moment ago.
+        StoreError: the journal can't be read, or has not written the entry of what was judged a
+            moment ago.
     """
     number = verify(marks.ident, key) if marks.ident else None
     if number is None:

@@ -1,6 +1,8 @@
-"""The intake process: the doors where people's words come in, one event loop for all of them, one way to the log of events.
+"""The intake process: the doors where people's words come in, one event loop for all of them, one
+way to the log of events.
 
-The sockets are opened by the parent, so that who comes while the process is started again waits for it, within their own deadlines.
+The sockets are opened by the parent, so that who comes while the process is started again waits for
+it, within their own deadlines.
 """
 
 from __future__ import annotations
@@ -70,7 +72,10 @@ def listen(asked: Asked, listening: ExitStack) -> dict[str, socket.socket]:
 
 
 def serve(
-    settings: Settings, state: Path, listeners: Mapping[str, socket.socket], ready: Callable[[], None]
+    settings: Settings,
+    state: Path,
+    listeners: Mapping[str, socket.socket],
+    ready: Callable[[], None],
 ) -> int:
     """Be the intake until SIGTERM; return the exit status."""
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -79,7 +84,10 @@ def serve(
 
 
 async def _serve(
-    settings: Settings, state: Path, listeners: Mapping[str, socket.socket], ready: Callable[[], None]
+    settings: Settings,
+    state: Path,
+    listeners: Mapping[str, socket.socket],
+    ready: Callable[[], None],
 ) -> None:
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

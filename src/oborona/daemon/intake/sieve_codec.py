@@ -1,19 +1,25 @@
-"""What Dovecot's Sieve says to a program on a socket, as bytes in and one request out; no socket, no clock.
+"""What Dovecot's Sieve says to a program on a socket, as bytes in and one request out.
+
+No socket, no clock.
 
     VERSION TAB script TAB 4 TAB 0          or 3
     env_USER=joe                            any number; of no use here
     -                                       an answer is wanted, or: noreply
-    what=complaint                          arguments, one a line, as the script gives them: name=value
+    what=complaint                          arguments, one a line, as the script gives them:
+                                            name=value
     user=joe
     (empty line)
     the message, if the script pipes it, until the client shuts its side
 
-The answer is `+` or `-` and the end of the connection: the script learns whether what it said was taken.
+The answer is `+` or `-` and the end of the connection: the script learns whether what it said was
+taken.
 
-Limits: an argument is 1,024 bytes long at most (Pigeonhole refuses longer ones), and has no line end in it.
+Limits: an argument is 1,024 bytes long at most (Pigeonhole refuses longer ones), and has no line
+end in it.
 
-Source: lib-program-client/program-client-remote.c of Dovecot 2.3.19 (version 4; 2.2 and early 2.3 say 3, without the env_ lines);
-sieve-extprograms of Pigeonhole 0.5, which speaks it for `pipe`, `filter` and `execute`.
+Source: lib-program-client/program-client-remote.c of Dovecot 2.3.19 (version 4; 2.2 and early 2.3
+say 3, without the env_ lines); sieve-extprograms of Pigeonhole 0.5, which speaks it for `pipe`,
+`filter` and `execute`.
 """
 
 from __future__ import annotations
@@ -27,7 +33,8 @@ from oborona.errors import PeerError
 
 TAKEN: Final = b"+\n"
 REFUSED: Final = b"-\n"
-MAX_HEAD: Final = 32 * 1024  # bytes before the message; twelve arguments as long as Pigeonhole lets them be
+# bytes before the message; twelve arguments as long as Pigeonhole lets them be
+MAX_HEAD: Final = 32 * 1024
 MAX_ARGUMENTS: Final = 32
 
 _VERSION: Final = re.compile(rb"VERSION\tscript\t([0-9]{1,3})\t[0-9]{1,9}")
@@ -82,7 +89,8 @@ class Codec:
     def feed(self, data: bytes) -> None:
         """Take the next bytes.
 
-        Guaranteed: the same bytes give the same request and the same error in whatever pieces they come.
+        Guaranteed: the same bytes give the same request and the same error in whatever pieces they
+        come.
 
         Raises:
             PeerError: they break the protocol; feed nothing more.
@@ -109,7 +117,9 @@ class Codec:
         if self._request is None:
             raise PeerError(f"the connection ended in the middle: {bytes(self._head[-_SHOWN:])!r}")
         arguments, wants_answer = self._request
-        return Request(arguments=arguments, wants_answer=wants_answer, raw=bytes(self._body), size=self._size)
+        return Request(
+            arguments=arguments, wants_answer=wants_answer, raw=bytes(self._body), size=self._size
+        )
 
     def _take(self, data: bytes) -> None:
         self._size += len(data)

@@ -1,8 +1,10 @@
-"""The socket on which Dovecot's Sieve says what a person did with a message: one request a connection, answered once it is written down.
+"""The socket on which Dovecot's Sieve says what a person did with a message: one request a
+connection, answered once it is written down.
 
-A complaint or pardon is answered when it is on the disk; reads and deletions at once.  Whatever is wrong with a request is answered `-`: the script tries
-once more, leaves it in the spool if there is one, and the person's move stays what it is.  Dovecot waits with the move for the answer,
-10 seconds by its own setting (sieve_execute_exec_timeout), so that ours has a shorter deadline.
+A complaint or pardon is answered when it is on the disk; reads and deletions at once.  Whatever is
+wrong with a request is answered `-`: the script tries once more, leaves it in the spool if there is
+one, and the person's move stays what it is.  Dovecot waits with the move for the answer, 10 seconds
+by its own setting (sieve_execute_exec_timeout), so that ours has a shorter deadline.
 """
 
 from __future__ import annotations
@@ -69,7 +71,11 @@ class SieveServer(Acceptor):
         """Return the answer to a request; never raises."""
         try:
             event = event_of(
-                request.arguments, request.raw, key=self._key, template=self._template, now=time.time()
+                request.arguments,
+                request.raw,
+                key=self._key,
+                template=self._template,
+                now=time.time(),
             )
         except PeerError as error:
             self.wrong(error)
@@ -143,7 +149,9 @@ class _Connection(Stream):
 
     def _too_late(self) -> None:
         if self._worker is None:
-            log.warning("connection closed: a request was not whole within %g s", self._server.whole_s)
+            log.warning(
+                "connection closed: a request was not whole within %g s", self._server.whole_s
+            )
             self.cut()
 
     def _farewell(self) -> None:

@@ -1,12 +1,14 @@
-"""What Dovecot left in the spool while nobody answered on the socket: one file for each thing that a person did, taken in their order.
+"""What Dovecot left in the spool while nobody answered on the socket: one file for each thing that
+a person did, taken in their order.
 
     what=complaint          the arguments of the script, one a line
     user=joe
     (empty line)
     the message
 
-Mailbox users can put files there and see none (etc/dovecot/oborona-spool).  A file goes when it is written down, or says nothing that we know; when
-nothing can be written down it stays.  Taken twice, because we were killed between, it is known by its name and time.
+Mailbox users can put files there and see none (etc/dovecot/oborona-spool).  A file goes when it is
+written down, or says nothing that we know; when nothing can be written down it stays.  Taken twice,
+because we were killed between, it is known by its name and time.
 """
 
 from __future__ import annotations
@@ -36,11 +38,11 @@ from oborona.telemetry.log import event as say
 LOOK_S: Final = 5.0  # between looks
 AT_ONCE: Final = 50  # files taken together: 50 MiB at worst
 MOST: Final = 10_000  # files of one look, the rest waits for the next
-MOST_AGAIN: Final = 50  # of them that could not be read before, by chance: they stand behind all others
+# of them that could not be read before, by chance: they stand behind all others
+MOST_AGAIN: Final = 50
 MOST_OF_ONE: Final = 1000  # of them of one owner: nobody fills the look of all others
-SETTLED_S: Final = (
-    600.0  # a file under a name that begins with a dot is being written; older, whoever wrote it is gone
-)
+# a file under a name that begins with a dot is being written; older, whoever wrote it is gone
+SETTLED_S: Final = 600.0
 DOOR: Final = "spool"  # its name in metrics
 
 log = logging.getLogger("oborona.intake")
@@ -118,10 +120,18 @@ class Spool:
                 return True  # it stays; those behind it are taken
             if isinstance(said, PeerError):
                 raise said
-            event = event_of(said.words, said.raw, key=self._key, template=self._template, now=file.time)
+            event = event_of(
+                said.words, said.raw, key=self._key, template=self._template, now=file.time
+            )
         except PeerError as error:
             self._desk.refuse(DOOR, "broken")
-            say(log, logging.WARNING, "a file of the spool is of no use", file=file.path.name, error=error)
+            say(
+                log,
+                logging.WARNING,
+                "a file of the spool is of no use",
+                file=file.path.name,
+                error=error,
+            )
         else:
             if not event.key:
                 event = msgspec.structs.replace(event, key=file.key)
@@ -141,7 +151,8 @@ class Spool:
 def _list(
     folder: Path, now: float, but: Collection[tuple[int, int]]
 ) -> tuple[list[_File], set[tuple[int, int]]]:
-    """Return the files to take, oldest first, behind them some that could not be read before, and all marks of these that are still there.
+    """Return the files to take, oldest first, behind them some that could not be read before, and
+    all marks of these that are still there.
 
     What is left of a writer that died is removed.
 
@@ -170,7 +181,9 @@ def _list(
                 owners[status.st_uid] += not known
                 if not known and (len(found) == MOST or owners[status.st_uid] > MOST_OF_ONE):
                     continue
-                name = f"{entry.name} {status.st_ino} {status.st_mtime_ns}".encode("utf-8", "surrogateescape")
+                name = f"{entry.name} {status.st_ino} {status.st_mtime_ns}".encode(
+                    "utf-8", "surrogateescape"
+                )
                 key = hashlib.blake2b(name, digest_size=16, person=b"oborona spool").digest()
                 (again if known else found).append(
                     _File(Path(entry.path), min(status.st_mtime, now), key, mark)
@@ -199,10 +212,13 @@ def _read(path: Path) -> _Said:
         OSError: it can't be read.
         PeerError: it says nothing.
     """
-    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+    with os.fdopen(
+        os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb"
+    ) as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
-            raise PeerError("it lies in another place, too")  # a reader of ours may be made to read it
+            # a reader of ours may be made to read it
+            raise PeerError("it lies in another place, too")
         said = file.read(MAX_HEAD + 2 + MOST_RAW)
     head, blank, raw = said.partition(b"\n\n")
     if not blank or len(head) > MAX_HEAD:
@@ -213,9 +229,11 @@ def _read(path: Path) -> _Said:
 
 
 def _check_owner(user: str, owner: int) -> None:
-    """Refuse words in the name of somebody who has an account on this machine, from a file of another account.
+    """Refuse words in the name of somebody who has an account on this machine, from a file of
+    another account.
 
-    Where mailboxes have no accounts, all files are of Dovecot's user for mail, and this tells nothing.
+    Where mailboxes have no accounts, all files are of Dovecot's user for mail, and this tells
+    nothing.
 
     Raises:
         PeerError: they are another's.
@@ -226,7 +244,8 @@ def _check_owner(user: str, owner: int) -> None:
         return
     if owner not in {account, 0}:
         raise PeerError(
-            f"it is of the user with id {owner}, and speaks for {user[:100]!r}, who has id {account}"
+            f"it is of the user with id {owner}, and speaks for {user[:100]!r}, who has "
+            f"id {account}"
         )
 
 
@@ -234,4 +253,10 @@ def _remove(path: Path) -> None:
     try:
         path.unlink(missing_ok=True)
     except OSError as error:
-        say(log, logging.WARNING, "a file of the spool can't be removed", file=path.name, error=error)
+        say(
+            log,
+            logging.WARNING,
+            "a file of the spool can't be removed",
+            file=path.name,
+            error=error,
+        )

@@ -1,1 +1,3 @@
-"""The second look as a part of the keeper: what it follows, what it works with, and what it tells."""
+"""The second look as a part of the keeper: what it follows, what it works with, and what it
+tells.
+"""

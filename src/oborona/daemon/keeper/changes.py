@@ -1,7 +1,8 @@
-"""What has changed since the last look that delivered messages may hang on: people's words, signatures, pins, the policy.
+"""What has changed since the last look that delivered messages may hang on: people's words,
+signatures, pins, the policy.
 
-Each is followed by a number that its store gives and `recheck.db` remembers, so that a restart passes nothing over; what changed before there was
-a second look is no news.
+Each is followed by a number that its store gives and `recheck.db` remembers, so that a restart
+passes nothing over; what changed before there was a second look is no news.
 """
 
 from __future__ import annotations
@@ -29,10 +30,11 @@ from oborona.stores.signatures.store import Store as SignatureStore
 from oborona.types import Shingle
 
 AT_ONCE: Final = 200  # words of one look
-AGAIN_S: Final = 600.0  # words of the last so many seconds are news for a process that begins: who was killed may not have come to them
-MOST_FRESH: Final = (
-    50_000  # signatures that came lately; beyond, the oldest are as if they had always been there
-)
+# words of the last so many seconds are news for a process that begins: who was killed may not have
+# come to them
+AGAIN_S: Final = 600.0
+# signatures that came lately; beyond, the oldest are as if they had always been there
+MOST_FRESH: Final = 50_000
 
 _Store = TypeVar("_Store", bound=SharedFile)
 
@@ -88,7 +90,11 @@ class Changes:
         return self._signed
 
     def look(self) -> list[Change]:
-        """Return what has changed; where a store can't be read (`failed`), what it has is told later, and the others are told all the same."""
+        """Return what has changed.
+
+        Where a store can't be read (`failed`), what it has is told later, and the others are told
+        all the same.
+        """
         found: list[Change] = []
         self.failed = None
         for part in (self._of_policy, self._of_words, self._of_signatures, self._of_pins):
@@ -147,7 +153,9 @@ class Changes:
 
     def _of_signatures(self) -> Iterator[Change]:
         new = self._signatures is None
-        self._signatures = _opened(self._signatures, self._state / state_files.SIGNATURES, SignatureStore)
+        self._signatures = _opened(
+            self._signatures, self._state / state_files.SIGNATURES, SignatureStore
+        )
         if self._signatures is None:
             return
         if new:
@@ -170,7 +178,9 @@ class Changes:
                 self._gone.discard(one.id)
             self._sign()
             pieces = [
-                shingle for one in (*changes.active, *gone) for shingle in shingles_of(one, self._hasher)
+                shingle
+                for one in (*changes.active, *gone)
+                for shingle in shingles_of(one, self._hasher)
             ]
             if pieces:
                 yield Change(Cause.SIGNATURE, tuple(pieces))
@@ -190,7 +200,9 @@ class Changes:
         if known != version:
             self._moves.set_cursor("pins", version)
 
-    def _file_signatures(self, before: Mapping[str, Signature], now: Mapping[str, Signature]) -> None:
+    def _file_signatures(
+        self, before: Mapping[str, Signature], now: Mapping[str, Signature]
+    ) -> None:
         self._fresh |= {name: one for name, one in now.items() if before.get(name) != one}
         self._gone |= before.keys() - now.keys()
         self._sign()

@@ -1,6 +1,8 @@
-"""The policy that the second look judges by: the one in force for the workers, or that of the policy folders where no workers ever ran.
+"""The policy that the second look judges by: the one in force for the workers, or that of the
+policy folders where no workers ever ran.
 
-What is in force stands on the publisher's page; it is read from its copy, as workers read it, and nobody waits for us.
+What is in force stands on the publisher's page; it is read from its copy, as workers read it, and
+nobody waits for us.
 """
 
 from __future__ import annotations

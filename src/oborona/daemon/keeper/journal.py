@@ -1,4 +1,6 @@
-"""The keeper's process: purges the journal and what hangs on it, and keeps the index up with the journal."""
+"""The keeper's process: purges the journal and what hangs on it, and keeps the index up with the
+journal.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +73,8 @@ async def keep_all(
 
 
 class Beside:
-    """What hangs on the journal: its index, followed and looked into, and the moves.  What can't be opened stops nothing else.
+    """What hangs on the journal: its index, followed and looked into, and the moves.  What can't be
+    opened stops nothing else.
 
     Args:
         settings: of the site.
@@ -80,7 +83,9 @@ class Beside:
         look: takes the second look with the index, until `stop`; None = none is taken.
     """
 
-    def __init__(self, settings: Settings, state: Path, stop: asyncio.Event, look: Look | None) -> None:
+    def __init__(
+        self, settings: Settings, state: Path, stop: asyncio.Event, look: Look | None
+    ) -> None:
         self._settings = settings
         self._state = state
         self._stop = stop
@@ -90,7 +95,9 @@ class Beside:
         self._following: Following | None = None
         self._moves: Moves | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._no_index = Trouble("no index: delivered mail is not judged again", "there is an index again")
+        self._no_index = Trouble(
+            "no index: delivered mail is not judged again", "there is an index again"
+        )
         self._no_moves = Trouble("moves are not purged", "moves are purged again")
 
     def open(self) -> bool:

@@ -1,9 +1,10 @@
 """The second look of a running site: everything it works with, opened, followed, and closed again.
 
-    changes ← words, signatures, pins, policy                alarm ← moves that run away, waves of moves
-    changes, index → engine → moves → mover → mailboxes
+    changes ← words, signatures, pins, policy                alarm ← moves that run away, waves of
+    moves changes, index → engine → moves → mover → mailboxes
 
-Each part stands by itself: where a store or the mailboxes can't be used, that part says so, once, and goes on when it can; the others go on meanwhile.
+Each part stands by itself: where a store or the mailboxes can't be used, that part says so, once,
+and goes on when it can; the others go on meanwhile.
 """
 
 from __future__ import annotations
@@ -55,10 +56,13 @@ from oborona.telemetry.alert import Alert, Kind
 from oborona.telemetry.log import event
 
 LOOK_S: Final = 0.1  # between looks at what has changed
-MOVE_S: Final = 0.25  # between looks at what is to be moved: each is a read of the store, and a reader of mail does not see a quarter of a second
+# between looks at what is to be moved: each is a read of the store, and a reader of mail does not
+# see a quarter of a second
+MOVE_S: Final = 0.25
 TROUBLE_S: Final = 5.0  # before the next try
 GRACE_S: Final = 3.0  # at the end, for what is under way
-COLLECT_AFTER: Final = (50_000, 20, 10)  # objects more than before; a batch of messages leaves none behind
+# objects more than before; a batch of messages leaves none behind
+COLLECT_AFTER: Final = (50_000, 20, 10)
 EXAMPLES: Final = 5  # messages that an alert names
 UP: Final = Gauge("oborona_recheck_up", "1 while the recheck of delivered mail runs.", ())
 STUCK: Final = Gauge("oborona_recheck_stuck", "1 while the recheck can't do something.", ())
@@ -111,7 +115,9 @@ class SecondLook:
         self._campaigns = Campaigns()
         self._waves = Waves(least=waves.wave_least, times=waves.wave_times)
         self._troubles = {
-            "judging": Trouble("delivered mail is not judged again", "delivered mail is judged again"),
+            "judging": Trouble(
+                "delivered mail is not judged again", "delivered mail is judged again"
+            ),
             "changes": Trouble("changes are not followed", "changes are followed again"),
             "moves": Trouble("moves can't be made", "moves are made again"),
             "campaigns": Trouble("campaigns are not looked for", "campaigns are looked for again"),
@@ -128,7 +134,9 @@ class SecondLook:
         return "; ".join(f"{name}: {one.now}" for name, one in self._troubles.items() if one.now)
 
     async def run(self, stop: asyncio.Event, index: Index) -> None:
-        """Look until told to stop; what can't be opened now is tried again, and a fault of ours ends nothing else.
+        """Look until told to stop.
+
+        What can't be opened now is tried again, and a fault of ours ends nothing else.
 
         Args:
             stop: set to end it.
@@ -233,7 +241,8 @@ class SecondLook:
             ]
             await stop.wait()
             await asyncio.wait(steady, timeout=GRACE_S)
-            for one in (*watching, *steady):  # a move that is cut off here is made again by the next process
+            # a move that is cut off here is made again by the next process
+            for one in (*watching, *steady):
                 one.cancel()
 
     async def _again(
@@ -282,7 +291,9 @@ class SecondLook:
         """Raise an alert for what workers see many of, and was not told yet."""
         now = self._clock()
         workers = await asyncio.to_thread(status.read, self._state, now)
-        for one in self._campaigns.news((seen for worker in workers for seen in worker.campaigns), now):
+        for one in self._campaigns.news(
+            (seen for worker in workers for seen in worker.campaigns), now
+        ):
             await self._alarm.raise_(alert(one))
         return 0.0
 
@@ -300,7 +311,9 @@ class SecondLook:
             self._made_of = made_of
             gc.unfreeze()  # else a policy that is no longer in force would stay for ever
             gc.collect()
-            gc.freeze()  # a policy is a million objects, and the collector need not look at them for each few messages
+            # a policy is a million objects, and the collector need not look at them for each few
+            # messages
+            gc.freeze()
             gc.set_threshold(*COLLECT_AFTER)
             self._rescorer = Rescorer(
                 self._site,
@@ -338,7 +351,10 @@ class SecondLook:
             Alert(
                 kind=Kind.RUNAWAY,
                 title="Moves of delivered mail have stopped",
-                text=f"{why}.\nLook at `oborona recheck moves`, then `oborona recheck resume` or `oborona recheck discard`.",
+                text=(
+                    f"{why}.\nLook at `oborona recheck moves`, then `oborona recheck resume` "
+                    f"or `oborona recheck discard`."
+                ),
                 time=self._clock(),
                 evidence={"why": why},
             )
@@ -372,7 +388,9 @@ class SecondLook:
         )
 
 
-def open_second(settings: Settings, name: str, state: Path, before: Before | None = None) -> SecondLook:
+def open_second(
+    settings: Settings, name: str, state: Path, before: Before | None = None
+) -> SecondLook:
     """Return the second look of a site; in the event loop that it will run in.
 
     Args:
@@ -387,7 +405,11 @@ def open_second(settings: Settings, name: str, state: Path, before: Before | Non
     """
     mailboxes = open_mailboxes(settings)
     if mailboxes is None:
-        event(log, logging.INFO, "no mailboxes are set: what is found is written down, and nothing is moved")
+        event(
+            log,
+            logging.INFO,
+            "no mailboxes are set: what is found is written down, and nothing is moved",
+        )
     alarm = open_alarm(settings, name, time.time)
     return SecondLook(settings, name, state, mailboxes, alarm, before=before)
 

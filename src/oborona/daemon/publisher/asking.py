@@ -1,4 +1,6 @@
-"""What `oborona policy reload` says to the publisher, and what it answers: one line and one JSON object over a socket in the state folder."""
+"""What `oborona policy reload` says to the publisher, and what it answers: one line and one JSON
+object over a socket in the state folder.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """What came of a look at the policy files."""
 
     version: str  # in force now
-    before: str = ""  # the version that was in force before it; empty: there was none since the start
+    # the version that was in force before it; empty: there was none since the start
+    before: str = ""
     rules: int = 0  # of the policy in force
     changed: bool = False  # another one than before
     reworded: bool = False  # the same one, and other files
@@ -41,11 +44,15 @@ def listen(state: Path) -> socket.socket:
     Raises:
         SocketError: it can't be opened.
     """
-    return sockets.listen(UnixAddress(str((state / state_files.POLICY_SOCKET).absolute())), mode=0o600)
+    return sockets.listen(
+        UnixAddress(str((state / state_files.POLICY_SOCKET).absolute())), mode=0o600
+    )
 
 
 def ask_reload(state: Path, patience_s: float) -> Outcome | None:
-    """Have the policy files read now, and return what came of it; None when nobody publishes, or answers in time.
+    """Have the policy files read now, and return what came of it.
+
+    None when nobody publishes, or answers in time.
 
     Raises:
         StoreError: the socket is there, and is not for who asks.

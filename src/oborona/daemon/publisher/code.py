@@ -1,7 +1,10 @@
-"""The code of a policy's rules, made once by the publisher and handed to the workers with the copy of the policy.
+"""The code of a policy's rules, made once by the publisher and handed to the workers with the copy
+of the policy.
 
-Making it holds Python's lock, 0.2 ms a rule and all rules at once: no message would move meanwhile.  Reading it takes a hundredth of that.  It is sealed by
-a key that the parent of all draws at its start and that is written nowhere: what somebody else put in its place is not run, and the rules are made anew.
+Making it holds Python's lock, 0.2 ms a rule and all rules at once: no message would move meanwhile.
+Reading it takes a hundredth of that.  It is sealed by a key that the parent of all draws at its
+start and that is written nowhere: what somebody else put in its place is not run, and the rules are
+made anew.
 """
 
 from __future__ import annotations
@@ -55,7 +58,8 @@ class Coder:
 
 
 class Handed:
-    """A `ToCode` that takes the code from the copy of a policy if it is that of the source, and makes it else.
+    """A `ToCode` that takes the code from the copy of a policy if it is that of the source, and
+    makes it else.
 
     Args:
         key: of this service.
@@ -80,4 +84,6 @@ class Handed:
 
 
 def _seal(key: bytes, source: str, made: bytes) -> bytes:
-    return hmac.digest(key, hashlib.sha256(source.encode("utf-8", "surrogatepass")).digest() + made, "sha256")
+    return hmac.digest(
+        key, hashlib.sha256(source.encode("utf-8", "surrogatepass")).digest() + made, "sha256"
+    )

@@ -1,7 +1,8 @@
 """A worker's policy: the one in force on the page, loaded from its copy before it comes into force.
 
-What is offered is loaded in a thread and said to be ready; the switch is one look at the page when a message begins, and costs no waiting.  A worker that
-was late loads what is in force before it judges, for `LATE_S` at most: then it judges by what it has, and an error says so.
+What is offered is loaded in a thread and said to be ready; the switch is one look at the page when
+a message begins, and costs no waiting.  A worker that was late loads what is in force before it
+judges, for `LATE_S` at most: then it judges by what it has, and an error says so.
 """
 
 from __future__ import annotations
@@ -42,8 +43,10 @@ class FollowedPolicy:
         schema: the facts that rules may name.
         key: of this service, as its publisher has it.
         source: the folders of which there are copies, as errors name them.
-        before: what was known of policies before the fork, shared with other workers until it changes; None = nothing.
-        prepare: called in a thread with a policy before the worker is ready for it, and with the one in use.
+        before: what was known of policies before the fork, shared with other workers until it
+            changes; None = nothing.
+        prepare: called in a thread with a policy before the worker is ready for it, and with the
+            one in use.
     """
 
     def __init__(
@@ -93,7 +96,8 @@ class FollowedPolicy:
             try:
                 self._policy = self._load(word)
             except StoreError:
-                if page.active == word or time.monotonic() > until:  # else it was taken away while we read it
+                # else it was taken away while we read it
+                if page.active == word or time.monotonic() > until:
                     raise
                 continue
             self._word = word
@@ -157,7 +161,10 @@ class FollowedPolicy:
         return self.current
 
     async def _make_ready(self, word: int) -> None:
-        """Wait until a policy is loaded, or another one, that was being loaded already; who gives up ends nothing."""
+        """Wait until a policy is loaded, or another one, that was being loaded already.
+
+        Who gives up ends nothing.
+        """
         if self._loading is None or self._loading.done():
             self._loading = asyncio.create_task(self._loaded(word))
         await asyncio.shield(self._loading)
@@ -169,7 +176,13 @@ class FollowedPolicy:
             self._next = word, await asyncio.to_thread(self._load, word)
         except StoreError as error:
             if word in (page.active, page.offered):  # else it was withdrawn, and taken away
-                event(log, logging.ERROR, "policy can't be loaded", version=version_of(word), error=error)
+                event(
+                    log,
+                    logging.ERROR,
+                    "policy can't be loaded",
+                    version=version_of(word),
+                    error=error,
+                )
             self._failed, self._failed_at = word, time.monotonic()
             page.cannot(self._worker, word)
             return

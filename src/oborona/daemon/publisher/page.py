@@ -1,12 +1,17 @@
-"""A page of memory that the publisher and the workers share: which policy is offered, which is in force, who is ready for what.
+"""A page of memory that the publisher and the workers share: which policy is offered, which is in
+force, who is ready for what.
 
-A file of 64-bit words, each written by one process alone and in one machine instruction, so that no reader sees half of one.
-A policy is one word: 16 bits of a number that changes with every publication, 48 bits of its version.
+A file of 64-bit words, each written by one process alone and in one machine instruction, so that no
+reader sees half of one. A policy is one word: 16 bits of a number that changes with every
+publication, 48 bits of its version.
 
-    0  a mark of this format   1  the policy in force   2  the policy that is offered   3  publications so far
-    8 + 3 n  the process of worker n, 0 = none   9 + 3 n  what it is ready for   10 + 3 n  what it can't load
+    0  a mark of this format   1  the policy in force   2  the policy that is offered   3
+                               publications so far
+    8 + 3 n  the process of worker n, 0 = none   9 + 3 n  what it is ready for   10 + 3 n  what it
+             can't load
 
-Limits: one machine; a file that somebody cuts short kills who reads it, as any memory-mapped file does.
+Limits: one machine; a file that somebody cuts short kills who reads it, as any memory-mapped file
+does.
 """
 
 from __future__ import annotations
@@ -120,7 +125,10 @@ class Page:
         self._words[_OFFERED] = word
 
     def named(self, version: str) -> int:
-        """Return the word of a new publication; no two of this page, near to each other, have the same, whoever publishes."""
+        """Return the word of a new publication.
+
+        No two of this page, near to each other, have the same, whoever publishes.
+        """
         self._words[_COUNT] += 1
         return word_of(self._words[_COUNT], version)
 
@@ -144,7 +152,9 @@ class Page:
 
     def workers(self) -> dict[int, int]:
         """Return the processes of the workers that entered and did not leave, by number."""
-        return {worker: pid for worker, pid in enumerate(self._words[_FIRST::_EACH].tolist()) if pid}
+        return {
+            worker: pid for worker, pid in enumerate(self._words[_FIRST::_EACH].tolist()) if pid
+        }
 
     def ready(self, worker: int) -> int:
         """Return what a worker is ready for."""

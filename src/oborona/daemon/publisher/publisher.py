@@ -1,12 +1,16 @@
-"""The process that publishes the policy: it alone reads the policy folders while the service runs, and all workers switch at its word.
+"""The process that publishes the policy: it alone reads the policy folders while the service runs,
+and all workers switch at its word.
 
-    look at the folders twenty times a second, at SIGHUP and when asked → the files have come to rest → load and check →
-    copy them (`snapshots`) → offer the copy on the page → all workers that live are ready, or `PATIENCE_S` is over → put it in force
+    look at the folders twenty times a second, at SIGHUP and when asked → the files have come to
+    rest → load and check → copy them (`snapshots`) → offer the copy on the page → all workers that
+    live are ready, or `PATIENCE_S` is over → put it in force
 
-A broken policy is refused with its place and never offered.  One that a worker says it can't load is withdrawn: all or none.  A worker that was late
-loads the policy before it judges its next message, and is not waited for again until it has caught up.  Killed at any point, the next one begins
-with what is in force.  Files that changed and mean the same are handed on as well, for they say what stands in which line; that is no other policy, and
-nothing is told as one.  Times here are measured, not told: the clock of the machine decides nothing.
+A broken policy is refused with its place and never offered.  One that a worker says it can't load
+is withdrawn: all or none.  A worker that was late loads the policy before it judges its next
+message, and is not waited for again until it has caught up.  Killed at any point, the next one
+begins with what is in force.  Files that changed and mean the same are handed on as well, for they
+say what stands in which line; that is no other policy, and nothing is told as one.  Times here are
+measured, not told: the clock of the machine decides nothing.
 """
 
 from __future__ import annotations
@@ -139,7 +143,9 @@ class Publisher:
         Raises:
             StoreError: there is no page, or nothing in force on it.
         """
-        self._page = page = Page(self._state / state_files.POLICY_IN_FORCE / state_files.POLICY_PAGE)
+        self._page = page = Page(
+            self._state / state_files.POLICY_IN_FORCE / state_files.POLICY_PAGE
+        )
         page.offered = page.active
         self.telling.begin(version_of(page.active))
 
@@ -150,7 +156,9 @@ class Publisher:
         self._asked = True
 
     def look(self, *, asked: bool = False) -> Outcome | None:
-        """Look at the folders once, and publish what is there if it changed and has come to rest; return what came of it, None if nothing.
+        """Look at the folders once, and publish what is there if it changed and has come to rest.
+
+        Return what came of it, None if nothing.
 
         Args:
             asked: read the files whatever they look like, and say what came of it.
@@ -241,7 +249,10 @@ class Publisher:
         )
 
     def _wait(self, page: Page, word: int) -> tuple[int, ...]:
-        """Wait until the workers that live are ready, or one can't be; return those that are late."""
+        """Wait until the workers that live are ready, or one can't be.
+
+        Return those that are late.
+        """
         until = time.monotonic() + self._patience_s
         while not self._stop:
             beat()
@@ -266,7 +277,8 @@ class Publisher:
     def _opened(self) -> Page:
         if self._page is None:
             raise StoreError(
-                f"{self._state / state_files.POLICY_IN_FORCE / state_files.POLICY_PAGE}: is not open"
+                f"{self._state / state_files.POLICY_IN_FORCE / state_files.POLICY_PAGE}: "
+                f"is not open"
             )
         return self._page
 

@@ -1,4 +1,6 @@
-"""Whether the policy files have come to rest since they changed: editors, copying and unpacking take several steps."""
+"""Whether the policy files have come to rest since they changed: editors, copying and unpacking
+take several steps.
+"""
 
 from __future__ import annotations
 

@@ -1,11 +1,14 @@
-"""Copies of the policy folders in the state folder, one for each policy that is offered or in force; what an admin edits meanwhile is not in them.
+"""Copies of the policy folders in the state folder, one for each policy that is offered or in
+force; what an admin edits meanwhile is not in them.
 
     policy/files/<SHA-256>            the contents of a file, written once
     policy/<number>-<version>/NAME            → ../files/<SHA-256>: a file of the admin's
-    policy/<number>-<version>/shipped/NAME    → ../../files/<SHA-256>: one that ships, and that no file of the admin's replaces
+    policy/<number>-<version>/shipped/NAME    → ../../files/<SHA-256>: one that ships, and that no
+    file of the admin's replaces
 
-A file that is as before is neither copied nor, by the workers, read again: its contents have the same file under them.  Nothing is synced, and what a
-power failure leaves is not used: at a start all of it goes, and the policy folders are read anew.
+A file that is as before is neither copied nor, by the workers, read again: its contents have the
+same file under them.  Nothing is synced, and what a power failure leaves is not used: at a start
+all of it goes, and the policy folders are read anew.
 """
 
 from __future__ import annotations
@@ -64,7 +67,8 @@ class Snapshots:
         Raises:
             StoreError: it can't be read or written; nothing is left under the name.
 
-        Whether a file changed meanwhile is for the caller to see; the version of what is loaded from the copy says so, too.
+        Whether a file changed meanwhile is for the caller to see; the version of what is loaded
+        from the copy says so, too.
         """
         fresh = self._folder / _NEW
         try:
@@ -91,7 +95,10 @@ class Snapshots:
         return _links(where(self._folder, one)) == _links(where(self._folder, other))
 
     def keep(self, words: frozenset[int]) -> None:
-        """Take away all copies but these, and contents that none of them has; what is not ours, or can't be removed, stays."""
+        """Take away all copies but these, and contents that none of them has.
+
+        What is not ours, or can't be removed, stays.
+        """
         used: set[str] = set()
         named = {where(self._folder, word).name for word in words}
         for path in _listed(self._folder):
@@ -109,7 +116,10 @@ class Snapshots:
         }
 
     def _copy(self, path: Path, *, force: bool) -> str:
-        """Return the hash under which the contents of a file lie; empty for what no policy can use."""
+        """Return the hash under which the contents of a file lie.
+
+        Empty for what no policy can use.
+        """
         seen = look(path)
         known = self._copied.get(path)
         if known is not None and known[0] == seen and not force:
@@ -136,7 +146,9 @@ def where(folder: Path, word: int) -> Path:
 def _links(copy: Path) -> dict[str, str]:
     """Return the files of a copy, by their paths in it, with the hashes of their contents."""
     there = (*_listed(copy), *_listed(copy / SHIPPED))
-    return {str(link.relative_to(copy)): link.readlink().name for link in there if link.is_symlink()}
+    return {
+        str(link.relative_to(copy)): link.readlink().name for link in there if link.is_symlink()
+    }
 
 
 def _listed(folder: Path) -> list[Path]:

@@ -1,4 +1,6 @@
-"""What the publisher says of its work: in the log, each thing once, and in its status for metrics and `oborona doctor`."""
+"""What the publisher says of its work: in the log, each thing once, and in its status for metrics
+and `oborona doctor`.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ SINCE: Final = Gauge(
     "oborona_policy_since_seconds", "When the policy in force came into force, Unix time.", ()
 )
 CHANGES: Final = Counter("oborona_policy_changes", "Changes of the policy in force.", ())
-REFUSALS: Final = Counter("oborona_policy_refusals", "Times that policy files were found broken.", ())
+REFUSALS: Final = Counter(
+    "oborona_policy_refusals", "Times that policy files were found broken.", ()
+)
 REFUSED_AT: Final = Gauge(
     "oborona_policy_refused_at_seconds",
     "When policy files were found broken last, Unix time; 0: never.",
@@ -82,7 +86,11 @@ class Telling:
         if outcome.changed:
             late = {"late": outcome.late} if outcome.late else {}
             level = logging.WARNING if outcome.late else logging.INFO
-            about = {"version": outcome.version, "seconds": outcome.seconds, "workers": outcome.workers}
+            about = {
+                "version": outcome.version,
+                "seconds": outcome.seconds,
+                "workers": outcome.workers,
+            }
             event(log, level, "policy loaded", **about, **late)
         elif words and (asked or words != self._said):
             what = "policy refused" if outcome.refused else "policy can't be put in force"
@@ -90,11 +98,20 @@ class Telling:
         elif not words and self._said:
             event(log, logging.INFO, "policy is right again", version=outcome.version)
         elif outcome.reworded:
-            event(log, logging.INFO, "policy files changed, and mean the same", version=outcome.version)
+            event(
+                log,
+                logging.INFO,
+                "policy files changed, and mean the same",
+                version=outcome.version,
+            )
         elif not words and asked:
             event(log, logging.INFO, "policy is as it was", version=outcome.version)
         self._said = words
-        self._version, self._refused, self._trouble = outcome.version, outcome.refused, outcome.trouble
+        self._version, self._refused, self._trouble = (
+            outcome.version,
+            outcome.refused,
+            outcome.trouble,
+        )
         WRONG.set(outcome.refused is not None)
         STUCK.set(bool(outcome.trouble))
         if outcome.changed:
@@ -148,10 +165,16 @@ def refusal(error: PolicyError) -> Refusal:
             text = ""  # it is gone again, or the folder is what can't be read
     more = f"; and {len(error.more)} more, which `oborona policy check` tells" if error.more else ""
     return Refusal(
-        problem=f"{error.problem}{more}", file=error.file, line=error.line, column=error.column, text=text
+        problem=f"{error.problem}{more}",
+        file=error.file,
+        line=error.line,
+        column=error.column,
+        text=text,
     )
 
 
 def told(refused: Refusal) -> str:
     """Return what is wrong in one line, with its place."""
-    return str(PolicyError(refused.problem, file=refused.file, line=refused.line, column=refused.column))
+    return str(
+        PolicyError(refused.problem, file=refused.file, line=refused.line, column=refused.column)
+    )

@@ -1,8 +1,11 @@
-"""One process that looks at pictures and PDFs, or reads pictures: `python -m oborona.daemon.reader.child ORDERS`, its channel as standard input.
+"""One process that looks at pictures and PDFs, or reads pictures:
+`python -m oborona.daemon.reader.child ORDERS`, its channel as standard input.
 
-    start → limits → libraries → tried once on a picture of its own → confined → ready → picture, answer, picture, answer, ...
+    start → limits → libraries → tried once on a picture of its own → confined → ready → picture,
+    answer, picture, answer, ...
 
-It is started fresh, not forked, holds nothing of the service, and is killed by its parent where it takes too long.
+It is started fresh, not forked, holds nothing of the service, and is killed by its parent where it
+takes too long.
 """
 
 from __future__ import annotations
@@ -120,7 +123,9 @@ def _looking() -> Work:
 
 
 def _load_codecs() -> None:
-    """Load every codec of Python's: a PDF may name any for its text, most name UTF-16, and each is a file of its own; 40 ms, 1.6 MB."""
+    """Load every codec of Python's: a PDF may name any for its text, most name UTF-16, and each is
+    a file of its own; 40 ms, 1.6 MB.
+    """
     for module in pkgutil.iter_modules(encodings.__path__):
         with suppress(LookupError):  # aliases, and what another system has
             codecs.lookup(module.name)
@@ -161,7 +166,9 @@ def _meaning() -> Work:
 
 
 def _samples() -> Iterator[bytes]:
-    """Pictures of our own with something in them, of every kind and form: decoders load what they need when they first need it."""
+    """Pictures of our own with something in them, of every kind and form: decoders load what they
+    need when they first need it.
+    """
     from PIL import Image, ImageDraw  # noqa: PLC0415
 
     picture = Image.new("RGB", (320, 120), "white")

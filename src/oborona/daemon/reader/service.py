@@ -1,6 +1,8 @@
-"""The reader process: takes pictures from the workers at a socket in the state folder, and answers each with what is in it.
+"""The reader process: takes pictures from the workers at a socket in the state folder, and answers
+each with what is in it.
 
-The socket is opened by the parent, so that workers that ask while the reader is started again wait for it, within their own deadlines.
+The socket is opened by the parent, so that workers that ask while the reader is started again wait
+for it, within their own deadlines.
 """
 
 from __future__ import annotations
@@ -44,7 +46,9 @@ def listen(state: Path) -> socket.socket:
     Raises:
         SocketError: it can't be opened.
     """
-    return sockets.listen(UnixAddress(str((state / state_files.READER_SOCKET).absolute())), mode=0o600)
+    return sockets.listen(
+        UnixAddress(str((state / state_files.READER_SOCKET).absolute())), mode=0o600
+    )
 
 
 def serve(settings: Reader, state: Path, listener: socket.socket, ready: Callable[[], None]) -> int:
@@ -61,7 +65,11 @@ def serve(settings: Reader, state: Path, listener: socket.socket, ready: Callabl
                     event(log, logging.WARNING, "pictures are not looked at", missing=lacks)
                 else:
                     event(
-                        log, logging.INFO, "optional, not installed: all else works", task=task, missing=lacks
+                        log,
+                        logging.INFO,
+                        "optional, not installed: all else works",
+                        task=task,
+                        missing=lacks,
                     )
         desk = Desk(plans(settings), cache_entries=settings.cache_entries)
         service = Service(desk)
@@ -107,7 +115,9 @@ class Service:
 
     async def start(self, listener: socket.socket) -> None:
         """Serve on a listening socket."""
-        self._server = await asyncio.start_unix_server(self._connection, sock=listener, limit=BUFFER)
+        self._server = await asyncio.start_unix_server(
+            self._connection, sock=listener, limit=BUFFER
+        )
 
     async def close(self) -> None:
         """Take no more, leave what is not finished, end all children."""
@@ -154,6 +164,8 @@ async def _answer(number: int, doing: asyncio.Future[Result], writer: asyncio.St
 
 
 def _send(writer: asyncio.StreamWriter, answer: Answer) -> None:
-    """Answers are small, and a worker reads all the time: what it does not take stays in memory until it goes."""
+    """Answers are small, and a worker reads all the time: what it does not take stays in memory
+    until it goes.
+    """
     if not writer.is_closing():
         writer.write(framed(msgspec.msgpack.encode(answer)))

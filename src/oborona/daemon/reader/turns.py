@@ -1,4 +1,6 @@
-"""Whose turn it is: so many at once, those whose answer somebody waits for before the others, and none beyond a limit."""
+"""Whose turn it is: so many at once, those whose answer somebody waits for before the others, and
+none beyond a limit.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,3 @@
-"""Whoever believes what people say, and the stores that they ask: the journal, people's own lists, the book of signatures."""
+"""Whoever believes what people say, and the stores that they ask: the journal, people's own lists,
+the book of signatures.
+"""

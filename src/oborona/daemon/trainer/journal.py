@@ -1,4 +1,7 @@
-"""The journal, as it is asked what messages people speak of; for one thread without an event loop."""
+"""The journal, as it is asked what messages people speak of.
+
+For one thread without an event loop.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +58,9 @@ class Journal:
         return self._runner.run(self._get(list(dict.fromkeys(idents))))
 
     def find(self, message_id: str, person: str) -> int | None:
-        """Return the newest message of a Message-ID that went to a person; None where there is none.
+        """Return the newest message of a Message-ID that went to a person.
+
+        None where there is none.
 
         Raises:
             StoreError: it can't be read now.
@@ -91,7 +96,9 @@ class Journal:
             if entry is None:
                 return None
             passed = entry.verdict is Action.ACCEPT
-            return self._known(entry, None if passed else await reader.late(ident), await reader.went(ident))
+            return self._known(
+                entry, None if passed else await reader.late(ident), await reader.went(ident)
+            )
         except StoreError:  # it may have been set aside: the next call opens what is there
             await self._closed()
             raise
@@ -142,7 +149,9 @@ class Journal:
 
 
 def _readers(entry: Entry, went: Sequence[Went]) -> frozenset[str]:
-    """Return whom a message was for: its envelope's recipients, and those that aliases have become at the delivery door."""
+    """Return whom a message was for: its envelope's recipients, and those that aliases have become
+    at the delivery door.
+    """
     named = (*entry.recipients, *(one.recipient for one in went))
     return frozenset(filter(None, map(mail_address, named)))
 

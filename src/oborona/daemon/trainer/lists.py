@@ -29,7 +29,8 @@ class PersonalLists:
             self._store = None
 
     def asked_for(self, person: str, origin: Origin, before: float) -> bool:
-        """Tell whether a person wanted mail from there, by what they had said or done before a time, Unix seconds.
+        """Tell whether a person wanted mail from there, by what they had said or done before a
+        time, Unix seconds.
 
         Raises:
             StoreError: the store can't be read.
@@ -55,8 +56,12 @@ class PersonalLists:
             for one in self._opened().of(person).entries
         )
 
-    def say(self, person: str, word: int, entries: Sequence[Entry], *, replaced: int, now: float) -> None:
-        """Write down what follows from a word, in the place of what followed from another; twice is once.
+    def say(
+        self, person: str, word: int, entries: Sequence[Entry], *, replaced: int, now: float
+    ) -> None:
+        """Write down what follows from a word, in the place of what followed from another.
+
+        Twice is once.
 
         Raises:
             StoreError: the store can't be written.

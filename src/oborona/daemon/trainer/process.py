@@ -1,6 +1,8 @@
-"""Whoever believes, beside the trainer and in its process: its stores opened, and its trouble said once.
+"""Whoever believes, beside the trainer and in its process: its stores opened, and its trouble said
+once.
 
-A store that is away stops nothing else: what people say waits in the log of events, and it is tried again.
+A store that is away stops nothing else: what people say waits in the log of events, and it is tried
+again.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ WAITING: Final = Gauge(
     (),
 )
 TROUBLE: Final = Gauge(
-    "oborona_events_trouble", "1 while nothing that people say is decided because a store is away.", ()
+    "oborona_events_trouble",
+    "1 while nothing that people say is decided because a store is away.",
+    (),
 )
 
 log = logging.getLogger("oborona.trainer")
@@ -54,7 +58,12 @@ class Believing:
     """
 
     def __init__(
-        self, settings: Settings, state: Path, site: str, *, monotonic: Callable[[], float] = time.monotonic
+        self,
+        settings: Settings,
+        state: Path,
+        site: str,
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._settings = settings
         self._state = state
@@ -133,7 +142,9 @@ class Believing:
                     site=self._site,
                     regions=tuple(self._settings.site.regions.split()),
                 ),
-                kept=Kept(raw_s=learning.raw_days * DAY_S, events_s=learning.retention_days * DAY_S),
+                kept=Kept(
+                    raw_s=learning.raw_days * DAY_S, events_s=learning.retention_days * DAY_S
+                ),
                 person_weight=learning.person_weight,
                 people=learning.proposing_people,
                 monotonic=self._monotonic,

@@ -1,4 +1,7 @@
-"""Signatures that are proposed from what people complain of; they wait for a person (`oborona signature proposals`)."""
+"""Signatures that are proposed from what people complain of.
+
+They wait for a person (`oborona signature proposals`).
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,9 @@ class Proposals:
         self._regions = tuple(settings.site.regions.split())
 
     def propose(self, spam: Sequence[bytes], reason: str, now: float) -> list[str]:
-        """Propose signatures that messages have in common, and the counters of good mail have not; return the names of those that are new.
+        """Propose signatures that messages have in common, and the counters of good mail have not.
+
+        Return the names of those that are new.
 
         Raises:
             StoreError: the book of signatures can't be written.
@@ -61,7 +66,9 @@ class Proposals:
         if not found:
             return []
         rows = [
-            msgspec.structs.replace(one.signature, owner=OWNER, author=OWNER, reason=reason, created=now)
+            msgspec.structs.replace(
+                one.signature, owner=OWNER, author=OWNER, reason=reason, created=now
+            )
             for one in found
         ]
         evidence = [{"support": one.support, "of": one.of, "fresh": one.fresh} for one in found]
@@ -70,12 +77,17 @@ class Proposals:
         return [name for name, new in names if new]
 
     def _counted(self, candidates: Sequence[Proposal], now: float) -> dict[str, dict[str, int]]:
-        """Return what the counters remember of entities, by the signature's id; nothing where they do not answer."""
+        """Return what the counters remember of entities, by the signature's id.
+
+        Nothing where they do not answer.
+        """
         entities = [one.signature for one in candidates if one.signature.kind in COUNTED]
         shingles = []
         for one in entities:
             kind, value = entity(one)
-            octets = bytes.fromhex(value) if len(value) == 64 and kind == "checksum" else value.encode()
+            octets = (
+                bytes.fromhex(value) if len(value) == 64 and kind == "checksum" else value.encode()
+            )
             shingles.append(self._hasher.octets(COUNTED[one.kind], octets))
         try:
             with open_stored(self._settings, self._state) as store:

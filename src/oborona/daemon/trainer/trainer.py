@@ -1,4 +1,6 @@
-"""The trainer as a process: decides what people say within a tenth of a second, learns it, counts its pieces, and says how it does."""
+"""The trainer as a process: decides what people say within a tenth of a second, learns it, counts
+its pieces, and says how it does.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +84,12 @@ def train(settings: Settings, state: Path, site: str, ready: Callable[[], None])
                 raise
             except StoreError as error:
                 if str(error) != trouble:
-                    event(log, logging.ERROR, "nothing is learned, the weights stay as they are", error=error)
+                    event(
+                        log,
+                        logging.ERROR,
+                        "nothing is learned, the weights stay as they are",
+                        error=error,
+                    )
                 trouble = str(error)
                 _write(state, _said(believing, trouble=trouble))
                 stop.wait(TROUBLE_S)

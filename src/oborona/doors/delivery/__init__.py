@@ -1,1 +1,3 @@
-"""The delivery door: LMTP between the mail server and the mailboxes, where each copy of a message has one reader."""
+"""The delivery door: LMTP between the mail server and the mailboxes, where each copy of a message
+has one reader.
+"""

@@ -38,7 +38,9 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     places: tuple[int, ...]  # of its recipients, in order
 
 
-def given(marks: Marks, outcome: Outcome, entry: Entry | None, detail: Detail, policy: Silent) -> Given:
+def given(
+    marks: Marks, outcome: Outcome, entry: Entry | None, detail: Detail, policy: Silent
+) -> Given:
     """Return what a recipient gets whose verdict is known.
 
     Args:
@@ -54,7 +56,12 @@ def given(marks: Marks, outcome: Outcome, entry: Entry | None, detail: Detail, p
         line=outcome.line,
         reason=_reason(outcome, marks, entry, detail, policy),
     )
-    says = Mark(action=marks.action or Action.ACCEPT, score=marks.score, line=marks.line, reason=marks.reason)
+    says = Mark(
+        action=marks.action or Action.ACCEPT,
+        score=marks.score,
+        line=marks.line,
+        reason=marks.reason,
+    )
     same = mark.action is says.action and (outcome.decided_by == PERSONAL) == personal(marks)
     if same and (outcome.decided_by != PERSONAL or mark.reason == says.reason):
         return Given(action=outcome.action, decided_by=outcome.decided_by)
@@ -81,7 +88,8 @@ def shared(every: Sequence[Given], places: Sequence[int]) -> list[Copy]:
 
 
 def suffixed(address: bytes, suffix: bytes) -> bytes:
-    """Return an address whose mailbox is another folder of the same person, such as joe+Junk@ of joe@ and of joe+shop@.
+    """Return an address whose mailbox is another folder of the same person, such as joe+Junk@ of
+    joe@ and of joe+shop@.
 
     Args:
         address: of a recipient; one whose local part is quoted stays as it is.
@@ -96,8 +104,14 @@ def suffixed(address: bytes, suffix: bytes) -> bytes:
     return (head or local) + suffix + at + domain
 
 
-def _reason(outcome: Outcome, marks: Marks, entry: Entry | None, detail: Detail, policy: Silent) -> str:
-    own = (RuleHit(name=PERSONAL, score=0.0, say=outcome.say),) if outcome.decided_by == PERSONAL else ()
+def _reason(
+    outcome: Outcome, marks: Marks, entry: Entry | None, detail: Detail, policy: Silent
+) -> str:
+    own = (
+        (RuleHit(name=PERSONAL, score=0.0, say=outcome.say),)
+        if outcome.decided_by == PERSONAL
+        else ()
+    )
     if entry is not None:
         whole = Verdict(
             action=outcome.action,

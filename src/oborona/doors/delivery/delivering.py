@@ -1,12 +1,16 @@
-"""One message through the delivery door: whose verdict is what, who shares a copy, and what each recipient is answered.
+"""One message through the delivery door: whose verdict is what, who shares a copy, and what each
+recipient is answered.
 
-    headers → journal, where a reader has entries → a verdict for each → copies → next hop → an answer for each
+    headers → journal, where a reader has entries → a verdict for each → copies → next hop → an
+    answer for each
 
-Nobody is answered 250 before the next hop said so, and no recipient is tried twice: whoever has no answer when the next hop breaks, or the
-deadline is past, is put off (451), and the mail server comes again.  What is known of a message, or of a reader, only ever changes headers: where
-the journal or the lists of persons can't be read, the message goes on as it is.
+Nobody is answered 250 before the next hop said so, and no recipient is tried twice: whoever has no
+answer when the next hop breaks, or the deadline is past, is put off (451), and the mail server
+comes again.  What is known of a message, or of a reader, only ever changes headers: where the
+journal or the lists of persons can't be read, the message goes on as it is.
 
-Known limits: a next hop that has taken a message and is lost before it could say so is asked to take it again (RFC 1047).
+Known limits: a next hop that has taken a message and is lost before it could say so is asked to
+take it again (RFC 1047).
 """
 
 from __future__ import annotations
@@ -40,16 +44,23 @@ from oborona.reputation.personal import Personal
 from oborona.telemetry.log import event
 from oborona.types import Action
 
-JUDGE_S: Final = 10.0  # that finding out whose verdict is what may take beside the wait for the journal
+# that finding out whose verdict is what may take beside the wait for the journal
+JUDGE_S: Final = 10.0
 
 DELIVERIES: Final = Counter(
     "oborona_deliveries",
-    "Recipients at the delivery listener, by the verdict of their copy and what the mail server was answered.",
+    (
+        "Recipients at the delivery listener, by the verdict of their copy and what the mail "
+        "server was answered."
+    ),
     ("verdict", "answer"),
 )
 NEXT_HOP: Final = Counter(
     "oborona_next_hop_trouble",
-    "Messages that met trouble at the next hop of the delivery listener; those without an answer were put off.",
+    (
+        "Messages that met trouble at the next hop of the delivery listener; those without an "
+        "answer were put off."
+    ),
     ("step", "trouble"),
 )
 
@@ -161,7 +172,9 @@ def _note_places(
     now = bench.clock()
     for recipient, one, answer in zip(handed.recipients, every, final, strict=True):
         if answer.good and one.action is not None:
-            bench.went(Went(id=number, recipient=text(recipient), spam=one.action in copies.SPAM, time=now))
+            bench.went(
+                Went(id=number, recipient=text(recipient), spam=one.action in copies.SPAM, time=now)
+            )
 
 
 async def _verdicts(
@@ -181,7 +194,9 @@ async def _verdicts(
         return [Given(action=found.action)] * len(handed.recipients)
 
 
-async def _for_readers(bench: Bench, handed: Handover, found: Marks, number: int, now: float) -> list[Given]:
+async def _for_readers(
+    bench: Bench, handed: Handover, found: Marks, number: int, now: float
+) -> list[Given]:
     addresses = [text(one) for one in handed.recipients]
     people: list[Personal] = [await bench.persons.of(one) for one in addresses]
     if all(one.empty for one in people) and not copies.personal(found):
@@ -197,7 +212,11 @@ async def _for_readers(bench: Bench, handed: Handover, found: Marks, number: int
         message = of_entry if speaks and of_entry is not None else of_marks
         every.append(
             copies.given(
-                found, outcome(message, person, now), entry if speaks else None, bench.detail, policy
+                found,
+                outcome(message, person, now),
+                entry if speaks else None,
+                bench.detail,
+                policy,
             )
         )
     return every
@@ -210,7 +229,10 @@ async def _hand_on(
     answers: list[Answer | None],
     reference: str,
 ) -> str:
-    """Hand the copies over and write down what each recipient is answered; return what went wrong, if anything did."""
+    """Hand the copies over and write down what each recipient is answered.
+
+    Return what went wrong, if anything did.
+    """
     hop = None
     step = "connect"
     suffix = bench.settings.spam_suffix.encode()
@@ -237,7 +259,9 @@ async def _hand_on(
     except Exception as error:  # the crash barrier: who has no answer is put off
         if hop is not None:
             hop.cut()
-        kind = _KINDS.get(type(error), "lost") if isinstance(error, OSError | PeerError) else "fault"
+        kind = (
+            _KINDS.get(type(error), "lost") if isinstance(error, OSError | PeerError) else "fault"
+        )
         if kind == "fault":
             log.exception("fault id=%s", reference)
         NEXT_HOP.inc(step, kind)

@@ -1,8 +1,11 @@
-"""The journal's entry of a message that comes to be delivered, and what a reader's own entries are asked about.
+"""The journal's entry of a message that comes to be delivered, and what a reader's own entries are
+asked about.
 
-An entry speaks for a message when its id is signed by us, when it is no older than the journal keeps, when both have one Message-ID, and when it is
-about this delivery: the recipient is one of its recipients, or the mail server's own Received names the queue id under which it was judged (an
-alias gives the recipient another name).  So an id that was taken out of one message proves nothing in another.
+An entry speaks for a message when its id is signed by us, when it is no older than the journal
+keeps, when both have one Message-ID, and when it is about this delivery: the recipient is one of
+its recipients, or the mail server's own Received names the queue id under which it was judged (an
+alias gives the recipient another name).  So an id that was taken out of one message proves nothing
+in another.
 """
 
 from __future__ import annotations
@@ -51,7 +54,9 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def find(entries: Entries, number: int, expected: Expected, now: float) -> Entry | None:
-    """Return the entry of an id, once it is written; None when it does not come within its time, or is too old.
+    """Return the entry of an id, once it is written.
+
+    None when it does not come within its time, or is too old.
 
     Args:
         entries: the journal.
@@ -64,7 +69,8 @@ async def find(entries: Entries, number: int, expected: Expected, now: float) ->
     """
     if now - time_of(number) > expected.retention_s:
         return None
-    # what was judged long ago is written by now; an id from the future is of a clock that was ahead, and signed by us all the same
+    # what was judged long ago is written by now; an id from the future is of a clock that was
+    # ahead, and signed by us all the same
     left_s = max(0.0, min(expected.wait_s, time_of(number) + expected.wait_s + FUTURE_S - now))
     pause_s = FIRST_LOOK_S
     while (entry := await entries.get(number)) is None and left_s > 0:
@@ -75,7 +81,10 @@ async def find(entries: Entries, number: int, expected: Expected, now: float) ->
 
 
 class Shows(msgspec.Struct, frozen=True, kw_only=True):
-    """What a message that is delivered shows of itself, as the journal would have it; proved by nothing."""
+    """What a message that is delivered shows of itself, as the journal would have it.
+
+    Proved by nothing.
+    """
 
     message_id: str = ""
     claimed: str = ""  # address in From
@@ -126,7 +135,9 @@ def of_entry(entry: Entry, shown: Shows, policy: Policy) -> Delivered:
         policy: in force, whose lines and lists count.
     """
     ours = by_site(entry)
-    verdict = Verdict(action=ours.verdict, score=entry.score, line=entry.line, decided_by=ours.decided_by)
+    verdict = Verdict(
+        action=ours.verdict, score=entry.score, line=entry.line, decided_by=ours.decided_by
+    )
     then = facts_then(entry)
     if then is None:
         return _known(verdict, shown, policy)
@@ -143,7 +154,9 @@ def of_entry(entry: Entry, shown: Shows, policy: Policy) -> Delivered:
 
 
 def of_marks(marks: Marks, shown: Shows, policy: Policy) -> Delivered:
-    """Return what headers of ours say, a score and what it came to; who is denied is denied by what the message shows.
+    """Return what headers of ours say, a score and what it came to.
+
+    Who is denied is denied by what the message shows.
 
     Args:
         marks: of the message.

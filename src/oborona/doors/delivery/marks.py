@@ -1,4 +1,5 @@
-"""Our headers in a message that is handed on: what they say, and the same header block with others in their place.  Pure.
+"""Our headers in a message that is handed on: what they say, and the same header block with others
+in their place.  Pure.
 
 Lines are kept as they came: nothing of a header block changes but the fields that are ours.
 """
@@ -54,7 +55,9 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read(header: bytes) -> Marks:
-    """Return what a header block says; of a field that comes more than once, the last one counts: ours stand below all others.
+    """Return what a header block says.
+
+    Of a field that comes more than once, the last one counts: ours stand below all others.
 
     Args:
         header: as it came, the blank line included or not.
@@ -95,7 +98,9 @@ def marked(header: bytes, mark: Mark) -> bytes:
 
 
 def _fields(mark: Mark) -> list[bytes]:
-    reason = "".join(letter if letter.isprintable() else "?" for letter in " ".join(mark.reason.split()))
+    reason = "".join(
+        letter if letter.isprintable() else "?" for letter in " ".join(mark.reason.split())
+    )
     written = of_verdict(mark.action, mark.score, mark.line, reason)
     if mark.action is not Action.ACCEPT:
         written.append(("X-Spam-Flag", "YES"))

@@ -1,12 +1,15 @@
-"""The next hop, as its LMTP client: one connection for one message, with a transaction for each of its copies.
+"""The next hop, as its LMTP client: one connection for one message, with a transaction for each of
+its copies.
 
     greeting → LHLO → (MAIL, RCPT… → DATA → content → an answer for each recipient)… → QUIT
 
-MAIL and RCPT go out together where the next hop offers PIPELINING; DATA waits for their answers, so that nothing is sent to nobody.  Answers are
-handed over as they come: whatever breaks after that, they stand.
+MAIL and RCPT go out together where the next hop offers PIPELINING; DATA waits for their answers, so
+that nothing is sent to nobody.  Answers are handed over as they come: whatever breaks after that,
+they stand.
 
-Source: RFC 2033; RFC 2920 (pipelining); RFC 1870 (SIZE), RFC 6152 (8BITMIME), RFC 6531 (SMTPUTF8): told where they are offered.  A next hop
-without 8BITMIME gets eight bits all the same, as mail servers do; one without SMTPUTF8 gets no message that needs it, by RFC 6531 section 3.2.
+Source: RFC 2033; RFC 2920 (pipelining); RFC 1870 (SIZE), RFC 6152 (8BITMIME), RFC 6531 (SMTPUTF8):
+told where they are offered.  A next hop without 8BITMIME gets eight bits all the same, as mail
+servers do; one without SMTPUTF8 gets no message that needs it, by RFC 6531 section 3.2.
 """
 
 from __future__ import annotations
@@ -39,7 +42,8 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
 class NextHop(Hop):
     """One connection.
 
-    Use `await NextHop.open(...)`; leave it by `leave`, or by `cut` where it is in trouble.  Every wait is the caller's to bound.
+    Use `await NextHop.open(...)`; leave it by `leave`, or by `cut` where it is in trouble.  Every
+    wait is the caller's to bound.
     """
 
     @classmethod
@@ -86,8 +90,8 @@ class NextHop(Hop):
     ) -> None:
         """Hand one copy over.
 
-        Guaranteed: `answered` is called at most once for each recipient, and for all of them unless this raises; a recipient
-        whose mailbox has the message is answered 2xx, and nobody else.
+        Guaranteed: `answered` is called at most once for each recipient, and for all of them unless
+        this raises; a recipient whose mailbox has the message is answered 2xx, and nobody else.
 
         Args:
             envelope: of the message.

@@ -1,8 +1,11 @@
-"""Messages taken by LMTP on the event loop, as aiosmtpd speaks it, in pieces; what becomes of one is for the door to say.
+"""Messages taken by LMTP on the event loop, as aiosmtpd speaks it, in pieces.
 
-The library keeps the commands, their order and their errors.  Ours are: what MAIL and RCPT name, kept as it was written; DATA, which goes to a
-`Spooled` piece by piece instead of into memory; and an answer for each recipient behind it (RFC 2033 section 4.2).  Every recipient is
-taken at RCPT, whoever he is: the word on him comes with the others, after the message.
+What becomes of one is for the door to say.
+
+The library keeps the commands, their order and their errors.  Ours are: what MAIL and RCPT name,
+kept as it was written; DATA, which goes to a `Spooled` piece by piece instead of into memory; and
+an answer for each recipient behind it (RFC 2033 section 4.2).  Every recipient is taken at RCPT,
+whoever he is: the word on him comes with the others, after the message.
 """
 
 from __future__ import annotations
@@ -40,7 +43,9 @@ class Receiver(Acceptor):
         log: of the door.
     """
 
-    def __init__(self, settings: Delivery, name: str, spool: Path, room: Room, log: logging.Logger) -> None:
+    def __init__(
+        self, settings: Delivery, name: str, spool: Path, room: Room, log: logging.Logger
+    ) -> None:
         super().__init__(
             idle_s=settings.idle_s,
             max_sessions=settings.max_connections,
@@ -157,7 +162,9 @@ class Receiving(Serving, LMTP):
             await self.push("501 5.5.4 Syntax: DATA")
             return
         if self._named is None or not self._recipients:
-            await self.push("503 5.5.1 No recipient" if self._named else "503 5.5.1 MAIL comes first")
+            await self.push(
+                "503 5.5.1 No recipient" if self._named else "503 5.5.1 MAIL comes first"
+            )
             return
         self._busy = True
         try:

@@ -1,1 +1,3 @@
-"""The door for Exim's ${readsocket}: one line asks, one line answers that ACLs take apart with ${extract}."""
+"""The door for Exim's ${readsocket}: one line asks, one line answers that ACLs take apart with
+${extract}.
+"""

@@ -1,9 +1,11 @@
 r"""What Exim is told: one line of name=value that ${extract{name}{line}} takes apart.
 
-    verdict=reject score=300.0 line=200 karma=-12 id=... reference=3k2 code=550 text="5.7.1 Sender refused, reference 3k2" decided_by=SENDER version=1
+    verdict=reject score=300.0 line=200 karma=-12 id=... reference=3k2 code=550 text="5.7.1 Sender
+    refused, reference 3k2" decided_by=SENDER version=1
 
-A value is as it stands, or in double quotes with a backslash before each quote and backslash.  One that is empty is quoted too: Exim would
-take the next name for it.  Whatever stands in a reply, the answer has its one line and its own names alone.
+A value is as it stands, or in double quotes with a backslash before each quote and backslash.  One
+that is empty is quoted too: Exim would take the next name for it.  Whatever stands in a reply, the
+answer has its one line and its own names alone.
 
 Source: Exim 4.96, src/expand.c (expand_getkeyed), src/string.c (string_dequote).
 """
@@ -18,12 +20,14 @@ from oborona.doors.reply import BUSY, MAX_TEXT_LINE, AddHeader, Answer, RemoveHe
 from oborona.policy.headers import FLAG, RESULTS
 from oborona.types import Action
 
-MAX_REMOVED: Final = 100  # names; who forges more has them all taken off that anybody reads, and others left
+# names; who forges more has them all taken off that anybody reads, and others left
+MAX_REMOVED: Final = 100
 
 _BARE: Final = re.compile(r"[!#-~][!-~]*")  # what needs no quotes
 _UNPRINTABLE: Final = re.compile(r"[^ -~]")
 _READ: Final = frozenset({"x-mras", "x-mras-score", "x-mras-reason", "x-mras-id", FLAG, RESULTS})
-_NAME: Final = re.compile(r"[A-Za-z0-9-]+")  # that a list of Exim may hold, whatever it makes of its members
+# that a list of Exim may hold, whatever it makes of its members
+_NAME: Final = re.compile(r"[A-Za-z0-9-]+")
 _UNSAID: Final = {  # where a reply leaves its words to the mail server
     Answer.REJECT: (550, "5.7.1 Command rejected"),
     Answer.TEMPFAIL: (451, "4.7.1 Service unavailable - try again later"),
@@ -76,7 +80,10 @@ def trouble(what: str) -> bytes:
 
 
 def _line(told: dict[str, str]) -> bytes:
-    return " ".join(f"{name}={_value(name, value)}" for name, value in told.items()).encode("ascii") + b"\n"
+    return (
+        " ".join(f"{name}={_value(name, value)}" for name, value in told.items()).encode("ascii")
+        + b"\n"
+    )
 
 
 def _value(name: str, value: str) -> str:
@@ -89,7 +96,9 @@ def _value(name: str, value: str) -> str:
 def _added(reply: Reply) -> str:
     """Return the headers to add, as lines; the one that belongs on top comes first."""
     added = [one for one in reply.edits if isinstance(one, AddHeader)]
-    return "".join(f"{one.name}: {one.value}\n" for one in sorted(added, key=lambda one: not one.top))
+    return "".join(
+        f"{one.name}: {one.value}\n" for one in sorted(added, key=lambda one: not one.top)
+    )
 
 
 def _removed(reply: Reply) -> list[str]:

@@ -2,11 +2,12 @@
 
     oborona/1 rcpt ip=192.0.2.7 from64=YW5uQGEuZXhhbXBsZQ== rcpt64=am9lQGV4YW1wbGUudGVzdA==
 
-A request is one line of printable ASCII: the version, a word, fields parted by spaces or tabs.  What a stranger may have written comes in base64, so that nothing
-in it can end a field or a line.  `Codec.feed` takes bytes in any cut and yields the requests that are whole.
+A request is one line of printable ASCII: the version, a word, fields parted by spaces or tabs.
+What a stranger may have written comes in base64, so that nothing in it can end a field or a line.
+`Codec.feed` takes bytes in any cut and yields the requests that are whole.
 
-A line that is too long is read to its end and kept no longer: whoever sent it still hears why.  Whatever breaks the protocol ends the connection, for what
-follows it may be anything.
+A line that is too long is read to its end and kept no longer: whoever sent it still hears why.
+Whatever breaks the protocol ends the connection, for what follows it may be anything.
 """
 
 from __future__ import annotations
@@ -91,8 +92,8 @@ class Codec:
     def feed(self, data: bytes) -> Iterator[Request | None]:
         """Yield each request that `data` completes; None for one that was dropped.
 
-        Guaranteed: the same bytes give the same requests and the same error in whatever pieces they come; no more of a line is kept than
-        a request may have, and the piece that is too much.
+        Guaranteed: the same bytes give the same requests and the same error in whatever pieces they
+        come; no more of a line is kept than a request may have, and the piece that is too much.
 
         Args:
             data: the next bytes; exhaust the iterator before the next call.

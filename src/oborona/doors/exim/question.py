@@ -97,7 +97,10 @@ def _envelope(word: Word, said: Mapping[str, bytes]) -> Envelope:
 
 
 def _message(said: Mapping[str, bytes], limit_bytes: int) -> Gathered:
-    """Return a message as far as Exim shows it; what it does not show is counted, as with one that is too large."""
+    """Return a message as far as Exim shows it.
+
+    What it does not show is counted, as with one that is too large.
+    """
     head = said["headers"]
     if head and not head.endswith(b"\n"):
         head += b"\n"
@@ -111,9 +114,16 @@ def _message(said: Mapping[str, bytes], limit_bytes: int) -> Gathered:
 
 
 def _without_ours(head: bytes, queue_id: bytes) -> bytes:
-    """Return a header block without the Received of the Exim that asks: it is on top already, and other mail servers write theirs later."""
+    """Return a header block without the Received of the Exim that asks: it is on top already, and
+    other mail servers write theirs later.
+    """
     first = next(fields(head), None)
-    if first is None or not queue_id or first.name.lower() != b"received" or queue_id not in first.value:
+    if (
+        first is None
+        or not queue_id
+        or first.name.lower() != b"received"
+        or queue_id not in first.value
+    ):
         return head
     return head[first.end :]
 

@@ -1,8 +1,11 @@
-"""The line protocol for Exim on the event loop: requests put to sessions one after the other, each to one of its own.
+"""The line protocol for Exim on the event loop: requests put to sessions one after the other, each
+to one of its own.
 
-Exim makes a connection for each question, asks, closes its side (unless told not to), and reads to the end.  So an end of input is no end of the connection: what
-was asked is answered first.  And the answer ends it, unless more was sent by then or is announced.  A connection that has asked nothing yet is waited for, also by a
-worker that drains, for Exim would not ask again; both for a few seconds only.
+Exim makes a connection for each question, asks, closes its side (unless told not to), and reads to
+the end.  So an end of input is no end of the connection: what was asked is answered first.  And the
+answer ends it, unless more was sent by then or is announced.  A connection that has asked nothing
+yet is waited for, also by a worker that drains, for Exim would not ask again; both for a few
+seconds only.
 """
 
 from __future__ import annotations

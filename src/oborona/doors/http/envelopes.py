@@ -1,7 +1,8 @@
 """What a request says of a message beside its bytes.  Pure.
 
-In headers, as clients of rspamd write them: IP, Hostname, Helo, From, Rcpt (again and again, or with commas between), User, Queue-Id, Deliver-To; or in JSON.
-Nothing with a control character in it is taken: no mail server has such an address, and logs have lines.
+In headers, as clients of rspamd write them: IP, Hostname, Helo, From, Rcpt (again and again, or
+with commas between), User, Queue-Id, Deliver-To; or in JSON. Nothing with a control character in it
+is taken: no mail server has such an address, and logs have lines.
 """
 
 from __future__ import annotations
@@ -52,7 +53,10 @@ class Said:
                 self._values[name] = _checked(text(raw).strip())
 
     def get(self, name: bytes) -> str:
-        """Return the value of a header, in lower case; empty where there is none; the last one counts."""
+        """Return the value of a header, in lower case; empty where there is none.
+
+        The last one counts.
+        """
         return self._values.get(name, "")
 
     def envelope(self) -> Envelope:
@@ -92,7 +96,9 @@ def envelope(asked: Asked) -> Envelope:
 
 
 def _address(value: str) -> tuple[str, int]:
-    """Return address and port of a client: rspamd's proxy writes 192.0.2.1:25025, or [2001:db8::1]:25025."""
+    """Return address and port of a client: rspamd's proxy writes 192.0.2.1:25025, or
+    [2001:db8::1]:25025.
+    """
     found = _WITH_PORT.fullmatch(value)
     if found is None:
         return "" if value == "unknown" else value, 0

@@ -1,4 +1,6 @@
-"""What clients of the HTTP door must show: a key of a file, or nothing where the settings name who may connect."""
+"""What clients of the HTTP door must show: a key of a file, or nothing where the settings name who
+may connect.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """What a client of rspamd teaches, as what a person says of a message.  Pure.
 
-rspamd's learning has no person in it; ours has nothing else to believe.  Whose mailbox it was is said in Deliver-To, or else in User.
+rspamd's learning has no person in it; ours has nothing else to believe.  Whose mailbox it was is
+said in Deliver-To, or else in User.
 """
 
 from __future__ import annotations
@@ -40,4 +41,6 @@ def learned(
     who = next(filter(None, (person(user, template) for user in users if user)), "")
     if not who:
         raise NotBelieved("who says so? Name the mailbox in Deliver-To (rspamc -d joe@example.org)")
-    return event_of(Spoken(what=what, person=who, raw=raw), key=key, once="", source=source, now=now)
+    return event_of(
+        Spoken(what=what, person=who, raw=raw), key=key, once="", source=source, now=now
+    )

@@ -1,4 +1,6 @@
-"""What is asked and answered under /v1, by type: the one place that the decoder, the answers and the OpenAPI description come from."""
+"""What is asked and answered under /v1, by type: the one place that the decoder, the answers and
+the OpenAPI description come from.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ Line = Annotated[str, Meta(max_length=1000, pattern=_CLEAN)]
 class AskedClient(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The SMTP client as the mail server saw it."""
 
-    ip: Annotated[Line, Meta(description="IPv4 or IPv6 address. Empty: mail of this machine itself.")] = ""
+    ip: Annotated[
+        Line, Meta(description="IPv4 or IPv6 address. Empty: mail of this machine itself.")
+    ] = ""
     name: Annotated[Line, Meta(description="Its verified host name. Empty: it has none.")] = ""
     port: Annotated[int, Meta(ge=0, le=65_535, description="Its port; 0: not known.")] = 0
 
@@ -38,7 +42,11 @@ class Asked(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     login: Annotated[Line, Meta(description="Who logged in. Empty: nobody.")] = ""
     queue_id: Annotated[Line, Meta(description="Of the mail server, for the log.")] = ""
     port: Annotated[
-        str, Meta(pattern=r"^[0-9]{0,5}(?!\n)$", description="Of the mail server, where the client came in.")
+        str,
+        Meta(
+            pattern=r"^[0-9]{0,5}(?!\n)$",
+            description="Of the mail server, where the client came in.",
+        ),
     ] = ""
 
 
@@ -53,7 +61,11 @@ class AskedGlance(Asked, kw_only=True, forbid_unknown_fields=True):
 
     stage: Annotated[
         Literal["connect", "sender", "recipient"],
-        Meta(description="How far SMTP has come; what is known at a stage is judged with those before it."),
+        Meta(
+            description=(
+                "How far SMTP has come; what is known at a stage is judged with those before it."
+            )
+        ),
     ]
     after: Annotated[
         Literal["connect", "sender", "recipient"] | None,
@@ -66,7 +78,9 @@ class Smtp(msgspec.Struct, frozen=True, kw_only=True):
 
     code: int
     enhanced: Annotated[str, Meta(description="RFC 3463.")]
-    text: Annotated[str, Meta(description="Without code and status; lines are parted by a line feed.")]
+    text: Annotated[
+        str, Meta(description="Without code and status; lines are parted by a line feed.")
+    ]
 
 
 class Headers(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,7 +96,10 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Annotated[
         Literal["accept", "spam", "reject", "tempfail", "discard"],
         Meta(
-            description="accept: to the inbox; spam: to the spam folder; reject and tempfail: answer as `smtp` says; discard: say yes and throw away."
+            description=(
+                "accept: to the inbox; spam: to the spam folder; reject and tempfail: answer "
+                "as `smtp` says; discard: say yes and throw away."
+            )
         ),
     ]
     score: float

@@ -1,4 +1,5 @@
-"""The OpenAPI description of /v1, written from the types that requests are decoded by and answers are made of.
+"""The OpenAPI description of /v1, written from the types that requests are decoded by and answers
+are made of.
 
 Source: OpenAPI Specification 3.1.0.
 """
@@ -43,6 +44,8 @@ def document() -> str:
 def description() -> dict[str, Any]:
     """Return the description as OpenAPI has it."""
     _, components = msgspec.json.schema_components(_TYPES, ref_template=f"{_AT}{{name}}")
+    for schema in components.values():
+        schema["description"] = " ".join(schema["description"].split())  # docstrings are wrapped
     return {
         "openapi": "3.1.0",
         "info": {
@@ -89,7 +92,8 @@ def description() -> dict[str, Any]:
             },
         },
         "components": {
-            "schemas": msgspec.json.decode(msgspec.json.encode(components)),  # in which tuples are lists
+            # in which tuples are lists
+            "schemas": msgspec.json.decode(msgspec.json.encode(components)),
             "responses": {str(status): _response(Trouble, why) for status, why in _TROUBLE.items()},
             "securitySchemes": {
                 "bearer": {"type": "http", "scheme": "bearer"},

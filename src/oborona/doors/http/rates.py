@@ -1,7 +1,9 @@
 """How often each client may ask: one bucket of tokens for each.  Pure: the time is told.
 
-A bucket holds `burst` tokens and gains `rate` of them a second; each request takes one.  Of clients whose buckets are full again nothing is kept, so that the
-table holds only those who have asked of late.  Where even those are too many, the ones who have asked least are forgotten, and begin anew with a full bucket.
+A bucket holds `burst` tokens and gains `rate` of them a second; each request takes one.  Of clients
+whose buckets are full again nothing is kept, so that the table holds only those who have asked of
+late.  Where even those are too many, the ones who have asked least are forgotten, and begin anew
+with a full bucket.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ class Rates:
     def __init__(self, rate: float, burst: int) -> None:
         self._rate = rate
         self._burst = float(burst)
-        self._buckets: dict[str, tuple[float, float]] = {}  # client → tokens, and when they were counted
+        # client → tokens, and when they were counted
+        self._buckets: dict[str, tuple[float, float]] = {}
 
     def wait_s(self, client: str, now: float) -> float:
         """Take a token of a client; return 0 if there was one, else seconds until there is one.
@@ -48,5 +51,7 @@ class Rates:
     def _forget(self, now: float) -> None:
         """Make room for at least half of the table."""
         left = {client: self._tokens(bucket, now) for client, bucket in self._buckets.items()}
-        poorest = sorted((tokens, client) for client, tokens in left.items() if tokens < self._burst)
+        poorest = sorted(
+            (tokens, client) for client, tokens in left.items() if tokens < self._burst
+        )
         self._buckets = {client: (tokens, now) for tokens, client in poorest[: MOST // 2]}

@@ -1,8 +1,9 @@
 """A reply of a session as rspamd's clients read it.  Pure.
 
-Our scale stays: `score` is ours, `required_score` the line above which mail is refused, as rspamd's is.  `symbols` are the rules that fired, those in shadow mode
-with a score of 0.  `milter` has the header edits, in the form of rspamd's proxy: one header of a name is removed by its number, several of them all, for there is no
-word for some.
+Our scale stays: `score` is ours, `required_score` the line above which mail is refused, as rspamd's
+is.  `symbols` are the rules that fired, those in shadow mode with a score of 0.  `milter` has the
+header edits, in the form of rspamd's proxy: one header of a name is removed by its number, several
+of them all, for there is no word for some.
 
 Source: docs.rspamd.com, Rspamd protocol; src/libserver/milter.c; haraka-plugin-rspamd.
 """
@@ -62,10 +63,14 @@ def checked(reply: Reply, judged: Judged, took_s: float) -> dict[str, Any]:
 
 
 def checked_of_old(said: dict[str, Any]) -> dict[str, Any]:
-    """Return the same as clients of rspamd before 1.6 read it: one metric, with the symbols in it."""
+    """Return the same as clients of rspamd before 1.6 read it: one metric, with the symbols in
+    it.
+    """
     metric = {name: said[name] for name in ("is_skipped", "score", "required_score", "action")}
     metric["is_spam"] = said["action"] in {"add header", "reject"}
-    others = {name: value for name, value in said.items() if name not in metric and name != "symbols"}
+    others = {
+        name: value for name, value in said.items() if name not in metric and name != "symbols"
+    }
     return {"default": metric | said["symbols"]} | others
 
 
@@ -95,7 +100,9 @@ def _milter(reply: Reply) -> dict[str, Any]:
             low = edit.name.lower()
             removed[low] = (removed[low][0], ALL) if low in removed else (edit.name, edit.index)
     if added:
-        milter["add_headers"] = {name: one[0] if len(one) == 1 else one for name, one in added.items()}
+        milter["add_headers"] = {
+            name: one[0] if len(one) == 1 else one for name, one in added.items()
+        }
     if removed:
         milter["remove_headers"] = dict(removed.values())
     if reply.removed:

@@ -1,11 +1,14 @@
 """The HTTP door on the event loop: each request put to a session of its own.
 
-    POST /checkv2, /check, /symbols     as rspamd's clients ask; /learnspam, /learnham as they teach; GET /ping
+    POST /checkv2, /check, /symbols     as rspamd's clients ask; /learnspam, /learnham as they
+                                        teach; GET /ping
     POST /v1/scan, /v1/glance           our own; GET /v1/health, /v1/openapi.json
 
-    401 no key, or none that is known    429 too often    503 too busy, or no verdict now: come again
+    401 no key, or none that is known    429 too often    503 too busy, or no verdict now: come
+                                         again
 
-A message that is being judged is judged to the end, also where its client is gone: what was begun is counted and journaled as by any door.
+A message that is being judged is judged to the end, also where its client is gone: what was begun
+is counted and journaled as by any door.
 """
 
 from __future__ import annotations
@@ -37,7 +40,18 @@ from oborona.doors.reply import Reply, busy
 from oborona.doors.rfc5322 import gathered, without_mailbox_line
 from oborona.doors.room import Held
 from oborona.doors.tokens import Tokens
-from oborona.doors.web import BUSY, JSON, SERVER, Limits, WebServer, answer, bearer, client, no, read
+from oborona.doors.web import (
+    BUSY,
+    JSON,
+    SERVER,
+    Limits,
+    WebServer,
+    answer,
+    bearer,
+    client,
+    no,
+    read,
+)
 from oborona.errors import PeerError
 from oborona.feedback.events.model import What
 from oborona.types import Envelope, Stage
@@ -45,7 +59,8 @@ from oborona.types import Envelope, Stage
 MAX_HEADERS: Final = 1_200  # each recipient is one; Postfix takes 1,000
 MAX_HEAD: Final = 256 * 1024  # bytes of them all
 MESSAGE: Final = "message/rfc822"
-JSON_SHARE: Final = 1.4  # a body of JSON may be so much larger than the message in it: base64 makes 4 of 3
+# a body of JSON may be so much larger than the message in it: base64 makes 4 of 3
+JSON_SHARE: Final = 1.4
 CHECKS: Final = frozenset({"/checkv2", "/check", "/symbols"})  # rspamd's proxy asks with GET
 RETRY_S: Final = 1  # that who is put off should wait at least
 
@@ -96,7 +111,8 @@ class HttpServer(WebServer):
         self._guard = Guard(failure(work), max(guard_s(work), glance_guard_s(work)))
         self._limit_bytes = work.max_message_bytes
         self._max_body = min(asked.max_body_bytes, at.room.most)
-        # as at the intake's door: who may open a socket file is the admin's choice, who may reach a port is nobody's
+        # as at the intake's door: who may open a socket file is the admin's choice, who may reach a
+        # port is nobody's
         self._teaches = tokens is not None or isinstance(asked.address, UnixAddress)
         self._max_json = min(int(asked.max_body_bytes * JSON_SHARE), at.room.most)
         self._rates = Rates(asked.rate, asked.burst)
@@ -106,7 +122,9 @@ class HttpServer(WebServer):
             "/v1/health": lambda: answer(200, Health(state="ready")),
             "/v1/openapi.json": self._described,
         }
-        self._closed: Final[dict[str, Callable[[web.BaseRequest, Held], Awaitable[web.Response]]]] = {
+        self._closed: Final[
+            dict[str, Callable[[web.BaseRequest, Held], Awaitable[web.Response]]]
+        ] = {
             "/checkv2": self._check,
             "/check": self._check_of_old,
             "/symbols": self._check_of_old,
@@ -120,7 +138,11 @@ class HttpServer(WebServer):
         path = request.path
         page = self._open.get(path)
         if page is not None:
-            return page() if request.method in {"GET", "HEAD"} else no(405, "GET only", Allow="GET, HEAD")
+            return (
+                page()
+                if request.method in {"GET", "HEAD"}
+                else no(405, "GET only", Allow="GET, HEAD")
+            )
         asked = self._closed.get(path)
         if asked is None:
             return no(404, "there is nothing here")
@@ -244,7 +266,9 @@ class HttpServer(WebServer):
         return body if isinstance(body, web.Response) else _Put(told_of, body, "")
 
     def _described(self) -> web.Response:
-        return web.Response(body=self._description, headers={"Content-Type": JSON, "Server": SERVER})
+        return web.Response(
+            body=self._description, headers={"Content-Type": JSON, "Server": SERVER}
+        )
 
     @cached_property
     def _description(self) -> bytes:
@@ -268,7 +292,9 @@ class HttpServer(WebServer):
         """Put a message to a session of its own."""
         session, message = self._at.sessions(), gathered(put.raw, self._limit_bytes)
         try:
-            return await self._guard.judged(session.whole(put.envelope, message, put.port), session, message)
+            return await self._guard.judged(
+                session.whole(put.envelope, message, put.port), session, message
+            )
         finally:
             Guard.tell(session.close)
 

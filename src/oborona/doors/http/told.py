@@ -18,7 +18,9 @@ _WORDS: Final[dict[Answer, Word]] = {
 
 
 def word(reply: Reply) -> Word:
-    """Return what is to be done, in a word: REJECT of a policy that does not refuse is the spam folder's."""
+    """Return what is to be done, in a word: REJECT of a policy that does not refuse is the spam
+    folder's.
+    """
     said = _WORDS.get(reply.answer)
     if said is not None:
         return said
@@ -42,7 +44,9 @@ def told(reply: Reply) -> Told:
         karma=judged.karma if judged else None,
         id=judged.ident if judged else "",
         reference=judged.reference if judged else "",
-        smtp=Smtp(code=reply.code, enhanced=reply.enhanced, text=reply.text) if reply.code else None,
+        smtp=Smtp(code=reply.code, enhanced=reply.enhanced, text=reply.text)
+        if reply.code
+        else None,
         headers=Headers(
             add=tuple(one for one in reply.edits if isinstance(one, AddHeader)),
             remove=tuple(one for one in reply.edits if isinstance(one, RemoveHeader)),

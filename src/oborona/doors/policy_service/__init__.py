@@ -1,1 +1,3 @@
-"""The door for check_policy_service of Postfix: refuses clients, senders and recipients, sees no content."""
+"""The door for check_policy_service of Postfix: refuses clients, senders and recipients, sees no
+content.
+"""

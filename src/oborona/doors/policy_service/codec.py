@@ -1,10 +1,12 @@
 """Postfix's policy protocol as bytes in, requests out, and answers; no socket, no clock.
 
-A request is lines of name=value with an empty line behind them; the answer is one such line, action=ACTION, and an empty one.
-`Codec.feed` takes bytes in any cut and yields the attributes of each request that is whole.
+A request is lines of name=value with an empty line behind them; the answer is one such line,
+action=ACTION, and an empty one. `Codec.feed` takes bytes in any cut and yields the attributes of
+each request that is whole.
 
-Whatever breaks the protocol ends the connection without an answer, as Postfix asks of a policy server in trouble: its
-default_action decides then.  Unknown attributes are kept, of one given twice the last counts.
+Whatever breaks the protocol ends the connection without an answer, as Postfix asks of a policy
+server in trouble: its default_action decides then.  Unknown attributes are kept, of one given twice
+the last counts.
 
 Source: SMTPD_POLICY_README; access(5) for the actions.
 """
@@ -25,12 +27,14 @@ MAX_REQUEST: Final = 65_536  # bytes
 
 _SHOWN: Final = 60  # bytes of a broken line in the log
 
-# Never "OK": it would end the list of restrictions, and with it checks of Postfix's own that stand behind us.
+# Never "OK": it would end the list of restrictions, and with it checks of Postfix's own that stand
+# behind us.
 _ACTIONS: Final = {
     Answer.CONTINUE: "DUNNO",
     Answer.ACCEPT: "DUNNO",
     Answer.DISCARD: "DISCARD",
-    Answer.REJECT: "550 5.7.1 Command rejected",  # what Postfix says itself for a milter that says no more
+    # what Postfix says itself for a milter that says no more
+    Answer.REJECT: "550 5.7.1 Command rejected",
     Answer.TEMPFAIL: "451 4.7.1 Service unavailable - try again later",
 }
 
@@ -54,8 +58,8 @@ class Codec:
     def feed(self, data: bytes) -> Iterator[dict[str, str]]:
         """Yield the attributes of each request that `data` completes.
 
-        Guaranteed: the same bytes give the same requests and the same error in whatever pieces they come; every request
-        is one of `smtpd_access_policy`.
+        Guaranteed: the same bytes give the same requests and the same error in whatever pieces they
+        come; every request is one of `smtpd_access_policy`.
 
         Args:
             data: the next bytes; exhaust the iterator before the next call.
@@ -87,7 +91,8 @@ class Codec:
         self._bytes += len(line)
         if self._lines > MAX_ATTRIBUTES or self._bytes > MAX_REQUEST:
             raise PeerError(
-                f"a request of more than {MAX_ATTRIBUTES} attributes, or more than {MAX_REQUEST} bytes"
+                f"a request of more than {MAX_ATTRIBUTES} attributes, or more than "
+                f"{MAX_REQUEST} bytes"
             )
         self._attributes[text(name)] = text(value)
 
@@ -100,7 +105,10 @@ class Codec:
 
 
 def answer(reply: Reply) -> bytes:
-    """Return the answer that makes Postfix do what a reply says; several lines of text become one."""
+    """Return the answer that makes Postfix do what a reply says.
+
+    Several lines of text become one.
+    """
     action = _ACTIONS[reply.answer]
     if reply.code:
         words = " ".join(reply.lines)[:MAX_TEXT_LINE]

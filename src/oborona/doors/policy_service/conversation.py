@@ -1,18 +1,24 @@
-"""Requests of one policy connection to a door: who connected, what was said, which recipient; each told once.
+"""Requests of one policy connection to a door: who connected, what was said, which recipient.
 
-A request carries all that Postfix knows at its moment, and one SMTP session is asked about many times over: for each recipient,
-and again for each list of restrictions that names us.  A conversation tells its door what is new in a request, in the order of SMTP
-(connect, HELO, MAIL, RCPT), and repeats the door's answer for what is not: a client refused once is looked up, counted
+Each told once.
+
+A request carries all that Postfix knows at its moment, and one SMTP session is asked about many
+times over: for each recipient, and again for each list of restrictions that names us.  A
+conversation tells its door what is new in a request, in the order of SMTP (connect, HELO, MAIL,
+RCPT), and repeats the door's answer for what is not: a client refused once is looked up, counted
 and logged once, however many recipients it tries.
 
-One SMTP session is remembered, the latest: an smtpd process of Postfix serves one client at a time and asks over its own
-connection.  Requests are of one SMTP session where address and port of the client are the same, of one message
-where `instance` is; at MAIL and before, `instance` is empty, and the message takes the first one that comes.
+One SMTP session is remembered, the latest: an smtpd process of Postfix serves one client at a time
+and asks over its own connection.  Requests are of one SMTP session where address and port of the
+client are the same, of one message where `instance` is; at MAIL and before, `instance` is empty,
+and the message takes the first one that comes.
 
-Known limits: a recipient named twice in a row is one.  Recipients that Postfix refuses after our answer count as recipients of
-the message.  A client without port and instance is a new one with each request.
+Known limits: a recipient named twice in a row is one.  Recipients that Postfix refuses after our
+answer count as recipients of the message.  A client without port and instance is a new one with
+each request.
 
-Source: SMTPD_POLICY_README, the notes on attributes; states and instances as Postfix 3.7 sends them.
+Source: SMTPD_POLICY_README, the notes on attributes; states and instances as Postfix 3.7 sends
+them.
 """
 
 from __future__ import annotations
@@ -124,7 +130,10 @@ class Conversation:
         self._at_mail = await door.mail(said.sender, ())
 
     async def _rcpt(self, door: Door, said: _Said) -> Reply:
-        """Ask about a recipient that is new; after RCPT there is none, unless RCPT is no stage where we are asked."""
+        """Ask about a recipient that is new.
+
+        After RCPT there is none, unless RCPT is no stage where we are asked.
+        """
         if said.stage is Stage.CONTENT and (self._recipient is not None or not said.recipient):
             return CONTINUE
         if said.recipient != self._recipient:
@@ -132,7 +141,8 @@ class Conversation:
             if said.queue_id:
                 door.learn({"i": said.queue_id})
             self._at_rcpt = await door.rcpt(said.recipient, ())
-            if self._at_rcpt.answer is Answer.ACCEPT:  # the message is not to be asked about any more
+            # the message is not to be asked about any more
+            if self._at_rcpt.answer is Answer.ACCEPT:
                 self._at_mail = self._at_rcpt
         return self._at_rcpt
 
@@ -168,14 +178,22 @@ class _Said:
         address, name, _, _ = self.whose
         client = arguments.client(name, "" if address == "unknown" else address, self.port)
         return Client(
-            ip=client.ip, name=client.name, port=client.port, login=self._request.get("sasl_username", "")
+            ip=client.ip,
+            name=client.name,
+            port=client.port,
+            login=self._request.get("sasl_username", ""),
         )
 
     def of_client(self) -> dict[str, str]:
         """Return what a milter would be told of the client, under the macros' names."""
         address, name, _, our_port = self.whose
         reverse = self._request.get("reverse_client_name", "")
-        told = {"client_addr": address, "client_name": name, "client_ptr": reverse, "daemon_port": our_port}
+        told = {
+            "client_addr": address,
+            "client_name": name,
+            "client_ptr": reverse,
+            "daemon_port": our_port,
+        }
         return {macro: value for macro, value in told.items() if value}
 
     def of_login(self) -> dict[str, str]:
@@ -192,7 +210,9 @@ def _port(said: str) -> int:
 
 
 def _quoted(address: str) -> str:
-    """Return an address as SMTP writes it, and milters hear it; the policy protocol has none of its quotes and backslashes.
+    """Return an address as SMTP writes it, and milters hear it.
+
+    The policy protocol has none of its quotes and backslashes.
 
     Source: RFC 5321 section 4.1.2.
     """

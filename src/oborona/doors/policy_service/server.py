@@ -1,7 +1,9 @@
-"""The policy service on the event loop: requests of Postfix's check_policy_service, put to doors one after the other.
+"""The policy service on the event loop: requests of Postfix's check_policy_service, put to doors
+one after the other.
 
-In trouble no answer is given: a broken request, a door that raises or hangs, and Postfix's default_action decides.
-Postfix keeps a connection open between requests, so that a worker that drains closes those at once where nothing is asked.
+In trouble no answer is given: a broken request, a door that raises or hangs, and Postfix's
+default_action decides. Postfix keeps a connection open between requests, so that a worker that
+drains closes those at once where nothing is asked.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ class PolicyServer(Acceptor):
         idle_s: seconds without a byte after which a connection is closed.
         max_connections: at once; further ones wait.
         guard_s: seconds that a door has for one request, whose stages have deadlines of their own.
-        half_s: seconds for the rest of a request that has begun, and for the peer to take its answers.
+        half_s: seconds for the rest of a request that has begun, and for the peer to take its
+            answers.
         max_per_client: connections at once of one client; further ones are closed.
         note: counts these.
         allowed: networks whose clients may connect; empty: all.
@@ -61,7 +64,9 @@ class PolicyServer(Acceptor):
         self._half_s = half_s
 
     def _connection(self) -> Stream:
-        return _Connection(self, Conversation(self._door_factory), guard_s=self._guard_s, half_s=self._half_s)
+        return _Connection(
+            self, Conversation(self._door_factory), guard_s=self._guard_s, half_s=self._half_s
+        )
 
 
 class _Connection(Stream):

@@ -1,1 +1,3 @@
-"""The proxy: SMTP or LMTP passed on to a mail server command by command, whose messages are judged on the way."""
+"""The proxy: SMTP or LMTP passed on to a mail server command by command, whose messages are judged
+on the way.
+"""

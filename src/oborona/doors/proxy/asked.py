@@ -1,4 +1,7 @@
-"""A session, asked as a milter would ask it, in the order of SMTP; it hears of a client anew when somebody else is spoken for."""
+"""A session, asked as a milter would ask it, in the order of SMTP.
+
+It hears of a client anew when somebody else is spoken for.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +56,9 @@ class Asked:
             self._client = msgspec.structs.replace(self._client, login=login)
             self._guard.tell(self._door.learn, {"auth_authen": login})
 
-    async def mail(self, speaker: Speaker, sender: str, parameters: tuple[str, ...]) -> Answer | None:
+    async def mail(
+        self, speaker: Speaker, sender: str, parameters: tuple[str, ...]
+    ) -> Answer | None:
         """Begin a message; return why it is refused."""
         refused = await self.connect(speaker.client)
         if refused is not None:

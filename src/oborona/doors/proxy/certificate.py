@@ -1,4 +1,6 @@
-"""Our certificate for STARTTLS, read again when its files change: who renews it restarts nothing."""
+"""Our certificate for STARTTLS, read again when its files change: who renews it restarts
+nothing.
+"""
 
 from __future__ import annotations
 

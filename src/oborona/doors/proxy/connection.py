@@ -1,6 +1,8 @@
-"""One connection of the proxy, and the one behind it to the next hop: how both begin, and how they end.
+"""One connection of the proxy, and the one behind it to the next hop: how both begin, and how they
+end.
 
-The client hears the next hop's greeting, where he is not refused before; 421 of the next hop ends both.
+The client hears the next hop's greeting, where he is not refused before; 421 of the next hop ends
+both.
 """
 
 from __future__ import annotations
@@ -103,7 +105,10 @@ class Connection(Serving):
             await super()._handle_client()
 
     async def _open(self) -> bool:
-        """Find out who is there, whether he may, and what the next hop has to say; return whether he is greeted."""
+        """Find out who is there, whether he may, and what the next hop has to say.
+
+        Return whether he is greeted.
+        """
         with self._unhurried():
             refused = None
             if not self._trusted:
@@ -130,12 +135,16 @@ class Connection(Serving):
         return True
 
     async def _greet(self) -> Answer:
-        """Return the next hop's greeting, of the client where it wants to know him: he was not heard of yet if he is nobody we trust."""
+        """Return the next hop's greeting, of the client where it wants to know him: he was not
+        heard of yet if he is nobody we trust.
+        """
         greeting = await self._link.open()
         if greeting.code != 220 or self._trusted:
             return greeting
         await self._link.hello(self._verb, self._proxy.name.encode("ascii", "replace"))
-        said = told.written(b"XCLIENT", told.of_client(self._client), self._link.offers.get("XCLIENT", b""))
+        said = told.written(
+            b"XCLIENT", told.of_client(self._client), self._link.offers.get("XCLIENT", b"")
+        )
         if said is None:
             self._tells = True
             return greeting
@@ -155,7 +164,10 @@ class Connection(Serving):
         await self._writer.drain()
 
     async def _pass(self, command: bytes, *, turn: bool = False) -> Answer | None:
-        """Say a command to the next hop; return its answer, None where it is lost, and the client has been told."""
+        """Say a command to the next hop.
+
+        Return its answer, None where it is lost, and the client has been told.
+        """
         try:
             with self._unhurried():
                 return await self._link.ask(command, turn=turn)

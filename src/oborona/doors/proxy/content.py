@@ -1,4 +1,5 @@
-"""The content of a message that passes: as a milter would have gathered it, and as it goes on, with the edits in its header.
+"""The content of a message that passes: as a milter would have gathered it, and as it goes on, with
+the edits in its header.
 
 Only the header is ever edited, so that a body of any size stays where it is.
 """
@@ -17,7 +18,9 @@ from oborona.doors.smtp.spooled import MAX_HEADER, PIECE_BYTES, Spooled
 
 
 def head(message: Spooled) -> bytes | None:
-    """Return the beginning of a message in which all its headers are, None where they do not end within `MAX_HEADER`."""
+    """Return the beginning of a message in which all its headers are, None where they do not end
+    within `MAX_HEADER`.
+    """
     if message.header:
         return message.header
     found = b"".join(islice(message.pieces(b""), -(-MAX_HEADER // PIECE_BYTES)))
@@ -49,7 +52,9 @@ def for_session(message: Spooled, beginning: bytes, limit_bytes: int) -> Gathere
     return msgspec.structs.replace(found, size=found.size + message.size - size, truncated=True)
 
 
-def copy(message: Spooled, beginning: bytes, edits: Sequence[AddHeader | RemoveHeader]) -> Iterator[bytes]:
+def copy(
+    message: Spooled, beginning: bytes, edits: Sequence[AddHeader | RemoveHeader]
+) -> Iterator[bytes]:
     """Yield a message as it goes on.
 
     Args:

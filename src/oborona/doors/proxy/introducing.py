@@ -1,4 +1,6 @@
-"""Who the client is: what he calls himself, whom he speaks for, whether in private, and who the next hop finds him to be."""
+"""Who the client is: what he calls himself, whom he speaks for, whether in private, and who the
+next hop finds him to be.
+"""
 
 from __future__ import annotations
 
@@ -195,7 +197,11 @@ class Introducing(Connection):
                 "HELO": self._helo,
                 "SOURCE": b"REMOTE",
             }
-        return told.written(b"XFORWARD", said, self._link.offers.get("XFORWARD", b"")) if said else None
+        return (
+            told.written(b"XFORWARD", said, self._link.offers.get("XFORWARD", b""))
+            if said
+            else None
+        )
 
 
 def _offer(name: str, attributes: tuple[str, ...]) -> bytes:

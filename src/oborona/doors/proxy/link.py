@@ -1,6 +1,8 @@
-"""The proxy's connection to the next hop, of one client: every wait has an end, and whatever breaks is one thing: it is lost.
+"""The proxy's connection to the next hop, of one client: every wait has an end, and whatever breaks
+is one thing: it is lost.
 
-A transaction that was refused by us is taken back (RSET) when the next command comes, not before: most clients say QUIT then.
+A transaction that was refused by us is taken back (RSET) when the next command comes, not before:
+most clients say QUIT then.
 """
 
 from __future__ import annotations
@@ -90,7 +92,8 @@ class Link:
                 if command not in RESETS and not (reset := await hop.ask(b"RSET")).good:
                     if reset.code == GOING:
                         return reset
-                    raise PeerError(f"RSET answered with {reset.text!r}")  # what we refused may be open still
+                    # what we refused may be open still
+                    raise PeerError(f"RSET answered with {reset.text!r}")
             return self._heard(await hop.ask(command), turn=turn)
 
     async def message(self, content: Iterable[bytes], answers: int) -> list[Answer]:
@@ -120,7 +123,9 @@ class Link:
         return said
 
     def end(self) -> None:
-        """Let it go: with a word where it waits for one, without where it waits for anything else."""
+        """Let it go: with a word where it waits for one, without where it waits for anything
+        else.
+        """
         hop, self._hop = self._hop, None
         if hop is None:
             return
@@ -147,7 +152,9 @@ class Link:
             async with asyncio.timeout(seconds):
                 yield
         except (OSError, PeerError) as error:
-            self.trouble = str(error) or ("no answer" if isinstance(error, TimeoutError) else "it hung up")
+            self.trouble = str(error) or (
+                "no answer" if isinstance(error, TimeoutError) else "it hung up"
+            )
             event(log, logging.WARNING, "next hop is lost", doing=doing, why=self.trouble)
             self.end()
             raise Lost(self.trouble) from error

@@ -1,6 +1,8 @@
-"""Whose login passes through AUTH: read from what the client says, for the mechanisms where that can be read; no socket.
+"""Whose login passes through AUTH: read from what the client says, for the mechanisms where that
+can be read; no socket.
 
-Only those are offered: whoever logs in by another would be a stranger to us, and one of our own people to the next hop.
+Only those are offered: whoever logs in by another would be a stranger to us, and one of our own
+people to the next hop.
 
 Source: RFC 4954; RFC 4616 (PLAIN), 2195 (CRAM-MD5); LOGIN and XOAUTH2 as their clients write them.
 """
@@ -21,7 +23,9 @@ _XOAUTH2_USER: Final = re.compile(rb"user=([^\x01]+)\x01")
 
 
 def base64_only(line: bytes) -> bool:
-    """Tell whether a line is one that a client may say in its turn: base64, "=" for nothing, or "*" to give up."""
+    """Tell whether a line is one that a client may say in its turn: base64, "=" for nothing, or "*"
+    to give up.
+    """
     return line in (b"*", b"=", b"") or bool(_BASE64.fullmatch(line))
 
 

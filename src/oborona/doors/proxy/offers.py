@@ -1,7 +1,9 @@
-"""What the proxy offers its clients: what the next hop can do, as far as we can pass it on, and what we do ourselves; no socket.
+"""What the proxy offers its clients: what the next hop can do, as far as we can pass it on, and
+what we do ourselves; no socket.
 
-Source: RFC 5321 section 4.1.1.1; RFC 1870 (SIZE), 2920 (PIPELINING), 6152 (8BITMIME), 6531 (SMTPUTF8), 3461 (DSN), 4954 (AUTH), 2034
-(ENHANCEDSTATUSCODES).  CHUNKING and BINARYMIME are not offered: a message is passed on by DATA.
+Source: RFC 5321 section 4.1.1.1; RFC 1870 (SIZE), 2920 (PIPELINING), 6152 (8BITMIME), 6531
+(SMTPUTF8), 3461 (DSN), 4954 (AUTH), 2034 (ENHANCEDSTATUSCODES).  CHUNKING and BINARYMIME are not
+offered: a message is passed on by DATA.
 """
 
 from __future__ import annotations
@@ -61,7 +63,8 @@ def hello(answer: Answer, theirs: Offers, own: list[bytes], *, limit: int, auth:
 
 
 def command(verb: bytes, keyword: bytes, named: Path, theirs: Offers) -> bytes | None:
-    """Return MAIL or RCPT as the next hop is told, None where it has a parameter that was not offered.
+    """Return MAIL or RCPT as the next hop is told, None where it has a parameter that was not
+    offered.
 
     Args:
         verb: MAIL or RCPT.
@@ -77,5 +80,7 @@ def command(verb: bytes, keyword: bytes, named: Path, theirs: Offers) -> bytes |
         if name == "BODY" and value.upper() not in _BODIES:
             return None
         if needs in theirs:
-            words.append(b"%s=%s" % (name.encode("ascii"), value) if value else name.encode("ascii"))
+            words.append(
+                b"%s=%s" % (name.encode("ascii"), value) if value else name.encode("ascii")
+            )
     return b" ".join(words)

@@ -1,7 +1,9 @@
-"""One client of the proxy: each command passed on to the next hop, and the next hop's answer passed back.
+"""One client of the proxy: each command passed on to the next hop, and the next hop's answer passed
+back.
 
-aiosmtpd reads the commands and keeps their order; none goes on as it was written, but made anew of what it says, so that nothing can hide in it.  The
-client hears the next hop's words; our own are a session's refusals, and what is said where the next hop says nothing.
+aiosmtpd reads the commands and keeps their order; none goes on as it was written, but made anew of
+what it says, so that nothing can hide in it.  The client hears the next hop's words; our own are a
+session's refusals, and what is said where the next hop says nothing.
 """
 
 from __future__ import annotations

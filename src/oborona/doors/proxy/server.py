@@ -81,10 +81,14 @@ class ProxyServer(Acceptor):
         self.log = log
         self.hooks = Hooks(log)
         self.trusted = networks(settings.trusted)
-        self.certificate = Certificate(settings.certificate, settings.key) if settings.certificate else None
+        self.certificate = (
+            Certificate(settings.certificate, settings.key) if settings.certificate else None
+        )
 
     async def named(self, client: Client) -> Client:
-        """Return a client with the name that his address leads to, and that leads back, if there is one."""
+        """Return a client with the name that his address leads to, and that leads back, if there is
+        one.
+        """
         try:
             found = await check_iprev(client.ip, self._asker())
         except Exception:  # the crash barrier: a client without a name is a client

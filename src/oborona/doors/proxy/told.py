@@ -1,7 +1,8 @@
-"""What mail servers say of a client by XCLIENT and XFORWARD: read, and written anew for the next hop; no socket.
+"""What mail servers say of a client by XCLIENT and XFORWARD: read, and written anew for the next
+hop; no socket.
 
-XCLIENT makes the next hop treat us as that client, for all that it allows; XFORWARD is for its log alone.  A value is written as xtext, so that
-none can end a command and begin another.
+XCLIENT makes the next hop treat us as that client, for all that it allows; XFORWARD is for its log
+alone.  A value is written as xtext, so that none can end a command and begin another.
 
 Source: Postfix XCLIENT_README and XFORWARD_README; RFC 3461 section 4 (xtext).
 """
@@ -42,7 +43,11 @@ def parse(argument: bytes, known: Iterable[str]) -> dict[str, bytes] | None:
     found: dict[str, bytes] = {}
     for word in argument.split():
         match = _ATTRIBUTE.fullmatch(word)
-        if match is None or (name := match[1].decode("ascii").upper()) not in known or name in found:
+        if (
+            match is None
+            or (name := match[1].decode("ascii").upper()) not in known
+            or name in found
+        ):
             return None
         given = match[2]
         # codes stand in capitals, but some write them small

@@ -1,10 +1,12 @@
 """One message through the proxy, from MAIL to the answer behind its content.
 
-    MAIL: session, next hop      RCPT: next hop, session      content: session, then all of it to the next hop
+    MAIL: session, next hop      RCPT: next hop, session      content: session, then all of it to
+                                 the next hop
 
-A sender whom the session refuses is nothing to the next hop.  A recipient is asked of the next hop first, as a mail server asks its milter about those
-alone whom it would take: nobody is counted who is no mailbox.  Whom the session refuses then, or takes out in the end, is no recipient of what is handed on:
-the transaction is said anew without him, before the content.
+A sender whom the session refuses is nothing to the next hop.  A recipient is asked of the next hop
+first, as a mail server asks its milter about those alone whom it would take: nobody is counted who
+is no mailbox.  Whom the session refuses then, or takes out in the end, is no recipient of what is
+handed on: the transaction is said anew without him, before the content.
 """
 
 from __future__ import annotations
@@ -53,7 +55,12 @@ class Transaction:
     """
 
     def __init__(
-        self, link: Link, asked: Asked, settings: Proxy, limit_bytes: int, note: Callable[[str], None]
+        self,
+        link: Link,
+        asked: Asked,
+        settings: Proxy,
+        limit_bytes: int,
+        note: Callable[[str], None],
     ) -> None:
         self._link = link
         self._asked = asked
@@ -115,7 +122,9 @@ class Transaction:
         return answer
 
     async def finish(self, message: Spooled) -> list[Answer]:
-        """Have the message judged and hand it on; return the last words, one for each recipient by LMTP, one by SMTP.
+        """Have the message judged and hand it on.
+
+        Return the last words, one for each recipient by LMTP, one by SMTP.
 
         Args:
             message: whole.
@@ -176,7 +185,10 @@ class Transaction:
         return None
 
     async def _say(self, commands: tuple[bytes, ...]) -> Answer:
-        """Say commands of which the last one counts; who does not hear of the client takes his mail all the same."""
+        """Say commands of which the last one counts.
+
+        Who does not hear of the client takes his mail all the same.
+        """
         for one in commands:
             answer = await self._link.ask(one)
         return answer
@@ -210,4 +222,6 @@ def _outcome(reply: Reply) -> str:
 
 
 def _parameters(named: Path) -> tuple[str, ...]:
-    return tuple(f"{name}={text(value)}" if value else name for name, value in named.parameters.items())
+    return tuple(
+        f"{name}={text(value)}" if value else name for name, value in named.parameters.items()
+    )

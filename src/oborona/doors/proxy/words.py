@@ -1,4 +1,6 @@
-"""What the proxy says itself, in the words of SMTP: a session's refusals, and what is said where the next hop says nothing."""
+"""What the proxy says itself, in the words of SMTP: a session's refusals, and what is said where
+the next hop says nothing.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,11 @@
-"""What an LMTP server answers, as bytes in and whole answers out; and our own words where it gives none.  No socket, no clock.
+"""What an LMTP server answers, as bytes in and whole answers out.
+
+And our own words where it gives none.  No socket, no clock.
 
 An answer is kept as it came, line by line, so that it can be passed on unchanged.
 
-Source: RFC 5321 section 4.2 (answers of one line and of several), RFC 2033 section 4.2 (one for each recipient), RFC 3463 (enhanced codes).
+Source: RFC 5321 section 4.2 (answers of one line and of several), RFC 2033 section 4.2 (one for
+each recipient), RFC 3463 (enhanced codes).
 """
 
 from __future__ import annotations
@@ -59,7 +62,8 @@ class Answers:
     def feed(self, data: bytes) -> Iterator[Answer]:
         """Yield each answer that these bytes complete.
 
-        Guaranteed: the same bytes give the same answers and the same error in whatever pieces they come.
+        Guaranteed: the same bytes give the same answers and the same error in whatever pieces they
+        come.
 
         Args:
             data: the next bytes; exhaust the iterator before the next call.

@@ -1,9 +1,12 @@
-r"""The content of a message as LMTP carries it, taken out of its dots and put back into them; no socket, no clock.
+r"""The content of a message as LMTP carries it, taken out of its dots and put back into them.
 
-A message ends at CRLF . CRLF and nowhere else.  A line feed that stands alone becomes CRLF on the way in: RFC 5321 forbids it, and next hops
-that take LF . CRLF for the end (Dovecot 2.3 does) would read what follows as commands, and deliver what nobody judged.  A carriage return that
-stands alone, and a NUL, are content here and told: a next hop that takes the one for the end of a line, or drops the other, would see an end of the message in
-CR . CR or CRLF NUL . CRLF.
+No socket, no clock.
+
+A message ends at CRLF . CRLF and nowhere else.  A line feed that stands alone becomes CRLF on the
+way in: RFC 5321 forbids it, and next hops that take LF . CRLF for the end (Dovecot 2.3 does) would
+read what follows as commands, and deliver what nobody judged.  A carriage return that stands alone,
+and a NUL, are content here and told: a next hop that takes the one for the end of a line, or drops
+the other, would see an end of the message in CR . CR or CRLF NUL . CRLF.
 
 Source: RFC 5321 sections 2.3.8 (lines end with CRLF) and 4.5.2 (transparency).
 """
@@ -30,14 +33,16 @@ class Undotted:
         self.over = False  # the end was seen
         self.rest = b""  # what came behind it
         self.stray = False  # a carriage return without a line feed, or a NUL, was in it
-        self._held = b"\r\n"  # what may be the beginning of an end; at first as if a line stood before
+        # what may be the beginning of an end; at first as if a line stood before
+        self._held = b"\r\n"
         self._bare = 2  # bytes of that which never came
 
     def feed(self, data: bytes) -> bytes:
         """Return the content that these bytes add.
 
-        Guaranteed: the same bytes give the same content in whatever pieces they come; every line feed in it
-        stands behind a carriage return, and content that is not empty ends with a line once `over`.
+        Guaranteed: the same bytes give the same content in whatever pieces they come; every line
+        feed in it stands behind a carriage return, and content that is not empty ends with a line
+        once `over`.
 
         Args:
             data: the next bytes.
@@ -66,7 +71,8 @@ def dotted(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """Yield a message as it goes over the wire, its end included.
 
     Args:
-        pieces: of the content, whose line feeds all stand behind carriage returns; a last line without an end gets one.
+        pieces: of the content, whose line feeds all stand behind carriage returns; a last line
+            without an end gets one.
     """
     held, bare = b"\r\n", 2
     for piece in pieces:

@@ -47,7 +47,8 @@ class Hop:
         self._answers = Answers()
         self._come: deque[Answer] = deque()
         self._broken: PeerError | None = None
-        self.offers: dict[str, bytes] = {}  # by the name of the extension in capitals; what stands behind it
+        # by the name of the extension in capitals; what stands behind it
+        self.offers: dict[str, bytes] = {}
 
     @classmethod
     async def connect(cls, address: Address) -> Self:
@@ -63,7 +64,9 @@ class Hop:
         if isinstance(address, UnixAddress):
             transport, _ = await loop.create_unix_connection(lambda: protocol, address.path)
         else:
-            transport, _ = await loop.create_connection(lambda: protocol, address.host, address.port)
+            transport, _ = await loop.create_connection(
+                lambda: protocol, address.host, address.port
+            )
         return cls(ear, asyncio.StreamWriter(transport, protocol, ear, loop))
 
     async def hello(self, verb: bytes, name: bytes) -> Answer:
@@ -81,14 +84,17 @@ class Hop:
         if answer.code == 250:
             words = (line[4:].split(maxsplit=1) for line in answer.lines[1:])
             self.offers = {
-                word[0].decode("ascii", "replace").upper(): word[1].strip() if len(word) > 1 else b""
+                word[0].decode("ascii", "replace").upper(): word[1].strip()
+                if len(word) > 1
+                else b""
                 for word in words
                 if word
             }
         return answer
 
     async def ask(self, command: bytes) -> Answer:
-        """Say one command; return the answer, or that the mail server is going, where it said so before it was asked.
+        """Say one command; return the answer, or that the mail server is going, where it said so
+        before it was asked.
 
         Raises:
             OSError: it hung up.

@@ -1,6 +1,9 @@
-"""MAIL and RCPT as a mail server writes them: the address, untouched, and its parameters; no socket.
+"""MAIL and RCPT as a mail server writes them: the address, untouched, and its parameters.
 
-The library's own reading makes addresses anew and writes parameters in capitals; what goes on to the mailboxes has to be what came.
+No socket.
+
+The library's own reading makes addresses anew and writes parameters in capitals; what goes on to
+the mailboxes has to be what came.
 
 Source: RFC 5321 sections 4.1.1.2, 4.1.1.3 and 4.1.2; RFC 6531 for addresses in UTF-8.
 """

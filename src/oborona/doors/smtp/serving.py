@@ -1,7 +1,8 @@
-"""One connection of a client, served by aiosmtpd on the event loop: what all doors that take mail by it do in the same way.
+"""One connection of a client, served by aiosmtpd on the event loop: what all doors that take mail
+by it do in the same way.
 
-The library keeps the commands, their order and their errors.  Ours is the content of a message, which goes to a `Spooled` piece by piece instead of
-into memory; and how a connection ends.
+The library keeps the commands, their order and their errors.  Ours is the content of a message,
+which goes to a `Spooled` piece by piece instead of into memory; and how a connection ends.
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ class Hooks:
         self._log = log
 
     def __dir__(self) -> Iterable[str]:
-        """Return the names of hooks: the library looks for them with each connection, and at whatever else it finds."""
+        """Return the names of hooks: the library looks for them with each connection, and at
+        whatever else it finds.
+        """
         return _named(type(self), "handle_")
 
     async def handle_exception(self, error: Exception) -> str:
@@ -65,10 +68,12 @@ class Counting(Protocol):
 
 
 class _Commands(dict[str, Any]):
-    """The commands of one connection, as the library looks them up; behind a goodbye none is heard any more.
+    """The commands of one connection, as the library looks them up.
 
-    The library reads on after its own goodbye (too many unknown commands), and a task that is cancelled goes on until it has to wait: what stands
-    in the same packet would still be done.
+    Behind a goodbye none is heard any more.
+
+    The library reads on after its own goodbye (too many unknown commands), and a task that is
+    cancelled goes on until it has to wait: what stands in the same packet would still be done.
 
     Args:
         known: by name.
@@ -96,7 +101,8 @@ class Serving(SMTP):
         max_message_bytes: offered as SIZE.
         log: of the door.
         strict: a message with a carriage return alone, or a NUL, is refused.
-        min_data_rate: octets a second of a message's content, on average, once it has come for `SLOW_AFTER_S`.
+        min_data_rate: octets a second of a message's content, on average, once it has come for
+            `SLOW_AFTER_S`.
     """
 
     line_length_limit = AHEAD_BYTES
@@ -182,12 +188,17 @@ class Serving(SMTP):
         self._handler_coroutine.add_done_callback(self._over)
 
     def eof_received(self) -> bool:
-        """Close: the library has given up whatever was asked, and nothing would ever tell that the client is gone."""
+        """Close: the library has given up whatever was asked, and nothing would ever tell that the
+        client is gone.
+        """
         super().eof_received()
         return False
 
     def _timeout_cb(self) -> None:
-        """Close where nothing came for too long; cut where nothing is read either, or what was written would be kept for ever."""
+        """Close where nothing came for too long.
+
+        Cut where nothing is read either, or what was written would be kept for ever.
+        """
         if self.transport is None:
             return
         if self._wire.get_write_buffer_size():
@@ -205,7 +216,9 @@ class Serving(SMTP):
     # --- a message ---
 
     def _break_off(self) -> None:
-        """Hear no more of a client in the middle of his message: what is not read of it would be taken for commands."""
+        """Hear no more of a client in the middle of his message: what is not read of it would be
+        taken for commands.
+        """
         self.cut()
         assert self._handler_coroutine is not None
         self._handler_coroutine.cancel()
@@ -228,7 +241,8 @@ class Serving(SMTP):
         fault: OSError | None = None
         crowded = False
         while not undotted.over:
-            data = await self._reader.read(1 << 30)  # all that is there: what is too much is put back
+            # all that is there: what is too much is put back
+            data = await self._reader.read(1 << 30)
             if not data:
                 raise ConnectionResetError("half a message")
             self._reset_timeout()

@@ -1,7 +1,9 @@
-"""A message that waits to be handed on: its header in memory, the rest there while it is small, and in a file without a name when it is not.
+"""A message that waits to be handed on: its header in memory, the rest there while it is small, and
+in a file without a name when it is not.
 
-What is written is never read back into memory as a whole: a copy is its own header, and the body in pieces out of the file.
-Known limits: reading and writing the file is done on the event loop, so that a disk that stalls stalls the worker.
+What is written is never read back into memory as a whole: a copy is its own header, and the body in
+pieces out of the file. Known limits: reading and writing the file is done on the event loop, so
+that a disk that stalls stalls the worker.
 """
 
 from __future__ import annotations
@@ -33,13 +35,17 @@ class Spooled:
         self._early = bytearray()  # the beginning, until the header is whole
         self._split = False  # the header is
         self.size = 0  # bytes of content that came
-        self.header = b""  # with the blank line behind it; empty where there is none within `MAX_HEADER`
+        # with the blank line behind it; empty where there is none within `MAX_HEADER`
+        self.header = b""
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 

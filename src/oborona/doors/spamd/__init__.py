@@ -1,1 +1,3 @@
-"""The door for clients of SpamAssassin's spamd, and for Exim, which speaks to it as to an old rspamd (docs/mail-servers/spamd.md)."""
+"""The door for clients of SpamAssassin's spamd, and for Exim, which speaks to it as to an old
+rspamd (docs/mail-servers/spamd.md).
+"""

@@ -8,8 +8,9 @@
 
                                        <message>
 
-A connection has one request.  The message ends with its length, or where that is not said with the client's half of the connection; what is larger than the limit is
-counted and dropped, so that the answer is heard.  Of what comes after a request nothing is looked at.
+A connection has one request.  The message ends with its length, or where that is not said with the
+client's half of the connection; what is larger than the limit is counted and dropped, so that the
+answer is heard.  Of what comes after a request nothing is looked at.
 
 Source: spamd/PROTOCOL and spamd.raw of SpamAssassin 4.0; spam.c of Exim 4.96.
 Known limits: a compressed message counts as cut off at its limit, whatever is left of it.
@@ -28,9 +29,8 @@ from oborona.doors.arguments import text
 from oborona.errors import PeerError
 
 MAX_LINE: Final = 8192  # bytes of the first line or of a header
-MAX_HEADERS: Final = (
-    51_000  # Exim names each recipient in a line of its own, and takes 50,000 (recipients_max)
-)
+# Exim names each recipient in a line of its own, and takes 50,000 (recipients_max)
+MAX_HEADERS: Final = 51_000
 MAX_HEAD: Final = 4 * 1024 * 1024  # bytes of all
 NO_HEADERS: Final = 1.0  # the version before there were any
 BARE_PING: Final = 1.5  # before this version no empty line follows PING
@@ -66,7 +66,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     version: float
     headers: tuple[tuple[str, str], ...] = ()  # names in lower case, in order
     raw: bytes = b""  # the message, or its head
-    size: int = 0  # bytes of the whole message; a lower bound for a compressed one that is too large
+    # bytes of the whole message; a lower bound for a compressed one that is too large
+    size: int = 0
 
     @property
     def truncated(self) -> bool:
@@ -101,7 +102,8 @@ class Codec:
 
     def __init__(self, limit_bytes: int) -> None:
         self._limit = limit_bytes
-        self._head: bytearray | None = bytearray()  # what is not looked at yet; None: the message has begun
+        # what is not looked at yet; None: the message has begun
+        self._head: bytearray | None = bytearray()
         self._read = 0  # bytes of the lines before it
         self._request: Request | None = None  # as far as it is known
         self._headers: list[tuple[str, str]] = []
@@ -115,7 +117,12 @@ class Codec:
     @property
     def kept(self) -> int:
         """Octets that are held of the message, and of what stands before it."""
-        return self._limit - self._left + self._read + (len(self._head) if self._head is not None else 0)
+        return (
+            self._limit
+            - self._left
+            + self._read
+            + (len(self._head) if self._head is not None else 0)
+        )
 
     @property
     def begun(self) -> bool:
@@ -131,7 +138,8 @@ class Codec:
     def feed(self, data: bytes) -> Request | None:
         """Return the request, once it is whole.
 
-        Guaranteed: the same bytes give the same request or the same error in whatever pieces they come.
+        Guaranteed: the same bytes give the same request or the same error in whatever pieces they
+        come.
 
         Args:
             data: the next bytes.
@@ -148,7 +156,9 @@ class Codec:
             raise
 
     def end(self) -> Request | None:
-        """Return the request that the end of input makes whole; None where there was none, or it has been returned.
+        """Return the request that the end of input makes whole.
+
+        None where there was none, or it has been returned.
 
         Raises:
             PeerError: it breaks off.
@@ -188,7 +198,10 @@ class Codec:
         return self._whole()
 
     def _lines(self) -> bytes | None:
-        """Read what is whole of the lines before the message; return what comes behind the last of them."""
+        """Read what is whole of the lines before the message.
+
+        Return what comes behind the last of them.
+        """
         head, start = self._head, 0
         assert head is not None
         while (end := head.find(b"\n", start, start + MAX_LINE)) >= 0:
@@ -201,7 +214,9 @@ class Codec:
                 self._head = None
                 return bytes(head[start:])
         if len(head) - start >= MAX_LINE:
-            raise PeerError(f"a line of more than {MAX_LINE} bytes: {bytes(head[start : start + _SHOWN])!r}")
+            raise PeerError(
+                f"a line of more than {MAX_LINE} bytes: {bytes(head[start : start + _SHOWN])!r}"
+            )
         del head[:start]
         return None
 
@@ -226,7 +241,9 @@ class Codec:
             raise PeerError(f"not a header: {line[:_SHOWN]!r}")
         name, value = found[1].decode("ascii").lower(), text(found[2].rstrip())
         if name == "content-length":
-            if self._length is not None or not (value.isascii() and value.isdecimal() and len(value) <= 15):
+            if self._length is not None or not (
+                value.isascii() and value.isdecimal() and len(value) <= 15
+            ):
                 raise PeerError(f"not a length, or a second one: {value[:_SHOWN]!r}")
             self._length = int(value)
         elif name == "compress" and value.lower() != "zlib":
@@ -255,7 +272,8 @@ def _command(line: bytes) -> Request:
 
 
 def _inflated(packed: bytes, *, cut_off: bool, limit_bytes: int) -> tuple[bytes, int]:
-    """Return what a compressed message unpacks to, at most so much of it, and how large it is at least.
+    """Return what a compressed message unpacks to, at most so much of it, and how large it is at
+    least.
 
     Raises:
         PeerError: it is broken.

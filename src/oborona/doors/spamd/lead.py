@@ -1,12 +1,15 @@
-"""What stands above a message that a mail server hands on: its own lines, which say what a milter would have been told, and were not in what it received.  Pure.
+"""What stands above a message that a mail server hands on: its own lines, which say what a milter
+would have been told, and were not in what it received.  Pure.
 
     From joe@a.example Sun Nov 22 18:48:09 2026      of a mailbox file: Exim, procmail
     X-Envelope-From, X-Envelope-To                   Exim; spamass-milter
     Return-Path, Delivered-To, X-Original-To, ...    whoever delivers
-    Received                                         the mail server's own: who connected, HELO, queue id, login
+    Received                                         the mail server's own: who connected, HELO,
+                                                     queue id, login
 
-These are read and taken off, so that what is left is what came in.  Nothing below the mail server's Received is believed, as that is the sender's; above it,
-what is no matter of the envelope stays.  See docs/adr/0036.
+These are read and taken off, so that what is left is what came in.  Nothing below the mail server's
+Received is believed, as that is the sender's; above it, what is no matter of the envelope stays.
+See docs/adr/0036.
 """
 
 from __future__ import annotations
@@ -22,7 +25,8 @@ from oborona.doors import rfc5322 as letter
 from oborona.doors.arguments import path, text
 from oborona.message.received import Hop, read
 
-ABOVE: Final = 64  # headers that are looked at; further ones a mail server does not put above its own
+# headers that are looked at; further ones a mail server does not put above its own
+ABOVE: Final = 64
 MOST_RECIPIENTS: Final = 50_000  # Exim's own limit (recipients_max)
 HANDED_ON: Final = 3  # hops within the site
 
@@ -30,7 +34,8 @@ _SENDERS: Final = (b"x-envelope-from", b"return-path")  # the better one first
 _RECIPIENTS: Final = (b"x-envelope-to", b"envelope-to", b"x-original-to", b"delivered-to")
 _TOPS: Final = frozenset({*_SENDERS, *_RECIPIENTS})
 _EXIM: Final = frozenset({b"x-envelope-from", b"x-envelope-to"})
-_OF_MANY: Final = frozenset({b"x-envelope-to", b"envelope-to"})  # a line, or several, for all of them
+# a line, or several, for all of them
+_OF_MANY: Final = frozenset({b"x-envelope-to", b"envelope-to"})
 _ADDRESS: Final = re.compile(r'(?:"(?:[^"\\]|\\.)*+"|[^",\s])++')
 _NO_SENDER: Final = "MAILER-DAEMON"
 _UNTOLD: Final = Hop(handed_on=True)
@@ -43,7 +48,8 @@ class Lead(msgspec.Struct, frozen=True, kw_only=True):
     sender: str = ""
     recipients: tuple[str, ...] = ()
     mailbox_line: int = 0  # octets at the start that are no header
-    cuts: tuple[tuple[int, int], ...] = ()  # what is not the message's own, in order: octets from and to
+    # what is not the message's own, in order: octets from and to
+    cuts: tuple[tuple[int, int], ...] = ()
 
     def inner(self, raw: bytes) -> bytes:
         """Return the message without it."""
@@ -59,7 +65,8 @@ def lead(raw: bytes, ours: Callable[[Hop], bool]) -> Lead:
 
     Args:
         raw: as it was handed over, with whatever ends of lines.
-        ours: tells whether a line of Received is our mail server's; asked from the top on, until one is not, or names a client.
+        ours: tells whether a line of Received is our mail server's; asked from the top on, until
+            one is not, or names a client.
 
     Guaranteed: any octets give one; nothing below the last line that is ours was looked at.
     """
@@ -110,7 +117,10 @@ def _sender(tops: list[tuple[bytes, str]], of_the_mailbox: str, hop: Hop) -> str
 
 
 def _recipients(tops: list[tuple[bytes, str]]) -> tuple[str, ...]:
-    """Return the recipients by the first kind of line that names any; where each delivery adds a line, those above are the latest."""
+    """Return the recipients by the first kind of line that names any.
+
+    Where each delivery adds a line, those above are the latest.
+    """
     for name in _RECIPIENTS:
         if found := [value for top, value in tops if top == name]:
             if name not in _OF_MANY:

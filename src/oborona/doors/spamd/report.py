@@ -1,4 +1,6 @@
-"""A verdict for people, as SpamAssassin's clients show it: the score, the rules with what each says, and where the log has it.  Pure."""
+"""A verdict for people, as SpamAssassin's clients show it: the score, the rules with what each
+says, and where the log has it.  Pure.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,10 @@ def report(judged: Judged, name: str, score: str, line: str, scale: float) -> st
     verdict = judged.verdict
     live = [hit for hit in verdict.rules if hit.mode is Mode.LIVE]
     lines = [
-        f"{name}: {_VERDICTS[verdict.action]}. Decided by {verdict.decided_by}, reference {judged.reference}.",
+        (
+            f"{name}: {_VERDICTS[verdict.action]}. Decided by {verdict.decided_by}, reference "
+            f"{judged.reference}."
+        ),
         "",
         f"Content analysis details:   ({score} points, {line} required)",
         "",

@@ -5,8 +5,9 @@
     Action: reject
     5.7.1 Message refused as spam, reference 3k2...
 
-Exim takes what stands behind the action as $spam_report.  For CHECK that is what an ACL needs next, and nothing else: the words of a refusal, as one line, or the
-headers that mark the message, each as a line, further lines of one with a tab.
+Exim takes what stands behind the action as $spam_report.  For CHECK that is what an ACL needs next,
+and nothing else: the words of a refusal, as one line, or the headers that mark the message, each as
+a line, further lines of one with a tab.
 
 Source: spam.c of Exim 4.96, whose sscanf() this must fit; rspamd_protocol of rspamd 0.9.
 """
@@ -21,16 +22,25 @@ from oborona.doors.spamd.report import report
 from oborona.doors.spamd.spamc import PROTOCOL, is_spam, points
 from oborona.types import Action, Mode
 
-KNOWN: Final = frozenset({Command.CHECK, Command.SYMBOLS, Command.REPORT, Command.PING, Command.SKIP})
+KNOWN: Final = frozenset(
+    {Command.CHECK, Command.SYMBOLS, Command.REPORT, Command.PING, Command.SKIP}
+)
 PONG: Final = b"RSPAMD/1.3 0 PONG\r\n"
 
 _BUSY: Final = "False; 0.00 / 1.00 / 1.00"  # of a message that nobody judged
-_REFUSALS: Final = {Answer.REJECT: "reject", Answer.TEMPFAIL: "soft reject", Answer.DISCARD: "discard"}
+_REFUSALS: Final = {
+    Answer.REJECT: "reject",
+    Answer.TEMPFAIL: "soft reject",
+    Answer.DISCARD: "discard",
+}
 _PUT_OFF: Final = "4.3.2 Too busy, try again later"
 
 
 def trouble(words: str) -> bytes:
-    """Return the answer to a request that is none; Exim says in its log that it cannot read it, and the ACL goes on as it is told to."""
+    """Return the answer to a request that is none.
+
+    Exim says in its log that it cannot read it, and the ACL goes on as it is told to.
+    """
     plain = words.encode("ascii", "backslashreplace").decode("ascii")
     return f"RSPAMD/1.3 {PROTOCOL} EX_PROTOCOL {plain}\r\n".encode("ascii")
 
@@ -66,11 +76,15 @@ def _lines(metric: str, action: str, rest: str) -> bytes:
 
 
 def _action(answer: Answer, judged: Judged) -> str:
-    return _REFUSALS.get(answer) or ("no action" if judged.verdict.action is Action.ACCEPT else "add header")
+    return _REFUSALS.get(answer) or (
+        "no action" if judged.verdict.action is Action.ACCEPT else "add header"
+    )
 
 
 TOO_BUSY: Final = _lines(_BUSY, "soft reject", f"{_PUT_OFF}\r\n")
-"""As to any message that nobody judged: what is no answer would be decided by what the mail server does without a filter."""
+"""As to any message that nobody judged: what is no answer would be decided by what the mail server
+does without a filter.
+"""
 
 
 def _words(reply: Reply) -> str:

@@ -1,7 +1,9 @@
-"""The door `spamd` on the event loop: one request a connection, in the protocol of spamd or of an old rspamd; its first line tells which.
+"""The door `spamd` on the event loop: one request a connection, in the protocol of spamd or of an
+old rspamd; its first line tells which.
 
-The end of input is no end of the connection: clients close their half and wait.  A message that is not wanted any more is heard out for a moment, for its sender would
-otherwise see a broken connection and not our answer.
+The end of input is no end of the connection: clients close their half and wait.  A message that is
+not wanted any more is heard out for a moment, for its sender would otherwise see a broken
+connection and not our answer.
 """
 
 from __future__ import annotations
@@ -75,7 +77,8 @@ class Desk(msgspec.Struct, frozen=True, kw_only=True):
     scale: float  # of points, for clients of spamd
     tell: bool  # feedback is taken
     key: bytes  # of the site, for signatures
-    keep: Callable[[Event], Awaitable[bool]]  # writes feedback down; tells whether it is on the disk
+    # writes feedback down; tells whether it is on the disk
+    keep: Callable[[Event], Awaitable[bool]]
     note: Callable[[str], None]  # counts what became of requests
 
     async def answer(self, request: Request) -> bytes:
@@ -113,7 +116,9 @@ class Desk(msgspec.Struct, frozen=True, kw_only=True):
         if not self.tell:
             self.note("unauthorized")
             return telling.FORBIDDEN
-        said = telling.telling(request, key=self.key, template=self.believing.person, now=time.time())
+        said = telling.telling(
+            request, key=self.key, template=self.believing.person, now=time.time()
+        )
         if said.event is None:
             self.note("refused")
             return said.refusal
@@ -184,7 +189,8 @@ class _Connection(Stream):
 
     @property
     def _between(self) -> bool:
-        return self._answered  # who has just come has its request on the way, and would not ask again
+        # who has just come has its request on the way, and would not ask again
+        return self._answered
 
     @property
     def _partial(self) -> bool:
@@ -213,7 +219,11 @@ class _Connection(Stream):
             self._desk.note("broken")
             self._whole()
             words = f"Bad request: {error}"
-            answer = rspamc.trouble(words) if self._codec.rspamd else spamc.trouble(spamc.PROTOCOL, words)
+            answer = (
+                rspamc.trouble(words)
+                if self._codec.rspamd
+                else spamc.trouble(spamc.PROTOCOL, words)
+            )
         self._say(answer)
 
     def _put_off(self) -> None:

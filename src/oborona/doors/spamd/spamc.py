@@ -1,15 +1,18 @@
 """Verdicts as spamd answers them.  Pure.
 
     SPAMD/1.1 0 EX_OK
-    Content-length: 1234                       from version 1.3 on; before, Exim's, one header or the other
+    Content-length: 1234                       from version 1.3 on; before, Exim's, one header or
+                                               the other
     Spam: True ; 112.5 / 100.0
 
     <report, names of rules, header or message>
 
-After delivery nobody can be refused or put off: what is refused elsewhere is spam here and marked as that; what is put off elsewhere is held to the line
-by its score.  The number never contradicts the word, since some clients look at the one and some at the other.
+After delivery nobody can be refused or put off: what is refused elsewhere is spam here and marked
+as that; what is put off elsewhere is held to the line by its score.  The number never contradicts
+the word, since some clients look at the one and some at the other.
 
-Source: spamd.raw and spamc of SpamAssassin 4.0; an error is one line, for spamc takes an empty one behind it for a good answer.
+Source: spamd.raw and spamc of SpamAssassin 4.0; an error is one line, for spamc takes an empty one
+behind it for a good answer.
 """
 
 from __future__ import annotations
@@ -65,7 +68,9 @@ def is_spam(answer: Answer, judged: Judged) -> bool:
 def points(
     score: float, line: float, *, spam: bool, scale: float = 1.0, decimals: int = 1
 ) -> tuple[str, str]:
-    """Return score and line as they are told: what is spam reaches the line, what is none does not, as it is written."""
+    """Return score and line as they are told: what is spam reaches the line, what is none does not,
+    as it is written.
+    """
     bar = round(line * scale, decimals)
     told = round(score * scale, decimals)
     told = max(told, bar) if spam else min(told, bar - 10**-decimals)
@@ -73,7 +78,9 @@ def points(
 
 
 def _held(judged: Judged, scale: float) -> float:
-    """Return a score that reaches the line of refusals where that is the verdict, and there alone: mail servers refuse by it."""
+    """Return a score that reaches the line of refusals where that is the verdict, and there alone:
+    mail servers refuse by it.
+    """
     verdict, bar = judged.verdict, judged.reject_score
     if verdict.action is Action.REJECT:
         return max(verdict.score, bar)
@@ -106,7 +113,9 @@ def answer(request: Request, told: Told, reply: Reply, name: str, scale: float) 
             body = report(judged, name, score, line, scale).encode()
         case Command.HEADERS | Command.PROCESS:
             end = _header_end(request, told.mailbox_line)
-            if request.truncated and (request.command is Command.PROCESS or end == len(request.raw)):
+            if request.truncated and (
+                request.command is Command.PROCESS or end == len(request.raw)
+            ):
                 return trouble(UNAVAILABLE, f"No more than {len(request.raw)} bytes are given back")
             raw = request.raw[:end] if request.command is Command.HEADERS else request.raw
             body = _marked(raw, told, judged, name, spam=spam)
@@ -128,7 +137,10 @@ def _whole(request: Request, header: str, body: bytes) -> bytes:
 
 
 def _marked(raw: bytes, told: Told, judged: Judged, name: str, *, spam: bool) -> bytes:
-    """Return a message, or its header, with what a milter would have done to it; in the line ends that it came with."""
+    """Return a message, or its header, with what a milter would have done to it.
+
+    In the line ends that it came with.
+    """
     verdict = judged.verdict
     if verdict.action in (Action.TEMPFAIL, Action.ACCEPT):
         verdict = msgspec.structs.replace(verdict, action=Action.SPAM if spam else Action.ACCEPT)

@@ -1,12 +1,15 @@
-"""TELL of spamc as feedback: whose word it is, what is said of which message, and what the client hears.  Pure.
+"""TELL of spamc as feedback: whose word it is, what is said of which message, and what the client
+hears.  Pure.
 
     spamc -L spam       Message-class: spam, Set: local                    complaint
     spamc -C report     Message-class: spam, Set: local,remote             complaint
     spamc -L ham        Message-class: ham, Set: local                     pardon
     spamc -C revoke     Message-class: ham, Set: local, Remove: remote     pardon
-    spamc -L forget     Remove: local                                      refused: a word is taken back by the opposite one
+    spamc -L forget     Remove: local                                      refused: a word is taken
+                        back by the opposite one
 
-There is one store of what people say, and it is the site's: what goes "remote" goes there too, and nowhere else.
+There is one store of what people say, and it is the site's: what goes "remote" goes there too, and
+nowhere else.
 
 Source: spamd/PROTOCOL of SpamAssassin 4.0.
 """

@@ -1,7 +1,8 @@
 """What a request says of its message and its envelope.  Pure.
 
-An RSPAMC request tells all of it in headers; the mail server's own lines above its message are taken off.  One of SPAMC tells nothing: all of it is read from these
-lines (`oborona.doors.spamd.lead`), and the reader whom it names is the recipient where they name none.
+An RSPAMC request tells all of it in headers; the mail server's own lines above its message are
+taken off.  One of SPAMC tells nothing: all of it is read from these lines
+(`oborona.doors.spamd.lead`), and the reader whom it names is the recipient where they name none.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ def user(request: Request, template: str) -> str:
 
     Args:
         request: any of spamc's.
-        template: of mailbox users' addresses; who is named by an address that it makes none of is that address.
+        template: of mailbox users' addresses; who is named by an address that it makes none of is
+            that address.
     """
     said = request.get("user")
     return person(said, template) or person(said, "{user}")
@@ -73,7 +75,9 @@ def _rspamc(request: Request, believing: Believing) -> Told:
         client=client,
         helo=get("helo"),
         sender=arguments.path(get("from")),
-        recipients=tuple(arguments.path(value) for name, value in request.headers if name == "rcpt"),
+        recipients=tuple(
+            arguments.path(value) for name, value in request.headers if name == "rcpt"
+        ),
         login=get("user"),
         queue_id=queue_id,
     )

@@ -36,5 +36,8 @@ def believe(c: Circumstances) -> Belief:
 
 
 def of_the_site(what: What, way: Way, person: str) -> bool:
-    """Tell whether it is the admin's word, or an address of theirs; what is taught for a person is that person's word."""
+    """Tell whether it is the admin's word, or an address of theirs.
+
+    What is taught for a person is that person's word.
+    """
     return what is What.TRAP or (way is Way.COMMAND and not person)

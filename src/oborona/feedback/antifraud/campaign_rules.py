@@ -1,7 +1,7 @@
 """Rules that look at what everybody says of messages alike.
 
-What a robot can add to a campaign must not silence those who are believed: sums of what is believed decide, and what strangers say beside them changes
-nothing for who is known.
+What a robot can add to a campaign must not silence those who are believed: sums of what is believed
+decide, and what strangers say beside them changes nothing for who is known.
 """
 
 from __future__ import annotations
@@ -13,16 +13,21 @@ from oborona.feedback.antifraud.model import NEWCOMER, Circumstances
 from oborona.feedback.events.model import What
 
 OF_NOBODY: Final = 3  # reports without a person, of one campaign, that are believed
-ASKED_MOST: Final = 5 * NEWCOMER  # weight of others who complain: a friend's account was broken into
+# weight of others who complain: a friend's account was broken into
+ASKED_MOST: Final = 5 * NEWCOMER
 ENOUGH_COMPLAINTS: Final = 20 * NEWCOMER  # weight, from which on strangers add nothing
 ENOUGH_PARDONS: Final = 30 * NEWCOMER  # weight, from which on those who are not proven add nothing
 CONTEST: Final = 3 * NEWCOMER  # weight of complaints that are no accident
-KNOWN_SHARE: Final = 0.2  # of that weight, by persons who are known: then it is no crowd of strangers
-BALANCE: Final = 0.5  # of the weight of strangers' complaints, that known people may say against them
+# of that weight, by persons who are known: then it is no crowd of strangers
+KNOWN_SHARE: Final = 0.2
+# of the weight of strangers' complaints, that known people may say against them
+BALANCE: Final = 0.5
 MANY: Final = 10  # pardoners, of whom a share can be told
 ONLY_SHARE: Final = 0.8  # of them, who never complained
-BURST: Final = 10  # known persons who pardon what others complain of: colleagues would not also complain
-BURST_S: Final = 60.0  # apart, on average: people look into their spam folders one by one, over the day
+# known persons who pardon what others complain of: colleagues would not also complain
+BURST: Final = 10
+# apart, on average: people look into their spam folders one by one, over the day
+BURST_S: Final = 60.0
 AGAINST: Final = 2 * standing.PROVEN  # weight of proven people who pardon: two of them
 SLACK: Final = 1e-9  # sums of weights are not exact
 
@@ -47,27 +52,39 @@ def asked_for(c: Circumstances) -> str:
 
 
 def enough(c: Circumstances) -> str:
-    """Any number of people of no standing count no more than some; those who have one go on counting."""
+    """Any number of people of no standing count no more than some.
+
+    Those who have one go on counting.
+    """
     if c.what is What.COMPLAINT and standing.young(c.record, c.time):
         weight, most = c.campaign.believed_complaint_weight, ENOUGH_COMPLAINTS
     elif c.what is What.PARDON and not standing.proven(c.record, c.time):
         weight, most = c.campaign.believed_pardon_weight, ENOUGH_PARDONS
     else:
         return ""
-    return f"{c.what.report}s of weight {weight:.1f} were accepted already" if weight + SLACK >= most else ""
+    return (
+        f"{c.what.report}s of weight {weight:.1f} were accepted already"
+        if weight + SLACK >= most
+        else ""
+    )
 
 
 def trapped(c: Circumstances) -> str:
     """Nobody asked for mail to a trap."""
     traps = c.campaign.traps
-    return f"it came to {traps} trap{'s' if traps != 1 else ''}" if c.what is What.PARDON and traps else ""
+    return (
+        f"it came to {traps} trap{'s' if traps != 1 else ''}"
+        if c.what is What.PARDON and traps
+        else ""
+    )
 
 
 def contested(c: Circumstances) -> str:
     """Complaints stand against a pardon.
 
-    By strangers alone: who is proven may say no, and who is known and has complained, up to half of their weight.
-    By known people, too: only who is proven, up to their weight; the rest is for the site to say.
+    By strangers alone: who is proven may say no, and who is known and has complained, up to half of
+    their weight. By known people, too: only who is proven, up to their weight; the rest is for the
+    site to say.
     """
     others, proven = c.campaign, standing.proven(c.record, c.time)
     against = others.believed_complaint_weight
@@ -82,7 +99,9 @@ def contested(c: Circumstances) -> str:
     if not proven:
         said, most = others.believed_pardon_weight - said, BALANCE * against
     if said + c.record.weight > most + SLACK:
-        return f"not-spam reports of weight {said:.1f} already, against spam reports of {against:.1f}"
+        return (
+            f"not-spam reports of weight {said:.1f} already, against spam reports of {against:.1f}"
+        )
     return ""
 
 
@@ -98,10 +117,14 @@ def _pardons(c: Circumstances) -> str:
     known = others.pardoners - others.young_pardoners
     against = others.believed_complaint_weight >= CONTEST - SLACK
     if against and known + 1 >= BURST and c.time - others.first_pardon < known * BURST_S:
-        return f"{known} not-spam reports in {max(0.0, c.time - others.first_pardon) / 60:.0f} minutes"
+        return (
+            f"{known} not-spam reports in {max(0.0, c.time - others.first_pardon) / 60:.0f} minutes"
+        )
     many = others.pardoners >= MANY and others.only_pardoners >= ONLY_SHARE * others.pardoners
     if many and standing.only_pardons(c.record):
-        return f"{others.only_pardoners} of {others.pardoners} who report not spam never reported spam"
+        return (
+            f"{others.only_pardoners} of {others.pardoners} who report not spam never reported spam"
+        )
     return ""
 
 

@@ -38,4 +38,6 @@ def late(c: Circumstances) -> str:
 def withdrawn(c: Circumstances) -> str:
     """A person takes their own complaint back; that says nothing for others."""
     own = c.what is What.PARDON and c.earlier is What.COMPLAINT
-    return "the person's own complaint is taken back" if own and c.verdict is not Action.SPAM else ""
+    return (
+        "the person's own complaint is taken back" if own and c.verdict is not Action.SPAM else ""
+    )

@@ -9,7 +9,8 @@ import msgspec
 from oborona.feedback.events.model import Way, What
 from oborona.types import Action
 
-NEWCOMER: Final = 0.3  # weight of a person of whom nothing is known; ten of them make 3, which is a consensus
+# weight of a person of whom nothing is known; ten of them make 3, which is a consensus
+NEWCOMER: Final = 0.3
 
 
 class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,7 +37,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 class Campaign(msgspec.Struct, frozen=True, kw_only=True):
     """What was said of messages alike in the last day, the event that is asked about left out.
 
-    Where something is believed, what does not count, or was taken back, is left out.  A weight is a sum over distinct persons; each has the weight and the standing of when they said it.
+    Where something is believed, what does not count, or was taken back, is left out.  A weight is a
+    sum over distinct persons; each has the weight and the standing of when they said it.
     """
 
     complaints: int = 0  # events, believed or not
@@ -65,15 +67,16 @@ class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
     person: str = ""  # empty: nobody, all of whom are one person here
     signed: bool = False  # the id is known, and the journal has it
     delivered: float = 0.0  # Unix seconds; 0 = unknown
-    verdict: Action | None = (
-        None  # what became of it: SPAM also where the second look moved it; None = unknown
-    )
+    # what became of it: SPAM also where the second look moved it; None = unknown
+    verdict: Action | None = None
     recipient: bool = False  # the person is among the message's recipients
-    asked_for: bool = False  # the sender is a contact or allowed, or a list whose mail the person pardoned or read for weeks
-    earlier: What | None = (
-        None  # the same person's last complaint or pardon of this very message, if it stands; of reads and deletions the same
-    )
-    repeated: int = 0  # the same person's believed events of this kind about other messages of the campaign
+    # the sender is a contact or allowed, or a list whose mail the person pardoned or read for weeks
+    asked_for: bool = False
+    # the same person's last complaint or pardon of this very message, if it stands; of reads and
+    # deletions the same
+    earlier: What | None = None
+    # the same person's believed events of this kind about other messages of the campaign
+    repeated: int = 0
     record: Record = Record()
     campaign: Campaign = Campaign()
     thresholds: Thresholds | None = None  # of today; None = none were computed yet: the floors
@@ -86,11 +89,16 @@ class Belief(msgspec.Struct, frozen=True, kw_only=True):
     weight: float  # 0..1; 0 where it does not count
     rules: tuple[str, ...] = ()  # names of those that fired: `rules.RULES`
     say: str = ""  # their evidence in words
-    takes_back: bool = False  # the same person's earlier word of this message is taken back, even where this one does not count
+    # the same person's earlier word of this message is taken back, even where this one does not
+    # count
+    takes_back: bool = False
 
 
 class Told(msgspec.Struct, frozen=True, kw_only=True):
-    """One event of a campaign, looked at again: complaints, pardons, traps, the site's word; where a rule of `rules.ANYBODY` fired it is left out."""
+    """One event of a campaign, looked at again: complaints, pardons, traps, the site's word.
+
+    Where a rule of `rules.ANYBODY` fired it is left out.
+    """
 
     id: int
     what: What

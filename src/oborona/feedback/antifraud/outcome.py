@@ -2,11 +2,15 @@
 
     1. the site's own word, the latest      an admin looked
     2. a trap                               spam
-    3. two proven people or more, who agree      what they say, with three times the weight of those who are believed and say the opposite;
-                                                 that it is not spam also with no less than the weight of strangers, and not where known people contest it
+    3. two proven people or more, who agree      what they say, with three times the weight of those
+       who are believed and say the opposite;
+                                                 that it is not spam also with no less than the
+                                                 weight of strangers, and not where known people
+                                                 contest it
 
-Else nothing is known.  Persons who are not proven settle nothing, however many they are: else strangers could make each other trusted.  Nobody is their own
-witness, and who only says what is known already is not right for it.
+Else nothing is known.  Persons who are not proven settle nothing, however many they are: else
+strangers could make each other trusted.  Nobody is their own witness, and who only says what is
+known already is not right for it.
 """
 
 from __future__ import annotations
@@ -44,9 +48,12 @@ def truth(events: Iterable[Told]) -> Truth:
 
 
 def outcomes(events: Sequence[Told]) -> list[Outcome]:
-    """Return who was right about a campaign, and who was wrong, as far as it is known; each person once, in order of their names.
+    """Return who was right about a campaign, and who was wrong, as far as it is known.
 
-    Right is who said so, and was believed, before it was known; wrong is whoever said the opposite last.
+    Each person once, in order of their names.
+
+    Right is who said so, and was believed, before it was known; wrong is whoever said the opposite
+    last.
 
     Args:
         events: of the campaign, in any order.
@@ -66,7 +73,9 @@ def outcomes(events: Sequence[Told]) -> list[Outcome]:
 
 
 def latest(events: Iterable[Told]) -> list[Told]:
-    """Return the last complaint or pardon of each person, believed ones before others, in the order in which they were said."""
+    """Return the last complaint or pardon of each person, believed ones before others, in the order
+    in which they were said.
+    """
     last: dict[str, Told] = {}
     for one in sorted(events, key=lambda one: (one.believed, one.time, one.id)):
         if one.what in WORDS and not of_the_site(one.what, one.way, one.person):
@@ -103,9 +112,12 @@ class _Witnesses:
 
     def truth(self, without: Told | None = None) -> Truth:
         """Return what they say, one of them left out."""
-        sums = self._sums if without is None or not without.believed else self._sums.plus(without, -1)
+        sums = (
+            self._sums if without is None or not without.believed else self._sums.plus(without, -1)
+        )
         spam, fine = (
-            [one.time for one in self._proven[what][: WITNESSES + 1] if one is not without] for what in WORDS
+            [one.time for one in self._proven[what][: WITNESSES + 1] if one is not without]
+            for what in WORDS
         )
         if len(spam) >= WITNESSES and sums.proven_complaints >= MAJORITY * sums.pardons - SLACK:
             return Truth(What.COMPLAINT, spam[WITNESSES - 1])

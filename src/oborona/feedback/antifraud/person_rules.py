@@ -9,10 +9,11 @@ from oborona.feedback.antifraud.model import Circumstances
 from oborona.feedback.antifraud.thresholds import FLOORS
 from oborona.feedback.events.model import What
 
-ONLY_FROM: Final = (
-    3  # pardons; who finds three good messages among spam may well have found no spam among good ones
-)
-PROVEN_SHARE: Final = 3.0  # a proven person may complain so many times as often as others: somebody keeps the mailbox of a whole office clean
+# pardons; who finds three good messages among spam may well have found no spam among good ones
+ONLY_FROM: Final = 3
+# a proven person may complain so many times as often as others: somebody keeps the mailbox of a
+# whole office clean
+PROVEN_SHARE: Final = 3.0
 
 
 def abnormal(c: Circumstances) -> str:
@@ -37,7 +38,9 @@ def unreliable(c: Circumstances) -> str:
 
 
 def no_past(c: Circumstances) -> str:
-    """A pardon of a person nobody knows: accounts are bought by the hundred, and spam in the spam folder harms nobody."""
+    """A pardon of a person nobody knows: accounts are bought by the hundred, and spam in the spam
+    folder harms nobody.
+    """
     if c.what is not What.PARDON or not standing.young(c.record, c.time):
         return ""
     if not c.record.first:
@@ -47,6 +50,10 @@ def no_past(c: Circumstances) -> str:
 
 def only_pardons(c: Circumstances) -> str:
     """A pardon of a person who pardons again and again, and never complained."""
-    if c.what is not What.PARDON or c.record.pardons < ONLY_FROM or not standing.only_pardons(c.record):
+    if (
+        c.what is not What.PARDON
+        or c.record.pardons < ONLY_FROM
+        or not standing.only_pardons(c.record)
+    ):
         return ""
     return f"{c.record.pardons} not-spam reports before, no spam report"

@@ -1,9 +1,12 @@
 """What was believed, and would not be with what is known now: taken back, exactly.
 
-The order in which people speak is chance, or a robot's choice.  So each word that was believed is held again to all that was said of its campaign, before and after:
+The order in which people speak is chance, or a robot's choice.  So each word that was believed is
+held again to all that was said of its campaign, before and after:
 
-    pardons       of what came to a trap, or turned out to be spam; in a burst, where complaints stand against it; what goes beyond the part that complaints may be answered with
-    complaints    of strangers, where proven people of as much weight pardon and hardly any known person complains; of anybody, where the site says that it is not spam
+    pardons       of what came to a trap, or turned out to be spam; in a burst, where complaints
+                  stand against it; what goes beyond the part that complaints may be answered with
+    complaints    of strangers, where proven people of as much weight pardon and hardly any known
+                  person complains; of anybody, where the site says that it is not spam
     both          of persons who were wrong too often meanwhile, unless they were right here
 
 Nothing that is not believed becomes believed here: the person may say it again, and others will.
@@ -39,7 +42,9 @@ def revise(events: Sequence[Told]) -> list[int]:
     """
     known = truth(events)
     traps = any(one.what is What.TRAP for one in events)
-    people = [one for one in events if one.believed and not of_the_site(one.what, one.way, one.person)]
+    people = [
+        one for one in events if one.believed and not of_the_site(one.what, one.way, one.person)
+    ]
     gone = {one.id for one in people if _settled(one, known, traps)}
     complaints = [one for one in people if one.what is What.COMPLAINT and one.id not in gone]
     pardons = [one for one in people if one.what is What.PARDON and one.id not in gone]
@@ -60,7 +65,11 @@ def _settled(one: Told, known: Truth, traps: bool) -> bool:
     if one.what is What.COMPLAINT and known.what is What.PARDON:
         return known.by_site or standing.young(one.record, one.time)
     agrees = known.what is one.what
-    return one.what in (What.COMPLAINT, What.PARDON) and one.record.weight < standing.LEAST and not agrees
+    return (
+        one.what in (What.COMPLAINT, What.PARDON)
+        and one.record.weight < standing.LEAST
+        and not agrees
+    )
 
 
 def _strangers(complaints: Sequence[Told], pardons: Sequence[Told]) -> set[int]:
@@ -76,7 +85,9 @@ def _strangers(complaints: Sequence[Told], pardons: Sequence[Told]) -> set[int]:
 def _burst(events: Sequence[Told]) -> set[str]:
     """Return the known persons who pardon as one."""
     said = [
-        one for one in latest(events) if one.what is What.PARDON and not standing.young(one.record, one.time)
+        one
+        for one in latest(events)
+        if one.what is What.PARDON and not standing.young(one.record, one.time)
     ]
     found: set[str] = set()
     for start in range(len(said) - BURST + 1):
@@ -87,7 +98,9 @@ def _burst(events: Sequence[Told]) -> set[str]:
 
 
 def _contested(complaints: Sequence[Told], pardons: Sequence[Told]) -> set[int]:
-    """Return the pardons that go beyond what may be said against complaints, as of `campaign_rules.contested`."""
+    """Return the pardons that go beyond what may be said against complaints, as of
+    `campaign_rules.contested`.
+    """
     against = sum(one.record.weight for one in complaints)
     known = sum(one.record.weight for one in complaints if not standing.young(one.record, one.time))
     by_known = known >= KNOWN_SHARE * against - SLACK

@@ -1,6 +1,7 @@
 """Reasons to refuse a report, each with a name.  One that fires is enough; all that fire are named.
 
-A rule looks at the event itself (`event_rules`), at its person (`person_rules`), or at all that was said of the campaign (`campaign_rules`).
+A rule looks at the event itself (`event_rules`), at its person (`person_rules`), or at all that was
+said of the campaign (`campaign_rules`).
 """
 
 from __future__ import annotations
@@ -22,20 +23,29 @@ class Rule(NamedTuple):
 
 RULES: Final = (
     Rule("DUPLICATE", event_rules.duplicate, "the person reported the same of the same message before"),
-    Rule("UNSIGNED", event_rules.unsigned, "X-Mras-Id of the message is not signed by us, or the journal does not have the message"),
+    Rule("UNSIGNED", event_rules.unsigned, ("X-Mras-Id of the message is not signed by us, or the "
+        "journal does not have the "
+        "message")),
     Rule("NOT_RECIPIENT", event_rules.not_recipient, "the person is not among the message's recipients"),
     Rule("LATE", event_rules.late, "the message is older than two weeks"),
-    Rule("WITHDRAWN", event_rules.withdrawn, "a not-spam report of what this person alone had reported as spam: the spam report is taken back, no more"),
+    Rule("WITHDRAWN", event_rules.withdrawn, ("a not-spam report of what this person alone had "
+        "reported as spam: the spam report is "
+        "taken back, no more")),
     Rule("ABNORMAL", person_rules.abnormal, "the person reports more today than nearly anybody does"),
     Rule("UNRELIABLE", person_rules.unreliable, "too many earlier reports of the person were wrong"),
     Rule("NO_PAST", person_rules.no_past, "a not-spam report of a person who is known for less than two weeks"),
     Rule("ONLY_PARDONS", person_rules.only_pardons, "the fourth not-spam report, and further ones, of a person who never reported spam"),
     Rule("REPEATED", campaign_rules.repeated, "the person reported another message of this campaign"),
     Rule("ASKED_FOR", campaign_rules.asked_for, "a spam report of mail that the person asked for, when few others report it"),
-    Rule("ENOUGH", campaign_rules.enough, "a spam report of a person without a past, or a not-spam report of one who is not proven, when twenty or thirty like it were accepted"),
+    Rule("ENOUGH", campaign_rules.enough, ("a spam report of a person without a past, or a "
+        "not-spam report of one who is not "
+        "proven, when twenty or thirty like it were accepted")),
     Rule("TRAPPED", campaign_rules.trapped, "a not-spam report of what came to spam traps, too"),
     Rule("CONTESTED", campaign_rules.contested, "a not-spam report that exceeds what accepted spam reports allow against them"),
-    Rule("BRIGADE", campaign_rules.brigade, "many report as one: not-spam reports in a burst against spam reports, or of accounts that never reported spam; spam reports of strangers where proven people report not spam"),
+    Rule("BRIGADE", campaign_rules.brigade, ("many report as one: not-spam reports in a burst "
+        "against spam reports, or of accounts "
+        "that never reported spam; spam reports of strangers where proven people report not "
+        "spam")),
 )  # fmt: skip
 NAMES: Final = frozenset(rule.name for rule in RULES)
 ANYBODY: Final = frozenset(("UNSIGNED", "NOT_RECIPIENT"))

@@ -1,13 +1,16 @@
 """Of whom nothing is known, and who is known well: how far a person may be believed.
 
-    weight = (right + 4 * 0.3) / (right + 3 wrong + 4)      0.3 of a newcomer, 0.72 after 6 campaigns rightly told, 0.17 after one wrongly
+    weight = (right + 4 * 0.3) / (right + 3 wrong + 4)      0.3 of a newcomer, 0.72 after 6
+    campaigns rightly told, 0.17 after one wrongly
 
-    young    the first thing that the person did with their mail is less than 14 days ago, or nothing is known at all
+    young    the first thing that the person did with their mail is less than 14 days ago, or
+             nothing is known at all
     known    not young
     proven   known, the first deed 30 days ago or more, and a weight of 0.7
 
-Trust grows slowly and goes quickly, as that of reporters in Cloudmark's Trust Evaluation System: a person is right who agrees with those that are trusted already.  Who agrees
-with strangers has shown nothing, else strangers would make each other trusted.
+Trust grows slowly and goes quickly, as that of reporters in Cloudmark's Trust Evaluation System: a
+person is right who agrees with those that are trusted already.  Who agrees with strangers has shown
+nothing, else strangers would make each other trusted.
 
 Source: V. Prakash, A. O'Donnell, Fighting Spam with Reputation Systems, ACM Queue 3(9), 2005.
 """
@@ -21,7 +24,8 @@ from oborona.feedback.antifraud.model import NEWCOMER, Record
 PRIOR: Final = 4.0  # campaigns that ignorance is worth
 WRONG: Final = 3.0  # a campaign wrongly told is worth so many rightly told ones
 DAY_S: Final = 86_400.0
-YOUNG_S: Final = 14 * DAY_S  # who buys accounts uses them sooner; counters forget after the same time
+# who buys accounts uses them sooner; counters forget after the same time
+YOUNG_S: Final = 14 * DAY_S
 PROVEN_S: Final = 30 * DAY_S
 PROVEN: Final = 0.7  # weight; 6 campaigns rightly told, and none wrongly
 LEAST: Final = 0.1  # below it nobody listens; 3 campaigns wrongly told, and none rightly
@@ -45,7 +49,8 @@ def young(record: Record, at: float) -> bool:
 def only_pardons(record: Record) -> bool:
     """Tell whether a person never complained, and was never right.
 
-    Of the pardons that Yahoo! Mail counted in four months of 2009, 63 % came from such accounts: spammers', as its authors conclude.
+    Of the pardons that Yahoo! Mail counted in four months of 2009, 63 % came from such accounts:
+    spammers', as its authors conclude.
 
     Source: J. Rao, D. Reiley, The Economics of Spam, Journal of Economic Perspectives 26(3), 2012.
     """

@@ -1,11 +1,13 @@
-"""How often one person may complain or pardon on one day, from what all people did on the day before.
+"""How often one person may complain or pardon on one day, from what all people did on the day
+before.
 
-    median + 9 * 1.4826 * the median distance from it, 1 at least     of those who complained at all, and of 20 more who did so once
-    not below 20 complaints and 10 pardons                             few do so much; a site of five people has no other measure
-    not above 100 and 50, and not above twice the day before            however many robots there are
+    median + 9 * 1.4826 * the median distance from it, 1 at least     of those who complained at
+    all, and of 20 more who did so once not below 20 complaints and 10 pardons
+    few do so much; a site of five people has no other measure not above 100 and 50, and not above
+    twice the day before            however many robots there are
 
-Median and median distance do not move for one heavy user; robots move them when they are more than half of all who speak, and then by steps that are seen in
-the history, and up to a limit.
+Median and median distance do not move for one heavy user; robots move them when they are more than
+half of all who speak, and then by steps that are seen in the history, and up to a limit.
 """
 
 from __future__ import annotations
@@ -18,13 +20,16 @@ from oborona.feedback.antifraud.model import Thresholds
 
 SPREADS: Final = 9.0  # deviations; what people do has a long tail, and few in it cheat
 OF_NORMAL: Final = 1.4826  # median distance → standard deviation of a normal distribution
-MODEST: Final = 20  # people who did it once, added to those who are known: five people make no distribution, and one of them least of all
+# people who did it once, added to those who are known: five people make no distribution, and one of
+# them least of all
+MODEST: Final = 20
 NARROWEST: Final = 1.0  # event; where most do exactly one, the median distance is 0
 COMPLAINTS: Final = (
     20.0,
     100.0,
 )  # a day: somebody clears their inbox after a week away; a person who reads has no time for more
-PARDONS: Final = (10.0, 50.0)  # a day; people look into the spam folder less often, and find less there
+# a day; people look into the spam folder less often, and find less there
+PARDONS: Final = (10.0, 50.0)
 FLOORS: Final = Thresholds(complaints=COMPLAINTS[0], pardons=PARDONS[0], people=0)
 GROWTH: Final = 2.0  # at most, from one day to the next
 
@@ -37,7 +42,8 @@ def thresholds(
     """Return the thresholds of a day.
 
     Args:
-        complaints_of_each: how many each person made on the day before, believed or not; those of 0 are passed over.
+        complaints_of_each: how many each person made on the day before, believed or not; those of 0
+            are passed over.
         pardons_of_each: the same of pardons, in any order; people need not be the same.
         before: the thresholds of the day before; None where there were none: the floors.
     """
@@ -45,7 +51,9 @@ def thresholds(
     return Thresholds(
         complaints=_threshold(complaints_of_each, COMPLAINTS, last.complaints),
         pardons=_threshold(pardons_of_each, PARDONS, last.pardons),
-        people=max(sum(1 for one in each if one > 0) for each in (complaints_of_each, pardons_of_each)),
+        people=max(
+            sum(1 for one in each if one > 0) for each in (complaints_of_each, pardons_of_each)
+        ),
     )
 
 

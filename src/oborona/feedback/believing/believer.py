@@ -1,8 +1,13 @@
-"""Decides what was said, in the order in which it was written down, and does what follows; some events at a time, beside the trainer.
+"""Decides what was said, in the order in which it was written down, and does what follows.
 
-    resolve   which message each event is about: its journal entry, its raw copy            outside of any transaction: it takes milliseconds
-    decide    circumstances, antifraud, decision                                            one transaction on the log of events
-    follow    words, own lists, reads; then noted as done                                   each once for a decision, whoever is killed when
+Some events at a time, beside the trainer.
+
+    resolve   which message each event is about: its journal entry, its raw copy            outside
+              of any transaction: it takes milliseconds
+    decide    circumstances, antifraud, decision                                            one
+              transaction on the log of events
+    follow    words, own lists, reads; then noted as done                                   each
+              once for a decision, whoever is killed when
     look      a campaign again, with what was said since
     propose   signatures, of campaigns that several people complain of
     tidy      raw copies, events and campaigns of long ago
@@ -34,23 +39,33 @@ from oborona.sqlite_file import ERRORS
 
 DECIDED: Final = Counter(
     "oborona_events_decided",
-    "Spam reports (complaint), not-spam reports (pardon), traps, reads and deletions by how they came and what was decided: believed (accepted), own (for the person's own mail alone), refused.",
+    (
+        "Spam reports (complaint), not-spam reports (pardon), traps, reads and deletions by "
+        "how they came and what was decided: believed (accepted), own (for the person's own "
+        "mail alone), refused."
+    ),
     ("what", "way", "decision"),
 )
 AT_ONCE: Final = 16  # events with a message of their own: 50 ms
 AT_ONCE_SMALL: Final = 200  # reads and deletions
 JOURNAL_S: Final = 5.0
-"""That an event waits for the entry of its message: the journal is written four times a second, and what a process that was killed has left is
-taken over by another within a second, or by the next start."""
+"""That an event waits for the entry of its message: the journal is written four times a second, and
+what a process that was killed has left is taken over by another within a second, or by the next
+start.
+"""
 LOOK_S: Final = 1.0  # between looks for campaigns that are to be gone over
 TIDY_S: Final = 60.0
 TIDY_ROWS: Final = 500  # at once: other processes wait some milliseconds
 TIDY_PAGES: Final = 256
-READ_A_DAY: Final = 200  # raw copies of a person: antifraud believes no more than 100 a day, and reading one takes milliseconds
+# raw copies of a person: antifraud believes no more than 100 a day, and reading one takes
+# milliseconds
+READ_A_DAY: Final = 200
 DAY_S: Final = 86_400
 _SAID_BEFORE: Final = (
-    "SELECT 1 FROM (SELECT what FROM event WHERE ident = ? AND person = ? AND id < ? AND what IN ('complaint', 'pardon')"
-    " AND message IS NOT NULL AND rules <> 'OPPOSITE' AND (way = 'report') = ? ORDER BY id DESC LIMIT 1) WHERE what = ?"
+    "SELECT 1 FROM (SELECT what FROM event WHERE ident = ? AND person = ? AND id < ? AND what IN "
+    "('complaint', 'pardon')"
+    " AND message IS NOT NULL AND rules <> 'OPPOSITE' AND (way = 'report') = ? ORDER BY id DESC "
+    "LIMIT 1) WHERE what = ?"
 )
 
 log = logging.getLogger("oborona.trainer")
@@ -142,13 +157,18 @@ class Believer:
             for one in batch:
                 db.execute("SAVEPOINT one")
                 try:
-                    decision = decide_event(db, one, about[one.id], asked_for=wanted[one.id], now=now)
+                    decision = decide_event(
+                        db, one, about[one.id], asked_for=wanted[one.id], now=now
+                    )
                 except ERRORS:
                     raise
-                except Exception as error:  # a fault of ours must not stop the events behind this one
+                # a fault of ours must not stop the events behind this one
+                except Exception as error:
                     log.exception("event %d can't be decided: a fault of ours", one.id)
                     db.execute("ROLLBACK TO one")
-                    decision = decide_event(db, one, Spoken(unheard=_fault(error)), asked_for=False, now=now)
+                    decision = decide_event(
+                        db, one, Spoken(unheard=_fault(error)), asked_for=False, now=now
+                    )
                 db.execute("RELEASE one")
                 became.append(decision)
         for one, decision in zip(batch, became, strict=True):
@@ -166,7 +186,10 @@ class Believer:
         return bool(undone)
 
     def _do(self, events: Sequence[Stored], about: Mapping[int, Spoken]) -> None:
-        """Do what follows from decisions; one that makes our own code fail has no effects, and stops no other."""
+        """Do what follows from decisions.
+
+        One that makes our own code fail has no effects, and stops no other.
+        """
         try:
             self._following.do(events, about, self._clock())
         except StoreError:
@@ -196,10 +219,13 @@ class Believer:
                 log.warning("campaign %d: %d reports are not accepted any more", campaign, gone)
                 self._seen = -1
             if self._proposer is not None:
-                proposing.propose(self._events, campaign, self._proposer, people=self._people, now=now)
+                proposing.propose(
+                    self._events, campaign, self._proposer, people=self._people, now=now
+                )
         except StoreError:
             raise
-        except Exception:  # its messages are anybody's; the campaigns behind it are gone over all the same
+        # its messages are anybody's; the campaigns behind it are gone over all the same
+        except Exception:
             log.exception("campaign %d can't be gone over: a fault of ours", campaign)
             with self._events.transaction() as db:
                 looking.looked(db, campaign, now)
@@ -230,7 +256,8 @@ class Believer:
     def _written(self, events: Sequence[Stored], entries: Mapping[int, Known]) -> Sequence[Stored]:
         """Return the first events, up to one whose message is not in the journal yet.
 
-        A trap's word is written down before its message's entry, and a mail program that sorts by itself is as quick.
+        A trap's word is written down before its message's entry, and a mail program that sorts by
+        itself is as quick.
         """
         now = self._clock()
         for place, one in enumerate(events):
@@ -244,7 +271,10 @@ class Believer:
         return {one.id: self._spoken(one, entries.get(one.id)) for one in events}
 
     def _ident(self, event: Stored) -> int | None:
-        """Return the id in the journal of the message that an event is about; None where it names none."""
+        """Return the id in the journal of the message that an event is about.
+
+        None where it names none.
+        """
         if event.ident is not None or event.way is not Way.MAILBOX or not event.message_id:
             return event.ident
         return self._journal.find(event.message_id, event.person)
@@ -255,12 +285,15 @@ class Believer:
             return spoken(event, raw, known, self._keys)
         except StoreError:
             raise
-        except Exception as error:  # a message is anybody's; what it makes fail must not stop the others
+        # a message is anybody's; what it makes fail must not stop the others
+        except Exception as error:
             log.exception("event %d can't be read: a fault of ours", event.id)
             return Spoken(unheard=_fault(error))
 
     def _worth(self, event: Stored) -> bool:
-        """Tell whether the raw copy is read: not for what was said before, and not for who says more than anybody is believed."""
+        """Tell whether the raw copy is read: not for what was said before, and not for who says
+        more than anybody is believed.
+        """
         if not event.person or event.decided is not None:
             return True
         today = int(event.heard // DAY_S)

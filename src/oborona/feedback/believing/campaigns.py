@@ -1,8 +1,10 @@
 """Campaigns: events about messages that are nearly the same.
 
-A campaign is known by the pieces of the first message that somebody spoke of: its text, its template, the values of its fingerprint; of a message without text its
-files and pictures.  Another message is of it that shares the text or template, or so many values as near-duplicates do.  Links and senders tie nothing together: everybody
-can put another's link into a message of theirs, and would be judged together with it.
+A campaign is known by the pieces of the first message that somebody spoke of: its text, its
+template, the values of its fingerprint; of a message without text its files and pictures.  Another
+message is of it that shares the text or template, or so many values as near-duplicates do.  Links
+and senders tie nothing together: everybody can put another's link into a message of theirs, and
+would be judged together with it.
 
 All functions work within the caller's transaction on the log of events.
 """
@@ -27,7 +29,9 @@ WINDOW_S: Final = 86_400.0  # what was said longer ago says little of what comes
 KEPT_S: Final = 14 * 86_400.0  # without another event, a campaign is forgotten
 MOST_VALUES: Final = 64  # of a message; it has up to 50
 MOST_TOLD: Final = 1_000  # events of a campaign that are gone over
-_BY_ANYBODY: Final = " OR ".join(f"' ' || e.rules || ' ' LIKE '% {name} %'" for name in sorted(ANYBODY))
+_BY_ANYBODY: Final = " OR ".join(
+    f"' ' || e.rules || ' ' LIKE '% {name} %'" for name in sorted(ANYBODY)
+)
 NOTHING: Final = Campaign()
 _WHOLE: Final = (Type.TEXT, Type.TEMPLATE)
 _VALUES: Final = (Type.WORDS, Type.CHARACTERS)
@@ -36,7 +40,10 @@ _SIGNED: Final = 1 << 63  # SQLite's integers have a sign
 
 
 def pieces_of(shingles: Sequence[Shingle]) -> list[Shingle]:
-    """Return the pieces that a campaign is known by; none of a message without text, file and picture."""
+    """Return the pieces that a campaign is known by.
+
+    None of a message without text, file and picture.
+    """
     for types in ((*_WHOLE, *_VALUES), _OF_NO_TEXT):
         found = [one for one in shingles if one.type in types]
         if found:
@@ -45,7 +52,9 @@ def pieces_of(shingles: Sequence[Shingle]) -> list[Shingle]:
 
 
 def campaign_of(db: sqlite3.Connection, shingles: Sequence[Shingle], now: float) -> int:
-    """Return the campaign that a message is of, a new one where it is of none; 0 where it has no pieces to be known by.
+    """Return the campaign that a message is of, a new one where it is of none.
+
+    0 where it has no pieces to be known by.
 
     Args:
         db: within a transaction.
@@ -125,7 +134,9 @@ def note(
 
 def settled_by_site(db: sqlite3.Connection, campaign: int, now: float) -> None:
     """Note that the site itself has spoken of a campaign."""
-    db.execute("UPDATE campaign SET last = ?, changed = 1, looked = 0 WHERE id = ?", (now, campaign))
+    db.execute(
+        "UPDATE campaign SET last = ?, changed = 1, looked = 0 WHERE id = ?", (now, campaign)
+    )
 
 
 def state_of(db: sqlite3.Connection, campaign: int, now: float) -> Campaign:
@@ -163,7 +174,8 @@ def state_of(db: sqlite3.Connection, campaign: int, now: float) -> Campaign:
 def repeated(
     db: sqlite3.Connection, campaign: int, person: str, what: What, message: bytes, now: float
 ) -> int:
-    """Return how many believed events of a kind a person has about other messages of a campaign, of the last day.
+    """Return how many believed events of a kind a person has about other messages of a campaign, of
+    the last day.
 
     A letter of next week may have the same frame, and is another one.
     """
@@ -176,10 +188,12 @@ def repeated(
 
 
 def told(db: sqlite3.Connection, campaign: int) -> list[Told]:
-    """Return the events of a campaign, each with the record of its person as it is without this campaign, in order.
+    """Return the events of a campaign, each with the record of its person as it is without this
+    campaign, in order.
 
-    Of more than `MOST_TOLD` those that count come first, and then the latest: no flood of words that nobody believes hides what is
-    believed.  Words that anybody may have spoken in a person's name make that person neither right nor wrong, and are left out.
+    Of more than `MOST_TOLD` those that count come first, and then the latest: no flood of words
+    that nobody believes hides what is believed.  Words that anybody may have spoken in a person's
+    name make that person neither right nor wrong, and are left out.
     """
     rows = db.execute(
         "SELECT e.id, e.what, e.way, e.time, e.person, e.counts, coalesce(p.complaints, 0), coalesce(p.pardons, 0),"  # noqa: S608 - literals above
@@ -191,7 +205,9 @@ def told(db: sqlite3.Connection, campaign: int) -> list[Told]:
     ).fetchall()
     own = settled(db, campaign)
     found = []
-    for ident, what, way, time, person, counts, complaints, pardons, right, wrong, first in sorted(rows):
+    for ident, what, way, time, person, counts, complaints, pardons, right, wrong, first in sorted(
+        rows
+    ):
         others = (
             max(0.0, right - (own.get(person) == "right")),
             max(0.0, wrong - (own.get(person) == "wrong")),

@@ -1,6 +1,8 @@
-"""One event is decided: its circumstances are gathered, antifraud is asked, and what was decided is written down with what it changes for the next.
+"""One event is decided: its circumstances are gathered, antifraud is asked, and what was decided is
+written down with what it changes for the next.
 
-All within one transaction on the log of events, so that each event sees all those that were decided before it.
+All within one transaction on the log of events, so that each event sees all those that were decided
+before it.
 """
 
 from __future__ import annotations
@@ -17,9 +19,9 @@ from oborona.feedback.events.model import Decision, Stored, Way, What
 
 OPPOSITE: Final = "OPPOSITE"  # the same person said the opposite later
 UNREADABLE: Final = "UNREADABLE"  # there is nothing in it that can be judged
-TOLD_LATE_S: Final = (
-    1.0  # from when it was done to when it was written down: it lay in a spool, or a program told of it later
-)
+# from when it was done to when it was written down: it lay in a spool, or a program told of it
+# later
+TOLD_LATE_S: Final = 1.0
 DUPLICATE: Final = "DUPLICATE"  # as the rule of antifraud
 _WORDS: Final = (What.COMPLAINT, What.PARDON)
 
@@ -50,7 +52,8 @@ def decide_event(
         and event.time < min(before[2], event.heard - TOLD_LATE_S)
     ):
         db.execute(
-            "UPDATE event SET ident = ?, message = ? WHERE id = ?", (ident, about.message or None, event.id)
+            "UPDATE event SET ident = ?, message = ? WHERE id = ?",
+            (ident, about.message or None, event.id),
         )
         say = f"the person said the opposite later, in report {before[0]}"
         past = Decision(counts=False, own=False, rules=(OPPOSITE,), say=say)
@@ -77,7 +80,8 @@ def decide_event(
         thresholds=persons.limits_of(db, now),
     )
     belief = believe(circumstances)
-    ours = bool(event.person) and event.way is not Way.REPORT  # another site reports for people of its own
+    # another site reports for people of its own
+    ours = bool(event.person) and event.way is not Way.REPORT
     own = ours and event.what in _WORDS and about.signed and circumstances.recipient
     duplicate = DUPLICATE in belief.rules
     if belief.takes_back and before is not None:
@@ -105,7 +109,13 @@ def decide_event(
         persons.note(db, event.person, event.what, time=event.heard, now=now)
     if campaign:
         campaigns.note(
-            db, campaign, event.what, person=event.person, record=record, weight=belief.weight, now=now
+            db,
+            campaign,
+            event.what,
+            person=event.person,
+            record=record,
+            weight=belief.weight,
+            now=now,
         )
     return decision
 
@@ -113,9 +123,11 @@ def decide_event(
 def _earlier(
     db: sqlite3.Connection, event: Stored, message: bytes, ident: int | None
 ) -> tuple[int, What, float] | None:
-    """Return the same person's last complaint or pardon of this message, or of reads and deletions the same: id, what, when it was done.
+    """Return the same person's last complaint or pardon of this message, or of reads and deletions
+    the same: id, what, when it was done.
 
-    What another site reports in somebody's name, and what they say here themselves, know nothing of each other: a report is anybody's.
+    What another site reports in somebody's name, and what they say here themselves, know nothing of
+    each other: a report is anybody's.
     """
     kinds = _WORDS if event.what in _WORDS else (event.what,)
     row = db.execute(
@@ -132,7 +144,10 @@ def _withdraw(db: sqlite3.Connection, ident: int, by: int, now: float) -> None:
         db,
         ident,
         Decision(
-            counts=False, own=False, rules=(OPPOSITE,), say=f"the person says the opposite in report {by}"
+            counts=False,
+            own=False,
+            rules=(OPPOSITE,),
+            say=f"the person says the opposite in report {by}",
         ),
         now,
     )

@@ -1,4 +1,6 @@
-"""What an admin teaches leaves its line in the log of events: decided, and done, as it is written down."""
+"""What an admin teaches leaves its line in the log of events: decided, and done, as it is written
+down.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ class Taught(NamedTuple):
 def enter(log: Log, taught: Sequence[Taught], *, source: str, now: float) -> list[int]:
     """Write a line for each word that is new; return their ids.
 
-    The site's own word settles what its campaign is; what an admin says for a person is that person's.
+    The site's own word settles what its campaign is; what an admin says for a person is that
+    person's.
 
     Args:
         log: of events.
@@ -62,10 +65,15 @@ def _line(db: sqlite3.Connection, one: Taught, source: str, now: float) -> int:
         now,
     )
     campaign = 0 if word.person else campaigns.campaign_of(db, word.pieces, now)
-    db.execute("UPDATE event SET message = ?, campaign = ? WHERE id = ?", (word.digest, campaign, ident))
+    db.execute(
+        "UPDATE event SET message = ?, campaign = ? WHERE id = ?", (word.digest, campaign, ident)
+    )
     decide(db, ident, Decision(counts=True, own=bool(one.own), weight=1.0), now)
     told = [
-        f"label {one.heard.id}: trained with weight {word.weight:.2f}, {len(word.pieces)} hashes counted",
+        (
+            f"label {one.heard.id}: trained with weight {word.weight:.2f}, {len(word.pieces)} "
+            f"hashes counted"
+        ),
         *one.own,
     ]
     done(db, ident, 1, one.heard.id, told)

@@ -1,11 +1,16 @@
-"""What follows from decided events is done: words that are learned and counted, people's own lists, reads, and spam that is counted no more.
+"""What follows from decided events is done: words that are learned and counted, people's own lists,
+reads, and spam that is counted no more.
 
-    it counts for all       a word with the weight of the belief; its message's pieces count from `LEAST_COUNTED` on, once a day for each voice (`voices.py`)
-    it is the person's own  a word that teaches their own weights alone, and their own list, whatever others may believe
+    it counts for all       a word with the weight of the belief; its message's pieces count from
+                            `LEAST_COUNTED` on, once a day for each voice (`voices.py`)
+    it is the person's own  a word that teaches their own weights alone, and their own list,
+                            whatever others may believe
     a pardon that counts    takes back what the verdict had counted as spam, once for each message
-    neither                 what followed from an earlier decision is taken back; entries of the person's own list stay while it is their own
+    neither                 what followed from an earlier decision is taken back; entries of the
+                            person's own list stay while it is their own
 
-Every one of these carries the mark of the decision that it follows from, and happens once for each: who is killed in between does all of it again.
+Every one of these carries the mark of the decision that it follows from, and happens once for each:
+who is killed in between does all of it again.
 """
 
 from __future__ import annotations
@@ -27,7 +32,9 @@ from oborona.feedback.store import Store
 from oborona.feedback.word import Heard, Source, Word
 from oborona.types import Shingle
 
-LEAST_COUNTED: Final = 0.1  # weight from which on a complaint, or a read, is one of the counters, which know no halves; below it nobody listens
+# weight from which on a complaint, or a read, is one of the counters, which know no halves; below
+# it nobody listens
+LEAST_COUNTED: Final = 0.1
 BY: Final = "antifraud"
 _READ: Final = {What.READ: Effect.READ, What.DELETED: Effect.DELETED}
 
@@ -65,7 +72,9 @@ class Following:
             StoreError: a store can't be written; what is missing is done by the next call.
         """
         said = [
-            one for one in events if one.what in KINDS and (one.counts or one.own) and about[one.id].pieces
+            one
+            for one in events
+            if one.what in KINDS and (one.counts or one.own) and about[one.id].pieces
         ]
         anew = {one.id for one in said}
         self._take_back([one for one in events if one.turn > 1], anew, now)
@@ -106,7 +115,9 @@ class Following:
         return event.weight * (self._person_weight if event.person else 1.0)
 
     def _counted(self, event: Stored, about: Spoken) -> tuple[Shingle, ...]:
-        """Return the pieces that an event may count on: a stranger says nothing of what many senders have in common."""
+        """Return the pieces that an event may count on: a stranger says nothing of what many
+        senders have in common.
+        """
         if not event.counts or event.weight < LEAST_COUNTED:
             return ()
         if event.what is not What.TRAP and self._young(event):
@@ -115,7 +126,9 @@ class Following:
 
     def _young(self, event: Stored) -> bool:
         with self._log.told() as db:
-            record = persons.record_of(db, event.person, event.heard) if event.person else persons.NOBODY
+            record = (
+                persons.record_of(db, event.person, event.heard) if event.person else persons.NOBODY
+            )
         return young(record, event.heard)
 
     def _take_back(self, events: Sequence[Stored], anew: Collection[int], now: float) -> None:
@@ -123,7 +136,8 @@ class Following:
 
         Args:
             events: decided again.
-            anew: those from which a word follows again. Where none can, since its message is forgotten, the person's own list stays as it is.
+            anew: those from which a word follows again. Where none can, since its message is
+                forgotten, the person's own list stays as it is.
             now: Unix seconds.
         """
         effects = Effects(self._words)
@@ -139,14 +153,20 @@ class Following:
     def _tell_word(self, event: Stored, heard: Heard, about: Spoken) -> list[str]:
         if not heard.new:
             return [f"label {heard.id} was there before"]
-        taught = f"trained with weight {self._weight(event):.2f}" if about.features else "no text to train on"
+        taught = (
+            f"trained with weight {self._weight(event):.2f}"
+            if about.features
+            else "no text to train on"
+        )
         instead = f", instead of label {heard.replaced}" if heard.replaced else ""
         return [f"label {heard.id}{instead}: {taught}, {heard.counted} hashes counted"]
 
     def _list(self, event: Stored, heard: Heard, about: Spoken) -> list[str]:
         """Write what follows for the person's own mail."""
         kind, _ = KINDS[event.what]
-        found = entries(kind, about.origin, about.pieces, person=event.person, word=heard.id, now=event.time)
+        found = entries(
+            kind, about.origin, about.pieces, person=event.person, word=heard.id, now=event.time
+        )
         self._lists.say(event.person, heard.id, found, replaced=heard.replaced, now=event.time)
         return [f"{event.person}: {one.say}" for one in found]
 
@@ -169,7 +189,9 @@ class Following:
                 elif one.counts and known is not None and known.counted_spam and known.shingles:
                     wanted.append(Wanted(marks[0], Effect.FORGIVEN, known.shingles, known.time))
                     wanted.append(Wanted(marks[1], Effect.FORGIVEN, known.late, known.late_time))
-                    told[one.id] = [f"spam taken back from {len(known.shingles) + len(known.late)} hashes"]
+                    told[one.id] = [
+                        f"spam taken back from {len(known.shingles) + len(known.late)} hashes"
+                    ]
         effects.want(wanted)
         return told
 

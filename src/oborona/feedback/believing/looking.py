@@ -1,4 +1,6 @@
-"""A campaign is gone over again: what was believed and would not be any more is taken back, and the records of its persons follow from what it turned out to be."""
+"""A campaign is gone over again: what was believed and would not be any more is taken back, and the
+records of its persons follow from what it turned out to be.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,10 @@ REVISED: Final = "REVISED"  # what was said since shows that it was wrong
 def due(db: sqlite3.Connection, now: float) -> int:
     """Return the campaign that is to be gone over; 0: none is."""
     row = db.execute(
-        "SELECT id FROM campaign WHERE changed AND (looked < ? OR looked > ?) ORDER BY looked LIMIT 1",
+        (
+            "SELECT id FROM campaign WHERE changed AND (looked < ? OR looked > ?) ORDER BY "
+            "looked LIMIT 1"
+        ),
         (now - LOOK_S, now),  # a clock that was set back holds up none
     ).fetchone()
     return int(row[0]) if row else 0
@@ -49,7 +54,10 @@ def look(log: Log, campaign: int, now: float) -> int:
                 db,
                 ident,
                 Decision(
-                    counts=False, own=bool(own), rules=(REVISED,), say="what was said since speaks against it"
+                    counts=False,
+                    own=bool(own),
+                    rules=(REVISED,),
+                    say="what was said since speaks against it",
                 ),
                 now,
             )

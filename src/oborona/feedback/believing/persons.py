@@ -1,4 +1,5 @@
-"""What is known of persons who speak: how often they did, since when, and how often they were right; and what is usual on a day.
+"""What is known of persons who speak: how often they did, since when, and how often they were
+right; and what is usual on a day.
 
 All functions work within the caller's transaction on the log of events.
 """
@@ -26,8 +27,10 @@ def day_of(now: float) -> int:
 def record_of(db: sqlite3.Connection, person: str, now: float) -> Record:
     """Return what a person did until now."""
     row = db.execute(
-        "SELECT p.complaints, p.pardons, p.right, p.wrong, p.first, coalesce(d.complaints, 0), coalesce(d.pardons, 0)"
-        " FROM person p LEFT JOIN person_day d ON d.person = p.person AND d.day = ? WHERE p.person = ?",
+        "SELECT p.complaints, p.pardons, p.right, p.wrong, p.first, coalesce(d.complaints, 0), "
+        "coalesce(d.pardons, 0)"
+        " FROM person p LEFT JOIN person_day d ON d.person = p.person AND d.day = ? WHERE "
+        "p.person = ?",
         (day_of(now), person),
     ).fetchone()
     if row is None:
@@ -57,8 +60,10 @@ def note(db: sqlite3.Connection, person: str, what: What, *, time: float, now: f
     """
     complained, pardoned = int(what is What.COMPLAINT), int(what is What.PARDON)
     db.execute(
-        "INSERT INTO person (person, complaints, pardons, first) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
-        " complaints = complaints + excluded.complaints, pardons = pardons + excluded.pardons, first = min(first, excluded.first)",
+        "INSERT INTO person (person, complaints, pardons, first) VALUES (?, ?, ?, ?) ON CONFLICT "
+        "DO UPDATE SET"
+        " complaints = complaints + excluded.complaints, pardons = pardons + excluded.pardons, "
+        "first = min(first, excluded.first)",
         (person, complained, pardoned, time),
     )
     if complained or pardoned:
@@ -70,13 +75,22 @@ def note(db: sqlite3.Connection, person: str, what: What, *, time: float, now: f
 
 
 def limits_of(db: sqlite3.Connection, now: float) -> Thresholds:
-    """Return the thresholds of today, which follow from what was done yesterday; computed by the first who asks on a day, and kept."""
+    """Return the thresholds of today, which follow from what was done yesterday.
+
+    Computed by the first who asks on a day, and kept.
+    """
     today = day_of(now)
-    row = db.execute("SELECT complaints, pardons, people FROM threshold WHERE day = ?", (today,)).fetchone()
+    row = db.execute(
+        "SELECT complaints, pardons, people FROM threshold WHERE day = ?", (today,)
+    ).fetchone()
     if row is not None:
         return Thresholds(complaints=row[0], pardons=row[1], people=row[2])
     before = db.execute(
-        "SELECT complaints, pardons, people FROM threshold WHERE day < ? ORDER BY day DESC LIMIT 1", (today,)
+        (
+            "SELECT complaints, pardons, people FROM threshold WHERE day < ? ORDER BY day "
+            "DESC LIMIT 1"
+        ),
+        (today,),
     ).fetchone()
     yesterday = db.execute(
         "SELECT complaints, pardons FROM person_day WHERE day = ?", (today - 1,)
@@ -84,10 +98,13 @@ def limits_of(db: sqlite3.Connection, now: float) -> Thresholds:
     found = thresholds(
         [one for one, _ in yesterday],
         [one for _, one in yesterday],
-        None if before is None else Thresholds(complaints=before[0], pardons=before[1], people=before[2]),
+        None
+        if before is None
+        else Thresholds(complaints=before[0], pardons=before[1], people=before[2]),
     )
     db.execute(
-        "INSERT INTO threshold VALUES (?, ?, ?, ?)", (today, found.complaints, found.pardons, found.people)
+        "INSERT INTO threshold VALUES (?, ?, ?, ?)",
+        (today, found.complaints, found.pardons, found.people),
     )
     db.execute("DELETE FROM person_day WHERE day < ?", (today - DAYS_KEPT,))
     return found

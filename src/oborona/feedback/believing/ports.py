@@ -39,7 +39,9 @@ class Journaled(Protocol):
         ...
 
     def find(self, message_id: str, person: str) -> int | None:
-        """Return the newest message of a Message-ID that went to a person; None where there is none.
+        """Return the newest message of a Message-ID that went to a person.
+
+        None where there is none.
 
         Raises:
             StoreError: it can't be read now.
@@ -51,15 +53,20 @@ class Lists(Protocol):
     """People's own lists."""
 
     def asked_for(self, person: str, origin: Origin, before: float) -> bool:
-        """Tell whether a person wanted mail from there, by what they had said or done before a time, Unix seconds.
+        """Tell whether a person wanted mail from there, by what they had said or done before a
+        time, Unix seconds.
 
         Raises:
             StoreError: they can't be read now.
         """
         ...
 
-    def say(self, person: str, word: int, entries: Sequence[Entry], *, replaced: int, now: float) -> None:
-        """Write down what follows from a word, in the place of what followed from another; twice is once.
+    def say(
+        self, person: str, word: int, entries: Sequence[Entry], *, replaced: int, now: float
+    ) -> None:
+        """Write down what follows from a word, in the place of what followed from another.
+
+        Twice is once.
 
         Raises:
             StoreError: it can't be written now.

@@ -1,4 +1,6 @@
-"""Signatures are proposed of a campaign that several people complain of: from their raw copies, for a person to decide about."""
+"""Signatures are proposed of a campaign that several people complain of: from their raw copies, for
+a person to decide about.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +27,16 @@ def propose(log: Log, campaign: int, proposer: Proposer, *, people: int, now: fl
         StoreError: they can't be written down, or the log not be read.
     """
     ((agree, proposed),) = log.rows(
-        "SELECT (SELECT count(*) FROM campaign_person WHERE campaign = c.id AND what = 'complaint' AND weight > 0) + c.traps,"
+        "SELECT (SELECT count(*) FROM campaign_person WHERE campaign = c.id AND what = "
+        "'complaint' AND weight > 0) + c.traps,"
         " c.proposed FROM campaign c WHERE c.id = ?",
         (campaign,),
     ) or [(0, 0)]
     if agree < max(people, proposed * AGAIN):
         return []
     rows = log.rows(
-        "SELECT e.id FROM event e JOIN raw r ON r.id = e.id WHERE e.campaign = ? AND e.counts AND e.what IN ('complaint', 'trap')"
+        "SELECT e.id FROM event e JOIN raw r ON r.id = e.id WHERE e.campaign = ? AND e.counts AND "
+        "e.what IN ('complaint', 'trap')"
         " ORDER BY e.id DESC LIMIT ?",
         (campaign, MOST_COPIES),
     )
@@ -40,7 +44,10 @@ def propose(log: Log, campaign: int, proposer: Proposer, *, people: int, now: fl
     names = proposer.propose(copies, f"{agree} agree in campaign {campaign}", now) if copies else []
     with log.transaction() as db:
         db.execute(
-            "UPDATE campaign SET proposed = ?, proposals = trim(proposals || ' ' || ?) WHERE id = ?",
+            (
+                "UPDATE campaign SET proposed = ?, proposals = trim(proposals || ' ' || ?) "
+                "WHERE id = ?"
+            ),
             (agree, " ".join(names), campaign),
         )
     return names

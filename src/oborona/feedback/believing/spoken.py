@@ -2,9 +2,11 @@
 
     by our id    the journal's entry: its pieces count, its facts say who sent it
     by raw copy  what the copy itself shows; it is anybody's word
-    by name      reads and deletions come with a Message-ID alone: the newest message of that name that went to this person
+    by name      reads and deletions come with a Message-ID alone: the newest message of that name
+                 that went to this person
 
-An id of ours above another message speaks for nothing that stands there: the Message-ID must be the same, and the text nearly.
+An id of ours above another message speaks for nothing that stands there: the Message-ID must be the
+same, and the text nearly.
 """
 
 from __future__ import annotations

@@ -1,1 +1,3 @@
-"""What people, traps and sites say of messages: written down before it is acknowledged, believed later."""
+"""What people, traps and sites say of messages: written down before it is acknowledged, believed
+later.
+"""

@@ -1,10 +1,12 @@
 """What a client of POST /feedback says, as an event.  Pure.
 
-    application/json   {"what": "complaint", "person": "joe@example.org", "id": "...", "raw": "...", "time": 1790000000}
-    message/rfc822     the message itself, the other words behind the question mark: /feedback?what=complaint&person=joe@example.org
+    application/json   {"what": "complaint", "person": "joe@example.org", "id": "...", "raw": "...",
+                       "time": 1790000000}
+    message/rfc822     the message itself, the other words behind the question mark:
+                       /feedback?what=complaint&person=joe@example.org
 
-`id` is X-Mras-Id as the message carries it; `raw` the message in base64.  One of both is needed; of a message, its own X-Mras-Id counts where
-`id` is not given.
+`id` is X-Mras-Id as the message carries it; `raw` the message in base64.  One of both is needed; of
+a message, its own X-Mras-Id counts where `id` is not given.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ from oborona.feedback.events.spoken import named
 from oborona.ident import verify
 from oborona.reputation.personal import mail_address
 
-OLDEST_S: Final = 30 * 86_400.0  # of what somebody says was done: beyond that nothing follows from it
+# of what somebody says was done: beyond that nothing follows from it
+OLDEST_S: Final = 30 * 86_400.0
 AHEAD_S: Final = 300.0  # that another machine's clock may be ahead of ours
 
 
@@ -70,7 +73,8 @@ def event_of(said: Said, *, key: bytes, once: str, source: str, now: float) -> E
     Args:
         said: its words.
         key: of the site, for signatures.
-        once: a name for it, the client's own, under which what it says of a person counts once; empty = each counts.
+        once: a name for it, the client's own, under which what it says of a person counts once;
+            empty = each counts.
         source: the client.
         now: Unix seconds.
 

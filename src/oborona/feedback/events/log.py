@@ -1,8 +1,11 @@
-"""The log of events: written by doors, decided by whoever believes, read by all; any number of processes use one file.
+"""The log of events: written by doors, decided by whoever believes, read by all.
 
-An event is there once its transaction is on the disk, whatever happens afterwards.  Deciding it is another transaction, and doing what follows from it
-a third: `turn` says how often it was decided, `done` which of these decisions has its effects.  Whoever is killed in between leaves `done` behind `turn`, and the effects are
-done again, each of which happens once for each turn.
+Any number of processes use one file.
+
+An event is there once its transaction is on the disk, whatever happens afterwards.  Deciding it is
+another transaction, and doing what follows from it a third: `turn` says how often it was decided,
+`done` which of these decisions has its effects.  Whoever is killed in between leaves `done` behind
+`turn`, and the effects are done again, each of which happens once for each turn.
 """
 
 from __future__ import annotations
@@ -32,7 +35,8 @@ MOST_TEXT: Final = 400  # characters of a peer's text that are kept
 _LEVEL: Final = 1  # of zlib: higher ones save a tenth and take twice the time
 _AT_ONCE: Final = 500  # rows asked for by id
 _COLUMNS: Final = (
-    "id, what, way, time, heard, person, ident, message_id, mailbox, source, decided, counts, own, weight, rules, say,"
+    "id, what, way, time, heard, person, ident, message_id, mailbox, source, decided, counts, "
+    "own, weight, rules, say,"
     " message, campaign, turn, done, word, effects"
 )
 _INSERT: Final = (
@@ -65,7 +69,10 @@ class Log(SharedFile):
         receipts = []
         with self.transaction() as db:
             for one, octets in zip(events, packed, strict=True):
-                known = one.key and db.execute("SELECT id FROM event WHERE key = ?", (one.key,)).fetchone()
+                known = (
+                    one.key
+                    and db.execute("SELECT id FROM event WHERE key = ?", (one.key,)).fetchone()
+                )
                 if known:
                     receipts.append(Receipt(known[0], new=False))
                     continue
@@ -80,7 +87,10 @@ class Log(SharedFile):
         return self.said_of([ident]).get(ident, [])
 
     def said_of(self, idents: Sequence[int]) -> dict[int, list[Said]]:
-        """Return what persons did with each of some messages of the journal, in order; those of which nothing is known are left out."""
+        """Return what persons did with each of some messages of the journal, in order.
+
+        Those of which nothing is known are left out.
+        """
         found: dict[int, list[Said]] = {}
         for start in range(0, len(idents), _AT_ONCE):
             some = tuple(idents[start : start + _AT_ONCE])
@@ -99,7 +109,9 @@ class Log(SharedFile):
         return self._stored("decided IS NULL AND id > ? ORDER BY id LIMIT ?", (after, most))
 
     def undone(self, after: int, most: int) -> list[Stored]:
-        """Return the first events behind a place whose last decision has not all its effects, in order."""
+        """Return the first events behind a place whose last decision has not all its effects, in
+        order.
+        """
         return self._stored("done < turn AND id > ? ORDER BY id LIMIT ?", (after, most))
 
     def waiting(self) -> tuple[int, int]:
@@ -151,7 +163,10 @@ class Log(SharedFile):
         return self._stored("person = ? ORDER BY id DESC LIMIT ?", (person, number))
 
     def raw(self, ident: int) -> bytes:
-        """Return the message of an event as it was handed in, `MOST_RAW` octets of it; empty where it is not kept, or damaged."""
+        """Return the message of an event as it was handed in, `MOST_RAW` octets of it.
+
+        Empty where it is not kept, or damaged.
+        """
         found = self.rows("SELECT octets FROM raw WHERE id = ?", (ident,))
         if not found:
             return b""
@@ -172,7 +187,9 @@ class Log(SharedFile):
         ]
 
     def decide(self, decisions: Sequence[tuple[int, Decision]], *, now: float) -> list[int]:
-        """Decide events, or decide them again: all of them or none; return those whose decision is another now.
+        """Decide events, or decide them again: all of them or none.
+
+        Return those whose decision is another now.
 
         What followed from the decision before is taken back by whoever does the effects.
 
@@ -187,14 +204,16 @@ class Log(SharedFile):
         """Note that the effects of decisions are there.
 
         Args:
-            effects: id, turn, id of the word that followed (0 = none), and what followed in words; of each event.
+            effects: id, turn, id of the word that followed (0 = none), and what followed in words;
+                of each event.
         """
         with self.transaction() as db:
             for ident, turn, word, told in effects:
                 done(db, ident, turn, word, told)
 
     def again(self, words: Sequence[int], but: int) -> None:
-        """Have the effects of events done again that found what they say said by a word which is taken back now.
+        """Have the effects of events done again that found what they say said by a word which is
+        taken back now.
 
         Args:
             words: that are taken back.
@@ -208,13 +227,17 @@ class Log(SharedFile):
                 )
 
     def forget_raw(self, before: float, most: int) -> int:
-        """Forget raw copies of decided events that were written down before a time; return how many.
+        """Forget raw copies of decided events that were written down before a time.
+
+        Return how many.
 
         Args:
             before: Unix seconds.
             most: at once.
         """
-        last = self.rows("SELECT id FROM event WHERE heard < ? ORDER BY heard DESC LIMIT 1", (before,))
+        last = self.rows(
+            "SELECT id FROM event WHERE heard < ? ORDER BY heard DESC LIMIT 1", (before,)
+        )
         if not last or not self.rows("SELECT 1 FROM raw WHERE id <= ? LIMIT 1", last[0]):
             return 0
         with self.transaction() as db:
@@ -225,7 +248,9 @@ class Log(SharedFile):
             ).rowcount
 
     def forget(self, before: float, most: int, *, passing: bool) -> int:
-        """Forget events that were written down before a time, once all is done about them; return how many.
+        """Forget events that were written down before a time, once all is done about them.
+
+        Return how many.
 
         Args:
             before: Unix seconds.
@@ -252,7 +277,10 @@ class Log(SharedFile):
             db.execute(f"PRAGMA incremental_vacuum({int(pages)})").fetchall()
 
     def _stored(self, condition: str, values: tuple[Any, ...]) -> list[Stored]:
-        return [stored(row) for row in self.rows(f"SELECT {_COLUMNS} FROM event WHERE {condition}", values)]  # noqa: S608
+        return [
+            stored(row)
+            for row in self.rows(f"SELECT {_COLUMNS} FROM event WHERE {condition}", values)  # noqa: S608 - a literal
+        ]
 
 
 def decide(db: sqlite3.Connection, ident: int, decision: Decision, now: float) -> bool:

@@ -8,7 +8,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-MOST_RAW: Final = 1 << 20  # octets of a message that are kept: what is computed of it looks at no more
+# octets of a message that are kept: what is computed of it looks at no more
+MOST_RAW: Final = 1 << 20
 
 
 class What(StrEnum):
@@ -49,7 +50,8 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     way: Way
     time: float  # Unix seconds, when it was done
     person: str = ""  # mail address in normal form; empty = nobody: a trap, the site
-    ident: int | None = None  # id in the journal, of an X-Mras-Id that we signed: the door has verified it
+    # id in the journal, of an X-Mras-Id that we signed: the door has verified it
+    ident: int | None = None
     message_id: str = ""
     raw: bytes = b""  # the message as it was handed in; `MOST_RAW` of it are kept
     mailbox: str = ""  # where it went, as IMAP names it

@@ -1,8 +1,10 @@
-"""How much of a person's messages is kept: what one mailbox hands in does not fill the disk.  Pure: time comes as an argument.
+"""How much of a person's messages is kept: what one mailbox hands in does not fill the disk.  Pure:
+time comes as an argument.
 
-Each person has room for `HOUR_BYTES` of messages, and gets as much again in each hour; so have all traps together, for `TRAPS_BYTES`: whoever knows
-one can send to it without end.  Who has none left is heard all the same: a message of the journal is known by its id, of any other
-the beginning is kept.
+Each person has room for `HOUR_BYTES` of messages, and gets as much again in each hour; so have all
+traps together, for `TRAPS_BYTES`: whoever knows one can send to it without end.  Who has none left
+is heard all the same: a message of the journal is known by its id, of any other the beginning is
+kept.
 """
 
 from __future__ import annotations
@@ -33,8 +35,9 @@ class Rations:
     def cut(self, event: Event, now: float) -> Event:
         """Return an event with as much of its message as its person has room for.
 
-        Guaranteed: of any person's events within any hour at most twice `HOUR_BYTES`, and `LEAST_BYTES` of each, are kept.
-        Of nobody's (traps') at most twice `TRAPS_BYTES`, and the same of each.
+        Guaranteed: of any person's events within any hour at most twice `HOUR_BYTES`, and
+        `LEAST_BYTES` of each, are kept. Of nobody's (traps') at most twice `TRAPS_BYTES`, and the
+        same of each.
 
         Args:
             event: any.
@@ -53,4 +56,6 @@ class Rations:
         if kept:
             return event
         # half a text is another one than the journal knows, and would be taken for a forgery
-        return msgspec.structs.replace(event, raw=event.raw[:LEAST_BYTES] if event.ident is None else b"")
+        return msgspec.structs.replace(
+            event, raw=event.raw[:LEAST_BYTES] if event.ident is None else b""
+        )

@@ -10,8 +10,9 @@
     campaign_piece   the pieces by which such messages are known
     campaign_person  who said what of a campaign
 
-A damaged file is left where it is, for it holds people's work: doors answer that they can't take events, and the error says how it is mended.
-WAL with synchronous=FULL: an event that was acknowledged survives the power going.
+A damaged file is left where it is, for it holds people's work: doors answer that they can't take
+events, and the error says how it is mended. WAL with synchronous=FULL: an event that was
+acknowledged survives the power going.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ APPLICATION_ID: Final = 0x4F424556  # "OBEV"
 
 MIGRATIONS: Final = (
     (
-        "CREATE TABLE origin (name BLOB NOT NULL)",  # what tells this log from another that begins anew at 1
+        # what tells this log from another that begins anew at 1
+        "CREATE TABLE origin (name BLOB NOT NULL)",
         "INSERT INTO origin VALUES (randomblob(16))",
         """
         CREATE TABLE event (

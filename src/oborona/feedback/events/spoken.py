@@ -1,4 +1,6 @@
-"""From what a mail store says of a message to an event: which message it was, and whose mail address the mailbox user has."""
+"""From what a mail store says of a message to an event: which message it was, and whose mail
+address the mailbox user has.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from oborona.reputation.personal import mail_address
 HEAD_BYTES: Final = 256 * 1024  # of a message that are searched for its header
 MESSAGE_ID_LENGTH: Final = 200  # characters kept
 WEAK: Final = frozenset({What.READ, What.DELETED})
-"""What a person does in passing: said without the message, worth little alone, and no loss when there is too much of it."""
+"""What a person does in passing: said without the message, worth little alone, and no loss when
+there is too much of it.
+"""
 
 _SIEVE: Final = frozenset({What.COMPLAINT, What.PARDON}) | WEAK
 _SOURCE: Final = "dovecot"
@@ -37,11 +41,16 @@ def named(raw: bytes, key: bytes) -> Named:
 
     Args:
         raw: the message, or its beginning.
-        key: of the site, for signatures. Of several X-Mras-Id the last one counts: ours stands below all others.
+        key: of the site, for signatures. Of several X-Mras-Id the last one counts: ours stands
+            below all others.
     """
     data = raw[:HEAD_BYTES].replace(b"\r\n", b"\n")
     headers, _ = split(data, 0, len(data), DEFAULT, Findings())
-    found = {header.name: header.value for header in headers if header.name in {"x-mras-id", "message-id"}}
+    found = {
+        header.name: header.value
+        for header in headers
+        if header.name in {"x-mras-id", "message-id"}
+    }
     return Named(
         verify(found.get("x-mras-id", ""), key),
         _unicode(found.get("message-id", "")[:MESSAGE_ID_LENGTH].strip().strip("<>")),
@@ -59,12 +68,14 @@ def person(user: str, template: str) -> str:
     return mail_address(template.format(user=user, local=local, domain=domain))
 
 
-def event_of(arguments: Mapping[str, str], raw: bytes, *, key: bytes, template: str, now: float) -> Event:
+def event_of(
+    arguments: Mapping[str, str], raw: bytes, *, key: bytes, template: str, now: float
+) -> Event:
     """Return what a Sieve script says, as an event.
 
     Args:
-        arguments: `what` and `user`; `mailbox`, where the message went; `when`, by which what is said twice is known; `id` and `messageid`,
-            where the message does not come along.
+        arguments: `what` and `user`; `mailbox`, where the message went; `when`, by which what is
+            said twice is known; `id` and `messageid`, where the message does not come along.
         raw: the message, empty where it does not.
         key: of the site, for signatures.
         template: of persons' addresses.
@@ -86,7 +97,9 @@ def event_of(arguments: Mapping[str, str], raw: bytes, *, key: bytes, template: 
     ident, message_id = named(raw, key)
     if not raw:
         ident = verify(arguments.get("id", ""), key)
-        message_id = _unicode(arguments.get("messageid", "")[:MESSAGE_ID_LENGTH].strip().strip("<>"))
+        message_id = _unicode(
+            arguments.get("messageid", "")[:MESSAGE_ID_LENGTH].strip().strip("<>")
+        )
     if ident is None and (what in WEAK or not raw):
         raise PeerError("it names no message of ours")
     event = Event(
@@ -102,8 +115,11 @@ def event_of(arguments: Mapping[str, str], raw: bytes, *, key: bytes, template: 
     )
     if what in WEAK:  # however often it is opened
         return msgspec.structs.replace(event, key=_key(event, str(ident).encode()))
-    if when := arguments.get("when", ""):  # said again, because the first answer did not come in time
-        return msgspec.structs.replace(event, key=_key(event, when.encode("utf-8", "surrogatepass"), raw))
+    # said again, because the first answer did not come in time
+    if when := arguments.get("when", ""):
+        return msgspec.structs.replace(
+            event, key=_key(event, when.encode("utf-8", "surrogatepass"), raw)
+        )
     return event
 
 
@@ -116,5 +132,7 @@ def _key(event: Event, *parts: bytes) -> bytes:
 
 
 def _unicode(text: str) -> str:
-    """Return a peer's text with what is no Unicode in it as an escape: a store takes nothing else."""
+    """Return a peer's text with what is no Unicode in it as an escape: a store takes nothing
+    else.
+    """
     return text.encode("utf-8", "backslashreplace").decode()

@@ -1,7 +1,9 @@
-"""Events of many doors, written down together: one transaction, and one wait for the disk, for all that came while the last was written.
+"""Events of many doors, written down together: one transaction, and one wait for the disk, for all
+that came while the last was written.
 
-`take` returns once the event is on the disk.  What can't be written is said to whoever handed it in, and is theirs to hand in again; nothing that was acknowledged is
-lost.  At most `WAITING` events and `WAITING_BYTES` of them wait; whoever comes then waits for room, `PATIENCE_S` at most.
+`take` returns once the event is on the disk.  What can't be written is said to whoever handed it
+in, and is theirs to hand in again; nothing that was acknowledged is lost.  At most `WAITING` events
+and `WAITING_BYTES` of them wait; whoever comes then waits for room, `PATIENCE_S` at most.
 """
 
 from __future__ import annotations
@@ -38,7 +40,8 @@ class Taking:
     Use `async with Taking(path)`.
 
     Args:
-        path: the log; its folder exists. A file that can't be opened is tried again with the next events.
+        path: the log; its folder exists. A file that can't be opened is tried again with the next
+            events.
         clock: Unix seconds.
     """
 
@@ -67,7 +70,8 @@ class Taking:
         """Write an event down; when this returns it survives the power going.
 
         Raises:
-            StoreError: it is not written, and may be handed in again; `StoreFull`: there is no room on the disk;
+            StoreError: it is not written, and may be handed in again; `StoreFull`: there is no room
+                on the disk;
                 `StoreBusy`: too many wait.
         """
         size = min(len(event.raw), MOST_RAW)
@@ -86,7 +90,8 @@ class Taking:
         except TimeoutError:
             self.refused += 1
             raise StoreBusy(
-                f"{self.path}: could not be written for {PATIENCE_S:g} seconds; whether this event was is not known"
+                f"{self.path}: could not be written for {PATIENCE_S:g} seconds; whether "
+                f"this event was is not known"
             ) from None
 
     async def close(self) -> None:
@@ -99,7 +104,9 @@ class Taking:
         self._thread.shutdown()
 
     def _has_room(self, size: int) -> bool:
-        return not self._waiting or (len(self._waiting) < WAITING and self._bytes + size <= WAITING_BYTES)
+        return not self._waiting or (
+            len(self._waiting) < WAITING and self._bytes + size <= WAITING_BYTES
+        )
 
     async def _run(self) -> None:
         """Write what waits, until closed."""
@@ -125,7 +132,10 @@ class Taking:
         await loop.run_in_executor(self._thread, self._let_go)
 
     def _batch(self) -> list[_Waiting]:
-        """Return the next events to be written together; those that nobody waits for any more are left out."""
+        """Return the next events to be written together.
+
+        Those that nobody waits for any more are left out.
+        """
         batch: list[_Waiting] = []
         octets = 0
         while self._waiting and len(batch) < AT_ONCE and octets < AT_ONCE_BYTES:

@@ -1,4 +1,6 @@
-"""The model on meaning while sorted mail is played through: each message is judged by the weights that the mail before it gave."""
+"""The model on meaning while sorted mail is played through: each message is judged by the weights
+that the mail before it gave.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,12 @@
-"""Sorted mail, played through the real scan in the order in which it came: what was known of each message at its moment.
+"""Sorted mail, played through the real scan in the order in which it came: what was known of each
+message at its moment.
 
-    for each message: scan, as the daemon would → remember what was seen → count it by its verdict → people's word of earlier ones comes in
+    for each message: scan, as the daemon would → remember what was seen → count it by its verdict →
+    people's word of earlier ones comes in
 
-People's word teaches the content model and, where the verdict was wrong, counts as a complaint or a pardon.  A message is always judged before
-anything of it is counted or learned, so that facts are as honest as in life.  Nobody is asked on the network: what the DNS would have said of old mail is
+People's word teaches the content model and, where the verdict was wrong, counts as a complaint or a
+pardon.  A message is always judged before anything of it is counted or learned, so that facts are
+as honest as in life.  Nobody is asked on the network: what the DNS would have said of old mail is
 not what it said then.
 """
 
@@ -70,7 +73,10 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Taught(Untaught):
-    """The content model, as it is taught meanwhile; silent until it has learned `least` messages of each kind."""
+    """The content model, as it is taught meanwhile.
+
+    Silent until it has learned `least` messages of each kind.
+    """
 
     def __init__(self, least: int) -> None:
         self._least = least
@@ -160,13 +166,18 @@ class Rehearsal:
         self._number += 1
         if self._chance.random() < self._share:
             known, action = features(found.message), found.verdict.action
-            self._waiting.append(_Word(self._number + self._delay, mail.spam, known, found.pieces, action))
+            self._waiting.append(
+                _Word(self._number + self._delay, mail.spam, known, found.pieces, action)
+            )
         while self._waiting and self._waiting[0].due <= self._number:
             self._hear(self._waiting.popleft())
         return Seen(scan=found, example=example, opinion=found.opinion)
 
     def meaning(self) -> NDArray[np.float32] | None:
-        """Return the weights of the model on meaning that all mail gives; None where nobody looked, or it is too little."""
+        """Return the weights of the model on meaning that all mail gives.
+
+        None where nobody looked, or it is too little.
+        """
         return None if self._meanings is None else self._meanings.fitted()
 
     def _hear(self, word: _Word) -> None:

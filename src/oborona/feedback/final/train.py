@@ -1,12 +1,16 @@
-"""Training the final model, in time order: what is judged was never trained on, nor anything that came after it.
+"""Training the final model, in time order: what is judged was never trained on, nor anything that
+came after it.
 
-    |------ trained ------|- stops it -|---- judged ----|             five times, the first part longer each time
-    |---------------------- trained ---------------------|            the model itself, with as many trees as were best, in the middle
+    |------ trained ------|- stops it -|---- judged ----|     five times, the first part longer
+    |---------------------- trained ---------------------|    the model itself, with as many
+                                                              trees as were best, in the middle
 
-Spam and good mail weigh the same together, whatever their numbers.  Probabilities of a fold are calibrated by what stopped its training, those of
-the model itself by all that was judged.  The same examples give the same model, with the same version of the library.
+Spam and good mail weigh the same together, whatever their numbers.  Probabilities of a fold are
+calibrated by what stopped its training, those of the model itself by all that was judged.  The same
+examples give the same model, with the same version of the library.
 
-Known limit: the model itself has more to learn from than the folds whose words calibrate it, so that it is rather better than it says.
+Known limit: the model itself has more to learn from than the folds whose words calibrate it, so
+that it is rather better than it says.
 """
 
 from __future__ import annotations
@@ -43,7 +47,8 @@ RATE: Final = 0.06
 SEED: Final = 1
 THREADS: Final = 2  # a number of their own: sums in another order would be other sums
 MISSING: Final = (
-    "the final model is trained by CatBoost, which is not installed: ./setup ml, or pip install 'oborona[ml]'"
+    "the final model is trained by CatBoost, which is not installed: ./setup ml, or pip "
+    "install 'oborona[ml]'"
 )
 
 Progress = Callable[[str, int, int], None]
@@ -106,7 +111,8 @@ def train(
     table = tabled(examples, names)
     if min(table.spam.sum(), (~table.spam).sum()) < 4 * FEWEST:
         raise Untrainable(
-            f"{int(table.spam.sum())} spam and {int((~table.spam).sum())} good messages: {4 * FEWEST} of each are the least"
+            f"{int(table.spam.sum())} spam and {int((~table.spam).sum())} good messages: "
+            f"{4 * FEWEST} of each are the least"
         )
     edges = np.linspace(0, len(examples), FOLDS + 2).astype(int)
     found: list[tuple[slice, Floats, Floats]] = []
@@ -124,15 +130,19 @@ def train(
         trees.append(max(1, library.tree_count_))
         calibration = _calibrated(_raw(library, table, parts[1]), table.spam[parts[1]])
         raw = _raw(library, table, parts[2])
-        found.append((parts[2], raw, odds.probability(calibration.slope * raw + calibration.offset)))
+        found.append(
+            (parts[2], raw, odds.probability(calibration.slope * raw + calibration.offset))
+        )
         spam = int(table.spam[parts[2]].sum())
         folds.append(
-            f"fold {fold}: trained on {tail}, stopped by {edges[fold] - tail} at {trees[-1]} trees, judged {raw.size} ({spam} spam)"
+            f"fold {fold}: trained on {tail}, stopped by {edges[fold] - tail} at "
+            f"{trees[-1]} trees, judged {raw.size} ({spam} spam)"
         )
     progress("folds", FOLDS, FOLDS + 1)
     if not found or _both(np.concatenate([table.spam[part] for part, _, _ in found])) < FEWEST:
         raise Untrainable(
-            "in time order there is no part with both kinds of mail before it and in it: shuffle, or take more"
+            "in time order there is no part with both kinds of mail before it and in it: "
+            "shuffle, or take more"
         )
     judged = Judged(
         places=np.concatenate([np.arange(len(examples))[part] for part, _, _ in found]),
@@ -162,7 +172,9 @@ def _added(library: Any, table: Table, calibration: Calibration) -> tuple[tuple[
 
     parts = library.get_feature_importance(Pool(table.numbers), type="ShapValues")[:, :-1]
     sizes = np.abs(parts).mean(axis=0) * calibration.slope
-    found = [(name, float(size)) for name, size in zip(table.features, sizes, strict=True) if size > 0]
+    found = [
+        (name, float(size)) for name, size in zip(table.features, sizes, strict=True) if size > 0
+    ]
     return tuple(sorted(found, key=lambda one: (-one[1], one[0])))
 
 
@@ -190,7 +202,9 @@ def _summary(examples: Sequence[Example], table: Table, judged: Judged, library:
     )
 
 
-def _library(table: Table, part: slice, *, stopped_by: slice | None = None, trees: int = MOST_TREES) -> Any:
+def _library(
+    table: Table, part: slice, *, stopped_by: slice | None = None, trees: int = MOST_TREES
+) -> Any:
     """Return CatBoost's own model of a part of a table."""
     from catboost import CatBoostClassifier  # noqa: PLC0415 - the extra `ml`, and 90 MB in memory
 
@@ -221,7 +235,9 @@ def _library(table: Table, part: slice, *, stopped_by: slice | None = None, tree
 
 
 def _raw(library: Any, table: Table, part: slice) -> Floats:
-    return np.asarray(library.predict(table.numbers[part], prediction_type="RawFormulaVal"), np.float64)
+    return np.asarray(
+        library.predict(table.numbers[part], prediction_type="RawFormulaVal"), np.float64
+    )
 
 
 def exported(library: Any, features: Sequence[str]) -> tuple[Trees, tuple[str, ...]]:

@@ -1,7 +1,8 @@
 """A message as it came to the door, as far as the one in a mailbox still tells.
 
-What is written after delivery says where a message was collected, and often what a filter, ours among them, made of it.  A model that is trained on that
-has learned the answer, not the mail; and nobody at the door sees it.
+What is written after delivery says where a message was collected, and often what a filter, ours
+among them, made of it.  A model that is trained on that has learned the answer, not the mail; and
+nobody at the door sees it.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ _KEPT_BY_MAILBOXES: Final = re.compile(
 def undelivered(raw: bytes) -> bytes:
     """Return a message as it was before it was delivered, with plain line ends.
 
-    Fields are written above those that are there already: everything down to the last trace of a delivery (Return-Path, Delivered-To, a hop by
-    fetchmail) goes, wherever it stands also what mailboxes and filters have noted.
+    Fields are written above those that are there already: everything down to the last trace of a
+    delivery (Return-Path, Delivered-To, a hop by fetchmail) goes, wherever it stands also what
+    mailboxes and filters have noted.
     """
     raw = raw.replace(b"\r\n", b"\n")
     found = list(fields(raw))
@@ -36,7 +38,9 @@ def undelivered(raw: bytes) -> bytes:
         name = match[1].lower()
         if name in _DELIVERED or (name == b"received" and _FETCHED.search(match[2])):
             last = number
-    kept = [match[0] for match in found[last:] if not _KEPT_BY_MAILBOXES.fullmatch(match[1].lower())]
+    kept = [
+        match[0] for match in found[last:] if not _KEPT_BY_MAILBOXES.fullmatch(match[1].lower())
+    ]
     return b"".join(kept) + raw[found[-1].end() :]
 
 

@@ -1,11 +1,13 @@
 """The index's files on the disk: which of them count, and up to where the journal is in them.
 
-    index.json           the list: the place up to which the journal was followed, and the files that count
+    index.json           the list: the place up to which the journal was followed, and the files
+                         that count
     HOUR-NUMBER.pieces   `index_segment`
 
-A file counts once it is in the list, and the list is changed as a whole: whoever is killed leaves files that are in no list, which the next start
-deletes, and goes on from the place that the list has.  Files of one hour are merged when eight of like size have come together, and all of an hour that
-is over: so each row is written some four times, and an old hour is one file.
+A file counts once it is in the list, and the list is changed as a whole: whoever is killed leaves
+files that are in no list, which the next start deletes, and goes on from the place that the list
+has.  Files of one hour are merged when eight of like size have come together, and all of an hour
+that is over: so each row is written some four times, and an old hour is one file.
 """
 
 from __future__ import annotations
@@ -81,13 +83,19 @@ class Files:
             self.begin_anew()
             return
         except OSError as error:
-            raise StoreError(f"{self._folder / state_files.INDEX_LIST}: {error.strerror or error}") from error
+            raise StoreError(
+                f"{self._folder / state_files.INDEX_LIST}: {error.strerror or error}"
+            ) from error
         try:
             known = msgspec.json.decode(octets, type=_List)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise Damaged(f"{self._folder / state_files.INDEX_LIST}: is damaged ({error})") from error
+            raise Damaged(
+                f"{self._folder / state_files.INDEX_LIST}: is damaged ({error})"
+            ) from error
         if known.format != FORMAT or not all(map(_NUMBER.fullmatch, known.files)):
-            raise Damaged(f"{self._folder / state_files.INDEX_LIST}: is damaged, or of another version")
+            raise Damaged(
+                f"{self._folder / state_files.INDEX_LIST}: is damaged, or of another version"
+            )
         segments = [index_segment.read(self._folder / name) for name in known.files]
         self._number = max(
             (int(match[1]) for match in map(_NUMBER.fullmatch, known.files) if match), default=0
@@ -107,7 +115,9 @@ class Files:
         try:
             (self._folder / state_files.INDEX_LIST).unlink(missing_ok=True)
         except OSError as error:
-            raise StoreError(f"{self._folder / state_files.INDEX_LIST}: {error.strerror or error}") from error
+            raise StoreError(
+                f"{self._folder / state_files.INDEX_LIST}: {error.strerror or error}"
+            ) from error
         self._delete(set())
 
     def add(self, rows: Mapping[int, tuple[Numbers, Numbers]], place: int) -> None:
@@ -149,7 +159,9 @@ class Files:
             merged = next(slices)
             if merged is not None:
                 gone = set(map(id, old))
-                self._count([*(one for one in self._all() if id(one) not in gone), merged], self.place)
+                self._count(
+                    [*(one for one in self._all() if id(one) not in gone), merged], self.place
+                )
                 self._merging = None
                 _unlink(old)
         except StoreError:

@@ -1,4 +1,7 @@
-"""Keeps an index up with its journal, in one event loop; what it does to files is done on a thread of its own."""
+"""Keeps an index up with its journal, in one event loop.
+
+What it does to files is done on a thread of its own.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,8 @@ from typing import Final
 from oborona.errors import StoreError
 from oborona.journal.index.index import Index
 
-PAUSE_S: Final = (
-    0.2  # between looks when there is nothing: the index is so far behind, and what a worker's batch waits
-)
+# between looks when there is nothing: the index is so far behind, and what a worker's batch waits
+PAUSE_S: Final = 0.2
 RETRY_S: Final = 5.0  # where the journal can't be read, or the index not be written
 
 _log = logging.getLogger("oborona.index")
@@ -74,7 +76,10 @@ class Following:
             if not self._trouble:
                 self._trouble = True
                 _log.error(
-                    "index: %s; new messages are not found by what they share with others until it can be followed again",
+                    (
+                        "index: %s; new messages are not found by what they share with others "
+                        "until it can be followed again"
+                    ),
                     error,
                 )
             return self._retry_s

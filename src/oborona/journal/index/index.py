@@ -1,12 +1,16 @@
-"""From a piece to the recent messages that carry it: follows the journal, a fraction of a second behind it.
+"""From a piece to the recent messages that carry it: follows the journal, a fraction of a second
+behind it.
 
-    journal ── arrivals, in the order in which they were written ──▶ rows in memory ── some seconds ──▶ files of an hour ──▶ merged
+    journal ── arrivals, in the order in which they were written ──▶ rows in memory ── some seconds
+    ──▶ files of an hour ──▶ merged
 
-A row is the hash of a piece and the id of a message.  Rows are only ever added, in thousands, and go with their hour: sorted files take a twentieth of the
-time that a table of SQLite takes (docs/adr/0031).  Nothing in them can't be had again from the journal, so whatever is wrong with them, they are
-deleted and the journal is followed anew.
+A row is the hash of a piece and the id of a message.  Rows are only ever added, in thousands, and
+go with their hour: sorted files take a twentieth of the time that a table of SQLite takes
+(docs/adr/0031).  Nothing in them can't be had again from the journal, so whatever is wrong with
+them, they are deleted and the journal is followed anew.
 
-One process has the index, and one thread at a time calls what changes it; `find` may be called from another meanwhile.
+One process has the index, and one thread at a time calls what changes it; `find` may be called from
+another meanwhile.
 """
 
 from __future__ import annotations
@@ -30,7 +34,8 @@ from oborona.types import Shingle
 from oborona.whole_file import InPlace
 
 FOLLOWED: Final = 2000  # arrivals in one step: some 20 ms
-FLUSH_S: Final = 15.0  # what is in memory goes to the disk this often; who is killed follows so much again
+# what is in memory goes to the disk this often; who is killed follows so much again
+FLUSH_S: Final = 15.0
 FLUSH_ROWS: Final = 1 << 18  # or when it is so much: 4 MB
 ROW_BYTES: Final = 16
 MAX_BYTES: Final = 8 << 30  # beyond, the oldest hours go
@@ -40,7 +45,8 @@ EPOCH_HOUR: Final = ident.EPOCH // 3600
 
 _ARRIVALS: Final = (
     "SELECT a.place, a.id, CASE a.late WHEN 0 THEN e.shingles ELSE l.shingles END FROM arrival a"
-    " LEFT JOIN evidence e ON e.id = a.id AND a.late = 0 LEFT JOIN late l ON l.id = a.id AND a.late = 1"
+    " LEFT JOIN evidence e ON e.id = a.id AND a.late = 0 LEFT JOIN late l ON l.id = a.id AND "
+    "a.late = 1"
     " WHERE a.place > ? ORDER BY a.place LIMIT ?"
 )
 
@@ -157,7 +163,9 @@ class Index:
             self._leave()
             raise schema.met(error, self._journal) from error
         if found:
-            self._take([(number, stored) for _, number, stored in found if isinstance(stored, bytes)], now)
+            self._take(
+                [(number, stored) for _, number, stored in found if isinstance(stored, bytes)], now
+            )
             self._place = found[-1][0]
         self._full = merging or len(found) == most
         self._show()
@@ -171,7 +179,8 @@ class Index:
         Args:
             shingles: wanted; those of other types than `index_pieces.MOST` are not known.
             since: Unix seconds; older messages are not wanted.
-            before: only messages with lower ids; None = all. The last id of one answer gives the next.
+            before: only messages with lower ids; None = all. The last id of one answer gives the
+                next.
             most: messages.
 
         Returns:
@@ -198,7 +207,9 @@ class Index:
         return found
 
     def purge(self, now: float, window_s: float) -> int:
-        """Forget hours that are over, and the oldest where there is too much; return how many files went.
+        """Forget hours that are over, and the oldest where there is too much.
+
+        Return how many files went.
 
         Args:
             now: Unix seconds, of a clock that is believed.
@@ -251,12 +262,17 @@ class Index:
             self._db = None
 
     def _take(self, messages: Collection[tuple[int, bytes]], now: float) -> None:
-        hashes, ids = index_pieces.rows([one for one, _ in messages], [stored for _, stored in messages])
+        hashes, ids = index_pieces.rows(
+            [one for one, _ in messages], [stored for _, stored in messages]
+        )
         if not len(hashes):
             return
         if not self._view.fresh:
             self._since = now
-        fresh = [*self._view.fresh, _in_order(hashes, ids, frozenset(np.unique(_hours_of(ids)).tolist()))]
+        fresh = [
+            *self._view.fresh,
+            _in_order(hashes, ids, frozenset(np.unique(_hours_of(ids)).tolist())),
+        ]
         while len(fresh) > 1 and len(fresh[-2].ids) <= 2 * len(
             fresh[-1].ids
         ):  # few, each row seldom sorted again
@@ -269,14 +285,19 @@ class Index:
         fresh = self._view.fresh
         if not fresh:
             return False
-        return not 0 <= now - self._since < FLUSH_S or sum(len(one.hashes) for one in fresh) >= FLUSH_ROWS
+        return (
+            not 0 <= now - self._since < FLUSH_S
+            or sum(len(one.hashes) for one in fresh) >= FLUSH_ROWS
+        )
 
     def _flush(self) -> None:
         fresh = self._view.fresh
         hashes = np.concatenate([one.hashes for one in fresh])
         ids = np.concatenate([one.ids for one in fresh])
         hours = _hours_of(ids)
-        rows = {hour: (hashes[hours == hour], ids[hours == hour]) for hour in np.unique(hours).tolist()}
+        rows = {
+            hour: (hashes[hours == hour], ids[hours == hour]) for hour in np.unique(hours).tolist()
+        }
         self._files.add(rows, self._place)
         self._show(())
 

@@ -1,9 +1,12 @@
-"""Which pieces of a message the index knows it by: those that copies of a campaign share, or that an admin, a list or a person may speak of.
+"""Which pieces of a message the index knows it by: those that copies of a campaign share, or that
+an admin, a list or a person may speak of.
 
-A message has some seventy shingles.  Left out are those that half of all mail shares (language, country, program, form of the message), those that say
-little alone (opening and closing, names of files), what is counted of pairs, and most values of a fingerprint: near-duplicates share a quarter of 32 values and
-more, so of eight values, always the same eight, one at least is shared by nine in ten copies that share no more than that quarter, and by
-nearly all others; exact copies meet by their template besides.
+A message has some seventy shingles.  Left out are those that half of all mail shares (language,
+country, program, form of the message), those that say little alone (opening and closing, names of
+files), what is counted of pairs, and most values of a fingerprint: near-duplicates share a quarter
+of 32 values and more, so of eight values, always the same eight, one at least is shared by nine in
+ten copies that share no more than that quarter, and by nearly all others; exact copies meet by
+their template besides.
 """
 
 from __future__ import annotations
@@ -63,7 +66,9 @@ _MOST[[int(kind) for kind in MOST]] = list(MOST.values())
 
 
 def carried(shingles: Iterable[Shingle]) -> tuple[Shingle, ...]:
-    """Return those of a message's shingles that the index knows it by: what to ask for to find messages that are like it."""
+    """Return those of a message's shingles that the index knows it by: what to ask for to find
+    messages that are like it.
+    """
     left, found = {int(kind): most for kind, most in MOST.items()}, []
     for one in shingles:
         if left.get(one.type, 0):
@@ -80,7 +85,8 @@ def rows(ids: Sequence[int], stored: Sequence[bytes]) -> tuple[Numbers, Numbers]
         stored: of each, its shingles as the journal stores them; damaged ones are none.
 
     Returns:
-        Hashes of the pieces that they are known by, as `carried` chooses them, and beside each the id of its message.
+        Hashes of the pieces that they are known by, as `carried` chooses them, and beside each the
+        id of its message.
     """
     whole = [one if len(one) % _STORED.itemsize == 0 else b"" for one in stored]
     pieces = np.frombuffer(b"".join(whole), dtype=_STORED)
@@ -89,7 +95,8 @@ def rows(ids: Sequence[int], stored: Sequence[bytes]) -> tuple[Numbers, Numbers]
     groups = owners << 8 | pieces["type"]
     order = np.argsort(groups, kind="stable")
     sorted_groups = groups[order]
-    # The place of each piece among those of its message and type: its own place less that of the group's first.
+    # The place of each piece among those of its message and type: its own place less that of the
+    # group's first.
     first = np.searchsorted(sorted_groups, sorted_groups)
     kept = order[np.arange(len(order)) - first < _MOST[sorted_groups & 0xFF]]
     return (
@@ -98,7 +105,9 @@ def rows(ids: Sequence[int], stored: Sequence[bytes]) -> tuple[Numbers, Numbers]
     )
 
 
-def carrying(hashes: Numbers, ids: Numbers, wanted: Numbers, low: int, high: int, most: int) -> list[Numbers]:
+def carrying(
+    hashes: Numbers, ids: Numbers, wanted: Numbers, low: int, high: int, most: int
+) -> list[Numbers]:
     """Return ids of messages that carry any of some pieces.
 
     Args:

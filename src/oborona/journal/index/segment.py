@@ -1,4 +1,6 @@
-"""One file of the index: hashes in order, and beside each the id of a message that carries it; written once, never changed.
+"""One file of the index: hashes in order, and beside each the id of a message that carries it.
+
+Written once, never changed.
 
     magic    4 bytes
     version  u32
@@ -8,9 +10,10 @@
     hashes   u64 each, ascending
     ids      u64 each, ascending among those of one hash
 
-All numbers are little-endian.  A file is mapped, not read: a hash is found by bisection, which touches some twenty pages.  Its length and its
-header are looked at when it is opened, its sums when it is merged: what a rotten page gives is at worst a message that has not the piece, which who
-looks at the message sees, or one that is missing.
+All numbers are little-endian.  A file is mapped, not read: a hash is found by bisection, which
+touches some twenty pages.  Its length and its header are looked at when it is opened, its sums when
+it is merged: what a rotten page gives is at worst a message that has not the piece, which who looks
+at the message sees, or one that is missing.
 """
 
 from __future__ import annotations
@@ -94,7 +97,12 @@ def read(path: Path) -> Segment:
         with path.open("rb") as file:
             header = file.read(HEADER.size)
         magic, version, hour, rows, *sums = HEADER.unpack(header)
-        if magic != MAGIC or version != VERSION or not rows or size != HEADER.size + ROW_BYTES * rows:
+        if (
+            magic != MAGIC
+            or version != VERSION
+            or not rows
+            or size != HEADER.size + ROW_BYTES * rows
+        ):
             raise Damaged(f"{path}: is damaged (cut short, or no part of an index)")
         mapped = np.memmap(path, dtype=_U64, mode="r", offset=HEADER.size, shape=(2, rows))
     except (FileNotFoundError, struct.error) as error:
@@ -106,7 +114,8 @@ def read(path: Path) -> Segment:
 
 
 def merge(path: Path, segments: Sequence[Segment]) -> Iterator[Segment | None]:
-    """Write several files of one hour as one, in slices: yields None after each but the last, which gives the file.
+    """Write several files of one hour as one, in slices: yields None after each but the last, which
+    gives the file.
 
     Whoever asks for no more slices leaves nothing behind.
 
@@ -133,10 +142,16 @@ def merge(path: Path, segments: Sequence[Segment]) -> Iterator[Segment | None]:
         writer = _Writer(file, segments[0].hour, rows)
         for number in range(slices):
             hashes = np.concatenate(
-                [one.hashes[cut[number] : cut[number + 1]] for one, cut in zip(segments, cuts, strict=True)]
+                [
+                    one.hashes[cut[number] : cut[number + 1]]
+                    for one, cut in zip(segments, cuts, strict=True)
+                ]
             )
             ids = np.concatenate(
-                [one.ids[cut[number] : cut[number + 1]] for one, cut in zip(segments, cuts, strict=True)]
+                [
+                    one.ids[cut[number] : cut[number + 1]]
+                    for one, cut in zip(segments, cuts, strict=True)
+                ]
             )
             order = np.lexsort((ids, hashes))
             writer.add(hashes[order], ids[order])

@@ -1,8 +1,17 @@
-"""Listings of archives: one reader for each format, each from octets to an `entry.Listing`, none raises, none does unlimited work."""
+"""Listings of archives: one reader for each format, each from octets to an `entry.Listing`, none
+raises, none does unlimited work.
+"""
 
 from __future__ import annotations
 
-from oborona.message.archives import iso_tree, rar_headers, seven_zip, streams, tar_blocks, zip_directory
+from oborona.message.archives import (
+    iso_tree,
+    rar_headers,
+    seven_zip,
+    streams,
+    tar_blocks,
+    zip_directory,
+)
 from oborona.message.archives.entry import Listing
 from oborona.message.findings import Findings
 

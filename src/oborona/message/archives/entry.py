@@ -1,4 +1,6 @@
-"""What every reader of a listing returns, and how the octets of one file are taken out, never more than was asked for."""
+"""What every reader of a listing returns, and how the octets of one file are taken out, never more
+than was asked for.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ class Listing(msgspec.Struct, frozen=True):
 
 
 def take(archive: bytes, entry: Entry, limit: int) -> bytes:
-    """Return the first `limit` octets of a file, or all; what cannot be unpacked ends where it breaks. Never raises.
+    """Return the first `limit` octets of a file, or all.
+
+    What cannot be unpacked ends where it breaks. Never raises.
 
     Work is of the order of what is returned.
     """

@@ -1,9 +1,12 @@
-"""The listing of an ISO 9660 disk image, by its Joliet tree where it has one, as Windows shows it (ECMA-119 s6.8, s8, s9.1).
+"""The listing of an ISO 9660 disk image, by its Joliet tree where it has one, as Windows shows it
+(ECMA-119 s6.8, s8, s9.1).
 
-A reader of our own: pycdlib builds the whole image in memory, at 6 MB to load. Extents are numbers in the image: each folder is walked once, and the
-number of records is limited, so that an image whose folders hold one another costs no more than an honest one.
+A reader of our own: pycdlib builds the whole image in memory, at 6 MB to load. Extents are numbers
+in the image: each folder is walked once, and the number of records is limited, so that an image
+whose folders hold one another costs no more than an honest one.
 
-Names come without their folders.  Limits: UDF without an ISO 9660 bridge is not listed; Rock Ridge names are not read.
+Names come without their folders.  Limits: UDF without an ISO 9660 bridge is not listed; Rock Ridge
+names are not read.
 """
 
 from __future__ import annotations
@@ -96,4 +99,5 @@ def _root(octets: bytes) -> tuple[tuple[int, int] | None, bool]:
 
 def _name(raw: bytes, *, joliet: bool) -> str:
     name = raw.decode("utf-16-be" if joliet else "latin-1", "replace")
-    return name.partition(";")[0].rstrip(".")  # the version number, and the dot of a name without extension
+    # the version number, and the dot of a name without extension
+    return name.partition(";")[0].rstrip(".")

@@ -1,9 +1,12 @@
-"""The listing of a RAR archive of version 4 or 5, by the headers before its files (RARLAB, technote.txt of RAR 4 and 5).
+"""The listing of a RAR archive of version 4 or 5, by the headers before its files (RARLAB,
+technote.txt of RAR 4 and 5).
 
-A reader of our own, as rarfile 4.5 starts a program to read an archive's comment and adds 16 MB to load; it is the oracle of the tests.
-Files are listed, and those that are stored can be taken out; nothing is unpacked.
+A reader of our own, as rarfile 4.5 starts a program to read an archive's comment and adds 16 MB to
+load; it is the oracle of the tests. Files are listed, and those that are stored can be taken out;
+nothing is unpacked.
 
-Limits: of several volumes, what is listed in this one; an archive behind a program (self-extracting) is a program.
+Limits: of several volumes, what is listed in this one; an archive behind a program
+(self-extracting) is a program.
 """
 
 from __future__ import annotations
@@ -90,7 +93,9 @@ def _version_4(octets: bytes, findings: Findings) -> Listing:
                         size=unpacked,
                         crc=crc,
                         encrypted=encrypted,
-                        method=Method.STORED if method == _STORED_4 and not encrypted else Method.CLOSED,
+                        method=Method.STORED
+                        if method == _STORED_4 and not encrypted
+                        else Method.CLOSED,
                         start=data,
                         packed=packed,
                     )
@@ -113,7 +118,10 @@ def _name_4(raw: bytes, flags: int) -> str:
 
 
 def _unpacked_name(plain: bytes, packed: bytes) -> str:
-    """Return a UTF-16 name that is written as its difference from a name of octets. Source: unrar, encname.cpp."""
+    """Return a UTF-16 name that is written as its difference from a name of octets.
+
+    Source: unrar, encname.cpp.
+    """
     out = bytearray()
     high = packed[0:1] or b"\0"
     position, bits, flags = 1, 0, 0

@@ -1,7 +1,9 @@
-"""The listing of a 7z archive (7-Zip source, DOC/7zFormat.txt): its header, unpacked where it is packed, up to a limit.
+"""The listing of a 7z archive (7-Zip source, DOC/7zFormat.txt): its header, unpacked where it is
+packed, up to a limit.
 
-A reader of our own, as py7zr 1.1 brings seven packages and 17 MB to unpack what is not unpacked here.  Of the files nothing is taken out but
-what is stored; the header, when packed (it nearly always is), is unpacked by the standard library's lzma.
+A reader of our own, as py7zr 1.1 brings seven packages and 17 MB to unpack what is not unpacked
+here.  Of the files nothing is taken out but what is stored; the header, when packed (it nearly
+always is), is unpacked by the standard library's lzma.
 """
 
 from __future__ import annotations
@@ -123,7 +125,9 @@ def _header(cursor: Cursor, findings: Findings) -> Listing:
                 entries.append(Entry(name=name[:MAX_NAME], size=0))
             continue
         size, crc, folder = next(contents, (-1, -1, None))
-        stored = folder is not None and folder.size == size and [m for m, _ in folder.coders] == [COPY]
+        stored = (
+            folder is not None and folder.size == size and [m for m, _ in folder.coders] == [COPY]
+        )
         entries.append(
             Entry(
                 name=name[:MAX_NAME],

@@ -1,12 +1,14 @@
-"""Reads what headers of 7z are made of: numbers of one to nine octets, bits, CRCs; within a limit on all of them together."""
+"""Reads what headers of 7z are made of: numbers of one to nine octets, bits, CRCs.
+
+Within a limit on all of them together.
+"""
 
 from __future__ import annotations
 
 from typing import Final
 
-MAX_READS: Final = (
-    150_000  # numbers and bits of one header: 10,000 files with all there is to say of them, some 50 ms
-)
+# numbers and bits of one header: 10,000 files with all there is to say of them, some 50 ms
+MAX_READS: Final = 150_000
 MAX_COUNT: Final = 10_000  # of anything in a header; beyond it nothing is listed
 
 

@@ -1,4 +1,6 @@
-"""Where the packed octets of a 7z archive are, and what they unpack to (7zFormat.txt, "Streams Info", "Folder", "SubStreams Info")."""
+"""Where the packed octets of a 7z archive are, and what they unpack to (7zFormat.txt, "Streams
+Info", "Folder", "SubStreams Info").
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,15 @@ from oborona.message.archives.seven_zip_cursor import MAX_COUNT, Cursor
 START: Final = 32  # octets of the signature header: packed streams are counted from there
 COPY: Final = b"\0"
 _AES: Final = b"\6\xf1\7\1"
-_END, _PACKED, _FOLDERS, _SUBSTREAMS, _SIZES, _DIGESTS, _FOLDER = 0x00, 0x06, 0x07, 0x08, 0x09, 0x0A, 0x0B
+_END, _PACKED, _FOLDERS, _SUBSTREAMS, _SIZES, _DIGESTS, _FOLDER = (
+    0x00,
+    0x06,
+    0x07,
+    0x08,
+    0x09,
+    0x0A,
+    0x0B,
+)
 _UNPACKED_SIZES, _COUNTS = 0x0C, 0x0D
 
 

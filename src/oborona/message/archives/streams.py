@@ -16,7 +16,8 @@ def listing(octets: bytes, kind: str, name: str) -> Listing:
     Args:
         octets: of the stream.
         kind: gz, bz2 or xz.
-        name: of the stream's own file; without its last extension it names what is inside, unless the stream does.
+        name: of the stream's own file; without its last extension it names what is inside, unless
+            the stream does.
 
     """
     inside = _gzip_name(octets) if kind == "gz" else ""

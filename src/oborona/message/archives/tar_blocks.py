@@ -1,7 +1,8 @@
 """The listing of a tar archive (POSIX.1-2017 pax, "ustar Interchange Format"; GNU long names).
 
-A reader of our own, as the standard library's has been led into endless loops and quadratic patterns by hostile headers (CVE-2019-20907,
-CVE-2024-6232, CVE-2025-8194); the patched versions are not everywhere.  Blocks of 512 octets, each looked at once, always forward.
+A reader of our own, as the standard library's has been led into endless loops and quadratic
+patterns by hostile headers (CVE-2019-20907, CVE-2024-6232, CVE-2025-8194); the patched versions are
+not everywhere.  Blocks of 512 octets, each looked at once, always forward.
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
 """The listing of a zip archive, by its central directory (PKWARE APPNOTE 6.3.10).
 
-A reader of our own, because the standard library's takes the whole directory before it answers: 4 µs and 500 octets for each of as many entries
-as a stranger cares to write.  This one stops at `MAX_ENTRIES`, and looks at what that one does not: whether the header before each file agrees
-with the directory, and whether two files lie on the same octets.
+A reader of our own, because the standard library's takes the whole directory before it answers: 4
+µs and 500 octets for each of as many entries as a stranger cares to write.  This one stops at
+`MAX_ENTRIES`, and looks at what that one does not: whether the header before each file agrees with
+the directory, and whether two files lie on the same octets.
 
-Limits: an archive cut before its directory is read by its local headers, sizes where they stand there; several disks are not joined.
+Limits: an archive cut before its directory is read by its local headers, sizes where they stand
+there; several disks are not joined.
 """
 
 from __future__ import annotations
@@ -56,7 +58,8 @@ def listing(octets: bytes, findings: Findings) -> Listing:
                 *_, size, start = _END_64.unpack_from(octets, at)
                 stands = at
                 break
-    before = stands - size - start  # octets that stand before the archive (a self-extractor, a disguise)
+    # octets that stand before the archive (a self-extractor, a disguise)
+    before = stands - size - start
     if before < 0 or stands - size < 0:
         findings.add("archive-broken", "zip directory beyond its end")
         return Listing(_locals(octets))
@@ -67,7 +70,9 @@ def listing(octets: bytes, findings: Findings) -> Listing:
     return Listing(entries)
 
 
-def _central(octets: bytes, position: int, end: int, before: int, findings: Findings) -> list[Entry]:
+def _central(
+    octets: bytes, position: int, end: int, before: int, findings: Findings
+) -> list[Entry]:
     entries: list[Entry] = []
     while position + _CENTRAL.size <= end:
         if len(entries) >= MAX_ENTRIES:
@@ -117,12 +122,23 @@ def _central(octets: bytes, position: int, end: int, before: int, findings: Find
     return entries
 
 
-def _data(octets: bytes, local: int, name: bytes, flags: int, method: int, findings: Findings) -> int:
-    """Return where a file's packed octets begin, -1 when its own header is not there. Says so when the two disagree."""
-    if local < 0 or local + _LOCAL.size > len(octets) or not octets.startswith(b"PK\x03\x04", local):
+def _data(
+    octets: bytes, local: int, name: bytes, flags: int, method: int, findings: Findings
+) -> int:
+    """Return where a file's packed octets begin, -1 when its own header is not there.
+
+    Says so when the two disagree.
+    """
+    if (
+        local < 0
+        or local + _LOCAL.size > len(octets)
+        or not octets.startswith(b"PK\x03\x04", local)
+    ):
         findings.add("archive-broken", name)
         return -1
-    _, _, own_flags, own_method, _, _, _, _, _, name_length, extra_length = _LOCAL.unpack_from(octets, local)
+    _, _, own_flags, own_method, _, _, _, _, _, name_length, extra_length = _LOCAL.unpack_from(
+        octets, local
+    )
     at = local + _LOCAL.size
     own = octets[at : at + min(name_length, MAX_NAME)]
     # bit 13 masks the local header, s4.4.4
@@ -132,14 +148,19 @@ def _data(octets: bytes, local: int, name: bytes, flags: int, method: int, findi
 
 
 def _large(extra: bytes, size: int, packed: int, start: int) -> tuple[int, int, int]:
-    """Return sizes and offset with those of the zip64 field in place of the marks. Source: APPNOTE s4.5.3."""
+    """Return sizes and offset with those of the zip64 field in place of the marks.
+
+    Source: APPNOTE s4.5.3.
+    """
     position = 0
     while position + 4 <= len(extra):
         kind = int.from_bytes(extra[position : position + 2], "little")
         length = int.from_bytes(extra[position + 2 : position + 4], "little")
         if kind == 1:
             field = extra[position + 4 : position + 4 + length]
-            large = [int.from_bytes(field[at : at + 8], "little") for at in range(0, len(field) - 7, 8)]
+            large = [
+                int.from_bytes(field[at : at + 8], "little") for at in range(0, len(field) - 7, 8)
+            ]
             given = [size, packed, start]
             for place, value in enumerate(given):
                 if value == _WHOLE and large:
@@ -152,7 +173,9 @@ def _large(extra: bytes, size: int, packed: int, start: int) -> tuple[int, int, 
 def _overlaps(entries: list[Entry], end: int, findings: Findings) -> None:
     """Say so when files lie on one another's octets: the way to unpack petabytes from megabytes."""
     reached = 0
-    for entry in sorted((entry for entry in entries if entry.packed), key=lambda entry: entry.start):
+    for entry in sorted(
+        (entry for entry in entries if entry.packed), key=lambda entry: entry.start
+    ):
         if entry.start < reached or entry.start + entry.packed > end:
             findings.add("archive-bomb", entry.name)
             return
@@ -160,12 +183,15 @@ def _overlaps(entries: list[Entry], end: int, findings: Findings) -> None:
 
 
 def _locals(octets: bytes) -> list[Entry]:
-    """Return the files of an archive without a directory, by the headers before each; a size that is not there ends it."""
+    """Return the files of an archive without a directory, by the headers before each.
+
+    A size that is not there ends it.
+    """
     entries: list[Entry] = []
     position = 0
     while position + _LOCAL.size <= len(octets) and len(entries) < MAX_ENTRIES:
-        mark, _, flags, method, _, _, crc, packed, size, name_length, extra_length = _LOCAL.unpack_from(
-            octets, position
+        mark, _, flags, method, _, _, crc, packed, size, name_length, extra_length = (
+            _LOCAL.unpack_from(octets, position)
         )
         if mark != b"PK\x03\x04":
             break
@@ -191,7 +217,9 @@ def _locals(octets: bytes) -> list[Entry]:
 
 
 def _name(raw: bytes, flags: int) -> str:
-    """Return a name as unpackers read it: UTF-8 where it is said or is so, else the PC's own alphabet (s4.4.4, D.1)."""
+    """Return a name as unpackers read it: UTF-8 where it is said or is so, else the PC's own
+    alphabet (s4.4.4, D.1).
+    """
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError:

@@ -1,1 +1,3 @@
-"""What in a document acts by itself: macros, scripts, programs inside, templates from elsewhere.  Found by structure, never run."""
+"""What in a document acts by itself: macros, scripts, programs inside, templates from elsewhere.
+Found by structure, never run.
+"""

@@ -1,7 +1,8 @@
 """A compound file (OLE2; MS-CFB 12.0): its directory and its streams.
 
-A reader of our own, as olefile 0.47 builds the tree of the directory by recursion, and asks a stranger's numbers how deep and how large.  The
-directory is read flat here: macros are found by the names and contents of streams, wherever they hang.
+A reader of our own, as olefile 0.47 builds the tree of the directory by recursion, and asks a
+stranger's numbers how deep and how large.  The directory is read flat here: macros are found by the
+names and contents of streams, wherever they hang.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ class CompoundFile:
         if len(octets) < _HEADER:
             return
         self._shift, self._mini_shift = unpack_from("<HH", octets, 30)
-        if self._shift not in {9, 12} or not 4 <= self._mini_shift <= 8:  # 512 and 4096 octets; minis of 64
+        # 512 and 4096 octets; minis of 64
+        if self._shift not in {9, 12} or not 4 <= self._mini_shift <= 8:
             return
         directory, self._cutoff, mini_table = unpack_from("<L4xLL", octets, 48)
         self._table = self._allocation()
@@ -88,7 +90,8 @@ class CompoundFile:
         per_sector = (1 << self._shift) // 4
         places = list(unpack_from("<109L", octets, 76))
         following = unpack_from("<L", octets, 68)[0]
-        wanted = min(len(octets) >> self._shift, MAX_SECTORS) // per_sector + 1  # sectors of the table
+        # sectors of the table
+        wanted = min(len(octets) >> self._shift, MAX_SECTORS) // per_sector + 1
         while len(places) < wanted and following < _NONE:
             at = (following + 1) << self._shift
             if at + (1 << self._shift) > len(octets):
@@ -104,7 +107,10 @@ class CompoundFile:
         return tuple(table)
 
     def _chain(self, sector: int, limit: int) -> bytes:
-        """Return what a chain of sectors holds, up to a limit; a ring ends there, or at the file's own size."""
+        """Return what a chain of sectors holds, up to a limit.
+
+        A ring ends there, or at the file's own size.
+        """
         out = bytearray()
         size = 1 << self._shift
         limit = min(limit, len(self._octets))

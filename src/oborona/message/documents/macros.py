@@ -1,9 +1,12 @@
-"""VBA source out of a compound file, and what in it starts by itself and reaches out (MS-OVBA 2.4.1; the idea is MacroRaptor's, of oletools).
+"""VBA source out of a compound file, and what in it starts by itself and reaches out (MS-OVBA
+2.4.1; the idea is MacroRaptor's, of oletools).
 
-olevba 0.60 takes 94 ms and 20 MB to load, and looks for much more than is asked here: does a document have macros, and would one of them run a
-program, load a library or fetch a file when the document is opened.  Source is found by its first line, which VBA writes the same everywhere.
+olevba 0.60 takes 94 ms and 20 MB to load, and looks for much more than is asked here: does a
+document have macros, and would one of them run a program, load a library or fetch a file when the
+document is opened.  Source is found by its first line, which VBA writes the same everywhere.
 
-Limits: `MAX_SOURCE` octets of source of a message; macros whose source was removed and only the compiled form left are macros and no more.
+Limits: `MAX_SOURCE` octets of source of a message; macros whose source was removed and only the
+compiled form left are macros and no more.
 """
 
 from __future__ import annotations
@@ -39,7 +42,10 @@ def has_macros(file: CompoundFile) -> bool:
 
 
 def running(file: CompoundFile, findings: Findings) -> str:
-    """Return what starts by itself and what it reaches for, as "AutoOpen, Shell"; empty when there is no such pair."""
+    """Return what starts by itself and what it reaches for, as "AutoOpen, Shell".
+
+    Empty when there is no such pair.
+    """
     starts = reaches = None
     for stream in file.streams:
         if not findings.afford("streams", min(stream.size, MAX_STREAM), MAX_READ):
@@ -57,7 +63,9 @@ def running(file: CompoundFile, findings: Findings) -> str:
 
 
 def source(octets: bytes, limit: int) -> bytes:
-    """Return the source in a compressed container, up to a limit; what is broken ends it. Source: MS-OVBA 2.4.1.3.
+    """Return the source in a compressed container, up to a limit; what is broken ends it.
+
+    Source: MS-OVBA 2.4.1.3.
 
     Args:
         octets: begin with the container's signature.
@@ -82,7 +90,9 @@ def source(octets: bytes, limit: int) -> bytes:
 
 
 def _chunk(octets: bytes, position: int, end: int, out: bytearray) -> None:
-    """Undo one chunk, of at most 4096 octets: flags for eight tokens, each an octet or "so many from so far back"."""
+    """Undo one chunk, of at most 4096 octets: flags for eight tokens, each an octet or "so many
+    from so far back".
+    """
     start = len(out)
     while position < end:
         flags = octets[position]
@@ -113,7 +123,10 @@ def _chunk(octets: bytes, position: int, end: int, out: bytearray) -> None:
 
 
 def sheets(workbook: bytes) -> tuple[bool, bool]:
-    """Return whether a workbook's stream has Excel 4 macro sheets, and whether it is encrypted. Source: MS-XLS 2.4.28, 2.4.117."""
+    """Return whether a workbook's stream has Excel 4 macro sheets, and whether it is encrypted.
+
+    Source: MS-XLS 2.4.28, 2.4.117.
+    """
     position = 0
     macros = False
     for _ in range(MAX_RECORDS):

@@ -1,6 +1,8 @@
-"""Documents of office programs: compound files (MS-CFB), packages of XML in zip (ECMA-376, OpenDocument), RTF and OneNote.
+"""Documents of office programs: compound files (MS-CFB), packages of XML in zip (ECMA-376,
+OpenDocument), RTF and OneNote.
 
-Each is told from its neighbours by what it holds; what acts by itself is a finding, what it carries inside is a member like those of archives.
+Each is told from its neighbours by what it holds; what acts by itself is a finding, what it carries
+inside is a member like those of archives.
 """
 
 from __future__ import annotations
@@ -39,7 +41,8 @@ _FETCHED: Final = re.compile(
 )
 _TARGET: Final = re.compile(rb'Target\s*=\s*["\']((?:https?|ftp|mhtml):[^"\']{1,500})')
 _RTF_OBJECT: Final = re.compile(rb"\\obj(?:data|update|autlink|emb|link|ocx|html)\b", re.IGNORECASE)
-_ONE_FILE: Final = b"\xe7\x16\xe3\xbd\x65\x26\x11\x45\xa4\xc4\x8d\x4d\x0b\x7a\x9e\xac"  # MS-ONESTORE 2.6.13
+# MS-ONESTORE 2.6.13
+_ONE_FILE: Final = b"\xe7\x16\xe3\xbd\x65\x26\x11\x45\xa4\xc4\x8d\x4d\x0b\x7a\x9e\xac"
 _ONE_BEFORE: Final = 36  # octets from that mark to the file
 
 
@@ -88,7 +91,8 @@ def package_kind(entries: list[Entry]) -> str:
     names = [entry.name for entry in entries[:200]]
     if "[Content_Types].xml" in names:
         return next(
-            (kind for start, kind in _PACKAGES if any(each.startswith(start) for each in names)), "package"
+            (kind for start, kind in _PACKAGES if any(each.startswith(start) for each in names)),
+            "package",
         )
     if names[:1] == ["mimetype"]:  # OpenDocument 1.3 part 2 s3.3; EPUB OCF s4.3
         return "epub" if "META-INF/container.xml" in names else "opendocument"
@@ -98,7 +102,11 @@ def package_kind(entries: list[Entry]) -> str:
 
 
 def package(
-    kind: str, entries: list[Entry], take: Callable[[Entry, int], bytes], name: str, findings: Findings
+    kind: str,
+    entries: list[Entry],
+    take: Callable[[Entry, int], bytes],
+    name: str,
+    findings: Findings,
 ) -> Inside:
     """Return what a package of XML holds beside its text; never raises.
 
@@ -118,7 +126,8 @@ def package(
             found.macros = True
             _macros(CompoundFile(take(entry, MAX_PROJECT)), name, findings)
         elif inside.startswith(("xl/macrosheets/", "basic/")) and inside.endswith((".xml", ".bin")):
-            if not inside.endswith(("script-lc.xml", "script-lb.xml")):  # lists that say there is none
+            # lists that say there is none
+            if not inside.endswith(("script-lc.xml", "script-lb.xml")):
                 found.macros = True
                 findings.add("document-macros", name)
         elif inside.endswith(".rels") and relations < MAX_RELATION_FILES:
@@ -146,7 +155,9 @@ def _macros(file: CompoundFile, name: str, findings: Findings) -> None:
 
 
 def _native_name(octets: bytes) -> str:
-    """Return the name of a file that is packed as an object: after a size and a flag, ended by NUL."""
+    """Return the name of a file that is packed as an object: after a size and a flag, ended by
+    NUL.
+    """
     return octets[6:].partition(b"\0")[0].decode("latin-1")
 
 
@@ -164,7 +175,9 @@ def one_note(octets: bytes) -> tuple[Inside, list[bytes]]:
     at = octets.find(_ONE_FILE)
     while at >= 0 and len(heads) < MAX_EMBEDDED:
         start = at + _ONE_BEFORE
-        found.embedded.append(Entry(name="", size=int.from_bytes(octets[at + 16 : at + 24], "little")))
+        found.embedded.append(
+            Entry(name="", size=int.from_bytes(octets[at + 16 : at + 24], "little"))
+        )
         heads.append(octets[start : start + 1024])
         at = octets.find(_ONE_FILE, start)
     return found, heads

@@ -1,4 +1,6 @@
-"""Attached web pages and drawings (HTML, SVG): opened in a browser they are a site of their own, that no link list knows."""
+"""Attached web pages and drawings (HTML, SVG): opened in a browser they are a site of their own,
+that no link list knows.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,8 @@ from typing import Final
 
 from oborona.message.findings import Findings
 
-MAX_SEARCHED: Final = 512 << 10  # octets, half of them from the end: a page of a form and a script has 10,000
+# octets, half of them from the end: a page of a form and a script has 10,000
+MAX_SEARCHED: Final = 512 << 10
 _HANDLER: Final = re.compile(rb"\son(?:load|error|click|mouseover)\s*=")
 _ASKS: Final = re.compile(rb"<input[^<>]{1,400}?type\s*=\s*[\"']?password")
 _LEADS: Final = re.compile(
@@ -20,7 +23,8 @@ _SCRIPTS: Final = (b"<script", b"javascript:", b"<foreignobject")
 
 
 def look(octets: bytes, name: str, findings: Findings) -> None:
-    """Look for scripts, for a form that asks for a password, for a page that leads elsewhere at once.
+    """Look for scripts, for a form that asks for a password, for a page that leads elsewhere at
+    once.
 
     Args:
         octets: of the page.

@@ -1,12 +1,15 @@
-"""What a PDF says and where it leads, read by pypdf: text, links, and whether it takes a password to open.
+"""What a PDF says and where it leads, read by pypdf: text, links, and whether it takes a password
+to open.
 
-    open, with the empty password if there is one → links of all pages (annotations with /URI, ISO 32000-1 s12.6.4.7) → text, page by page
+    open, with the empty password if there is one → links of all pages (annotations with /URI, ISO
+    32000-1 s12.6.4.7) → text, page by page
 
-For a process of its own alone, with a limit of memory and a time after which it is killed: a page is a program, and pypdf, in Python, runs
-it as far as it goes. Streams are unpacked to `MAX_STREAM` at most. Between pages it stops by itself, so that most of what is slow has said
-something before.
+For a process of its own alone, with a limit of memory and a time after which it is killed: a page
+is a program, and pypdf, in Python, runs it as far as it goes. Streams are unpacked to `MAX_STREAM`
+at most. Between pages it stops by itself, so that most of what is slow has said something before.
 
-Limits: `MAX_*`. A link whose address is made by a script, and text that is a picture of text, are not seen.
+Limits: `MAX_*`. A link whose address is made by a script, and text that is a picture of text, are
+not seen.
 """
 
 from __future__ import annotations
@@ -18,7 +21,13 @@ from typing import Any, Final
 import msgspec
 import pypdf
 from pypdf.annotations import Link
-from pypdf.generic import ArrayObject, DecodedStreamObject, DictionaryObject, NameObject, RectangleObject
+from pypdf.generic import (
+    ArrayObject,
+    DecodedStreamObject,
+    DictionaryObject,
+    NameObject,
+    RectangleObject,
+)
 
 ENCRYPTED: Final = "pdf-encrypted"
 MAX_PAGES: Final = 20  # whose links are read; a lure has one or two
@@ -103,8 +112,12 @@ def _pages(found: pypdf.PdfReader) -> list[pypdf.PageObject]:
 def _links(page: pypdf.PageObject) -> Iterator[str]:
     try:
         annotations: Any = page.get("/Annots", ())
-        annotations = annotations.get_object() if hasattr(annotations, "get_object") else annotations
-        for one in list(annotations)[:MAX_ANNOTATIONS] if isinstance(annotations, ArrayObject) else ():
+        annotations = (
+            annotations.get_object() if hasattr(annotations, "get_object") else annotations
+        )
+        for one in (
+            list(annotations)[:MAX_ANNOTATIONS] if isinstance(annotations, ArrayObject) else ()
+        ):
             action: Any = one.get_object().get("/A", {})
             action = action.get_object() if hasattr(action, "get_object") else action
             url = action.get("/URI", "") if isinstance(action, DictionaryObject) else ""
@@ -135,12 +148,16 @@ def _text(pages: list[pypdf.PageObject], end: float, clock: Callable[[], float])
 
 
 def _unicode(text: str) -> str:
-    """Return a text that can be encoded: pypdf takes halves of characters for characters, and whoever makes a font chooses them."""
+    """Return a text that can be encoded: pypdf takes halves of characters for characters, and
+    whoever makes a font chooses them.
+    """
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def samples() -> Iterator[bytes]:
-    """Yield PDFs of our own with a text and a link, one of them encrypted: pypdf loads what it needs when it first needs it."""
+    """Yield PDFs of our own with a text and a link, one of them encrypted: pypdf loads what it
+    needs when it first needs it.
+    """
     for password in (None, "", "secret"):
         writer = pypdf.PdfWriter()
         page = writer.add_blank_page(200, 100)
@@ -157,7 +174,9 @@ def samples() -> Iterator[bytes]:
         program = DecodedStreamObject()
         program.set_data(b"BT /F1 12 Tf 10 50 Td (sample 123) Tj ET")
         page[NameObject("/Contents")] = writer._add_object(program.flate_encode())  # noqa: SLF001 - there is no public way
-        writer.add_annotation(0, Link(rect=RectangleObject((0, 0, 10, 10)), url="https://sample.example/"))
+        writer.add_annotation(
+            0, Link(rect=RectangleObject((0, 0, 10, 10)), url="https://sample.example/")
+        )
         if password is not None:
             writer.encrypt(password, "owner", algorithm="AES-256")
         octets = BytesIO()

@@ -1,9 +1,11 @@
-"""What in a PDF acts by itself (ISO 32000-1 s12.6.4, s7.11.4): scripts, programs to start, files inside.
+"""What in a PDF acts by itself (ISO 32000-1 s12.6.4, s7.11.4): scripts, programs to start, files
+inside.
 
-A bounded search, no parser: names are found as they are written, with their #xx escapes undone (s7.3.5), in the file and in its object streams
-(s7.5.7), where newer writers keep the dictionaries.
+A bounded search, no parser: names are found as they are written, with their #xx escapes undone
+(s7.3.5), in the file and in its object streams (s7.5.7), where newer writers keep the dictionaries.
 
-Limits: encrypted ones and other filters than FlateDecode are not opened; a name inside a text or a stream counts like one in a dictionary.
+Limits: encrypted ones and other filters than FlateDecode are not opened; a name inside a text or a
+stream counts like one in a dictionary.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ _NAMES: Final = tuple(
         ("EmbeddedFile", "document-object"),
     )
 )
-_ESCAPED: Final = re.compile(rb"/[A-Za-z]{0,12}#[2-7][0-9A-Fa-f](?:[A-Za-z]|#[2-7][0-9A-Fa-f]){0,20}")
+_ESCAPED: Final = re.compile(
+    rb"/[A-Za-z]{0,12}#[2-7][0-9A-Fa-f](?:[A-Za-z]|#[2-7][0-9A-Fa-f]){0,20}"
+)
 _ESCAPE: Final = re.compile(rb"#([0-9A-Fa-f]{2})")
 _STREAM: Final = re.compile(rb"stream\r?\n")
 
@@ -64,7 +68,8 @@ def look(octets: bytes, name: str, findings: Findings) -> None:
 def _search(octets: bytes, name: str, findings: Findings) -> None:
     if b"#" in octets:
         escaped = [
-            _ESCAPE.sub(_unescape, each[0]) + b" " for each in islice(_ESCAPED.finditer(octets), MAX_ESCAPED)
+            _ESCAPE.sub(_unescape, each[0]) + b" "
+            for each in islice(_ESCAPED.finditer(octets), MAX_ESCAPED)
         ]
         octets += b"".join(dict.fromkeys(escaped))
     for pattern, mark, finding in _NAMES:

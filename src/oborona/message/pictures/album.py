@@ -1,8 +1,11 @@
-"""The pictures that a message holds: files that are pictures by content, and those written into its HTML.
+"""The pictures that a message holds: files that are pictures by content, and those written into its
+HTML.
 
-Of many pictures the largest are kept: what a reader is to look at is large, and decoys would have to be larger.
+Of many pictures the largest are kept: what a reader is to look at is large, and decoys would have
+to be larger.
 
-Limits: `MAX_*`; what is not kept is a finding. Drawings (SVG) are pages to `contents`, and none here.
+Limits: `MAX_*`; what is not kept is a finding. Drawings (SVG) are pages to `contents`, and none
+here.
 """
 
 from __future__ import annotations
@@ -29,7 +32,8 @@ MAX_PICTURES: Final = 8  # kept; a newsletter's large pictures are fewer, its ic
 MAX_WRITTEN: Final = 100  # data: URIs of a message that are decoded
 
 _WRITTEN: Final = re.compile(
-    rb"(data:image/[a-z0-9.+-]{1,20}+)((?:;[^,;\"'<>\s]{0,40}+){0,3}+),([^\"'<>)\\]*+)", re.IGNORECASE
+    rb"(data:image/[a-z0-9.+-]{1,20}+)((?:;[^,;\"'<>\s]{0,40}+){0,3}+),([^\"'<>)\\]*+)",
+    re.IGNORECASE,
 )
 
 
@@ -60,10 +64,15 @@ class Album:
         if len(octets) > MAX_OCTETS:
             self._findings.add("picture-too-large", f"{name}: {len(octets)} octets")
             return
-        self._found[sha256] = Picture(octets=octets, sha256=sha256, name=name, kind=kind, place=place)
+        self._found[sha256] = Picture(
+            octets=octets, sha256=sha256, name=name, kind=kind, place=place
+        )
 
     def without_written(self, page: bytes) -> bytes:
-        """Take the pictures that are written into HTML; return it without them, so that they hide nothing that follows."""
+        """Take the pictures that are written into HTML.
+
+        Return it without them, so that they hide nothing that follows.
+        """
         return _WRITTEN.sub(self._written, page)
 
     def _written(self, match: re.Match[bytes]) -> bytes:
@@ -75,7 +84,9 @@ class Album:
         return match[1] + match[2] + b","
 
     def pictures(self) -> tuple[Picture, ...]:
-        """Return the pictures to look at, in the order they stand: the largest, as many as limits allow."""
+        """Return the pictures to look at, in the order they stand: the largest, as many as limits
+        allow.
+        """
         kept: set[bytes] = set()
         left = MAX_ALL_OCTETS
         for picture in nlargest(MAX_PICTURES, self._found.values(), key=_size):
@@ -83,7 +94,9 @@ class Album:
                 left -= len(picture.octets)
                 kept.add(picture.sha256)
         if len(kept) < len(self._found):
-            self._findings.add("pictures-too-many", f"{len(self._found)}, {len(kept)} are looked at")
+            self._findings.add(
+                "pictures-too-many", f"{len(self._found)}, {len(kept)} are looked at"
+            )
         return tuple(picture for picture in self._found.values() if picture.sha256 in kept)
 
 

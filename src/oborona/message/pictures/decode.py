@@ -1,15 +1,19 @@
 """A picture file to pixels, whatever its octets: header first, then one frame, both within limits.
 
-    header   size and number of pixels are known before anything is decoded; what is too large is not
+    header   size and number of pixels are known before anything is decoded; what is too large is
+             not
     JPEG     decoded at half, a quarter or an eighth of its size, straight from its coefficients
     moving   of an animation the frame with most to see, of the first `MAX_FRAMES`
     upright  turned as its tags say that it is held (EXIF), as cameras leave that to who shows it
     clear    what shines through is put on white, as a reader's program does
 
-Pillow decodes, with its own limits on what headers and chunks hold. Its decoders are C: they run in a process that may be killed (the reader), never
-in a worker. What is cut off is decoded as far as it goes, as browsers do.
+Pillow decodes, with its own limits on what headers and chunks hold. Its decoders are C: they run in
+a process that may be killed (the reader), never in a worker. What is cut off is decoded as far as
+it goes, as browsers do.
 
-Limits: `MAX_*`. The frames of a GIF may be larger than the size it states, and enlarge the picture: the same limits hold for that. A progressive JPEG of many scans takes longer than its size tells: the process has a limit of time for that.
+Limits: `MAX_*`. The frames of a GIF may be larger than the size it states, and enlarge the picture:
+the same limits hold for that. A progressive JPEG of many scans takes longer than its size tells:
+the process has a limit of time for that.
 """
 
 from __future__ import annotations
@@ -28,26 +32,26 @@ from PIL import ExifTags, Image, ImageFile, UnidentifiedImageError
 from oborona.message import kinds
 from oborona.message.pictures.album import LOOKED_AT
 
-MAX_PIXELS: Final = 25_000_000  # of one frame: a scanned page at 600 dpi has 35 million, at 300 dpi 9
+# of one frame: a scanned page at 600 dpi has 35 million, at 300 dpi 9
+MAX_PIXELS: Final = 25_000_000
 MAX_JPEG_PIXELS: Final = 64_000_000  # decoded at a fraction; cameras of telephones make 12 to 50
-MAX_COEFFICIENTS: Final = 100_000_000  # of a JPEG, two octets each: one of many scans has all of them in memory, however small it is decoded
+# of a JPEG, two octets each: one of many scans has all of them in memory, however small it is
+# decoded
+MAX_COEFFICIENTS: Final = 100_000_000
 MAX_WEBP_PIXELS: Final = 13_000_000  # its decoder has four copies, of four octets a pixel
-MAX_GIF_PIXELS: Final = (
-    4_000_000  # the same, and its frames enlarge it: 2560 by 1440 and more are films, not mail
-)
+# the same, and its frames enlarge it: 2560 by 1440 and more are films, not mail
+MAX_GIF_PIXELS: Final = 4_000_000
 MAX_SIDE: Final = 32_767  # pixels: longer ones are built to exhaust
 MAX_FRAMES: Final = 16  # of an animation that are decoded
 MAX_FRAME_PIXELS: Final = 20_000_000  # of all frames that are decoded, but for the last of them
-SIDE: Final = (
-    1600  # pixels of the longer side that are kept: text of a photographed page can be read, and QR codes
-)
+# pixels of the longer side that are kept: text of a photographed page can be read, and QR codes
+SIDE: Final = 1600
 _MOST: Final = {"jpeg": MAX_JPEG_PIXELS, "webp": MAX_WEBP_PIXELS, "gif": MAX_GIF_PIXELS}
 _STRIP: Final = 256  # rows that are converted together
 _JUDGED: Final = 64  # pixels of the side at which frames are compared
 
-Image.MAX_IMAGE_PIXELS = (
-    None  # sizes are judged here, before anything is decoded; `_frames_within` is the one exception
-)
+# sizes are judged here, before anything is decoded; `_frames_within` is the one exception
+Image.MAX_IMAGE_PIXELS = None
 _TURNS: Final = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
     3: Image.Transpose.ROTATE_180,
@@ -57,8 +61,12 @@ _TURNS: Final = {
     7: Image.Transpose.TRANSVERSE,
     8: Image.Transpose.ROTATE_90,
 }
-"""What brings a picture upright, by the orientation in its tags (Exif 2.32 s4.6.4); from 5 on its sides change places"""
-_TAGGED: Final = frozenset({"jpeg", "png", "webp"})  # whose tags nobody heeds yet: Pillow does a TIFF's
+"""What brings a picture upright, by the orientation in its tags (Exif 2.32 s4.6.4).
+
+From 5 on its sides change places
+"""
+# whose tags nobody heeds yet: Pillow does a TIFF's
+_TAGGED: Final = frozenset({"jpeg", "png", "webp"})
 _ERRORS: Final = (
     OSError, ValueError, TypeError, KeyError, IndexError, AttributeError, SyntaxError, EOFError, ArithmeticError,
     RuntimeError, AssertionError, struct.error, UnidentifiedImageError,
@@ -98,7 +106,8 @@ def decode(octets: bytes, side: int = SIDE) -> Decoded:
         return Decoded(kind=kind, width=width, height=height, findings=("picture-too-large",))
     with (
         _frames_within(MAX_GIF_PIXELS if kind == "gif" else None),
-        warnings.catch_warnings(action="ignore"),  # of what is odd in a file; nobody reads them there
+        # of what is odd in a file; nobody reads them there
+        warnings.catch_warnings(action="ignore"),
     ):
         return _whole_or_cut(octets, kind, side)
 
@@ -118,10 +127,14 @@ def _decoded(octets: bytes, kind: str, side: int) -> Decoded:
         with Image.open(BytesIO(octets), formats=[kind]) as file:
             width, height = file.size
             if _exceeds(kind, width, height):
-                return Decoded(kind=kind, width=width, height=height, findings=("picture-too-large",))
+                return Decoded(
+                    kind=kind, width=width, height=height, findings=("picture-too-large",)
+                )
             if kind == "jpeg":
                 if _coefficients(file) > MAX_COEFFICIENTS:
-                    return Decoded(kind=kind, width=width, height=height, findings=("picture-too-large",))
+                    return Decoded(
+                        kind=kind, width=width, height=height, findings=("picture-too-large",)
+                    )
                 file.draft("RGB", (min(side, width), min(side, height)))
             image, frames = _frame(file, side)
             turn = _orientation(file) if kind in _TAGGED else 1
@@ -141,8 +154,11 @@ def _exceeds(kind: str, width: int, height: int) -> bool:
 
 
 def _coefficients(file: ImageFile.ImageFile) -> int:
-    """Return how many numbers a JPEG consists of: of each of its colours as many as its sampling says. Source: ITU-T T.81 A.1.1."""
-    layers: list[tuple[int, int]] = [layer[1:3] for layer in getattr(file, "layer", ())]  # across and down
+    """Return how many numbers a JPEG consists of: of each of its colours as many as its sampling
+    says. Source: ITU-T T.81 A.1.1.
+    """
+    # across and down
+    layers: list[tuple[int, int]] = [layer[1:3] for layer in getattr(file, "layer", ())]
     if not layers:
         return 0
     most = max(across for across, _ in layers) * max(down for _, down in layers)
@@ -150,7 +166,10 @@ def _coefficients(file: ImageFile.ImageFile) -> int:
 
 
 def _orientation(file: ImageFile.ImageFile) -> int:
-    """Return how a picture is held, by its tags; 1 = upright, and where they are broken or missing."""
+    """Return how a picture is held, by its tags.
+
+    1 = upright, and where they are broken or missing.
+    """
     try:
         turn = file.getexif().get(ExifTags.Base.Orientation, 1)
     except _ERRORS:
@@ -192,7 +211,10 @@ def _content(image: Image.Image) -> float:
 
 
 def _flat(file: Image.Image, side: int) -> Image.Image:
-    """Return a frame as RGB, on white, no larger than `side`; a strip at a time, as whole copies take more memory than the picture."""
+    """Return a frame as RGB, on white, no larger than `side`.
+
+    A strip at a time, as whole copies take more memory than the picture.
+    """
     factor = -(-max(file.size) // side)
     if file.mode.startswith("I;16") or file.mode in {"I", "F"}:
         greys = file.convert("I") if file.mode.startswith("I;16") else file
@@ -225,7 +247,10 @@ def _stretched(file: Image.Image) -> Image.Image:
 
 
 def _webp_size(octets: bytes) -> tuple[int, int]:
-    """Return width and height that a WebP file states, (0, 0) for none. Source: RFC 9649 s2.5 to s2.7."""
+    """Return width and height that a WebP file states, (0, 0) for none.
+
+    Source: RFC 9649 s2.5 to s2.7.
+    """
     chunk, body = octets[12:16], octets[20:30]
     if len(body) < 10:
         return 0, 0
@@ -234,7 +259,9 @@ def _webp_size(octets: bytes) -> tuple[int, int]:
     if chunk == b"VP8L":
         bits = int.from_bytes(body[1:5], "little")
         return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
-    return int.from_bytes(body[6:8], "little") & 0x3FFF, int.from_bytes(body[8:10], "little") & 0x3FFF
+    return int.from_bytes(body[6:8], "little") & 0x3FFF, int.from_bytes(
+        body[8:10], "little"
+    ) & 0x3FFF
 
 
 def _gif_size(octets: bytes) -> tuple[int, int]:
@@ -244,9 +271,12 @@ def _gif_size(octets: bytes) -> tuple[int, int]:
 
 @contextmanager
 def _frames_within(pixels: int | None) -> Iterator[None]:
-    """Have Pillow raise `DecompressionBombError` where a file turns out to have more pixels; one switch for its whole process.
+    """Have Pillow raise `DecompressionBombError` where a file turns out to have more pixels.
 
-    It asks as it opens a file, and whenever a frame of a GIF enlarges the picture, before it takes memory for that.
+    One switch for its whole process.
+
+    It asks as it opens a file, and whenever a frame of a GIF enlarges the picture, before it takes
+    memory for that.
     """
     before = Image.MAX_IMAGE_PIXELS
     Image.MAX_IMAGE_PIXELS = None if pixels is None else pixels // 2  # at twice that it raises
@@ -258,7 +288,10 @@ def _frames_within(pixels: int | None) -> Iterator[None]:
 
 @contextmanager
 def _whatever_is_there() -> Iterator[None]:
-    """Have Pillow give what it could decode of a file that ends too early; one switch for its whole process."""
+    """Have Pillow give what it could decode of a file that ends too early.
+
+    One switch for its whole process.
+    """
     before = ImageFile.LOAD_TRUNCATED_IMAGES
     ImageFile.LOAD_TRUNCATED_IMAGES = True
     try:

@@ -1,10 +1,12 @@
 """What is in a picture, without reading it: size, frames, perceptual hash, QR codes and their like.
 
-    decode (`decode`) → perceptual hash (`alike`) → codes: as it is, then larger, smoother, in other contrast while nothing was found
-    → whether it is worth reading: as large, and with as many edges, as a line of text needs
+    decode (`decode`) → perceptual hash (`alike`) → codes: as it is, then larger, smoother, in other
+    contrast while nothing was found → whether it is worth reading: as large, and with as many
+    edges, as a line of text needs
 
-Bounded by what `decode` lets through, one frame of at most `LOOK_SIDE` pixels a side. Codes are read by ZXing-C++: QR in all its forms, Aztec, Data Matrix, PDF417;
-those of goods and parcels are not looked for, as they lead nowhere.
+Bounded by what `decode` lets through, one frame of at most `LOOK_SIDE` pixels a side. Codes are
+read by ZXing-C++: QR in all its forms, Aztec, Data Matrix, PDF417; those of goods and parcels are
+not looked for, as they lead nowhere.
 """
 
 from __future__ import annotations
@@ -24,15 +26,20 @@ LOOK_SIDE: Final = 1200  # pixels of the longer side: a code that is a tenth of 
 MAX_CODES: Final = 4  # of one picture
 MAX_PAYLOAD: Final = 2048  # characters of one that are kept: as many as of a link
 MIN_CODE_SIDE: Final = 21  # pixels: the smallest QR code has as many modules
-MAX_OTHERS_SIDE: Final = 800  # pixels of the longer side at which codes that are rare in mail are looked for: they cost ten times as much
-_SMALL: Final = 500  # pixels of the longer side below which a picture is also searched at twice its size
+# pixels of the longer side at which codes that are rare in mail are looked for: they cost ten times
+# as much
+MAX_OTHERS_SIDE: Final = 800
+# pixels of the longer side below which a picture is also searched at twice its size
+_SMALL: Final = 500
 MIN_LEGIBLE_SIDE: Final = 16  # pixels: less holds no line of text
-MIN_LEGIBLE_PIXELS: Final = (
-    6_000  # 200 by 30; icons, tracking pixels, bullets and rules of newsletters have fewer
-)
-MIN_EDGES: Final = 60  # points that stand out: a telephone number and two words in light grey, 10 pixels high, have 74, a button 34
+# 200 by 30; icons, tracking pixels, bullets and rules of newsletters have fewer
+MIN_LEGIBLE_PIXELS: Final = 6_000
+# points that stand out: a telephone number and two words in light grey, 10 pixels high, have 74, a
+# button 34
+MIN_EDGES: Final = 60
 EDGE: Final = 24  # of 255, to the point before it
-EVERY_ROW: Final = 3  # rows that are counted: the smallest letters that are read stand on two of them
+# rows that are counted: the smallest letters that are read stand on two of them
+EVERY_ROW: Final = 3
 _ROWS: Final = 16  # that are counted together: most pictures have edges enough in the first few
 
 _B = zxingcpp.BarcodeFormat
@@ -54,7 +61,9 @@ class Looked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def look(octets: bytes) -> Looked:
-    """Return what is in a picture; raises nothing, whatever the octets, but what tells of an end of memory.
+    """Return what is in a picture.
+
+    Raises nothing, whatever the octets, but what tells of an end of memory.
 
     Args:
         octets: of the file.
@@ -103,18 +112,23 @@ def codes(image: Image.Image) -> tuple[str, ...]:
 
 
 def legible(image: Image.Image, pixels: int) -> bool:
-    """Tell whether there may be text in a picture: a second of OCR is not spent on a bullet or an even ground.
+    """Tell whether there may be text in a picture: a second of OCR is not spent on a bullet or an
+    even ground.
 
     Args:
         image: RGB, of any size.
         pixels: of the whole picture, whatever is left of it.
 
     """
-    return min(image.size) >= MIN_LEGIBLE_SIDE and pixels >= MIN_LEGIBLE_PIXELS and _has_edges(image)
+    return (
+        min(image.size) >= MIN_LEGIBLE_SIDE and pixels >= MIN_LEGIBLE_PIXELS and _has_edges(image)
+    )
 
 
 def _has_edges(image: Image.Image) -> bool:
-    """Tell whether enough points of every third row stand out from the one before them, in any colour."""
+    """Tell whether enough points of every third row stand out from the one before them, in any
+    colour.
+    """
     rows = np.asarray(image)[::EVERY_ROW]
     edges = 0
     for top in range(0, len(rows), _ROWS):

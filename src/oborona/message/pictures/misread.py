@@ -1,9 +1,12 @@
 """Letters that OCR takes for one another, brought to one form.
 
-    folded     for hashing: 0 o, 1 i l |, 5 s, 8 b, rn m, vv w are one each in words with a letter; numbers stay numbers
-    mended     for finding: letters among digits are digits again, and links begin and end as links do
+    folded     for hashing: 0 o, 1 i l |, 5 s, 8 b, rn m, vv w are one each in words with a letter;
+               numbers stay numbers
+    mended     for finding: letters among digits are digits again, and links begin and end as links
+               do
 
-A folded text is hashed and never shown; two readings of one picture meet in it, however the letters came out.
+A folded text is hashed and never shown; two readings of one picture meet in it, however the letters
+came out.
 """
 
 from __future__ import annotations
@@ -20,7 +23,9 @@ _CYRILLIC_3_6: Final = "\u0417\u0437\u0431"
 _LIKE_DIGITS: Final = f"oO{_CYRILLIC_O}QlIi|!SsB{_CYRILLIC_3_6}"
 _AS_DIGITS: Final = str.maketrans(_LIKE_DIGITS, "0000011111558336")
 _DIGIT: Final = rf"[\d{_LIKE_DIGITS}]"
-_NUMBERISH: Final = re.compile(rf"(?<!\S)(?:[(+]{{0,2}}{_DIGIT}(?:{_DIGIT}|[()\-.])*+(?![^\s,;)])[ ]?)++")
+_NUMBERISH: Final = re.compile(
+    rf"(?<!\S)(?:[(+]{{0,2}}{_DIGIT}(?:{_DIGIT}|[()\-.])*+(?![^\s,;)])[ ]?)++"
+)
 _SCHEME: Final = re.compile(r"\bh[tl]{2}p(s?) ?[:;] ?[/lI|\\] ?[/lI|\\] ?", re.IGNORECASE)
 _WWW: Final = re.compile(r"\b(?:www|vvvvvv|vvww|wvvw|wwvv)[.,] ?(?=\w)", re.IGNORECASE)
 _ENDING: Final = re.compile(r"(?<=\w)\.(?:c[o0]rn|c0m)\b(?!\.\w)", re.IGNORECASE)

@@ -1,9 +1,12 @@
-"""The pieces of pictures that are counted: what their codes hold, how they look, what is written in them.
+"""The pieces of pictures that are counted: what their codes hold, how they look, what is written in
+them.
 
-How a picture looks is some values of which alike pictures share one or more; what is written in it, the fingerprint of that text, folded so that what OCR
-confuses is one. So a picture that was changed a little, or read a little differently, meets itself.
+How a picture looks is some values of which alike pictures share one or more; what is written in it,
+the fingerprint of that text, folded so that what OCR confuses is one. So a picture that was changed
+a little, or read a little differently, meets itself.
 
-Limits: `MAX_*` of each kind per message. Small and flat pictures have no values (`alike`), short texts no fingerprint.
+Limits: `MAX_*` of each kind per message. Small and flat pictures have no values (`alike`), short
+texts no fingerprint.
 """
 
 from __future__ import annotations
@@ -30,7 +33,9 @@ _IN_PICTURES: Final = frozenset({Place.CODE, Place.DRAWN})
 
 
 def pieces(message: Message, fingerprinter: Fingerprinter) -> Iterator[tuple[Type, bytes]]:
-    """Yield the pieces of a message's pictures, ready to be hashed; none is empty, some may come twice.
+    """Yield the pieces of a message's pictures, ready to be hashed.
+
+    None is empty, some may come twice.
 
     Args:
         message: with what was `seen` in its pictures.
@@ -49,7 +54,9 @@ def pieces(message: Message, fingerprinter: Fingerprinter) -> Iterator[tuple[Typ
     if text:
         yield from _text(text, fingerprinter)
     phones = dict.fromkeys(
-        each.value for each in message.entities if each.kind is Kind.PHONE and each.place in _IN_PICTURES
+        each.value
+        for each in message.entities
+        if each.kind is Kind.PHONE and each.place in _IN_PICTURES
     )
     for phone in islice(phones, MAX_PHONES):
         yield Type.PICTURE_PHONE, phone.encode()
@@ -72,7 +79,9 @@ def _payload(code: str) -> str:
 
 
 def _text(text: str, fingerprinter: Fingerprinter) -> Iterator[tuple[Type, bytes]]:
-    """Yield the fingerprint of what is written, of letters where it is short, and the e-mail addresses in it."""
+    """Yield the fingerprint of what is written, of letters where it is short, and the e-mail
+    addresses in it.
+    """
     likeness = fingerprinter.likeness(templates.words(folded(text)))
     for slot, value in enumerate(likeness.characters or likeness.words):
         yield Type.PICTURE_TEXT, slot.to_bytes(1, "big") + value.to_bytes(8, "big")

@@ -1,8 +1,11 @@
-"""A picture made ready for OCR, in one way after another: what a reader's eye does without noticing.
+"""A picture made ready for OCR, in one way after another: what a reader's eye does without
+noticing.
 
-    always       text of a small picture made larger, a slant taken off, light text on dark ground turned round
+    always       text of a small picture made larger, a slant taken off, light text on dark ground
+                 turned round
     plain        greys
-    channel      the one line through the colours along which they differ most: red on green of one grey is black on white there
+    channel      the one line through the colours along which they differ most: red on green of one
+                 grey is black on white there
     smooth       single odd pixels out, greys stretched to the full range
     marked       each point against its neighbourhood: text over shades and photographs
 
@@ -19,9 +22,8 @@ from numpy.typing import NDArray
 from PIL import Image, ImageFilter, ImageOps
 
 MAX_PIXELS: Final = 3_000_000  # of what is read: Tesseract takes a second for so many of dense text
-WANTED_SIDE: Final = (
-    1600  # pixels of the longer side: text of a banner is then 30 high, which Tesseract likes best
-)
+# pixels of the longer side: text of a banner is then 30 high, which Tesseract likes best
+WANTED_SIDE: Final = 1600
 MAX_SCALE: Final = 3.0  # beyond, blurs are enlarged
 MAX_SLANT: Final = 5.0  # degrees
 MIN_SLANT: Final = 0.6  # below, Tesseract does well as it is, and turning blurs
@@ -35,10 +37,14 @@ WAYS: Final = ("plain", "channel", "smooth", "marked")
 
 
 def prepared(image: Image.Image) -> Iterator[Image.Image]:
-    """Yield an RGB picture in greys, made ready in each of `WAYS`; each is made when it is asked for."""
+    """Yield an RGB picture in greys, made ready in each of `WAYS`.
+
+    Each is made when it is asked for.
+    """
     before = image.width
     image = _sized(image)
-    spot = 5 if image.width >= 2 * before else 3  # what a single pixel has become, and a little more
+    # what a single pixel has become, and a little more
+    spot = 5 if image.width >= 2 * before else 3
     plain = image.convert("L")
     slant = _slant(plain)
     if slant:
@@ -61,7 +67,9 @@ def _sized(image: Image.Image) -> Image.Image:
 
 
 def _slant(grey: Image.Image) -> float:
-    """Return by how many degrees to turn a picture so that its lines lie level; 0 where that is not clear.
+    """Return by how many degrees to turn a picture so that its lines lie level.
+
+    0 where that is not clear.
 
     Lines that lie level make the sums of rows differ most from row to row.
     """
@@ -91,7 +99,9 @@ def _turned(image: Image.Image, angle: float) -> Image.Image:
 
 
 def _channel(image: Image.Image) -> Image.Image:
-    """Return the projection of the colours on the line along which they vary most, stretched to 256 greys."""
+    """Return the projection of the colours on the line along which they vary most, stretched to 256
+    greys.
+    """
     pixels = np.asarray(image, dtype=np.float32).reshape(-1, 3)
     centred = pixels - pixels.mean(axis=0)
     _, axes = np.linalg.eigh(
@@ -104,11 +114,15 @@ def _channel(image: Image.Image) -> Image.Image:
 
 
 def _marked(grey: Image.Image) -> Image.Image:
-    """Return black where a point differs from what is around it in the rarer direction, white elsewhere."""
+    """Return black where a point differs from what is around it in the rarer direction, white
+    elsewhere.
+    """
     around = grey.filter(ImageFilter.BoxBlur(12))
     apart = np.asarray(grey, dtype=np.int16) - np.asarray(around, dtype=np.int16)
     dark, light = apart < -24, apart > 24
-    ink: NDArray[np.bool_] = dark if dark.sum() <= light.sum() or dark.sum() * 4 > dark.size else light
+    ink: NDArray[np.bool_] = (
+        dark if dark.sum() <= light.sum() or dark.sum() * 4 > dark.size else light
+    )
     return Image.fromarray(np.where(ink, 0, 255).astype(np.uint8))
 
 

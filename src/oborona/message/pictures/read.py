@@ -1,11 +1,14 @@
-"""The text in a picture, by Tesseract: prepared in one way after another until it reads well, the best reading kept.
+"""The text in a picture, by Tesseract: prepared in one way after another until it reads well, the
+best reading kept.
 
-A reading is as good as the letters of its words, each weighed with how sure Tesseract is of its word; words that it is not sure of are dropped,
-as in photographs it sees letters everywhere. Reading stops at the first preparation of which it is sure; where the first two give
-nothing at all, there is no text.
+A reading is as good as the letters of its words, each weighed with how sure Tesseract is of its
+word; words that it is not sure of are dropped, as in photographs it sees letters everywhere.
+Reading stops at the first preparation of which it is sure; where the first two give nothing at all,
+there is no text.
 
-Tesseract is kept open, as opening it costs more than most pictures; one `Ocr` for each process, used by one thread. What a picture takes is bounded
-by `prepared.MAX_PIXELS` and the number of preparations; time is limited by whoever runs the process.
+Tesseract is kept open, as opening it costs more than most pictures; one `Ocr` for each process,
+used by one thread. What a picture takes is bounded by `prepared.MAX_PIXELS` and the number of
+preparations; time is limited by whoever runs the process.
 """
 
 from __future__ import annotations
@@ -24,7 +27,9 @@ from oborona.message.pictures.prepared import WAYS, prepared
 
 MIN_SIDE: Final = 16  # pixels: less holds no line of text
 MIN_SURE: Final = 55  # percent: words below are mostly none
-GOOD: Final = 88  # percent, of a whole reading: clean ones have 93 and more, those of noisy pictures that can be read better 60 to 87
+# percent, of a whole reading: clean ones have 93 and more, those of noisy pictures that can be read
+# better 60 to 87
+GOOD: Final = 88
 MIN_LETTERS: Final = 12  # of a reading that can be good
 BLANK_AFTER: Final = 2  # preparations without a word
 MAX_TEXT: Final = 20_000  # characters that are kept: a dense page has 5,000
@@ -55,10 +60,13 @@ class Ocr:
 
         """
         try:
-            self._api = tesserocr.PyTessBaseAPI(path=tessdata, lang=languages, psm=tesserocr.PSM.AUTO)
+            self._api = tesserocr.PyTessBaseAPI(
+                path=tessdata, lang=languages, psm=tesserocr.PSM.AUTO
+            )
         except RuntimeError as error:
             raise ConfigError(f"Tesseract has no {languages} in {tessdata}") from error
-        # its remarks go to standard error: a file for them would be opened with the first, and where that is forbidden it crashes
+        # its remarks go to standard error: a file for them would be opened with the first, and
+        # where that is forbidden it crashes
         self._api.SetVariable("debug_file", "")
 
     def close(self) -> None:
@@ -98,7 +106,9 @@ class Ocr:
 
 
 def _words(table: str) -> Iterator[tuple[tuple[str, ...], float, str]]:
-    """Yield each word of Tesseract's table with the line it stands in and how sure it is, in percent."""
+    """Yield each word of Tesseract's table with the line it stands in and how sure it is, in
+    percent.
+    """
     for row in table.splitlines():
         cells = row.split("\t")
         if len(cells) >= 12 and cells[0] == _WORD_LEVEL and (word := "\t".join(cells[11:]).strip()):

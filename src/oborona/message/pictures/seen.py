@@ -1,7 +1,9 @@
-"""What was found in pictures, put into their message: where their codes lead, and what their text names; the same of PDFs.
+"""What was found in pictures, put into their message: where their codes lead, and what their text
+names; the same of PDFs.
 
-What a code holds is read as a link is, and as a text; what is drawn, as any text, after what OCR confuses was mended. Each link and entity says where it
-stood: `Place.CODE`, `Place.DRAWN`. Putting in what was found before changes nothing.
+What a code holds is read as a link is, and as a text; what is drawn, as any text, after what OCR
+confuses was mended. Each link and entity says where it stood: `Place.CODE`, `Place.DRAWN`. Putting
+in what was found before changes nothing.
 """
 
 from __future__ import annotations
@@ -27,12 +29,15 @@ PAPER: Final = "pdf"
 
 
 def seen(message: Message, pictures: Sequence[Picture], regions: tuple[str, ...] = ()) -> Message:
-    """Return a message with its pictures as they were looked at and read, and with what they lead to and name.
+    """Return a message with its pictures as they were looked at and read, and with what they lead
+    to and name.
 
     Args:
         message: parsed.
-        pictures: of it, in their order, and its documents, or none of these: those not looked at as they were.
-        regions: whose telephone numbers may stand without their country, as ISO 3166 codes in upper case.
+        pictures: of it, in their order, and its documents, or none of these: those not looked at as
+            they were.
+        regions: whose telephone numbers may stand without their country, as ISO 3166 codes in upper
+            case.
 
     """
     documents = tuple(one for one in pictures if one.kind == PAPER) or message.documents
@@ -55,7 +60,10 @@ def seen(message: Message, pictures: Sequence[Picture], regions: tuple[str, ...]
         documents=documents,
         links=(*(link for link in message.links if link.place not in OF_PICTURES), *said.values()),
         addresses=tuple(addresses),
-        entities=(*(each for each in message.entities if each.place not in OF_PICTURES), *named.values()),
+        entities=(
+            *(each for each in message.entities if each.place not in OF_PICTURES),
+            *named.values(),
+        ),
     )
 
 
@@ -63,10 +71,16 @@ _Found = tuple[tuple[Link, ...], Sequence[str], tuple[Entity, ...]]
 
 
 def _of_code(payload: str, regions: tuple[str, ...], findings: Findings) -> _Found:
-    """Return links, addresses and entities of a code: of itself, where it is a link, and of what it holds as text (vCard, payment)."""
+    """Return links, addresses and entities of a code: of itself, where it is a link, and of what it
+    holds as text (vCard, payment).
+    """
     page = Page(targets=(Target(payload, "", Place.CODE),))
     words = payload.replace(";", " ").replace("|", " ").split()
-    written = [] if links.link(payload, "", Place.CODE) is not None else links.in_text(words, DEFAULT.links)
+    written = (
+        []
+        if links.link(payload, "", Place.CODE) is not None
+        else links.in_text(words, DEFAULT.links)
+    )
     found = leads.links([page], written, DEFAULT, findings, Place.CODE)
     dotted = [] if found else [word.rpartition(":")[2] for word in words if "@" in word]
     addresses = leads.addresses(dotted, [], [page], DEFAULT)
@@ -80,7 +94,9 @@ def _of_text(text: str, regions: tuple[str, ...], findings: Findings) -> _Found:
     normal = normalise(text)
     urls, disguised = defanged.read(normal, DEFAULT.links)
     dotted = [word for word in text.split() if "." in word]
-    found = leads.links([], [*links.in_text(dotted, DEFAULT.links), *urls], DEFAULT, findings, Place.DRAWN)
+    found = leads.links(
+        [], [*links.in_text(dotted, DEFAULT.links), *urls], DEFAULT, findings, Place.DRAWN
+    )
     addresses = leads.addresses(dotted, disguised, [], DEFAULT)
     return found, addresses, _entities(text, [], found, Place.DRAWN, regions, findings)
 
@@ -94,7 +110,11 @@ def _of_document(document: Picture, regions: tuple[str, ...], findings: Findings
     written = [*links.in_text(dotted, DEFAULT.links), *urls]
     found = leads.links([page], written, DEFAULT, findings, Place.DOCUMENT)
     addresses = leads.addresses(dotted, disguised, [page], DEFAULT)
-    return found, addresses, _entities(document.text, [page], found, Place.DOCUMENT, regions, findings)
+    return (
+        found,
+        addresses,
+        _entities(document.text, [page], found, Place.DOCUMENT, regions, findings),
+    )
 
 
 def _entities(
@@ -106,5 +126,7 @@ def _entities(
     findings: Findings,
 ) -> tuple[Entity, ...]:
     normal = normalise(text)
-    named = entities.read(text, normal, (), pages, found, regions, findings, hinted=entities.may_hold(normal))
+    named = entities.read(
+        text, normal, (), pages, found, regions, findings, hinted=entities.may_hold(normal)
+    )
     return tuple(msgspec.structs.replace(each, place=place) for each in named)

@@ -1,1 +1,3 @@
-"""The second look at delivered messages: judged again with what is known now, decided copy by copy, moved."""
+"""The second look at delivered messages: judged again with what is known now, decided copy by copy,
+moved.
+"""

@@ -1,14 +1,18 @@
 """Why a message that was filed is good now: what was learned since, by name; pure.
 
-Counts that rose are no reason.  So the message is judged by what was counted of it when it came, with nothing of now but what somebody has said or changed:
+Counts that rose are no reason.  So the message is judged by what was counted of it when it came,
+with nothing of now but what somebody has said or changed:
 
-    people      not-spam reports, and complaints that were taken back, of its text, links, files and sender
+    people      not-spam reports, and complaints that were taken back, of its text, links, files and
+                sender
     lists       an entry that lets it in, or one that no longer keeps it out
-    policy      a rule that is gone, asks something else, weighs less or is on trial; a threshold; what a list or a cap weighs
+    policy      a rule that is gone, asks something else, weighs less or is on trial; a threshold;
+                what a list or a cap weighs
     signatures  one that is gone, or one for it
     pins        an analyst's word on its sender or what it carries
 
-`recheck.engine.learned` gives those counts; what of all this made the difference is told by `reasons`.  Where nothing of it did, the message stays where it is.
+`recheck.engine.learned` gives those counts; what of all this made the difference is told by
+`reasons`.  Where nothing of it did, the message stays where it is.
 """
 
 from __future__ import annotations
@@ -50,7 +54,9 @@ def reasons(
     pinned: Pinned,
     cause: Cause,
 ) -> tuple[str, ...]:
-    """Return what was learned that may speak for a message, in words, the heaviest first; nothing where nothing was.
+    """Return what was learned that may speak for a message, in words, the heaviest first.
+
+    Nothing where nothing was.
 
     Args:
         entry: as the site judged it.
@@ -80,7 +86,11 @@ def _lists(entry: Entry, again: Again, policy: Policy) -> list[str]:
     lists = {one.name: one for one in policy.local_lists.lists}
     decided = again.verdict.decided_by
     found = []
-    if decided in lists and lists[decided].action is ListAction.ALLOW and entry.decided_by != decided:
+    if (
+        decided in lists
+        and lists[decided].action is ListAction.ALLOW
+        and entry.decided_by != decided
+    ):
         hit = next((one for one in again.verdict.rules if one.name == decided), None)
         found.append(f"list {decided}: {hit.say}" if hit is not None else f"list {decided}")
     denied = [
@@ -94,7 +104,11 @@ def _lists(entry: Entry, again: Again, policy: Policy) -> list[str]:
 
 
 def _rules(
-    entry: Entry, again: Again, policy: Policy, asked: Mapping[str, str] | None, asks: Mapping[str, str]
+    entry: Entry,
+    again: Again,
+    policy: Policy,
+    asked: Mapping[str, str] | None,
+    asks: Mapping[str, str],
 ) -> list[str]:
     """Return what another policy weighs less than that of then, the heaviest first."""
     found: list[tuple[float, str]] = []
@@ -115,7 +129,9 @@ def _rules(
         elif same_policy:
             continue
         elif name in listed:
-            found.append((lost, f"DNS list {name} {'weighs less' if name in on else 'no longer asked'}"))
+            found.append(
+                (lost, f"DNS list {name} {'weighs less' if name in on else 'no longer asked'}")
+            )
         elif asked is not None and name in asked and name not in rules:
             found.append((lost, f"rule {name} removed"))
         elif name in rules and rules[name].mode is not Mode.LIVE:
@@ -145,7 +161,10 @@ def _signatures(then: Facts, facts: Facts) -> list[str]:
     now, _ = readable(facts)
     gone = sorted(before.signatures_spam - now.signatures_spam)
     came = sorted(now.signatures_ham - before.signatures_ham)
-    return [*(f"signature {name} gone" for name in gone), *(f"signature {name} for it" for name in came)]
+    return [
+        *(f"signature {name} gone" for name in gone),
+        *(f"signature {name} for it" for name in came),
+    ]
 
 
 def _pins(pinned: Pinned, cause: Cause) -> list[str]:
@@ -188,7 +207,9 @@ def reasons_of_ours(
     pinned: Pinned,
     cause: Cause,
 ) -> tuple[str, ...]:
-    """Return what was learned since we filed a message that had been delivered; counts of that moment are not kept, so that its deciding rule is asked after.
+    """Return what was learned since we filed a message that had been delivered.
+
+    Counts of that moment are not kept, so that its deciding rule is asked after.
 
     Args:
         entry: as the site judged it.
@@ -212,7 +233,9 @@ def reasons_of_ours(
     elif cause is Cause.SIGNATURE:
         found.append(f"the signature behind {decided} is gone")
     elif cause is Cause.PARDON:
-        found += [one for one in _words(then, now) if "report" in one] or ["a complaint was taken back"]
+        found += [one for one in _words(then, now) if "report" in one] or [
+            "a complaint was taken back"
+        ]
     elif cause is Cause.PIN:
         found += _pins(pinned, cause)
     return tuple(found[:MOST_TOLD])

@@ -1,6 +1,8 @@
-"""The looks by the clock: each message that was accepted is looked at so many seconds after it was judged, in the order of the ids; pure.
+"""The looks by the clock: each message that was accepted is looked at so many seconds after it was
+judged, in the order of the ids; pure.
 
-Who was away comes late; what is late by more than `LATE_S` is given up, so that the newest mail does not wait for the oldest.
+Who was away comes late; what is late by more than `LATE_S` is given up, so that the newest mail
+does not wait for the oldest.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ class Clock:
     """
 
     def __init__(self, looks_s: Sequence[float], places: Mapping[str, int], now: float) -> None:
-        self._places = {one: max(places.get(name_of(one), 0), first_at(now - one) - 1) for one in looks_s}
+        self._places = {
+            one: max(places.get(name_of(one), 0), first_at(now - one) - 1) for one in looks_s
+        }
         for one in looks_s:  # a restart: what was due meanwhile is looked at, if it is not too late
             known = places.get(name_of(one), 0)
             if known:
@@ -39,7 +43,9 @@ class Clock:
         self._turn = 0
 
     def due(self, now: float) -> Due | None:
-        """Return messages whose time has come, of one look after the other in turn; None where there can be none.
+        """Return messages whose time has come, of one look after the other in turn.
+
+        None where there can be none.
 
         Args:
             now: Unix seconds.
@@ -49,7 +55,8 @@ class Clock:
             self._turn = (self._turn + 1) % len(looks)
             look_s = looks[self._turn]
             before = first_at(now - look_s)
-            if self._places[look_s] > first_at(now - look_s + LATE_S):  # the clock was ahead, and is not now
+            # the clock was ahead, and is not now
+            if self._places[look_s] > first_at(now - look_s + LATE_S):
                 self._places[look_s] = before - 1
             self._places[look_s] = max(self._places[look_s], first_at(now - look_s - LATE_S))
             if before > self._places[look_s] + 1:

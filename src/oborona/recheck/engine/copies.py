@@ -2,11 +2,14 @@
 
 A copy is moved only for what the policy says of the message, and only if that is certain:
 
-    to the spam folder   the mildest verdict of now is not accept, and the verdict of then was, both by the lists of its reader
-    to the inbox         the severest verdict of now is accept, it was filed as spam, or moved there by us, and what was learned since has a name
+    to the spam folder   the mildest verdict of now is not accept, and the verdict of then was, both
+                         by the lists of its reader
+    to the inbox         the severest verdict of now is accept, it was filed as spam, or moved there
+                         by us, and what was learned since has a name
 
-It stays where its reader has opened or moved it, where their own list decides, and where it was decided about before and did not come to a move: what a
-mailbox refused once, or an admin took back, is not tried again.
+It stays where its reader has opened or moved it, where their own list decides, and where it was
+decided about before and did not come to a move: what a mailbox refused once, or an admin took back,
+is not tried again.
 """
 
 from __future__ import annotations
@@ -37,7 +40,9 @@ _PENDING: Final = (State.DECIDED, State.ISSUED)
 
 
 def site_verdict(entry: Entry) -> tuple[Action, str]:
-    """Return what the site made of a message, and by what, whatever lists of its readers made of that."""
+    """Return what the site made of a message, and by what, whatever lists of its readers made of
+    that.
+    """
     if entry.kept is not None and entry.kept.site is not None:
         return entry.kept.site
     return entry.verdict, entry.decided_by
@@ -77,7 +82,8 @@ def copies(
         made: its moves so far.
         folders: of the site.
         cause: why it was looked at.
-        because: returns what was learned that speaks for a filed copy, by the moves of it that were made.
+        because: returns what was learned that speaks for a filed copy, by the moves of it that were
+            made.
         now: Unix seconds.
     """
     decisions: list[Decision] = []
@@ -131,17 +137,23 @@ def may_move(again: Again, *, filed: bool) -> bool:
 
 def told(verdict: Verdict) -> str:
     """Return what decided, and its words."""
-    hit: RuleHit | None = next((one for one in verdict.rules if one.name == verdict.decided_by), None)
+    hit: RuleHit | None = next(
+        (one for one in verdict.rules if one.name == verdict.decided_by), None
+    )
     return f"{verdict.decided_by} {hit.say}".strip() if hit is not None else verdict.decided_by
 
 
-def _where(entry: Entry, went: Sequence[Went], recipient: str, mine: Sequence[Move], folders: Folders) -> str:
+def _where(
+    entry: Entry, went: Sequence[Went], recipient: str, mine: Sequence[Move], folders: Folders
+) -> str:
     """Return the folder that a copy is in, as far as we know."""
     for one in reversed(mine):
         if one.state in (State.DONE, *_PENDING):
             return one.target
     name = recipient.lower()
-    spam = next((one.spam for one in went if one.recipient.lower() == name), entry.verdict is Action.SPAM)
+    spam = next(
+        (one.spam for one in went if one.recipient.lower() == name), entry.verdict is Action.SPAM
+    )
     return folders.spam if spam else folders.inbox
 
 
@@ -162,7 +174,9 @@ class _Sides:
 
     def __init__(self, entry: Entry, again: Again, policy: Policy) -> None:
         facts, _ = readable(again.facts)
-        proved = Proved(author=facts.author, author_domain=facts.author_domain, sender=facts.sender_proved)
+        proved = Proved(
+            author=facts.author, author_domain=facts.author_domain, sender=facts.sender_proved
+        )
         lists = frozenset(one.name for one in policy.local_lists.lists)
         lines = policy.verdict
         action, decided_by = site_verdict(entry)
@@ -183,11 +197,19 @@ class _Sides:
         self._mildest = side(again.mildest, again.lowest, again.verdict.decided_by)
         self._severest = side(again.severest, again.highest, again.verdict.decided_by)
 
-    def target(self, where: str, person: Personal, folders: Folders, now: float, *, ours: bool) -> str:
-        """Return where a copy that may be moved belongs; empty where its reader's list says otherwise."""
+    def target(
+        self, where: str, person: Personal, folders: Folders, now: float, *, ours: bool
+    ) -> str:
+        """Return where a copy that may be moved belongs.
+
+        Empty where its reader's list says otherwise.
+        """
         then = outcome(self._then, person, now).action
         if where == folders.inbox:
-            if outcome(self._mildest, person, now).action is Action.ACCEPT or then is not Action.ACCEPT:
+            if (
+                outcome(self._mildest, person, now).action is Action.ACCEPT
+                or then is not Action.ACCEPT
+            ):
                 return ""
             return folders.spam
         if outcome(self._severest, person, now).action is not Action.ACCEPT:

@@ -1,8 +1,10 @@
-"""A cheap first look: whether what is counted of a message's pieces has moved far enough since it was judged to judge it again; pure.
+"""A cheap first look: whether what is counted of a message's pieces has moved far enough since it
+was judged to judge it again; pure.
 
-What speaks for or against a message (spam, complaints, pardons, traps) has moved when it grew or shrank by more than a quarter, the first one
-included; how much was seen, when it is more than twice as much and four messages more.  Less than that changes no verdict that is not on the line already, and a
-sender of thousands of messages a day gets one complaint more every minute.
+What speaks for or against a message (spam, complaints, pardons, traps) has moved when it grew or
+shrank by more than a quarter, the first one included; how much was seen, when it is more than twice
+as much and four messages more.  Less than that changes no verdict that is not on the line already,
+and a sender of thousands of messages a day gets one complaint more every minute.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ CARRIERS: Final = frozenset(
     }
 )
 """Types of pieces that are a campaign's own, and no sender's or host's."""
-SPOKEN: Final = 50  # messages to a word, at most, that is a word on all of them: what everybody links to is complained of, too
+# messages to a word, at most, that is a word on all of them: what everybody links to is complained
+# of, too
+SPOKEN: Final = 50
 
 _DAY, _FORTNIGHT = int(Window.DAY), int(Window.FORTNIGHT)
 _SEEN = int(Metric.SEEN)
@@ -72,7 +76,9 @@ def _row_moved(then: list[list[int]], now: list[list[int]]) -> bool:
 
 
 def lost(then: Known, now: Known) -> bool:
-    """Tell whether counts were lost since a message was judged: its pieces were seen in less than half as many messages as then."""
+    """Tell whether counts were lost since a message was judged: its pieces were seen in less than
+    half as many messages as then.
+    """
     return 2 * _seen(now) < _seen(then)
 
 
@@ -81,7 +87,9 @@ def _seen(known: Known) -> int:
 
 
 def spoken_against(then: Known, now: Known) -> bool:
-    """Tell whether people complained of a message's text, links or files, or a trap got them, since it was judged."""
+    """Tell whether people complained of a message's text, links or files, or a trap got them, since
+    it was judged.
+    """
     return any(
         now.copies(_FORTNIGHT, metric) > then.copies(_FORTNIGHT, metric)
         or any(_spoken(then, now, kind, metric) for kind in CARRIERS)
@@ -91,4 +99,6 @@ def spoken_against(then: Known, now: Known) -> bool:
 
 def _spoken(then: Known, now: Known, kind: int, metric: int) -> bool:
     said = now.count(kind, _FORTNIGHT, metric)
-    return said > then.count(kind, _FORTNIGHT, metric) and SPOKEN * said >= now.count(kind, _FORTNIGHT, _SEEN)
+    return said > then.count(kind, _FORTNIGHT, metric) and SPOKEN * said >= now.count(
+        kind, _FORTNIGHT, _SEEN
+    )

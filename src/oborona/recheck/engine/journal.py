@@ -1,4 +1,5 @@
-"""The journal as the second look reads it: many messages at once, and of most only as much as a glance needs.
+"""The journal as the second look reads it: many messages at once, and of most only as much as a
+glance needs.
 
 What is damaged in it is passed over: one row that can't be read hides no other.
 """
@@ -18,9 +19,7 @@ from oborona.journal.queries import DAMAGED, ENTRIES, Reader, entry_of
 from oborona.recheck.engine.copies import PASSED
 from oborona.recheck.engine.model import Brief, Taken
 
-_BRIEF: Final = (
-    "SELECT v.id, v.policy_version, e.shingles, e.kept FROM verdict v JOIN evidence e ON e.id = v.id WHERE "
-)
+_BRIEF: Final = "SELECT v.id, v.policy_version, e.shingles, e.kept FROM verdict v JOIN evidence e ON e.id = v.id WHERE "
 _GOOD: Final = "v.verdict = 'accept' AND "
 _PASSED: Final = f"verdict IN ({', '.join(repr(one.value) for one in PASSED)})"
 
@@ -29,7 +28,8 @@ class Delivered(Reader):
     """The journal, read-only; `await Delivered.open(path)`."""
 
     async def taken(self, ids: Sequence[int]) -> list[Taken]:
-        """Return messages with what was found in them late, and where their copies went, in the order of their ids' list; those that are gone or damaged are left out.
+        """Return messages with what was found in them late, and where their copies went, in the
+        order of their ids' list; those that are gone or damaged are left out.
 
         Raises:
             StoreError: the file cannot be read.
@@ -100,7 +100,9 @@ class Delivered(Reader):
         return int(number)
 
     async def of_recipient(self, address: str, since: float, most: int) -> list[int]:
-        """Return the ids of messages that passed and have a recipient, newest first; looks through all of the time.
+        """Return the ids of messages that passed and have a recipient, newest first.
+
+        Looks through all of the time.
 
         Args:
             address: as the envelope has it, in any case.

@@ -1,7 +1,8 @@
 """What was learned of a message since it was judged, apart from all that was merely counted: pure.
 
-People's words on its text, links, files and sender, and what analysts have pinned.  How often anything was seen is that of then, and so is the spam that was counted:
-mail that came since speaks for nobody.
+People's words on its text, links, files and sender, and what analysts have pinned.  How often
+anything was seen is that of then, and so is the spam that was counted: mail that came since speaks
+for nobody.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from oborona.types import Metric, Shingle, Window
 SENDERS: Final = frozenset(
     map(int, (Type.FROM, Type.AUTHOR, Type.PROVED_SENDER, Type.ACCOUNT, Type.MAIL_FROM))
 )
-"""Types of pieces that are one sender's own: no domain, network or host, which others use as well."""
+"""Types of pieces that are one sender's own: no domain, network or host, which others use as
+well.
+"""
 TELLING: Final = frozenset(map(int, CARRIERS)) | frozenset(map(int, FINGERPRINTS)) | SENDERS
 """Types of pieces on which people's word is a word on the message."""
 
@@ -38,7 +41,8 @@ def learned(then: Known, now: Known, *, taken_back: bool) -> tuple[Known, bool]:
     Args:
         then: what the message was judged by.
         now: of the same pieces, in the same order.
-        taken_back: a word was taken back; else fewer complaints are those that grew older than two weeks, and count as ever.
+        taken_back: a word was taken back; else fewer complaints are those that grew older than two
+            weeks, and count as ever.
     """
     rows: dict[int, list[list[list[int]]]] = {}
     differs = False
@@ -62,7 +66,8 @@ def learned(then: Known, now: Known, *, taken_back: bool) -> tuple[Known, bool]:
 def with_learned(
     then: Facts, known: Known, pieces: tuple[Shingle, ...], site: Site, now: float, *, cause: Cause
 ) -> Facts:
-    """Return the facts of then with what people and analysts have said since, and nothing that was merely counted.
+    """Return the facts of then with what people and analysts have said since, and nothing that was
+    merely counted.
 
     Args:
         then: as the journal has them, with the signatures of now.

@@ -11,7 +11,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """As the settings say."""
 
     window_s: float = 86_400.0  # a message older than this stays where it is
-    looks_s: tuple[float, ...] = (60.0, 300.0, 900.0, 3600.0)  # after which it is looked at by the clock
+    # after which it is looked at by the clock
+    looks_s: tuple[float, ...] = (60.0, 300.0, 900.0, 3600.0)
     busy_share: float = 0.5  # of one core
     runaway_share: float = 0.05
     runaway_messages: int = 50

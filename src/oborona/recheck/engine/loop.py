@@ -1,12 +1,16 @@
-"""The second look itself: changes and the clock in, moves out; in one event loop, some messages at a time.
+"""The second look itself: changes and the clock in, moves out.
+
+In one event loop, some messages at a time.
 
     changes → work → the newest messages that carry them (index)  ┐
-    late finds                                                     ├→ a glance → judged again → runaway? → decided
+    late finds                                                     ├→ a glance → judged again →
+        runaway? → decided
     the clock  → messages whose time has come (journal)            ┘
 
-Of four steps one is the clock's.  After each step it rests, so that it is busy for no more than its share of a core.  Where a store can't be read it says so,
-once, and tries that step again later: nothing is passed over.  It adds nothing to the counters: they have people's words by now, and a verdict that rests on those
-would count them a second time.
+Of four steps one is the clock's.  After each step it rests, so that it is busy for no more than its
+share of a core.  Where a store can't be read it says so, once, and tries that step again later:
+nothing is passed over.  It adds nothing to the counters: they have people's words by now, and a
+verdict that rests on those would count them a second time.
 """
 
 from __future__ import annotations
@@ -51,12 +55,17 @@ _GLANCED: Final = frozenset({Cause.WORD, Cause.PARDON})
 
 MESSAGES: Final = Counter(
     "oborona_recheck_messages",
-    "Delivered messages that were rechecked, by outcome; glanced: a quick check was enough, as for most; unjudged: nothing can be"
+    "Delivered messages that were rechecked, by outcome; glanced: a quick check was enough, as "
+    "for most; unjudged: nothing can be"
     " said; failed: a fault; decided: copies that are to be moved.",
     ("outcome",),
 )
-WAITING: Final = Gauge("oborona_recheck_waiting", "Changes whose messages are not all looked at.", ())
-PAUSED: Final = Gauge("oborona_recheck_paused", "1 while moves have stopped until an admin says so.", ())
+WAITING: Final = Gauge(
+    "oborona_recheck_waiting", "Changes whose messages are not all looked at.", ()
+)
+PAUSED: Final = Gauge(
+    "oborona_recheck_paused", "1 while moves have stopped until an admin says so.", ()
+)
 
 log = logging.getLogger("oborona.recheck")
 
@@ -149,15 +158,20 @@ class Engine:
         await self._allow()
 
     async def _remember(self) -> None:
-        """Count on in what the last process decided within the hour: what runs away is not let run again by a new start."""
+        """Count on in what the last process decided within the hour: what runs away is not let run
+        again by a new start.
+        """
         before = await asyncio.to_thread(self._moves.decided, self._clock() - HOUR_S)
         for start in range(0, len(before), AT_ONCE):
             some = before[start : start + AT_ONCE]
             pieces = {
-                one.id: one.shingles for one in await self._journal.briefs_of([one.message for one in some])
+                one.id: one.shingles
+                for one in await self._journal.briefs_of([one.message for one in some])
             }
             for one in some:
-                self._runaway.decided(one.message, pieces.get(one.message, ()), word=one.word, now=one.time)
+                self._runaway.decided(
+                    one.message, pieces.get(one.message, ()), word=one.word, now=one.time
+                )
 
     def add(self, cause: Cause, pieces: Iterable[Shingle] = (), *, echo: bool = False) -> None:
         """Take a change up.
@@ -168,7 +182,9 @@ class Engine:
             echo: counts of it may still be on their way: look again soon.
         """
         pieces = tuple(pieces)
-        for some in [pieces[at : at + MOST_PIECES] for at in range(0, len(pieces), MOST_PIECES)] or [()]:
+        for some in [
+            pieces[at : at + MOST_PIECES] for at in range(0, len(pieces), MOST_PIECES)
+        ] or [()]:
             self._add(cause, some, echo=echo)
 
     def _add(self, cause: Cause, pieces: tuple[Shingle, ...], *, echo: bool) -> None:
@@ -221,7 +237,9 @@ class Engine:
         if job.pieces:
             pieces = tuple(job.pieces)
             ids = await asyncio.to_thread(
-                lambda: self._index.find(pieces, since=since, before=step.before, most=FOUND_AT_ONCE)
+                lambda: self._index.find(
+                    pieces, since=since, before=step.before, most=FOUND_AT_ONCE
+                )
             )
         else:
             ids = await self._journal.newest(first_at(since), step.before, FOUND_AT_ONCE)
@@ -245,7 +263,9 @@ class Engine:
             briefs = await self._journal.briefs(due.after, due.before, CLOCK_AT_ONCE)
             for start in range(0, len(briefs), AT_ONCE):
                 some = briefs[start : start + AT_ONCE]
-                await self._look(rescorer, await self._glance(rescorer, some, now), Cause.CLOCK, now)
+                await self._look(
+                    rescorer, await self._glance(rescorer, some, now), Cause.CLOCK, now
+                )
             self._times.came(due, briefs[-1].id if len(briefs) == CLOCK_AT_ONCE else None)
             if briefs:
                 return True
@@ -260,7 +280,8 @@ class Engine:
             return await rescorer.worth(briefs, now)
         except StoreError:
             raise
-        except Exception:  # the barrier: who can't be glanced at is judged again, and that has its own
+        # the barrier: who can't be glanced at is judged again, and that has its own
+        except Exception:
             log.exception("fault in a quick check, from id=%s on", to_text(briefs[0].id))
             return [one.id for one in briefs]
 
@@ -320,8 +341,11 @@ class Engine:
         except StoreError:
             raise
         except Exception:
-            if len(decisions) == 1:  # the barrier: a name that no store takes is not the next one's fault
-                log.exception("fault id=%s: its move can't be written down", to_text(decisions[0].message))
+            # the barrier: a name that no store takes is not the next one's fault
+            if len(decisions) == 1:
+                log.exception(
+                    "fault id=%s: its move can't be written down", to_text(decisions[0].message)
+                )
                 MESSAGES.inc("failed")
                 return []
             return [new for one in decisions for new in await self._written([one], now)]
@@ -342,7 +366,10 @@ class Engine:
             log.warning("moves go on")
 
     async def _allow(self) -> None:
-        """Let everything be moved for as long as an admin said; who gave moves up has not said so."""
+        """Let everything be moved for as long as an admin said.
+
+        Who gave moves up has not said so.
+        """
         until = await asyncio.to_thread(self._moves.cursor, ALLOWED)
         if until > self._clock():
             self._runaway.allow(until)

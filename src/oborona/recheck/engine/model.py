@@ -1,4 +1,6 @@
-"""The words of the second look: why it looks, what it takes up, what it finds, and what it asks of the world."""
+"""The words of the second look: why it looks, what it takes up, what it finds, and what it asks of
+the world.
+"""
 
 from __future__ import annotations
 
@@ -33,9 +35,8 @@ class Taken(NamedTuple):
     entry: Entry
     late: Late | None = None
     went: tuple[Went, ...] = ()  # where copies went, as the delivery door has told
-    kept: bytes | None = (
-        None  # packed, with the counts that the entry's own has not; None = the entry's own has them
-    )
+    # packed, with the counts that the entry's own has not; None = the entry's own has them
+    kept: bytes | None = None
 
 
 class Brief(NamedTuple):
@@ -71,7 +72,8 @@ class Second(msgspec.Struct, frozen=True, kw_only=True):
     why_not: str = ""  # nothing can be said, in words for people
     moves: tuple[Decision, ...] = ()
     stays: tuple[Stay, ...] = ()
-    # it is to be moved, and people complained of its text, links or files, or a trap got them, since it was judged
+    # it is to be moved, and people complained of its text, links or files, or a trap got them,
+    # since it was judged
     word: bool = False
 
 

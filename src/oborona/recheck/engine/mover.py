@@ -1,7 +1,9 @@
-"""The moves that were decided, made: written down as on their way, asked of the mailboxes in batches, settled by what those say.
+"""The moves that were decided, made: written down as on their way, asked of the mailboxes in
+batches, settled by what those say.
 
-Who is killed in between leaves moves that are on their way; they are made again first, and a mailbox tells what was moved already as moved.  A mailbox that is
-busy or away is asked again, later each time, until the message is too old to be moved.
+Who is killed in between leaves moves that are on their way; they are made again first, and a
+mailbox tells what was moved already as moved.  A mailbox that is busy or away is asked again, later
+each time, until the message is too old to be moved.
 """
 
 from __future__ import annotations
@@ -21,13 +23,17 @@ BATCH: Final = 32  # letters in one call to the mailboxes
 CALLS: Final = 4  # at once
 FIRST_RETRY_S: Final = 2.0  # after the first time that a mailbox was busy; doubled with each
 LAST_RETRY_S: Final = 300.0
-ARRIVES_S: Final = 600.0  # a message that is younger and nowhere may still be on its way to the mailbox
+# a message that is younger and nowhere may still be on its way to the mailbox
+ARRIVES_S: Final = 600.0
 NO_MAILBOXES: Final = "no mailboxes are set"
 TOO_OLD: Final = "its mailbox could not be asked until it was too old"
 
 MADE: Final = Counter(
     "oborona_recheck_moves",
-    "Copies whose mailbox was asked for a move, by what it said; seen, listed, person, gone: they stay; busy: asked again later.",
+    (
+        "Copies whose mailbox was asked for a move, by what it said; seen, listed, person, "
+        "gone: they stay; busy: asked again later."
+    ),
     ("outcome",),
 )
 
@@ -81,12 +87,15 @@ class Mover:
         self._window_s = window_s
         self._clock = clock
         self._busy = ""  # said once
-        self._one = asyncio.Lock()  # calls end at the same time, and the store is for one thread at a time
+        # calls end at the same time, and the store is for one thread at a time
+        self._one = asyncio.Lock()
         self._left = True  # something may be on its way that nobody makes
         self.first: float | None = None  # when the first move of all was asked for, Unix seconds
 
     async def resume(self) -> int:
-        """Make what is on its way and made by nobody: somebody died, or could not write down what became of it; return how many."""
+        """Make what is on its way and made by nobody: somebody died, or could not write down what
+        became of it; return how many.
+        """
         left = await self._stored(self._moves.issued)
         await self._make(left)
         self._left = False
@@ -105,10 +114,14 @@ class Mover:
             due = await self._stored(lambda: self._moves.due(now, BATCH * CALLS, back=True))
         if not due:
             return 0
-        late = [one for one in due if one.undoes is None and now - time_of(one.message) > self._window_s]
+        late = [
+            one for one in due if one.undoes is None and now - time_of(one.message) > self._window_s
+        ]
         await self._settle([(one, State.FAILED, one.note or TOO_OLD) for one in late])
         left = [one for one in due if one not in late]
-        going = await self._stored(lambda: set(self._moves.issue([one.id for one in left], now=now)))
+        going = await self._stored(
+            lambda: set(self._moves.issue([one.id for one in left], now=now))
+        )
         await self._make([one for one in left if one.id in going])
         return len(due)
 
@@ -121,7 +134,8 @@ class Mover:
         """Ask the mailboxes; moves of one way together, a few calls at once.
 
         Raises:
-            StoreError: what became of some can't be written down; they are on their way, and made again by a later step.
+            StoreError: what became of some can't be written down; they are on their way, and made
+                again by a later step.
         """
         ways: dict[tuple[str, str, bool], list[Move]] = {}
         for one in moves:

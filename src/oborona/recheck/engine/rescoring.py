@@ -1,9 +1,12 @@
-"""Messages judged a second time, many at once: the facts of then, the counts, reputations and lists of now.
+"""Messages judged a second time, many at once: the facts of then, the counts, reputations and lists
+of now.
 
-    counts of all their pieces in one call → a glance: what has hardly moved is left → judged → copy by copy
+    counts of all their pieces in one call → a glance: what has hardly moved is left → judged → copy
+    by copy
 
-The text is in the mailbox and not in the journal, so what needs it stays as it was found then: phrases, the content model's opinion.  Entities of new signatures
-are found by their shingles (`signed`).
+The text is in the mailbox and not in the journal, so what needs it stays as it was found then:
+phrases, the content model's opinion.  Entities of new signatures are found by their shingles
+(`signed`).
 """
 
 from __future__ import annotations
@@ -139,9 +142,12 @@ class Rescorer:
         """
         await self._site.memory.look(self._site.counters, now)
         pieces = [pieces_of(one.entry, one.late) for one in taken]
-        counts = await self._counts(tuple(dict.fromkeys(one for some in pieces for one in some)), now)
+        counts = await self._counts(
+            tuple(dict.fromkeys(one for some in pieces for one in some)), now
+        )
         return [
-            await self._second(one, some, counts, cause, now) for one, some in zip(taken, pieces, strict=True)
+            await self._second(one, some, counts, cause, now)
+            for one, some in zip(taken, pieces, strict=True)
         ]
 
     async def _second(
@@ -168,16 +174,21 @@ class Rescorer:
         )
         if not found.moves:
             return found
-        if before is not None and lost(before.known, known):  # what spoke for it is forgotten, or against it
+        # what spoke for it is forgotten, or against it
+        if before is not None and lost(before.known, known):
             return msgspec.structs.replace(found, moves=(), why_not=LOST)
-        return msgspec.structs.replace(found, word=before is not None and spoken_against(before.known, known))
+        return msgspec.structs.replace(
+            found, word=before is not None and spoken_against(before.known, known)
+        )
 
     def _judged(self, entry: Entry, asked: Mapping[str, str] | None, facts: Facts) -> Again | None:
         """Judge a message by what is known now; a memory that is young now refuses nobody."""
         young = self._site.memory.young
         return self._judge.judge(by_site(entry), asked, facts, stage=Stage.RECHECK, young=young)
 
-    async def _by_copies(self, found: Second, went: Sequence[Went], again: Again, looked: _Look) -> Second:
+    async def _by_copies(
+        self, found: Second, went: Sequence[Went], again: Again, looked: _Look
+    ) -> Second:
         entry = found.entry
         if entry.verdict not in PASSED or not entry.recipients:
             return found
@@ -204,7 +215,10 @@ class Rescorer:
         return msgspec.structs.replace(found, moves=moves, stays=stays)
 
     def _because(self, looked: _Look, again: Again, made: Sequence[Move]) -> tuple[str, ...]:
-        """Return what was learned that speaks for a message that is filed; nothing where that alone does not let it in."""
+        """Return what was learned that speaks for a message that is filed.
+
+        Nothing where that alone does not let it in.
+        """
         entry, then, known, cause = looked.entry, looked.then, looked.known, looked.cause
         pinned = pins_of(looked.pieces, self._site.pins, looked.now)
         if made:
@@ -243,7 +257,9 @@ class Rescorer:
         if not wanted:
             return Known(pieces, totals)
         lines: dict[int, list[object]] = {}
-        for shingle, line in zip(wanted, await self._site.counters.timelines(wanted, now), strict=True):
+        for shingle, line in zip(
+            wanted, await self._site.counters.timelines(wanted, now), strict=True
+        ):
             lines.setdefault(shingle.type, []).append(line)
         return Known(pieces, totals, lines=lines)  # type: ignore[arg-type]
 
@@ -261,7 +277,9 @@ def with_late(entry: Entry, late: Late) -> Entry:
     kept = entry.kept
     if kept is not None:
         known = {hit.name for hit in kept.signatures}
-        more = [hit for hit in late.rules if hit.name.startswith(OWN_PREFIX) and hit.name not in known]
+        more = [
+            hit for hit in late.rules if hit.name.startswith(OWN_PREFIX) and hit.name not in known
+        ]
         kept = msgspec.structs.replace(kept, signatures=(*kept.signatures, *more))
     return msgspec.structs.replace(
         entry,

@@ -1,9 +1,12 @@
-"""Whether the second look is running away: a large share of mail about to be moved that no campaign explains; pure.
+"""Whether the second look is running away: a large share of mail about to be moved that no campaign
+explains; pure.
 
-A campaign is many messages alike, of which people complained, or a trap got some: however large it is, moving it is what we are for.  A rule that went wrong, a
-signature of two common words, a complaint that counted under everybody's web host are many messages that are not alike, or that nobody spoke of.  So what is
-counted here is every message about to be moved but those of campaigns: messages that share text or files with `ALIKE` others and have people's word
-behind them.  What counts is the last hour of decisions, against the mail that passed in the last hour.
+A campaign is many messages alike, of which people complained, or a trap got some: however large it
+is, moving it is what we are for.  A rule that went wrong, a signature of two common words, a
+complaint that counted under everybody's web host are many messages that are not alike, or that
+nobody spoke of.  So what is counted here is every message about to be moved but those of campaigns:
+messages that share text or files with `ALIKE` others and have people's word behind them.  What
+counts is the last hour of decisions, against the mail that passed in the last hour.
 """
 
 from __future__ import annotations
@@ -19,8 +22,10 @@ from oborona.types import Shingle
 
 HOUR_S: Final = 3600.0
 ALIKE: Final = 3  # messages that share a piece are a campaign, people's word behind them
-MOST_OWN: Final = 24  # pieces of a message: the lowest of a campaign's own, which messages alike share
-MOST_PIECES: Final = 200_000  # of one hour; beyond it the oldest messages are forgotten, which counts fewer
+# pieces of a message: the lowest of a campaign's own, which messages alike share
+MOST_OWN: Final = 24
+# of one hour; beyond it the oldest messages are forgotten, which counts fewer
+MOST_PIECES: Final = 200_000
 MOST_MESSAGES: Final = 1_000_000  # of one hour; the same
 
 _NONE: Final[frozenset[Shingle]] = frozenset()
@@ -64,7 +69,9 @@ class Runaway:
         own = _NONE
         if word:  # what nobody spoke of is explained by no piece
             some = (one for one in pieces if one.type in _OWN)
-            own = frozenset(nsmallest(MOST_OWN, some, key=lambda one: (one.type not in CARRIERS, one.hash)))
+            own = frozenset(
+                nsmallest(MOST_OWN, some, key=lambda one: (one.type not in CARRIERS, one.hash))
+            )
         self._decided.append((now, ident, word, own))
         self._pieces += len(own)
         if word:
@@ -95,7 +102,8 @@ class Runaway:
         if number < self._least or number <= self._share * passed:
             return ""
         return (
-            f"{number} messages of no campaign are about to be moved within an hour, {passed} passed in it:"
+            f"{number} messages of no campaign are about to be moved within an hour, {passed} "
+            f"passed in it:"
             f" more than {self._share:.0%}"
         )
 

@@ -1,7 +1,8 @@
 """Signatures that came or went since messages were judged, applied to what is kept of those: pure.
 
-An entity is found by its shingle.  Phrases and patterns want the text, which the mailbox has and the journal has not: a new one is looked for in mail that
-comes, and in nothing that was delivered; one that is gone is taken out wherever it was found.
+An entity is found by its shingle.  Phrases and patterns want the text, which the mailbox has and
+the journal has not: a new one is looked for in mail that comes, and in nothing that was delivered;
+one that is gone is taken out wherever it was found.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ _TYPES: Final = {
 
 
 def shingles_of(signature: Signature, hasher: Hasher) -> tuple[Shingle, ...]:
-    """Return the shingles of messages that have the entity of a signature; none for words, and for what is no entity.
+    """Return the shingles of messages that have the entity of a signature.
+
+    None for words, and for what is no entity.
 
     Args:
         signature: checked.
@@ -50,7 +53,8 @@ def shingles_of(signature: Signature, hasher: Hasher) -> tuple[Shingle, ...]:
         header, text = [Type.FROM, Type.REPLY_TO], [Type.ADDRESS]
     elif kind is Kind.DOMAIN and registrable(value) == value:
         header, text = [Type.FROM_DOMAIN], [Type.LINK_DOMAIN]
-    else:  # what is below a subdomain can't be told from what is beside it: it is found by its own name
+    # what is below a subdomain can't be told from what is beside it: it is found by its own name
+    else:
         header, text = [], list(_TYPES[kind])
     types = {Where.HEADER: header or text, Where.TEXT: text}.get(signature.where, header + text)
     return tuple(hasher.shingle(one, value) for one in types)
@@ -65,7 +69,9 @@ class Signed:
         gone: ids of those that went lately.
     """
 
-    def __init__(self, fresh: Mapping[str, Signature], hasher: Hasher, gone: Collection[str] = ()) -> None:
+    def __init__(
+        self, fresh: Mapping[str, Signature], hasher: Hasher, gone: Collection[str] = ()
+    ) -> None:
         self._gone = frozenset(gone) | fresh.keys()  # what changed is found anew, as it is now
         self._by_shingle: dict[Shingle, list[Signature]] = {}
         self._words = frozenset(name for name, one in fresh.items() if one.kind in WORDS)
@@ -102,7 +108,9 @@ class Signed:
         if kept is None or (not hits and not any(hit.name in dropped for hit in kept.signatures)):
             return entry
         stay = tuple(hit for hit in kept.signatures if hit.name not in dropped)
-        return msgspec.structs.replace(entry, kept=msgspec.structs.replace(kept, signatures=(*stay, *hits)))
+        return msgspec.structs.replace(
+            entry, kept=msgspec.structs.replace(kept, signatures=(*stay, *hits))
+        )
 
     def _flagged(self, facts: Facts, found: Iterable[Signature]) -> Facts:
         """Return facts with the signatures that leave their score to the rules as they are now."""
@@ -119,7 +127,10 @@ class Signed:
     def _renewed(
         self, named: Words, why: str, live: Iterable[Signature], flag: Flag
     ) -> tuple[Words, str] | None:
-        """Return the signatures of a flag as they are now, and why; None where they are the same, or not kept."""
+        """Return the signatures of a flag as they are now, and why.
+
+        None where they are the same, or not kept.
+        """
         if not isinstance(named, frozenset):
             return None
         mine = in_order(one for one in live if one.flag is flag)

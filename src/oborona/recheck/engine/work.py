@@ -1,11 +1,17 @@
-"""What is to be looked at, in steps: every change becomes a job, which goes through the messages that carry its pieces, newest first; pure.
+"""What is to be looked at, in steps: every change becomes a job, which goes through the messages
+that carry its pieces, newest first; pure.
 
-A word on a campaign of 100,000 messages is a job of minutes, and the next word on it comes within a second.  So a job has two places in the messages:
+A word on a campaign of 100,000 messages is a job of minutes, and the next word on it comes within a
+second.  So a job has two places in the messages:
 
-    head   begins at the newest whenever there is another word, and goes down to where the tail began then
-    tail   goes on from where the head was, with two steps to the head's one the other way round: a third of all steps
+    head   begins at the newest whenever there is another word, and goes down to where the tail
+           began then
+    tail   goes on from where the head was, with two steps to the head's one the other way round: a
+           third of all steps
 
-so that a new word meets the newest messages at once, and the oldest are reached however often somebody speaks.  Jobs of one cause that share a piece are one.  Of several jobs the newest has two steps of three, the others the third, in turn.
+so that a new word meets the newest messages at once, and the oldest are reached however often
+somebody speaks.  Jobs of one cause that share a piece are one.  Of several jobs the newest has two
+steps of three, the others the third, in turn.
 """
 
 from __future__ import annotations
@@ -18,7 +24,8 @@ from oborona.types import Shingle
 
 MOST_JOBS: Final = 200  # above it the oldest two are made one
 MOST_PIECES: Final = 512  # that one job asks for
-MOST_JOINED: Final = 20_000  # pieces of jobs that were made one; beyond, the clock finds what they would have
+# pieces of jobs that were made one; beyond, the clock finds what they would have
+MOST_JOINED: Final = 20_000
 TURNS: Final = 3  # one of so many steps is not the newest's
 
 
@@ -104,7 +111,8 @@ class Work:
 
         Args:
             cause: what changed.
-            pieces: the messages that carry any of these, at most `MOST_PIECES`; empty = all messages.
+            pieces: the messages that carry any of these, at most `MOST_PIECES`; empty = all
+                messages.
         """
         pieces = tuple(pieces)[:MOST_PIECES]
         keys = [(cause, one) for one in pieces]
@@ -150,7 +158,10 @@ class Work:
                 del self._of[key]
 
     def _join(self) -> None:
-        """Make one job of the two oldest, so that their number is bounded; it may go through more messages than it must."""
+        """Make one job of the two oldest, so that their number is bounded.
+
+        It may go through more messages than it must.
+        """
         first, second = self._jobs[:2]
         pieces = [] if not first.pieces or not second.pieces else [*second.pieces, *first.pieces]
         joined = Job(second.cause, pieces[:MOST_JOINED])

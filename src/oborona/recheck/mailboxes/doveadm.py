@@ -1,4 +1,5 @@
-r"""Mailboxes of a Dovecot, by the HTTP API of its doveadm: the way that touches nothing but the letter.
+r"""Mailboxes of a Dovecot, by the HTTP API of its doveadm: the way that touches nothing but the
+letter.
 
 A move is one batch of commands for one user:
 
@@ -6,13 +7,15 @@ A move is one batch of commands for one user:
     move                        in the source    what has OboronaMoving, and still nobody has opened
     flags add OboronaMoved      in the target    what has OboronaMoving
     flags remove OboronaMoving  in the target
-    fetch                       in both          what is where now, which is the only thing that is believed
+    fetch                       in both          what is where now, which is the only thing that is
+                                believed
 
-Whoever was cut off in between leaves OboronaMoving, and the same commands given again bring the letter to its end.  No other message loses \Recent, and no
-IMAPSieve script runs.
+Whoever was cut off in between leaves OboronaMoving, and the same commands given again bring the
+letter to its end.  No other message loses \Recent, and no IMAPSieve script runs.
 
-Limits: `move` looks at the flags and then expunges: a reader who opens the letter in between, some milliseconds at most, has seen a message that is in the
-spam folder then.  Folders of other namespaces are searched only for letters that are in neither folder.
+Limits: `move` looks at the flags and then expunges: a reader who opens the letter in between, some
+milliseconds at most, has seen a message that is in the spam folder then.  Folders of other
+namespaces are searched only for letters that are in neither folder.
 """
 
 from __future__ import annotations
@@ -48,10 +51,11 @@ from oborona.recheck.mailboxes.found import (
 from oborona.recheck.mailboxes.model import HEADER, MOVED, MOVING, Done, Letter, Outcome
 from oborona.recheck.mailboxes.requests import Requests
 
-LETTERS: Final = 4  # in one request, at most: it spares 2 ms for each, and a mailbox that is locked keeps three others waiting
-GIVE_UP: Final = (
-    3  # requests in a row that failed, for one letter each: then the others of a call are not tried
-)
+# in one request, at most: it spares 2 ms for each, and a mailbox that is locked keeps three others
+# waiting
+LETTERS: Final = 4
+# requests in a row that failed, for one letter each: then the others of a call are not tried
+GIVE_UP: Final = 3
 FIELDS: Final = "uid mailbox flags"
 
 _SYSTEM: Final = {"Seen", "Answered", "Flagged", "Deleted"}
@@ -114,7 +118,9 @@ class Doveadm:
         await self._api.close()
 
     async def _absent(self, letters: Sequence[Letter], source: str) -> frozenset[Letter]:
-        """Return the letters that are not in a folder which may be missing: `flags add` there ends the process of Dovecot 2.3."""
+        """Return the letters that are not in a folder which may be missing: `flags add` there ends
+        the process of Dovecot 2.3.
+        """
         if same(source, "INBOX"):
             return frozenset()
         found = await self._asked(letters, lambda one: _fetch(one, ["mailbox", source]))
@@ -126,7 +132,9 @@ class Doveadm:
         """Answer for letters that were in no folder that was looked into."""
         lost = [letter for letter, one in zip(letters, done, strict=True) if one is None]
         found = await self._asked(lost, lambda one: _fetch(one, ["mailbox", "*"]))
-        rest = iter([one if isinstance(one, Done) else elsewhere(one, looked=looked) for one in found])
+        rest = iter(
+            [one if isinstance(one, Done) else elsewhere(one, looked=looked) for one in found]
+        )
         return [one or next(rest) for one in done]
 
     async def _with_folder(
@@ -164,7 +172,8 @@ class Doveadm:
         await self._asked(
             marked,
             lambda one: batch(
-                one.user, ["flags", "remove", MOVING, "mailbox", source, "KEYWORD", MOVING, *_which(one)]
+                one.user,
+                ["flags", "remove", MOVING, "mailbox", source, "KEYWORD", MOVING, *_which(one)],
             ),
         )
 
@@ -200,7 +209,8 @@ class Doveadm:
         """Give each letter's command; return what each found, or why not."""
         found: list[list[Found] | Done | None] = [unfit(letter) for letter in letters]
         places = [place for place, one in enumerate(found) if one is None]
-        places.sort(key=lambda place: letters[place].user)  # what is one user's goes into one request
+        # what is one user's goes into one request
+        places.sort(key=lambda place: letters[place].user)
         self._requests.anew()
 
         async def some(mine: Sequence[int]) -> None:
@@ -221,7 +231,9 @@ class Doveadm:
                     found[place] = _told(answer)
 
         size = max(1, min(LETTERS, len(places) // self._connections))
-        await asyncio.gather(*(some(places[start : start + size]) for start in range(0, len(places), size)))
+        await asyncio.gather(
+            *(some(places[start : start + size]) for start in range(0, len(places), size))
+        )
         return [one if one is not None else Done(Outcome.BUSY) for one in found]
 
 
@@ -230,8 +242,17 @@ def _fetch(letter: Letter, where: Sequence[str]) -> Command:
 
 
 def _which(letter: Letter) -> list[str]:
-    """Return the query of one letter; the time first, which spares reading the headers of all others."""
-    words = ["SINCE", str(max(0, int(letter.delivered - EARLIER_S))), "HEADER", HEADER, letter.ident]
+    """Return the query of one letter.
+
+    The time first, which spares reading the headers of all others.
+    """
+    words = [
+        "SINCE",
+        str(max(0, int(letter.delivered - EARLIER_S))),
+        "HEADER",
+        HEADER,
+        letter.ident,
+    ]
     message_id = asked_id(letter)
     return [*words, "HEADER", "Message-ID", message_id] if message_id else words
 

@@ -1,10 +1,12 @@
 """The HTTP API of Dovecot's doveadm: commands in, answers out, several in one request.
 
     POST URL    Authorization: X-Dovecot-API BASE64(KEY)
-    [["fetch", {"user": "joe", ...}, "0"], ...]  →  [["doveadmResponse", [{...}, ...], "0"], ["error", {"exitCode": 67}, "1"], ...]
+    [["fetch", {"user": "joe", ...}, "0"], ...]  →  [["doveadmResponse", [{...}, ...], "0"],
+    ["error", {"exitCode": 67}, "1"], ...]
 
-A command that Dovecot 2.3 can't parse ends its process, and the answers to all others of the request with it; a command that fails half-way can
-leave an answer that is no JSON.  Both are told as `Garbled`: who asks tries the commands one by one.
+A command that Dovecot 2.3 can't parse ends its process, and the answers to all others of the
+request with it; a command that fails half-way can leave an answer that is no JSON.  Both are told
+as `Garbled`: who asks tries the commands one by one.
 
 Source: Dovecot, "Doveadm HTTP API" (doc.dovecot.org, 2.3); exit statuses: sysexits.h.
 """
@@ -74,11 +76,15 @@ class Api:
             commands: at least one.
 
         Raises:
-            Garbled: it has carried out some of the commands, and said something else than their answers.
-            PeerError: it is away, refuses, or does not answer within LINGER_S; which commands were carried out is not known.
+            Garbled: it has carried out some of the commands, and said something else than their
+                answers.
+            PeerError: it is away, refuses, or does not answer within LINGER_S; which commands were
+                carried out is not known.
         """
         body = [[one.name, one.parameters, str(place)] for place, one in enumerate(commands)]
-        return _answers(await self._said("POST", msgspec.json.encode(body)), len(commands), self._url)
+        return _answers(
+            await self._said("POST", msgspec.json.encode(body)), len(commands), self._url
+        )
 
     async def names(self) -> frozenset[str]:
         """Return the names of the commands that it has.
@@ -126,12 +132,16 @@ class Api:
                     async for piece in response.content.iter_any():
                         said += piece
                         if len(said) > MAX_ANSWER:
-                            raise PeerError(f"{self._url} answers with more than {MAX_ANSWER >> 20} MiB")
+                            raise PeerError(
+                                f"{self._url} answers with more than {MAX_ANSWER >> 20} MiB"
+                            )
                     return bytes(said)
             except aiohttp.ServerDisconnectedError:
                 if (
                     last
-                ):  # else it had ended a connection of ours that was idle: all commands may be given again
+                    # else it had ended a connection of ours that was idle: all commands may be
+                    # given again
+                ):
                     raise
         raise AssertionError
 
@@ -145,8 +155,8 @@ class Api:
 def batch(user: str, *commands: Sequence[str]) -> Command:
     """Return a command that has others carried out for one user, up to the first that fails.
 
-    Dovecot 2.3 reads all its settings anew for each command, which costs more than most commands do; in a batch it does so once.  Only one of
-    them may fetch: the rows of two come out as one.
+    Dovecot 2.3 reads all its settings anew for each command, which costs more than most commands
+    do; in a batch it does so once.  Only one of them may fetch: the rows of two come out as one.
 
     Args:
         user: whose mailbox.

@@ -1,7 +1,7 @@
 r"""What a look into a mailbox has found, and what follows for one letter: pure.
 
-A letter can lie in a mailbox more than once, as when its reader is written to under two names.  Each copy is held to its own flags: what was opened stays,
-what was not goes.
+A letter can lie in a mailbox more than once, as when its reader is written to under two names.
+Each copy is held to its own flags: what was opened stays, what was not goes.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ class Found(NamedTuple):
         """Return why it is not to be moved; None where it may be."""
         if force:
             return (
-                None if self.has(MOVED) else Done(Outcome.PERSON, f"in {self.mailbox}, and not moved by us")
+                None
+                if self.has(MOVED)
+                else Done(Outcome.PERSON, f"in {self.mailbox}, and not moved by us")
             )
         if self.has(MOVED) and same(self.mailbox, guard.inbox):
             return Done(Outcome.PERSON, "brought back after we had moved it")
@@ -59,7 +61,8 @@ class Found(NamedTuple):
             return Done(Outcome.SEEN)
         if handled := [flag for flag in HANDLED if self.has(flag)]:
             return Done(Outcome.PERSON, f"marked {handled[0]}")
-        if not guard.move_listed and not self.has(RECENT) and not self.has(MOVED):  # our own move can list it
+        # our own move can list it
+        if not guard.move_listed and not self.has(RECENT) and not self.has(MOVED):
             return Done(Outcome.LISTED)
         return None
 
@@ -70,7 +73,10 @@ def same(one: str, other: str) -> bool:
 
 
 def before(found: Sequence[Found], guard: Guard) -> Done | None:
-    """Return what a move would do with copies in the folder to move from; None where there are none."""
+    """Return what a move would do with copies in the folder to move from.
+
+    None where there are none.
+    """
     if not found:
         return None
     stays = [one.stays(guard, force=False) for one in found]
@@ -79,7 +85,9 @@ def before(found: Sequence[Found], guard: Guard) -> Done | None:
     return stays[0]
 
 
-def after(found: Sequence[Found], source: str, target: str, guard: Guard, *, force: bool) -> Done | None:
+def after(
+    found: Sequence[Found], source: str, target: str, guard: Guard, *, force: bool
+) -> Done | None:
     """Return what a move has done.
 
     Args:
@@ -100,7 +108,11 @@ def after(found: Sequence[Found], source: str, target: str, guard: Guard, *, for
         return Done(Outcome.BUSY, "on its way")
     if here:
         stays = [one.stays(guard, force=force) for one in here]
-        return stays[0] if None not in stays else Done(Outcome.BUSY, f"the mail server leaves it in {source}")
+        return (
+            stays[0]
+            if None not in stays
+            else Done(Outcome.BUSY, f"the mail server leaves it in {source}")
+        )
     if there:
         return Done(Outcome.PERSON, f"in {target} already, and not by us")
     return None
@@ -122,9 +134,12 @@ def elsewhere(found: Sequence[Found], *, looked: bool) -> Done:
 
 
 def unfit(letter: Letter) -> Done | None:
-    """Return why nobody can be asked for a letter: no name of a message, or of no one user; None where all is well.
+    """Return why nobody can be asked for a letter: no name of a message, or of no one user.
 
-    An empty or shortened name would be found in every message; a star in a user's name would be many users.
+    None where all is well.
+
+    An empty or shortened name would be found in every message; a star in a user's name would be
+    many users.
     """
     if ident.from_text(letter.ident) is None:
         return Done(Outcome.UNABLE, f"{letter.ident!r} is no X-Mras-Id")
@@ -135,7 +150,9 @@ def unfit(letter: Letter) -> Done | None:
 
 
 def asked_id(letter: Letter) -> str:
-    """Return the Message-ID to ask for, without <>; empty where it is not known, or not fit to be asked for."""
+    """Return the Message-ID to ask for, without <>; empty where it is not known, or not fit to be
+    asked for.
+    """
     name = letter.message_id.strip().removeprefix("<").removesuffix(">")
     return name if len(name) <= MAX_MESSAGE_ID and _PLAIN.fullmatch(name) else ""
 

@@ -1,12 +1,16 @@
 r"""Mailboxes of any IMAP server, by a master user who may enter all of them.
 
-Each mailbox is visited in a thread, a connection for some of its letters.  A letter that is to be moved is marked OboronaMoving first, unless its flags have
-changed since it was found (UNCHANGEDSINCE, where the server has CONDSTORE), looked at once more, and moved; in the target the mark becomes OboronaMoved.
-Whoever was cut off in between leaves OboronaMoving, and the same letter given again is brought to its end.
+Each mailbox is visited in a thread, a connection for some of its letters.  A letter that is to be
+moved is marked OboronaMoving first, unless its flags have changed since it was found
+(UNCHANGEDSINCE, where the server has CONDSTORE), looked at once more, and moved; in the target the
+mark becomes OboronaMoved. Whoever was cut off in between leaves OboronaMoving, and the same letter
+given again is brought to its end.
 
-Limits: a reader who opens the letter between the last look and the move, one round trip, has seen a message that is in the spam folder then.  The other
-messages of the folder lose \Recent; Dovecot runs IMAPSieve scripts for a master user's moves, too, which OboronaMoving tells from a person's.  Servers that
-tell no \Recent (IMAP4rev2) have listed everything: nothing is moved there unless what is listed may be.
+Limits: a reader who opens the letter between the last look and the move, one round trip, has seen a
+message that is in the spam folder then.  The other messages of the folder lose \Recent; Dovecot
+runs IMAPSieve scripts for a master user's moves, too, which OboronaMoving tells from a person's.
+Servers that tell no \Recent (IMAP4rev2) have listed everything: nothing is moved there unless what
+is listed may be.
 """
 
 from __future__ import annotations
@@ -20,13 +24,25 @@ from typing import Final
 from imapclient.exceptions import IMAPClientAbortError, IMAPClientError, LoginError
 
 from oborona.errors import PeerError
-from oborona.recheck.mailboxes.found import Found, Guard, after, before, elsewhere, grouped, same, unfit
+from oborona.recheck.mailboxes.found import (
+    Found,
+    Guard,
+    after,
+    before,
+    elsewhere,
+    grouped,
+    same,
+    unfit,
+)
 from oborona.recheck.mailboxes.imap_session import Copy, Server, Session, Unable, no_room
 from oborona.recheck.mailboxes.model import MOVED, MOVING, Done, Letter, Outcome
 from oborona.recheck.mailboxes.requests import LINGER_S, Requests
 
 NO_LOGIN: Final = ("[AUTHENTICATIONFAILED]", "[AUTHORIZATIONFAILED]", "[EXPIRED]", "[NOPERM]")
-"""Codes of a server that does not let somebody in; whatever else a login ends with may pass. Source: RFC 5530."""
+"""Codes of a server that does not let somebody in; whatever else a login ends with may pass.
+
+Source: RFC 5530.
+"""
 
 _Step = Callable[[Session, Sequence[Letter]], list[Done]]
 
@@ -41,15 +57,16 @@ class Imap:
         deadline_s: for one visit.
     """
 
-    def __init__(self, server: Server, guard: Guard, *, connections: int, deadline_s: float) -> None:
+    def __init__(
+        self, server: Server, guard: Guard, *, connections: int, deadline_s: float
+    ) -> None:
         self._server = server
         self._guard = guard
         self._deadline_s = deadline_s
         self._threads = ThreadPoolExecutor(connections, "imap")
         self._requests = Requests(connections, deadline_s=deadline_s)
-        self._let_in = (
-            False  # the server has known the master user once: a login that fails is the user's affair
-        )
+        # the server has known the master user once: a login that fails is the user's affair
+        self._let_in = False
 
     async def look(self, letters: Sequence[Letter], source: str) -> list[Done]:
         """Tell what `move` would do, and change nothing that anybody can see."""
@@ -108,7 +125,9 @@ class Imap:
 class _Visit:
     """One visit to one mailbox, in a thread."""
 
-    def __init__(self, server: Server, letters: Sequence[Letter], step: _Step, wait_s: float) -> None:
+    def __init__(
+        self, server: Server, letters: Sequence[Letter], step: _Step, wait_s: float
+    ) -> None:
         self._server = server
         self._letters = letters
         self._step = step
@@ -176,12 +195,20 @@ def _look(session: Session, letters: Sequence[Letter], *, source: str, guard: Gu
 
 
 def _move(
-    session: Session, letters: Sequence[Letter], *, source: str, target: str, guard: Guard, force: bool
+    session: Session,
+    letters: Sequence[Letter],
+    *,
+    source: str,
+    target: str,
+    guard: Guard,
+    force: bool,
 ) -> list[Done]:
     found = session.find(letters, source)
     if found is None:
         return [Done(Outcome.UNABLE, f"no folder {source}")] * len(letters)
-    may = [copy for copies in found for copy in copies if copy.found.stays(guard, force=force) is None]
+    may = [
+        copy for copies in found for copy in copies if copy.found.stays(guard, force=force) is None
+    ]
     left = {copy.uid: copy.found for copies in found for copy in copies}
     stale = [uid for uid, one in left.items() if one.has(MOVING) and one.stays(guard, force=force)]
     if stale:  # of a move that was not made: a person's word about it counts again
@@ -234,7 +261,11 @@ def _carried(
 ) -> dict[int, Found]:
     """Move what may go, out of the folder that is open; return what stays after all."""
     marked = {copy.uid: copy.found for copy in session.mark(may, source)}
-    going = [uid for uid, one in marked.items() if one.has(MOVING) and one.stays(guard, force=force) is None]
+    going = [
+        uid
+        for uid, one in marked.items()
+        if one.has(MOVING) and one.stays(guard, force=force) is None
+    ]
     staying = [uid for uid in marked if uid not in going]
     if staying:
         session.remove_flags(staying, MOVING, silent=True)
@@ -250,7 +281,10 @@ def _carried(
 def _settled(
     session: Session, found: Sequence[Sequence[Copy]] | None, target: str
 ) -> list[list[Found]] | None:
-    """Make OboronaMoving to OboronaMoved in the target; return its copies as they are then, None when there is no such folder."""
+    """Make OboronaMoving to OboronaMoved in the target.
+
+    Return its copies as they are then, None when there is no such folder.
+    """
     if found is None:
         return None
     uids = [copy.uid for copies in found for copy in copies if copy.found.has(MOVING)]
@@ -260,7 +294,10 @@ def _settled(
         session.remove_flags(uids, MOVING, silent=True)
     settled = {MOVING.lower(): MOVED.lower()}
     return [
-        [Found(target, frozenset(settled.get(flag, flag) for flag in copy.found.flags)) for copy in copies]
+        [
+            Found(target, frozenset(settled.get(flag, flag) for flag in copy.found.flags))
+            for copy in copies
+        ]
         for copies in found
     ]
 

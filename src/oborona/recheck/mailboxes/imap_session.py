@@ -1,9 +1,11 @@
 r"""One visit to one mailbox by IMAP, as a master user: what of IMAP the moves need.
 
     EXAMINE, UID SEARCH, UID FETCH BODY.PEEK    finds a letter: no \Seen, no \Recent is touched
-    SELECT, UID STORE, UID MOVE                 only once something is to be moved: all messages of the folder lose \Recent
+    SELECT, UID STORE, UID MOVE                 only once something is to be moved: all messages of
+                                                the folder lose \Recent
 
-Blocking: it runs in a thread.  imapclient raises what it likes when a server talks nonsense; who calls catches everything.
+Blocking: it runs in a thread.  imapclient raises what it likes when a server talks nonsense; who
+calls catches everything.
 
 Source: RFC 3501; RFC 7162 (UNCHANGEDSINCE); RFC 6851 (MOVE); RFC 4315 (UID EXPUNGE).
 """
@@ -143,7 +145,8 @@ class Session(IMAPClient):  # type: ignore[misc]  # imapclient has no types
         r"""Select a folder to change it; all its messages lose \Recent for everybody else.
 
         Raises:
-            Unable: it keeps no keywords of ours, so that a person's moves could not be told from ours.
+            Unable: it keeps no keywords of ours, so that a person's moves could not be told from
+                ours.
         """
         kept = self.select_folder(folder).get(b"PERMANENTFLAGS", ())
         names = {one.lower() for one in _text(kept)}
@@ -163,7 +166,9 @@ class Session(IMAPClient):  # type: ignore[misc]  # imapclient has no types
             self._command_and_check("store", *words, uid=True)
         now = self.get_flags([copy.uid for copy in copies])
         return [
-            copy._replace(found=Found.of(folder, _text(now[copy.uid]))) for copy in copies if copy.uid in now
+            copy._replace(found=Found.of(folder, _text(now[copy.uid])))
+            for copy in copies
+            if copy.uid in now
         ]
 
     def carry(self, uids: Sequence[int], target: str, *, copied: Collection[int]) -> None:
@@ -172,7 +177,8 @@ class Session(IMAPClient):  # type: ignore[misc]  # imapclient has no types
         Args:
             uids: of those.
             target: made where it is missing.
-            copied: those that are in the target already; a server that knows MOVE leaves none behind.
+            copied: those that are in the target already; a server that knows MOVE leaves none
+                behind.
 
         Raises:
             Unable: the server can't move.

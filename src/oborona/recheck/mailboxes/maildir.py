@@ -1,10 +1,13 @@
-r"""Mailboxes that are Maildirs on this machine, by renaming files: for mail servers that have nothing better.
+r"""Mailboxes that are Maildirs on this machine, by renaming files: for mail servers that have
+nothing better.
 
-A message in new/ was never listed by a mail program; a rename that names it there moves it, or fails because it is there no longer.  Nothing can come in between.
+A message in new/ was never listed by a mail program; a rename that names it there moves it, or
+fails because it is there no longer.  Nothing can come in between.
 
-Limits: we must be allowed to write there.  A Maildir has no keywords of its own: OboronaMoving and OboronaMoved are in no file, so that a person who brings a message
-back by a program that copies octets, or from a file system without extended attributes, is not told from a delivery.  A mail program that is connected sees the message come
-and go.
+Limits: we must be allowed to write there.  A Maildir has no keywords of its own: OboronaMoving and
+OboronaMoved are in no file, so that a person who brings a message back by a program that copies
+octets, or from a file system without extended attributes, is not told from a delivery.  A mail
+program that is connected sees the message come and go.
 """
 
 from __future__ import annotations
@@ -71,7 +74,9 @@ class Maildirs:
         """Move what nobody has opened."""
         if same(source, target):
             raise ValueError(f"from {source} to {target} is no move")
-        return await self._each(letters, partial(self._moved, source=source, target=target, force=force))
+        return await self._each(
+            letters, partial(self._moved, source=source, target=target, force=force)
+        )
 
     async def close(self) -> None:
         """Let go of threads."""
@@ -121,7 +126,9 @@ class Maildirs:
             done = [before([one.found for one in files], self._guard) for files in here]
             return _completed(root, letters, done, looked=True)
 
-    def _moved(self, letters: Sequence[Letter], *, source: str, target: str, force: bool) -> list[Done]:
+    def _moved(
+        self, letters: Sequence[Letter], *, source: str, target: str, force: bool
+    ) -> list[Done]:
         with ExitStack() as stack:
             root = self._root(letters[0].user, stack)
             here = stack.enter_context(Folder(root, source))

@@ -1,14 +1,18 @@
 r"""One folder of a Maildir, seen as files: what lies in it, and taking a message to another.
 
     new/NAME            never listed by a mail program
-    cur/NAME:2,FLAGS    listed; S seen, R answered, F flagged, T deleted, P passed on; small letters are keywords of Dovecot's
+    cur/NAME:2,FLAGS    listed; S seen, R answered, F flagged, T deleted, P passed on; small letters
+                        are keywords of Dovecot's
 
-Folders are opened once and used by their descriptor, never through a symbolic link: their owner may be somebody else than we are.  A rename names the file with its
-flags, so that it fails when these have changed in between: nothing can be moved that was opened meanwhile.  What we have moved is told by its name: ",O=m" behind
-Dovecot's and Courier's own marks; programs give a copy that a person makes another name.  The file has an extended attribute, which such a copy keeps, if it is made as
-a hard link, and the file system has them.
+Folders are opened once and used by their descriptor, never through a symbolic link: their owner may
+be somebody else than we are.  A rename names the file with its flags, so that it fails when these
+have changed in between: nothing can be moved that was opened meanwhile.  What we have moved is told
+by its name: ",O=m" behind Dovecot's and Courier's own marks; programs give a copy that a person
+makes another name.  The file has an extended attribute, which such a copy keeps, if it is made as a
+hard link, and the file system has them.
 
-Source: D. J. Bernstein, "Using maildir format"; Sam Varshavchik, "Maildir++"; Dovecot, "Maildir Mailbox Format".
+Source: D. J. Bernstein, "Using maildir format"; Sam Varshavchik, "Maildir++"; Dovecot, "Maildir
+Mailbox Format".
 """
 
 from __future__ import annotations
@@ -104,7 +108,9 @@ class Folder:
             if os.stat(name, dir_fd=self._parts[part], follow_symlinks=False).st_mtime < since:
                 return None
             handle = os.open(
-                name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=self._parts[part]
+                name,
+                os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC,
+                dir_fd=self._parts[part],
             )
         except OSError:  # it went meanwhile, or is a link
             return None
@@ -134,7 +140,9 @@ class Folder:
     def _keywords(self) -> list[str]:
         """Return the names that Dovecot's small letters stand for."""
         try:
-            handle = os.open(KEYWORDS, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=self._folder)
+            handle = os.open(
+                KEYWORDS, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=self._folder
+            )
         except OSError:
             return []
         with os.fdopen(handle, encoding="utf-8", errors="replace") as file:
@@ -153,9 +161,7 @@ class Folder:
             OSError: not permitted, no room, another file system.
         """
         base, colon, flags = file.name.partition(":")
-        name = (
-            f"{base}{'' if MARK in base else MARK}{colon}{''.join(one for one in flags if not one.islower())}"
-        )
+        name = f"{base}{'' if MARK in base else MARK}{colon}{''.join(one for one in flags if not one.islower())}"
         here, there = self._parts[file.part], other._parts[file.part]
         try:
             handle = os.open(file.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=here)
@@ -193,7 +199,11 @@ def make(root: int, name: str) -> None:
             with suppress(FileExistsError):
                 os.mkdir(part, mode, dir_fd=folder)
             _give(part, folder, owner)
-        os.close(os.open("maildirfolder", os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder))
+        os.close(
+            os.open(
+                "maildirfolder", os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder
+            )
+        )
         _give("maildirfolder", folder, owner)
     finally:
         os.close(folder)
@@ -206,7 +216,9 @@ def _give(name: str, folder: int, owner: os.stat_result) -> None:
 
 
 def folders(root: int) -> list[tuple[str, str]]:
-    """Return the folders of a Maildir: the name of each as IMAP has it, and where in the Maildir it is."""
+    """Return the folders of a Maildir: the name of each as IMAP has it, and where in the Maildir it
+    is.
+    """
     found = [("INBOX", ".")]
     with os.scandir(root) as entries:
         for inside in sorted(entry.name for entry in entries if entry.name.startswith(".")):

@@ -4,8 +4,9 @@ A message is moved only while nobody has opened it.  What tells:
 
     \Seen                                                opened
     \Answered, \Flagged, \Deleted, $Forwarded, $NotJunk   a person did something with it
-    OboronaMoved, in the folder to move from              we have moved it once, and it was brought back
-    no \Recent (Maildir: no longer in new/)              listed by a mail program, but not opened
+    OboronaMoved, in the folder to move from              we have moved it once, and it was brought
+    back no \Recent (Maildir: no longer in new/)              listed by a mail program, but not
+    opened
 
 `oborona.stores.mailboxes.open_mailboxes` opens the mailboxes of the settings.
 """
@@ -18,10 +19,10 @@ from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
-HEADER: Final = (
-    "X-Mras-Id"  # what tells our messages; its first 13 characters are the name of the journal entry
-)
-MOVING: Final = "OboronaMoving"  # keyword just before a move and during it: whoever watches folders takes it for no person's
+# what tells our messages; its first 13 characters are the name of the journal entry
+HEADER: Final = "X-Mras-Id"
+# keyword just before a move and during it: whoever watches folders takes it for no person's
+MOVING: Final = "OboronaMoving"
 MOVED: Final = "OboronaMoved"  # keyword of what we have moved; it stays
 
 
@@ -72,14 +73,16 @@ class Mailboxes(Protocol):
     ) -> list[Done]:
         """Move what nobody has opened.
 
-        Guaranteed: what was moved already stays where it is and is told as moved, so that a call whose answer was lost can be
-        made again; a letter that is not told as moved is where it was, except one told as busy, of which nothing is known.
+        Guaranteed: what was moved already stays where it is and is told as moved, so that a call
+        whose answer was lost can be made again; a letter that is not told as moved is where it was,
+        except one told as busy, of which nothing is known.
 
         Args:
             letters: any number, of any users.
             source: folder they are in, as IMAP names it.
             target: folder that they go to; made where it is missing.
-            force: take back a move of ours: what carries OboronaMoved goes, opened or not, and nothing else does.
+            force: take back a move of ours: what carries OboronaMoved goes, opened or not, and
+                nothing else does.
 
         Returns:
             one answer for each letter, in their order, whatever happens.

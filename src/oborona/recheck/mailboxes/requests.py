@@ -1,9 +1,13 @@
-"""Requests to one mail server: so many at once, one at a time for each owner of a mailbox, and none given up half-way.
+"""Requests to one mail server: so many at once, one at a time for each owner of a mailbox, and none
+given up half-way.
 
-A server that is slow, or waits for a lock, carries a request out after its client has gone.  The same request given again would run beside it, and Dovecot's
-`move` would leave the letter in the target twice.  So who waits no longer leaves the request running, and its owners taken until it has ended.
+A server that is slow, or waits for a lock, carries a request out after its client has gone.  The
+same request given again would run beside it, and Dovecot's `move` would leave the letter in the
+target twice.  So who waits no longer leaves the request running, and its owners taken until it has
+ended.
 
-Limits: who is killed leaves requests running that nobody knows of; those of healthy mailboxes end within milliseconds.
+Limits: who is killed leaves requests running that nobody knows of; those of healthy mailboxes end
+within milliseconds.
 """
 
 from __future__ import annotations
@@ -14,11 +18,11 @@ from typing import Any, Final, TypeVar
 
 from oborona.errors import PeerError
 
-LINGER_S: Final = 300.0  # a request ends within this, one way or another: Dovecot waits for a lock for 180 s
+# a request ends within this, one way or another: Dovecot waits for a lock for 180 s
+LINGER_S: Final = 300.0
 CLOSE_S: Final = 5.0  # requests that are under way have so long to end by themselves
-GIVE_UP: Final = (
-    12  # requests in a row without an answer: each wait has a deadline, and hundreds in a row have none
-)
+# requests in a row without an answer: each wait has a deadline, and hundreds in a row have none
+GIVE_UP: Final = 12
 
 _T = TypeVar("_T")
 
@@ -44,7 +48,9 @@ class Requests:
         """Take note of a new call: it asks once more, however often was asked in vain."""
         self._vain = min(self._vain, GIVE_UP - 1)
 
-    async def run(self, owners: Collection[str], request: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
+    async def run(
+        self, owners: Collection[str], request: Callable[[], Coroutine[Any, Any, _T]]
+    ) -> _T:
         """Make a request, and return its answer.
 
         Args:

@@ -1,1 +1,3 @@
-"""Other engines that are asked about the same messages: rspamd, SpamAssassin, ClamAV (docs/mail-servers/engines.md)."""
+"""Other engines that are asked about the same messages: rspamd, SpamAssassin, ClamAV
+(docs/mail-servers/engines.md).
+"""

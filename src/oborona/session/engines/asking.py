@@ -66,7 +66,9 @@ class Beside:
         self._engines = engines
 
     def ask(self, raw: bytes, envelope: Envelope, size: int, policy: Policy) -> Asked | None:
-        """Begin to ask them: only some about mail of our own people, and none where lists of the site decide."""
+        """Begin to ask them: only some about mail of our own people, and none where lists of the
+        site decide.
+        """
         wanted = self._engines
         if is_own(envelope):
             wanted = [one for one in wanted if one.name in policy.engines.own]
@@ -117,7 +119,9 @@ def spoken(settings: Settings, site: str, wall: Callable[[], float]) -> Iterator
     rspamd, spamd, clamd = settings.engines.rspamd, settings.engines.spamd, settings.engines.clamd
     if rspamd.ask:
         password = _password(rspamd.password_file)
-        yield Spoken("rspamd", rspamd, Rspamd(rspamd.address, password=password, most=rspamd.max_questions))
+        yield Spoken(
+            "rspamd", rspamd, Rspamd(rspamd.address, password=password, most=rspamd.max_questions)
+        )
     if spamd.ask:
         yield Spoken("spamd", spamd, Spamd(spamd.address, site=site, user=spamd.user, clock=wall))
     if clamd.ask:

@@ -41,7 +41,9 @@ class Breaker:
         return self._pause_s > 0
 
     def enter(self, now: float) -> Leave:
-        """Return whether a question may be asked; one that was ends in `answered`, `failed` or `given_up`.
+        """Return whether a question may be asked.
+
+        One that was ends in `answered`, `failed` or `given_up`.
 
         Args:
             now: seconds, monotonic.

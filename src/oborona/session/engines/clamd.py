@@ -4,7 +4,8 @@ r"""ClamAV's clamd, asked about a message as a stream.
                                            stream: Win.Test.EICAR_HDB-1 FOUND\0
                                            INSTREAM size limit exceeded. ERROR\0
 
-Lengths are 4 bytes in network order.  A stream beyond its own StreamMaxLength clamd refuses in the middle of it, and hangs up.
+Lengths are 4 bytes in network order.  A stream beyond its own StreamMaxLength clamd refuses in the
+middle of it, and hangs up.
 
 Source: clamd(8), section COMMANDS.
 """
@@ -43,7 +44,8 @@ def answered(octets: bytes, *, whole: bool) -> EngineSays:
 
     Args:
         octets: all that came.
-        whole: it was asked about the whole message; a head without a virus says nothing of the rest.
+        whole: it was asked about the whole message; a head without a virus says nothing of the
+            rest.
 
     Raises:
         PeerError: it is none.

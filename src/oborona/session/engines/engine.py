@@ -1,4 +1,5 @@
-"""One engine as a worker asks it: within its deadline, not too much at a time, and not at all while it is away.
+"""One engine as a worker asks it: within its deadline, not too much at a time, and not at all while
+it is away.
 
 Whatever it does, or does not do, its opinion is then unknown and mail goes on.
 """
@@ -31,15 +32,20 @@ FAULT: Final = "fault"  # of ours
 ANSWERED: Final = "answered"
 
 IS_AWAY: Final = Gauge(
-    "oborona_engine_away", "1 while another engine is not asked, for it gave no answers.", ("engine",)
+    "oborona_engine_away",
+    "1 while another engine is not asked, for it gave no answers.",
+    ("engine",),
 )
 QUESTIONS: Final = Counter(
     "oborona_engine_questions",
-    "Questions to another engine by outcome; answered, and why its opinion is unknown else: timeout, unreachable, broken (no answer"
+    "Questions to another engine by outcome; answered, and why its opinion is unknown else: "
+    "timeout, unreachable, broken (no answer"
     " but words), away, busy (too many at a time), too-large, fault.",
     ("engine", "outcome"),
 )
-SECONDS: Final = Counter("oborona_engine_seconds", "Time that questions to another engine took.", ("engine",))
+SECONDS: Final = Counter(
+    "oborona_engine_seconds", "Time that questions to another engine took.", ("engine",)
+)
 
 log = logging.getLogger("oborona.engines")
 
@@ -76,7 +82,10 @@ class Engine:
         SECONDS.inc(name, by=0)
 
     async def ask(self, question: Question) -> EngineSays:
-        """Return what the engine says of a message; never raises but where nobody waits any more."""
+        """Return what the engine says of a message.
+
+        Never raises but where nobody waits any more.
+        """
         most = self._settings.max_bytes
         if question.size > most or not question.whole:
             if not self._client.takes_heads:

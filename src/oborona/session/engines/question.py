@@ -58,7 +58,9 @@ class Client(Protocol):
 def word(text: str) -> str:
     """Return a word of an engine's as it is kept: printable, and cut."""
     text = text[:MAX_NAME]
-    return text if text.isprintable() else "".join(one if one.isprintable() else "?" for one in text)
+    return (
+        text if text.isprintable() else "".join(one if one.isprintable() else "?" for one in text)
+    )
 
 
 def words(found: Iterable[str]) -> tuple[str, ...]:

@@ -1,7 +1,9 @@
 """rspamd, asked over HTTP; connections are kept for the next question.
 
-    POST /checkv2                          {"action": "add header", "score": 7.5, "required_score": 15.0,
-    IP, Helo, Hostname, From, Rcpt, User    "symbols": {"BAYES_SPAM": {"score": 5.1, ...}, ...}, ...}
+    POST /checkv2                          {"action": "add header", "score": 7.5, "required_score":
+                                           15.0,
+    IP, Helo, Hostname, From, Rcpt, User    "symbols": {"BAYES_SPAM": {"score": 5.1, ...}, ...},
+                                            ...}
 
 Source: rspamd's documentation, developers/protocol.
 """

@@ -24,7 +24,8 @@ from oborona.session.engines.question import Question, number, word, words
 from oborona.session.engines.talk import exchange
 from oborona.session.engines.trace import trace
 
-MAX_ANSWER: Final = 64 * 1024  # the names of all rules that there are would be more; no message hits them all
+# the names of all rules that there are would be more; no message hits them all
+MAX_ANSWER: Final = 64 * 1024
 
 _STATUS: Final = re.compile(rb"SPAMD/\d{1,3}\.\d{1,3} (\d{1,4}) ([^\r\n]{0,200})\r?")
 _NUMBER: Final = rb"-?\d{1,12}(?:\.\d{1,12})?"
@@ -99,7 +100,9 @@ class Spamd:
 
     takes_heads = False
 
-    def __init__(self, address: Address, *, site: str, user: str, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, address: Address, *, site: str, user: str, clock: Callable[[], float]
+    ) -> None:
         self._address = address
         self._site = site
         self._user = user

@@ -1,7 +1,9 @@
-"""A connection to an engine for one question: the question sent, and the answer read to its end, both at once.
+"""A connection to an engine for one question: the question sent, and the answer read to its end,
+both at once.
 
-An engine may answer, and hang up, before it has read all of a question: what it said by then is its answer.  So both sides work on the socket itself: a
-stream of asyncio that can't write any more throws away what is still to be read.
+An engine may answer, and hang up, before it has read all of a question: what it said by then is its
+answer.  So both sides work on the socket itself: a stream of asyncio that can't write any more
+throws away what is still to be read.
 """
 
 from __future__ import annotations
@@ -18,8 +20,11 @@ from oborona.errors import PeerError
 READ_BYTES: Final = 16_384
 
 
-async def exchange(address: Address, question: Iterable[bytes], *, most: int, ends: bool = False) -> bytes:
-    """Send a question over a connection of its own, and return all that comes until the engine hangs up.
+async def exchange(
+    address: Address, question: Iterable[bytes], *, most: int, ends: bool = False
+) -> bytes:
+    """Send a question over a connection of its own, and return all that comes until the engine
+    hangs up.
 
     Args:
         address: of the engine.

@@ -1,12 +1,15 @@
-"""The headers that tell an engine which reads headers alone what our own envelope knows: Return-Path, and the Received of this mail server; pure.
+"""The headers that tell an engine which reads headers alone what our own envelope knows:
+Return-Path, and the Received of this mail server; pure.
 
-SpamAssassin learns who the client is from the topmost Received, and a milter sees a message before Postfix has written it.  It is written as Postfix does:
+SpamAssassin learns who the client is from the topmost Received, and a milter sees a message before
+Postfix has written it.  It is written as Postfix does:
 
     Received: from HELO (NAME [ADDRESS])
     <tab>by SITE (Postfix) with ESMTP id QUEUE
     <tab>for <RECIPIENT>; Sun, 22 Nov 2026 18:00:00 +0000
 
-What a peer gave stands in it only as far as it is made of the letters of names, so that no HELO can forge another address.
+What a peer gave stands in it only as far as it is made of the letters of names, so that no HELO can
+forge another address.
 
 Source: RFC 5321 section 4.4; Mail::SpamAssassin::Message::Metadata::Received reads it.
 """
@@ -40,13 +43,17 @@ def trace(envelope: Envelope, site: str, now: float) -> bytes:
     """
     shown = NOBODY if envelope.client.unknown else _address(envelope.client.ip)
     login = f"\r\n\t(Authenticated sender: {_mailbox(envelope.login)})" if envelope.login else ""
-    recipient = f"\r\n\tfor <{_mailbox(envelope.recipients[0])}>" if len(envelope.recipients) == 1 else ""
+    recipient = (
+        f"\r\n\tfor <{_mailbox(envelope.recipients[0])}>" if len(envelope.recipients) == 1 else ""
+    )
     queue = f" id {_name(envelope.queue_id)}" if envelope.queue_id else ""
     protocol = "ESMTPA" if envelope.login else "ESMTP"
     return (
         f"Return-Path: <{_mailbox(envelope.sender)}>\r\n"
-        f"Received: from {_helo(envelope.helo)} ({_name(envelope.client.name)} [{shown}]){login}\r\n"
-        f"\tby {_name(site)} (Postfix) with {protocol}{queue}{recipient}; {format_datetime(datetime.fromtimestamp(now, UTC))}\r\n"
+        f"Received: from {_helo(envelope.helo)} ({_name(envelope.client.name)} "
+        f"[{shown}]){login}\r\n"
+        f"\tby {_name(site)} (Postfix) with {protocol}{queue}{recipient}; "
+        f"{format_datetime(datetime.fromtimestamp(now, UTC))}\r\n"
     ).encode("ascii")
 
 

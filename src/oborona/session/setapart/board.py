@@ -1,4 +1,6 @@
-"""Which messages are set apart: the supervisor writes it, and its workers read it a moment later."""
+"""Which messages are set apart: the supervisor writes it, and its workers read it a moment
+later.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,11 @@
-"""Messages on their way through the scan of a worker: noted while they are, and turned aside where workers have died over them.
+"""Messages on their way through the scan of a worker: noted while they are, and turned aside where
+workers have died over them.
 
-What is set apart is not looked into: neither parsed nor handed to another engine, nor learned from.  Its client, sender and recipients were judged before, as
-those of any message; it is answered as spam, which files it in Junk.  So a message that is honest arrives, one that is not gains nothing over spam that
-is recognised, and none of them costs another worker: what returned for ever from a mail server's queue, told to try again, would.
+What is set apart is not looked into: neither parsed nor handed to another engine, nor learned from.
+Its client, sender and recipients were judged before, as those of any message; it is answered as
+spam, which files it in Junk.  So a message that is honest arrives, one that is not gains nothing
+over spam that is recognised, and none of them costs another worker: what returned for ever from a
+mail server's queue, told to try again, would.
 """
 
 from __future__ import annotations
@@ -30,7 +33,10 @@ log = logging.getLogger("oborona.session")
 
 SET_APART: Final = Counter(
     "oborona_set_apart",
-    "Messages that were filed as spam and not looked into, for workers had died over them (`oborona set-apart list`).",
+    (
+        "Messages that were filed as spam and not looked into, for workers had died over them "
+        "(`oborona set-apart list`)."
+    ),
     (),
 )
 
@@ -69,7 +75,13 @@ class Flights:
             if self._state is not None:
                 file = str(kept.keep(self._state, name, message.raw))
         except StoreError as error:
-            event(log, logging.ERROR, "a message that was set apart is not kept", message=name, error=error)
+            event(
+                log,
+                logging.ERROR,
+                "a message that was set apart is not kept",
+                message=name,
+                error=error,
+            )
         event(log, logging.WARNING, "set apart", id=to_text(ident), message=name, kept=file)
         return set_apart(policy.verdict.spam_score)
 

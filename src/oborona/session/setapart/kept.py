@@ -1,10 +1,13 @@
-"""The folder of messages over which workers died: what is known of each, and of those that were set apart the message itself.
+"""The folder of messages over which workers died: what is known of each, and of those that were set
+apart the message itself.
 
-    STATE/set-apart/IDENTITY.json   a message over which a worker died; written by the supervisor at each death
+    STATE/set-apart/IDENTITY.json   a message over which a worker died; written by the supervisor at
+                                    each death
     STATE/set-apart/IDENTITY.eml    the message as it came; written by a worker that set it apart
 
-An admin may take away what is in it at any time: a message whose `.json` is gone is judged as any other again.
-Bounded: `MOST` messages and `MOST_BYTES` of them, none older than `AGE_S`; what is oldest goes first, by `prune`.  Mode 0600: this is people's mail.
+An admin may take away what is in it at any time: a message whose `.json` is gone is judged as any
+other again. Bounded: `MOST` messages and `MOST_BYTES` of them, none older than `AGE_S`; what is
+oldest goes first, by `prune`.  Mode 0600: this is people's mail.
 """
 
 from __future__ import annotations
@@ -111,13 +114,18 @@ def remove(state: Path, identity: str) -> bool:
 
 
 def prune(state: Path, now: float) -> None:
-    """Take away what is too old, and the oldest of what is too much; what can't be taken away stays."""
+    """Take away what is too old, and the oldest of what is too much.
+
+    What can't be taken away stays.
+    """
     with contextlib.suppress(OSError, StoreError):
         known = {one.identity: one for one in read(state, now)}
         files = {file: file.stat() for file in (state / state_files.SET_APART).iterdir()}
         stems = {file.stem for file in files}
         order = sorted(
-            stems & known.keys(), key=lambda stem: (known[stem].apart, known[stem].last), reverse=True
+            stems & known.keys(),
+            key=lambda stem: (known[stem].apart, known[stem].last),
+            reverse=True,
         )
         octets = 0
         for place, stem in enumerate(order):
@@ -125,7 +133,9 @@ def prune(state: Path, now: float) -> None:
             octets += sum(files[file].st_size for file in own)
             if place >= MOST or octets > MOST_BYTES:
                 _unlink(own)
-        _unlink([file for file in files if file.stem not in known and now - files[file].st_mtime > 60.0])
+        _unlink(
+            [file for file in files if file.stem not in known and now - files[file].st_mtime > 60.0]
+        )
 
 
 def _unlink(files: list[Path]) -> None:

@@ -1,16 +1,22 @@
-"""What a worker is judging right now, in memory that outlives it: so that its supervisor learns over which message it died.
+"""What a worker is judging right now, in memory that outlives it: so that its supervisor learns
+over which message it died.
 
-    message → its identity → is it set apart? → a note in a slot → each step of its scan, marked → the note is wiped
+    message → its identity → is it set apart? → a note in a slot → each step of its scan, marked →
+    the note is wiped
 
-A worker judges many messages at once, and computes for one at a time: while a step of a scan runs, its slot is marked, and no other's.  So a worker that
-dies, or hangs, in a step names one message, and those beside it, which were waiting for the DNS or for a picture, are not blamed.  A death outside of all
-steps is blamed on a message only where it was the only one there (what is done for it in tasks of their own: SPF and seals of ARC).
+A worker judges many messages at once, and computes for one at a time: while a step of a scan runs,
+its slot is marked, and no other's.  So a worker that dies, or hangs, in a step names one message,
+and those beside it, which were waiting for the DNS or for a picture, are not blamed.  A death
+outside of all steps is blamed on a message only where it was the only one there (what is done for
+it in tasks of their own: SPF and seals of ARC).
 
-The identity is a hash of what a retry brings again: the end of the header block, the body, its length, the sender.  What relays put on top, and so what differs
-when another machine of the same sender tries again, is no part of it.  The body is hashed whole up to `BODY_BYTES`: who has a message that kills
-can't make it pass for somebody's letter, of which he changes the middle.
+The identity is a hash of what a retry brings again: the end of the header block, the body, its
+length, the sender.  What relays put on top, and so what differs when another machine of the same
+sender tries again, is no part of it.  The body is hashed whole up to `BODY_BYTES`: who has a
+message that kills can't make it pass for somebody's letter, of which he changes the middle.
 
-Limits: of a longer body the beginning and the end count.  Who changes a message with each try has a new identity with each.  Of more than `SLOTS` messages at once, the rest are not noted.
+Limits: of a longer body the beginning and the end count.  Who changes a message with each try has a
+new identity with each.  Of more than `SLOTS` messages at once, the rest are not noted.
 """
 
 from __future__ import annotations
@@ -32,9 +38,8 @@ SLOTS: Final = 255  # as many messages as `worker.max_messages` lets in as it sh
 SLOT_BYTES: Final = 512
 SAMPLE_BYTES: Final = 1024  # at the end of the header block, and of the body
 BODY_BYTES: Final = 256 * 1024  # what many get is shorter; 0.14 ms
-WORDS: Final = (
-    100  # characters of each word of an envelope: some 400 octets at worst would not fit, and are cut
-)
+# characters of each word of an envelope: some 400 octets at worst would not fit, and are cut
+WORDS: Final = 100
 _HEAD: Final = struct.Struct("<16sdH")  # identity, when it began, octets of words behind
 _SPLIT: Final = "\0"
 _END_OF_HEADERS: Final = b"\r\n\r\n"
@@ -58,7 +63,8 @@ class Notes:
     __slots__ = ("_free", "_memory", "_running")
 
     def __init__(self) -> None:
-        self._memory = mmap.mmap(-1, (SLOTS + 1) * SLOT_BYTES)  # the first slot is the head: which one runs
+        # the first slot is the head: which one runs
+        self._memory = mmap.mmap(-1, (SLOTS + 1) * SLOT_BYTES)
         self._running = memoryview(self._memory)[:8].cast("Q")
         self._free = list(range(SLOTS, 0, -1))
 
@@ -85,8 +91,12 @@ class Notes:
             self._free.append(slot)
 
     @coroutine
-    def steps(self, slot: int, work: Coroutine[Any, Any, _T], meter: Meter) -> Generator[Any, Any, _T]:
-        """Run a coroutine, with the slot marked in each of its steps, and these measured; returns and raises as it does.
+    def steps(
+        self, slot: int, work: Coroutine[Any, Any, _T], meter: Meter
+    ) -> Generator[Any, Any, _T]:
+        """Run a coroutine, with the slot marked in each of its steps, and these measured.
+
+        Returns and raises as it does.
 
         Tasks that the coroutine starts have no part in it.
         """
@@ -132,7 +142,9 @@ class Notes:
         if not any(identity):
             return None
         start = at + _HEAD.size
-        words = self._memory[start : start + min(length, SLOT_BYTES - _HEAD.size)].decode("utf-8", "replace")
+        words = self._memory[start : start + min(length, SLOT_BYTES - _HEAD.size)].decode(
+            "utf-8", "replace"
+        )
         queue_id, client, sender = [*words.split(_SPLIT), "", ""][:3]
         return Note(identity, began, queue_id, client, sender)
 

@@ -1,7 +1,9 @@
-"""Whom our own people write to: gathered as their mail is let through, written down together, after the answer and beside the loop.
+"""Whom our own people write to: gathered as their mail is let through, written down together, after
+the answer and beside the loop.
 
-A message to more than `MOST_RECIPIENTS` teaches nothing, nor does one that was not let through to the inbox; a person gets at most
-`store.WRITTEN_A_DAY` new contacts a day.  So a stolen password makes few contacts, and what these send is still no better than a friend's.
+A message to more than `MOST_RECIPIENTS` teaches nothing, nor does one that was not let through to
+the inbox; a person gets at most `store.WRITTEN_A_DAY` new contacts a day.  So a stolen password
+makes few contacts, and what these send is still no better than a friend's.
 """
 
 from __future__ import annotations
@@ -50,7 +52,8 @@ class Contacts:
         if not envelope.login or self._learned == "none" or verdict.action is not Action.ACCEPT:
             return
         address = mail_address(envelope.sender)
-        person = untagged(address) or address  # else joe+shop@ would be somebody, without the lists of joe@
+        # else joe+shop@ would be somebody, without the lists of joe@
+        person = untagged(address) or address
         if not person or len(envelope.recipients) > MOST_RECIPIENTS or self._number >= MOST_WAITING:
             return
         theirs = (address, person, person.rpartition("@")[0])

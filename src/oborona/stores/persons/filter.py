@@ -1,4 +1,5 @@
-"""Who may have said something: a Bloom filter with one hash, so that nobody else's mail pays for the look.
+"""Who may have said something: a Bloom filter with one hash, so that nobody else's mail pays for
+the look.
 
 With 100,000 persons in it one in twenty others is looked up in vain; with a million one in three.
 

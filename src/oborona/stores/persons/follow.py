@@ -1,8 +1,9 @@
-"""A worker's persons: those who have said anything are known by a filter, what they have said is read when there is mail for them.
+"""A worker's persons: those who have said anything are known by a filter, what they have said is
+read when there is mail for them.
 
-The store is followed as `oborona.stores.followed_store` tells, by who has changed alone: what they have said is read on a thread
-of the store's own, and kept, up to `CACHE_OCTETS`, until that person changes. When the store can't be used, policy decides
-alone for those who were not read before.
+The store is followed as `oborona.stores.followed_store` tells, by who has changed alone: what they
+have said is read on a thread of the store's own, and kept, up to `CACHE_OCTETS`, until that person
+changes. When the store can't be used, policy decides alone for those who were not read before.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ from oborona.stores.persons.schema import SHARED
 from oborona.stores.persons.store import COLUMNS, read
 from oborona.telemetry.log import event
 
-READ_S: Final = 2.0  # that reading one person may take, some 0.3 ms where the machine is not busy; then policy decides alone
+# that reading one person may take, some 0.3 ms where the machine is not busy; then policy decides
+# alone
+READ_S: Final = 2.0
 LATE_TURNS: Final = 5  # of the loop, from an answer of the store's thread to whoever waits for it
 REST_S: Final = 1.0  # that nobody is read after that: mail to a hundred people waits once
 CACHE_OCTETS: Final = 8 << 20  # of memory for what was read: some 700 persons of 100 entries
@@ -39,8 +42,11 @@ _PERSON: Final = (
     f"SELECT p.strictness, {COLUMNS} FROM person p LEFT JOIN entry e ON e.person = p.id"  # noqa: S608 - literals
     " WHERE p.address = ?"
 )
-_ERRORS: Final = (StoreError, sqlite3.Error, ValueError)  # ValueError: aiosqlite, of one that is closed
-PERSONS: Final = Gauge("oborona_persons", "Persons who may have lists, as far as the worker knows.", ())
+# ValueError: aiosqlite, of one that is closed
+_ERRORS: Final = (StoreError, sqlite3.Error, ValueError)
+PERSONS: Final = Gauge(
+    "oborona_persons", "Persons who may have lists, as far as the worker knows.", ()
+)
 LOOKS: Final = Counter(
     "oborona_person_looks",
     "How often a person's lists were looked for, by outcome; failed: policy decided alone.",
@@ -48,7 +54,10 @@ LOOKS: Final = Counter(
 )
 STALE: Final = Gauge(
     "oborona_persons_stale",
-    "1 while the store of persons can't be read; policy decides alone for those who were not read before.",
+    (
+        "1 while the store of persons can't be read; policy decides alone for those who were "
+        "not read before."
+    ),
     (),
 )
 
@@ -62,7 +71,8 @@ class FollowedPersons:
         path: the store's file; need not exist yet.
 
     Attributes:
-        looked: how often a person who may have said something was looked for, by outcome: kept, read, failed.
+        looked: how often a person who may have said something was looked for, by outcome: kept,
+            read, failed.
         known: persons that the filter holds.
     """
 
@@ -90,7 +100,10 @@ class FollowedPersons:
         return bool(self._trouble)
 
     async def of(self, address: str) -> Personal:
-        """Return what is known of the person behind a recipient's address; see `Persons.of`. `joe+shop@` is `joe@`, unless it is somebody too."""
+        """Return what is known of the person behind a recipient's address; see `Persons.of`.
+
+        `joe+shop@` is `joe@`, unless it is somebody too.
+        """
         if not self.known:
             return NOBODY
         exact = mail_address(address)
@@ -116,7 +129,8 @@ class FollowedPersons:
             if number == self._version:
                 self._well(of_one=False)
                 return
-            whole = number < self._version or self._version < 0  # it was put back to what it was, or is new
+            # it was put back to what it was, or is new
+            whole = number < self._version or self._version < 0
             changed = await self._rows(_CHANGED, (READ_WHOLE if whole else self._version,))
         except _ERRORS as error:
             await self._failed(error)
@@ -177,7 +191,10 @@ class FollowedPersons:
         self._octets -= 0 if gone is None else gone.size
 
     async def _open(self) -> bool:
-        """Open the store, anew where another file has its name; return whether there is one, or ever was."""
+        """Open the store, anew where another file has its name.
+
+        Return whether there is one, or ever was.
+        """
         try:
             file = file_of(self._path)
         except StoreError as error:
@@ -186,7 +203,9 @@ class FollowedPersons:
             raise
         if self._db is None or file != self._file:
             await self.close()
-            self._db = await on_its_thread(await asyncio.to_thread(SHARED.open, self._path, make=False))
+            self._db = await on_its_thread(
+                await asyncio.to_thread(SHARED.open, self._path, make=False)
+            )
             self._file, self._version, self._of_one = file, READ_WHOLE, False
         return True
 
@@ -215,7 +234,8 @@ class FollowedPersons:
 
 
 async def _within(seconds: float, reading: Coroutine[Any, Any, list[Any]]) -> list[Any]:
-    """Return what is read within some seconds of the store's own: while our loop stood still, behind a scan, the answer may have come.
+    """Return what is read within some seconds of the store's own: while our loop stood still,
+    behind a scan, the answer may have come.
 
     Raises:
         TimeoutError: it takes longer.

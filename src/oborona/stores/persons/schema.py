@@ -4,7 +4,8 @@
     entry    what they have said, and whom they know; those of one person lie together
     version  one row: how many changes there were
 
-A damaged file is left where it is, for it holds people's work: mail goes on without it, and the error says how it is mended.
+A damaged file is left where it is, for it holds people's work: mail goes on without it, and the
+error says how it is mended.
 """
 
 from __future__ import annotations

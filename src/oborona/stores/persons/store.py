@@ -1,6 +1,9 @@
-"""What persons have said of mail and whom they know, written and read; any number of processes use one file.
+"""What persons have said of mail and whom they know, written and read.
 
-Each change counts up `version.number`, and the person it is about has that number: who follows reads the persons with a higher one.
+Any number of processes use one file.
+
+Each change counts up `version.number`, and the person it is about has that number: who follows
+reads the persons with a higher one.
 """
 
 from __future__ import annotations
@@ -15,10 +18,12 @@ from oborona.reputation.personal import LAXEST, STRICTEST, Entry, Kind, Side, So
 from oborona.stores.followed_store import FollowedStore
 from oborona.stores.persons.schema import SHARED
 
-MAX_SAID: Final = 2_000  # entries of a person that are no contacts; of those from words the oldest make room
+# entries of a person that are no contacts; of those from words the oldest make room
+MAX_SAID: Final = 2_000
 MAX_TEXTS: Final = 100  # of these about texts: each costs a message 3 µs
 MAX_CONTACTS: Final = 10_000  # of a person; the first of those written to make room
-WRITTEN_A_DAY: Final = 100  # contacts of a person learned from outgoing mail: a stolen password makes no more
+# contacts of a person learned from outgoing mail: a stolen password makes no more
+WRITTEN_A_DAY: Final = 100
 WRITTEN_S: Final = 400 * 86_400  # without another message to somebody, they are a contact so long
 DAY_S: Final = 86_400
 
@@ -32,7 +37,9 @@ _ROOM: Final = (
     ("contact = 0", MAX_SAID),
     ("contact = 1", MAX_CONTACTS),
 )
-_PUT: Final = f"INSERT OR REPLACE INTO entry (person, contact, {COLUMNS}) VALUES ({', '.join('?' * 12)})"  # noqa: S608 - literals above
+_PUT: Final = (
+    f"INSERT OR REPLACE INTO entry (person, contact, {COLUMNS}) VALUES ({', '.join('?' * 12)})"  # noqa: S608 - literals above
+)
 _WRITTEN: Final = (
     f"INSERT INTO entry (person, contact, {COLUMNS}) VALUES (?, 1, 'contact', 'address', ?, '', x'', ?, 'written', ?, 0, '')"  # noqa: S608
     " ON CONFLICT DO UPDATE SET expires = excluded.expires WHERE source = 'written'"
@@ -76,7 +83,9 @@ class Store(FollowedStore):
             change.make_room(who, person, now)
         return new
 
-    def say(self, person: str, word: int, entries: Sequence[Entry], *, replaced: int = 0, now: float) -> None:
+    def say(
+        self, person: str, word: int, entries: Sequence[Entry], *, replaced: int = 0, now: float
+    ) -> None:
         """Write down what follows from a person's word, in the place of what followed from another.
 
         Args:
@@ -100,8 +109,12 @@ class Store(FollowedStore):
         with self._change() as change:
             return change.take_back(wanted)
 
-    def remove(self, person: str, things: Collection[tuple[Kind, str]], *, contacts: bool = True) -> int:
-        """Remove what a person has said of some things, whatever it followed from; return how many entries.
+    def remove(
+        self, person: str, things: Collection[tuple[Kind, str]], *, contacts: bool = True
+    ) -> int:
+        """Remove what a person has said of some things, whatever it followed from.
+
+        Return how many entries.
 
         Args:
             person: mail address in its normal form.
@@ -210,7 +223,10 @@ class _Change:
         return int(who)
 
     def known(self, address: str) -> int | None:
-        """Return the id of a person, who has changed now; None of somebody who has never said anything."""
+        """Return the id of a person, who has changed now.
+
+        None of somebody who has never said anything.
+        """
         found = self.db.execute(
             "UPDATE person SET changed = ? WHERE address = ? RETURNING id", (self._number, address)
         ).fetchall()
@@ -243,7 +259,9 @@ class _Change:
                 "UPDATE person SET changed = ? WHERE id IN (SELECT person FROM entry WHERE word = ? AND word <> 0)",
                 (self._number, word),
             )
-            gone += self.db.execute("DELETE FROM entry WHERE word = ? AND word <> 0", (word,)).rowcount
+            gone += self.db.execute(
+                "DELETE FROM entry WHERE word = ? AND word <> 0", (word,)
+            ).rowcount
         return gone
 
     def make_room(self, who: int, person: str, now: float) -> None:
@@ -252,7 +270,9 @@ class _Change:
         Raises:
             StoreError: there is too much all the same.
         """
-        self.db.execute("DELETE FROM entry WHERE person = ? AND 0 < expires AND expires <= ?", (who, now))
+        self.db.execute(
+            "DELETE FROM entry WHERE person = ? AND 0 < expires AND expires <= ?", (who, now)
+        )
         for which, most in _ROOM:
             ((number,),) = self.db.execute(
                 f"SELECT count(*) FROM entry WHERE person = ? AND {which}",  # noqa: S608 - literals above
@@ -271,7 +291,10 @@ class _Change:
 
 
 def read(rows: Sequence[Sequence[Any]]) -> Of:
-    """Return what rows of strictness and `COLUMNS` hold; an entry that this version can't read is left out."""
+    """Return what rows of strictness and `COLUMNS` hold.
+
+    An entry that this version can't read is left out.
+    """
     entries = []
     for _strictness, side, kind, value, beside, text, time, source, expires, word, note in rows:
         if side is None:  # of a person without any

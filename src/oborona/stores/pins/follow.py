@@ -51,11 +51,16 @@ class FollowedPins:
         )
         self._taking = threading.Lock()  # a look that was given up may still run at the next
         self._book = Book()
-        PINS.set_function(lambda: {(flag,): number for flag, number in self._book.flags(time.time()).items()})
+        PINS.set_function(
+            lambda: {(flag,): number for flag, number in self._book.flags(time.time()).items()}
+        )
         STALE.set_function(lambda: {(): self.stale})
 
     def of(self, shingle: Shingle, now: float) -> Pin | None:
-        """Return the pin of an entity that is in force at Unix time `now`; None where there is none."""
+        """Return the pin of an entity that is in force at Unix time `now`.
+
+        None where there is none.
+        """
         return self._book.of(shingle, now)
 
     def none_of(self, shingles: Sequence[Shingle]) -> bool:
@@ -77,7 +82,9 @@ class FollowedPins:
         """Take what has changed."""
         with self._taking:
             changes = self._store.changes()
-            if changes is None or not (changes.pins or changes.gone or (changes.whole and len(self._book))):
+            if changes is None or not (
+                changes.pins or changes.gone or (changes.whole and len(self._book))
+            ):
                 return
             if changes.whole:  # another store, or one that could not be read before
                 self._book = Book(changes.pins)
@@ -86,7 +93,8 @@ class FollowedPins:
                     self._book.put(pin)
                 for entity in changes.gone:
                     self._book.drop(entity)
-                self._book.forget(time.time())  # the store never tells of what was over before it was dropped
+                # the store never tells of what was over before it was dropped
+                self._book.forget(time.time())
         event(
             log,
             logging.INFO,
@@ -98,7 +106,10 @@ class FollowedPins:
         )
         if changes.unknown:
             event(
-                log, logging.ERROR, "manual overrides of a newer version are not used", number=changes.unknown
+                log,
+                logging.ERROR,
+                "manual overrides of a newer version are not used",
+                number=changes.unknown,
             )
 
     def close(self) -> None:

@@ -118,7 +118,14 @@ def change_of(row: tuple[Any, ...]) -> Change:
     entity = None if kind is None else Shingle(int(kind), unsigned(int(number)))
     try:
         return Change(
-            at=at, by=by, what=What(what), entity=entity, name=name, flag=flag, until=until, reason=reason
+            at=at,
+            by=by,
+            what=What(what),
+            entity=entity,
+            name=name,
+            flag=flag,
+            until=until,
+            reason=reason,
         )
     except ValueError as error:
         raise StoreError(f"what {by!r} did is nothing that this Oborona knows: {error}") from error

@@ -4,10 +4,11 @@
     note        what was written beside an entity; clearing a pin leaves it
     change      who did what, when and why; kept for `store.LOG_S` at least
     taken_back  messages whose verdict's counts were taken back, so that it happens once
-    version     one row: how many changes of pins there were; each row of `pin` has the number of its last
+    version     one row: how many changes of pins there were; each row of `pin` has the number of
+                its last
 
-Hashes are stored as signed numbers of 64 bits, as SQLite has them. A damaged file is left where it is, for it holds people's work: mail goes on
-without it, and the error says how it is mended.
+Hashes are stored as signed numbers of 64 bits, as SQLite has them. A damaged file is left where it
+is, for it holds people's work: mail goes on without it, and the error says how it is mended.
 """
 
 from __future__ import annotations

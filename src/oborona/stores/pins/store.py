@@ -26,7 +26,8 @@ from oborona.stores.pins.rows import (
 from oborona.stores.pins.schema import SHARED
 from oborona.types import Shingle
 
-LOG_S: Final = 400 * 86_400.0  # what was done is kept: over a year, so that last year's can be looked at
+# what was done is kept: over a year, so that last year's can be looked at
+LOG_S: Final = 400 * 86_400.0
 CLEARED_S: Final = 86_400.0  # a cleared or expired row is kept: who follows has seen it by then
 MAX_TEXT: Final = 1000  # characters of a name, reason or note
 LAST_TIME: Final = 253_402_300_800.0  # Unix seconds of the end of the year 9999
@@ -48,7 +49,9 @@ class Store(FollowedStore):
     forgets = True
 
     def put(self, pins: Sequence[Pin], *, origin: str = "", told: str = "") -> None:
-        """Pin entities in one transaction: all of them or none; each takes the place of the entity's last pin.
+        """Pin entities in one transaction: all of them or none.
+
+        Each takes the place of the entity's last pin.
 
         Args:
             pins: at least one.
@@ -56,7 +59,8 @@ class Store(FollowedStore):
             told: of an import, the one line that the log has of all.
 
         Raises:
-            StoreError: a text is too long, a time is none, or there would be more in force than workers hold; nothing is done.
+            StoreError: a text is too long, a time is none, or there would be more in force than
+                workers hold; nothing is done.
         """
         for pin in pins:
             _check(pin.name, pin.reason, pin.by, origin, times=(pin.since, pin.until))
@@ -75,7 +79,10 @@ class Store(FollowedStore):
                 )  # fmt: skip
 
     def clear(self, entity: Shingle, name: str, *, by: str, reason: str, now: float) -> Pin | None:
-        """Drop the pin of an entity; return it, None where none was in force: then nothing is done."""
+        """Drop the pin of an entity.
+
+        Return it, None where none was in force: then nothing is done.
+        """
         _check(name, reason, by)
         with self._change(now) as number:
             pin = self._of(entity, now)
@@ -109,9 +116,12 @@ class Store(FollowedStore):
             self._log(change)
 
     def take_back(self, journal: int, change: Change) -> bool:
-        """Note that the counts of a message's verdict are taken back; return whether it is the first time: else nothing is noted.
+        """Note that the counts of a message's verdict are taken back.
 
-        Who takes them back notes it first: one that fails on the way leaves them counted, and none is taken back twice.
+        Return whether it is the first time: else nothing is noted.
+
+        Who takes them back notes it first: one that fails on the way leaves them counted, and none
+        is taken back twice.
 
         Args:
             journal: the message's id.
@@ -158,7 +168,9 @@ class Store(FollowedStore):
         if entity is not None:
             sql += " WHERE type = ? AND hash = ?"
             values += entity.type, signed(entity.hash)
-        return [change_of(row) for row in self.rows(f"{sql} ORDER BY id DESC LIMIT ?", (*values, limit))]
+        return [
+            change_of(row) for row in self.rows(f"{sql} ORDER BY id DESC LIMIT ?", (*values, limit))
+        ]
 
     def since(self, version: int, now: float) -> Changes:
         """Return what has changed since a version; since -1 all that is in force."""
@@ -185,7 +197,10 @@ class Store(FollowedStore):
         return None if found is None else pin_of(found)
 
     def _in_force(self, now: float) -> int:
-        (number,) = self._db.execute(f"SELECT count(*) FROM pin WHERE {_IN_FORCE}", (now,)).fetchone()  # noqa: S608
+        (number,) = self._db.execute(
+            f"SELECT count(*) FROM pin WHERE {_IN_FORCE}",  # noqa: S608 - a literal
+            (now,),
+        ).fetchone()
         return int(number)
 
     def _log(self, change: Change) -> None:
@@ -212,7 +227,8 @@ class Store(FollowedStore):
             )
             if before < self._in_force(now) > MAX_PINS:
                 raise StoreError(
-                    f"{self.path}: more than {MAX_PINS:,} manual overrides would be in force; clear some, or let them expire"
+                    f"{self.path}: more than {MAX_PINS:,} manual overrides would be in "
+                    f"force; clear some, or let them expire"
                 )
 
 
@@ -226,6 +242,8 @@ def _check(*texts: str, times: Iterable[float] = ()) -> None:
         if len(text) > MAX_TEXT:
             raise StoreError(f"a name, reason or note is longer than {MAX_TEXT} characters")
         if not text.isprintable():
-            raise StoreError(f"{text!r} holds a character that can't be printed, such as a line's end")
+            raise StoreError(
+                f"{text!r} holds a character that can't be printed, such as a line's end"
+            )
     if not all(math.isfinite(at) and 0 <= at <= LAST_TIME for at in times):
         raise StoreError("a time is before 1970 or after 9999")

@@ -1,1 +1,3 @@
-"""The store of signatures: what analysts add while mail is judged, and how often each signature was found."""
+"""The store of signatures: what analysts add while mail is judged, and how often each signature was
+found.
+"""

@@ -1,7 +1,8 @@
-"""A worker's signatures: kept as its policies and the store say, and their hits brought to the store.
+"""A worker's signatures: kept as its policies and the store say, and their hits brought to the
+store.
 
-How the store is followed `oborona.stores.followed_store` tells. When nothing has changed for a while, what came piece by piece
-is joined.
+How the store is followed `oborona.stores.followed_store` tells. When nothing has changed for a
+while, what came piece by piece is joined.
 """
 
 from __future__ import annotations
@@ -25,9 +26,8 @@ from oborona.telemetry.log import event
 from oborona.types import Mode
 
 FLUSH_S: Final = 3.0  # between writes of hits
-SETTLED_S: Final = (
-    30.0  # without a change: an import in parts is over, and what came in small pieces is joined
-)
+# without a change: an import in parts is over, and what came in small pieces is joined
+SETTLED_S: Final = 30.0
 SURVEY_S: Final = 60.0  # between counts of those that have expired meanwhile
 REST_S: Final = 0.005  # between two segments that are made: the loop answers meanwhile
 SIGNATURES: Final = Gauge(
@@ -35,7 +35,9 @@ SIGNATURES: Final = Gauge(
     "Signatures that the worker holds; live and shadow are looked for, broken can't be used.",
     ("state",),
 )
-HITS: Final = Counter("oborona_signature_hits", "Signatures found in messages, each once.", ("flag", "mode"))
+HITS: Final = Counter(
+    "oborona_signature_hits", "Signatures found in messages, each once.", ("flag", "mode")
+)
 STALE: Final = Gauge(
     "oborona_signatures_stale",
     "1 while the store of signatures can't be used and what was known stays.",
@@ -69,14 +71,17 @@ class Followed:
         )
         self._hits: _Counts = {}
         self._broken: frozenset[str] = frozenset()  # that the log has named
-        self._changed: float | None = None  # when the book last changed, monotonic; None = it is settled
+        # when the book last changed, monotonic; None = it is settled
+        self._changed: float | None = None
         self._surveyed = 0.0  # monotonic
         self._building = threading.Lock()  # of the books
         self._live = LiveSignatures({})
         self._begun = False
         self._looked_at = self._live.book
         self.numbers: dict[str, int] = {}
-        SIGNATURES.set_function(lambda: {(state,): number for state, number in self.numbers.items()})
+        SIGNATURES.set_function(
+            lambda: {(state,): number for state, number in self.numbers.items()}
+        )
         STALE.set_function(lambda: {(): self.stale})
 
     @property
@@ -195,7 +200,10 @@ class Followed:
         self._broken = frozenset(broken)
 
     def _changes(self) -> Changes | None:
-        """Return what has changed in the store since the last time; None where nothing has, or it can't be read."""
+        """Return what has changed in the store since the last time.
+
+        None where nothing has, or it can't be read.
+        """
         changes = self._store.changes()
         if changes is not None:
             for name, why in changes.unknown.items():

@@ -1,4 +1,6 @@
-"""Rows of the signature store as what they mean: signatures, what has become of them, what has changed."""
+"""Rows of the signature store as what they mean: signatures, what has become of them, what has
+changed.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from oborona.policy.signatures.model import Flag, Kind, Signature, Where
 from oborona.types import Mode
 
 COLUMNS: Final = (
-    "id, state, changed, flag, kind, value, place, inside, owner, reason, author, created, expires, score, mode,"
+    "id, state, changed, flag, kind, value, place, inside, owner, reason, author, created, "
+    "expires, score, mode,"
     " decided, decided_by, evidence"
 )
 """Of a row, in order."""

@@ -1,10 +1,13 @@
 """The file of the signature store: its tables and their versions, and how it is opened.
 
-    signature  one row each; none is ever deleted: an id is for ever, and who removed it and when is told later
-    version    one row: how many changes there were; each row of `signature` has the number of its last
+    signature  one row each; none is ever deleted: an id is for ever, and who removed it and when is
+               told later
+    version    one row: how many changes there were; each row of `signature` has the number of its
+               last
     hits       how often a signature was found, by id, those of policy files included
 
-A damaged file is left where it is, for it holds people's work: mail goes on without it, and the error says how it is mended.
+A damaged file is left where it is, for it holds people's work: mail goes on without it, and the
+error says how it is mended.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Signatures that are added, changed and removed while mail is judged; any number of processes use one file."""
+"""Signatures that are added, changed and removed while mail is judged.
+
+Any number of processes use one file.
+"""
 
 from __future__ import annotations
 
@@ -59,8 +62,8 @@ class Store(FollowedStore):
             evidence: of each, for proposals.
 
         Returns:
-            The id of each and whether it is new: one that is there already, in force (or, for a proposal, in any state but
-            expired), is not added again.
+            The id of each and whether it is new: one that is there already, in force (or, for a
+            proposal, in any state but expired), is not added again.
 
         Raises:
             StoreError: there would be more in force than workers hold; nothing is added.
@@ -115,7 +118,10 @@ class Store(FollowedStore):
     def all(self, *states: State) -> list[Stored]:
         """Return the signatures in some states, oldest first."""
         marks = ", ".join("?" * len(states))
-        return self._rows(f"SELECT {COLUMNS} FROM signature WHERE state IN ({marks}) ORDER BY id", states)  # noqa: S608
+        return self._rows(
+            f"SELECT {COLUMNS} FROM signature WHERE state IN ({marks}) ORDER BY id",  # noqa: S608 - marks alone
+            states,
+        )
 
     def in_force(self, now: float) -> int:
         """Return how many are active and not expired."""
@@ -154,7 +160,9 @@ class Store(FollowedStore):
         Args:
             counts: how many by id, and when the last was, Unix seconds.
         """
-        rows = [(name, count, int(last // DAY_S), count, last) for name, (count, last) in counts.items()]
+        rows = [
+            (name, count, int(last // DAY_S), count, last) for name, (count, last) in counts.items()
+        ]
         with self.transaction():
             self._db.executemany(
                 "INSERT INTO hits (id, total, day, today, last) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
@@ -166,10 +174,20 @@ class Store(FollowedStore):
             )
 
     def _same(self, one: Signature, form: str, state: State, now: float) -> str | None:
-        """Return the id of the signature that is the same, None where there is none; one that is over is another's past."""
-        rows = self._db.execute(_SAME, (form, one.kind, one.flag, one.where, one.inside, now)).fetchall()
+        """Return the id of the signature that is the same, None where there is none.
+
+        One that is over is another's past.
+        """
+        rows = self._db.execute(
+            _SAME, (form, one.kind, one.flag, one.where, one.inside, now)
+        ).fetchall()
         return next(
-            (f"s{number}" for number, was in rows if state is State.PROPOSED or was == State.ACTIVE), None
+            (
+                f"s{number}"
+                for number, was in rows
+                if state is State.PROPOSED or was == State.ACTIVE
+            ),
+            None,
         )
 
     def _set(self, name: str, columns: str, values: tuple[Any, ...], now: float) -> Stored:
@@ -194,5 +212,6 @@ class Store(FollowedStore):
             yield number
             if before < self.in_force(now) > MAX_SIGNATURES:
                 raise StoreError(
-                    f"{self.path}: more than {MAX_SIGNATURES} signatures would be in force; remove some, or let them expire"
+                    f"{self.path}: more than {MAX_SIGNATURES} signatures would be in "
+                    f"force; remove some, or let them expire"
                 )

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from oborona.policy.models.content.calibrate import Calibration, fit
 from oborona.policy.models.reliability import reliability
 
-PREDICTIONS = st.lists(st.tuples(st.floats(-1e6, 1e6, allow_nan=False, width=32), st.booleans()), max_size=60)
+PREDICTIONS = st.lists(
+    st.tuples(st.floats(-1e6, 1e6, allow_nan=False, width=32), st.booleans()), max_size=60
+)
 
 
 @settings(max_examples=300, deadline=None)

@@ -11,7 +11,8 @@ from oborona.policy.models.content.learner import Learner
 from oborona.policy.models.content.weights import Weights
 
 HEAD = (
-    "From: Ann <ann@a.example>\r\nTo: bob@b.example\r\nSubject: Hello\r\nMessage-ID: <%d@a.example>\r\n\r\n"
+    "From: Ann <ann@a.example>\r\nTo: bob@b.example\r\nSubject: Hello\r\nMessage-ID: "
+    "<%d@a.example>\r\n\r\n"
 )
 PLAIN = "the minutes of the meeting are below, please read them before Monday and tell me"
 
@@ -25,8 +26,12 @@ def weights() -> Weights:
     learner = Learner(Weights.new())
     for number in range(20):
         learner.learn(features(parse(message(f"{PLAIN} {number}", number))), spam=False)
-        learner.learn(features(parse(message(f"{PLAIN} casino jackpot {number}", number + 50))), spam=True)
-    learner.learn(features(parse(message(f"{PLAIN} casino"))), spam=False, weight=0.0, person="ann@b.example")
+        learner.learn(
+            features(parse(message(f"{PLAIN} casino jackpot {number}", number + 50))), spam=True
+        )
+    learner.learn(
+        features(parse(message(f"{PLAIN} casino"))), spam=False, weight=0.0, person="ann@b.example"
+    )
     return learner.weights
 
 
@@ -35,7 +40,9 @@ def weights() -> Weights:
     st.one_of(st.binary(max_size=500), st.just(message(f"{PLAIN} casino"))),
     st.sampled_from(["", "ann@b.example"]),
 )
-def test_the_parts_of_any_message_sum_to_its_margin(weights: Weights, raw: bytes, person: str) -> None:
+def test_the_parts_of_any_message_sum_to_its_margin(
+    weights: Weights, raw: bytes, person: str
+) -> None:
     parsed = parse(raw)
     told = explain(parsed, weights, person)
     assert told.margin == pytest.approx(weights.margin(features(parsed), person), abs=1e-4)

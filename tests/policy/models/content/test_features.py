@@ -1,4 +1,6 @@
-"""Features: never an exception, bounded, the same for the same message, and nothing of ours or of other filters in them."""
+"""Features: never an exception, bounded, the same for the same message, and nothing of ours or of
+other filters in them.
+"""
 
 import numpy as np
 import pytest
@@ -10,7 +12,8 @@ from oborona.policy.models.content import pieces
 from oborona.policy.models.content.features import EDGES, MAX_FEATURES, SPACE, Features, features
 
 MAIL = (
-    b"Received: from a.example (a.example [192.0.2.1]) by b.example; Fri, 20 Nov 2026 10:00:00 +0000\r\n"
+    b"Received: from a.example (a.example [192.0.2.1]) by b.example; Fri, 20 Nov 2026 10:00:00 "
+    b"+0000\r\n"
     b"From: Ann <ann@a.example>\r\nTo: Bob <bob@b.example>\r\nSubject: Two tickets\r\n"
     b"Date: Fri, 20 Nov 2026 10:00:00 +0000\r\nMessage-ID: <1@a.example>\r\n\r\n"
     b"Dear Bob, the tickets for Friday are at https://tickets.example/42 for you.\r\n"
@@ -22,7 +25,9 @@ def slots(raw: bytes) -> set[int]:
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.binary(max_size=3000), st.sampled_from([b"", MAIL, b"Content-Type: text/html\r\n\r\n<p>"]))
+@given(
+    st.binary(max_size=3000), st.sampled_from([b"", MAIL, b"Content-Type: text/html\r\n\r\n<p>"])
+)
 def test_any_octets_give_ascending_slots_below_a_bound(noise: bytes, before: bytes) -> None:
     found = features(parse(before + noise)).slots
     assert found.dtype == np.uint32
@@ -99,7 +104,10 @@ def test_verdicts_and_what_is_written_after_delivery_change_nothing(line: bytes)
 
 
 def test_a_signature_counts_by_its_beginning_only() -> None:
-    signed = b"DKIM-Signature: v=1; a=rsa-sha256; d=a.example; s=one; c=relaxed/relaxed; h=from:to:subject:date:message-id:mime-version; bh=%s; b=%s\r\n"
+    signed = (
+        b"DKIM-Signature: v=1; a=rsa-sha256; d=a.example; s=one; c=relaxed/relaxed; "
+        b"h=from:to:subject:date:message-id:mime-version; bh=%s; b=%s\r\n"
+    )
     first, second = signed % (b"A" * 43, b"B" * 300), signed % (b"C" * 43, b"D" * 300)
     assert slots(first + MAIL) == slots(second + MAIL)
     assert slots(first + MAIL) != slots(MAIL)
@@ -131,11 +139,13 @@ def test_a_mailboxs_copy_differs_by_the_hop_of_our_own_mail_server_and_nothing_e
         b"Authentication-Results: mx.b.example; spf=none\r\n%s"
     )
     hop = (
-        b"Received: from a.example (a.example [192.0.2.1])\r\n\tby mx.b.example (Postfix) with ESMTPS id 4CX\r\n"
+        b"Received: from a.example (a.example [192.0.2.1])\r\n\tby mx.b.example (Postfix) with "
+        b"ESMTPS id 4CX\r\n"
         b"\tfor <bob@b.example>; Fri, 20 Nov 2026 10:00:01 +0000 (UTC)\r\n"
     )
     told = MAIL.replace(b"\r\n\r\n", b"\r\nX-Mras: Ok\r\nX-Mras-Id: abc\r\n\r\n", 1)
     assert slots(delivered % b"" + told) == slots(MAIL)
     more = slots(delivered % hop + told) ^ slots(MAIL)
     assert more
-    assert all(slot < EDGES[1] or EDGES[2] <= slot < EDGES[3] for slot in more)  # head and its words
+    # head and its words
+    assert all(slot < EDGES[1] or EDGES[2] <= slot < EDGES[3] for slot in more)

@@ -1,4 +1,6 @@
-"""Learning: what is taught is known, in any balance of classes, the same each time, and a person's word is that person's."""
+"""Learning: what is taught is known, in any balance of classes, the same each time, and a person's
+word is that person's.
+"""
 
 import random
 
@@ -69,7 +71,8 @@ def mail(spam: bool, chance: random.Random) -> Features:
     number = chance.randrange(10**6)
     return features(
         parse(
-            f"From: Someone <s{number}@d{number % 50}.example>\r\nTo: bob@b.example\r\nSubject: {chance.choice(COMMON)} {number}\r\n"
+            f"From: Someone <s{number}@d{number % 50}.example>\r\nTo: bob@b.example\r\nSubject: "
+            f"{chance.choice(COMMON)} {number}\r\n"
             f"Message-ID: <{number}@d{number % 50}.example>\r\n\r\n{' '.join(words)}\r\n".encode()
         )
     )
@@ -109,7 +112,10 @@ def test_classes_of_any_share_are_learned(spam_share: float) -> None:
 
 def test_one_wrong_word_in_twenty_does_little_harm() -> None:
     taught = examples(400, 0.5, 5)
-    wrong = [one._replace(spam=not one.spam) if not number % 20 else one for number, one in enumerate(taught)]
+    wrong = [
+        one._replace(spam=not one.spam) if not number % 20 else one
+        for number, one in enumerate(taught)
+    ]
     weights = Learner.rebuilt(wrong).weights
     tested = examples(200, 0.5, 6)
     assert right(weights, tested, spam=True) > 0.95
@@ -184,7 +190,9 @@ def test_a_persons_word_holds_for_that_person_and_hardly_for_others() -> None:
     assert before > 0.5
     learner.learn(newsletter.features, spam=False, weight=0.0, person="ann@b.example")
     assert learner.weights.margin(newsletter.features, "ann@b.example") < 0
-    assert learner.weights.margin(newsletter.features, "bob@b.example") == pytest.approx(before, abs=0.3)
+    assert learner.weights.margin(newsletter.features, "bob@b.example") == pytest.approx(
+        before, abs=0.3
+    )
 
 
 def test_weights_over_a_read_only_buffer_are_asked_and_not_taught() -> None:

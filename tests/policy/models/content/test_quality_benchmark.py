@@ -1,4 +1,6 @@
-"""The quality benchmark measures what it says: curves with ties, order, delay, feedback, noise, and mail as it was before delivery."""
+"""The quality benchmark measures what it says: curves with ties, order, delay, feedback, noise, and
+mail as it was before delivery.
+"""
 
 from pathlib import Path
 
@@ -19,7 +21,11 @@ MAIL = [
 def row(**changes: float) -> Row:
     values = {"feedback": 1.0, "delay": 0, "noise": 0.0, **changes}
     return Row(
-        order="random", seed=1, feedback=values["feedback"], delay=int(values["delay"]), noise=values["noise"]
+        order="random",
+        seed=1,
+        feedback=values["feedback"],
+        delay=int(values["delay"]),
+        noise=values["noise"],
     )
 
 
@@ -64,7 +70,9 @@ def test_noise_turns_its_share_of_words_and_no_others() -> None:
     told = [each for step in steps(MAIL, row(noise=0.2)) for each in step.taught]
     wrong = sum(spam is not MAIL[number].spam for number, spam in told)
     assert 50 < wrong < 110
-    assert all(spam is MAIL[number].spam for step in steps(MAIL, row()) for number, spam in step.taught)
+    assert all(
+        spam is MAIL[number].spam for step in steps(MAIL, row()) for number, spam in step.taught
+    )
 
 
 def test_time_order_goes_by_arrival() -> None:
@@ -94,7 +102,9 @@ def test_folders_and_indexes_name_the_same_mail(tmp_path: Path) -> None:
         labelled.read(tmp_path / "spam", clean=False)
 
 
-def test_a_finished_row_is_found_again_for_the_same_mail_filter_row_and_limit_only(tmp_path: Path) -> None:
+def test_a_finished_row_is_found_again_for_the_same_mail_filter_row_and_limit_only(
+    tmp_path: Path,
+) -> None:
     Kept(tmp_path / "rows", "mail").put("oborona", "1", row(), None, {"loss": 0.5})
     again = Kept(tmp_path / "rows", "mail")
     assert again.get("oborona", "1", row(), None) == {"loss": 0.5}

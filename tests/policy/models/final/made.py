@@ -1,4 +1,6 @@
-"""Facts and messages made up for the final model: what makes them spam is known, and not a single rule."""
+"""Facts and messages made up for the final model: what makes them spam is known, and not a single
+rule.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def facts(chance: random.Random, *, spam: bool) -> Facts:
         links=chance.randrange(2, 9) if spam else chance.randrange(5),
         text_language=chance.choice(("en", "ru", "")),
         spf_result="fail" if spam and chance.random() < 0.5 else "pass",
-        model_content=None if chance.random() < 0.2 else min(1.0, chance.random() * (2 if spam else 1)),
+        model_content=None
+        if chance.random() < 0.2
+        else min(1.0, chance.random() * (2 if spam else 1)),
         findings=frozenset({"hidden-text"} if chance.random() < (0.4 if spam else 0.1) else ()),
         attachments_kinds=frozenset({"zip"} if chance.random() < 0.2 else ()),
         links_domains=frozenset(f"{number}.example" for number in range(chance.randrange(3))),
@@ -67,7 +71,9 @@ def examples(number: int, *, seed: int = 1) -> tuple[list[Example], tuple[str, .
 
 
 def trees(
-    places: Sequence[Sequence[int]], borders: Sequence[Sequence[float]], values: Sequence[Sequence[float]]
+    places: Sequence[Sequence[int]],
+    borders: Sequence[Sequence[float]],
+    values: Sequence[Sequence[float]],
 ) -> Trees:
     leaves = np.array(values, np.float64)
     return Trees(

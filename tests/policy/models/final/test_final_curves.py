@@ -27,10 +27,14 @@ def test_loss_is_the_share_of_pairs_in_the_wrong_order(mail: list[tuple[int, boo
 
 
 @given(MAIL, st.sampled_from((0.0, 0.1, 0.5)))
-def test_what_is_caught_loses_no_more_than_it_may(mail: list[tuple[int, bool]], lost: float) -> None:
+def test_what_is_caught_loses_no_more_than_it_may(
+    mail: list[tuple[int, bool]], lost: float
+) -> None:
     scores, spam = arrays(mail)
     best = max(
-        np.mean(scores[spam] > line) for line in (*scores, -1) if np.mean(scores[~spam] > line) <= lost
+        np.mean(scores[spam] > line)
+        for line in (*scores, -1)
+        if np.mean(scores[~spam] > line) <= lost
     )
     assert caught(scores, spam, lost) == pytest.approx(best)
 

@@ -1,4 +1,6 @@
-"""What the final model sees: the same at training and in the scan, nothing of who and when, nothing unknown."""
+"""What the final model sees: the same at training and in the scan, nothing of who and when, nothing
+unknown.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,12 @@ def test_what_was_seen_at_training_is_what_is_read_in_the_scan() -> None:
         spam = chance.random() < 0.5
         found, fired = facts(chance, spam=spam), hits(chance, spam=spam)
         marks = particular(found, fired)
-        others = {"rule NEVER", "found('never')", "spf.result == 'never'", "'never' in attachments.kinds"}
+        others = {
+            "rule NEVER",
+            "found('never')",
+            "spf.result == 'never'",
+            "'never' in attachments.kinds",
+        }
         names = sorted(marks | others)
         read = Reader(names, SCHEMA).read(found, fired)
         assert {name for name, value in zip(names, read, strict=True) if value} == marks
@@ -96,7 +103,9 @@ def test_many_unknown_features_are_told_in_one_line() -> None:
 
 
 def test_a_fact_that_has_gone_since_the_training_is_refused() -> None:
-    fewer = Schema(facts=tuple(fact for fact in TABLE if fact.name != "text.words"), counted=SCHEMA.counted)
+    fewer = Schema(
+        facts=tuple(fact for fact in TABLE if fact.name != "text.words"), counted=SCHEMA.counted
+    )
     with pytest.raises(UnknownFeature, match=r"text\.words"):
         Reader(general(SCHEMA), fewer)
 

@@ -1,4 +1,7 @@
-"""A model's file: what was written is read; anything else is refused with a word, and asks for no memory that it does not fill."""
+"""A model's file: what was written is read.
+
+Anything else is refused with a word, and asks for no memory that it does not fill.
+"""
 
 from __future__ import annotations
 
@@ -113,10 +116,16 @@ def test_leaves_that_are_no_numbers_are_refused(octets: bytes, value: float) -> 
 @pytest.mark.parametrize(
     ("slope", "offset"), [(0.0, 0.0), (-1.0, 0.0), (float("nan"), 0.0), (1.0, float("inf"))]
 )
-def test_a_calibration_that_does_not_rise_is_refused(octets: bytes, slope: float, offset: float) -> None:
+def test_a_calibration_that_does_not_rise_is_refused(
+    octets: bytes, slope: float, offset: float
+) -> None:
     calibration = msgspec.msgpack.decode(octets[40:], type=Stored).calibration
     with pytest.raises(BrokenModel, match="does not rise"):
-        decode(changed(octets, calibration=msgspec.structs.replace(calibration, slope=slope, offset=offset)))
+        decode(
+            changed(
+                octets, calibration=msgspec.structs.replace(calibration, slope=slope, offset=offset)
+            )
+        )
 
 
 def test_a_file_too_large_is_refused_before_it_is_looked_at() -> None:
@@ -128,7 +137,9 @@ SMALL = encode(
     Trained(
         features=("links", "text.words", "rule ODD"),
         trees=trees(
-            [[0, 1], [2, 0]], [[1.0, 50.0], [0.5, 3.0]], [[0.1, 0.2, 0.3, 0.4], [-0.5, 0.0, 0.5, 1.0]]
+            [[0, 1], [2, 0]],
+            [[1.0, 50.0], [0.5, 3.0]],
+            [[0.1, 0.2, 0.3, 0.4], [-0.5, 0.0, 0.5, 1.0]],
         ),
         calibration=Calibration(slope=1.5, offset=-0.5, spam=100, ham=100),
         policy="abc",
@@ -141,7 +152,9 @@ SMALL = encode(
 
 @settings(max_examples=300)
 @given(st.lists(st.tuples(st.integers(0, 1 << 20), st.integers(0, 255)), min_size=1, max_size=8))
-def test_no_file_that_is_whole_by_its_digest_raises_anything_else(changes: list[tuple[int, int]]) -> None:
+def test_no_file_that_is_whole_by_its_digest_raises_anything_else(
+    changes: list[tuple[int, int]],
+) -> None:
     broken = bytearray(SMALL[40:])
     for place, value in changes:
         broken[place % len(broken)] = value

@@ -1,4 +1,6 @@
-"""From a probability to a score: exact at the lines, rising, bounded, and never over the site's own decisions."""
+"""From a probability to a score: exact at the lines, rising, bounded, and never over the site's own
+decisions.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ def test_without_a_line_of_refusal_no_probability_refuses() -> None:
 
 
 @given(ODDS, ODDS, st.sampled_from((TABLE, NEVER)))
-def test_more_probable_is_never_less_and_all_is_bounded(one: float, other: float, table: FinalTable) -> None:
+def test_more_probable_is_never_less_and_all_is_bounded(
+    one: float, other: float, table: FinalTable
+) -> None:
     low, high = (score_of(odds, table, LINES) for odds in sorted((one, other)))
     assert -100 <= low <= high <= 300
 
@@ -57,8 +61,12 @@ def test_the_whole_comes_to_the_score_of_the_model_whatever_small_rules_say(
 
 
 @given(ODDS, SCORES, st.floats(100, 1000))
-def test_a_rule_that_is_spam_alone_is_not_overruled(odds: float, scores: list[float], alone: float) -> None:
-    hits = [RuleHit(name=f"R{number}", score=score) for number, score in enumerate((*scores, alone))]
+def test_a_rule_that_is_spam_alone_is_not_overruled(
+    odds: float, scores: list[float], alone: float
+) -> None:
+    hits = [
+        RuleHit(name=f"R{number}", score=score) for number, score in enumerate((*scores, alone))
+    ]
     whole = sum(scores) + alone + part(score_of(odds, TABLE, LINES), hits, LINES)
     assert whole >= alone - 1e-6
 
@@ -79,7 +87,9 @@ def test_what_the_content_model_alone_would_file_it_may_let_pass() -> None:
 
 def test_a_rule_to_be_overruled_that_there_is_not_is_refused_with_its_place() -> None:
     document = parse(b"[final]\noverrules = ['CONTENT_SPM']\n", "final.toml", PolicyError)
-    with pytest.raises(PolicyError, match=r"'CONTENT_SPM'; there is no rule of that name") as refused:
+    with pytest.raises(
+        PolicyError, match=r"'CONTENT_SPM'; there is no rule of that name"
+    ) as refused:
         merge([document])
     assert (refused.value.file, refused.value.line) == ("final.toml", 2)
 

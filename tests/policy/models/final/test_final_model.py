@@ -1,4 +1,6 @@
-"""The final model in a scan: shadow scores nothing, live makes the whole, and every part of its word is told."""
+"""The final model in a scan: shadow scores nothing, live makes the whole, and every part of its
+word is told.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ def judged(forest: Forest, fired: list[RuleHit], table: FinalTable) -> Verdict:
 
 
 def test_in_shadow_it_is_explained_and_scores_nothing(training: Training) -> None:
-    verdict = judged(fixed(training, 0.9999), [RuleHit(name="A", score=62)], FinalTable(mode=Mode.SHADOW))
+    verdict = judged(
+        fixed(training, 0.9999), [RuleHit(name="A", score=62)], FinalTable(mode=Mode.SHADOW)
+    )
     assert (verdict.action, verdict.score) == (Action.ACCEPT, 62)
     (hit,) = [hit for hit in verdict.rules if hit.name == NAME]
     assert hit.mode is Mode.SHADOW
@@ -67,7 +71,9 @@ def test_live_it_decides_at_its_thresholds_whatever_small_rules_say(
     training: Training, said: float, action: Action, score: float, rules: list[float]
 ) -> None:
     fired = [RuleHit(name=f"R{number}", score=one) for number, one in enumerate(rules)]
-    verdict = judged(fixed(training, said), fired, FinalTable(mode=Mode.LIVE, spam=0.9, reject=0.99))
+    verdict = judged(
+        fixed(training, said), fired, FinalTable(mode=Mode.LIVE, spam=0.9, reject=0.99)
+    )
     assert verdict.action is action
     assert verdict.score == pytest.approx(score, abs=0.5)
 
@@ -76,7 +82,9 @@ def test_what_the_site_has_decided_stays_decided(training: Training) -> None:
     gtube = [RuleHit(name="GTUBE", score=1000)]
     assert judged(fixed(training, 0.0001), gtube, FinalTable(mode=Mode.LIVE)).decided_by == "GTUBE"
     partner = [RuleHit(name="PARTNER", score=-500)]
-    assert judged(fixed(training, 0.9999), partner, FinalTable(mode=Mode.LIVE)).action is Action.ACCEPT
+    assert (
+        judged(fixed(training, 0.9999), partner, FinalTable(mode=Mode.LIVE)).action is Action.ACCEPT
+    )
 
 
 def test_parts_add_up_to_what_it_says(training: Training) -> None:
@@ -102,7 +110,9 @@ def test_it_tells_spam_it_was_not_trained_on(training: Training) -> None:
 
 
 def test_a_model_of_other_features_than_are_known_is_refused(training: Training) -> None:
-    other = msgspec.structs.replace(training.model, features=("text.wonders", *training.model.features[1:]))
+    other = msgspec.structs.replace(
+        training.model, features=("text.wonders", *training.model.features[1:])
+    )
     with pytest.raises(UnknownFeature, match=r"text\.wonders"):
         Forest(other, SCHEMA)
 

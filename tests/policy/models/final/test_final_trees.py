@@ -1,4 +1,6 @@
-"""Our own application of the trees gives what the library that trained them gives, and so do the parts that explain it."""
+"""Our own application of the trees gives what the library that trained them gives, and so do the
+parts that explain it.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def numbers(rows: int, seed: int) -> Any:
 
 def library(depth: int, rounds: int = 60, **options: Any) -> CatBoostClassifier:
     table = numbers(600, 1)
-    label = np.nan_to_num(table[:, 0]) + np.nan_to_num(table[:, 1] * table[:, 4]) > np.nan_to_num(table[:, 3])
+    label = np.nan_to_num(table[:, 0]) + np.nan_to_num(table[:, 1] * table[:, 4]) > np.nan_to_num(
+        table[:, 3]
+    )
     made = CatBoostClassifier(
         iterations=rounds,
         depth=depth,
@@ -54,7 +58,12 @@ def test_it_says_what_the_library_says_of_whatever_numbers(depth: int, tmp_path:
     made = library(depth)
     forest, used = ours(made, tmp_path)
     table = np.vstack(
-        (numbers(300, 2), numbers(3, 3) * 1e30, np.full((1, WIDTH), np.nan), np.full((1, WIDTH), np.inf))
+        (
+            numbers(300, 2),
+            numbers(3, 3) * 1e30,
+            np.full((1, WIDTH), np.nan),
+            np.full((1, WIDTH), np.inf),
+        )
     )
     table = np.vstack((table, -table[-1:], np.zeros((1, WIDTH)))).astype(np.float32)
     wanted = made.predict(table, prediction_type="RawFormulaVal")
