@@ -75,6 +75,38 @@ def test_the_opposite_of_the_same_person_takes_back_what_they_said(scene: Scene)
     assert {one.side for one in scene.lists.entries[ANN, 2]} == {"allow"}
 
 
+@pytest.mark.parametrize(
+    ("before", "after"), [(What.COMPLAINT, What.PARDON), (What.PARDON, What.COMPLAINT)], ids=str
+)
+def test_the_opposite_takes_back_the_report_that_counted_and_not_its_duplicate_alone(
+    scene: Scene, before: What, after: What
+) -> None:
+    scene.deliver(7, HAM, ANN, verdict=Action.SPAM)
+    scene.known_person(ANN, right=10)
+    first, duplicate, last = (scene.say(what, ANN, ident=7, raw=HAM) for what in (before, before, after))
+    scene.run()
+    withdrawn, repeated = scene.event(first), scene.event(duplicate)
+    assert (withdrawn.counts, withdrawn.own, withdrawn.rules) == (False, False, ("OPPOSITE",))
+    assert (repeated.counts, repeated.own, repeated.rules[0]) == (False, False, "DUPLICATE")
+    assert list(scene.lists.entries) == [(ANN, scene.event(last).word)]
+    (weight,) = scene.log.rows("SELECT weight FROM campaign_person WHERE what = ?", (before,))[0]
+    assert weight == 0
+    assert scene.counts(7).spam == int(before is What.PARDON or not scene.event(last).counts)
+
+
+def test_a_report_that_its_person_withdrew_is_not_accepted_again(scene: Scene) -> None:
+    """Whoever decides it again may have read it before it was withdrawn."""
+    scene.deliver(7, SPAM, ANN)
+    first = scene.say(What.COMPLAINT, ANN, ident=7, raw=SPAM)
+    last = scene.say(What.PARDON, ANN, ident=7, raw=SPAM)
+    scene.run()
+    again = Decision(counts=False, own=True, rules=("TAKEN_BACK",))
+    assert scene.log.decide([(first, again)], now=scene.now) == []
+    scene.run()
+    assert scene.event(first).rules == ("OPPOSITE",)
+    assert list(scene.lists.entries) == [(ANN, scene.event(last).word)]
+
+
 def test_what_nothing_shows_to_have_come_here_acts_on_nothing(scene: Scene) -> None:
     ident = scene.say(What.COMPLAINT, ANN, raw=SPAM)
     scene.run()

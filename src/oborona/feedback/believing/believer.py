@@ -32,7 +32,7 @@ from oborona.feedback.believing.following import Following
 from oborona.feedback.believing.ports import Journaled, Known, Lists, Proposer
 from oborona.feedback.believing.spoken import KINDS, Keys, Spoken, spoken
 from oborona.feedback.events.log import Log
-from oborona.feedback.events.model import Decision, Stored, Way, What
+from oborona.feedback.events.model import OPPOSITE, Decision, Stored, Way, What
 from oborona.feedback.store import Store
 from oborona.metrics import Counter
 from oborona.sqlite_file import ERRORS
@@ -62,10 +62,8 @@ TIDY_PAGES: Final = 256
 READ_A_DAY: Final = 200
 DAY_S: Final = 86_400
 _SAID_BEFORE: Final = (
-    "SELECT 1 FROM (SELECT what FROM event WHERE ident = ? AND person = ? AND id < ? AND what IN "
-    "('complaint', 'pardon')"
-    " AND message IS NOT NULL AND rules <> 'OPPOSITE' AND (way = 'report') = ? ORDER BY id DESC "
-    "LIMIT 1) WHERE what = ?"
+    "SELECT 1 FROM (SELECT what FROM event WHERE ident = ? AND person = ? AND id < ? AND what IN ('complaint', 'pardon')"  # noqa: S608 - literals
+    f" AND message IS NOT NULL AND rules <> '{OPPOSITE}' AND (way = 'report') = ? ORDER BY id DESC LIMIT 1) WHERE what = ?"
 )
 
 log = logging.getLogger("oborona.trainer")

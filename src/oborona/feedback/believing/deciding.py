@@ -8,6 +8,7 @@ before it.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
 from typing import Final
 
 from oborona.feedback.antifraud.believe import believe
@@ -15,15 +16,23 @@ from oborona.feedback.antifraud.model import Circumstances
 from oborona.feedback.believing import campaigns, persons
 from oborona.feedback.believing.spoken import KINDS, Spoken
 from oborona.feedback.events.log import decide
-from oborona.feedback.events.model import Decision, Stored, Way, What
+from oborona.feedback.events.model import OPPOSITE, Decision, Stored, Way, What
 
-OPPOSITE: Final = "OPPOSITE"  # the same person said the opposite later
 UNREADABLE: Final = "UNREADABLE"  # there is nothing in it that can be judged
 # from when it was done to when it was written down: it lay in a spool, or a program told of it
 # later
 TOLD_LATE_S: Final = 1.0
 DUPLICATE: Final = "DUPLICATE"  # as the rule of antifraud
 _WORDS: Final = (What.COMPLAINT, What.PARDON)
+_OF_THE_SAME: Final = (
+    "person = :person AND (message = :message OR ident = :ident) AND id < :id AND decided IS NOT NULL"
+    f" AND rules <> '{OPPOSITE}' AND (way = 'report') = :report"
+)
+"""Which decided reports of the same person are about the same message, and stand.
+
+What another site reports in somebody's name, and what they say here themselves, know nothing of each other: a
+report is anybody's.
+"""
 
 
 def decide_event(
@@ -44,7 +53,14 @@ def decide_event(
         return nothing
     known = about.known
     ident = known.id if known is not None else None if about.forged else event.ident
-    before = _earlier(db, event, about.message, ident)
+    same = {
+        "person": event.person,
+        "message": about.message or None,
+        "ident": ident,
+        "id": event.id,
+        "report": event.way is Way.REPORT,
+    }
+    before = _earlier(db, event.what, same)
     earlier = before[1] if before is not None else None
     if (
         before is not None
@@ -84,8 +100,8 @@ def decide_event(
     ours = bool(event.person) and event.way is not Way.REPORT
     own = ours and event.what in _WORDS and about.signed and circumstances.recipient
     duplicate = DUPLICATE in belief.rules
-    if belief.takes_back and before is not None:
-        _withdraw(db, before[0], event.id, now)
+    if belief.takes_back and earlier is not None:
+        _withdraw(db, earlier, same, now)
     db.execute(
         "UPDATE event SET ident = ?, message = ?, campaign = ? WHERE id = ?",
         (
@@ -121,33 +137,42 @@ def decide_event(
 
 
 def _earlier(
-    db: sqlite3.Connection, event: Stored, message: bytes, ident: int | None
+    db: sqlite3.Connection, what: What, same: Mapping[str, object]
 ) -> tuple[int, What, float] | None:
-    """Return the same person's last complaint or pardon of this message, or of reads and deletions
-    the same: id, what, when it was done.
+    """Return the last report of `_OF_THE_SAME`: a complaint or pardon, or of reads and deletions the same.
 
-    What another site reports in somebody's name, and what they say here themselves, know nothing of
-    each other: a report is anybody's.
+    Args:
+        db: within a transaction.
+        what: is said now.
+        same: the values of `_OF_THE_SAME`.
+
+    Returns:
+        Its id, what it says, and when it was done; None where there is none.
     """
-    kinds = _WORDS if event.what in _WORDS else (event.what,)
+    kinds = _WORDS if what in _WORDS else (what,)
     row = db.execute(
-        "SELECT id, what, time FROM event WHERE person = ? AND (message = ? OR ident = ?) AND id < ?"  # noqa: S608 - marks alone
-        f" AND what IN ({', '.join('?' * len(kinds))}) AND decided IS NOT NULL AND rules <> '{OPPOSITE}' AND (way = 'report') = ? ORDER BY id DESC LIMIT 1",
-        (event.person, message or None, ident, event.id, *kinds, event.way is Way.REPORT),
+        f"SELECT id, what, time FROM event WHERE {_OF_THE_SAME}"  # noqa: S608 - literals
+        f" AND what IN ({', '.join(repr(kind.value) for kind in kinds)}) ORDER BY id DESC LIMIT 1",
+        same,
     ).fetchone()
     return None if row is None else (row[0], What(row[1]), row[2])
 
 
-def _withdraw(db: sqlite3.Connection, ident: int, by: int, now: float) -> None:
-    """Decide that the word of a person who says the opposite now is no more."""
-    decide(
-        db,
-        ident,
-        Decision(
-            counts=False,
-            own=False,
-            rules=(OPPOSITE,),
-            say=f"the person says the opposite in report {by}",
-        ),
-        now,
-    )
+def _withdraw(db: sqlite3.Connection, what: What, same: Mapping[str, object], now: float) -> None:
+    """Decide that the word of a person who says the opposite now is no more.
+
+    All their reports that have a word go: behind the one that counts there may be duplicates of it.
+
+    Args:
+        db: within a transaction.
+        what: they said until now.
+        same: the values of `_OF_THE_SAME`.
+        now: Unix seconds.
+    """
+    reports = db.execute(
+        f"SELECT id FROM event WHERE {_OF_THE_SAME} AND what = :what AND (counts OR own) ORDER BY id",  # noqa: S608 - literals
+        {**same, "what": what},
+    ).fetchall()
+    say = f"the person says the opposite in report {same['id']}"
+    for (ident,) in reports:
+        decide(db, ident, Decision(counts=False, own=False, rules=(OPPOSITE,), say=say), now)

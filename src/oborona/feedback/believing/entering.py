@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from oborona.feedback.believing import campaigns
-from oborona.feedback.believing.deciding import OPPOSITE
 from oborona.feedback.events.log import Log, decide, done, insert
-from oborona.feedback.events.model import Decision, Event, Way, What
+from oborona.feedback.events.model import OPPOSITE, Decision, Event, Way, What
 from oborona.feedback.word import Heard, Kind, Word
 from oborona.reputation.personal import mail_address
 

@@ -19,6 +19,7 @@ import msgspec
 
 from oborona.feedback.events.model import (
     MOST_RAW,
+    OPPOSITE,
     Decided,
     Decision,
     Event,
@@ -294,6 +295,8 @@ def decide(db: sqlite3.Connection, ident: int, decision: Decision, now: float) -
     turn, decided, counts, own, weight, rules, say, *of = row
     if decided is not None:
         if (bool(counts), bool(own), weight) == (decision.counts, decision.own, decision.weight):
+            return False
+        if rules == OPPOSITE:  # whoever decides it again read it before it was withdrawn
             return False
         db.execute(
             "INSERT INTO revision (event, turn, time, counts, own, weight, rules, say) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
