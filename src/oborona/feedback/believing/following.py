@@ -115,10 +115,8 @@ class Following:
         return event.weight * (self._person_weight if event.person else 1.0)
 
     def _counted(self, event: Stored, about: Spoken) -> tuple[Shingle, ...]:
-        """Return the pieces that an event may count on: a stranger says nothing of what many
-        senders have in common.
-        """
-        if not event.counts or event.weight < LEAST_COUNTED:
+        """Return the pieces that an event may count on: a stranger says nothing of what many senders have in common."""
+        if not _is_counted(event):
             return ()
         if event.what is not What.TRAP and self._young(event):
             return tuple(one for one in about.pieces if one.type not in voices.SHARED)
@@ -174,9 +172,7 @@ class Following:
         """Hand in what is counted beside words; return it in words."""
         effects, wanted, told = Effects(self._words), list[Wanted](), dict[int, list[str]]()
         for one in events:
-            if one.what in _READ:
-                if not one.counts or one.weight < LEAST_COUNTED:
-                    continue
+            if one.what in _READ and _is_counted(one):
                 kind = _READ[one.what]
                 wanted.append(Wanted(self.mark(one), kind, about[one.id].pieces, None))
                 told[one.id] = [f"{kind} counted on {len(about[one.id].pieces)} hashes"]
@@ -194,6 +190,11 @@ class Following:
                     ]
         effects.want(wanted)
         return told
+
+
+def _is_counted(event: Stored) -> bool:
+    """Tell whether an event is believed enough for the counters."""
+    return event.counts and event.weight >= LEAST_COUNTED
 
 
 def mark_of(origin: bytes, event: int, turn: int) -> bytes:
