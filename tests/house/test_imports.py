@@ -2,14 +2,13 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
-PURE_ROOMS = {"message", "authentication", "reputation", "counters"}
-CORE = PURE_ROOMS | {"policy"}
 MAY_IMPORT = {
     "toml": set[str](),
     "message": set[str](),
@@ -17,23 +16,24 @@ MAY_IMPORT = {
     "authentication": set[str](),
     "counters": set[str](),
     "config": {"toml"},
-    "policy": PURE_ROOMS | {"toml"},
-    "telemetry": {"authentication", "metrics"},
-    "resolver": {"config", "telemetry", "metrics"},
-    "journal": CORE | {"metrics"},
-    "feedback": CORE | {"metrics"},
-    "recheck": CORE | {"journal", "metrics"},
-    "stores": CORE | {"metrics", "config", "telemetry", "journal", "feedback", "recheck"},
-    "doors": CORE | {"metrics", "config", "telemetry", "journal", "feedback", "recheck"},
-    "milter": {"metrics", "config", "doors"},
-    "session": CORE
-    | {"metrics", "config", "telemetry", "resolver", "journal", "feedback", "recheck", "doors"},
-    "daemon": CORE
-    | {"toml", "metrics", "config", "telemetry", "resolver", "journal", "feedback", "recheck"}
-    | {"stores", "doors", "milter", "session"},
-    "cli": CORE
-    | {"toml", "metrics", "config", "telemetry", "resolver", "journal", "feedback", "recheck"}
-    | {"stores", "doors", "milter", "session", "daemon"},
+    "policy": {"message", "authentication", "reputation", "counters", "toml"},
+    "telemetry": {"metrics"},
+    "resolver": {"metrics", "config", "telemetry"},
+    "journal": {"message", "reputation", "counters", "policy"},
+    "feedback": {"message", "authentication", "reputation", "counters", "policy", "metrics"},
+    "recheck": {"message", "authentication", "reputation", "counters", "policy", "metrics", "journal"},
+    "stores": {"message", "reputation", "counters", "policy", "metrics", "config", "telemetry"}
+    | {"journal", "feedback", "recheck"},
+    "doors": {"message", "authentication", "reputation", "policy", "metrics", "config", "telemetry"}
+    | {"journal", "feedback", "recheck"},
+    "milter": {"config", "doors"},
+    "session": {"message", "authentication", "reputation", "policy", "metrics", "config", "telemetry"}
+    | {"resolver", "journal", "feedback", "recheck", "doors"},
+    "daemon": {"message", "reputation", "counters", "policy", "metrics", "config", "telemetry"}
+    | {"toml", "resolver", "journal", "feedback", "recheck", "stores", "doors", "milter", "session"},
+    "cli": {"message", "authentication", "reputation", "counters", "policy", "config", "telemetry"}
+    | {"toml", "resolver", "journal", "feedback", "recheck", "stores", "doors", "milter", "session"}
+    | {"daemon"},
 }
 EVERYONE = {
     "types",
@@ -47,7 +47,6 @@ EVERYONE = {
     "sqlite_file",
     "sqlite_damage",
     "whole_file",
-    "toml",
     "dns",
     "domains",
 }
@@ -94,9 +93,9 @@ INSIDE = {  # what a folder of a room may import of the room, beside itself
         "reader": {SEAM, "confine"},
         "publisher": {SEAM},
         "intake": {SEAM},
-        "trainer": {SEAM},
-        "keeper": {SEAM, "alarm", "publisher"},
-        "exporter": {SEAM, "keeper"},
+        "trainer": set[str](),
+        "keeper": {"alarm", "publisher"},
+        "exporter": {"keeper"},
         "backup": {SEAM},
     },
 }
@@ -107,7 +106,12 @@ def modules(folder: str) -> Iterator[Path]:
     yield from [where] if where.is_file() else sorted(where.glob("**/*.py"))
 
 
-def imported(path: Path) -> Iterator[str]:
+@cache
+def imported(path: Path) -> tuple[str, ...]:
+    return tuple(named_in(path))
+
+
+def named_in(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -119,13 +123,33 @@ def imported(path: Path) -> Iterator[str]:
                 yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
+def rooms_imported(path: Path) -> Iterator[str]:
+    """Yield what a module imports of `oborona`: the names of rooms, and of modules beside them."""
+    for name in imported(path):
+        if name.startswith("oborona."):
+            yield name.split(".")[1]
+
+
 @pytest.mark.parametrize("package", MAY_IMPORT)
 def test_imports_point_inward(package: str) -> None:
     allowed = MAY_IMPORT[package] | EVERYONE | {package, "__version__"}
     for path in modules(package):
-        for name in imported(path):
-            if name.startswith("oborona."):
-                assert name.split(".")[1] in allowed, f"{path} imports {name}"
+        for room in rooms_imported(path):
+            assert room in allowed, f"{path} imports {room}"
+
+
+@pytest.mark.parametrize("package", MAY_IMPORT)
+def test_each_arrow_that_is_allowed_is_used(package: str) -> None:
+    used = {room for path in modules(package) for room in rooms_imported(path)}
+    assert MAY_IMPORT[package] - used == set(), "take them out: nobody needs them"
+
+
+def test_what_everyone_may_import_several_rooms_import() -> None:
+    used = {
+        name: {room for room in MAY_IMPORT for path in modules(room) if name in rooms_imported(path)}
+        for name in EVERYONE
+    }
+    assert {name for name, rooms in used.items() if len(rooms) < 2} == set()
 
 
 @pytest.mark.parametrize("package", PURE)
@@ -166,14 +190,22 @@ def opens_no_file(node: ast.Call) -> bool:
     return source in ("self.open", "Image.open") or source.startswith("_Walk(")
 
 
+def parts_imported(room: str, path: Path) -> Iterator[str]:
+    """Yield which folders of a room a module imports, and `SEAM` for the modules directly in it."""
+    for name in imported(path):
+        if name.startswith(f"oborona.{room}."):
+            part = name.split(".")[2]
+            yield part if (ROOT / "src/oborona" / room / part).is_dir() else SEAM
+
+
 @pytest.mark.parametrize("room", INSIDE)
 def test_folders_of_a_room_share_its_seam_alone(room: str) -> None:
     where = ROOT / "src/oborona" / room
     assert set(INSIDE[room]) == {path.name for path in where.iterdir() if any(path.glob("*.py"))}
     for folder, shared in INSIDE[room].items():
+        used = set[str]()
         for path in modules(f"{room}/{folder}"):
-            for name in imported(path):
-                if name.startswith(f"oborona.{room}."):
-                    part = name.split(".")[2]
-                    part = part if (where / part).is_dir() else SEAM
-                    assert part in shared | {folder}, f"{path} imports {name}"
+            for part in parts_imported(room, path):
+                assert part in shared | {folder}, f"{path} imports {part}"
+                used.add(part)
+        assert shared - used == set(), f"{folder}: take them out, nobody needs them"
