@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import msgspec
 import pytest
@@ -279,44 +280,62 @@ def test_prometheus_reads_every_value() -> None:
     assert outcomes == {"listed": 2, "unanswered": 3, "unlisted": 4}
 
 
-def test_prometheus_reads_what_the_reader_says() -> None:
-    found = samples([], READER)
-    assert found["oborona_reader_up", ""] == 1
-    assert found["oborona_reader_pictures_total", "stopped read"] == 1
-    assert found["oborona_reader_seconds_total", "read"] == 12.25
-    assert found["oborona_reader_started_total", "read"] == 2
-    assert found["oborona_reader_waiting", "read"] == 3
-    assert found["oborona_reader_processes", "look"] == 1
-
-
-def test_prometheus_reads_what_the_trainer_says() -> None:
-    found = samples([], trainer=TRAINER)
-    assert found["oborona_trainer_up", ""] == 1
-    assert found["oborona_model_words", "spam queued"] == 4
-    assert found["oborona_model_learned", "ham"] == 9
-    assert found["oborona_model_changed_seconds", ""] == 1_799_999_990.0
-    assert found["oborona_model_relearning", ""] == 1
-    assert found["oborona_events_decided_total", "believed sieve complaint"] == 7
-    assert found["oborona_events_waiting", ""] == 2
-    assert found["oborona_events_trouble", ""] == 1
-
-
-def test_prometheus_reads_what_the_intake_says() -> None:
-    found = samples([], intake=INTAKE)
-    assert found["oborona_intake_up", ""] == 1
-    assert found["oborona_intake_events_total", "new sieve complaint"] == 7
-    assert found["oborona_intake_events_total", "dropped mailbox read"] == 2
-    assert found["oborona_intake_refused_total", "http unauthorized"] == 3
-    assert found["oborona_intake_stuck", ""] == 1
-
-
-def test_prometheus_reads_what_the_second_look_says() -> None:
-    found = samples([], second=SECOND)
-    assert found["oborona_recheck_up", ""] == 1
-    assert found["oborona_recheck_messages_total", "decided"] == 3
-    assert found["oborona_recheck_moves_total", "seen"] == 1
-    assert found["oborona_recheck_paused", ""] == found["oborona_recheck_stuck", ""] == 1
-    assert found["oborona_alerts_total", "webhook sent"] == 2
+@pytest.mark.parametrize(
+    ("process", "told"),
+    [
+        (
+            {"reader": READER},
+            {
+                ("oborona_reader_up", ""): 1,
+                ("oborona_reader_pictures_total", "stopped read"): 1,
+                ("oborona_reader_seconds_total", "read"): 12.25,
+                ("oborona_reader_started_total", "read"): 2,
+                ("oborona_reader_waiting", "read"): 3,
+                ("oborona_reader_processes", "look"): 1,
+            },
+        ),
+        (
+            {"trainer": TRAINER},
+            {
+                ("oborona_trainer_up", ""): 1,
+                ("oborona_model_words", "spam queued"): 4,
+                ("oborona_model_learned", "ham"): 9,
+                ("oborona_model_changed_seconds", ""): 1_799_999_990.0,
+                ("oborona_model_relearning", ""): 1,
+                ("oborona_events_decided_total", "believed sieve complaint"): 7,
+                ("oborona_events_waiting", ""): 2,
+                ("oborona_events_trouble", ""): 1,
+            },
+        ),
+        (
+            {"intake": INTAKE},
+            {
+                ("oborona_intake_up", ""): 1,
+                ("oborona_intake_events_total", "new sieve complaint"): 7,
+                ("oborona_intake_events_total", "dropped mailbox read"): 2,
+                ("oborona_intake_refused_total", "http unauthorized"): 3,
+                ("oborona_intake_stuck", ""): 1,
+            },
+        ),
+        (
+            {"second": SECOND},
+            {
+                ("oborona_recheck_up", ""): 1,
+                ("oborona_recheck_messages_total", "decided"): 3,
+                ("oborona_recheck_moves_total", "seen"): 1,
+                ("oborona_recheck_paused", ""): 1,
+                ("oborona_recheck_stuck", ""): 1,
+                ("oborona_alerts_total", "webhook sent"): 2,
+            },
+        ),
+    ],
+    ids=["reader", "trainer", "intake", "recheck"],
+)
+def test_prometheus_reads_what_a_process_says(
+    process: dict[str, Any], told: dict[tuple[str, str], float]
+) -> None:
+    found = samples([], **process)
+    assert {name: found[name] for name in told} == told
 
 
 def test_prometheus_reads_what_the_publisher_of_the_policy_says() -> None:
