@@ -9,7 +9,6 @@ import logging
 import sqlite3
 import time
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -110,7 +109,7 @@ def sign(value: str) -> Signature:
 def follower(tmp_path: Path) -> Iterator[StoreFollower[Signatures, Changes]]:
     made: StoreFollower[Signatures, Changes] = StoreFollower(
         tmp_path / state_files.SIGNATURES,
-        partial(Signatures, make=False),
+        Signatures,
         Signatures.since,
         log=logging.getLogger("oborona.signatures"),
         failing="it fails",

@@ -103,7 +103,7 @@ class StoreFollower(Generic[_Store, _Changes]):
 
     Args:
         path: of the file; need not exist yet.
-        kind: of the store.
+        kind: of the store; who follows it makes none.
         since: reads what has changed since a version, at a Unix time.
         log: gets trouble.
         failing: is told while the store can't be used.
@@ -113,7 +113,7 @@ class StoreFollower(Generic[_Store, _Changes]):
     def __init__(
         self,
         path: Path,
-        kind: Callable[[Path], _Store],
+        kind: type[_Store],
         since: Callable[[_Store, int, float], _Changes],
         *,
         log: logging.Logger,
@@ -184,7 +184,7 @@ class StoreFollower(Generic[_Store, _Changes]):
         if self._store is not None and file != self._file:
             self._let_go()
         if self._store is None:
-            self._store = self._kind(self._path)
+            self._store = self._kind(self._path, make=False)
             self._file, self._version = file, READ_WHOLE
         return self._store
 

@@ -7,7 +7,6 @@ import logging
 import threading
 import time
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -43,7 +42,7 @@ class FollowedPins:
     def __init__(self, path: Path) -> None:
         self._store: StoreFollower[Store, Changes] = StoreFollower(
             path,
-            partial(Store, make=False),
+            Store,
             Store.since,
             log=log,
             failing="manual overrides stay as they were",

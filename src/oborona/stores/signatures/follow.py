@@ -12,7 +12,6 @@ import logging
 import threading
 import time
 from collections.abc import Iterable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -63,7 +62,7 @@ class Followed:
     def __init__(self, path: Path) -> None:
         self._store: StoreFollower[Store, Changes] = StoreFollower(
             path,
-            partial(Store, make=False),
+            Store,
             Store.since,
             log=log,
             failing="signatures of the store stay as they were",
