@@ -111,11 +111,12 @@ def with_member(found: Groups, name: str, group: str) -> Groups:
 def capped(hits: Sequence[RuleHit], groups: Groups) -> list[RuleHit]:
     """Return hits whose scores keep to the caps; what was cut says so.
 
-    The lightest give way first: they lose what is too much, until the group's live hits add up to
-    its cap. Those in shadow mode keep their scores, which count for nothing.
+    The lightest give way first, and of equals the first by name: they lose what is too much, until
+    the group's live hits add up to its cap. Those in shadow mode keep their scores, which count for
+    nothing.
 
     Args:
-        hits: of rules, in any order.
+        hits: of rules; the same in another order are cut the same.
         groups: with their caps.
     """
     kept = list(hits)
@@ -130,7 +131,7 @@ def capped(hits: Sequence[RuleHit], groups: Groups) -> list[RuleHit]:
         total = sum(kept[number].score for number in numbers)
         excess = abs(total) - groups.caps[group]
         sign = 1 if total > 0 else -1
-        for number in sorted(numbers, key=lambda one: abs(kept[one].score)):
+        for number in sorted(numbers, key=lambda one: (abs(kept[one].score), kept[one].name)):
             if excess <= 0:
                 break
             hit = kept[number]

@@ -31,6 +31,14 @@ def test_the_lightest_give_way() -> None:
     ]
 
 
+def test_of_equals_the_same_gives_way_in_whatever_order_they_come() -> None:
+    """What is taken as it was then stands behind the rules that are judged again."""
+    hits = [hit("C", 52), hit("A", 52), hit("B", 52)]
+    for order in (hits, hits[::-1]):
+        kept = {one.name: one.score for one in capped(order, GROUPS)}
+        assert kept == {"A": 0, "B": 48, "C": 52}
+
+
 def test_what_speaks_for_a_message_is_capped_too() -> None:
     kept = capped([hit("A", -80, say="known"), hit("B", -70), hit("C", 10)], GROUPS)
     assert [one.score for one in kept] == [-80, -30, 10]
