@@ -43,6 +43,7 @@ class ContentFacts(HeaderFacts, frozen=True, kw_only=True):
             ),
             "Dear Bob,\nlunch on Friday?",
             longest=TEXT_LIMIT,
+            kept=False,
         ),
     ] = ""
     text_language: Annotated[

@@ -105,6 +105,27 @@ async def journaled(
     return result, stored(entry)
 
 
+async def test_a_long_text_is_judged_again_by_all_but_the_text_itself(tmp_path: Path) -> None:
+    """The journal keeps no form of the text: one would crowd all other facts out of the entry."""
+    raw = LETTER + b"Bring Soup and Bread, please.\r\n" * 4_000
+    rules_of = (
+        rule("LINKED", "links > 1", 30),
+        rule("SOUP", "contains(text.raw, 'Soup')", 50),
+        rule("NO_SOUP", "not contains(text.raw, 'Soup')", 70),
+    )
+    by = policy(tmp_path / "p", *rules_of)
+    result, entry = await journaled(by, raw=raw)
+    assert {"text", "text_raw"} & entry.facts.keys() == set()
+    same = Judge(by).judge(entry, asks(by))
+    assert same is not None, why_not(entry)
+    assert (same.verdict.score, same.verdict.rules) == (result.verdict.score, result.verdict.rules)
+    assert (same.verdict.score, same.unjudged) == (80, {})
+    others = policy(tmp_path / "o", rules_of[0], rule("SOUP", "contains(text.raw, 'Bread')", 50))
+    other = Judge(others).judge(entry, asks(by))
+    assert other is not None
+    assert (other.verdict.score, other.unjudged) == (30, {"SOUP": "text.raw is not kept"})
+
+
 def stored(entry: Entry) -> Entry:
     row = rows.pack(entry)
     return rows.unpack(row.verdict, row.evidence, rows.names_json(row.names))

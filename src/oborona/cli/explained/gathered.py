@@ -5,7 +5,7 @@ pieces.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import click
 import msgspec
@@ -23,6 +23,8 @@ from oborona.policy.scan import Site
 from oborona.recheck.then import Unkept
 from oborona.types import Metric, Shingle, Window
 
+_TEXTS: Final = frozenset({"text", "text.raw"})
+
 
 def by_name(facts: Facts | Mapping[str, object]) -> dict[str, Any]:
     """Return facts by their dotted names, but for the text and what is not kept; sets in order.
@@ -35,7 +37,7 @@ def by_name(facts: Facts | Mapping[str, object]) -> dict[str, Any]:
         fact.name: _plain(values[fact.attribute])
         for fact in TABLE
         if fact.attribute in values
-        and fact.name != "text"
+        and fact.name not in _TEXTS
         and not isinstance(values[fact.attribute], Unkept)
     }
 

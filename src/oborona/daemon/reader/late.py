@@ -15,6 +15,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from operator import attrgetter
 from typing import Final
 
 import msgspec
@@ -26,6 +27,7 @@ from oborona.journal.entry import Late
 from oborona.message.model import Picture
 from oborona.metrics import Counter, Gauge
 from oborona.policy.evidence import Inquiry
+from oborona.policy.fact_table import KEPT
 from oborona.policy.models.meaning import wants
 from oborona.policy.ports import CounterWriter, View
 from oborona.policy.scan import Scan, Site, again
@@ -37,9 +39,8 @@ from oborona.types import Pieces, Stage
 AT_ONCE: Final = 2  # messages of a worker; the reader has a queue of its own
 QUEUE_BYTES: Final = 64 << 20  # of pictures, in one worker's memory
 PAUSES_S: Final = (0.0, 2.0, 10.0, 60.0)  # before each attempt, where the reader is busy or away
-NO_NEWS: Final = frozenset(
-    {"known", "text", "date_age_hours", "time_now"}
-)  # not kept; not changed; time has passed
+NEWS: Final = tuple(name for name in KEPT if name not in ("date_age_hours", "time_now"))
+"""Facts that the journal keeps, but for those that tell how much time has passed."""
 LATE: Final = Counter(
     "oborona_late",
     (
@@ -51,6 +52,8 @@ LATE: Final = Counter(
 WAITING: Final = Gauge("oborona_late_waiting", "Messages whose pictures wait to be read.", ())
 
 log = logging.getLogger("oborona.late")
+
+_NEWS: Final = attrgetter(*NEWS)
 
 
 class Unread(msgspec.Struct, frozen=True, kw_only=True):
@@ -221,11 +224,10 @@ class LateReading:
         )
         names = {finding.name for finding in before.verdict.findings}
         findings = tuple(one for one in after.verdict.findings if one.name not in names)
-        was, now_is = (msgspec.structs.asdict(one.facts) for one in (before, after))
         facts = {
             name: value
-            for name, value in now_is.items()
-            if name not in NO_NEWS and value != was[name]
+            for name, value, was in zip(NEWS, _NEWS(after.facts), _NEWS(before.facts), strict=True)
+            if value != was
         }
         now, verdict = self._clock(), before.counted  # the site's, as the later one
         known = {one.id for one in before.signatures.signatures}
