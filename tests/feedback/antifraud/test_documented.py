@@ -7,8 +7,9 @@ from pathlib import Path
 
 from oborona.cli.feedback_taken_back import TAKEN_BACK
 from oborona.feedback.antifraud.rules import RULES
-from oborona.feedback.believing.deciding import OPPOSITE, UNREADABLE
+from oborona.feedback.believing.deciding import UNREADABLE
 from oborona.feedback.believing.looking import REVISED
+from oborona.feedback.events.model import OPPOSITE
 
 PAGE = (Path(__file__).parents[3] / "docs/people/feedback.md").read_text()
 
