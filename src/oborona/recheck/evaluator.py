@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from oborona.journal.entry import Entry
-from oborona.policy.facts import Facts
+from oborona.policy.facts import Facts, with_values
 from oborona.policy.groups import uncut
 from oborona.policy.karma import KARMA
 from oborona.policy.load import Policy
@@ -117,7 +117,7 @@ class EntryEvaluator(Evaluator, kw_only=True):
             if function.stage.order <= stage.order and function.named & unkept
         }
         there = facts.findings & blind.keys()
-        stale = msgspec.structs.replace(plain, findings=plain.findings.difference(checks))
+        stale = with_values(plain, findings=plain.findings.difference(checks))
         fresh = scripts.judge(stale, stage, Without(frozenset(blind), there))
         kept = there | (facts.findings & {SCRIPT_FAILED} if blind else frozenset())
         findings = {
@@ -132,7 +132,7 @@ class EntryEvaluator(Evaluator, kw_only=True):
         self.blind = asking | self.index.hung(asking)
         names = facts.findings.difference(checks) | findings.keys() | kept
         return fresh._replace(
-            facts=msgspec.structs.replace(facts, findings=names),
+            facts=with_values(facts, findings=names),
             findings=tuple(findings[name] for name in checks if name in findings),
         )
 

@@ -17,7 +17,7 @@ import msgspec
 
 from oborona.journal.entry import Entry
 from oborona.journal.evidence import Kept
-from oborona.policy.facts import Facts
+from oborona.policy.facts import Facts, with_values
 from oborona.policy.known import Known
 from oborona.types import Metric, Span
 
@@ -225,9 +225,7 @@ def readable(facts: Facts) -> tuple[Facts, frozenset[str]]:
     if not names:
         return facts, _NO_NAMES
     empty = {name: getattr(_EMPTY, name) for name in names}
-    return msgspec.structs.replace(facts, **empty), frozenset(
-        name.replace("_", ".") for name in names
-    )
+    return with_values(facts, **empty), frozenset(name.replace("_", ".") for name in names)
 
 
 @cache
