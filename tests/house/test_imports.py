@@ -9,6 +9,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
+PURE_ROOMS = {"message", "authentication", "reputation", "counters"}
 MAY_IMPORT = {
     "toml": set[str](),
     "message": set[str](),
@@ -16,24 +17,25 @@ MAY_IMPORT = {
     "authentication": set[str](),
     "counters": set[str](),
     "config": {"toml"},
-    "policy": {"message", "authentication", "reputation", "counters", "toml"},
+    "policy": PURE_ROOMS | {"toml"},
     "telemetry": {"metrics"},
     "resolver": {"metrics", "config", "telemetry"},
     "journal": {"message", "reputation", "counters", "policy"},
-    "feedback": {"message", "authentication", "reputation", "counters", "policy", "metrics"},
-    "recheck": {"message", "authentication", "reputation", "counters", "policy", "metrics", "journal"},
+    "feedback": PURE_ROOMS | {"policy", "metrics"},
+    "recheck": PURE_ROOMS | {"policy", "metrics", "journal"},
     "stores": {"message", "reputation", "counters", "policy", "metrics", "config", "telemetry"}
     | {"journal", "feedback", "recheck"},
     "doors": {"message", "authentication", "reputation", "policy", "metrics", "config", "telemetry"}
     | {"journal", "feedback", "recheck"},
     "milter": {"config", "doors"},
-    "session": {"message", "authentication", "reputation", "policy", "metrics", "config", "telemetry"}
-    | {"resolver", "journal", "feedback", "recheck", "doors"},
+    "session": {"message", "authentication", "reputation", "policy", "metrics", "config"}
+    | {"telemetry", "resolver", "journal", "feedback", "recheck", "doors"},
     "daemon": {"message", "reputation", "counters", "policy", "metrics", "config", "telemetry"}
-    | {"toml", "resolver", "journal", "feedback", "recheck", "stores", "doors", "milter", "session"},
-    "cli": {"message", "authentication", "reputation", "counters", "policy", "config", "telemetry"}
-    | {"toml", "resolver", "journal", "feedback", "recheck", "stores", "doors", "milter", "session"}
-    | {"daemon"},
+    | {"toml", "resolver", "journal", "feedback", "recheck", "stores", "doors", "milter"}
+    | {"session"},
+    "cli": PURE_ROOMS
+    | {"toml", "policy", "config", "telemetry", "resolver", "journal", "feedback", "recheck"}
+    | {"stores", "doors", "milter", "session", "daemon"},
 }
 EVERYONE = {
     "types",
@@ -146,7 +148,9 @@ def test_each_arrow_that_is_allowed_is_used(package: str) -> None:
 
 def test_what_everyone_may_import_several_rooms_import() -> None:
     used = {
-        name: {room for room in MAY_IMPORT for path in modules(room) if name in rooms_imported(path)}
+        name: {
+            room for room in MAY_IMPORT for path in modules(room) if name in rooms_imported(path)
+        }
         for name in EVERYONE
     }
     assert {name for name, rooms in used.items() if len(rooms) < 2} == set()

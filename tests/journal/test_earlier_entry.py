@@ -59,5 +59,7 @@ def test_an_entry_of_an_earlier_version_is_read_whole() -> None:
 
 def test_names_of_facts_are_stored_in_the_order_of_earlier_versions() -> None:
     _, names = earlier()
-    assert [name for name in KEPT if name in names] == [name for name in names if name != "text_raw"]
+    assert [name for name in KEPT if name in names] == [
+        name for name in names if name != "text_raw"
+    ]
     assert not {"known", "text", "text_raw", "rspamd_symbols", "spamd_symbols"} & set(KEPT)

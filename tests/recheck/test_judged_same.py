@@ -55,7 +55,14 @@ TEXT = (
     "contains(text.raw, 'At noon')",
     "links > 9 and contains(text, 'noon')",
 )
-HANGING = ("fired(R0)", "not fired(R0)", "fired(LUA_0)", "fired(TRIED)", "found('lua-0')", "found('virus')")
+HANGING = (
+    "fired(R0)",
+    "not fired(R0)",
+    "fired(LUA_0)",
+    "fired(TRIED)",
+    "found('lua-0')",
+    "found('virus')",
+)
 LUA = (
     "facts.links > 1",
     "facts.links / 7",

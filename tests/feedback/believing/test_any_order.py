@@ -1,9 +1,9 @@
 """Whatever is said, decided again and interrupted in whatever order: counters and lists hold what
 is believed in the end, and nothing else.
 
-The invariant: once nothing waits, a message's pieces count one complaint (pardon, trap, read) for each event that
-counts and has a word or effect of its own, its spam only while no pardon by its id counts, and a person's list has
-entries of exactly those words of theirs that act on it.
+The invariant: once nothing waits, a message's pieces count one complaint (pardon, trap, read) for
+each event that counts and has a word or effect of its own, its spam only while no pardon by its id
+counts, and a person's list has entries of exactly those words of theirs that act on it.
 """
 
 from __future__ import annotations
@@ -88,7 +88,9 @@ class Said(RuleBasedStateMachine):
     )
     def decide(self, number: int, *, counts: bool, own: bool, weight: float) -> None:
         """Somebody decides an event again."""
-        found = [one for one in self.scene.log.last(100) if one.id == number and one.decided is not None]
+        found = [
+            one for one in self.scene.log.last(100) if one.id == number and one.decided is not None
+        ]
         if found and "DUPLICATE" not in found[0].rules and found[0].message:
             own = own and found[0].own
             # nobody accepts what they refused before once its person has said the opposite
@@ -152,7 +154,9 @@ def wanted(events: list[Stored], *, spam: bool) -> Amounts:
 
     return Amounts(
         seen=1,
-        spam=int(spam and not any(one.what is What.PARDON and one.counts and one.ident for one in events)),
+        spam=int(
+            spam and not any(one.what is What.PARDON and one.counts and one.ident for one in events)
+        ),
         complaints=number(What.COMPLAINT),
         pardons=number(What.PARDON),
         reads=number(What.READ),

@@ -83,7 +83,9 @@ def test_the_opposite_takes_back_the_report_that_counted_and_not_its_duplicate_a
 ) -> None:
     scene.deliver(7, HAM, ANN, verdict=Action.SPAM)
     scene.known_person(ANN, right=10)
-    first, duplicate, last = (scene.say(what, ANN, ident=7, raw=HAM) for what in (before, before, after))
+    first, duplicate, last = (
+        scene.say(what, ANN, ident=7, raw=HAM) for what in (before, before, after)
+    )
     scene.run()
     withdrawn, repeated = scene.event(first), scene.event(duplicate)
     assert (withdrawn.counts, withdrawn.own, withdrawn.rules) == (False, False, ("OPPOSITE",))

@@ -62,8 +62,10 @@ TIDY_PAGES: Final = 256
 READ_A_DAY: Final = 200
 DAY_S: Final = 86_400
 _SAID_BEFORE: Final = (
-    "SELECT 1 FROM (SELECT what FROM event WHERE ident = ? AND person = ? AND id < ? AND what IN ('complaint', 'pardon')"  # noqa: S608 - literals
-    f" AND message IS NOT NULL AND rules <> '{OPPOSITE}' AND (way = 'report') = ? ORDER BY id DESC LIMIT 1) WHERE what = ?"
+    "SELECT 1 FROM (SELECT what FROM event WHERE ident = ? AND person = ? AND id < ? AND what IN "  # noqa: S608 - literals
+    "('complaint', 'pardon')"
+    f" AND message IS NOT NULL AND rules <> '{OPPOSITE}' AND (way = 'report') = ? ORDER BY id DESC "
+    "LIMIT 1) WHERE what = ?"
 )
 
 log = logging.getLogger("oborona.trainer")

@@ -30,8 +30,8 @@ _OF_THE_SAME: Final = (
 )
 """Which decided reports of the same person are about the same message, and stand.
 
-What another site reports in somebody's name, and what they say here themselves, know nothing of each other: a
-report is anybody's.
+What another site reports in somebody's name, and what they say here themselves, know nothing of
+each other: a report is anybody's.
 """
 
 
@@ -139,7 +139,7 @@ def decide_event(
 def _earlier(
     db: sqlite3.Connection, what: What, same: Mapping[str, object]
 ) -> tuple[int, What, float] | None:
-    """Return the last report of `_OF_THE_SAME`: a complaint or pardon, or of reads and deletions the same.
+    """Return the last report of `_OF_THE_SAME`, a complaint or pardon, or the same read or delete.
 
     Args:
         db: within a transaction.

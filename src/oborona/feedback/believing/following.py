@@ -115,7 +115,9 @@ class Following:
         return event.weight * (self._person_weight if event.person else 1.0)
 
     def _counted(self, event: Stored, about: Spoken) -> tuple[Shingle, ...]:
-        """Return the pieces that an event may count on: a stranger says nothing of what many senders have in common."""
+        """Return the pieces that an event may count on: a stranger says nothing of what many
+        senders have in common.
+        """
         if not _is_counted(event):
             return ()
         if event.what is not What.TRAP and self._young(event):

@@ -8,8 +8,10 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-OPPOSITE: Final = "OPPOSITE"  # rule of a report whose person said the opposite later: it is no more
-MOST_RAW: Final = 1 << 20  # octets of a message that are kept: what is computed of it looks at no more
+# rule of a report whose person said the opposite later: it is no more
+OPPOSITE: Final = "OPPOSITE"
+# octets of a message that are kept: what is computed of it looks at no more
+MOST_RAW: Final = 1 << 20
 
 
 class What(StrEnum):
