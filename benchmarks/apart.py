@@ -22,8 +22,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from oborona.daemon.confine.kinds import Kind, grants
-from oborona.daemon.confine.program import put_in_force
+from oborona.daemon.confinement.kinds import ProcessKind, call_grants
+from oborona.daemon.confinement.seccomp import install_filter
 from oborona.message.parse import parse
 
 ROUNDS: Final = 5
@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def _serve(channel: socket.socket) -> None:
-    put_in_force(grants(Kind.PICTURE, os.getpid()))
+    install_filter(call_grants(ProcessKind.PICTURE, os.getpid()))
     while head := channel.recv(_LENGTH.size, socket.MSG_WAITALL):
         octets = channel.recv(_LENGTH.unpack(head)[0], socket.MSG_WAITALL)
         answer = pickle.dumps(parse(octets), 5)

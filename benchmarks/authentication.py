@@ -27,13 +27,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a scr
 from oborona.authentication.arc import verify_arc
 from oborona.authentication.dkim import verify_dkim
 from oborona.authentication.dmarc import check_dmarc
-from oborona.authentication.letter import Letter, read_letter
-from oborona.authentication.model import Result, Spf
+from oborona.authentication.model import AuthResult, Spf
+from oborona.authentication.signed_message import SignedMessage, read_signed_message
 from oborona.authentication.spf import check_spf
-from oborona.dns import Answer, Kind, Outcome, Record
+from oborona.dns import DnsAnswer, DnsOutcome, DnsRecord, DnsType
 from tests.authentication.signing import NOW, dkim_field, ed25519, rsa, sealed
 
-Way = Callable[[Letter], Coroutine[Any, Any, bool]]
+Way = Callable[[SignedMessage], Coroutine[Any, Any, bool]]
 
 SIZES: Final = (3_000, 6_000, 60_000)  # octets
 AUTHORS: Final = ("example.org",)
@@ -70,14 +70,14 @@ SIGNED: Final = (
 class Warm:
     """A DNS that knows."""
 
-    def __init__(self, records: Mapping[tuple[str, Kind], tuple[Record, ...]]) -> None:
+    def __init__(self, records: Mapping[tuple[str, DnsType], tuple[DnsRecord, ...]]) -> None:
         self._answers = {
-            question: Answer(outcome=Outcome.FOUND, records=found, ttl=300)
+            question: DnsAnswer(outcome=DnsOutcome.FOUND, records=found, ttl=300)
             for question, found in records.items()
         }
-        self._none = Answer(outcome=Outcome.NO_NAME, ttl=300)
+        self._none = DnsAnswer(outcome=DnsOutcome.NO_NAME, ttl=300)
 
-    async def ask(self, name: str, kind: Kind) -> Answer:
+    async def ask(self, name: str, kind: DnsType) -> DnsAnswer:
         return self._answers.get((name.removesuffix(".").lower(), kind), self._none)
 
 
@@ -88,10 +88,10 @@ KEYS: Final = {
 }
 DNS: Final = Warm(
     {
-        **{(name, Kind.TXT): (record,) for name, record in KEYS.items()},
-        ("example.org", Kind.TXT): (b"v=spf1 include:_spf.example.org -all",),
-        ("_spf.example.org", Kind.TXT): (b"v=spf1 ip4:198.51.100.0/24 ip4:192.0.2.0/24 ~all",),
-        ("_dmarc.example.org", Kind.TXT): (b"v=DMARC1; p=reject",),
+        **{(name, DnsType.TXT): (record,) for name, record in KEYS.items()},
+        ("example.org", DnsType.TXT): (b"v=spf1 include:_spf.example.org -all",),
+        ("_spf.example.org", DnsType.TXT): (b"v=spf1 ip4:198.51.100.0/24 ip4:192.0.2.0/24 ~all",),
+        ("_dmarc.example.org", DnsType.TXT): (b"v=DMARC1; p=reject",),
     }
 )
 
@@ -107,7 +107,7 @@ def chain(raw: bytes, length: int) -> bytes:
     return raw
 
 
-async def spf(_letter: Letter) -> bool:
+async def spf(_letter: SignedMessage) -> bool:
     found = await check_spf(
         ip=CLIENT,
         helo="relay1.example.org",
@@ -115,31 +115,33 @@ async def spf(_letter: Letter) -> bool:
         asker=DNS,
         receiver="mx.example.net",
     )
-    return found.result is Result.PASS
+    return found.result is AuthResult.PASS
 
 
-async def signatures(letter: Letter) -> bool:
+async def signatures(letter: SignedMessage) -> bool:
     found, _ = await verify_dkim(letter, DNS, now=NOW)
-    return bool(found) and all(one.result is Result.PASS for one in found)
+    return bool(found) and all(one.result is AuthResult.PASS for one in found)
 
 
-async def sealing(letter: Letter) -> bool:
-    return (await verify_arc(letter, DNS, now=NOW, trusted={"example.org"})).result is Result.PASS
+async def sealing(letter: SignedMessage) -> bool:
+    return (
+        await verify_arc(letter, DNS, now=NOW, trusted={"example.org"})
+    ).result is AuthResult.PASS
 
 
-async def spf_and_signatures(letter: Letter) -> bool:
+async def spf_and_signatures(letter: SignedMessage) -> bool:
     return await spf(letter) and await signatures(letter)
 
 
-async def dmarc(letter: Letter) -> bool:
+async def dmarc(letter: SignedMessage) -> bool:
     found, _ = await verify_dkim(letter, DNS, now=NOW, from_domains=AUTHORS)
     chain = await verify_arc(letter, DNS, now=NOW, trusted={"example.org"})
-    sent = Spf(result=Result.PASS, domain="example.org")
+    sent = Spf(result=AuthResult.PASS, domain="example.org")
     judged = await check_dmarc(AUTHORS, spf=sent, dkim=found, asker=DNS, sample=0.0)
-    return judged.result is Result.PASS and chain.result in (Result.PASS, Result.NONE)
+    return judged.result is AuthResult.PASS and chain.result in (AuthResult.PASS, AuthResult.NONE)
 
 
-async def everything(letter: Letter) -> bool:
+async def everything(letter: SignedMessage) -> bool:
     return await spf(letter) and await dmarc(letter)
 
 
@@ -168,7 +170,7 @@ def run(coroutine: Coroutine[Any, Any, bool]) -> bool:
 
 def judged(raw: bytes, ours: Way | None) -> bool:
     """Split a message, and do with it what is asked."""
-    letter = read_letter(raw)
+    letter = read_signed_message(raw)
     return ours is None or run(ours(letter))
 
 

@@ -28,7 +28,7 @@ from oborona.counters.memory import MemoryCounters  # noqa: E402
 from oborona.message.hashing import Hasher  # noqa: E402
 from oborona.policy.fact_table import SCHEMA  # noqa: E402
 from oborona.policy.load import load_policy  # noqa: E402
-from oborona.policy.scan import Site, scan  # noqa: E402
+from oborona.policy.scan import ScanSite, scan  # noqa: E402
 from oborona.types import Client, Envelope  # noqa: E402
 from tests.asking import inquirer  # noqa: E402
 from tests.bombs import bombs  # noqa: E402
@@ -64,7 +64,7 @@ class Scanner:
             asyncio.new_event_loop()
         )  # `asyncio.run` writes down the whole result once, for a handler of SIGINT
         self._policy = load_policy(ROOT / "etc/policy.d", SCHEMA)
-        self._site = Site(name="mx.test", hasher=Hasher(b"k" * 32), counters=MemoryCounters())
+        self._site = ScanSite(name="mx.test", hasher=Hasher(b"k" * 32), counters=MemoryCounters())
 
     def seconds(self, raw: bytes) -> float:
         """Return the CPU of one scan."""

@@ -29,11 +29,11 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # started as a script, from anywhere
 from oborona.counters.memory import MemoryCounters  # noqa: E402
 from oborona.message.shingles import Hasher  # noqa: E402
-from oborona.policy.evidence import Silence  # noqa: E402
+from oborona.policy.accounting import record_verdict  # noqa: E402
+from oborona.policy.evidence import NoInquiry  # noqa: E402
 from oborona.policy.fact_table import SCHEMA  # noqa: E402
 from oborona.policy.load import load_policy  # noqa: E402
-from oborona.policy.scan import Site, scan  # noqa: E402
-from oborona.policy.settling import settle  # noqa: E402
+from oborona.policy.scan import ScanSite, scan  # noqa: E402
 from oborona.types import Action, Client, Envelope  # noqa: E402
 from tests.letters import Kind, Letter, campaign, corpus, mixed  # noqa: E402
 
@@ -48,7 +48,7 @@ async def judged(
 ) -> Counter[tuple[Kind, Action]]:
     """Judge letters one every `gap_s` seconds, and count what became of each kind."""
     counters = MemoryCounters()
-    site = Site(name="mx.example.test", hasher=Hasher(key), counters=counters)
+    site = ScanSite(name="mx.example.test", hasher=Hasher(key), counters=counters)
     outcome: Counter[tuple[Kind, Action]] = Counter()
     for place, letter in enumerate(letters):
         now = START + place * gap_s
@@ -58,8 +58,8 @@ async def judged(
             sender=letter.sender,
             recipients=(letter.recipient,),
         )
-        result = await scan(letter.raw, envelope, site, POLICY, Silence(), now=now)
-        settle(result.pieces, result.verdict, counters, now=now)
+        result = await scan(letter.raw, envelope, site, POLICY, NoInquiry(), now=now)
+        record_verdict(result.pieces, result.verdict, counters, now=now)
         outcome[letter.kind, result.verdict.action] += 1
     return outcome
 

@@ -42,14 +42,14 @@ from oborona import state_files
 from oborona.counters.bench.cluster import PAGES, ClusterSubject, ClusterWatch
 from oborona.counters.bench.processes import cpu_s
 from oborona.counters.bench.workload import hashes, types
-from oborona.counters.cluster.door import DOOR, SLOT, SLOTS
+from oborona.counters.cluster.blocking_client import BlockingClusterClient
+from oborona.counters.cluster.doorkeeper_page import DOOR, SLOT, SLOTS
 from oborona.counters.cluster.layout import APPLIED, FIELD_BYTES, ID_BYTES, OPENINGS
-from oborona.counters.cluster.shards import Shards
-from oborona.counters.cluster.wire import Access, Address, pack
-from oborona.counters.lmdb_store import Reader
+from oborona.counters.cluster.wire import ClusterAccess, NodeAddress, pack
+from oborona.counters.lmdb_store import LmdbReader
 from oborona.counters.record import CELL_BYTES
 from oborona.counters.window import DAY_S, bucket_of
-from oborona.types import Amounts, Pieces, Shingle
+from oborona.types import Amounts, CountedPieces, Shingle
 from tests.peers.redis import Cluster, Node, wait_for
 
 TABLES: Final = ("pages", "sending", "failover")
@@ -180,13 +180,13 @@ async def _send(cluster: Cluster, folder: Path, keys: int, *, doorkeeper: bool) 
     shingles = list(map(Shingle, types(numbers).tolist(), hashes(numbers).tolist()))
     with (
         contextlib.closing(subject.counters(0)) as worker,
-        contextlib.closing(Shards(subject.access)) as shards,
+        contextlib.closing(BlockingClusterClient(subject.access)) as shards,
         contextlib.ExitStack() as later,
     ):
         flushes = 0
         for at in range(0, keys, FLUSHED):
             worker.add(
-                Pieces(shingles=tuple(shingles[at : at + FLUSHED]), pairs=()),
+                CountedPieces(shingles=tuple(shingles[at : at + FLUSHED]), pairs=()),
                 Amounts(seen=1),
                 time.time(),
             )
@@ -196,7 +196,7 @@ async def _send(cluster: Cluster, folder: Path, keys: int, *, doorkeeper: bool) 
         watch = ClusterWatch(
             shards,
             later.enter_context(
-                contextlib.closing(Reader(folder / "counters" / state_files.COUNTERS_OUTBOX))
+                contextlib.closing(LmdbReader(folder / "counters" / state_files.COUNTERS_OUTBOX))
             ),
         )
         pids = [[sender.pid], [_pid(node) for node in primaries], [_pid(node) for node in replicas]]
@@ -235,9 +235,9 @@ async def failover_table(runs: int) -> Table:
 
 
 def _subject(cluster: Cluster, folder: Path, *, doorkeeper: bool) -> ClusterSubject:
-    nodes = tuple(Address(*node.address) for node in cluster.nodes)
+    nodes = tuple(NodeAddress(*node.address) for node in cluster.nodes)
     return ClusterSubject(
-        directory=str(folder / "counters"), access=Access(nodes=nodes), doorkeeper=doorkeeper
+        directory=str(folder / "counters"), access=ClusterAccess(nodes=nodes), doorkeeper=doorkeeper
     )
 
 

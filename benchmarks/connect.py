@@ -36,26 +36,26 @@ from rich.table import Table
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # started as a script, from anywhere
-from oborona.config import Dns, Settings, Work  # noqa: E402
+from oborona.config import DnsSettings, Settings, WorkerSettings  # noqa: E402
 from oborona.counters.memory import MemoryCounters  # noqa: E402
-from oborona.dns import Answer, Kind, Outcome  # noqa: E402
-from oborona.doors.guard import Guard  # noqa: E402
-from oborona.doors.handler import Door  # noqa: E402
-from oborona.doors.reply import Answer as Said  # noqa: E402
-from oborona.doors.room import Room  # noqa: E402
-from oborona.ident import Numbers  # noqa: E402
-from oborona.journal.entry import Entry  # noqa: E402
+from oborona.dns import DnsAnswer, DnsOutcome, DnsType  # noqa: E402
+from oborona.doors.guard import HandlerGuard  # noqa: E402
+from oborona.doors.handler import ConnectionHandler  # noqa: E402
+from oborona.doors.memory_budget import MemoryBudget  # noqa: E402
+from oborona.doors.reply import ReplyAction as Said  # noqa: E402
+from oborona.ident import JournalIdGenerator  # noqa: E402
+from oborona.journal.entry import JournalEntry  # noqa: E402
 from oborona.message.shingles import Hasher, envelope_shingles  # noqa: E402
-from oborona.milter.connection import Connection  # noqa: E402
+from oborona.milter.connection import MilterConnection  # noqa: E402
+from oborona.policy.accounting import read_counts  # noqa: E402
+from oborona.policy.counts import shingles_to_read  # noqa: E402
 from oborona.policy.fact_table import SCHEMA  # noqa: E402
-from oborona.policy.known import asked  # noqa: E402
-from oborona.policy.ports import CounterReader, CounterWriter  # noqa: E402
-from oborona.policy.scan import Site  # noqa: E402
-from oborona.policy.settling import read_known  # noqa: E402
+from oborona.policy.ports import CounterAdder, CounterReader  # noqa: E402
+from oborona.policy.scan import ScanSite  # noqa: E402
 from oborona.policy.watch import LivePolicy  # noqa: E402
 from oborona.resolver import names, wire  # noqa: E402
-from oborona.session.lookups import Asking  # noqa: E402
-from oborona.session.services import Bench  # noqa: E402
+from oborona.session.lookups import DnsLookups  # noqa: E402
+from oborona.session.services import SessionServices  # noqa: E402
 from oborona.session.session import Session  # noqa: E402
 from oborona.session.verdict_metrics import VERDICTS  # noqa: E402
 from oborona.stores.counters import open_counters, open_writer  # noqa: E402
@@ -133,10 +133,10 @@ class Host:
     draining = False
     limit_bytes = 1 << 20
 
-    def __init__(self, door_factory: Callable[[], Door]) -> None:
-        self.door_factory = door_factory
-        self.guard = Guard(Said.CONTINUE)
-        self.room = Room(1 << 30)
+    def __init__(self, handler_factory: Callable[[], ConnectionHandler]) -> None:
+        self.handler_factory = handler_factory
+        self.guard = HandlerGuard(Said.CONTINUE)
+        self.room = MemoryBudget(1 << 30)
 
     def note(self, outcome: str) -> None:
         pass
@@ -200,7 +200,7 @@ async def drive(host: Host, clients: Sequence[bytes]) -> int:
     loop, refused = asyncio.get_running_loop(), 0
     for words in clients:
         wire_ = Wire(loop)
-        connection = Connection(host)
+        connection = MilterConnection(host)
         connection.connection_made(wire_)
         connection.data_received(words)
         await wire_.answered
@@ -211,12 +211,12 @@ async def drive(host: Host, clients: Sequence[bytes]) -> int:
     return refused
 
 
-def no_scan(entry: Entry) -> None:
+def no_scan(entry: JournalEntry) -> None:
     """Take no journal entry."""
     raise AssertionError(f"content was scanned: {entry}")
 
 
-def history(store: CounterWriter, clients: Sequence[Client], now: float) -> None:
+def history(store: CounterAdder, clients: Sequence[Client], now: float) -> None:
     """Count a past of spam for every address."""
     for one in clients:
         store.add(envelope_shingles(Envelope(client=one), HASHER), BAD, now)
@@ -246,27 +246,27 @@ def counters(case: Case, clients: Sequence[Client], folder: Path, now: float) ->
         stored.close()
 
 
-def prime(asking: Asking, case: Case, clients: Sequence[Client]) -> None:
+def prime(asking: DnsLookups, case: Case, clients: Sequence[Client]) -> None:
     """Put the answers of the DNS at hand."""
     cache = asking.resolver._cache  # noqa: SLF001 - nobody but the resolver puts answers there
 
-    def put(name: str, kind: Kind, answer: Answer) -> None:
+    def put(name: str, kind: DnsType, answer: DnsAnswer) -> None:
         encoded = names.encode(name)
         assert encoded is not None
         cache.put(wire.question(encoded, kind), answer)
 
-    listed = Answer(outcome=Outcome.FOUND, records=("127.0.0.2",), ttl=86_400)
-    nothing = Answer(outcome=Outcome.NO_NAME, ttl=86_400)
+    listed = DnsAnswer(outcome=DnsOutcome.FOUND, records=("127.0.0.2",), ttl=86_400)
+    nothing = DnsAnswer(outcome=DnsOutcome.NO_NAME, ttl=86_400)
     for zone in LISTS:
-        put(f"2.0.0.127.{zone}", Kind.A, listed)
-        put(f"1.0.0.127.{zone}", Kind.A, nothing)
+        put(f"2.0.0.127.{zone}", DnsType.A, listed)
+        put(f"1.0.0.127.{zone}", DnsType.A, nothing)
     for name in ("a.example", "mail.a.example"):
-        put(name, Kind.TXT, nothing)
+        put(name, DnsType.TXT, nothing)
     for one in clients:
         reverse = ".".join(reversed(one.ip.split(".")))
-        put(f"{reverse}.in-addr.arpa", Kind.PTR, nothing)
+        put(f"{reverse}.in-addr.arpa", DnsType.PTR, nothing)
         for zone in LISTS if case.policy == DNS_LISTS else ():
-            put(f"{reverse}.{zone}", Kind.A, listed if case.listed else nothing)
+            put(f"{reverse}.{zone}", DnsType.A, listed if case.listed else nothing)
 
 
 async def measure(case: Case, count: int, runs: int, profile: cProfile.Profile | None) -> float:
@@ -284,28 +284,29 @@ async def measure(case: Case, count: int, runs: int, profile: cProfile.Profile |
         )
         policy = LivePolicy(folder / "policy.d", SCHEMA)
         # A server that does not exist: whatever is not at hand fails the row.
-        asking = Asking(
-            Settings(dns=Dns(servers="127.0.0.1:9", cache_entries=8 * count + 1000)), "mx.example"
+        asking = DnsLookups(
+            Settings(dns=DnsSettings(servers="127.0.0.1:9", cache_entries=8 * count + 1000)),
+            "mx.example",
         )
         prime(asking, case, clients)
         await asking.begin(policy.current)
         with counters(case, clients, folder / "state", now) as store:
             reader: CounterReader = store
-            bench = Bench(
-                site=Site(name="mx.example", hasher=HASHER, counters=reader),
-                settings=Work(),
+            bench = SessionServices(
+                site=ScanSite(name="mx.example", hasher=HASHER, counters=reader),
+                settings=WorkerSettings(),
                 contact="https://example.org/mail",
                 policy=policy,
                 counters=store,
                 journal=no_scan,
-                numbers=Numbers(0),
+                numbers=JournalIdGenerator(0),
                 signing_key=b"k" * 32,
                 clock=time.time,
-                inquire=asking.inquirer,
+                new_inquiry=asking.inquirer,
                 own=asking.is_own,
             )
-            first = asked(envelope_shingles(Envelope(client=clients[0]), HASHER))
-            assert not (await read_known(reader, first, now))[1], "the counters do not answer"
+            first = shingles_to_read(envelope_shingles(Envelope(client=clients[0]), HASHER))
+            assert not (await read_counts(reader, first, now))[1], "the counters do not answer"
             nod = AtConnect if case.at == "connect" else AtRecipient
             host = Host(nod if case.store == "none" else lambda: Session(bench))
             await drive(host, words[:200])  # warm

@@ -12,8 +12,8 @@ from itertools import groupby
 
 import numpy as np
 
-from oborona.counters.bench.fill import Sample, first_buckets
-from oborona.counters.bench.subject import Size
+from oborona.counters.bench.fill import KeySample, first_buckets
+from oborona.counters.bench.subject import StoreSize
 from oborona.counters.bench.workload import WHOLE_DAYS
 from oborona.counters.window import BUCKETS, BUCKETS_A_DAY, DAYS, bucket_of, day_of
 from oborona.types import Window
@@ -25,7 +25,7 @@ Slot = int
 """A ten-minute bucket, or minus a day"""
 
 
-def sights(sample: Sample, now: float) -> Iterator[tuple[bytes, Slot, int]]:
+def sights(sample: KeySample, now: float) -> Iterator[tuple[bytes, Slot, int]]:
     """Yield (key, slot, seen) of a sample's history, by key: what lies in a bucket counts in its
     day as well.
     """
@@ -65,7 +65,7 @@ def slots_of(now: float) -> tuple[Slot, Slot]:
 class AtOnce:
     """A watch on a store that has each flush when it returns."""
 
-    def __init__(self, size: Callable[[], Size]) -> None:
+    def __init__(self, size: Callable[[], StoreSize]) -> None:
         self.size = size
 
     def applied(self, number: int) -> None:

@@ -17,9 +17,9 @@ import msgspec
 
 from benchmarks.counted import AtOnce, Seen, sights, slots_of, windows
 from oborona.counters.bench.fill import ROUNDS, rounds
-from oborona.counters.bench.subject import Size
+from oborona.counters.bench.subject import StoreSize
 from oborona.counters.record import key_of
-from oborona.types import Amounts, Pieces, Prefix, Shingle
+from oborona.types import Amounts, CountedPieces, CounterPrefix, Shingle
 
 ANSWER_S: Final = 60.0  # for one answer: bounds a hang
 READ_BYTES: Final = 1 << 18
@@ -112,19 +112,29 @@ class RedisCounters:
         self._added = 0
 
     async def read(
-        self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
+        self, shingles: Sequence[Shingle], now: float, prefix: CounterPrefix = CounterPrefix.IN
     ) -> Seen:
         return self._seen(self._redis.ask(_hgetalls(shingles, prefix)), now)
 
     async def read_add(
-        self, pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix = Prefix.IN
+        self,
+        pieces: CountedPieces,
+        amounts: Amounts,
+        now: float,
+        prefix: CounterPrefix = CounterPrefix.IN,
     ) -> Seen:
         reads = _hgetalls(pieces.shingles, prefix)
         answers = self._redis.ask(reads + _hincrbys(pieces, amounts, now, prefix))
         self._added += 1
         return self._seen(answers[: len(reads)], now)
 
-    def add(self, pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix = Prefix.IN) -> None:
+    def add(
+        self,
+        pieces: CountedPieces,
+        amounts: Amounts,
+        now: float,
+        prefix: CounterPrefix = CounterPrefix.IN,
+    ) -> None:
         self._redis.ask(_hincrbys(pieces, amounts, now, prefix))
         self._added += 1
 
@@ -149,11 +159,13 @@ def _pack(*words: bytes | int) -> bytes:
     return hiredis.pack_command(words)  # type: ignore[arg-type, no-any-return]  # its stub takes a tuple of one word
 
 
-def _hgetalls(shingles: Sequence[Shingle], prefix: Prefix) -> list[bytes]:
+def _hgetalls(shingles: Sequence[Shingle], prefix: CounterPrefix) -> list[bytes]:
     return [_pack(b"HGETALL", key_of(shingle, prefix)) for shingle in shingles]
 
 
-def _hincrbys(pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix) -> list[bytes]:
+def _hincrbys(
+    pieces: CountedPieces, amounts: Amounts, now: float, prefix: CounterPrefix
+) -> list[bytes]:
     return [
         _pack(b"HINCRBY", key_of(shingle, prefix), slot, amounts.seen)
         for shingle in pieces.shingles
@@ -161,9 +173,9 @@ def _hincrbys(pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix) -> l
     ]
 
 
-def _redis_size(redis: Connection) -> Size:
+def _redis_size(redis: Connection) -> StoreSize:
     keys, memory = redis.ask([_pack(b"DBSIZE"), _pack(b"INFO", b"memory")])
     assert isinstance(keys, int), "DBSIZE answers with a number"
     assert isinstance(memory, bytes), "INFO answers with text"
     used = next(line for line in memory.split(b"\r\n") if line.startswith(b"used_memory:"))
-    return Size(keys=keys, bytes=int(used.partition(b":")[2]))
+    return StoreSize(keys=keys, bytes=int(used.partition(b":")[2]))

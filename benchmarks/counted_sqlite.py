@@ -17,9 +17,9 @@ import msgspec
 
 from benchmarks.counted import AtOnce, Seen, Slot, sights, slots_of, windows
 from oborona.counters.bench.fill import ROUNDS, rounds
-from oborona.counters.bench.subject import Size
+from oborona.counters.bench.subject import StoreSize
 from oborona.counters.record import key_of
-from oborona.types import Amounts, Pieces, Prefix, Shingle
+from oborona.types import Amounts, CountedPieces, CounterPrefix, Shingle
 
 BUSY_S: Final = 60.0  # for another worker's transaction: bounds a hang
 UPSERT: Final = (
@@ -92,7 +92,7 @@ class SqliteCounters:
         self._summed: Counter[tuple[bytes, Slot]] = Counter()
 
     async def read(
-        self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
+        self, shingles: Sequence[Shingle], now: float, prefix: CounterPrefix = CounterPrefix.IN
     ) -> Seen:
         keys = [key_of(shingle, prefix) for shingle in shingles]
         found: dict[bytes, dict[Slot, int]] = {key: {} for key in keys}
@@ -106,13 +106,23 @@ class SqliteCounters:
         return [windows(found[key], now) for key in keys]
 
     async def read_add(
-        self, pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix = Prefix.IN
+        self,
+        pieces: CountedPieces,
+        amounts: Amounts,
+        now: float,
+        prefix: CounterPrefix = CounterPrefix.IN,
     ) -> Seen:
         seen = await self.read(pieces.shingles, now, prefix)
         self.add(pieces, amounts, now, prefix)
         return seen
 
-    def add(self, pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix = Prefix.IN) -> None:
+    def add(
+        self,
+        pieces: CountedPieces,
+        amounts: Amounts,
+        now: float,
+        prefix: CounterPrefix = CounterPrefix.IN,
+    ) -> None:
         slots = slots_of(now)
         for shingle in pieces.shingles:
             key = key_of(shingle, prefix)
@@ -131,12 +141,12 @@ class SqliteCounters:
         self._database.close()
 
 
-def _sqlite_size(database: sqlite3.Connection) -> Size:
+def _sqlite_size(database: sqlite3.Connection) -> StoreSize:
     def number(query: str) -> int:
         return int(database.execute(query).fetchone()[0])
 
     pages = number("PRAGMA page_count") - number("PRAGMA freelist_count")
-    return Size(
+    return StoreSize(
         keys=number("SELECT count(*) FROM (SELECT DISTINCT key FROM counts)"),
         bytes=pages * number("PRAGMA page_size"),
     )

@@ -31,10 +31,10 @@ from benchmarks.counted_redis import RedisSubject
 from benchmarks.counted_sqlite import SqliteSubject
 from benchmarks.servers import ROOT, free_port, redis
 from oborona.counters.bench.cluster import ClusterSubject
-from oborona.counters.bench.report import Report
-from oborona.counters.bench.run import Load, run
-from oborona.counters.bench.subject import LmdbSubject, Subject
-from oborona.counters.cluster.wire import Access, Address
+from oborona.counters.bench.report import BenchReport
+from oborona.counters.bench.run import BenchLoad, run
+from oborona.counters.bench.subject import BenchSubject, LmdbSubject
+from oborona.counters.cluster.wire import ClusterAccess, NodeAddress
 from tests.peers.redis import Cluster
 
 STORES = ("lmdb", "cluster", "redis", "sqlite")
@@ -44,10 +44,10 @@ SHOWN = (
 )  # fmt: skip
 
 
-def measure(store: str, load: Load, folder: Path) -> Report:
+def measure(store: str, load: BenchLoad, folder: Path) -> BenchReport:
     """Return the report of one store, made in the folder and filled."""
     with ExitStack() as stack:
-        subject: Subject
+        subject: BenchSubject
         if store == "redis":
             port = free_port()
             subject = RedisSubject(port=port, pid=stack.enter_context(redis(folder, port)))
@@ -55,7 +55,7 @@ def measure(store: str, load: Load, folder: Path) -> Report:
             nodes = stack.enter_context(Cluster(replicas=0)).nodes
             subject = ClusterSubject(
                 directory=str(folder / "counters"),
-                access=Access(nodes=tuple(Address(*node.address) for node in nodes)),
+                access=ClusterAccess(nodes=tuple(NodeAddress(*node.address) for node in nodes)),
                 pids=tuple(node.process.pid for node in nodes if node.process is not None),
             )
         elif store == "sqlite":
@@ -67,7 +67,7 @@ def measure(store: str, load: Load, folder: Path) -> Report:
         return run(subject, load, lambda _doing, _share: None)
 
 
-def table(reports: list[Report]) -> Table:
+def table(reports: list[BenchReport]) -> Table:
     """Return the reports side by side."""
     first = reports[0]
     shown = Table(title=f"{first.keys:,} keys, workers: {first.workers}, one run")
@@ -93,7 +93,9 @@ def main() -> None:
     asked = parser.parse_args()
     os.environ["PYTHONPATH"] = str(ROOT)  # the processes of a run import the peers by name
     try:
-        load = Load(keys=asked.keys, seconds=asked.seconds, rate=asked.rate, workers=asked.workers)
+        load = BenchLoad(
+            keys=asked.keys, seconds=asked.seconds, rate=asked.rate, workers=asked.workers
+        )
     except ValueError as error:
         parser.error(str(error))
     console = Console(width=140)

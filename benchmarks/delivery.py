@@ -31,17 +31,17 @@ import msgspec
 from benchmarks.servers import ROOT, oborona
 from oborona import secret, state_files
 from oborona.counters.bench.processes import cpu_s
-from oborona.ident import Numbers, sign
-from oborona.journal.entry import Entry
-from oborona.journal.evidence import Kept
-from oborona.journal.journal import Journal
+from oborona.ident import JournalIdGenerator, sign
+from oborona.journal.entry import JournalEntry
+from oborona.journal.evidence import VerdictEvidence
+from oborona.journal.journal import JournalWriter
+from oborona.policy.counts import MessageCounts
 from oborona.policy.fact_table import KEPT
 from oborona.policy.facts import Facts
-from oborona.policy.headers import Detail, ours
-from oborona.policy.known import Known
-from oborona.reputation.personal import Kind, Side, Source, entry
-from oborona.stores.persons.store import Store
-from oborona.telemetry.status import read
+from oborona.policy.headers import HeaderDetail, our_headers
+from oborona.reputation.personal import EntryAction, PersonalEntryKind, PersonalEntrySource, entry
+from oborona.stores.persons.store import PersonStore
+from oborona.telemetry.status import read_workers
 from oborona.types import Action, Verdict
 from tests.peers.dovecot import Dovecot
 
@@ -94,8 +94,16 @@ def _against(home: Path, name: str, hop: Path, asked: argparse.Namespace) -> Non
     with oborona(home / "daemon", transport="native", workers=1, pictures=False, settings=settings):
         state = home / "daemon/state"
         now = time.time()
-        with Store(state / state_files.PERSONS) as store:
-            said = [entry(Side.DENY, Kind.ADDRESS, ANN, time=now, source=Source.COMMAND)]
+        with PersonStore(state / state_files.PERSONS) as store:
+            said = [
+                entry(
+                    EntryAction.DENY,
+                    PersonalEntryKind.ADDRESS,
+                    ANN,
+                    time=now,
+                    source=PersonalEntrySource.COMMAND,
+                )
+            ]
             store.put("amy@example.test", said, now=now)
         pid = _worker(state)
         for row in ROWS:
@@ -118,7 +126,7 @@ def _against(home: Path, name: str, hop: Path, asked: argparse.Namespace) -> Non
 def _worker(state: Path) -> int:
     until = time.monotonic() + READY_S
     while time.monotonic() < until:
-        if found := read(state, time.time()):
+        if found := read_workers(state, time.time()):
             return found[0].pid
         time.sleep(0.1)
     raise TimeoutError("no worker says anything")
@@ -128,22 +136,23 @@ def _letters(state: Path, row: Row, number: int) -> list[bytes]:
     """Return messages that the milter has judged, for all the door can tell: signed, and in the
     journal.
     """
-    key, numbers, now = secret.load(state).signature, Numbers(200), time.time()
-    facts = Facts(known=Known(), from_address=ANN, author=ANN, author_domain="a.example")
+    key, numbers, now = secret.load(state).signature, JournalIdGenerator(200), time.time()
+    facts = Facts(known=MessageCounts(), from_address=ANN, author=ANN, author_domain="a.example")
     kept = {name: value for name, value in msgspec.structs.asdict(facts).items() if name in KEPT}
     verdict = Verdict(action=Action.ACCEPT, score=5.0, line=100.0, decided_by="below-threshold")
     letters, entries = [], []
     for place in range(number):
         ident = numbers.next(now)
         headers = "".join(
-            f"{name}: {value}\r\n" for name, value in ours(verdict, sign(ident, key), Detail.NAMES)
+            f"{name}: {value}\r\n"
+            for name, value in our_headers(verdict, sign(ident, key), HeaderDetail.NAMES)
         )
         letters.append(
             b"From: Ann <%b>\r\nMessage-ID: <%d@a.example>\r\n%b\r\n%b"
             % (ANN.encode(), place, headers.encode(), LINE * (row.size // len(LINE)))
         )
         entries.append(
-            Entry(
+            JournalEntry(
                 id=ident,
                 time=now,
                 verdict=verdict.action,
@@ -153,15 +162,15 @@ def _letters(state: Path, row: Row, number: int) -> list[bytes]:
                 message_id=f"{place}@a.example",
                 recipients=tuple(f"{one}@example.test" for one in row.recipients),
                 facts=kept,
-                kept=Kept(),
+                kept=VerdictEvidence(),
             )
         )
     asyncio.run(_journal(state, entries))
     return letters
 
 
-async def _journal(state: Path, entries: Sequence[Entry]) -> None:
-    async with await Journal.open(state / state_files.JOURNAL) as journal:
+async def _journal(state: Path, entries: Sequence[JournalEntry]) -> None:
+    async with await JournalWriter.open(state / state_files.JOURNAL) as journal:
         for one in entries:
             journal.append(one)
 

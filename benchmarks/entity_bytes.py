@@ -26,8 +26,8 @@ import lmdb
 
 from oborona.counters.record import KEY_BYTES, cells, key_of, merge
 from oborona.counters.window import BUCKETS_A_DAY, DAYS, SATURATED, bucket_of
-from oborona.message.hashing import Type
-from oborona.types import Metric, Prefix, Shingle
+from oborona.message.hashing import ShingleType
+from oborona.types import CounterPrefix, Metric, Shingle
 
 NOW: Final = bucket_of(20_000 * 86_400 + 15 * 3600)
 FIRST_BUCKET: Final = NOW - NOW % BUCKETS_A_DAY - (DAYS - 1) * BUCKETS_A_DAY
@@ -99,17 +99,19 @@ def octets(address: Address) -> int:
 def in_the_store(site: Sequence[Address], chance: random.Random) -> float:
     """Return the octets of LMDB's pages for each address."""
     prefixes = {
-        "in": Prefix.IN,
-        "refused": Prefix.REFUSED,
-        "first": Prefix.FIRST,
-        "deleted": Prefix.DELETED,
+        "in": CounterPrefix.IN,
+        "refused": CounterPrefix.REFUSED,
+        "first": CounterPrefix.FIRST,
+        "deleted": CounterPrefix.DELETED,
     }
     rows = []
     for address in site:
         number = chance.getrandbits(64)
         for name, record in address.items():
-            kind = Type.CLIENT_IP if name in prefixes else Type.ENTITY_RECIPIENTS
-            rows.append((key_of(Shingle(kind, number), prefixes.get(name, Prefix.IN)), record))
+            kind = ShingleType.CLIENT_IP if name in prefixes else ShingleType.ENTITY_RECIPIENTS
+            rows.append(
+                (key_of(Shingle(kind, number), prefixes.get(name, CounterPrefix.IN)), record)
+            )
     chance.shuffle(rows)
     with tempfile.TemporaryDirectory() as folder, lmdb.open(folder, map_size=4 << 30) as store:
         with store.begin(write=True) as txn:

@@ -15,12 +15,12 @@ import numpy as np
 
 from oborona import state_files
 from oborona.counters.bench.cluster import ClusterSubject
-from oborona.counters.bench.job import READY, Job
-from oborona.counters.bench.processes import Child
+from oborona.counters.bench.job import READY, BenchJob
+from oborona.counters.bench.processes import BenchProcess
 from oborona.counters.bench.workload import Workload
 from oborona.counters.cluster.outbox import TAGS_KEY
 from oborona.counters.cluster.store import ClusterCounters
-from oborona.counters.lmdb_store import Reader
+from oborona.counters.lmdb_store import LmdbReader
 from oborona.counters.memory import MemoryCounters
 from oborona.errors import StorePartial
 from oborona.types import Amounts, Shingle
@@ -49,10 +49,10 @@ class Felt(msgspec.Struct):
 
 
 @contextmanager
-def writing(subject: ClusterSubject, folder: Path) -> Iterator[Child]:
+def writing(subject: ClusterSubject, folder: Path) -> Iterator[BenchProcess]:
     """Run the sender of a store as a process; it is ready."""
     kind = type(subject)
-    job = Job(
+    job = BenchJob(
         subject=f"{kind.__module__}:{kind.__qualname__}",
         settings=msgspec.Raw(msgspec.json.encode(subject)),
         folder=str(folder),
@@ -65,7 +65,7 @@ def writing(subject: ClusterSubject, folder: Path) -> Iterator[Child]:
         ahead=0,
         number=None,
     )
-    with Child(job) as sender:
+    with BenchProcess(job) as sender:
         sender.expect(READY, READY_S)
         yield sender
         sender.end()
@@ -81,7 +81,7 @@ async def outlive(subject: ClusterSubject, folder: Path, kill: Callable[[], None
     """
     with (
         writing(subject, folder),
-        closing(Reader(Path(subject.directory) / state_files.COUNTERS_OUTBOX)) as reader,
+        closing(LmdbReader(Path(subject.directory) / state_files.COUNTERS_OUTBOX)) as reader,
     ):
         with reader.transaction():
             pass  # it is open now, and no process may open it twice
@@ -107,7 +107,7 @@ async def outlive(subject: ClusterSubject, folder: Path, kill: Callable[[], None
 class _Life:
     """One worker's; its counts are kept in a dictionary, too."""
 
-    def __init__(self, worker: ClusterCounters, reader: Reader) -> None:
+    def __init__(self, worker: ClusterCounters, reader: LmdbReader) -> None:
         self.felt = Felt()
         self.began = self._done_at = self._flushed_at = time.monotonic()
         self.died_at = 0.0

@@ -33,18 +33,18 @@ from typing import Final
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a script, from anywhere
 from oborona import state_files
-from oborona.feedback.believing.believer import Believer, Kept
-from oborona.feedback.believing.ports import Known
-from oborona.feedback.believing.spoken import Keys
-from oborona.feedback.events.log import Log
-from oborona.feedback.events.model import Event, Way, What
-from oborona.feedback.events.taking import Taking
-from oborona.feedback.hearing import heard
-from oborona.feedback.personal import Origin
-from oborona.feedback.store import Store
-from oborona.feedback.word import Kind, Source
+from oborona.feedback.events.event_writer import EventWriter
+from oborona.feedback.events.log import EventLog
+from oborona.feedback.events.model import EventChannel, EventKind, FeedbackEvent
+from oborona.feedback.label import LabelKind, LabelSource
+from oborona.feedback.label_extraction import extract_label
+from oborona.feedback.label_store import LabelStore
+from oborona.feedback.personal_entries import LabelOrigin
+from oborona.feedback.processing.event_message import SiteHashing
+from oborona.feedback.processing.event_processor import EventProcessor, EventRetention
+from oborona.feedback.processing.ports import JournaledMessage
 from oborona.message.hashing import Hasher
-from oborona.reputation.personal import Entry
+from oborona.reputation.personal import PersonalEntry
 from oborona.types import Action
 
 DOORS: Final = 400
@@ -103,7 +103,7 @@ async def take(path: Path, rate: float, seconds: float) -> None:
     raws = [letter(number) for number in range(64)]
     began, handed = time.monotonic(), 0
 
-    async with Taking(path) as taking:
+    async with EventWriter(path) as taking:
 
         async def door() -> None:
             nonlocal handed
@@ -113,9 +113,9 @@ async def take(path: Path, rate: float, seconds: float) -> None:
                 if rate and (pause := began + number / rate - time.monotonic()) > 0:
                     await asyncio.sleep(pause)
                 name = f"{os.getpid()}.{number}"
-                event = Event(
-                    what=What.COMPLAINT,
-                    way=Way.SIEVE,
+                event = FeedbackEvent(
+                    what=EventKind.COMPLAINT,
+                    way=EventChannel.SIEVE,
                     time=time.time(),
                     person=f"p{number % 5000}@b.example",
                     ident=number,
@@ -168,7 +168,7 @@ def taken(path: Path, rate: float, seconds: float, kills: int) -> dict[str, floa
                 until = float("inf")
         process.wait()
     lasted = time.monotonic() - began
-    with Log(path) as log:
+    with EventLog(path) as log:
         there = Counter(name for (name,) in log.rows("SELECT message_id FROM event"))
         idents = dict(log.rows("SELECT id, message_id FROM event"))
         (raw,) = log.rows("SELECT count(*) FROM raw")[0]
@@ -196,10 +196,10 @@ def taken(path: Path, rate: float, seconds: float, kills: int) -> dict[str, floa
 class Remembered:
     """A journal in memory."""
 
-    def __init__(self, known: dict[int, Known]) -> None:
+    def __init__(self, known: dict[int, JournaledMessage]) -> None:
         self._known = known
 
-    def get(self, idents: Sequence[int]) -> dict[int, Known]:
+    def get(self, idents: Sequence[int]) -> dict[int, JournaledMessage]:
         return {one: self._known[one] for one in idents}
 
     def find(self, message_id: str, person: str) -> int | None:
@@ -209,11 +209,11 @@ class Remembered:
 class NoLists:
     """Nobody has a list."""
 
-    def asked_for(self, person: str, origin: Origin, before: float) -> bool:
+    def asked_for(self, person: str, origin: LabelOrigin, before: float) -> bool:
         return False
 
     def say(
-        self, person: str, word: int, entries: Sequence[Entry], *, replaced: int, now: float
+        self, person: str, word: int, entries: Sequence[PersonalEntry], *, replaced: int, now: float
     ) -> None:
         """Forget it."""
 
@@ -226,33 +226,35 @@ def decided(state: Path, number: int) -> dict[str, float]:
     found: dict[str, float] = {}
     hasher, now = Hasher(KEY), time.time()
     for name, campaign, what in (
-        ("own", False, What.COMPLAINT),
-        ("campaign", True, What.COMPLAINT),
-        ("reads", False, What.READ),
+        ("own", False, EventKind.COMPLAINT),
+        ("campaign", True, EventKind.COMPLAINT),
+        ("reads", False, EventKind.READ),
     ):
         known, events = {}, []
         for one in range(number):
             raw = letter(one, campaign)
-            word, _ = heard(raw, Kind.SPAM, Source.COMPLAINT, hasher=hasher, key=KEY, now=now)
+            word, _ = extract_label(
+                raw, LabelKind.SPAM, LabelSource.COMPLAINT, hasher=hasher, key=KEY, now=now
+            )
             person = f"p{one}@b.example"
-            known[one] = Known(
+            known[one] = JournaledMessage(
                 id=one, time=now - 60, verdict=Action.ACCEPT, message_id=word.message_id, recipients=frozenset({person}), shingles=word.pieces,
             )  # fmt: skip
             events.append(
-                Event(what=what, way=Way.SIEVE, time=now, person=person, ident=one, raw=raw if what is What.COMPLAINT else b"")
+                FeedbackEvent(what=what, way=EventChannel.SIEVE, time=now, person=person, ident=one, raw=raw if what is EventKind.COMPLAINT else b"")
             )  # fmt: skip
         folder = state / name
         folder.mkdir()
         with (
-            Log(folder / state_files.EVENTS) as door,
-            Log(folder / state_files.EVENTS) as log,
-            Store(folder / state_files.FEEDBACK) as words,
+            EventLog(folder / state_files.EVENTS) as door,
+            EventLog(folder / state_files.EVENTS) as log,
+            LabelStore(folder / state_files.FEEDBACK) as words,
         ):
             for first in range(0, number, 500):
                 door.add(events[first : first + 500], now=now)
-            believer = Believer(
+            believer = EventProcessor(
                 log, words, journal=Remembered(known), lists=NoLists(), proposer=None,
-                keys=Keys(hasher=hasher, feedback=KEY, site="mx"), kept=Kept(raw_s=1e6, events_s=1e6), person_weight=1.0, people=0,
+                keys=SiteHashing(hasher=hasher, feedback=KEY, site="mx"), kept=EventRetention(raw_s=1e6, events_s=1e6), person_weight=1.0, people=0,
             )  # fmt: skip
             steps, cpu, wall = [], time.process_time(), time.monotonic()
             while True:

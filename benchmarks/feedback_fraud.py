@@ -34,7 +34,7 @@ from typing import Final, NamedTuple
 sys.path.insert(0, str(Path(__file__).parents[1]))  # tests has the made-up site
 
 from oborona.feedback.antifraud.standing import DAY_S
-from oborona.feedback.events.model import Way, What
+from oborona.feedback.events.model import EventChannel, EventKind
 from oborona.types import Action
 from tests.feedback.antifraud.site import Message, Person, Site
 
@@ -55,10 +55,10 @@ class Deed(NamedTuple):
     """One event to come."""
 
     time: float
-    what: What
+    what: EventKind
     message: Message
     person: str
-    way: Way = Way.SIEVE
+    way: EventChannel = EventChannel.SIEVE
 
 
 class Result(NamedTuple):
@@ -92,8 +92,8 @@ def simulated(kind: str, share: float, *, slow: bool, days: int, seed: int) -> R
     last = days - 1
     for number in range(TARGETS):
         for what, target, verdict in (
-            (What.PARDON, f"spam {last} {number}", Action.SPAM),
-            (What.COMPLAINT, f"news {last} {number}", Action.ACCEPT),
+            (EventKind.PARDON, f"spam {last} {number}", Action.SPAM),
+            (EventKind.COMPLAINT, f"news {last} {number}", Action.ACCEPT),
         ):
             deeds += _robots(what, target, verdict, last, chance, robots, slow=slow)
     for deed in sorted(deeds):
@@ -111,33 +111,42 @@ def _ordinary(day: int, chance: random.Random, people: list[str], robots: list[s
         name, begin = f"spam {day} {number}", START + day * DAY_S + chance.uniform(0, 0.5) * DAY_S
         for person in chance.sample(people, REACHED):
             if chance.random() < SPEAK:
-                what = What.PARDON if chance.random() < SLIPS else What.COMPLAINT
+                what = EventKind.PARDON if chance.random() < SLIPS else EventKind.COMPLAINT
                 when = begin + chance.expovariate(1 / 3600)
                 found.append(Deed(when, what, _message(name, person, Action.ACCEPT, begin), person))
         for person in robots:
             if chance.random() < 1 / 3:
                 when = begin + chance.expovariate(1 / 3600)
                 found.append(
-                    Deed(when, What.COMPLAINT, _message(name, person, Action.ACCEPT, begin), person)
+                    Deed(
+                        when,
+                        EventKind.COMPLAINT,
+                        _message(name, person, Action.ACCEPT, begin),
+                        person,
+                    )
                 )
         if chance.random() < TRAPPED and number >= TARGETS:
             found.append(
                 Deed(
-                    begin + 7200, What.TRAP, _message(name, "", Action.ACCEPT, begin), "", Way.TRAP
+                    begin + 7200,
+                    EventKind.TRAP,
+                    _message(name, "", Action.ACCEPT, begin),
+                    "",
+                    EventChannel.TRAP,
                 )
             )
     for number in range(NEWS):
         name, begin = f"news {day} {number}", START + day * DAY_S
         for person in chance.sample(people, REACHED):
             if chance.random() < SPEAK:
-                what = What.COMPLAINT if chance.random() < SLIPS else What.PARDON
+                what = EventKind.COMPLAINT if chance.random() < SLIPS else EventKind.PARDON
                 when = begin + chance.uniform(0.1, 0.95) * DAY_S
                 found.append(Deed(when, what, _message(name, person, Action.SPAM, begin), person))
     return found
 
 
 def _robots(
-    what: What,
+    what: EventKind,
     campaign: str,
     verdict: Action,
     day: int,
@@ -163,14 +172,14 @@ def _message(campaign: str, person: str, verdict: Action, delivered: float) -> M
 def _result(site: Site, last: int) -> Result:
     names = [(f"spam {last} {number}", f"news {last} {number}") for number in range(TARGETS)]
 
-    def weight(campaign: str, what: What) -> float:
+    def weight(campaign: str, what: EventKind) -> float:
         return sum(
             one.belief.weight
             for one in site.events
             if one.believed and one.what is what and one.message.campaign == campaign
         )
 
-    def counted(what: What) -> float:
+    def counted(what: EventKind) -> float:
         said = [one for one in site.events if one.person.startswith("robot") and one.what is what]
         wanted = [
             one for one in said if one.message.campaign in {name for pair in names for name in pair}
@@ -179,12 +188,14 @@ def _result(site: Site, last: int) -> Result:
 
     people = [one for one in site.events if one.person.startswith("person")]
     return Result(
-        pardons=counted(What.PARDON),
-        passed=sum(weight(spam, What.PARDON) > weight(spam, What.COMPLAINT) for spam, _ in names),
-        complaints=counted(What.COMPLAINT),
+        pardons=counted(EventKind.PARDON),
+        passed=sum(
+            weight(spam, EventKind.PARDON) > weight(spam, EventKind.COMPLAINT) for spam, _ in names
+        ),
+        complaints=counted(EventKind.COMPLAINT),
         outweighed=sum(
-            site.believed(news, What.COMPLAINT) >= 10
-            and weight(news, What.COMPLAINT) > weight(news, What.PARDON)
+            site.believed(news, EventKind.COMPLAINT) >= 10
+            and weight(news, EventKind.COMPLAINT) > weight(news, EventKind.PARDON)
             for _, news in names
         ),
         honest=sum(one.believed for one in people) / len(people),

@@ -28,19 +28,19 @@ import msgspec
 import numpy as np
 
 from benchmarks.labelled import read
-from oborona.config import Reader
+from oborona.config import ReaderSettings
 from oborona.counters.memory import MemoryCounters
-from oborona.daemon.reader.desk import Desk, plans
-from oborona.daemon.reader.frames import Task
-from oborona.daemon.reader.meaning import NearbyEncoder, encoded
+from oborona.daemon.reader.meaning import LocalTextEncoder, encode_message
+from oborona.daemon.reader.picture_queue import PictureQueue, pool_plans
+from oborona.daemon.reader.wire import ReaderTask
 from oborona.message.shingles import Hasher
-from oborona.policy.evidence import Silence
+from oborona.policy.evidence import NoInquiry
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import Policy, load_policy
 from oborona.policy.models.final.model import Forest
-from oborona.policy.models.ports import Untaught
-from oborona.policy.scan import Scan, Site, scan
-from oborona.stores.final_model import FollowedFinal
+from oborona.policy.models.ports import NoModels
+from oborona.policy.scan import Scan, ScanSite, scan
+from oborona.stores.final_model import FollowedFinalModel
 from oborona.types import Envelope
 
 MESSAGES: Final = 1000
@@ -96,15 +96,17 @@ def memory(model: Path) -> dict[str, float]:
     return found
 
 
-async def scanned(raws: Sequence[bytes], site: Site, policy: Policy) -> list[Scan]:
+async def scanned(raws: Sequence[bytes], site: ScanSite, policy: Policy) -> list[Scan]:
     """Return the scans of messages."""
-    return [await scan(raw, Envelope(), site, policy, Silence(), now=1.7e9) for raw in raws]
+    return [await scan(raw, Envelope(), site, policy, NoInquiry(), now=1.7e9) for raw in raws]
 
 
-async def scans(raws: Sequence[bytes], final: FollowedFinal, policy: Policy) -> dict[str, float]:
+async def scans(
+    raws: Sequence[bytes], final: FollowedFinalModel, policy: Policy
+) -> dict[str, float]:
     """Return CPU milliseconds of a scan without and with the model."""
-    without = Site(
-        name="mx.example", hasher=Hasher(b"k" * 32), counters=MemoryCounters(), final=Untaught()
+    without = ScanSite(
+        name="mx.example", hasher=Hasher(b"k" * 32), counters=MemoryCounters(), final=NoModels()
     )
     sites = {
         "scan_ms": without,
@@ -174,15 +176,18 @@ def resident_mib(pid: int) -> float:
 
 async def meaning(found: Sequence[Scan]) -> dict[str, float]:
     """Return milliseconds of an answer of the encoder, and MiB of its process."""
-    desk = Desk({Task.MEAN: plans(Reader(meaning=True, look_s=30))[Task.MEAN]}, cache_entries=0)
+    desk = PictureQueue(
+        {ReaderTask.MEAN: pool_plans(ReaderSettings(meaning=True, look_s=30))[ReaderTask.MEAN]},
+        cache_entries=0,
+    )
     try:
-        nearby, times = NearbyEncoder(desk), []
+        nearby, times = LocalTextEncoder(desk), []
         for one in found[: TEXTS + 1]:
             began = time.perf_counter()
-            if await encoded(nearby, one.message, urgent=True, within_s=60) is None:
+            if await encode_message(nearby, one.message, urgent=True, within_s=60) is None:
                 raise RuntimeError("a text was not encoded")
             times.append((time.perf_counter() - began) * 1000)
-        (pid,) = desk.pools[Task.MEAN].pids
+        (pid,) = desk.pools[ReaderTask.MEAN].pids
         return {
             "meaning_first_ms": round(times[0], 1),
             "meaning_p50_ms": round(statistics.median(times[1:]), 1),
@@ -199,12 +204,12 @@ async def run(arguments: argparse.Namespace) -> dict[str, float]:
     mail = mail[:: max(1, len(mail) // arguments.messages)][: arguments.messages]
     raws, policy = [one.raw for one in mail], load_policy(arguments.policy, SCHEMA)
     figures: dict[str, float] = {"messages": len(mail), **memory(arguments.model)}
-    final = FollowedFinal(arguments.model, SCHEMA)
+    final = FollowedFinalModel(arguments.model, SCHEMA)
     final.look()
     if final.forest is None:
         raise SystemExit(f"{arguments.model}: {final.error or 'no such file'}")
     figures |= await scans(raws, final, policy)
-    site = Site(name="mx.example", hasher=Hasher(b"k" * 32), counters=MemoryCounters())
+    site = ScanSite(name="mx.example", hasher=Hasher(b"k" * 32), counters=MemoryCounters())
     found = await scanned(raws, site, policy)
     figures |= weighing(final.forest, found, [one.spam for one in mail], policy)
     return figures | await meaning(found)

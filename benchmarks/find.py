@@ -29,9 +29,9 @@ from benchmarks.journal import DAY_S, START, Filler, fill
 from benchmarks.replay import CORPUS, ROOT, entries
 from oborona import state_files
 from oborona.journal import rows, schema
-from oborona.journal.entry import Entry
-from oborona.journal.query import parsed
-from oborona.journal.search import Search
+from oborona.journal.entry import JournalEntry
+from oborona.journal.query import parse_query
+from oborona.journal.search import JournalSearch
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import load_policy
 
@@ -57,9 +57,9 @@ async def main(asked: argparse.Namespace) -> None:
         path = Path(name) / state_files.JOURNAL
         schema.prepare(path)
         await fill(path, Filler(kinds), times, asked.rows, 10)
-        with Search(path) as journal:
+        with JournalSearch(path) as journal:
             for text in QUESTIONS:
-                query = msgspec.structs.replace(parsed(text, START + DAY_S), since=START)
+                query = msgspec.structs.replace(parse_query(text, START + DAY_S), since=START)
                 spent, found = list[tuple[float, float]](), 0
                 for _ in range(TIMES):
                     began, cpu = time.perf_counter(), time.process_time()
@@ -76,7 +76,7 @@ async def main(asked: argparse.Namespace) -> None:
         print(json.dumps({"pack": name, "us": round(1e6 * best, 2)}))
 
 
-def _packing(some: list[Entry]) -> float:
+def _packing(some: list[JournalEntry]) -> float:
     """Return seconds of packing one entry."""
     began = time.process_time()
     for one in some:

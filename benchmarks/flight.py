@@ -10,9 +10,9 @@ from collections.abc import Generator
 
 import uvloop
 
-from oborona.doors.gather import Gathered
-from oborona.session.meter import Meter
-from oborona.session.setapart.flights import Flights
+from oborona.doors.raw_message import RawMessage
+from oborona.session.cpu_meter import CpuMeter
+from oborona.session.quarantine.scan_tracker import ScanTracker
 from oborona.types import Client, Envelope
 
 WAITS = 20
@@ -31,7 +31,7 @@ async def scan() -> int:
 
 
 async def measure(rounds: int) -> None:
-    flights = Flights()
+    flights = ScanTracker()
     envelope = Envelope(
         client=Client(ip="192.0.2.1"),
         sender="ann@a.example",
@@ -40,14 +40,14 @@ async def measure(rounds: int) -> None:
     )
     for kilobytes in KILOBYTES:
         raw = b"Received: from a by b\r\n" * 40 + b"\r\n" + b"x" * 1024 * kilobytes
-        message = Gathered(raw=raw, headers=(), size=len(raw))
+        message = RawMessage(raw=raw, headers=(), size=len(raw))
         best = [1e9, 1e9]
         for _ in range(5):
             for which in (0, 1):
                 began = time.process_time()
                 for _ in range(rounds):
                     if which:
-                        await flights.begin(message, envelope).through(scan(), Meter(2.0))
+                        await flights.begin(message, envelope).through(scan(), CpuMeter(2.0))
                     else:
                         await scan()
                 best[which] = min(best[which], (time.process_time() - began) / rounds * 1e6)

@@ -32,8 +32,8 @@ from oborona.counters.purge import purge_from
 from oborona.counters.record import DAYS_KEPT
 from oborona.counters.store import LmdbCounters
 from oborona.counters.window import DAY_S, bucket_of
-from oborona.counters.writer import PURGE_LEAST, PURGE_ROUND_S, CounterWriter
-from oborona.types import Amounts, Pieces, Shingle
+from oborona.counters.writer import PURGE_LEAST, PURGE_ROUND_S, LmdbCounterWriter
+from oborona.types import Amounts, CountedPieces, Shingle
 
 START: Final = 20_000.0 * DAY_S
 STEP_S: Final = 3600
@@ -56,7 +56,7 @@ class Simulation:
 
     def __init__(self, directory: Path, live: int, durability: Durability) -> None:
         self._directory = directory
-        self._writer = CounterWriter(
+        self._writer = LmdbCounterWriter(
             directory, durability=durability, doorkeeper_bytes=0, report=lambda _: None
         )
         self._worker = LmdbCounters(
@@ -87,7 +87,7 @@ class Simulation:
         paced = max(PURGE_LEAST, int(self._entries() / PURGE_ROUND_S))
         for part in range(parts):
             self._worker.add(
-                Pieces(shingles=tuple(every[part::parts]), pairs=()), Amounts(seen=1), now
+                CountedPieces(shingles=tuple(every[part::parts]), pairs=()), Amounts(seen=1), now
             )
             self._worker.flush(now)
             self._writer.step(now)

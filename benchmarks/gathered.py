@@ -8,11 +8,11 @@ from typing import Final
 from benchmarks.servers import ROOT
 from oborona.counters.memory import MemoryCounters
 from oborona.message.hashing import Hasher
-from oborona.policy.evidence import Silence
+from oborona.policy.evidence import NoInquiry
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.facts import Facts
 from oborona.policy.load import load_policy
-from oborona.policy.scan import Site, scan
+from oborona.policy.scan import ScanSite, scan
 from oborona.types import Envelope
 from tests.letters import corpus
 
@@ -24,13 +24,13 @@ def facts() -> list[Facts]:
     them.
     """
     policy = load_policy(ROOT / "etc/policy.d", SCHEMA)
-    site = Site(name="mx.example.org", hasher=Hasher(b"k" * 32), counters=MemoryCounters())
+    site = ScanSite(name="mx.example.org", hasher=Hasher(b"k" * 32), counters=MemoryCounters())
 
     async def all_of_them() -> list[Facts]:
         return [
             (
                 await scan(
-                    letter.raw, Envelope(sender=letter.sender), site, policy, Silence(), now=1.7e9
+                    letter.raw, Envelope(sender=letter.sender), site, policy, NoInquiry(), now=1.7e9
                 )
             ).facts
             for letter in corpus(MESSAGES, seed=1)

@@ -40,14 +40,14 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.replay import CORPUS, ROOT, entries
-from oborona.ident import Numbers
-from oborona.journal import rows, schema, texts, writing
-from oborona.journal.entry import Entry
-from oborona.journal.index.index import Index
-from oborona.journal.index.pieces import carried
-from oborona.journal.journal import Journal
-from oborona.journal.queries import on_its_thread
-from oborona.message.hashing import Type
+from oborona.ident import JournalIdGenerator
+from oborona.journal import batch_insert, rows, schema, texts
+from oborona.journal.entry import JournalEntry
+from oborona.journal.index.index import JournalIndex
+from oborona.journal.index.pieces import indexed_pieces
+from oborona.journal.journal import JournalWriter
+from oborona.journal.queries import aiosqlite_connection
+from oborona.message.hashing import ShingleType
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import load_policy
 from oborona.types import Action, Shingle
@@ -58,7 +58,7 @@ BATCH: Final = 2000  # rows of the filler's transaction
 LIVE: Final = 25  # entries of a worker's batch
 TIMES: Final = 200
 CAMPAIGN: Final = 100_000  # its messages at most, a tenth of all at most
-SHARED: Final = Shingle(Type.TEMPLATE, 7)
+SHARED: Final = Shingle(ShingleType.TEMPLATE, 7)
 _PIECE: Final = np.dtype([("type", "u1"), ("hash", "<u8")])
 
 
@@ -69,7 +69,7 @@ class Filler:
         kinds: entries of real messages.
     """
 
-    def __init__(self, kinds: Sequence[Entry]) -> None:
+    def __init__(self, kinds: Sequence[JournalEntry]) -> None:
         self._kinds = [
             rows.pack(msgspec.structs.replace(one, verdict=Action.ACCEPT)) for one in kinds
         ]
@@ -78,10 +78,10 @@ class Filler:
             for row in self._kinds
         ]
         self._draw = np.random.default_rng(1)
-        self._numbers = Numbers(1)
+        self._numbers = JournalIdGenerator(1)
         self._at = 0
 
-    def next(self, when: float, *, campaign: bool) -> rows.Row:
+    def next(self, when: float, *, campaign: bool) -> rows.EntryRow:
         """Return the next row."""
         self._at += 1
         place = self._at % len(self._kinds)
@@ -122,7 +122,7 @@ def timed(what: Callable[[], object]) -> float:
 
 async def fill(path: Path, filler: Filler, times: Iterator[float], number: int, every: int) -> None:
     """Write rows; of each `every` one is of the campaign."""
-    db = await on_its_thread(schema.open_writer(path))
+    db = await aiosqlite_connection(schema.open_writer(path))
     try:
         for start in range(0, number, BATCH):
             batch = [
@@ -130,7 +130,7 @@ async def fill(path: Path, filler: Filler, times: Iterator[float], number: int, 
                 for place in range(min(BATCH, number - start))
             ]
             await db.execute("BEGIN IMMEDIATE")
-            await writing.insert(db, batch, {})
+            await batch_insert.insert(db, batch, {})
             await db.execute("COMMIT")
     finally:
         await db.close()
@@ -147,7 +147,7 @@ def size(*paths: Path) -> int:
 
 
 async def measure(
-    folder: Path, kinds: Sequence[Entry], index: Index, total: int, now: float
+    folder: Path, kinds: Sequence[JournalEntry], index: JournalIndex, total: int, now: float
 ) -> dict[str, Any]:
     """Return the figures of a journal that is filled."""
     path = folder / "journal.db"
@@ -165,8 +165,8 @@ async def measure(
         "index_b": round(size(folder / "index") / total),
         "index_rows": round(index.rows / total, 1),
     }
-    numbers, appends, lags = Numbers(7), [], []
-    async with await Journal.open(path) as journal:
+    numbers, appends, lags = JournalIdGenerator(7), [], []
+    async with await JournalWriter.open(path) as journal:
         for turn in range(TIMES):
             began = time.perf_counter()
             for place in range(LIVE):
@@ -197,7 +197,7 @@ async def measure(
                 now, retention_s=9 * DAY_S, max_rows=total // 2, limit=200, window_s=9 * DAY_S
             )
             purges.append(time.perf_counter() - began)
-    pieces = carried(one.shingles)
+    pieces = indexed_pieces(one.shingles)
     by_piece = [timed(lambda: index.find(pieces, since=now - DAY_S, most=64)) for _ in range(TIMES)]
     newest = [timed(lambda: index.find([SHARED], since=now - DAY_S, most=64)) for _ in range(TIMES)]
     began, members, last = time.perf_counter(), 0, None
@@ -231,7 +231,7 @@ async def main(asked: argparse.Namespace) -> None:
             await fill(folder / "journal.db", filler, times, total - done, every)
             filled = time.perf_counter() - began
             done = total
-            with Index(folder / "index", folder / "journal.db", max_bytes=1 << 40) as index:
+            with JournalIndex(folder / "index", folder / "journal.db", max_bytes=1 << 40) as index:
                 now = START + DAY_S * total / sizes[-1]
                 found = await measure(folder, kinds, index, total, now)
             print(json.dumps(found | {"fill_s": round(filled, 1)}), flush=True)

@@ -31,7 +31,7 @@ import numpy.typing as npt
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from oborona.journal.index import segment as index_segment
-from oborona.journal.index.pieces import carrying
+from oborona.journal.index.pieces import messages_carrying
 
 PIECES: Final = 16
 BATCH: Final = 125  # messages
@@ -143,7 +143,7 @@ def in_files(folder: Path, some: Batches) -> tuple[list[float], Callable[[], int
         parts = [
             ids
             for one in files
-            for ids in carrying(one.hashes, one.ids, wanted, 0, 1 << 63, NEWEST)
+            for ids in messages_carrying(one.hashes, one.ids, wanted, 0, 1 << 63, NEWEST)
         ]
         return len(np.unique(np.concatenate(parts))[::-1][:NEWEST])
 

@@ -12,11 +12,12 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from oborona.counters.window import BUCKETS_A_DAY, DAYS, Timeline
 from oborona.reputation.judgement.judge import judge
-from oborona.reputation.timeline import Past, past
+from oborona.reputation.timeline import EntityHistory, entity_history
 
 ROUNDS: Final = 300
 EACH: Final = 5
@@ -63,9 +64,11 @@ def main() -> None:
     print(f"{'':26}laid out   judged   µs CPU")
     for name, (full, most) in SITES.items():
         own, first, deleted, recipients = (line(full, most, chance) for _ in range(4))
-        whole = past(own, first=first, deleted=deleted, recipients=recipients)
-        laid = best(lambda: past(own, first=first, deleted=deleted, recipients=recipients))  # noqa: B023
-        judged = best(lambda: judge(Past(whole.buckets, whole.days)))  # noqa: B023
+        whole = entity_history(own, first=first, deleted=deleted, recipients=recipients)
+        laid = best(
+            partial(entity_history, own, first=first, deleted=deleted, recipients=recipients)
+        )
+        judged = best(lambda: judge(EntityHistory(whole.buckets, whole.days)))  # noqa: B023
         print(f"{name:26}{laid:8.0f} {judged:8.0f}")
 
 

@@ -34,15 +34,15 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a script, from anywhere
 from oborona.counters.bench.subject import LmdbSubject
 from oborona.counters.store import LmdbCounters
-from oborona.counters.writer import CounterWriter
+from oborona.counters.writer import LmdbCounterWriter
 from oborona.domains import registrable
-from oborona.message.hashing import Hasher, Type
+from oborona.message.hashing import Hasher, ShingleType
 from oborona.message.parse import parse
 from oborona.message.shingles import shingles
+from oborona.policy.counts import MessageCounts
 from oborona.policy.facts import Facts
-from oborona.policy.known import Known
-from oborona.policy.reputed import Seen, with_reputation
-from oborona.types import Amounts, Client, Envelope, Pieces, Proved, Shingle
+from oborona.policy.reputation_facts import ReputationInputs, with_reputation
+from oborona.types import Amounts, Client, CountedPieces, Envelope, ProvedIdentity, Shingle
 
 MESSAGES: Final = 2000
 ROUNDS: Final = 5
@@ -52,53 +52,55 @@ CLIENTS: Final = 2_000
 HISTORY: Final = 60_000  # messages that made it
 BAR_US: Final = 300.0
 ENTITIES: Final = (
-    (Type.LINK_DOMAIN, 20),
-    (Type.HOST, 20),
-    (Type.URL, 30),
-    (Type.PHONE, 10),
-    (Type.WALLET, 5),
-    (Type.CHECKSUM, 5),
-    (Type.ADDRESS, 10),
+    (ShingleType.LINK_DOMAIN, 20),
+    (ShingleType.HOST, 20),
+    (ShingleType.URL, 30),
+    (ShingleType.PHONE, 10),
+    (ShingleType.WALLET, 5),
+    (ShingleType.CHECKSUM, 5),
+    (ShingleType.ADDRESS, 10),
 )
 SENDER: Final = (
-    Type.CLIENT_IP,
-    Type.CLIENT_NETWORK,
-    Type.AS_NUMBER,
-    Type.AUTHOR,
-    Type.AUTHOR_DOMAIN,
-    Type.PROVED_SENDER,
+    ShingleType.CLIENT_IP,
+    ShingleType.CLIENT_NETWORK,
+    ShingleType.AS_NUMBER,
+    ShingleType.AUTHOR,
+    ShingleType.AUTHOR_DOMAIN,
+    ShingleType.PROVED_SENDER,
 )
 HASHER: Final = Hasher(b"k" * 32)
 ENVELOPE: Final = Envelope(
     client=Client(ip="9.1.1.1"), sender="ann@a.example", recipients=("bob@b.example",)
 )
-WHO: Final = Proved(author="ann@a.example", author_domain="a.example", sender="ann@a.example")
+WHO: Final = ProvedIdentity(
+    author="ann@a.example", author_domain="a.example", sender="ann@a.example"
+)
 
 
-def pool(kind: Type, number: int) -> Shingle:
+def pool(kind: ShingleType, number: int) -> Shingle:
     """Return an entity or a sender with a history; of each type one in four is bad."""
     return HASHER.shingle(kind, f"known {number}")
 
 
 def history(directory: Path, now: float, draw: random.Random) -> None:
     """Bring a fortnight of mail into the store."""
-    counters, writer = LmdbCounters(directory, "history"), CounterWriter(directory)
+    counters, writer = LmdbCounters(directory, "history"), LmdbCounterWriter(directory)
     of = zipf(POOL, HISTORY * 12)
     who = zipf(CLIENTS, HISTORY)
     moments = sorted(now - draw.random() * 13 * 86_400 for _ in range(HISTORY))
     for number, moment in enumerate(moments):
         some = of[number * 12 : number * 12 + 12]
         kinds = [kind for kind, _ in ENTITIES] + [
-            Type.LINK_DOMAIN,
-            Type.URL,
-            Type.URL,
-            Type.HOST,
-            Type.PHONE,
+            ShingleType.LINK_DOMAIN,
+            ShingleType.URL,
+            ShingleType.URL,
+            ShingleType.HOST,
+            ShingleType.PHONE,
         ]
         found = [pool(kind, int(one)) for kind, one in zip(kinds, some, strict=True)]
         found += [pool(kind, int(who[number])) for kind in SENDER]
         bad = some[0] % 4 == 0
-        pieces = Pieces(shingles=tuple(dict.fromkeys(found)), pairs=())
+        pieces = CountedPieces(shingles=tuple(dict.fromkeys(found)), pairs=())
         counters.add(
             pieces, Amounts(seen=1, spam=int(bad), complaints=int(bad and number % 7 == 0)), moment
         )
@@ -135,7 +137,7 @@ async def measured(directory: Path, now: float) -> dict[str, float]:
     counters = LmdbCounters(directory, "reader")
     ranks = zipf(POOL, MESSAGES * 4)
     messages = [message(number, ranks) for number in range(MESSAGES)]
-    seen = Seen(WHO, HASHER)
+    seen = ReputationInputs(WHO, HASHER)
     known = 0
     for one in messages:
         known += sum(any(row[-1]) for row in await counters.read(one, now))
@@ -144,10 +146,10 @@ async def measured(directory: Path, now: float) -> dict[str, float]:
         await counters.read(one, now)
 
     async def sort(one: tuple[Shingle, ...]) -> None:
-        Facts(known=Known(one, await counters.read(one, now)))
+        Facts(known=MessageCounts(one, await counters.read(one, now)))
 
     async def judge(one: tuple[Shingle, ...]) -> None:
-        with_reputation(Facts(known=Known(one, await counters.read(one, now))), seen)
+        with_reputation(Facts(known=MessageCounts(one, await counters.read(one, now))), seen)
 
     # each message is read and judged at once, as a scan does it; every scan sorts its counts,
     # whatever is asked of them
@@ -193,12 +195,14 @@ def pairs() -> dict[str, float]:
         mail = parse(file.read_bytes())
         box = mail.from_
         who = (
-            Proved(author=box.address.lower(), author_domain=registrable(box.domain))
+            ProvedIdentity(author=box.address.lower(), author_domain=registrable(box.domain))
             if box
-            else Proved()
+            else ProvedIdentity()
         )
         found.append(shingles(mail, ENVELOPE, HASHER, (), who=who).pairs)
-    reached = [sum(pair.distinct.type == Type.ENTITY_RECIPIENTS for pair in one) for one in found]
+    reached = [
+        sum(pair.distinct.type == ShingleType.ENTITY_RECIPIENTS for pair in one) for one in found
+    ]
     return {
         "pairs": round(sum(map(len, found)) / len(found), 1),
         "pairs_of_entities": round(sum(reached) / len(found), 1),

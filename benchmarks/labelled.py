@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from oborona.cli.mailboxes import Source
-from oborona.cli.sorted_mail import HAM, SPAM, indexed, seconds
-from oborona.feedback.final.undelivered import fields, undelivered
+from oborona.cli.mailboxes import MailSource
+from oborona.cli.sorted_mail import HAM, SPAM, index_mail, seconds
+from oborona.feedback.final.original_message import fields, undo_delivery
 
 SIDE_FILES: Final = (".json", ".md", ".yml", ".idx")  # beside messages, and none themselves
 
@@ -74,13 +74,16 @@ def read(where: Path, *, clean: bool) -> list[Labelled]:
         Unread: a line of an index is no `label path`, by its number; or a file can't be read.
     """
     found = (
-        indexed(where)
+        index_mail(where)
         if where.is_file()
-        else ((Source(path, Path(path).read_bytes()), spam) for path, spam in folder(where))
+        else ((MailSource(path, Path(path).read_bytes()), spam) for path, spam in folder(where))
     )
     return [
         Labelled(
-            source.name, spam, undelivered(source.raw) if clean else source.raw, arrived(source.raw)
+            source.name,
+            spam,
+            undo_delivery(source.raw) if clean else source.raw,
+            arrived(source.raw),
         )
         for source, spam in found
     ]

@@ -31,17 +31,17 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a scr
 from benchmarks.labelled import folder
 from oborona import state_files
 from oborona.config import Settings
-from oborona.daemon.trainer.trainer import train
-from oborona.feedback.hearing import heard
-from oborona.feedback.lessons import Lessons
-from oborona.feedback.store import Store
+from oborona.daemon.trainer.trainer import trainer_main
+from oborona.feedback.label import Label, LabelKind, LabelSource
+from oborona.feedback.label_extraction import extract_label
+from oborona.feedback.label_store import LabelStore
 from oborona.feedback.trainer import Trainer
+from oborona.feedback.training_store import TrainingStore
 from oborona.feedback.weights_file import WeightsFile
-from oborona.feedback.word import Kind, Source, Word
 from oborona.message.parse import parse
 from oborona.message.shingles import Hasher
-from oborona.stores.content_model import Taught
-from oborona.telemetry.status import TrainerStatus, read_one
+from oborona.stores.content_model import FollowedContentModel
+from oborona.telemetry.status import TrainerStatus, read_process
 from oborona.types import Envelope
 
 T = TypeVar("T")
@@ -78,10 +78,10 @@ def main() -> None:
     print(json.dumps({name: round(value, 4) for name, value in found.items()}))
 
 
-def word(raw: bytes, spam: bool, when: float = 1_800_000_000.0) -> Word:
-    kind = Kind.SPAM if spam else Kind.HAM
+def word(raw: bytes, spam: bool, when: float = 1_800_000_000.0) -> Label:
+    kind = LabelKind.SPAM if spam else LabelKind.HAM
     key = bytes(32)
-    return heard(raw, kind, Source.COMMAND, hasher=Hasher(key), key=key, now=when)[0]
+    return extract_label(raw, kind, LabelSource.COMMAND, hasher=Hasher(key), key=key, now=when)[0]
 
 
 def timed(what: Callable[[], T]) -> tuple[T, float]:
@@ -95,11 +95,11 @@ def settled(trainer: Trainer) -> None:
         pass
 
 
-def learned(state: Path, words: list[Word]) -> dict[str, float]:
+def learned(state: Path, words: list[Label]) -> dict[str, float]:
     """Write all words down, learn them, take one of the first back, and make the weights anew."""
 
     def write() -> None:
-        with Store(state / state_files.FEEDBACK) as store:
+        with LabelStore(state / state_files.FEEDBACK) as store:
             for first in range(0, len(words), 50):
                 store.add(words[first : first + 50], now=time.time())
 
@@ -111,12 +111,12 @@ def learned(state: Path, words: list[Word]) -> dict[str, float]:
     newest = max(
         (state / state_files.WEIGHTS_SNAPSHOTS).iterdir(), key=lambda path: path.stat().st_mtime
     )
-    with Lessons(state / state_files.FEEDBACK) as lessons:
-        lessons.ask_anew()
+    with TrainingStore(state / state_files.FEEDBACK) as lessons:
+        lessons.request_rebuild()
     trainer, beginning = timed_trainer(state)
     _, again = timed(lambda: settled(trainer))
     trainer.close()
-    with Store(state / state_files.FEEDBACK) as store:
+    with LabelStore(state / state_files.FEEDBACK) as store:
         ((count,), (features,)) = (
             store.rows(sql)[0]
             for sql in ("SELECT count(*) FROM word", "SELECT avg(length(features)) FROM example")
@@ -143,15 +143,15 @@ def asked_of(state: Path, mail: list[bytes]) -> dict[str, float]:
     and of one with them.
     """
     parsed = [parse(raw) for raw in mail]
-    model = Taught(state / state_files.WEIGHTS, least=1)
+    model = FollowedContentModel(state / state_files.WEIGHTS, least=1)
     found = {}
     for name, envelope in (
         ("opinion_us", Envelope()),
         ("opinion_personal_us", Envelope(recipients=(PERSON,))),
     ):
         if name == "opinion_personal_us":
-            with Store(state / state_files.FEEDBACK) as store:
-                store.add([heard(mail[0], Kind.SPAM, Source.COMPLAINT, hasher=Hasher(bytes(32)), key=bytes(32), now=time.time(),
+            with LabelStore(state / state_files.FEEDBACK) as store:
+                store.add([extract_label(mail[0], LabelKind.SPAM, LabelSource.COMPLAINT, hasher=Hasher(bytes(32)), key=bytes(32), now=time.time(),
                                  person=PERSON)[0]], now=time.time())  # fmt: skip
             trainer = Trainer(state, kept=KEPT, retention_s=1e9)
             settled(trainer)
@@ -165,7 +165,7 @@ def asked_of(state: Path, mail: list[bytes]) -> dict[str, float]:
     return found
 
 
-def told(state: Path, words: list[Word]) -> dict[str, float]:
+def told(state: Path, words: list[Label]) -> dict[str, float]:
     """Time words on their way to a reader of the weights, a trainer running beside."""
     forking = multiprocessing.get_context("spawn")
     ready = forking.Event()
@@ -176,13 +176,13 @@ def told(state: Path, words: list[Word]) -> dict[str, float]:
         if not ready.wait(60):
             raise SystemExit("the trainer does not start")
         while (
-            read_one(state, TrainerStatus, time.time()) is None
+            read_process(state, TrainerStatus, time.time()) is None
         ):  # it follows its snapshot first: some seconds at most
             time.sleep(0.01)
-        with Store(state / state_files.FEEDBACK) as store:
+        with LabelStore(state / state_files.FEEDBACK) as store:
             for number in range(TOLD):
-                fresh = Word(
-                    **{name: getattr(words[number], name) for name in Word.__struct_fields__}
+                fresh = Label(
+                    **{name: getattr(words[number], name) for name in Label.__struct_fields__}
                     | {"person": f"{number}@b.example"}
                 )
                 began = time.monotonic()
@@ -202,7 +202,7 @@ def told(state: Path, words: list[Word]) -> dict[str, float]:
 
 
 def _train(state: Path, ready: threading.Event) -> None:
-    train(Settings(), state, "bench.example", ready.set)
+    trainer_main(Settings(), state, "bench.example", ready.set)
 
 
 if __name__ == "__main__":

@@ -32,10 +32,10 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # started as a script, from anywhere
 from oborona.errors import PolicyError  # noqa: E402
 from oborona.policy.merge import merge  # noqa: E402
-from oborona.reputation.dnslists import Asked, questions  # noqa: E402
-from oborona.reputation.locallists import ListAction, LocalList, LocalLists, Table, read  # noqa: E402
+from oborona.reputation.dnsbl import DnsblInputs, questions  # noqa: E402
+from oborona.reputation.locallists import ListAction, ListTable, LocalList, LocalLists, read  # noqa: E402
 from oborona.reputation.networks import NOWHERE  # noqa: E402
-from oborona.reputation.subject import Subject  # noqa: E402
+from oborona.reputation.subject import ListSubject  # noqa: E402
 from oborona.toml import read as read_document  # noqa: E402
 
 LOOKS: Final = 100_000
@@ -62,13 +62,13 @@ def _name() -> str:
     return f"host{draw.getrandbits(30)}.example{draw.getrandbits(17)}.com"
 
 
-SORTS: Final[dict[str, tuple[Callable[[], str], Subject]]] = {
-    "IPv4 addresses": (_address, Subject.CLIENT),
-    "IPv4 networks, /16 to /32": (_network, Subject.CLIENT),
-    "IPv6 networks, /64": (_network6, Subject.CLIENT),
-    "names": (_name, Subject.RDNS),
-    "names with all below": (lambda: f".{_name()}", Subject.RDNS),
-    "mail addresses": (lambda: f"user{draw.getrandbits(30)}@{_name()}", Subject.SENDER),
+SORTS: Final[dict[str, tuple[Callable[[], str], ListSubject]]] = {
+    "IPv4 addresses": (_address, ListSubject.CLIENT),
+    "IPv4 networks, /16 to /32": (_network, ListSubject.CLIENT),
+    "IPv6 networks, /64": (_network6, ListSubject.CLIENT),
+    "names": (_name, ListSubject.RDNS),
+    "names with all below": (lambda: f".{_name()}", ListSubject.RDNS),
+    "mail addresses": (lambda: f"user{draw.getrandbits(30)}@{_name()}", ListSubject.SENDER),
 }
 
 
@@ -76,7 +76,7 @@ def _resident() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * PAGE
 
 
-async def _loaded(raw: bytes) -> tuple[Table, float, float, float]:
+async def _loaded(raw: bytes) -> tuple[ListTable, float, float, float]:
     """Read in a thread; return seconds, CPU seconds, and the longest that the loop was held up."""
     held = 0.0
     loading = asyncio.create_task(asyncio.to_thread(read, raw))
@@ -119,7 +119,7 @@ def _one(sort: str, entries: int) -> dict[str, float]:
     }
 
 
-def _looks(lists: LocalLists, subject: Subject, values: Sequence[str]) -> float:
+def _looks(lists: LocalLists, subject: ListSubject, values: Sequence[str]) -> float:
     begun = time.perf_counter()
     for value in values:
         lists.look(subject, value)
@@ -139,7 +139,7 @@ def _dns_lists() -> tuple[float, int]:
 
     lists = merge([*documents, parse(local.encode(), "local", PolicyError)]).dns_lists
     messages = [
-        Asked(
+        DnsblInputs(
             client=_address(),
             helo=_name(),
             rdns=_name(),

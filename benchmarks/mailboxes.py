@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from oborona.recheck.mailboxes.model import Letter, Mailboxes, Outcome
+from oborona.recheck.mailboxes.model import MailboxItem, MoveOutcome, SiteMailboxes
 from tests.peers.dovecot import NOBODY
 from tests.peers.dovecot_mailboxes import MailboxDovecot, made
 
@@ -69,7 +69,7 @@ async def _many(
 
 
 async def _moved(
-    boxes: Mailboxes, letters: Sequence[Letter], source: str, target: str, *, force: bool
+    boxes: SiteMailboxes, letters: Sequence[MailboxItem], source: str, target: str, *, force: bool
 ) -> float:
     """Move all letters; return how many a second."""
     left = [letters[start : start + BATCH] for start in range(0, len(letters), BATCH)]
@@ -78,7 +78,7 @@ async def _moved(
     async def caller() -> None:
         while left:
             done = await boxes.move(left.pop(0), source, target, force=force)
-            assert {one.outcome for one in done} == {Outcome.MOVED}, done
+            assert {one.outcome for one in done} == {MoveOutcome.MOVED}, done
 
     await asyncio.gather(*(caller() for _ in range(CALLS)))
     return len(letters) / (time.perf_counter() - began)
@@ -106,7 +106,7 @@ async def _large(dovecot: MailboxDovecot, kind: str, number: int) -> None:
         began = time.perf_counter()
         (done,) = await boxes.move([letter], "INBOX", "Junk")
         times.append(time.perf_counter() - began)
-        assert done.outcome is Outcome.MOVED, done
+        assert done.outcome is MoveOutcome.MOVED, done
         await boxes.close()
     print(
         f"{kind}: a mailbox with {number} messages: first move {times[0]:.2f} s, then "

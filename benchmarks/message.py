@@ -37,26 +37,26 @@ from oborona.message import (  # noqa: E402
     alternatives,
     attachments,
     charsets,
-    defanged,
+    defanged_links,
+    distinct_links,
     entities,
     headers,
     hypertext,
-    leads,
-    lettering,
     links,
     mailboxes,
     mime,
+    mixed_scripts,
     parse,
     path_templates,
     shingles,
     templates,
-    transfer,
+    transfer_encoding,
     unique_pairs,
     visibility,
 )
 from oborona.message.fingerprint import Fingerprinter  # noqa: E402
 from oborona.message.hashing import Hasher  # noqa: E402
-from oborona.message.recording import Recorder  # noqa: E402
+from oborona.message.recording_hasher import RecordingHasher  # noqa: E402
 from oborona.types import Client, Envelope  # noqa: E402
 from tests.letters import Letter, corpus  # noqa: E402
 
@@ -75,24 +75,24 @@ STEPS: Final[tuple[tuple[str, ModuleType | type, str], ...]] = (
     ("header fields", headers, "split"),
     ("header fields", mailboxes, "parse"),
     ("header fields", parse, "_date"),
-    ("transfer decoding", transfer, "decode"),
-    ("transfer decoding", transfer, "uuencoded"),
+    ("transfer decoding", transfer_encoding, "decode"),
+    ("transfer decoding", transfer_encoding, "uuencoded"),
     ("charset", charsets, "decode"),
     ("HTML", hypertext, "read"),
     ("HTML: what is hidden", visibility, "mark"),
     ("HTML: skeleton", hypertext, "skeleton"),
     ("alternatives compared", alternatives, "shown"),
     ("attachments", attachments, "attachment"),
-    ("lettering", lettering, "judge"),
-    ("lettering", lettering, "turned"),
+    ("lettering", mixed_scripts, "judge"),
+    ("lettering", mixed_scripts, "turned"),
     ("language", parse, "language"),
     ("normalise", parse, "normalise"),
     ("normalise", entities, "normalise"),
     ("normalise", shingles, "normalise"),
-    ("links", leads, "links"),
-    ("links", leads, "addresses"),
+    ("links", distinct_links, "links"),
+    ("links", distinct_links, "addresses"),
     ("links", links, "in_text"),
-    ("links", defanged, "read"),
+    ("links", defanged_links, "read"),
     ("entities", parse, "read_entities"),
     ("own words", parse, "_own_text"),
     ("templates", templates, "words"),
@@ -165,7 +165,7 @@ def by_step(letters: Sequence[Letter], hasher: Hasher) -> dict[str, list[float]]
 
 def hashing_alone(letters: Sequence[Letter], hasher: Hasher) -> list[float]:
     """Return milliseconds of hashing the pieces of each message once more."""
-    recorder = Recorder(b"k" * 32)
+    recorder = RecordingHasher(b"k" * 32)
     taken = []
     for letter in letters:
         recorder.sources.clear()

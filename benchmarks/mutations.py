@@ -9,7 +9,7 @@ docs/measured/likeness.md.
    another under different senders, by how
 much of their text they really share.  4. HTML skeletons that messages have in common.  5. Pictures,
 drawn anew in every copy.  "Count" is what `mass.day` says: the copy is parsed and taken apart like
-any message, and asks counters that hold its original alone (`Known.copies`).
+any message, and asks counters that hold its original alone (`MessageCounts.copies`).
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from oborona.message import fingerprint, templates  # noqa: E402
 from oborona.message.model import Message  # noqa: E402
 from oborona.message.normalise import normalise  # noqa: E402
 from oborona.message.parse import parse  # noqa: E402
-from oborona.message.shingles import Hasher, Type, shingles  # noqa: E402
-from oborona.policy import known  # noqa: E402
-from oborona.policy.known import Known, asked, shared_values  # noqa: E402
-from oborona.types import Envelope, Metric, Pieces, Shingle, Window  # noqa: E402
+from oborona.message.shingles import Hasher, ShingleType, shingles  # noqa: E402
+from oborona.policy import counts  # noqa: E402
+from oborona.policy.counts import MessageCounts, shared_values, shingles_to_read  # noqa: E402
+from oborona.types import CountedPieces, Envelope, Metric, Shingle, Window  # noqa: E402
 from tests.letters import CORPUS  # noqa: E402
 
 SEED: Final = 20
@@ -53,7 +53,7 @@ PARAGRAPH: Final = range(30, 61)  # words
 WINDOW: Final = 3  # words, of the direct comparison of two texts
 SHARES: Final = (0.05, 0.1, 0.2, 0.5, 1.01)  # of the shorter text's windows
 HASHERS: Final[list[Hasher]] = []  # of each key, made by `main`: what meets by chance depends on it
-TEXT_TYPES: Final = (Type.WORDS, Type.CHARACTERS, Type.TEMPLATE)
+TEXT_TYPES: Final = (ShingleType.WORDS, ShingleType.CHARACTERS, ShingleType.TEMPLATE)
 
 
 class Original(NamedTuple):
@@ -64,7 +64,7 @@ class Original(NamedTuple):
     counted: tuple[frozenset[Shingle], ...]  # under each key
 
 
-def pieces(message: Message, hasher: Hasher) -> Pieces:
+def pieces(message: Message, hasher: Hasher) -> CountedPieces:
     """Return what a message counts under."""
     return shingles(message, Envelope(), hasher)
 
@@ -78,7 +78,9 @@ def original(message: Message) -> Original:
     """Return a message as a text to change."""
     to = message.recipients[0].address if len(message.recipients) == 1 else ""
     return Original(
-        message.text, to, tuple(frozenset(asked(pieces(message, hasher))) for hasher in HASHERS)
+        message.text,
+        to,
+        tuple(frozenset(shingles_to_read(pieces(message, hasher))) for hasher in HASHERS),
     )
 
 
@@ -94,9 +96,9 @@ def written(text: str, to: str, *, page: bool = False) -> Message:
 
 def meets(copy: Message, counted: frozenset[Shingle], hasher: Hasher) -> bool:
     """Tell whether `mass.day` of a copy counts its original."""
-    wanted = asked(pieces(copy, hasher))
+    wanted = shingles_to_read(pieces(copy, hasher))
     totals = [[[int(each in counted)] * len(Metric) for _ in Window] for each in wanted]
-    return Known(wanted, totals).copies(Window.DAY, Metric.SEEN) > 0
+    return MessageCounts(wanted, totals).copies(Window.DAY, Metric.SEEN) > 0
 
 
 def kept(originals: list[Original], by: dict[str, Trick], *, seed: int) -> dict[str, float]:
@@ -147,19 +149,19 @@ def windows(message: Message) -> frozenset[tuple[str, ...]]:
 
 def near_duplicates(messages: list[Message], hasher: Hasher) -> Iterable[tuple[int, int]]:
     """Give every two messages of which the first would count the second as nearly its text."""
-    own: list[dict[Type, list[Shingle]]] = []
+    own: list[dict[ShingleType, list[Shingle]]] = []
     holders: defaultdict[Shingle, list[int]] = defaultdict(list)
     for place, message in enumerate(messages):
-        by_type: dict[Type, list[Shingle]] = {}
+        by_type: dict[ShingleType, list[Shingle]] = {}
         for shingle in pieces(message, hasher).shingles:
             if shingle.type in TEXT_TYPES:
-                by_type.setdefault(Type(shingle.type), []).append(shingle)
+                by_type.setdefault(ShingleType(shingle.type), []).append(shingle)
                 holders[shingle].append(place)
         own.append(by_type)
     for place, by_type in enumerate(own):
-        needed: dict[Type, int] = {
+        needed: dict[ShingleType, int] = {
             kind: shared_values(kind, len(by_type[kind]))
-            for kind in (Type.WORDS, Type.CHARACTERS)
+            for kind in (ShingleType.WORDS, ShingleType.CHARACTERS)
             if kind in by_type
         }
         met: set[int] = set()
@@ -260,7 +262,7 @@ def main() -> None:
     parser.add_argument("--keys", type=int, default=5)
     given = parser.parse_args()
     if given.shared:
-        known.SHARED_WORDS = given.shared / given.values  # type: ignore[misc]  # tried in its place
+        counts.SHARED_WORDS = given.shared / given.values  # type: ignore[misc]  # tried in its place
     fingerprint.WORD_VALUES = given.values  # type: ignore[misc]
     HASHERS[:] = [Hasher(bytes([number]) * 32) for number in range(given.keys)]
     console = Console(width=160)

@@ -32,11 +32,18 @@ from rich.table import Table
 ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # started as a script, from anywhere
 from oborona import state_files  # noqa: E402
-from oborona.message.shingles import Type  # noqa: E402
-from oborona.policy.personal import Delivered, outcome  # noqa: E402
-from oborona.reputation.personal import Entry, Kind, Side, Source, entry, of_text  # noqa: E402
-from oborona.stores.persons.follow import FollowedPersons  # noqa: E402
-from oborona.stores.persons.store import Store  # noqa: E402
+from oborona.message.shingles import ShingleType  # noqa: E402
+from oborona.policy.personal_list_match import DeliveredFacts, reader_verdict  # noqa: E402
+from oborona.reputation.personal import (  # noqa: E402
+    EntryAction,
+    PersonalEntry,
+    PersonalEntryKind,
+    PersonalEntrySource,
+    entry,
+    of_text,
+)
+from oborona.stores.persons.follower import FollowedPersons  # noqa: E402
+from oborona.stores.persons.store import PersonStore  # noqa: E402
 from oborona.types import Action, Shingle  # noqa: E402
 
 NOW: Final = 1_795_170_000.0
@@ -53,25 +60,25 @@ def person(number: int) -> str:
 
 
 PEOPLE: Final = [
-    Entry(
-        side=Side.CONTACT,
-        kind=Kind.ADDRESS,
+    PersonalEntry(
+        side=EntryAction.CONTACT,
+        kind=PersonalEntryKind.ADDRESS,
         value=f"name{draw.getrandbits(20)}@a{draw.getrandbits(10)}.example",
-        source=Source.BOOK,
+        source=PersonalEntrySource.BOOK,
     )
     for _ in range(5_000)
 ]
 """Whom anybody may know."""
 
 
-def entries(number: int, each: int) -> list[Entry]:
+def entries(number: int, each: int) -> list[PersonalEntry]:
     start = draw.randrange(len(PEOPLE) - each)
     known = PEOPLE[start : start + max(0, each - 3)]
-    text = [Shingle(Type.WORDS, draw.getrandbits(64)) for _ in range(32)]
+    text = [Shingle(ShingleType.WORDS, draw.getrandbits(64)) for _ in range(32)]
     own = [
-        entry(Side.DENY, Kind.ADDRESS, f"shop{number}@s.example", time=NOW),
-        entry(Side.ALLOW, Kind.ADDRESS, f"friend{number}@f.example", time=NOW),
-        of_text(Side.DENY, text, time=NOW, source=Source.WORD, word=number + 1),
+        entry(EntryAction.DENY, PersonalEntryKind.ADDRESS, f"shop{number}@s.example", time=NOW),
+        entry(EntryAction.ALLOW, PersonalEntryKind.ADDRESS, f"friend{number}@f.example", time=NOW),
+        of_text(EntryAction.DENY, text, time=NOW, source=PersonalEntrySource.WORD, word=number + 1),
     ]
     return [*own[:each], *known]
 
@@ -79,7 +86,7 @@ def entries(number: int, each: int) -> list[Entry]:
 def fill(path: Path, persons: int, each: int) -> float:
     """Write the store; return seconds."""
     began = time.perf_counter()
-    with Store(path) as store:
+    with PersonStore(path) as store:
         for start in range(0, persons, AT_ONCE):
             with store._change() as change:  # noqa: SLF001 - thousands of persons in one transaction
                 for number in range(start, min(start + AT_ONCE, persons)):
@@ -123,14 +130,14 @@ async def measured(path: Path, number: int) -> list[tuple[str, str]]:
         wall, cpu = await looked(persons, names)
         rows.append((name, f"{wall * 1e6:.1f} µs wall, {cpu * 1e6:.1f} µs CPU"))
     rows.append(("memory", f"{(memory() - before) / (1 << 20):.1f} MiB"))
-    message = Delivered(
+    message = DeliveredFacts(
         action=Action.ACCEPT, score=12.0, spam_score=100.0, reject_score=200.0, decided_by="below-threshold", enforced=False,
         malware=False, author="x@x.example", author_domain="x.example", claimed="x@x.example", claimed_sender="x@x.example",
-        text=tuple(Shingle(Type.WORDS, value) for value in range(32)),
+        text=tuple(Shingle(ShingleType.WORDS, value) for value in range(32)),
     )  # fmt: skip
     began = time.process_time()
     for _ in range(LOOKS):
-        outcome(message, found, NOW)
+        reader_verdict(message, found, NOW)
     rows.append(("match", f"{(time.process_time() - began) / LOOKS * 1e6:.1f} µs CPU"))
     waits = sorted([await _seen(path, persons, some[0], turn) for turn in range(CHANGES)])
     rows.append(
@@ -150,7 +157,7 @@ async def _seen(path: Path, persons: FollowedPersons, who: str, turn: int) -> fl
     wanted = 0.5 + turn / 100
 
     def change() -> float:
-        with Store(path) as store:
+        with PersonStore(path) as store:
             store.strict(who, wanted)
         return time.perf_counter()
 

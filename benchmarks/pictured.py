@@ -20,7 +20,7 @@ from PIL import Image, ImageDraw, ImageEnhance, ImageFont
 from rich import box
 from rich.table import Table
 
-from oborona.message.pictures.look import look
+from oborona.message.pictures.inspection import look
 
 COPIES: Final = 10  # of each picture by each trick
 CHARACTERS: Final = 250  # of a text that is drawn: what such pictures say

@@ -29,7 +29,8 @@ from typing import Final
 from PIL import Image, ImageDraw, ImageFont, ImageOps
 
 from benchmarks import picture_samples as samples
-from oborona.message.pictures import alike, look, prepared, read
+from oborona.message.pictures import inspection, ocr_preparation, perceptual_hash
+from oborona.message.pictures import ocr as read
 from oborona.message.pictures.decode import decode
 
 SEED: Final = 11
@@ -71,7 +72,7 @@ def measure_alike(changed: int, strangers: int, photographs: Path, icons: Path) 
     by_group: dict[str, list[bool]] = defaultdict(list)
     without: Counter[str] = Counter()
     for group, (image, other) in gathered(changed, photographs, icons):
-        original = set(alike.values(image))
+        original = set(perceptual_hash.values(image))
         without[group] += not original
         if not original or group == "flat":
             continue
@@ -79,7 +80,7 @@ def measure_alike(changed: int, strangers: int, photographs: Path, icons: Path) 
         if other is not None:
             copies["a line of its text replaced"] = other
         for name, copy in copies.items():
-            met = bool(original & set(alike.values(copy)))
+            met = bool(original & set(perceptual_hash.values(copy)))
             by_change[name].append(met)
             by_group[group].append(met)
     print("| change | meets |\n|---|---|")
@@ -99,7 +100,7 @@ def print_strangers(count: int, photographs: Path, icons: Path) -> None:
     groups: list[str] = []
     for number, (group, (image, _)) in enumerate(gathered(count, photographs, icons)):
         groups.append(group)
-        for value in alike.values(image):
+        for value in perceptual_hash.values(image):
             holders[value].append(number)
     pairs = {pair for each in holders.values() for pair in combinations(each, 2)}
     met = Counter(tuple(sorted((groups[a], groups[b]))) for a, b in pairs)
@@ -138,7 +139,7 @@ def measure_codes(count: int) -> None:
         found = 0
         for _ in range(count):
             image, payload = samples.code(draw)
-            found += look.codes(change(image, draw)) == (payload,)
+            found += inspection.codes(change(image, draw)) == (payload,)
         print(f"| {name} | {found / count:.0%} |")
 
 
@@ -207,7 +208,7 @@ def measure_ocr(count: int) -> None:
     for name, drawn in OCR.items():
         cells = []
         spent = 0.0
-        for preparations in (len(prepared.WAYS), 1):
+        for preparations in (len(ocr_preparation.WAYS), 1):
             for language in (samples.ENGLISH, samples.RUSSIAN):
                 draw = _chance()
                 found = 0.0
@@ -250,8 +251,8 @@ def measure_cost(times: int, photographs: Path) -> None:
     image, _ = lines(draw, samples.ENGLISH)
     print("\n| preparation | to prepare, ms | to read, ms |\n|---|---|---|")
     before = 0.0
-    for number, name in enumerate(prepared.WAYS, start=1):
-        ready = list(islice(prepared.prepared(image), number))
+    for number, name in enumerate(ocr_preparation.WAYS, start=1):
+        ready = list(islice(ocr_preparation.prepared_variants(image), number))
         upto = timed(partial(_ready, image, number), 5)
         print(
             f"| {name} | {upto - before:.0f} | {timed(partial(ocr.recognised, ready[-1]), 5):.0f} |"
@@ -260,18 +261,18 @@ def measure_cost(times: int, photographs: Path) -> None:
 
 
 def _ready(image: Image.Image, number: int) -> list[Image.Image]:
-    return list(islice(prepared.prepared(image), number))
+    return list(islice(ocr_preparation.prepared_variants(image), number))
 
 
 def _steps(octets: bytes, times: int) -> list[float]:
-    image = decode(octets, look.LOOK_SIDE).image
+    image = decode(octets, inspection.LOOK_SIDE).image
     if image is None:
         raise SystemExit("a picture of ours was not decoded")
     calls = (
-        partial(decode, octets, look.LOOK_SIDE),
-        partial(alike.values, image),
-        partial(look.codes, image),
-        partial(look.look, octets),
+        partial(decode, octets, inspection.LOOK_SIDE),
+        partial(perceptual_hash.values, image),
+        partial(inspection.codes, image),
+        partial(inspection.look, octets),
     )
     return [timed(call, times) for call in calls]
 

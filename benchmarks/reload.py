@@ -38,13 +38,13 @@ from rich.progress import track
 ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # started as a script, from anywhere
 from oborona import state_files  # noqa: E402
-from oborona.daemon.publisher.code import KEY_BYTES, Coder, Handed  # noqa: E402
-from oborona.daemon.publisher.page import Page, version_of  # noqa: E402
-from oborona.journal.queries import Reader  # noqa: E402
-from oborona.policy.before import Before  # noqa: E402
+from oborona.daemon.publisher.code import KEY_BYTES, CodePublisher, PublishedCode  # noqa: E402
+from oborona.daemon.publisher.page import PolicyPage, version_of  # noqa: E402
+from oborona.journal.queries import JournalReader  # noqa: E402
 from oborona.policy.expression import code_of  # noqa: E402
 from oborona.policy.fact_table import SCHEMA  # noqa: E402
 from oborona.policy.load import load_policy  # noqa: E402
+from oborona.policy.load_cache import PolicyCache  # noqa: E402
 from oborona.policy.watch import folder_state  # noqa: E402
 from tests.peers.oborona import Oborona  # noqa: E402
 
@@ -142,7 +142,7 @@ def run(
         save(folder, 0)
         settings = {"paths.policy": folder, "worker.processes": workers, "log.level": "warning"}
         with Oborona(settings) as daemon:
-            page = Page(daemon.state / state_files.POLICY_IN_FORCE / state_files.POLICY_PAGE)
+            page = PolicyPage(daemon.state / state_files.POLICY_IN_FORCE / state_files.POLICY_PAGE)
             count = round(rate * (seconds + 2 * SETTLE_S))
             load = drive(daemon.milter, mail, rate=rate, count=count)
             time.sleep(SETTLE_S)
@@ -186,7 +186,7 @@ def steps(policy: Path, rules: int) -> dict[str, float]:
         shutil.copytree(policy, folder)
         (folder / "90-many.toml").write_text("# further rules\n" + "".join(further(rules)))
         shutil.copytree(folder, copy)
-        coder, handed = Coder(bytes(KEY_BYTES)), Handed(bytes(KEY_BYTES), copy)
+        coder, handed = CodePublisher(bytes(KEY_BYTES)), PublishedCode(bytes(KEY_BYTES), copy)
         source = load_policy(folder, SCHEMA, to_code=coder).compiled.source
         coder.hand_on(copy)
         return {
@@ -208,7 +208,12 @@ def _again(folder: Path, name: str) -> dict[str, float]:
     publisher and in a worker, ms, the least of several.
     """
     key = bytes(KEY_BYTES)
-    publisher, worker, coder, handed = Before(), Before(), Coder(key), Handed(key, folder)
+    publisher, worker, coder, handed = (
+        PolicyCache(),
+        PolicyCache(),
+        CodePublisher(key),
+        PublishedCode(key, folder),
+    )
     text = (folder / name).read_text() if (folder / name).exists() else ""
     took: dict[str, list[float]] = {"publisher": [], "worker": []}
     for number in range(6):
@@ -234,7 +239,7 @@ def _least(what: Callable[[], object], times: int) -> float:
 
 
 def change(
-    page: Page,
+    page: PolicyPage,
     folder: Path,
     seconds: float,
     reloads: int,
@@ -308,7 +313,7 @@ async def judged(journal: Path, changes: list[Change]) -> tuple[int, int, int]:
     """
     order = {one.version: place for place, one in enumerate(changes)}
     number = mixtures = stale = 0
-    async with await Reader.open(journal) as reader:
+    async with await JournalReader.open(journal) as reader:
         async for entry in reader.since(0.0):
             number += 1
             if isinstance(entry, int):

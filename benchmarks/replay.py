@@ -25,18 +25,18 @@ from pathlib import Path
 import msgspec
 
 from oborona.counters.memory import MemoryCounters
-from oborona.ident import Numbers
+from oborona.ident import JournalIdGenerator
 from oborona.journal import schema
-from oborona.journal.entry import Entry
-from oborona.journal.journal import Journal
+from oborona.journal.entry import JournalEntry
+from oborona.journal.journal import JournalWriter
 from oborona.message.shingles import Hasher
-from oborona.policy.evidence import Silence
+from oborona.policy.accounting import record_verdict
+from oborona.policy.evidence import NoInquiry
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import Policy, load_policy
-from oborona.policy.scan import Site, scan
-from oborona.policy.settling import settle
-from oborona.recheck.asks import asks
-from oborona.recheck.judged import Judge
+from oborona.policy.scan import ScanSite, scan
+from oborona.recheck.rejudgement import Rejudger
+from oborona.recheck.rule_fingerprints import rule_fingerprints
 from oborona.session.journal_entry import entry_of
 from oborona.types import Client, Envelope
 
@@ -46,29 +46,29 @@ START = 1_795_170_000.0
 FLUSHED = 400  # entries that wait at most
 
 
-async def entries(corpus: Path, messages: int, policy: Policy) -> list[Entry]:
+async def entries(corpus: Path, messages: int, policy: Policy) -> list[JournalEntry]:
     """Return entries of real messages, each counted before the next."""
     paths = sorted(corpus.glob("**/*.txt"))  # noqa: ASYNC240
     random.Random(1).shuffle(paths)  # noqa: S311 - an order, not a secret
     counters = MemoryCounters()
-    site, found = Site(name="mx.b.example", hasher=Hasher(b"k" * 32), counters=counters), []
+    site, found = ScanSite(name="mx.b.example", hasher=Hasher(b"k" * 32), counters=counters), []
     for number, path in enumerate(paths[:messages]):
         raw, now = path.read_bytes(), START + 20 * number
         client = Client(ip=f"198.51.100.{number % 50}")
         envelope = Envelope(client=client, sender="ann@a.example", recipients=("bob@b.example",))
-        result = await scan(raw, envelope, site, policy, Silence(), now=now)
-        settle(result.pieces, result.verdict, counters, now=now)
+        result = await scan(raw, envelope, site, policy, NoInquiry(), now=now)
+        record_verdict(result.pieces, result.verdict, counters, now=now)
         found.append(entry_of(number, now, policy, envelope, len(raw), result.verdict, result))
     return found
 
 
-async def written(path: Path, found: list[Entry]) -> tuple[float, float]:
+async def written(path: Path, found: list[JournalEntry]) -> tuple[float, float]:
     """Write entries; return the octets of the file and the CPU seconds of appending, both an
     entry.
     """
     schema.prepare(path)
-    numbers, spent = Numbers(), 0.0
-    async with await Journal.open(path) as journal:
+    numbers, spent = JournalIdGenerator(), 0.0
+    async with await JournalWriter.open(path) as journal:
         for place, entry in enumerate(found):
             one = msgspec.structs.replace(
                 entry, id=numbers.next(START + place / 10), time=START + place / 10
@@ -83,12 +83,12 @@ async def written(path: Path, found: list[Entry]) -> tuple[float, float]:
 
 async def replayed(path: Path, policy: Policy) -> tuple[int, float]:
     """Judge every entry again; return how many differ, and the CPU seconds of an entry."""
-    judge, asked = Judge(policy), asks(policy)
+    judge, asked = Rejudger(policy), rule_fingerprints(policy)
     differ = number = 0
-    async with await Journal.open(path) as journal:
+    async with await JournalWriter.open(path) as journal:
         before = time.thread_time()
         async for entry in journal.since(START - 1):
-            again = judge.judge(entry, asked) if isinstance(entry, Entry) else None
+            again = judge.judge(entry, asked) if isinstance(entry, JournalEntry) else None
             differ += (
                 again is None
                 or isinstance(entry, int)
@@ -98,7 +98,7 @@ async def replayed(path: Path, policy: Policy) -> tuple[int, float]:
         return differ, (time.thread_time() - before) / number
 
 
-def verdict_of(entry: Entry, again: object) -> object:
+def verdict_of(entry: JournalEntry, again: object) -> object:
     """Return the verdict of an entry as one that can be compared."""
     return msgspec.structs.replace(
         again,  # type: ignore[type-var]

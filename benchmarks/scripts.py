@@ -38,7 +38,7 @@ from oborona.policy.fact_table import SCHEMA  # noqa: E402
 from oborona.policy.facts import Facts  # noqa: E402
 from oborona.policy.merge import merge  # noqa: E402
 from oborona.policy.rules import Rule  # noqa: E402
-from oborona.policy.scripts.loading import Loaded  # noqa: E402
+from oborona.policy.scripts.loader import LoadedScripts  # noqa: E402
 from oborona.types import Stage  # noqa: E402
 
 ROUNDS: Final = 5  # the best counts: what is longer was the machine's other work
@@ -72,7 +72,7 @@ def in_lua(number: int) -> Callable[[Facts], list[str]]:
         )
         for n in range(number)
     )
-    loaded = Loaded({"60.lua": f"{text}\n".encode()}, SCHEMA)
+    loaded = LoadedScripts({"60.lua": f"{text}\n".encode()}, SCHEMA)
     scripts = loaded.bound(merge([loaded.document("60.lua")]).rules)
     assert scripts is not None
     return lambda one: [hit.name for hit in scripts.judge(one, Stage.CONTENT).hits]

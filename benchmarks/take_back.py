@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Final
 
 from oborona.counters.store import LmdbCounters
-from oborona.counters.writer import CounterWriter
-from oborona.types import Amounts, Pieces, Shingle
+from oborona.counters.writer import LmdbCounterWriter
+from oborona.types import Amounts, CountedPieces, Shingle
 
 NOON: Final = 20_000 * 86_400 + 43_200.0
 HOT: Final = 300
@@ -46,7 +46,7 @@ def measured(count: int) -> dict[str, float]:
     drawn = random.Random(5)  # noqa: S311 - the same in each run
     hot = [Shingle(8, drawn.getrandbits(64)) for _ in range(HOT)]
     messages = [
-        Pieces(
+        CountedPieces(
             shingles=(
                 *drawn.sample(hot, 20),
                 *(Shingle(9, drawn.getrandbits(64)) for _ in range(20)),
@@ -56,12 +56,12 @@ def measured(count: int) -> dict[str, float]:
         for _ in range(count)
     ]
     with tempfile.TemporaryDirectory() as folder:
-        writer = CounterWriter(Path(folder), durability="none")
+        writer = LmdbCounterWriter(Path(folder), durability="none")
         worker = LmdbCounters(
             Path(folder), "bench", environment=writer.environment, durability="none"
         )
         for ago in range(86_400, 0, -HISTORY_S):
-            worker.add(Pieces(shingles=tuple(hot), pairs=()), SPAM, NOON - ago)
+            worker.add(CountedPieces(shingles=tuple(hot), pairs=()), SPAM, NOON - ago)
             worker.flush(NOON)
             writer.step(NOON)
 
@@ -96,7 +96,7 @@ def measured(count: int) -> dict[str, float]:
     return found
 
 
-def read_all(worker: LmdbCounters, messages: list[Pieces]) -> None:
+def read_all(worker: LmdbCounters, messages: list[CountedPieces]) -> None:
     async def read() -> None:
         for message in messages:
             await worker.read(message.shingles, NOON)

@@ -10,9 +10,9 @@ from typing import Final
 from benchmarks.labelled import Labelled
 from benchmarks.streams import Step
 from oborona.message.parse import parse
-from oborona.policy.models.content.calibrate import Calibration, fit
-from oborona.policy.models.content.features import Features, features
-from oborona.policy.models.content.learner import Learner
+from oborona.policy.models.content.calibration import Calibration, fit
+from oborona.policy.models.content.features import ContentFeatures, features
+from oborona.policy.models.content.learner import ContentLearner
 from oborona.policy.models.content.weights import Weights
 
 REFIT: Final = 50  # messages learned between two fits of the calibration
@@ -37,7 +37,7 @@ class Taught:
 
     def scores(self, steps: Sequence[Step]) -> list[float]:
         """Return the margin of each step's message."""
-        learner = Learner(Weights.new())
+        learner = ContentLearner(Weights.new())
         calibration: Calibration | None = None
         predictions: list[tuple[float, bool]] = []
         scores = []
@@ -51,5 +51,5 @@ class Taught:
                     calibration = fit(predictions)
         return scores
 
-    def _features(self, number: int) -> Features:
-        return Features.from_bytes(self._mail[number])
+    def _features(self, number: int) -> ContentFeatures:
+        return ContentFeatures.from_bytes(self._mail[number])

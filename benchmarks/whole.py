@@ -27,9 +27,9 @@ from benchmarks.milterload import ABORT, FINAL, OPTNEG, QUIT, Message
 from benchmarks.servers import ROOT, oborona
 from benchmarks.streams import Step
 from oborona import secret, state_files
-from oborona.feedback.hearing import Unheard, heard
-from oborona.feedback.store import Store
-from oborona.feedback.word import Kind, Source, State
+from oborona.feedback.label import LabelKind, LabelSource, LabelState
+from oborona.feedback.label_extraction import NotLabelable, extract_label
+from oborona.feedback.label_store import LabelStore
 from oborona.message.shingles import Hasher
 
 POLICY: Final = "[verdict]\nrefuse = false   # every message gets its score\n"
@@ -64,12 +64,12 @@ class Whole:
                     pictures=False,
                     settings=settings,
                 ) as server,
-                Store(home / "daemon/state" / state_files.FEEDBACK) as words,
+                LabelStore(home / "daemon/state" / state_files.FEEDBACK) as words,
             ):
                 return list(self._run(steps, home, server.address, words))
 
     def _run(
-        self, steps: Sequence[Step], home: Path, address: str, words: Store
+        self, steps: Sequence[Step], home: Path, address: str, words: LabelStore
     ) -> Iterator[float]:
         keys = secret.load(home / "daemon/state")
         hasher, file = Hasher(keys.shingles), home / "message"
@@ -79,9 +79,13 @@ class Whole:
             if place % 500 == 499:
                 print(f"  {place + 1} of {len(steps)}", file=sys.stderr)
             for number, spam in step.taught:
-                kind, source = (Kind.SPAM, Source.COMPLAINT) if spam else (Kind.HAM, Source.PARDON)
+                kind, source = (
+                    (LabelKind.SPAM, LabelSource.COMPLAINT)
+                    if spam
+                    else (LabelKind.HAM, LabelSource.PARDON)
+                )
                 try:
-                    word, _ = heard(
+                    word, _ = extract_label(
                         self._mail[number].raw,
                         kind,
                         source,
@@ -89,15 +93,15 @@ class Whole:
                         key=keys.feedback,
                         now=time.time(),
                     )
-                except Unheard:
+                except NotLabelable:
                     continue
                 [became] = words.add([word], now=time.time())
                 _until_learned(words, became.id)
 
 
-def _until_learned(words: Store, ident: int) -> None:
+def _until_learned(words: LabelStore, ident: int) -> None:
     end = time.monotonic() + LEARNED_S
-    while words.get(ident).state is State.QUEUED:
+    while words.get(ident).state is LabelState.QUEUED:
         if time.monotonic() > end:
             raise TimeoutError(f"word {ident} was not learned in {LEARNED_S:g} s")
         time.sleep(0.005)

@@ -25,15 +25,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.replay import CORPUS, ROOT, START
 from oborona.counters.memory import MemoryCounters
 from oborona.counters.store import LmdbCounters
-from oborona.counters.writer import CounterWriter
+from oborona.counters.writer import LmdbCounterWriter
 from oborona.journal import rows
 from oborona.journal.spool import JournalSpool
 from oborona.message.shingles import Hasher
-from oborona.policy.evidence import Silence
+from oborona.policy.accounting import record_verdict
+from oborona.policy.evidence import NoInquiry
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import load_policy
-from oborona.policy.scan import Scan, Site, scan
-from oborona.policy.settling import settle
+from oborona.policy.scan import Scan, ScanSite, scan
 from oborona.session.journal_entry import entry_of
 from oborona.types import Client, Envelope
 
@@ -61,13 +61,13 @@ def counting(folder: Path, scans: list[Scan], each: int) -> tuple[float, float]:
     def count() -> None:
         counters = LmdbCounters(folder / "counters", "worker", durability="none")
         for place, one in enumerate(scans, 1):
-            settle(one.pieces, one.verdict, counters, now=START, first=True)
+            record_verdict(one.pieces, one.verdict, counters, now=START, first=True)
             if place % each == 0:
                 counters.write(START)
         counters.close()
 
     worker = cost(count)
-    writer = CounterWriter(folder / "counters", durability="none", report=lambda _: None)
+    writer = LmdbCounterWriter(folder / "counters", durability="none", report=lambda _: None)
     began = time.process_time_ns()
     while writer.step(START):
         pass
@@ -82,7 +82,7 @@ async def main() -> None:
     policy = load_policy(ROOT / "etc/policy.d", SCHEMA)
     paths = sorted(CORPUS.glob("**/*.txt"))
     random.Random(1).shuffle(paths)  # noqa: S311 - an order, not a secret
-    site = Site(name="mx.b.example", hasher=Hasher(b"k" * 32), counters=MemoryCounters())
+    site = ScanSite(name="mx.b.example", hasher=Hasher(b"k" * 32), counters=MemoryCounters())
     envelopes = [
         Envelope(
             client=Client(ip=f"198.51.100.{at % 50}"),
@@ -94,7 +94,7 @@ async def main() -> None:
     raws = [path.read_bytes() for path in paths[:MESSAGES]]
     began = time.process_time_ns()
     scans = [
-        await scan(raw, envelope, site, policy, Silence(), now=START)
+        await scan(raw, envelope, site, policy, NoInquiry(), now=START)
         for raw, envelope in zip(raws, envelopes, strict=True)
     ]
     whole = (time.process_time_ns() - began) / MESSAGES / 1000

@@ -16,14 +16,14 @@ import msgspec
 
 from oborona import state_files
 from oborona.counters.batch import HEADER_BYTES, MAGIC, REST, START
-from oborona.counters.follow import Position
 from oborona.counters.spool import SpoolFile, parse_name
+from oborona.counters.spool_follower import SpoolPosition
 from oborona.errors import StoreError
 
-UNAPPLIED: Final = Position()
+UNAPPLIED: Final = SpoolPosition()
 
 
-class Waiting(msgspec.Struct, frozen=True, kw_only=True):
+class SpoolBacklog(msgspec.Struct, frozen=True, kw_only=True):
     """One worker's spool, as far as it is not applied."""
 
     worker: str
@@ -34,7 +34,7 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
     oldest: float | None
 
 
-def waiting(directory: Path, positions: dict[str, Position]) -> list[Waiting]:
+def spool_backlog(directory: Path, positions: dict[str, SpoolPosition]) -> list[SpoolBacklog]:
     """Return what waits in each spool of a store, by owner.
 
     Args:
@@ -60,12 +60,14 @@ def waiting(directory: Path, positions: dict[str, Position]) -> list[Waiting]:
         raise StoreError(f"cannot read the spools in {spools}: {error}") from error
 
 
-def lag_s(spools: Sequence[Waiting], now: float) -> float:
+def lag_s(spools: Sequence[SpoolBacklog], now: float) -> float:
     """Return how long the oldest flush has waited, in seconds; 0 when none does."""
     return max([0.0, *(now - one.oldest for one in spools if one.oldest is not None)])
 
 
-def _waiting(spools: Path, owner: str, files: list[SpoolFile], position: Position) -> Waiting:
+def _waiting(
+    spools: Path, owner: str, files: list[SpoolFile], position: SpoolPosition
+) -> SpoolBacklog:
     total = 0
     oldest: float | None = None
     there = 0
@@ -84,7 +86,9 @@ def _waiting(spools: Path, owner: str, files: list[SpoolFile], position: Positio
                 total += size - offset
         finally:
             os.close(descriptor)
-    return Waiting(worker=files[0].worker, owner=owner, files=there, bytes=total, oldest=oldest)
+    return SpoolBacklog(
+        worker=files[0].worker, owner=owner, files=there, bytes=total, oldest=oldest
+    )
 
 
 def _flushed_at(header: bytes) -> float | None:

@@ -26,7 +26,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from oborona.counters.buffer import Buffer, cells_of, taken_cells_of
+from oborona.counters.buffer import AddBuffer, cells_of, taken_cells_of
 from oborona.counters.record import BUCKET_SHIFT, CELL_BYTES, DIGIT, KEY_BYTES, RING
 from oborona.counters.window import bucket_of
 from oborona.errors import StoreVersion
@@ -48,7 +48,7 @@ Keys = npt.NDArray[np.void]  # of KEYS
 Cells = npt.NDArray[np.uint64]
 
 
-class Segment(msgspec.Struct, frozen=True, kw_only=True):
+class BatchSegment(msgspec.Struct, frozen=True, kw_only=True):
     """What one flush counted in one bucket."""
 
     bucket: int
@@ -56,27 +56,27 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
     cells: Cells  # beside `keys`; a key comes again for each further level
 
 
-class Batch(msgspec.Struct, frozen=True, kw_only=True):
+class SpoolBatch(msgspec.Struct, frozen=True, kw_only=True):
     """One whole record of a spool."""
 
     sequence: int
     time: float  # Unix seconds of the flush
     forgotten: list[bytes]  # keys to forget, before anything is added
-    segments: list[Segment]
+    segments: list[BatchSegment]
     pairs: list[tuple[bytes, bytes, int]]  # P, U, bucket of the first sight
     end: int  # offset behind it
     takes: bool = False  # something is taken back in the segments
 
 
-class Torn(Exception):  # noqa: N818 - what was found
+class TornRecord(Exception):  # noqa: N818 - what was found
     """The record has no end yet."""
 
 
-class Damaged(Exception):  # noqa: N818 - what was found
+class DamagedRecord(Exception):  # noqa: N818 - what was found
     """These bytes are no record, whatever follows."""
 
 
-def encode(buffer: Buffer, sequence: int, now: float) -> bytes:
+def encode(buffer: AddBuffer, sequence: int, now: float) -> bytes:
     """Return the record of all that a buffer holds."""
     segments: list[bytes] = []
     keys: list[bytes] = []
@@ -122,7 +122,7 @@ def encode(buffer: Buffer, sequence: int, now: float) -> bytes:
     return start + covered
 
 
-def decode(data: bytes, offset: int = 0) -> Batch:
+def decode(data: bytes, offset: int = 0) -> SpoolBatch:
     """Return the record that begins at `offset`.
 
     Raises:
@@ -131,22 +131,22 @@ def decode(data: bytes, offset: int = 0) -> Batch:
         StoreVersion: a newer Oborona wrote it.
     """
     if not MAGIC.startswith(data[offset : offset + len(MAGIC)]):
-        raise Damaged("no record begins here")
+        raise DamagedRecord("no record begins here")
     if len(data) - offset < HEADER_BYTES:
-        raise Torn
+        raise TornRecord
     magic, version, segments, length, checksum = START.unpack_from(data, offset)
     if magic != MAGIC or length > LENGTH_LIMIT:
-        raise Damaged("no record begins here")
+        raise DamagedRecord("no record begins here")
     end = offset + HEADER_BYTES + length
     if end > len(data):
-        raise Torn
+        raise TornRecord
     if zlib.crc32(memoryview(data)[offset + START.size : end]) != checksum:
-        raise Damaged("its checksum is wrong")
+        raise DamagedRecord("its checksum is wrong")
     if version > VERSION:
         raise StoreVersion(f"it has version {version}, this Oborona knows {VERSION}")
     sequence, time, entries, pairs = REST.unpack_from(data, offset + START.size)
     if length != segments * SEGMENT.size + entries * (KEY_BYTES + CELL_BYTES) + pairs * PAIR.size:
-        raise Damaged("its length and its counts differ")
+        raise DamagedRecord("its length and its counts differ")
     place = offset + HEADER_BYTES
     found = []
     key_place = place + segments * SEGMENT.size
@@ -154,19 +154,19 @@ def decode(data: bytes, offset: int = 0) -> Batch:
     pair_place = cell_place + entries * CELL_BYTES
     shape = list(SEGMENT.iter_unpack(data[place:key_place]))
     if sum(count for _bucket, count in shape) != entries:
-        raise Damaged("its segments and its entries differ")
+        raise DamagedRecord("its segments and its entries differ")
     keys = np.frombuffer(data, KEYS, entries, key_place)
     cells = np.frombuffer(data, "<u8", entries, cell_place)
     at = 0
     for bucket, count in shape:
         found.append(
-            Segment(bucket=bucket, keys=keys[at : at + count], cells=cells[at : at + count])
+            BatchSegment(bucket=bucket, keys=keys[at : at + count], cells=cells[at : at + count])
         )
         at += count
     forgotten: list[bytes] = []
     if version > FORGETS_NOTHING and found:
         forgotten = split_keys(found.pop(0).keys.tobytes())
-    return Batch(
+    return SpoolBatch(
         sequence=sequence,
         time=time,
         forgotten=forgotten,

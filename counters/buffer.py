@@ -45,7 +45,7 @@ LEAST_TAKEN: Final = LEVELS << LEVEL_SHIFT  # the level of a cell that takes a f
 Summed = dict[bytes, int]
 
 
-class Buffer:
+class AddBuffer:
     """What one flush brings: `counts` and `taken` by bucket and key, `pairs` by U and (P, day),
     `forgotten` keys.
     """

@@ -22,13 +22,13 @@ import lmdb
 import msgspec
 
 from oborona import state_files
+from oborona.counters.file_check import mark_sound
 from oborona.counters.lmdb_store import LEAST_ROOM, MAP_BYTES, MODE, as_store_error, check_version
-from oborona.counters.lmdb_write import WriteSide
+from oborona.counters.lmdb_write import LmdbWriteEnvironment
 from oborona.counters.spool import sync_directory
-from oborona.counters.trust import take_note
 from oborona.counters.writer import LOG
 from oborona.errors import StoreBusy, StoreError, StoreFull
-from oborona.lock import Lock, hold
+from oborona.lock import FileLock, hold
 
 PROGRAM: Final = "oborona counters compact"
 META_PAGES: Final = 2
@@ -39,14 +39,14 @@ META_MAGIC: Final = 0xBEEFC0DE
 META_FORMAT: Final = 1
 
 
-class Compacted(msgspec.Struct, frozen=True, kw_only=True):
+class CompactionResult(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes of the data file."""
 
     before: int
     after: int
 
 
-def compact(directory: Path) -> Compacted:
+def compact(directory: Path) -> CompactionResult:
     """Put a copy without free pages in the place of a store.
 
     Raises:
@@ -70,11 +70,11 @@ def compact(directory: Path) -> Compacted:
             raise
         sync_directory(directory)
         # or the next writer would take it for a copy from elsewhere
-        take_note(directory, synced=True, failures=0)
-        return Compacted(before=before.st_size, after=path.stat().st_size)
+        mark_sound(directory, synced=True, failures=0)
+        return CompactionResult(before=before.st_size, after=path.stat().st_size)
 
 
-def _nobody_writes(directory: Path) -> Lock:
+def _nobody_writes(directory: Path) -> FileLock:
     try:
         return hold(directory / state_files.COUNTERS_LOCK, PROGRAM)
     except StoreBusy as busy:
@@ -84,7 +84,7 @@ def _nobody_writes(directory: Path) -> Lock:
 
 
 def _copy(directory: Path, copy: Path, original: os.stat_result) -> None:
-    store = WriteSide(directory, MAP_BYTES, sync=True, report=LOG.warning)
+    store = LmdbWriteEnvironment(directory, MAP_BYTES, sync=True, report=LOG.warning)
     try:
         environment = store.environment
         with environment.begin() as txn:

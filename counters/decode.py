@@ -129,7 +129,7 @@ def _unfold(one: bytes, now: float) -> tuple[dict[int, list[int]], dict[int, lis
     for day, bucket, counts in record.split(one, bucket_of(now)):
         kept, place = (days, day_of(bucket)) if day else (buckets, bucket)
         have = kept.get(place)
-        kept[place] = window.summed([have, counts]) if have else counts
+        kept[place] = window.sum_metrics([have, counts]) if have else counts
     return buckets, days
 
 
@@ -138,5 +138,5 @@ def _exact(one: bytes, now: float) -> list[list[int]]:
     fine = window.signed_totals(buckets, now)
     today = day_of(bucket_of(now))
     folded = [counts for day, counts in days.items() if today - DAYS < day <= today]
-    sums = [*fine[: Window.FORTNIGHT], window.summed([fine[Window.FORTNIGHT], *folded])]
+    sums = [*fine[: Window.FORTNIGHT], window.sum_metrics([fine[Window.FORTNIGHT], *folded])]
     return [[min(count, SATURATED) for count in counts] for counts in sums]

@@ -57,7 +57,7 @@ Slots = npt.NDArray[np.uint32]
 """[set][way]"""
 
 
-class Changes(msgspec.Struct, frozen=True):
+class SlotChanges(msgspec.Struct, frozen=True):
     """Slots to set, in this order; making them again changes nothing."""
 
     places: npt.NDArray[np.uint32]  # set * WAYS + way
@@ -75,7 +75,7 @@ class Changes(msgspec.Struct, frozen=True):
         return np.stack([self.places, self.values]).astype("<u4").tobytes()
 
     @classmethod
-    def from_bytes(cls, data: bytes, slots: int) -> Changes:
+    def from_bytes(cls, data: bytes, slots: int) -> SlotChanges:
         """Return what `to_bytes` gave.
 
         Raises:
@@ -89,7 +89,7 @@ class Changes(msgspec.Struct, frozen=True):
         return cls(places, values)
 
 
-class Kept(msgspec.Struct, frozen=True):
+class KeySlots(msgspec.Struct, frozen=True):
     """Where keys are in the table."""
 
     found: npt.NDArray[np.bool_]
@@ -97,7 +97,7 @@ class Kept(msgspec.Struct, frozen=True):
     buckets: npt.NDArray[np.uint32]  # ring buckets of their sighting
 
 
-def lonely(cells: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+def single_sightings(cells: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
     """Return which cells are one `seen` and nothing else."""
     alone: npt.NDArray[np.bool_] = cells & COUNTS_AND_LEVEL == ONE_SEEN
     return alone
@@ -108,8 +108,8 @@ def find(
     heads: npt.NDArray[np.uint16],
     hashes: npt.NDArray[np.uint64],
     reference: int,
-    meanwhile: Changes | None = None,
-) -> Kept:
+    meanwhile: SlotChanges | None = None,
+) -> KeySlots:
     """Return which keys have a sighting in the table that is not out of the fortnight at bucket
     `reference`.
 
@@ -131,7 +131,7 @@ def find(
         first[1:] = at[1:] != at[:-1]
         at, ways = at[first], ways[first]
         found[at] = True
-    return Kept(found, sets[at] * WAYS + ways, rows[at, ways] & BUCKET)
+    return KeySlots(found, sets[at] * WAYS + ways, rows[at, ways] & BUCKET)
 
 
 def cells_of(
@@ -170,7 +170,7 @@ def _is_live(slot: int, reference: int) -> bool:
     return age < LIVES or age - RING >= -FUTURE_BUCKETS
 
 
-def sighting_cells(kept: Kept) -> npt.NDArray[np.uint64]:
+def sighting_cells(kept: KeySlots) -> npt.NDArray[np.uint64]:
     """Return the cells of the sightings that were found."""
     return kept.buckets.astype(np.uint64) << BUCKET_SHIFT_U64 | ONE_SEEN
 
@@ -181,8 +181,8 @@ def admit(
     hashes: npt.NDArray[np.uint64],
     buckets: npt.NDArray[np.uint32],
     reference: int,
-    meanwhile: Changes | None = None,
-) -> Changes:
+    meanwhile: SlotChanges | None = None,
+) -> SlotChanges:
     """Return what gives each key a slot; keys that are too many for one set at once get none.
 
     Args:
@@ -207,23 +207,23 @@ def admit(
     oldest_first = np.argsort(-_ages(rows, reference), axis=1, kind="stable")
     ways = oldest_first[np.arange(len(sets)), rank]
     values = prints << BUCKET_BITS | buckets
-    return Changes((sets * WAYS + ways).astype(np.uint32), values.astype(np.uint32))
+    return SlotChanges((sets * WAYS + ways).astype(np.uint32), values.astype(np.uint32))
 
 
-def removed(kept: Kept) -> Changes:
+def removal_changes(kept: KeySlots) -> SlotChanges:
     """Return what frees the slots that were found."""
-    return Changes(kept.places.astype(np.uint32), np.zeros(len(kept.places), np.uint32))
+    return SlotChanges(kept.places.astype(np.uint32), np.zeros(len(kept.places), np.uint32))
 
 
-def together(changes: list[Changes]) -> Changes:
+def concatenate(changes: list[SlotChanges]) -> SlotChanges:
     """Return all of them in their order."""
-    return Changes(
+    return SlotChanges(
         np.concatenate([one.places for one in changes] or [np.empty(0, np.uint32)]),
         np.concatenate([one.values for one in changes] or [np.empty(0, np.uint32)]),
     )
 
 
-def _rows(slots: Slots, sets: npt.NDArray[np.intp], meanwhile: Changes | None) -> Slots:
+def _rows(slots: Slots, sets: npt.NDArray[np.intp], meanwhile: SlotChanges | None) -> Slots:
     """Return the slots of some sets, as they will be when changes are made."""
     rows = slots[sets]
     if meanwhile is not None and len(meanwhile):

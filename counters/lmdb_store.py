@@ -1,7 +1,7 @@
 r"""The counter store on one machine: an LMDB environment, and reading it.
 
     \0version           format, u32
-    \0begun             its birth: `oborona.begun`, as JSON
+    \0begun             its birth: `oborona.store_birth`, as JSON
     \0newest            the last ten-minute bucket that was believed, i64
     \0purge             where the next purge goes on, a key
     \0spool/<owner>     how far that spool is applied: file number, offset, sequence
@@ -30,8 +30,8 @@ from typing import Final
 import lmdb
 
 from oborona import state_files
-from oborona.counters.follow import Position
 from oborona.counters.spool import NO_ROOM
+from oborona.counters.spool_follower import SpoolPosition
 from oborona.errors import StoreBusy, StoreError, StoreFull, StoreVersion
 
 VERSION: Final = 3
@@ -67,7 +67,7 @@ def _forked() -> None:
 os.register_at_fork(after_in_child=_forked)
 
 
-class Damaged(StoreError):  # noqa: N818 - reads as what happened
+class DamagedStore(StoreError):  # noqa: N818 - reads as what happened
     """The data file is no whole LMDB file."""
 
 
@@ -81,7 +81,7 @@ def as_store_error(directory: Path) -> Iterator[None]:
     except lmdb.ReadersFullError as error:
         raise StoreBusy(f"more than {MAX_READERS} processes read {directory}") from error
     except (lmdb.InvalidError, lmdb.CorruptedError, lmdb.PageNotFoundError) as error:
-        raise Damaged(f"the counter store in {directory} is damaged: {error}") from error
+        raise DamagedStore(f"the counter store in {directory} is damaged: {error}") from error
     except (lmdb.Error, OSError) as error:
         code = error.errno if isinstance(error, OSError) else getattr(error, "code", 0)
         if (
@@ -177,23 +177,23 @@ def fill_up(environment: lmdb.Environment, directory: Path) -> None:
 def _check_length(environment: lmdb.Environment, directory: Path) -> None:
     short = missing(environment, directory)
     if short:
-        raise Damaged(
+        raise DamagedStore(
             f"the counter store in {directory} is damaged: {state_files.COUNTERS_DATA} is {short} "
             f"bytes shorter than its pages;"
             " the writer looks at it when it starts"
         )
 
 
-def get_position(txn: lmdb.Transaction[bytes], owner: str) -> Position | None:
+def get_position(txn: lmdb.Transaction[bytes], owner: str) -> SpoolPosition | None:
     """Return how far a spool is applied; None when nothing of it is."""
     stored = txn.get(POSITION_KEY + owner.encode())
     if stored is None:
         return None
     number, offset, sequence = POSITION.unpack(stored)
-    return Position(number=number, offset=offset, sequence=sequence)
+    return SpoolPosition(number=number, offset=offset, sequence=sequence)
 
 
-def put_position(txn: lmdb.Transaction[bytes], owner: str, position: Position) -> None:
+def put_position(txn: lmdb.Transaction[bytes], owner: str, position: SpoolPosition) -> None:
     """Keep how far a spool is applied."""
     txn.put(
         POSITION_KEY + owner.encode(),
@@ -201,7 +201,7 @@ def put_position(txn: lmdb.Transaction[bytes], owner: str, position: Position) -
     )
 
 
-def positions(txn: lmdb.Transaction[bytes]) -> dict[str, Position]:
+def positions(txn: lmdb.Transaction[bytes]) -> dict[str, SpoolPosition]:
     """Return the positions of all spools."""
     found = {}
     with txn.cursor() as cursor:
@@ -210,7 +210,7 @@ def positions(txn: lmdb.Transaction[bytes]) -> dict[str, Position]:
             if not key.startswith(POSITION_KEY):
                 break
             number, offset, sequence = POSITION.unpack(stored)
-            found[key.removeprefix(POSITION_KEY).decode()] = Position(
+            found[key.removeprefix(POSITION_KEY).decode()] = SpoolPosition(
                 number=number, offset=offset, sequence=sequence
             )
     return found
@@ -225,7 +225,7 @@ def begin(environment: lmdb.Environment) -> lmdb.Transaction[bytes]:
         return environment.begin()
 
 
-class Reader:
+class LmdbReader:
     """The reading side; one per process, one thread.
 
     Args:

@@ -16,12 +16,12 @@ from typing import Final, TypeVar
 
 import lmdb
 
-from oborona.counters import trust
+from oborona.counters import file_check
 from oborona.counters.lmdb_store import (
     LEAST_ROOM,
     MAX_READERS,
     MODE,
-    Damaged,
+    DamagedStore,
     as_store_error,
     fill_up,
     set_aside,
@@ -33,7 +33,7 @@ LOG: Final = logging.getLogger(__name__)
 Result = TypeVar("Result")
 
 
-class WriteSide:
+class LmdbWriteEnvironment:
     """An LMDB environment to write to; whoever makes it holds the writer's lock.
 
     Args:
@@ -54,7 +54,7 @@ class WriteSide:
         self._sync = sync
         self._report = report
         self._panicked = False  # the environment is of no use until it is opened again
-        self._failures = trust.check(directory, report)
+        self._failures = file_check.check(directory, report)
         self._distrusted = False  # a page was not what it should be
         self._opened_at = time.monotonic()
         self._environment = self._opened()
@@ -94,7 +94,7 @@ class WriteSide:
                 except (lmdb.CorruptedError, lmdb.PageNotFoundError):
                     if not self._distrusted:
                         self._distrusted = True
-                        trust.distrust(self.directory)
+                        file_check.distrust(self.directory)
                     raise
                 else:
                     self._keep_length()
@@ -105,9 +105,9 @@ class WriteSide:
         self._environment.close()
         if self._distrusted:
             return
-        ran = time.monotonic() - self._opened_at >= trust.RUN_S
+        ran = time.monotonic() - self._opened_at >= file_check.RUN_S
         try:
-            trust.take_note(
+            file_check.mark_sound(
                 self.directory, synced=self._sync, failures=0 if ran else self._failures
             )
         except StoreError as error:
@@ -144,7 +144,7 @@ class WriteSide:
     def _note(self, failures: int) -> None:
         """Note that the file is sound; on a full disk the note that is there has to do."""
         try:
-            trust.take_note(self.directory, synced=self._sync, failures=failures)
+            file_check.mark_sound(self.directory, synced=self._sync, failures=failures)
         except StoreFull as error:
             if not self._sync:  # the note would say that it is synced
                 raise
@@ -182,7 +182,7 @@ def open_or_begin_anew(directory: Path, opened: Callable[[], Result]) -> Result:
     """
     try:
         return opened()
-    except Damaged as damage:
+    except DamagedStore as damage:
         with as_store_error(directory):
             aside = set_aside(directory, time.time())
         made = opened()
@@ -191,5 +191,5 @@ def open_or_begin_anew(directory: Path, opened: Callable[[], Result]) -> Result:
     except (StoreBusy, StoreFull, StoreVersion):
         raise
     except StoreError:
-        trust.distrust(directory)
+        file_check.distrust(directory)
         raise

@@ -11,23 +11,27 @@ from collections.abc import Sequence
 from oborona.counters import window
 from oborona.counters.top import TOP_LIMIT, Ranks, ranked
 from oborona.counters.window import METRICS, Timeline, bucket_of, day_of
-from oborona.types import Amounts, Metric, Pieces, Prefix, Shingle, Window
+from oborona.types import Amounts, CountedPieces, CounterPrefix, Metric, Shingle, Window
 
 
 class MemoryCounters:
     """The contract of `policy.ports.Counters`, for one process."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[Prefix, Shingle], dict[int, list[int]]] = {}
+        self._kept: dict[tuple[CounterPrefix, Shingle], dict[int, list[int]]] = {}
 
     async def read(
-        self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
+        self, shingles: Sequence[Shingle], now: float, prefix: CounterPrefix = CounterPrefix.IN
     ) -> list[list[list[int]]]:
         """Return [shingle][Window][Metric] at `now`, zeros where nothing was counted."""
         return [window.totals(self._kept.get((prefix, shingle), {}), now) for shingle in shingles]
 
     async def read_add(
-        self, pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix = Prefix.IN
+        self,
+        pieces: CountedPieces,
+        amounts: Amounts,
+        now: float,
+        prefix: CounterPrefix = CounterPrefix.IN,
     ) -> list[list[list[int]]]:
         """Count a message as `add` does; return what `read` of its shingles gave before."""
         before = await self.read(pieces.shingles, now, prefix)
@@ -35,7 +39,7 @@ class MemoryCounters:
         return before
 
     async def timelines(
-        self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
+        self, shingles: Sequence[Shingle], now: float, prefix: CounterPrefix = CounterPrefix.IN
     ) -> list[Timeline]:
         """Return, for each shingle, 144 ten-minute buckets and 14 days up to `now`."""
         return [
@@ -48,7 +52,7 @@ class MemoryCounters:
         metric: Metric,
         window: Window,
         now: float,
-        prefix: Prefix = Prefix.IN,
+        prefix: CounterPrefix = CounterPrefix.IN,
         limit: int = TOP_LIMIT,
     ) -> Ranks:
         """Return the shingles of a type that counted most of a metric in a window at `now`,
@@ -57,7 +61,13 @@ class MemoryCounters:
         ours = [one for where, one in self._kept if (where, one.type) == (prefix, shingle_type)]
         return ranked(ours, await self.read(ours, now, prefix), metric, window, limit)
 
-    def add(self, pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix = Prefix.IN) -> None:
+    def add(
+        self,
+        pieces: CountedPieces,
+        amounts: Amounts,
+        now: float,
+        prefix: CounterPrefix = CounterPrefix.IN,
+    ) -> None:
         """Count the shingles, and decide the unique pairs by the day of `now`.
 
         Raises:
@@ -78,7 +88,11 @@ class MemoryCounters:
             self._count(shingle, amounts, bucket, prefix)
 
     def take_back(
-        self, shingles: Sequence[Shingle], amounts: Amounts, at: float, prefix: Prefix = Prefix.IN
+        self,
+        shingles: Sequence[Shingle],
+        amounts: Amounts,
+        at: float,
+        prefix: CounterPrefix = CounterPrefix.IN,
     ) -> None:
         """Take back what was added to shingles at `at`.
 
@@ -89,12 +103,16 @@ class MemoryCounters:
         for shingle in shingles:
             self._count(shingle, Amounts(*(-amount for amount in amounts)), bucket_of(at), prefix)
 
-    def forget(self, shingle: Shingle, now: float, prefix: Prefix = Prefix.IN) -> None:
+    def forget(
+        self, shingle: Shingle, now: float, prefix: CounterPrefix = CounterPrefix.IN
+    ) -> None:
         """Forget what is counted under a shingle."""
         del now
         self._kept.pop((prefix, shingle), None)
 
-    def _count(self, shingle: Shingle, amounts: Amounts, bucket: int, prefix: Prefix) -> None:
+    def _count(
+        self, shingle: Shingle, amounts: Amounts, bucket: int, prefix: CounterPrefix
+    ) -> None:
         counts = self._kept.setdefault((prefix, shingle), {}).setdefault(bucket, [0] * METRICS)
         for metric, amount in enumerate(amounts):
             counts[metric] += amount

@@ -22,59 +22,59 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from oborona.counters import doorkeeper, grow, record
-from oborona.counters.batch import KEYS, Batch, Segment
-from oborona.counters.doorkeeper import Changes, Slots
+from oborona.counters import doorkeeper, merge_records, record
+from oborona.counters.batch import KEYS, BatchSegment, SpoolBatch
+from oborona.counters.batch_sums import BatchSums, pairs_of, sum_batches
+from oborona.counters.doorkeeper import SlotChanges, Slots
 from oborona.counters.record import BUCKET_SHIFT, CELL_BYTES, cells
-from oborona.counters.summed import Summed, pairs_of, summed
 from oborona.counters.window import day_of
 from oborona.types import Amounts
 
 ONE_SEEN: Final = Amounts(seen=1)
 HEAD_BYTES: Final = 2
-NO_CHANGES: Final = doorkeeper.together([])
+NO_CHANGES: Final = doorkeeper.concatenate([])
 
 
-class Applied(msgspec.Struct, frozen=True):
+class AppliedBatches(msgspec.Struct, frozen=True):
     """What some batches were."""
 
     forgotten: list[bytes]  # keys, before anything was added
-    total: Summed
+    total: BatchSums
 
 
 def apply_in_order(
     txn: lmdb.Transaction[bytes],
-    batches: Sequence[Batch],
+    batches: Sequence[SpoolBatch],
     reference: int,
     *,
     believed: bool,
     slots: Slots | None,
-) -> tuple[list[Applied], Changes]:
+) -> tuple[list[AppliedBatches], SlotChanges]:
     """Merge batches into the records as `apply` does, those that forget in their place among the
     others.
     """
-    applied: list[Applied] = []
-    changes = doorkeeper.together([])
+    applied: list[AppliedBatches] = []
+    changes = doorkeeper.concatenate([])
     for forgets, run in groupby(batches, lambda one: bool(one.forgotten)):
         together = list(run)
         for part in [[one] for one in together] if forgets else [together]:
             total, changed = apply(
                 txn, part, reference, believed=believed, slots=slots, meanwhile=changes
             )
-            applied.append(Applied(part[0].forgotten, total))
-            changes = doorkeeper.together([changes, changed])
+            applied.append(AppliedBatches(part[0].forgotten, total))
+            changes = doorkeeper.concatenate([changes, changed])
     return applied, changes
 
 
 def apply(
     txn: lmdb.Transaction[bytes],
-    batches: Sequence[Batch],
+    batches: Sequence[SpoolBatch],
     reference: int,
     *,
     believed: bool,
     slots: Slots | None = None,
-    meanwhile: Changes = NO_CHANGES,
-) -> tuple[Summed, Changes]:
+    meanwhile: SlotChanges = NO_CHANGES,
+) -> tuple[BatchSums, SlotChanges]:
     """Merge batches into the records.
 
     Args:
@@ -91,7 +91,7 @@ def apply(
     """
     changes = [_forget(txn, batches, slots, reference, meanwhile)]
     pairs = pairs_of(batches, reference)
-    total = summed(batches, reference, gains=_new_pairs(txn, pairs))
+    total = sum_batches(batches, reference, gains=_new_pairs(txn, pairs))
     keys = total.key_bytes()
     with txn.cursor() as cursor:
         stored = dict(cursor.getmulti(keys))
@@ -102,7 +102,7 @@ def apply(
     new, again = np.flatnonzero(~is_stored), np.flatnonzero(is_stored)
     if slots is not None:
         new, seen_before, sightings, at_the_door = _at_the_door(
-            total, new, pairs, slots, reference, doorkeeper.together([meanwhile, *changes])
+            total, new, pairs, slots, reference, doorkeeper.concatenate([meanwhile, *changes])
         )
         changes += at_the_door
         _put(values, seen_before, _grown(total, seen_before, sightings, None))
@@ -115,14 +115,16 @@ def apply(
             txn.delete(keys[place])
     with txn.cursor() as cursor:
         cursor.putmulti(list(compress(zip(keys, values, strict=True), values)))
-    return total, doorkeeper.together(changes)
+    return total, doorkeeper.concatenate(changes)
 
 
 def _grown(
-    total: Summed, places: npt.NDArray[np.intp], records: list[bytes], reference: int | None
+    total: BatchSums, places: npt.NDArray[np.intp], records: list[bytes], reference: int | None
 ) -> list[bytes]:
     starts = total.starts
-    return grow.grown(records, total.cells, starts[places], starts[places + 1], reference)
+    return merge_records.merge_records(
+        records, total.cells, starts[places], starts[places + 1], reference
+    )
 
 
 def _put(values: list[bytes], places: npt.NDArray[np.intp], some: list[bytes]) -> None:
@@ -132,18 +134,18 @@ def _put(values: list[bytes], places: npt.NDArray[np.intp], some: list[bytes]) -
 
 def _forget(
     txn: lmdb.Transaction[bytes],
-    batches: Sequence[Batch],
+    batches: Sequence[SpoolBatch],
     slots: Slots | None,
     reference: int,
-    meanwhile: Changes,
-) -> Changes:
+    meanwhile: SlotChanges,
+) -> SlotChanges:
     forgotten = [key for one in batches for key in one.forgotten]
     for key in forgotten:
         txn.delete(key)
     if not forgotten or slots is None:
-        return doorkeeper.together([])
+        return doorkeeper.concatenate([])
     keys = np.frombuffer(b"".join(forgotten), KEYS)
-    return doorkeeper.removed(
+    return doorkeeper.removal_changes(
         doorkeeper.find(
             slots,
             keys["head"].astype(np.uint16),
@@ -155,13 +157,13 @@ def _forget(
 
 
 def _at_the_door(
-    total: Summed,
+    total: BatchSums,
     absent: npt.NDArray[np.intp],
     pairs: list[tuple[bytes, bytes, int]],
     slots: Slots,
     reference: int,
-    meanwhile: Changes,
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], list[bytes], list[Changes]]:
+    meanwhile: SlotChanges,
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], list[bytes], list[SlotChanges]]:
     """Let the doorkeeper keep what is seen once.
 
     Returns:
@@ -178,10 +180,10 @@ def _at_the_door(
     hashes = total.keys["hash"][absent].astype(np.uint64)
     kept = doorkeeper.find(slots, heads, hashes, reference, meanwhile)
     firsts = total.cells[total.starts[absent]]
-    once = ~kept.found & (np.diff(total.starts)[absent] == 1) & doorkeeper.lonely(firsts)
+    once = ~kept.found & (np.diff(total.starts)[absent] == 1) & doorkeeper.single_sightings(firsts)
     buckets = (firsts[once] >> np.uint64(BUCKET_SHIFT)).astype(np.uint32)
     changes = [
-        doorkeeper.removed(kept),
+        doorkeeper.removal_changes(kept),
         doorkeeper.admit(slots, heads[once], hashes[once], buckets, reference, meanwhile),
     ]
     sightings = doorkeeper.sighting_cells(kept).tobytes()
@@ -195,7 +197,7 @@ def _at_the_door(
 
 def _new_pairs(
     txn: lmdb.Transaction[bytes], pairs: list[tuple[bytes, bytes, int]]
-) -> list[Segment]:
+) -> list[BatchSegment]:
     """Return what U's gain."""
     if not pairs:
         return []
@@ -211,7 +213,7 @@ def _new_pairs(
         if both not in stored or not record.seen_in_day(stored[both], day):
             gains[bucket].append(distinct)
     return [
-        Segment(
+        BatchSegment(
             bucket=bucket,
             keys=np.frombuffer(b"".join(distinct), KEYS),
             cells=np.frombuffer(cells(ONE_SEEN, bucket) * len(distinct), "<u8"),

@@ -32,7 +32,7 @@ TIDIED: Final = 20  # records in one step: each takes 10 µs and more
 PLACE_SHIFT: Final = np.uint64(record.BUCKET_SHIFT)
 
 
-class Purged(msgspec.Struct, frozen=True, kw_only=True):
+class PurgeResult(msgspec.Struct, frozen=True, kw_only=True):
     """What one step of a purge found."""
 
     scanned: int = 0
@@ -41,18 +41,20 @@ class Purged(msgspec.Struct, frozen=True, kw_only=True):
     changes: list[tuple[bytes, bytes]] = []  # key, new record; empty = delete
 
 
-def purge_from(txn: lmdb.Transaction[bytes], place: bytes, reference: int, limit: int) -> Purged:
+def purge_from(
+    txn: lmdb.Transaction[bytes], place: bytes, reference: int, limit: int
+) -> PurgeResult:
     """Return what is to be freed among the `limit` records from `place` on, at bucket
     `reference`.
     """
     with txn.cursor() as cursor:
         if not cursor.set_range(place):
-            return Purged(round_done=True)
+            return PurgeResult(round_done=True)
         walked = list(islice(cursor, limit))
     done = len(walked) < limit
     sound = [(key, stored) for key, stored in walked if stored and not len(stored) % CELL_BYTES]
     if not sound:
-        return Purged(scanned=len(walked), round_done=done, next=_behind(walked, done=done))
+        return PurgeResult(scanned=len(walked), round_done=done, next=_behind(walked, done=done))
     gone, stale = _judged([stored for _key, stored in sound], reference)
     if len(stale) > TIDIED:  # the rest next time
         until = int(stale[TIDIED])
@@ -60,7 +62,7 @@ def purge_from(txn: lmdb.Transaction[bytes], place: bytes, reference: int, limit
         walked = walked[: walked.index(sound[until])]
     changes = [(sound[at][0], b"") for at in gone]
     changes += [(sound[at][0], record.tidy(sound[at][1], reference)) for at in stale]
-    return Purged(
+    return PurgeResult(
         scanned=len(walked),
         round_done=done,
         next=_behind(walked, done=done),

@@ -36,15 +36,15 @@ from oborona.counters.window import (
     Counts,
     day_of,
 )
-from oborona.types import Prefix, Shingle
+from oborona.types import CounterPrefix, Shingle
 
 PREFIXES: Final = {
-    Prefix.IN: 1,
-    Prefix.OUT: 2,
-    Prefix.GREY: 3,
-    Prefix.REFUSED: 4,
-    Prefix.FIRST: 5,
-    Prefix.DELETED: 6,
+    CounterPrefix.IN: 1,
+    CounterPrefix.OUT: 2,
+    CounterPrefix.GREY: 3,
+    CounterPrefix.REFUSED: 4,
+    CounterPrefix.FIRST: 5,
+    CounterPrefix.DELETED: 6,
 }  # 0 is the store's own bookkeeping, which sorts first
 KEY: Final = struct.Struct(">BBQ")
 KEY_BYTES: Final = KEY.size
@@ -78,7 +78,7 @@ LEVEL_BYTE: Final = 5  # of a cell as it lies: the level is in the middle of it
 TAKES: Final = bytes(byte >> 2 & LEVEL >= LEVELS for byte in range(256))  # by that byte
 
 
-def key_of(shingle: Shingle, prefix: Prefix) -> bytes:
+def key_of(shingle: Shingle, prefix: CounterPrefix) -> bytes:
     """Return the key of a shingle's record; keys sort by prefix, type, hash."""
     return KEY.pack(PREFIXES[prefix], *shingle)
 

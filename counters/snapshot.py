@@ -23,8 +23,15 @@ from typing import BinaryIO, Final
 import lmdb
 
 from oborona import state_files
-from oborona.counters.doorkept import noted_changes
-from oborona.counters.lmdb_store import U32, VERSION_KEY, Reader, as_store_error, begin, positions
+from oborona.counters.doorkeeper_file import noted_changes
+from oborona.counters.lmdb_store import (
+    U32,
+    VERSION_KEY,
+    LmdbReader,
+    as_store_error,
+    begin,
+    positions,
+)
 from oborona.counters.spool import parse_name
 from oborona.errors import StoreBusy
 
@@ -48,7 +55,7 @@ class StoreSnapshot:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._table = b""
-        self._reader = Reader(directory)
+        self._reader = LmdbReader(directory)
         self._opened = ExitStack()
         self.version = 0
         try:

@@ -66,7 +66,7 @@ def parse_name(name: str) -> SpoolFile | None:
     return SpoolFile(worker=match[1], session=match[2], number=int(match[3]))
 
 
-class Spool:
+class CounterSpool:
     """The appending side; one process, one thread.
 
     Args:

@@ -10,10 +10,10 @@ import lmdb
 import msgspec
 
 from oborona import state_files
-from oborona.counters import walk
-from oborona.counters.backlog import Waiting, lag_s, waiting
+from oborona.counters import store_walk
+from oborona.counters.backlog import SpoolBacklog, lag_s, spool_backlog
 from oborona.counters.doorkeeper import WAYS
-from oborona.counters.doorkept import NOTE
+from oborona.counters.doorkeeper_file import NOTE
 from oborona.counters.lmdb_store import (
     DOORKEEPER_KEY,
     FIRST_RECORD,
@@ -21,11 +21,11 @@ from oborona.counters.lmdb_store import (
     NEWEST_KEY,
     U32,
     VERSION_KEY,
-    Reader,
+    LmdbReader,
     as_store_error,
     positions,
 )
-from oborona.counters.walk import Share
+from oborona.counters.store_walk import TypeShare
 from oborona.counters.window import BUCKET_S
 from oborona.errors import StoreError
 from oborona.lock import holder
@@ -33,7 +33,7 @@ from oborona.lock import holder
 UNKNOWN: Final = f"unknown: no permission to open {state_files.COUNTERS_LOCK}"
 
 
-class Pages(msgspec.Struct, frozen=True, kw_only=True):
+class BtreePages(msgspec.Struct, frozen=True, kw_only=True):
     """The tree, in pages."""
 
     bytes: int  # of one page
@@ -44,7 +44,7 @@ class Pages(msgspec.Struct, frozen=True, kw_only=True):
     last: int  # highest number in use; those that are in no tree are free to be used again
 
 
-class Stats(msgspec.Struct, frozen=True, kw_only=True):
+class StoreStats(msgspec.Struct, frozen=True, kw_only=True):
     """A store at one moment."""
 
     directory: str
@@ -54,17 +54,17 @@ class Stats(msgspec.Struct, frozen=True, kw_only=True):
     free_bytes: int  # pages that are used again
     file_bytes: int
     map_bytes: int  # what the file may grow to before the map doubles
-    pages: Pages
+    pages: BtreePages
     newest: float | None  # Unix time at which the newest bucket begins that was believed
     doorkeeper_slots: int  # of the table of shingles seen once; 0 = there is none
     writer: str | None  # who holds the writer's lock; None: nobody, or `UNKNOWN`
-    spools: list[Waiting]
+    spools: list[SpoolBacklog]
     waiting_bytes: int
     lag_s: float  # how long the oldest flush has waited
-    types: list[Share] | None = None  # when asked for
+    types: list[TypeShare] | None = None  # when asked for
 
 
-def look(directory: Path, now: float, *, types: bool = False) -> Stats:
+def look(directory: Path, now: float, *, types: bool = False) -> StoreStats:
     """Look at a store; a running daemon is not disturbed.
 
     Args:
@@ -75,7 +75,7 @@ def look(directory: Path, now: float, *, types: bool = False) -> Stats:
     Raises:
         StoreError: there is no store, or it or its spools cannot be read.
     """
-    reader = Reader(directory)
+    reader = LmdbReader(directory)
     try:
         with reader.transaction() as txn:
             environment = reader.environment
@@ -89,12 +89,12 @@ def look(directory: Path, now: float, *, types: bool = False) -> Stats:
             notes = _notes(txn)
         with as_store_error(directory):
             size = (directory / state_files.COUNTERS_DATA).stat().st_size
-            shares = walk.shares(environment) if types else None
+            shares = store_walk.shares(environment) if types else None
     finally:
         reader.close()
-    spools = waiting(directory, kept)
+    spools = spool_backlog(directory, kept)
     used = (tree["branch_pages"] + tree["leaf_pages"] + tree["overflow_pages"]) * tree["psize"]
-    return Stats(
+    return StoreStats(
         directory=os.fspath(directory),
         version=version,
         records=tree["entries"] - notes,
@@ -102,7 +102,7 @@ def look(directory: Path, now: float, *, types: bool = False) -> Stats:
         free_bytes=(info["last_pgno"] + 1) * tree["psize"] - used,
         file_bytes=size,
         map_bytes=info["map_size"],
-        pages=Pages(
+        pages=BtreePages(
             bytes=tree["psize"],
             depth=tree["depth"],
             branch=tree["branch_pages"],

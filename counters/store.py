@@ -27,14 +27,14 @@ import lmdb
 
 from oborona import state_files
 from oborona.counters import decode, record
+from oborona.counters.add_spooler import AddSpooler, keys_of
 from oborona.counters.buffer import ENTRIES
-from oborona.counters.doorkept import DoorkeeperReader
+from oborona.counters.doorkeeper_file import DoorkeeperReader
 from oborona.counters.durability import Durability
-from oborona.counters.lmdb_store import Reader, get_position
-from oborona.counters.outgoing import Outgoing, keys_of
-from oborona.counters.pending import (
-    Pending,
-    Unstored,
+from oborona.counters.lmdb_store import LmdbReader, get_position
+from oborona.counters.pending_adds import (
+    PendingAdds,
+    UnstoredAdds,
     add_to,
     sights_of,
     since_forgotten,
@@ -45,12 +45,12 @@ from oborona.counters.rows import NOTHING, Row, first_window, from_zero, with_pa
 from oborona.counters.spool import FILE_BYTES
 from oborona.counters.stored_rows import StoredRows, records_of
 from oborona.counters.window import Timeline, bucket_of
-from oborona.types import Amounts, Pieces, Prefix, Shingle
+from oborona.types import Amounts, CountedPieces, CounterPrefix, Shingle
 
 PAIRS_LOOKED_UP: Final = 64  # of one U in one read: 40 µs
 
 
-class LmdbCounters(Outgoing):
+class LmdbCounters(AddSpooler):
     """The contract of `policy.ports.Counters`, for one worker process.
 
     Make it after the fork, use it in one thread.
@@ -75,9 +75,9 @@ class LmdbCounters(Outgoing):
         environment: lmdb.Environment | None = None,
     ) -> None:
         where = Path(directory)
-        self._reader = Reader(where, environment)
+        self._reader = LmdbReader(where, environment)
         self._doorkeeper = DoorkeeperReader(where)
-        self._pending = Pending()
+        self._pending = PendingAdds()
         super().__init__(
             where / state_files.COUNTERS_SPOOL,
             worker_name,
@@ -94,7 +94,7 @@ class LmdbCounters(Outgoing):
         return len(self._pending)
 
     async def read(
-        self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
+        self, shingles: Sequence[Shingle], now: float, prefix: CounterPrefix = CounterPrefix.IN
     ) -> list[list[list[int]]]:
         """Return [shingle][Window][Metric] at `now`, zeros where nothing was counted.
 
@@ -106,7 +106,11 @@ class LmdbCounters(Outgoing):
         return self._read(keys_of(shingles, prefix), now)
 
     async def read_add(
-        self, pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix = Prefix.IN
+        self,
+        pieces: CountedPieces,
+        amounts: Amounts,
+        now: float,
+        prefix: CounterPrefix = CounterPrefix.IN,
     ) -> list[list[list[int]]]:
         """Count a message as `add` does; return what `read` of its shingles gave before.
 
@@ -121,7 +125,7 @@ class LmdbCounters(Outgoing):
             self.add_keys(keys, pieces, amounts, now, prefix)
 
     async def timelines(
-        self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
+        self, shingles: Sequence[Shingle], now: float, prefix: CounterPrefix = CounterPrefix.IN
     ) -> list[Timeline]:
         """Return, for each shingle, 144 ten-minute buckets and 14 days up to `now`.
 
@@ -194,12 +198,12 @@ class LmdbCounters(Outgoing):
             rows = [NOTHING if key in hidden else row for key, row in zip(keys, rows, strict=True)]
         return rows
 
-    def _waiting(self, keys: Sequence[bytes]) -> Unstored:
+    def _waiting(self, keys: Sequence[bytes]) -> UnstoredAdds:
         """Return what the store does not have yet, of these keys at least."""
         pending, buffer = self._pending, self.buffer
         if pending.hidden or buffer.forgotten:
             return since_forgotten(keys, [*pending.all(), buffer])
-        return Unstored((pending.counts, buffer.counts), (pending.taken, buffer.taken))
+        return UnstoredAdds((pending.counts, buffer.counts), (pending.taken, buffer.taken))
 
     def _hidden(self) -> AbstractSet[bytes]:
         """Return the keys of which what the store has does not count any more."""

@@ -18,10 +18,10 @@ from typing import Final
 
 import lmdb
 
-from oborona.counters.doorkept import DoorkeeperReader
+from oborona.counters.doorkeeper_file import DoorkeeperReader
 from oborona.counters.record import CELL_BYTES
-from oborona.counters.remembered import Remembered
 from oborona.counters.rows import Row
+from oborona.counters.totals_cache import TotalsCache
 from oborona.counters.window import bucket_of
 
 KEPT: Final = 4096  # rows; 3 MB
@@ -33,7 +33,7 @@ class StoredRows:
 
     def __init__(self, doorkeeper: DoorkeeperReader) -> None:
         self._doorkeeper = doorkeeper
-        self._remembered = Remembered()
+        self._remembered = TotalsCache()
         self._rows: dict[bytes, Row] = {}
         self._environment: lmdb.Environment | None = None
         self._state = (0, 0)  # transaction and bucket that `_rows` are of

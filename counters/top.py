@@ -17,11 +17,11 @@ from typing import Final
 
 import lmdb
 
-from oborona.counters import heavy
-from oborona.counters.heavy import Heavy
+from oborona.counters import heavy_hitters
+from oborona.counters.heavy_hitters import HeavyHitters
 from oborona.counters.record import PREFIXES
 from oborona.errors import StoreError
-from oborona.types import Metric, Prefix, Shingle, Window
+from oborona.types import CounterPrefix, Metric, Shingle, Window
 
 TOP_KEY: Final = b"\0top/"
 KEEP_S: Final = 30.0
@@ -32,9 +32,9 @@ Ranks = list[tuple[Shingle, int]]
 """Shingles, heaviest first, and the count of each"""
 
 
-def load(txn: lmdb.Transaction[bytes], report: Callable[[str], None]) -> Heavy:
+def load(txn: lmdb.Transaction[bytes], report: Callable[[str], None]) -> HeavyHitters:
     """Return a sketch that goes on from the notes; what is damaged begins anew and is reported."""
-    sketch = Heavy()
+    sketch = HeavyHitters()
     for key, note in _notes(txn):
         try:
             head, metric = HEAD.unpack(key.removeprefix(TOP_KEY))
@@ -44,7 +44,7 @@ def load(txn: lmdb.Transaction[bytes], report: Callable[[str], None]) -> Heavy:
     return sketch
 
 
-def keep(txn: lmdb.Transaction[bytes], sketch: Heavy) -> None:
+def keep(txn: lmdb.Transaction[bytes], sketch: HeavyHitters) -> None:
     """Write the notes of a sketch in the place of those that are there."""
     notes = {TOP_KEY + HEAD.pack(head, metric): note for head, metric, note in sketch.notes()}
     for key, _note in _notes(txn):
@@ -55,7 +55,7 @@ def keep(txn: lmdb.Transaction[bytes], sketch: Heavy) -> None:
 
 
 def candidates(
-    txn: lmdb.Transaction[bytes], shingle_type: int, metric: Metric, prefix: Prefix
+    txn: lmdb.Transaction[bytes], shingle_type: int, metric: Metric, prefix: CounterPrefix
 ) -> list[Shingle]:
     """Return the shingles that a note names; none when there is no note.
 
@@ -66,7 +66,7 @@ def candidates(
     if note is None:
         return []
     try:
-        return [Shingle(shingle_type, hash_) for hash_ in heavy.hashes_of(note)]
+        return [Shingle(shingle_type, hash_) for hash_ in heavy_hitters.hashes_of(note)]
     except ValueError as error:
         raise StoreError(f"{error}; the writer will write another") from error
 
@@ -97,7 +97,7 @@ def ranked(
     return sorted(counted, key=lambda one: (-one[1], one[0]))[:limit]
 
 
-def _head(shingle_type: int, prefix: Prefix) -> int:
+def _head(shingle_type: int, prefix: CounterPrefix) -> int:
     return PREFIXES[prefix] << 8 | shingle_type
 
 

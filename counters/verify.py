@@ -7,9 +7,9 @@ from typing import Final
 import lmdb
 import msgspec
 
-from oborona.counters import heavy, record
+from oborona.counters import heavy_hitters, record
 from oborona.counters.doorkeeper import SLOT_BYTES
-from oborona.counters.doorkept import NOTE
+from oborona.counters.doorkeeper_file import NOTE
 from oborona.counters.lmdb_store import (
     BEGUN_KEY,
     DOORKEEPER_CHANGES_KEY,
@@ -23,15 +23,15 @@ from oborona.counters.lmdb_store import (
     U32,
     VERSION_KEY,
 )
+from oborona.counters.store_walk import walk
 from oborona.counters.top import TOP_KEY
-from oborona.counters.walk import walk
 
 PROBLEMS: Final = 100  # more say nothing new
 LENGTHS: Final = {VERSION_KEY: U32.size, NEWEST_KEY: I64.size, DOORKEEPER_KEY: NOTE.size}
 CHANGE_BYTES: Final = 2 * SLOT_BYTES
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
+class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
     """What a walk over the store found."""
 
     records: int
@@ -44,7 +44,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         return not self.problems
 
 
-def verify(environment: lmdb.Environment) -> Report:
+def verify(environment: lmdb.Environment) -> VerifyReport:
     """Read every record and every note of the store's own.
 
     See `record.problem` for what is held against them.
@@ -61,7 +61,7 @@ def verify(environment: lmdb.Environment) -> Report:
             if key >= FIRST_RECORD:
                 records += 1
                 cells += len(stored) // record.CELL_BYTES
-    return Report(records=records, cells=cells, problems=problems)
+    return VerifyReport(records=records, cells=cells, problems=problems)
 
 
 def _note_problem(key: bytes, stored: bytes) -> str:
@@ -71,7 +71,7 @@ def _note_problem(key: bytes, stored: bytes) -> str:
         return "" if not len(stored) % CHANGE_BYTES else f"{len(stored)} bytes are no whole changes"
     if key.startswith(TOP_KEY):
         try:
-            heavy.hashes_of(stored)
+            heavy_hitters.hashes_of(stored)
         except ValueError as error:
             return str(error)
         return ""

@@ -72,7 +72,7 @@ def check_taken(amounts: Counts) -> None:
         raise ValueError(f"amounts to take back are 0..2^49-1: {tuple(amounts)}")
 
 
-def summed(counts: Iterable[Counts]) -> list[int]:
+def sum_metrics(counts: Iterable[Counts]) -> list[int]:
     """Return the sum for each metric, as it is: what is taken back before it is added makes it
     negative.
     """
@@ -85,7 +85,7 @@ def summed(counts: Iterable[Counts]) -> list[int]:
 
 def add_up(counts: Iterable[Counts]) -> list[int]:
     """Return the sum for each metric as it is read: not below zero, and saturated."""
-    return [min(max(total, 0), SATURATED) for total in summed(counts)]
+    return [min(max(total, 0), SATURATED) for total in sum_metrics(counts)]
 
 
 def totals(buckets: Mapping[int, Counts], now: float) -> list[list[int]]:
@@ -97,13 +97,13 @@ def signed_totals(buckets: Mapping[int, Counts], now: float) -> list[list[int]]:
     """Return [Window][Metric] of counts kept by ten-minute bucket at `now`, sums as they are."""
     last = bucket_of(now)
     fine = [
-        summed(counts for bucket, counts in buckets.items() if last - length < bucket <= last)
+        sum_metrics(counts for bucket, counts in buckets.items() if last - length < bucket <= last)
         for length in BUCKETS.values()
     ]
     today = day_of(last)
     return [
         *fine,
-        summed(
+        sum_metrics(
             counts for bucket, counts in buckets.items() if today - DAYS < day_of(bucket) <= today
         ),
     ]

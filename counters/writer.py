@@ -23,13 +23,13 @@ from typing import Final
 import lmdb
 import msgspec
 
-from oborona import begun, state_files
-from oborona.counters import merge, running, top, trust, verify
+from oborona import state_files, store_birth
+from oborona.atomic_file import OpenFileCheck
+from oborona.counters import file_check, merge, top, verify, writer_loop
 from oborona.counters.clock import SteadyClock
-from oborona.counters.doorkeeper import Changes
-from oborona.counters.doorkept import Doorkeeper, forget_table
+from oborona.counters.doorkeeper import SlotChanges
+from oborona.counters.doorkeeper_file import DoorkeeperWriter, forget_table
 from oborona.counters.durability import Durability
-from oborona.counters.follow import Collected, Follower
 from oborona.counters.lmdb_store import (
     BEGUN_KEY,
     DOORKEEPER_KEY,
@@ -42,23 +42,23 @@ from oborona.counters.lmdb_store import (
     TAKES_NOTHING,
     U32,
     VERSION_KEY,
-    Damaged,
+    DamagedStore,
     as_store_error,
     check_version,
     note_taking,
     positions,
     put_position,
 )
-from oborona.counters.lmdb_write import WriteSide, open_or_begin_anew
-from oborona.counters.merge import Applied
+from oborona.counters.lmdb_write import LmdbWriteEnvironment, open_or_begin_anew
+from oborona.counters.merge import AppliedBatches
 from oborona.counters.migrate import migrate
-from oborona.counters.purge import Purged, purge_from
-from oborona.counters.running import Stop
+from oborona.counters.purge import PurgeResult, purge_from
 from oborona.counters.spool import sync_directory
+from oborona.counters.spool_follower import CollectedBatches, SpoolFollower
 from oborona.counters.window import bucket_of
+from oborona.counters.writer_loop import StopEvent
 from oborona.errors import StoreError
 from oborona.lock import hold
-from oborona.whole_file import InPlace
 
 LOG: Final = logging.getLogger(__name__)
 
@@ -75,7 +75,7 @@ CAUGHT_UP_S: Final = 2.0
 DOORKEEPER_BYTES: Final = 16 << 20  # four million shingles seen once
 
 
-class CounterWriter:
+class LmdbCounterWriter:
     """Applies all spools of a store; one per machine, held by a lock.
 
     Args:
@@ -134,16 +134,18 @@ class CounterWriter:
         """
         path = self.directory / state_files.COUNTERS_DATA
         there = path.exists() and path.stat().st_size > 0
-        if not why and not there and trust.noted(self.directory):
+        if not why and not there and file_check.has_data_file(self.directory):
             why = "was gone or empty"
         open_or_begin_anew(self.directory, self._open)
-        self._file = InPlace(path)
+        self._file = OpenFileCheck(path)
         if there and self._new:
             why = why or "was damaged or another site's, and was set aside"
         if self._state is not None:
             if why:
-                begun.lost(self._state, begun.COUNTERS, why)
-            begun.note(self._state, begun.COUNTERS, self._birth, fresh=self._fresh, empty=self._new)
+                store_birth.note_lost(self._state, store_birth.COUNTERS, why)
+            store_birth.note_birth(
+                self._state, store_birth.COUNTERS, self._birth, fresh=self._fresh, empty=self._new
+            )
 
     def _stay(self) -> None:
         """Leave a data file that is not in place any more: what is counted in it nobody reads."""
@@ -153,10 +155,10 @@ class CounterWriter:
             self._begin("was taken away, or replaced, while it was in use")
 
     def _open(self) -> None:
-        self._store = WriteSide(
+        self._store = LmdbWriteEnvironment(
             self.directory, self._map_bytes, sync=self._durability != "none", report=self._report
         )
-        self._doorkeeper: Doorkeeper | None = None
+        self._doorkeeper: DoorkeeperWriter | None = None
         try:
             self._store.within(self._make)
             sync_directory(self.directory)  # the names of files that may be new
@@ -166,12 +168,12 @@ class CounterWriter:
                 kept = positions(txn)
                 self._purge_place = txn.get(PURGE_KEY, FIRST_RECORD)
                 self._heavy = top.load(txn, self._report)
-            self._follower = Follower(
+            self._follower = SpoolFollower(
                 self.directory / state_files.COUNTERS_SPOOL, kept, self._report
             )
             self._follower.sweep()
             self._orphans = set(kept) - self._follower.owners()
-            self._found: Purged | None = None  # by a look, and not freed yet
+            self._found: PurgeResult | None = None  # by a look, and not freed yet
         except BaseException:
             self._close_store()
             raise
@@ -213,7 +215,7 @@ class CounterWriter:
         self._orphans = self._follower.settle(collected)
         return len(collected.batches)
 
-    def look(self, now: float, limit: int) -> Purged:
+    def look(self, now: float, limit: int) -> PurgeResult:
         """Walk over up to `limit` records.
 
         The next step frees those that are out of every window at `now`.
@@ -228,7 +230,7 @@ class CounterWriter:
         self._free_found()
         bucket = bucket_of(now)
         if not self._clock.believes(bucket):
-            return Purged()
+            return PurgeResult()
         with as_store_error(self.directory), self.environment.begin() as txn:
             purged = purge_from(txn, self._purge_place, bucket, limit)
         if purged.changes:
@@ -236,7 +238,7 @@ class CounterWriter:
         self._purge_place = purged.next
         return purged
 
-    def purge(self, now: float, limit: int) -> Purged:
+    def purge(self, now: float, limit: int) -> PurgeResult:
         """Look, and free what is found in a transaction of its own.
 
         Raises:
@@ -246,7 +248,7 @@ class CounterWriter:
         self._free_found()
         return purged
 
-    def verify(self) -> verify.Report:
+    def verify(self) -> verify.VerifyReport:
         """Read the whole store and say what is wrong with it.
 
         In short transactions, beside everything else.
@@ -289,7 +291,7 @@ class CounterWriter:
         self.look(now, self._purge_share(elapsed_s))
 
     def run(
-        self, stop: Stop, interval_s: float = STEP_S, *, clock: Callable[[], float] = time.time
+        self, stop: StopEvent, interval_s: float = STEP_S, *, clock: Callable[[], float] = time.time
     ) -> None:
         """Step and do chores until `stop` is set, then apply what is left.
 
@@ -298,7 +300,7 @@ class CounterWriter:
         Raises:
             StoreVersion: a newer Oborona has taken the store over.
         """
-        running.run(self, stop, interval_s, clock, self._report)
+        writer_loop.run(self, stop, interval_s, clock, self._report)
 
     def close(self) -> None:
         """Close the store and let go of its lock."""
@@ -344,7 +346,9 @@ class CounterWriter:
             forget_table(self.directory, txn, self._report)
             return
         try:
-            self._doorkeeper = Doorkeeper(self.directory, self._doorkeeper_bytes, txn, self._report)
+            self._doorkeeper = DoorkeeperWriter(
+                self.directory, self._doorkeeper_bytes, txn, self._report
+            )
         except OSError as error:
             txn.delete(DOORKEEPER_KEY)  # so that readers let go of it, too
             self._report(f"no table of shingles seen once, so all get records: {error}")
@@ -352,13 +356,15 @@ class CounterWriter:
     def _check_birth(self, txn: lmdb.Transaction[bytes]) -> None:
         stored = txn.get(BEGUN_KEY)
         try:
-            birth = None if stored is None else msgspec.json.decode(stored, type=begun.Birth)
+            birth = (
+                None if stored is None else msgspec.json.decode(stored, type=store_birth.StoreBirth)
+            )
         except (msgspec.DecodeError, UnicodeDecodeError):
             birth = None
         self._fresh = birth is None
-        self._birth = birth or begun.born(self.directory)
-        if begun.is_foreign(self._birth, self.directory):
-            raise Damaged(
+        self._birth = birth or store_birth.new_birth(self.directory)
+        if store_birth.is_foreign(self._birth, self.directory):
+            raise DamagedStore(
                 f"the counter store in {self.directory} is of another site: begun with "
                 f"another secret"
             )
@@ -366,8 +372,12 @@ class CounterWriter:
             txn.put(BEGUN_KEY, msgspec.json.encode(self._birth))
 
     def _apply(
-        self, txn: lmdb.Transaction[bytes], collected: Collected, found: Purged | None, bucket: int
-    ) -> tuple[list[Applied], Changes]:
+        self,
+        txn: lmdb.Transaction[bytes],
+        collected: CollectedBatches,
+        found: PurgeResult | None,
+        bucket: int,
+    ) -> tuple[list[AppliedBatches], SlotChanges]:
         if found is not None:
             self._free(txn, found)
         slots = self._doorkeeper.slots if self._doorkeeper is not None else None
@@ -390,7 +400,7 @@ class CounterWriter:
         if found is not None:
             self._store.within(lambda txn: self._free(txn, found))
 
-    def _free(self, txn: lmdb.Transaction[bytes], purged: Purged) -> None:
+    def _free(self, txn: lmdb.Transaction[bytes], purged: PurgeResult) -> None:
         for key, stored in purged.changes:
             if stored:
                 txn.put(key, stored)

@@ -3,8 +3,8 @@
 No socket, no clock.  `answers` has the other direction.
 
 A packet is a length (4 bytes, big-endian), a command byte and `length - 1` bytes of data.
-`Codec.feed` takes bytes in any cut and yields one event per packet.  Which command may follow which
-is the transport's business: a codec knows packets only.
+`MilterCodec.feed` takes bytes in any cut and yields one event per packet.  Which command may follow
+which is the transport's business: a codec knows packets only.
 
 Macros repeated unchanged before each header are told once: Postfix repeats them before every packet
 of a message.
@@ -20,7 +20,7 @@ from typing import Final
 
 import msgspec
 
-from oborona.doors.arguments import client, path, text
+from oborona.doors.arguments import client_at_connect, path_address, peer_text
 from oborona.errors import PeerError
 from oborona.types import Client
 
@@ -39,7 +39,7 @@ class Negotiate(msgspec.Struct, frozen=True, gc=False):
     protocol: int
 
 
-class Macros(msgspec.Struct, frozen=True, gc=False):
+class MilterMacros(msgspec.Struct, frozen=True, gc=False):
     """What the mail server says of itself before a command; names without braces."""
 
     values: dict[str, str]
@@ -57,25 +57,25 @@ class Helo(msgspec.Struct, frozen=True, gc=False):
     name: str
 
 
-class Mail(msgspec.Struct, frozen=True, gc=False):
+class MailFrom(msgspec.Struct, frozen=True, gc=False):
     """MAIL FROM; the sender without <>."""
 
     sender: str
     params: tuple[str, ...]
 
 
-class Rcpt(msgspec.Struct, frozen=True, gc=False):
+class RcptTo(msgspec.Struct, frozen=True, gc=False):
     """RCPT TO; the recipient without <>."""
 
     recipient: str
     params: tuple[str, ...]
 
 
-class Data(msgspec.Struct, frozen=True, gc=False):
+class DataCommand(msgspec.Struct, frozen=True, gc=False):
     """DATA."""
 
 
-class Header(msgspec.Struct, frozen=True, gc=False):
+class MilterHeader(msgspec.Struct, frozen=True, gc=False):
     """One header; folded lines of the value are parted by a newline."""
 
     name: bytes
@@ -86,7 +86,7 @@ class EndOfHeaders(msgspec.Struct, frozen=True, gc=False):
     """The header block is over."""
 
 
-class Body(msgspec.Struct, frozen=True, gc=False):
+class BodyChunk(msgspec.Struct, frozen=True, gc=False):
     """A piece of the body."""
 
     chunk: bytes
@@ -110,13 +110,13 @@ class QuitAndReuse(msgspec.Struct, frozen=True, gc=False):
     """The SMTP session ends; the next one comes over this connection on the same terms."""
 
 
-class Unknown(msgspec.Struct, frozen=True, gc=False):
+class UnknownCommand(msgspec.Struct, frozen=True, gc=False):
     """An SMTP command that the mail server does not know."""
 
 
-Event = (
-    Negotiate | Macros | Connect | Helo | Mail | Rcpt | Data | Header | EndOfHeaders | Body | EndOfMessage
-    | Abort | Quit | QuitAndReuse | Unknown
+MilterEvent = (
+    Negotiate | MilterMacros | Connect | Helo | MailFrom | RcptTo | DataCommand | MilterHeader | EndOfHeaders | BodyChunk | EndOfMessage
+    | Abort | Quit | QuitAndReuse | UnknownCommand
 )  # fmt: skip
 
 _MACRO: Final = ord("D")
@@ -124,7 +124,7 @@ _MACRO: Final = ord("D")
 _WITHIN_CONTENT: Final = frozenset(b"LNB")
 
 
-class Codec:
+class MilterCodec:
     """Cuts one connection's bytes into events."""
 
     __slots__ = ("_buffer", "_macros", "_need")
@@ -134,7 +134,7 @@ class Codec:
         self._need = 0  # bytes that the packet at the head of the buffer takes
         self._macros = b""
 
-    def feed(self, data: bytes) -> Iterator[Event]:
+    def feed(self, data: bytes) -> Iterator[MilterEvent]:
         """Yield an event for each packet that `data` completes.
 
         Guaranteed: the same bytes give the same events and the same error in whatever pieces they
@@ -186,22 +186,22 @@ def _strings(payload: bytes) -> list[bytes]:
     return payload[:-1].split(b"\0")
 
 
-def _header(payload: bytes) -> Header:
+def _header(payload: bytes) -> MilterHeader:
     name, nul, value = payload.partition(b"\0")
     if not nul or value[-1:] != b"\0":
         raise PeerError(f"milter header without its end: {payload[-60:]!r}")
-    return Header(name, value[:-1])
+    return MilterHeader(name, value[:-1])
 
 
-def _macros(payload: bytes) -> Macros:
+def _macros(payload: bytes) -> MilterMacros:
     """Command byte, then name and value by turns; the command may have none at all."""
     if len(payload) < 2:
-        return Macros({})
+        return MilterMacros({})
     strings = _strings(payload[1:])
     if len(strings) % 2:
         raise PeerError(f"milter macro without a value: {strings[-1][:60]!r}")
-    words = [text(string) for string in strings]
-    return Macros(
+    words = [peer_text(string) for string in strings]
+    return MilterMacros(
         {name.strip("{}"): value for name, value in zip(words[::2], words[1::2], strict=True)}
     )
 
@@ -216,9 +216,11 @@ def _connect(payload: bytes) -> Connect:
         if len(rest) < 5:
             raise PeerError(f"milter connect without an address: {payload[:60]!r}")
         return Connect(
-            client(text(host), text(_strings(rest[3:])[0]), _PORT.unpack_from(rest, 1)[0])
+            client_at_connect(
+                peer_text(host), peer_text(_strings(rest[3:])[0]), _PORT.unpack_from(rest, 1)[0]
+            )
         )
-    return Connect(client(text(host), "", 0))
+    return Connect(client_at_connect(peer_text(host), "", 0))
 
 
 def _negotiate(payload: bytes) -> Negotiate:
@@ -228,39 +230,39 @@ def _negotiate(payload: bytes) -> Negotiate:
 
 
 def _helo(payload: bytes) -> Helo:
-    return Helo(text(_strings(payload)[0]))
+    return Helo(peer_text(_strings(payload)[0]))
 
 
-def _mail(payload: bytes) -> Mail:
-    sender, *params = map(text, _strings(payload))
-    return Mail(path(sender), tuple(params))
+def _mail(payload: bytes) -> MailFrom:
+    sender, *params = map(peer_text, _strings(payload))
+    return MailFrom(path_address(sender), tuple(params))
 
 
-def _rcpt(payload: bytes) -> Rcpt:
-    recipient, *params = map(text, _strings(payload))
-    return Rcpt(path(recipient), tuple(params))
+def _rcpt(payload: bytes) -> RcptTo:
+    recipient, *params = map(peer_text, _strings(payload))
+    return RcptTo(path_address(recipient), tuple(params))
 
 
-def _bare(event: Event) -> Callable[[bytes], Event]:
+def _bare(event: MilterEvent) -> Callable[[bytes], MilterEvent]:
     """Return the reader of a command whose data says nothing to us."""
     return lambda _: event
 
 
-_BY_LETTER: Final[dict[str, Callable[[bytes], Event]]] = {
+_BY_LETTER: Final[dict[str, Callable[[bytes], MilterEvent]]] = {
     "O": _negotiate,
     "D": _macros,
     "C": _connect,
     "H": _helo,
     "M": _mail,
     "R": _rcpt,
-    "T": _bare(Data()),
+    "T": _bare(DataCommand()),
     "L": _header,
     "N": _bare(EndOfHeaders()),
-    "B": Body,
+    "B": BodyChunk,
     "E": EndOfMessage,
     "A": _bare(Abort()),
     "Q": _bare(Quit()),
     "K": _bare(QuitAndReuse()),
-    "U": _bare(Unknown()),
+    "U": _bare(UnknownCommand()),
 }
 _READERS: Final = {ord(letter): reader for letter, reader in _BY_LETTER.items()}

@@ -15,45 +15,45 @@ import logging
 from collections.abc import Coroutine
 from typing import Any, Protocol
 
-from oborona.doors.gather import Gather
-from oborona.doors.guard import Guard
-from oborona.doors.handler import Door, DoorFactory
-from oborona.doors.reply import BUSY, CONTINUE, Answer, Reply
-from oborona.doors.room import Room
-from oborona.doors.stream import Counting, Stream
+from oborona.doors.guard import HandlerGuard
+from oborona.doors.handler import ConnectionHandler, ConnectionHandlerFactory
+from oborona.doors.memory_budget import MemoryBudget
+from oborona.doors.raw_message import RawMessageBuilder
+from oborona.doors.reply import BUSY, CONTINUE, ReplyAction, SessionReply
+from oborona.doors.stream import StreamConnection, StreamServer
 from oborona.errors import PeerError
 from oborona.milter import codec
-from oborona.milter import encode as answers
-from oborona.milter.protocol import STAGE_OF, Terms, agree
+from oborona.milter import encoder as answers
+from oborona.milter.protocol import STAGE_OF, MilterTerms, agree
 
 log = logging.getLogger("oborona.milter")
 
 
-class Server(Counting, Protocol):
+class MilterConnectionServer(StreamServer, Protocol):
     """What a connection needs of its server."""
 
-    door_factory: DoorFactory
-    guard: Guard
+    handler_factory: ConnectionHandlerFactory
+    guard: HandlerGuard
     limit_bytes: int
-    room: Room
+    room: MemoryBudget
 
     def note(self, outcome: str) -> None:
         """Count what became of a message that nobody judged."""
         ...
 
 
-class Connection(Stream):
+class MilterConnection(StreamConnection):
     """One milter connection."""
 
-    _door: Door
+    _door: ConnectionHandler
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: MilterConnectionServer) -> None:
         super().__init__(server, log)
         self._server = server
         self._guard = server.guard
-        self._codec = codec.Codec()
-        self._gather = Gather(server.limit_bytes, server.room.hold())
-        self._terms: Terms | None = None  # the door exists from here on
+        self._codec = codec.MilterCodec()
+        self._gather = RawMessageBuilder(server.limit_bytes, server.room.hold())
+        self._terms: MilterTerms | None = None  # the door exists from here on
         self._leading_space = False
         self._connected = False
         self._in_message = False
@@ -77,7 +77,7 @@ class Connection(Stream):
             self._end_message_unjudged()
             self._guard.tell(self._door.close)
 
-    def _note(self, event: codec.Event) -> bool:
+    def _note(self, event: codec.MilterEvent) -> bool:
         """Take an event that no door has to answer; return whether it was one."""
         if self._terms is None:
             if not isinstance(event, codec.Negotiate):
@@ -85,30 +85,30 @@ class Connection(Stream):
             self._negotiate(event)
             return True
         match event:
-            case codec.Header():
+            case codec.MilterHeader():
                 if not self._in_message:
                     raise PeerError("a milter command outside a message")
                 self._gather.header(event.name, event.value, leading_space=self._leading_space)
                 if b"L" in self._terms.answers:
                     self._nod(b"L")
-            case codec.Body():
+            case codec.BodyChunk():
                 self._within_message()
                 self._gather.body(event.chunk)
                 self._nod(b"B", skip=self._terms.skip and self._gather.full)
-            case codec.Macros():
+            case codec.MilterMacros():
                 self._guard.tell(self._door.learn, event.values)
-            case codec.Data():
+            case codec.DataCommand():
                 self._nod(b"T")
             case codec.EndOfHeaders():
                 self._nod(b"N")
-            case codec.Unknown():
+            case codec.UnknownCommand():
                 self._nod(b"U")
             case codec.Abort():
                 self._end_message_unjudged()
             case codec.QuitAndReuse():
                 self._end_message_unjudged()
                 self._guard.tell(self._door.close)
-                self._door = self._server.door_factory()
+                self._door = self._server.handler_factory()
                 self._connected = False
             case codec.Quit():
                 self._close()
@@ -118,7 +118,7 @@ class Connection(Stream):
                 return False
         return True
 
-    async def _ask(self, event: codec.Event) -> None:
+    async def _ask(self, event: codec.MilterEvent) -> None:
         """Put an event to the door and give its answer to the mail server."""
         door = self._door
         match event:
@@ -130,21 +130,21 @@ class Connection(Stream):
             case codec.Helo(name):
                 self._end_message_unjudged()
                 await self._stage(b"H", door.helo(name))
-            case codec.Mail(sender, params):
+            case codec.MailFrom(sender, params):
                 self._end_message_unjudged()
                 self._in_message = True
                 reply = await self._stage(b"M", door.mail(sender, params))
-                self._in_message = reply.answer is Answer.CONTINUE
-            case codec.Rcpt(recipient, params):
+                self._in_message = reply.answer is ReplyAction.CONTINUE
+            case codec.RcptTo(recipient, params):
                 self._within_message()
                 reply = await self._stage(b"R", door.rcpt(recipient, params))
-                self._in_message = reply.answer is not Answer.ACCEPT
+                self._in_message = reply.answer is not ReplyAction.ACCEPT
             case codec.EndOfMessage(chunk):
                 self._within_message()
                 await self._end(door, chunk)
 
     def _negotiate(self, offer: codec.Negotiate) -> None:
-        self._door = self._server.door_factory()
+        self._door = self._server.handler_factory()
         try:
             self._terms = agree(offer.version, offer.actions, offer.protocol, self._door.waits)
         except PeerError:
@@ -158,7 +158,9 @@ class Connection(Stream):
             )
         self._transport.write(answers.terms(self._terms))
 
-    async def _stage(self, command: bytes, question: Coroutine[Any, Any, Reply]) -> Reply:
+    async def _stage(
+        self, command: bytes, question: Coroutine[Any, Any, SessionReply]
+    ) -> SessionReply:
         """Ask the door; return its reply where the mail server heard it, CONTINUE elsewhere."""
         assert self._terms is not None
         if STAGE_OF[command] in self._terms.waits:
@@ -169,7 +171,7 @@ class Connection(Stream):
         await self._guard.ask(question)
         return CONTINUE
 
-    async def _end(self, door: Door, chunk: bytes) -> None:
+    async def _end(self, door: ConnectionHandler, chunk: bytes) -> None:
         """Have the message judged and answer."""
         assert self._terms is not None
         if chunk:

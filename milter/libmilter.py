@@ -38,10 +38,10 @@ from typing import ClassVar, Final
 
 import milter
 
-from oborona.doors.guard import GUARD_S, Guard
-from oborona.doors.handler import DoorFactory
-from oborona.doors.reply import Answer
-from oborona.doors.room import Room
+from oborona.doors.guard import GUARD_S, HandlerGuard
+from oborona.doors.handler import ConnectionHandlerFactory
+from oborona.doors.memory_budget import MemoryBudget
+from oborona.doors.reply import ReplyAction
 from oborona.milter.codec import MAX_PACKET
 from oborona.milter.libmilter_connection import LibmilterConnection
 from oborona.milter.protocol import (
@@ -49,7 +49,7 @@ from oborona.milter.protocol import (
     CHANGE_HEADERS,
     REMOVE_RECIPIENTS,
     SET_MACROS,
-    Terms,
+    MilterTerms,
 )
 
 DRAIN_LOOK_S: Final = 0.02  # between looks at whether sessions are over
@@ -63,7 +63,7 @@ class LibmilterServer:
     """Serves milter connections of one listening socket; one a process.
 
     Args:
-        door_factory: makes the door of each connection.
+        handler_factory: makes the door of each connection.
         limit_bytes: what is kept of one message.
         room: for all messages that come in or are judged.
         idle_s: seconds without a byte after which a connection is closed.
@@ -77,22 +77,22 @@ class LibmilterServer:
 
     def __init__(
         self,
-        door_factory: DoorFactory,
+        handler_factory: ConnectionHandlerFactory,
         *,
         limit_bytes: int,
-        room: Room,
+        room: MemoryBudget,
         idle_s: float,
         max_sessions: int,
-        on_failure: Answer,
+        on_failure: ReplyAction,
         guard_s: float = GUARD_S,
         note: Callable[[str], None] = lambda _outcome: None,
     ) -> None:
-        self.door_factory = door_factory
+        self.handler_factory = handler_factory
         self.limit_bytes = limit_bytes
         self.room = room
         self.note = note
-        self.guard = Guard(on_failure, guard_s)
-        self._last_terms: Terms | None = None  # what to assume after SMFIC_QUIT_NC
+        self.guard = HandlerGuard(on_failure, guard_s)
+        self._last_terms: MilterTerms | None = None  # what to assume after SMFIC_QUIT_NC
         self._idle_s = idle_s
         self._max_sessions = max_sessions
         self._connections: set[LibmilterConnection] = set()
@@ -220,7 +220,9 @@ class LibmilterServer:
         """
         if failure is None:
             failure = (
-                milter.TEMPFAIL if self.guard.failure.answer is Answer.TEMPFAIL else milter.CONTINUE
+                milter.TEMPFAIL
+                if self.guard.failure.answer is ReplyAction.TEMPFAIL
+                else milter.CONTINUE
             )
 
         def callback(ctx: milter.Context, *arguments: object) -> int:

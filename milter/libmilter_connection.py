@@ -20,41 +20,55 @@ from typing import Final, Protocol
 import milter
 
 from oborona.doors import arguments
-from oborona.doors.gather import Gather
-from oborona.doors.guard import NO_ANSWER, Guard
-from oborona.doors.handler import Door, DoorFactory
+from oborona.doors.guard import NO_ANSWER, HandlerGuard
+from oborona.doors.handler import ConnectionHandler, ConnectionHandlerFactory
+from oborona.doors.memory_budget import MemoryBudget
 from oborona.doors.probe import MACRO as PROBE
-from oborona.doors.reply import BUSY, CONTINUE, AddHeader, Answer, Reply, in_order
-from oborona.doors.room import Room
-from oborona.milter.protocol import MACROS, MAX_VERSION, NO_END_OF_HEADERS, SET_MACROS, Terms, agree
+from oborona.doors.raw_message import RawMessageBuilder
+from oborona.doors.reply import (
+    BUSY,
+    CONTINUE,
+    AddHeader,
+    ReplyAction,
+    SessionReply,
+    in_removal_order,
+)
+from oborona.milter.protocol import (
+    MACROS,
+    MAX_VERSION,
+    NO_END_OF_HEADERS,
+    SET_MACROS,
+    MilterTerms,
+    agree,
+)
 from oborona.types import Stage
 
 LOOP_LATE_S: Final = 2.0  # beyond a door's time, before a thread gives up on the loop itself
 MAX_PUT_BY: Final = 64  # steps that nobody waits for, before they are handed over all the same
 
 _CODES: Final = {
-    Answer.CONTINUE: milter.CONTINUE,
-    Answer.ACCEPT: milter.ACCEPT,
-    Answer.REJECT: milter.REJECT,
-    Answer.TEMPFAIL: milter.TEMPFAIL,
-    Answer.DISCARD: milter.DISCARD,
+    ReplyAction.CONTINUE: milter.CONTINUE,
+    ReplyAction.ACCEPT: milter.ACCEPT,
+    ReplyAction.REJECT: milter.REJECT,
+    ReplyAction.TEMPFAIL: milter.TEMPFAIL,
+    ReplyAction.DISCARD: milter.DISCARD,
 }
 _NAMES: Final = {stage: tuple(names.split()) for stage, names in MACROS.items()}
 _CONNECT, _MAIL, _RCPT, _END = MACROS  # stage numbers
 _NAMES[_MAIL] += (f"{{{PROBE}}}",)  # no mail server is asked for it
 
-Step = Callable[[], Awaitable[Reply]]
+Step = Callable[[], Awaitable[SessionReply]]
 
 log = logging.getLogger("oborona.milter")
 
 
-class Server(Protocol):
+class LibmilterConnectionServer(Protocol):
     """What a connection needs of its server."""
 
-    door_factory: DoorFactory
-    guard: Guard
+    handler_factory: ConnectionHandlerFactory
+    guard: HandlerGuard
     limit_bytes: int
-    room: Room
+    room: MemoryBudget
     loop: asyncio.AbstractEventLoop
 
     def note(self, outcome: str) -> None:
@@ -65,14 +79,14 @@ class Server(Protocol):
 class LibmilterConnection:
     """Callbacks of one connection; each returns libmilter's number for its answer."""
 
-    _door: Door
+    _door: ConnectionHandler
 
-    def __init__(self, server: Server, ctx: milter.Context) -> None:
+    def __init__(self, server: LibmilterConnectionServer, ctx: milter.Context) -> None:
         self._ctx = ctx
         self._loop = server.loop
-        self._factory = server.door_factory
+        self._factory = server.handler_factory
         self._guard = server.guard
-        self._gather = Gather(server.limit_bytes, server.room.hold())
+        self._gather = RawMessageBuilder(server.limit_bytes, server.room.hold())
         self._note = server.note
         self._put_by: list[Step] = []
         self._turn = asyncio.Lock()  # in the loop: one step at a time, whatever threads gave up on
@@ -88,7 +102,7 @@ class LibmilterConnection:
 
     # --- the start ---
 
-    def negotiate(self, options: list[int]) -> Terms:
+    def negotiate(self, options: list[int]) -> MilterTerms:
         """Agree on terms within the mail server's offer, which is `options` and becomes the answer.
 
         Raises:
@@ -109,12 +123,12 @@ class LibmilterConnection:
                 self._ctx.setsymlist(stage, names)
         return self.terms
 
-    def assume(self, terms: Terms) -> None:
+    def assume(self, terms: MilterTerms) -> None:
         """Begin without a negotiation: answer everything, libmilter drops what the mail server does
         not wait for.
         """
         self._open()
-        self.terms = Terms(
+        self.terms = MilterTerms(
             version=terms.version,
             actions=terms.actions,
             protocol=terms.protocol,
@@ -124,7 +138,7 @@ class LibmilterConnection:
         self._silent = milter.CONTINUE
 
     def _open(self) -> None:
-        made: Future[Door] = Future()
+        made: Future[ConnectionHandler] = Future()
 
         def make() -> None:
             try:
@@ -141,7 +155,7 @@ class LibmilterConnection:
         """A client connected; `address` is what pymilter makes of its socket address."""
         ip, port = (str(address[0]), int(address[1])) if isinstance(address, tuple) else ("", 0)
         self._learn(_CONNECT)
-        client = arguments.client(host, ip, port)
+        client = arguments.client_at_connect(host, ip, port)
         code = self._stage(Stage.CONNECT, lambda: self._guard.ask(self._door.connect(client)))
         self._ahead()
         return code
@@ -152,7 +166,10 @@ class LibmilterConnection:
 
     def mail(self, argument: bytes, *more: bytes) -> int:
         """MAIL FROM."""
-        sender, params = arguments.path(arguments.text(argument)), tuple(map(arguments.text, more))
+        sender, params = (
+            arguments.path_address(arguments.peer_text(argument)),
+            tuple(map(arguments.peer_text, more)),
+        )
         self._forget()
         self._in_message = True
         self._learn(_MAIL)
@@ -164,8 +181,8 @@ class LibmilterConnection:
     def rcpt(self, argument: bytes, *more: bytes) -> int:
         """RCPT TO."""
         recipient, params = (
-            arguments.path(arguments.text(argument)),
-            tuple(map(arguments.text, more)),
+            arguments.path_address(arguments.peer_text(argument)),
+            tuple(map(arguments.peer_text, more)),
         )
         self._learn(_RCPT)
         code = self._stage(
@@ -195,13 +212,13 @@ class LibmilterConnection:
         self._forget()
         self._in_message = False
         self._messages += 1
-        if self.terms.edits and reply.answer in (Answer.CONTINUE, Answer.ACCEPT):
-            for edit in in_order(reply.edits):
+        if self.terms.edits and reply.answer in (ReplyAction.CONTINUE, ReplyAction.ACCEPT):
+            for edit in in_removal_order(reply.edits):
                 if isinstance(edit, AddHeader):
                     self._ctx.addheader(edit.name, self.terms.value(edit), 0 if edit.top else -1)
                 else:
                     self._ctx.chgheader(edit.name, edit.index, None)
-        if self.terms.removes and reply.answer in (Answer.CONTINUE, Answer.ACCEPT):
+        if self.terms.removes and reply.answer in (ReplyAction.CONTINUE, ReplyAction.ACCEPT):
             for recipient in reply.removed:
                 self._ctx.delrcpt(f"<{recipient}>")
         return self._code(reply)
@@ -221,7 +238,7 @@ class LibmilterConnection:
 
     # --- the message at hand ---
 
-    def _judged(self) -> Reply:
+    def _judged(self) -> SessionReply:
         if self._gather.crowded:
             self._hand_over(self._told(self._door.abort))
             self._note("busy")
@@ -251,7 +268,7 @@ class LibmilterConnection:
         self._put_by.append(self._told(lambda: self._door.learn(values)))
 
     def _told(self, notice: Callable[[], None]) -> Step:
-        async def tell() -> Reply:
+        async def tell() -> SessionReply:
             self._guard.tell(notice)
             return CONTINUE
 
@@ -271,9 +288,9 @@ class LibmilterConnection:
         if self._put_by and self.terms.waits:
             self._hand_over()
 
-    def _ask(self, step: Step, failure: Reply) -> Reply:
+    def _ask(self, step: Step, failure: SessionReply) -> SessionReply:
         """Return the reply of a step, or `failure` where the loop has none in time."""
-        answer: Future[Reply | None] = Future()
+        answer: Future[SessionReply | None] = Future()
         self._hand_over(step, answer=answer)
         try:
             reply = answer.result(self._guard.guard_s + LOOP_LATE_S)
@@ -282,7 +299,7 @@ class LibmilterConnection:
             return failure
         return reply or failure
 
-    def _hand_over(self, *steps: Step, answer: Future[Reply | None] | None = None) -> None:
+    def _hand_over(self, *steps: Step, answer: Future[SessionReply | None] | None = None) -> None:
         """Give the loop all that was put by and these steps."""
         work = [*self._put_by, *steps]
         self._put_by.clear()
@@ -292,12 +309,12 @@ class LibmilterConnection:
             if answer is not None:
                 answer.set_result(None)
 
-    def _begin(self, work: list[Step], answer: Future[Reply | None] | None) -> None:
+    def _begin(self, work: list[Step], answer: Future[SessionReply | None] | None) -> None:
         task = self._loop.create_task(self._do(work, answer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _do(self, work: list[Step], answer: Future[Reply | None] | None) -> None:
+    async def _do(self, work: list[Step], answer: Future[SessionReply | None] | None) -> None:
         reply = None
         try:
             async with self._turn:
@@ -307,7 +324,7 @@ class LibmilterConnection:
             if answer is not None and not answer.done():
                 answer.set_result(reply)
 
-    def _code(self, reply: Reply) -> int:
+    def _code(self, reply: SessionReply) -> int:
         if reply.code:
             self._ctx.setreply(str(reply.code), reply.enhanced, *reply.lines)
         return _CODES[reply.answer]

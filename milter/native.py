@@ -6,11 +6,11 @@ import logging
 from collections.abc import Callable
 
 from oborona.doors.acceptor import Acceptor
-from oborona.doors.guard import GUARD_S, Guard
-from oborona.doors.handler import DoorFactory
-from oborona.doors.reply import Answer
-from oborona.doors.room import Room
-from oborona.milter.connection import Connection
+from oborona.doors.guard import GUARD_S, HandlerGuard
+from oborona.doors.handler import ConnectionHandlerFactory
+from oborona.doors.memory_budget import MemoryBudget
+from oborona.doors.reply import ReplyAction
+from oborona.milter.connection import MilterConnection
 
 log = logging.getLogger("oborona.milter")
 
@@ -19,7 +19,7 @@ class NativeServer(Acceptor):
     """Serves milter connections of one listening socket.
 
     Args:
-        door_factory: makes the door of each connection.
+        handler_factory: makes the door of each connection.
         limit_bytes: what is kept of one message.
         room: for all messages that come in or are judged.
         idle_s: seconds without a byte after which a connection is closed.
@@ -33,13 +33,13 @@ class NativeServer(Acceptor):
 
     def __init__(
         self,
-        door_factory: DoorFactory,
+        handler_factory: ConnectionHandlerFactory,
         *,
         limit_bytes: int,
-        room: Room,
+        room: MemoryBudget,
         idle_s: float,
         max_sessions: int,
-        on_failure: Answer,
+        on_failure: ReplyAction,
         guard_s: float = GUARD_S,
         max_per_client: int = 0,
         note: Callable[[str], None] = lambda _outcome: None,
@@ -53,11 +53,11 @@ class NativeServer(Acceptor):
             note=note,
             allowed=allowed,
         )
-        self.door_factory = door_factory
+        self.handler_factory = handler_factory
         self.limit_bytes = limit_bytes
         self.room = room
         self.note = note
-        self.guard = Guard(on_failure, guard_s)
+        self.guard = HandlerGuard(on_failure, guard_s)
 
-    def _connection(self) -> Connection:
-        return Connection(self)
+    def _connection(self) -> MilterConnection:
+        return MilterConnection(self)

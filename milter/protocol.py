@@ -71,7 +71,7 @@ _ACTIONS = ADD_HEADERS | REMOVE_RECIPIENTS | CHANGE_HEADERS | SET_MACROS
 _STEPS = NO_UNKNOWN | NO_DATA | NO_END_OF_HEADERS | SKIP | LEADING_SPACE
 
 
-class Terms(msgspec.Struct, frozen=True, kw_only=True):
+class MilterTerms(msgspec.Struct, frozen=True, kw_only=True):
     """What holds on one connection; nothing in it was not offered."""
 
     version: int
@@ -109,7 +109,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @lru_cache(maxsize=64)  # mail servers make the same offer each time
-def agree(version: int, actions: int, protocol: int, waits: frozenset[Stage]) -> Terms:
+def agree(version: int, actions: int, protocol: int, waits: frozenset[Stage]) -> MilterTerms:
     """Return the best terms within an offer.
 
     Args:
@@ -130,7 +130,7 @@ def agree(version: int, actions: int, protocol: int, waits: frozenset[Stage]) ->
         if STAGE_OF.get(command) not in waits:
             wanted |= bit
     agreed = protocol & wanted
-    return Terms(
+    return MilterTerms(
         version=min(version, MAX_VERSION),
         actions=actions & _ACTIONS,
         protocol=agreed,

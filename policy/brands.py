@@ -27,7 +27,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from oborona.domains import registrable
 from oborona.message.normalise import normalise
-from oborona.policy.named import Enabled, Fields, Name, Sort, Why, refuse
+from oborona.policy.named_tables import Enabled, Fields, Name, TableSort, Why, refuse
 
 MAX_BRANDS: Final = 2_000
 MAX_NAMES: Final = 50  # of one brand
@@ -99,7 +99,7 @@ class BrandTable(msgspec.Struct, frozen=True, kw_only=True):
     why: Why | UnsetType = UNSET
 
 
-BRANDS: Final = Sort("brand", "brand", BrandTable, MAX_BRANDS, (("names",), ("domains",)))
+BRANDS: Final = TableSort("brand", "brand", BrandTable, MAX_BRANDS, (("names",), ("domains",)))
 
 
 class Brand(NamedTuple):

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
-from oborona.policy.engines import EngineSays
-from oborona.policy.evidence import Evidence
-from oborona.policy.signatures import Matched
+from oborona.policy.engines import EngineOpinion
+from oborona.policy.evidence import SenderEvidence
+from oborona.policy.signatures import SignatureMatches
 from oborona.types import Finding
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class OverBudgetError(Exception):
     """A scan has computed as much as it may; its text says how much that is."""
 
 
-class Budget(Protocol):
+class ScanBudget(Protocol):
     """What one scan may compute."""
 
     def check(self) -> None:
@@ -42,7 +42,7 @@ class Budget(Protocol):
         ...
 
 
-class Unlimited:
+class NoScanBudget:
     """A budget of those who have time: tools, tests, what is judged after the answer."""
 
     def check(self) -> None:
@@ -52,7 +52,7 @@ class Unlimited:
         """Allow what is allowed."""
 
 
-class Course:
+class ScanProgress:
     """How far a scan has come: what holds of the message, wherever it ends.
 
     Args:
@@ -61,15 +61,15 @@ class Course:
 
     __slots__ = ("_before", "_budget", "evidence", "findings", "said", "scan", "signatures", "step")
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: ScanBudget) -> None:
         self._budget = budget
         self.step = budget.check  # between two steps of the scan
-        self.evidence: Evidence | None = None
+        self.evidence: SenderEvidence | None = None
         self.findings: Sequence[Finding] = ()  # so far
         # of the whole message, where this goes on with its head
         self._before: tuple[Finding, ...] = ()
-        self.signatures = Matched()
-        self.said: tuple[EngineSays, ...] | None = None  # by other engines
+        self.signatures = SignatureMatches()
+        self.said: tuple[EngineOpinion, ...] | None = None  # by other engines
         # with a first verdict: what is asked for after it may make another of it
         self.scan: Scan | None = None
 
@@ -89,10 +89,10 @@ class Course:
         self.findings = findings
         return findings
 
-    def matched(self, found: Matched) -> Matched:
+    def matched(self, found: SignatureMatches) -> SignatureMatches:
         """Take signatures that were found; return them with those that were found before."""
         if self.signatures.signatures:
-            found = Matched(
+            found = SignatureMatches(
                 signatures=tuple(dict.fromkeys((*self.signatures.signatures, *found.signatures)))
             )
         self.signatures = found

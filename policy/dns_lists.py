@@ -6,7 +6,7 @@
     of     = ["client"]
     scores = { "127.0.0.2-9" = 120, "127.0.0.10-11" = 80 }
 
-The notation of `scores` is that of `oborona.reputation.dnslists.codes`.
+The notation of `scores` is that of `oborona.reputation.dnsbl.codes`.
 """
 
 from __future__ import annotations
@@ -18,14 +18,23 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from oborona.policy.named import MAX_TEXT, Enabled, Fields, Name, Sort, Why, refuse, subjects
-from oborona.reputation import dnslists
-from oborona.reputation.dnslists import DnsList, Hash
-from oborona.reputation.dnslists.names import of_mailbox
+from oborona.policy.named_tables import (
+    MAX_TEXT,
+    Enabled,
+    Fields,
+    Name,
+    TableSort,
+    Why,
+    refuse,
+    subjects,
+)
+from oborona.reputation import dnsbl
+from oborona.reputation.dnsbl import DnsList, EmailHash
+from oborona.reputation.dnsbl.names import of_mailbox
 from oborona.reputation.networks import plain
-from oborona.reputation.subject import Subject
-from oborona.toml import Given, Place
-from oborona.types import Mode
+from oborona.reputation.subject import ListSubject
+from oborona.toml import GivenValue, TomlPlace
+from oborona.types import RuleMode
 
 MAX_DNS_LISTS: Final = 50  # more would make every message ask a thousand questions
 MAX_ZONE: Final = 180  # octets: the longest label before it, an IPv6 address, takes 64
@@ -34,16 +43,18 @@ _ZONE: Final = (
     r"\A(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.)+[A-Za-z][A-Za-z0-9-]{0,62}\.?\Z"
 )
 _HOST: Final = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]{0,80}[A-Za-z0-9_])?")
-_UNFORGED: Final = frozenset({Subject.CLIENT, Subject.RDNS})  # all else is what anybody may write
+_UNFORGED: Final = frozenset(
+    {ListSubject.CLIENT, ListSubject.RDNS}
+)  # all else is what anybody may write
 _FILLED: Final = re.compile(r"\{(?:subject|code)\}")
 
 
 def _scores(value: dict[str, float]) -> None:
-    dnslists.parse(value, None)
+    dnsbl.parse(value, None)
 
 
 def _refusals(value: tuple[str, ...]) -> None:
-    dnslists.refusals(value)
+    dnsbl.refusals(value)
 
 
 def _say(value: str) -> None:
@@ -78,7 +89,7 @@ class DnsListTable(msgspec.Struct, frozen=True, kw_only=True):
         ]
         | UnsetType
     ) = UNSET
-    of: Annotated[tuple[Subject, ...], subjects(dnslists.ASKABLE)] | UnsetType = UNSET
+    of: Annotated[tuple[ListSubject, ...], subjects(dnsbl.ASKABLE)] | UnsetType = UNSET
     score: Score | UnsetType = UNSET
     scores: (
         Annotated[
@@ -107,7 +118,7 @@ class DnsListTable(msgspec.Struct, frozen=True, kw_only=True):
         | UnsetType
     ) = UNSET
     hash: (
-        Annotated[Hash, Meta(description="It lists mail addresses, by this hash of each.")]
+        Annotated[EmailHash, Meta(description="It lists mail addresses, by this hash of each.")]
         | UnsetType
     ) = UNSET
     whole: (
@@ -164,7 +175,7 @@ class DnsListTable(msgspec.Struct, frozen=True, kw_only=True):
         | UnsetType
     ) = UNSET
     mode: (
-        Annotated[Mode, Meta(description="shadow: explained and counted, scores nothing.")]
+        Annotated[RuleMode, Meta(description="shadow: explained and counted, scores nothing.")]
         | UnsetType
     ) = UNSET
     enabled: Enabled | UnsetType = UNSET
@@ -177,7 +188,7 @@ class DnsListTable(msgspec.Struct, frozen=True, kw_only=True):
     ) = UNSET
 
 
-DNS_LISTS: Final = Sort(
+DNS_LISTS: Final = TableSort(
     "dns_list", "DNS list", DnsListTable, MAX_DNS_LISTS, (("zone",), ("of",), ("scores", "score"))
 )
 
@@ -190,18 +201,18 @@ def dns_list(fields: Fields) -> DnsList:
     """
     values = {key: given.value for key, given in fields.items()}
     scores, other = values.pop("scores", {}), values.pop("score", None)
-    values["codes"] = dnslists.parse(scores, other)
-    values["refused"] = dnslists.refusals(values.get("refused", ()))
+    values["codes"] = dnsbl.parse(scores, other)
+    values["refused"] = dnsbl.refusals(values.get("refused", ()))
     values["zone"] = values["zone"].lower().removesuffix(".")
     found = DnsList(**values)
     name, of = f"DNS list {found.name}", set(found.of)
-    if found.hash is not Hash.NONE and not of <= dnslists.HASHABLE:
-        able = ", ".join(sorted(dnslists.HASHABLE))
+    if found.hash is not EmailHash.NONE and not of <= dnsbl.HASHABLE:
+        able = ", ".join(sorted(dnsbl.HASHABLE))
         raise refuse(
             f"{name}: a list of mail addresses can be asked about {able}, and nothing else",
             _nearest(fields, "of", "hash"),
         )
-    if Subject.CLIENT in of and not (found.ipv4 or found.ipv6):
+    if ListSubject.CLIENT in of and not (found.ipv4 or found.ipv6):
         raise refuse(
             f"{name}: of a client it would be asked about neither IPv4 nor IPv6",
             _nearest(fields, "ipv4", "ipv6"),
@@ -223,13 +234,13 @@ def dns_list(fields: Fields) -> DnsList:
 
 def _can_be_probed(one: DnsList) -> bool:
     probe = one.probe or ""
-    if one.hash is not Hash.NONE:
+    if one.hash is not EmailHash.NONE:
         return bool(of_mailbox(probe))
     if plain(probe) is not None:
         return one.of_addresses or one.ips
     return one.of_domains and _HOST.fullmatch(probe) is not None and ".." not in probe
 
 
-def _nearest(fields: Mapping[str, Given], *keys: str) -> Place:
+def _nearest(fields: Mapping[str, GivenValue], *keys: str) -> TomlPlace:
     """The place of the first of some fields that a file gave."""
     return next((fields[key].place for key in keys if key in fields), fields["name"].place)

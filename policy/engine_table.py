@@ -13,8 +13,8 @@ import msgspec
 from msgspec import Meta
 
 from oborona.errors import PolicyError
-from oborona.policy.named import refuse
-from oborona.toml import Given
+from oborona.policy.named_tables import refuse
+from oborona.toml import GivenValue
 
 EngineName = Literal["rspamd", "spamd", "clamd"]
 Done = Literal["accept", "spam", "reject"]
@@ -126,7 +126,7 @@ class EnginesTable(msgspec.Struct, frozen=True, kw_only=True):
     ] = ("Heuristics.", "PUA.")
 
 
-def engines_table(given: Mapping[str, Given]) -> EnginesTable:
+def engines_table(given: Mapping[str, GivenValue]) -> EnginesTable:
     """Return the `[engines]` table that files give together.
 
     Raises:
@@ -153,5 +153,5 @@ def engines_table(given: Mapping[str, Given]) -> EnginesTable:
     return table
 
 
-def _milder(key: str, why: str, given: Mapping[str, Given]) -> PolicyError:
+def _milder(key: str, why: str, given: Mapping[str, GivenValue]) -> PolicyError:
     return refuse(f"[engines] {key}: {why}", given[key].place)

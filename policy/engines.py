@@ -1,10 +1,10 @@
 """Other engines that look at the same message: what each says of it, and what that makes of our
 verdict; pure.
 
-An engine's own words (`EngineSays`) are evidence: they are kept as they came.  What they stand for
-is policy: each engine has a column, good, perhaps or certain, or unknown where it gave no answer in
-time.  Ours is a column, too: accept, spam, reject.  The table `[engines]` says what is done, by our
-column and the severest of the others:
+An engine's own words (`EngineOpinion`) are evidence: they are kept as they came.  What they stand
+for is policy: each engine has a column, good, perhaps or certain, or unknown where it gave no
+answer in time.  Ours is a column, too: accept, spam, reject.  The table `[engines]` says what is
+done, by our column and the severest of the others:
 
     the others say    good      perhaps   certain
     ours good         accept    spam      reject
@@ -27,7 +27,7 @@ from oborona.policy.engine_table import EngineName, EnginesTable
 from oborona.policy.facts import Facts, with_values
 from oborona.policy.load import Policy
 from oborona.policy.rules import VerdictLines
-from oborona.types import Action, Envelope, Finding, Mode, RuleHit, Verdict, Would
+from oborona.types import Action, Envelope, Finding, RuleHit, RuleMode, ShadowVerdict, Verdict
 
 VIRUS: Final = "virus"
 FINDINGS: Final = {
@@ -39,7 +39,7 @@ SHOWN: Final = 8  # symbols in the words of a hit
 _FOUND: Final = "found"
 
 
-class Says(StrEnum):
+class OpinionClass(StrEnum):
     """What an engine's opinion stands for."""
 
     GOOD = "good"
@@ -48,11 +48,11 @@ class Says(StrEnum):
     UNKNOWN = "unknown"  # it gave no answer
 
 
-_COLUMNS: Final = (Says.GOOD, Says.PERHAPS, Says.CERTAIN)
+_COLUMNS: Final = (OpinionClass.GOOD, OpinionClass.PERHAPS, OpinionClass.CERTAIN)
 _OURS: Final = {Action.ACCEPT: 0, Action.SPAM: 1, Action.REJECT: 2}
 
 
-class EngineSays(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class EngineOpinion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What one engine said of a message, in its own words: printable, and cut."""
 
     engine: EngineName
@@ -65,10 +65,10 @@ class EngineSays(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ms: float = 0.0  # that it took
 
 
-class Asked(Protocol):
+class PendingOpinions(Protocol):
     """Engines that are being asked about one message."""
 
-    async def said(self) -> tuple[EngineSays, ...]:
+    async def said(self) -> tuple[EngineOpinion, ...]:
         """Return what all of them say, once the last has answered or missed its deadline.
 
         Never raises.
@@ -80,10 +80,12 @@ class Asked(Protocol):
         ...
 
 
-class Engines(Protocol):
+class OtherEngines(Protocol):
     """Engines beside ours."""
 
-    def ask(self, raw: bytes, envelope: Envelope, size: int, policy: Policy) -> Asked | None:
+    def ask(
+        self, raw: bytes, envelope: Envelope, size: int, policy: Policy
+    ) -> PendingOpinions | None:
         """Begin to ask them about a message; returns at once, None where nobody is to be asked.
 
         Args:
@@ -95,29 +97,33 @@ class Engines(Protocol):
         ...
 
 
-class Alone:
+class NoOtherEngines:
     """There is no other engine."""
 
-    def ask(self, raw: bytes, envelope: Envelope, size: int, policy: Policy) -> Asked | None:
+    def ask(
+        self, raw: bytes, envelope: Envelope, size: int, policy: Policy
+    ) -> PendingOpinions | None:
         """Ask nobody."""
         return None
 
 
-class Remembered:
+class RememberedEngines:
     """Engines whose words on a message are known from when it came.
 
     Args:
         words: of each that was asked.
     """
 
-    def __init__(self, words: tuple[EngineSays, ...]) -> None:
+    def __init__(self, words: tuple[EngineOpinion, ...]) -> None:
         self._words = words
 
-    def ask(self, raw: bytes, envelope: Envelope, size: int, policy: Policy) -> Asked | None:
+    def ask(
+        self, raw: bytes, envelope: Envelope, size: int, policy: Policy
+    ) -> PendingOpinions | None:
         """Ask nobody."""
         return self if self._words else None
 
-    async def said(self) -> tuple[EngineSays, ...]:
+    async def said(self) -> tuple[EngineOpinion, ...]:
         """Return the words."""
         return self._words
 
@@ -125,50 +131,54 @@ class Remembered:
         """Nobody is being asked."""
 
 
-def says(one: EngineSays, table: EnginesTable) -> Says:
+def classify_opinion(one: EngineOpinion, table: EnginesTable) -> OpinionClass:
     """Return what an engine's words stand for under a policy."""
     if one.unknown:
-        return Says.UNKNOWN
+        return OpinionClass.UNKNOWN
     return _READINGS[one.engine](one, table)
 
 
-def _rspamd(one: EngineSays, table: EnginesTable) -> Says:
+def _rspamd(one: EngineOpinion, table: EnginesTable) -> OpinionClass:
     if one.action in table.rspamd_certain:
-        return Says.CERTAIN
-    return Says.PERHAPS if one.action in table.rspamd_perhaps else Says.GOOD
+        return OpinionClass.CERTAIN
+    return OpinionClass.PERHAPS if one.action in table.rspamd_perhaps else OpinionClass.GOOD
 
 
-def _spamd(one: EngineSays, table: EnginesTable) -> Says:
+def _spamd(one: EngineOpinion, table: EnginesTable) -> OpinionClass:
     if one.score is None or one.line is None or one.score < one.line:
-        return Says.GOOD
-    return Says.CERTAIN if one.score >= table.spamd_certain else Says.PERHAPS
+        return OpinionClass.GOOD
+    return OpinionClass.CERTAIN if one.score >= table.spamd_certain else OpinionClass.PERHAPS
 
 
-def _clamd(one: EngineSays, table: EnginesTable) -> Says:
+def _clamd(one: EngineOpinion, table: EnginesTable) -> OpinionClass:
     if one.action != _FOUND:
-        return Says.GOOD
-    return Says.PERHAPS if one.virus.startswith(table.clamd_perhaps) else Says.CERTAIN
+        return OpinionClass.GOOD
+    return (
+        OpinionClass.PERHAPS if one.virus.startswith(table.clamd_perhaps) else OpinionClass.CERTAIN
+    )
 
 
-_READINGS: Final[Mapping[EngineName, Callable[[EngineSays, EnginesTable], Says]]] = {
+_READINGS: Final[Mapping[EngineName, Callable[[EngineOpinion, EnginesTable], OpinionClass]]] = {
     "rspamd": _rspamd,
     "spamd": _spamd,
     "clamd": _clamd,
 }
 
 
-def engine_findings(said: Iterable[EngineSays], table: EnginesTable) -> list[Finding]:
+def engine_findings(said: Iterable[EngineOpinion], table: EnginesTable) -> list[Finding]:
     """Return what is found by engines whose word counts: a virus, which no reader's list lets
     in.
     """
     return [
         Finding(VIRUS, f"{one.engine}: {one.virus}")
         for one in said
-        if one.virus and one.engine not in table.shadow and says(one, table) is Says.CERTAIN
+        if one.virus
+        and one.engine not in table.shadow
+        and classify_opinion(one, table) is OpinionClass.CERTAIN
     ]
 
 
-def with_engines(facts: Facts, said: Sequence[EngineSays], table: EnginesTable) -> Facts:
+def with_engines(facts: Facts, said: Sequence[EngineOpinion], table: EnginesTable) -> Facts:
     """Return facts as a policy reads what engines said, whatever another made of it.
 
     Args:
@@ -179,7 +189,7 @@ def with_engines(facts: Facts, said: Sequence[EngineSays], table: EnginesTable) 
     names = {one.name for one in engine_findings(said, table)}
     facts = with_values(facts, findings=(facts.findings - FINDINGS.keys()) | names)
     for one in said:
-        word = says(one, table).value
+        word = classify_opinion(one, table).value
         match one.engine:
             case "rspamd":
                 symbols = frozenset(one.symbols)
@@ -196,8 +206,8 @@ def with_engines(facts: Facts, said: Sequence[EngineSays], table: EnginesTable) 
     return facts
 
 
-def together(
-    verdict: Verdict, said: Sequence[EngineSays], table: EnginesTable, lines: VerdictLines
+def joint_verdict(
+    verdict: Verdict, said: Sequence[EngineOpinion], table: EnginesTable, lines: VerdictLines
 ) -> Verdict:
     """Return the verdict of all engines together, ours among them.
 
@@ -215,7 +225,7 @@ def together(
     if not said:
         return verdict
     live = [one for one in said if one.engine not in table.shadow]
-    action = table_says(verdict.action, live, table)
+    action = table_action(verdict.action, live, table)
     decider = "" if action is verdict.action else _decider(live, table)
     hits = sorted(
         filter(None, (_hit(one, table) for one in said)), key=lambda hit: hit.name != decider
@@ -226,15 +236,15 @@ def together(
         line=_line(action, lines) if decider else verdict.line,
         decided_by=decider or verdict.decided_by,
         rules=(
-            *(hit for hit in hits if hit.mode is Mode.LIVE),
+            *(hit for hit in hits if hit.mode is RuleMode.LIVE),
             *verdict.rules,
-            *(hit for hit in hits if hit.mode is Mode.SHADOW),
+            *(hit for hit in hits if hit.mode is RuleMode.SHADOW),
         ),
         would=_would(verdict, said, action, table, lines),
     )
 
 
-def table_says(ours: Action, said: Iterable[EngineSays], table: EnginesTable) -> Action:
+def table_action(ours: Action, said: Iterable[EngineOpinion], table: EnginesTable) -> Action:
     """Return what the table makes of our own action and of what others say."""
     row = _OURS.get(ours)
     column = _severest(said, table)
@@ -243,28 +253,28 @@ def table_says(ours: Action, said: Iterable[EngineSays], table: EnginesTable) ->
     return Action((table.ours_good, table.ours_perhaps, table.ours_certain)[row][column])
 
 
-def action_of(ours: Action, said: Sequence[EngineSays], table: EnginesTable) -> Action:
+def action_of(ours: Action, said: Sequence[EngineOpinion], table: EnginesTable) -> Action:
     """Return what is done where ours alone would do this; those in shadow mode do nothing."""
-    return table_says(ours, (one for one in said if one.engine not in table.shadow), table)
+    return table_action(ours, (one for one in said if one.engine not in table.shadow), table)
 
 
-def _counted(one: EngineSays, table: EnginesTable) -> int | None:
+def _counted(one: EngineOpinion, table: EnginesTable) -> int | None:
     """Return the column of an engine; None for unknown."""
-    found = says(one, table)
-    if found is Says.UNKNOWN:
+    found = classify_opinion(one, table)
+    if found is OpinionClass.UNKNOWN:
         return None
-    if found is Says.CERTAIN and one.engine in table.never_refuse:
-        found = Says.PERHAPS
+    if found is OpinionClass.CERTAIN and one.engine in table.never_refuse:
+        found = OpinionClass.PERHAPS
     return _COLUMNS.index(found)
 
 
-def _severest(said: Iterable[EngineSays], table: EnginesTable) -> int | None:
+def _severest(said: Iterable[EngineOpinion], table: EnginesTable) -> int | None:
     return max(
         (column for one in said if (column := _counted(one, table)) is not None), default=None
     )
 
 
-def _decider(said: Sequence[EngineSays], table: EnginesTable) -> str:
+def _decider(said: Sequence[EngineOpinion], table: EnginesTable) -> str:
     """Return the name of the engine whose column decided: the first of the severest."""
     severest = _severest(said, table)
     return next(rule_name(one.engine) for one in said if _counted(one, table) == severest)
@@ -279,15 +289,15 @@ def _line(action: Action, lines: VerdictLines) -> float:
     return lines.reject_score if action is Action.REJECT else lines.spam_score
 
 
-def _hit(one: EngineSays, table: EnginesTable) -> RuleHit | None:
+def _hit(one: EngineOpinion, table: EnginesTable) -> RuleHit | None:
     """Return an engine's part in a verdict; None where it is good or unknown."""
-    if says(one, table) not in (Says.PERHAPS, Says.CERTAIN):
+    if classify_opinion(one, table) not in (OpinionClass.PERHAPS, OpinionClass.CERTAIN):
         return None
-    mode = Mode.SHADOW if one.engine in table.shadow else Mode.LIVE
-    return RuleHit(name=rule_name(one.engine), score=0.0, say=told(one), mode=mode)
+    mode = RuleMode.SHADOW if one.engine in table.shadow else RuleMode.LIVE
+    return RuleHit(name=rule_name(one.engine), score=0.0, say=opinion_line(one), mode=mode)
 
 
-def told(one: EngineSays) -> str:
+def opinion_line(one: EngineOpinion) -> str:
     """Return an engine's words in one line."""
     if one.unknown:
         return f"unknown: {one.unknown}"
@@ -305,20 +315,20 @@ def told(one: EngineSays) -> str:
 
 def _would(
     verdict: Verdict,
-    said: Sequence[EngineSays],
+    said: Sequence[EngineOpinion],
     given: Action,
     table: EnginesTable,
     lines: VerdictLines,
-) -> Would | None:
+) -> ShadowVerdict | None:
     """Return what everything in shadow mode would have made of it, None where that is what was
     given.
     """
     ours = verdict.would or verdict
-    action = table_says(ours.action, said, table)
+    action = table_action(ours.action, said, table)
     if action is given:
         return None
     changed = action is not ours.action
-    return Would(
+    return ShadowVerdict(
         action=action,
         score=ours.score,
         line=_line(action, lines) if changed else ours.line,

@@ -9,19 +9,19 @@ from typing import Protocol
 
 import msgspec
 
-from oborona.authentication.model import Identity
+from oborona.authentication.model import AuthIdentity
 from oborona.message.model import Message
 from oborona.policy.expression.template import printable
 from oborona.policy.load import Policy
-from oborona.reputation.dnslists import Listing, strongest
+from oborona.reputation.dnsbl import DnsblListing, strongest
 from oborona.types import Envelope, Location, RuleHit, Stage
 
 
-class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+class SenderEvidence(msgspec.Struct, frozen=True, kw_only=True):
     """Answers so far; what was not asked, or not answered, is evidence of nothing."""
 
-    identity: Identity = Identity()
-    listings: tuple[Listing, ...] = ()
+    identity: AuthIdentity = AuthIdentity()
+    listings: tuple[DnsblListing, ...] = ()
     unanswered: tuple[str, ...] = ()  # who gave no answer in time: spf, dkim, the names of lists
     location: Location = Location()  # of the client
 
@@ -42,7 +42,7 @@ class Inquiry(Protocol):
 
     async def until(
         self, stage: Stage, envelope: Envelope, policy: Policy, *, spf: bool, iprev: bool
-    ) -> Evidence:
+    ) -> SenderEvidence:
         """Return what DNS lists say of what is known at a stage before the content.
 
         SPF and iprev if they are wanted.
@@ -51,7 +51,7 @@ class Inquiry(Protocol):
 
     async def whole(
         self, message: Message, envelope: Envelope, policy: Policy, *, truncated: bool
-    ) -> Evidence:
+    ) -> SenderEvidence:
         """Return everything, now that the message is there.
 
         Args:
@@ -63,31 +63,31 @@ class Inquiry(Protocol):
         ...
 
     async def again(
-        self, evidence: Evidence, message: Message, envelope: Envelope, policy: Policy
-    ) -> Evidence:
+        self, evidence: SenderEvidence, message: Message, envelope: Envelope, policy: Policy
+    ) -> SenderEvidence:
         """Return the evidence with what lists say of a message in which more was found since, by
         `whole` or long after it.
         """
         ...
 
 
-class Silence:
+class NoInquiry:
     """An inquiry that asks nobody, for tools that work without the network."""
 
     async def until(
         self, stage: Stage, envelope: Envelope, policy: Policy, *, spf: bool, iprev: bool
-    ) -> Evidence:
+    ) -> SenderEvidence:
         """Know nothing."""
-        return Evidence()
+        return SenderEvidence()
 
     async def whole(
         self, message: Message, envelope: Envelope, policy: Policy, *, truncated: bool
-    ) -> Evidence:
+    ) -> SenderEvidence:
         """Know nothing."""
-        return Evidence()
+        return SenderEvidence()
 
     async def again(
-        self, evidence: Evidence, message: Message, envelope: Envelope, policy: Policy
-    ) -> Evidence:
+        self, evidence: SenderEvidence, message: Message, envelope: Envelope, policy: Policy
+    ) -> SenderEvidence:
         """Know no more."""
         return evidence

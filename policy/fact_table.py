@@ -10,11 +10,11 @@ from itertools import chain
 from typing import Final
 
 from oborona.message.findings import NAMES as NAMES_OF_PARSING
-from oborona.message.shingles import TYPES, Type
+from oborona.message.shingles import TYPES, ShingleType
 from oborona.policy.checks import FINDINGS
-from oborona.policy.decide import PARTIAL, TEMPERROR, UNFINISHED
+from oborona.policy.decision import PARTIAL, TEMPERROR, UNFINISHED
 from oborona.policy.engines import FINDINGS as OF_ENGINES
-from oborona.policy.expression import Counted, Fact, Schema
+from oborona.policy.expression import CountedType, Fact, FactSchema
 from oborona.policy.facts import Facts
 from oborona.policy.facts.declaration import by_area, declared
 from oborona.policy.pictures import FINDINGS as OF_PICTURES
@@ -32,43 +32,43 @@ KEPT: Final = tuple(attribute for attribute, declaration, _ in _DECLARED if decl
 """Attributes of the facts that the journal stores, in its order."""
 
 STAGES: Final = {
-    Type.CLIENT_IP: _C,
-    Type.CLIENT_NETWORK: _C,
-    Type.AS_NUMBER: _C,
-    Type.RDNS: _C,
-    Type.RDNS_DOMAIN: _C,
-    Type.COUNTRY: _C,
-    Type.HELO: _S,
-    Type.MAIL_FROM: _S,
-    Type.MAIL_FROM_DOMAIN: _S,
-    Type.IP_SENDERS: _C,
-    Type.ACCOUNT: _S,
-    Type.ACCOUNT_IP: _S,
-    Type.ACCOUNT_IPS: _S,
+    ShingleType.CLIENT_IP: _C,
+    ShingleType.CLIENT_NETWORK: _C,
+    ShingleType.AS_NUMBER: _C,
+    ShingleType.RDNS: _C,
+    ShingleType.RDNS_DOMAIN: _C,
+    ShingleType.COUNTRY: _C,
+    ShingleType.HELO: _S,
+    ShingleType.MAIL_FROM: _S,
+    ShingleType.MAIL_FROM_DOMAIN: _S,
+    ShingleType.IP_SENDERS: _C,
+    ShingleType.ACCOUNT: _S,
+    ShingleType.ACCOUNT_IP: _S,
+    ShingleType.ACCOUNT_IPS: _S,
 }
 """Stage from which a type of shingle is known; all others with the content."""
 
-NAMES: Final = {kind.name.title().replace("_", ""): kind for kind in Type}
+NAMES: Final = {kind.name.title().replace("_", ""): kind for kind in ShingleType}
 """How `count[...]` names each type: MAIL_FROM_DOMAIN is count[MailFromDomain]."""
 
 DISTINCT: Final = {
-    Type.ENTITY_RECIPIENTS: "recipients per entity",
-    Type.SENDER_RECIPIENTS: "recipients per sender",
-    Type.SENDER_DOMAINS: "recipient domains per sender",
-    Type.SENDER_COUNTRIES: "countries per sender",
-    Type.IP_SENDERS: "senders per client",
-    Type.LINK_SENDERS: "senders per link domain",
-    Type.TEXT_IPS: "clients per text",
-    Type.TEXT_SENDERS: "senders per text",
-    Type.TEXT_RECIPIENTS: "recipients per text",
-    Type.ACCOUNT_IPS: "clients per account",
+    ShingleType.ENTITY_RECIPIENTS: "recipients per entity",
+    ShingleType.SENDER_RECIPIENTS: "recipients per sender",
+    ShingleType.SENDER_DOMAINS: "recipient domains per sender",
+    ShingleType.SENDER_COUNTRIES: "countries per sender",
+    ShingleType.IP_SENDERS: "senders per client",
+    ShingleType.LINK_SENDERS: "senders per link domain",
+    ShingleType.TEXT_IPS: "clients per text",
+    ShingleType.TEXT_SENDERS: "senders per text",
+    ShingleType.TEXT_RECIPIENTS: "recipients per text",
+    ShingleType.ACCOUNT_IPS: "clients per account",
 }
 """What `distinct()` calls the types that count distinct things."""
 
-SCHEMA: Final = Schema(
+SCHEMA: Final = FactSchema(
     facts=TABLE,
     counted=tuple(
-        Counted(
+        CountedType(
             name=name,
             number=int(kind),
             stage=STAGES.get(kind, _M),

@@ -20,7 +20,7 @@ Given = TypeVar("Given")
 Made = TypeVar("Made")
 
 
-class Faults:
+class PolicyFaults:
     """Notes what is wrong, each once."""
 
     def __init__(self) -> None:

@@ -15,8 +15,8 @@ from typing import Any, Final
 
 import msgspec
 
-from oborona.policy.expression import REFERENCE, Fact, Schema
-from oborona.policy.expression.schema import DERIVED_METRICS, METRICS, WINDOWS, Kind
+from oborona.policy.expression import REFERENCE, Fact, FactSchema
+from oborona.policy.expression.schema import DERIVED_METRICS, METRICS, WINDOWS, PieceKind
 from oborona.policy.merge import SINGLE, SORTS
 from oborona.policy.rule_tests import NONE
 from oborona.policy.rules import TestTable
@@ -25,7 +25,7 @@ DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
 _REFERENCE: Final = "#/$defs/{name}"
 
 
-def file_schema(schema: Schema) -> dict[str, Any]:
+def file_schema(schema: FactSchema) -> dict[str, Any]:
     """Return the JSON schema of a policy file.
 
     Args:
@@ -72,11 +72,11 @@ def _fact(fact: Fact) -> dict[str, Any]:
     text: dict[str, Any] = {"type": "string"}
     if fact.words:
         text["enum"] = [*fact.words]
-    kinds: dict[Kind, dict[str, Any]] = {
-        Kind.NUMBER: {"type": "number"},
-        Kind.CONDITION: {"type": "boolean"},
-        Kind.TEXT: text,
-        Kind.SET: {"type": "array", "items": text},
+    kinds: dict[PieceKind, dict[str, Any]] = {
+        PieceKind.NUMBER: {"type": "number"},
+        PieceKind.CONDITION: {"type": "boolean"},
+        PieceKind.TEXT: text,
+        PieceKind.SET: {"type": "array", "items": text},
     }
     found = kinds[fact.kind]
     if fact.optional:
@@ -100,7 +100,7 @@ def _for_editors(part: Any) -> Any:
     return made
 
 
-def _named(schema: Schema) -> str:
+def _named(schema: FactSchema) -> str:
     """Return what an expression may name, in Markdown."""
     types, windows = _words(one.name for one in schema.counted), _words(WINDOWS)
     metrics = _words((*METRICS, *DERIVED_METRICS))

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from oborona.errors import PolicyError
-from oborona.policy.shipped import MANIFEST, read
+from oborona.policy.shipped_files import MANIFEST, read
 
 PACKAGED: Final = Path(__file__).resolve().parents[1] / "etc/policy.d"
 """The policy that ships with this program."""
@@ -25,7 +25,7 @@ PACKAGED: Final = Path(__file__).resolve().parents[1] / "etc/policy.d"
 SHIPPED: Final = "shipped"  # folder of what ships in a copy of both
 
 
-class Whose(StrEnum):
+class FileOwner(StrEnum):
     """Whose file it is, as admins are told."""
 
     SHIPPED = "shipped"
@@ -33,14 +33,14 @@ class Whose(StrEnum):
     INSTEAD = "yours, instead of the shipped one"
 
 
-class Folders(NamedTuple):
+class PolicyFolders(NamedTuple):
     """The two folders, or one of them alone."""
 
     own: Path | None = None  # the admin's; where it is alone, it must be there and hold a policy
     shipped: Path | None = None
 
     @classmethod
-    def of(cls, where: Path | Folders) -> Folders:
+    def of(cls, where: Path | PolicyFolders) -> PolicyFolders:
         """Return folders as they are given: a path stands for that folder alone."""
         return cls(own=where) if isinstance(where, Path) else where
 
@@ -70,21 +70,21 @@ class Folders(NamedTuple):
                 return there
         return self.main / name
 
-    def whose(self, file: Path) -> Whose:
+    def whose(self, file: Path) -> FileOwner:
         """Tell whose a file of these folders is."""
         if self.shipped is None:
-            return Whose.OWN
+            return FileOwner.OWN
         if file.parent == self.shipped:
-            return Whose.SHIPPED
-        return Whose.INSTEAD if _is_there(self.shipped / file.name) else Whose.OWN
+            return FileOwner.SHIPPED
+        return FileOwner.INSTEAD if _is_there(self.shipped / file.name) else FileOwner.OWN
 
-    def copied(self, to: Path) -> Folders:
+    def copied(self, to: Path) -> PolicyFolders:
         """Return the folders of a copy: the admin's files in `to` itself, those that ship in a
         folder there.
         """
-        return Folders(own=to, shipped=None if self.shipped is None else to / SHIPPED)
+        return PolicyFolders(own=to, shipped=None if self.shipped is None else to / SHIPPED)
 
-    def original(self, path: Path, copy: Folders) -> Path:
+    def original(self, path: Path, copy: PolicyFolders) -> Path:
         """Return the path here of a file of a copy."""
         folder = (
             self.shipped if copy.shipped is not None and path.parent == copy.shipped else self.own

@@ -20,45 +20,54 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from oborona.authentication.model import Result
+from oborona.authentication.model import AuthResult
 from oborona.errors import StoreError
 from oborona.message.hashing import Hasher
 from oborona.message.sender_pieces import client_network
-from oborona.message.shingles import Type
-from oborona.policy.evidence import Evidence
-from oborona.policy.known import Known
-from oborona.policy.own import is_own
+from oborona.message.shingles import ShingleType
+from oborona.policy.counts import MessageCounts
+from oborona.policy.evidence import SenderEvidence
+from oborona.policy.local_clients import is_own
 from oborona.policy.ports import CounterReader
 from oborona.policy.tables import GreylistTable
-from oborona.types import Action, Envelope, Metric, Prefix, Shingle, Span, Verdict, Window
+from oborona.types import (
+    Action,
+    CounterPrefix,
+    Envelope,
+    Metric,
+    RuleWindow,
+    Shingle,
+    Verdict,
+    Window,
+)
 
 GREYLISTED: Final = "greylisted"  # decides
 
 
-class PutOff(NamedTuple):
+class GreylistReply(NamedTuple):
     """A message that is to come again."""
 
     verdict: Verdict
-    shingle: Shingle  # to be counted under `Prefix.GREY` once the answer is given
+    shingle: Shingle  # to be counted under `CounterPrefix.GREY` once the answer is given
 
 
 class _Identity(NamedTuple):
     name: str
-    kind: Type  # what the remembered shingle's type is
-    known_by: Type  # whose good mail makes it known
+    kind: ShingleType  # what the remembered shingle's type is
+    known_by: ShingleType  # whose good mail makes it known
 
 
-async def greylisted(
+async def check_greylist(
     verdict: Verdict,
     envelope: Envelope,
-    evidence: Evidence,
-    known: Known,
+    evidence: SenderEvidence,
+    known: MessageCounts,
     *,
     counters: CounterReader,
     hasher: Hasher,
     table: GreylistTable,
     now: float,
-) -> PutOff | None:
+) -> GreylistReply | None:
     """Return what to do instead if a message is to be put off, None if it is not.
 
     Args:
@@ -75,16 +84,19 @@ async def greylisted(
     if not grey or is_own(envelope):
         return None
     identity = _identity(envelope, evidence)
-    if identity is None or known.most_ham(identity.known_by, Span.EARLIER) >= table.known_after:
+    if (
+        identity is None
+        or known.most_ham(identity.known_by, RuleWindow.EARLIER) >= table.known_after
+    ):
         return None
     shingle = hasher.shingle(identity.kind, f"{identity.name}\0{envelope.sender.lower()}")
     try:
-        (row,) = await counters.read([shingle], now, Prefix.GREY)
+        (row,) = await counters.read([shingle], now, CounterPrefix.GREY)
     except StoreError:  # it is in the log already: the message's own counts were asked for before
         return None
     if row[Window.FORTNIGHT][Metric.SEEN] > row[Window.RECENT][Metric.SEEN]:
         return None
-    return PutOff(
+    return GreylistReply(
         msgspec.structs.replace(
             verdict, action=Action.TEMPFAIL, line=table.score, decided_by=GREYLISTED
         ),
@@ -92,14 +104,16 @@ async def greylisted(
     )
 
 
-def _identity(envelope: Envelope, evidence: Evidence) -> _Identity | None:
+def _identity(envelope: Envelope, evidence: SenderEvidence) -> _Identity | None:
     proved = evidence.identity
     if proved.dkim_domains:
-        return _Identity(proved.dkim_domains[0], Type.DKIM_DOMAIN, Type.DKIM_DOMAIN)
-    if proved.spf.result is Result.PASS:
+        return _Identity(proved.dkim_domains[0], ShingleType.DKIM_DOMAIN, ShingleType.DKIM_DOMAIN)
+    if proved.spf.result is AuthResult.PASS:
         kind = (
-            Type.MAIL_FROM_DOMAIN if envelope.sender else Type.HELO
+            ShingleType.MAIL_FROM_DOMAIN if envelope.sender else ShingleType.HELO
         )  # a bounce has no sender: SPF is HELO's
         return _Identity(proved.spf.domain, kind, kind)
     network = client_network(envelope.client.ip)
-    return _Identity(network, Type.CLIENT_NETWORK, Type.CLIENT_IP) if network else None
+    return (
+        _Identity(network, ShingleType.CLIENT_NETWORK, ShingleType.CLIENT_IP) if network else None
+    )

@@ -21,10 +21,10 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from oborona.policy.expression.template import printable
-from oborona.policy.named import Enabled, Fields, Name, Sort, Why, refuse
+from oborona.policy.named_tables import Enabled, Fields, Name, TableSort, Why, refuse
 from oborona.policy.rules import Rule
 from oborona.toml import did_you_mean
-from oborona.types import Mode, RuleHit
+from oborona.types import RuleHit, RuleMode
 
 MAX_GROUPS: Final = 200
 
@@ -55,17 +55,17 @@ class GroupTable(msgspec.Struct, frozen=True, kw_only=True):
     why: Why | UnsetType = UNSET
 
 
-GROUPS: Final = Sort("group", "group", GroupTable, MAX_GROUPS, (("cap",),))
+GROUPS: Final = TableSort("group", "group", GroupTable, MAX_GROUPS, (("cap",),))
 
 
-class Groups(msgspec.Struct, frozen=True, kw_only=True):
+class RuleGroups(msgspec.Struct, frozen=True, kw_only=True):
     """Who is in which group, and the caps."""
 
     caps: Mapping[str, float] = {}  # those switched on, by name
     members: Mapping[str, str] = {}  # rule -> group
 
 
-def groups(tables: Mapping[str, Fields], rules: Sequence[Rule]) -> Groups:
+def groups(tables: Mapping[str, Fields], rules: Sequence[Rule]) -> RuleGroups:
     """Return the groups that files give together.
 
     Args:
@@ -89,13 +89,13 @@ def groups(tables: Mapping[str, Fields], rules: Sequence[Rule]) -> Groups:
         for name, fields in tables.items()
         if fields and ("enabled" not in fields or fields["enabled"].value)
     }
-    return Groups(
+    return RuleGroups(
         caps=caps,
         members={rule.name: rule.group for rule in rules if rule.enabled and rule.group in caps},
     )
 
 
-def with_member(found: Groups, name: str, group: str) -> Groups:
+def with_member(found: RuleGroups, name: str, group: str) -> RuleGroups:
     """Return the groups with one more member that is no rule.
 
     Args:
@@ -108,7 +108,7 @@ def with_member(found: Groups, name: str, group: str) -> Groups:
     return msgspec.structs.replace(found, members={**found.members, name: group})
 
 
-def capped(hits: Sequence[RuleHit], groups: Groups) -> list[RuleHit]:
+def cap_hits(hits: Sequence[RuleHit], groups: RuleGroups) -> list[RuleHit]:
     """Return hits whose scores keep to the caps; what was cut says so.
 
     The lightest give way first, and of equals the first by name: they lose what is too much, until
@@ -125,7 +125,7 @@ def capped(hits: Sequence[RuleHit], groups: Groups) -> list[RuleHit]:
     found: dict[str, list[int]] = {}
     for number, hit in enumerate(kept):
         group = groups.members.get(hit.name)
-        if group is not None and hit.mode is Mode.LIVE:
+        if group is not None and hit.mode is RuleMode.LIVE:
             found.setdefault(group, []).append(number)
     for group, numbers in found.items():
         total = sum(kept[number].score for number in numbers)
@@ -142,7 +142,7 @@ def capped(hits: Sequence[RuleHit], groups: Groups) -> list[RuleHit]:
     return kept
 
 
-def uncut(hit: RuleHit) -> RuleHit:
+def uncapped_hit(hit: RuleHit) -> RuleHit:
     """Return a hit as it was before a cap cut it, to the six figures that its words tell.
 
     The same where none did.

@@ -12,13 +12,17 @@ from email.header import Header
 from enum import StrEnum
 from typing import Final
 
-from oborona.types import Action, Mode, Verdict
+from oborona.types import Action, RuleMode, Verdict
 
 FAMILY: Final = "x-mras"
 FLAG: Final = "x-spam-flag"
 RESULTS_NAME: Final = "Authentication-Results"
 RESULTS: Final = RESULTS_NAME.lower()
-OUR_NAMES: Final = (FAMILY, FLAG, RESULTS)  # how the name of a header begins that may be `foreign`
+OUR_NAMES: Final = (
+    FAMILY,
+    FLAG,
+    RESULTS,
+)  # how the name of a header begins that may be `is_forged_header`
 FOLD: Final = 76  # columns, RFC 5322 section 2.1.1
 
 # characters of all rules together: some forty lines of a header, that no mail server refuses
@@ -45,7 +49,7 @@ WORDS: Final = {
 }
 
 
-def foreign(name: str, value: str, site: str) -> bool:
+def is_forged_header(name: str, value: str, site: str) -> bool:
     """Tell whether a header that came in bears a name or an identity that is ours alone.
 
     Args:
@@ -97,7 +101,7 @@ def _name(text: str) -> str:
     return text.lower().rstrip(".")
 
 
-class Detail(StrEnum):
+class HeaderDetail(StrEnum):
     """How much a message says of why."""
 
     FULL = "full"  # rules with scores and words, those in shadow mode too
@@ -105,7 +109,7 @@ class Detail(StrEnum):
     NONE = "none"  # neither reason nor score
 
 
-def reason(verdict: Verdict, detail: Detail = Detail.FULL) -> str:
+def reason(verdict: Verdict, detail: HeaderDetail = HeaderDetail.FULL) -> str:
     """Return why, in one line of at most some `REASON_LENGTH` characters: who decided, if it was no
     rule; then the rules, heaviest first.
 
@@ -116,14 +120,14 @@ def reason(verdict: Verdict, detail: Detail = Detail.FULL) -> str:
             none: empty; but the name of a list that decided whatever the score, which says nothing
                 of scores, and by which copies are delivered.
     """
-    if detail is Detail.NONE:
+    if detail is HeaderDetail.NONE:
         first = verdict.rules[0] if verdict.rules else None
         return first.name if first and first.name == verdict.decided_by and not first.score else ""
-    full = detail is Detail.FULL
+    full = detail is HeaderDetail.FULL
     hits = [
         hit
         for hit in verdict.rules
-        if full or (hit.mode is Mode.LIVE and (hit.score or hit.name == verdict.decided_by))
+        if full or (hit.mode is RuleMode.LIVE and (hit.score or hit.name == verdict.decided_by))
     ]
     parts = [] if any(hit.name == verdict.decided_by for hit in hits) else [verdict.decided_by]
     if full and not hits:
@@ -150,10 +154,10 @@ def _shortened(parts: Iterable[str]) -> list[str]:
     return every
 
 
-def ours(verdict: Verdict, ident: str, detail: Detail) -> tuple[tuple[str, str], ...]:
+def our_headers(verdict: Verdict, ident: str, detail: HeaderDetail) -> tuple[tuple[str, str], ...]:
     """Return the headers of a message that passes, in the order they are written.
 
-    Its trace header is `trace`'s.
+    Its trace header is `trace_header`'s.
 
     Args:
         verdict: accept, spam, or reject where refusing is switched off.
@@ -164,9 +168,9 @@ def ours(verdict: Verdict, ident: str, detail: Detail) -> tuple[tuple[str, str],
         Name and value; values are ASCII, folded with a line feed and a tab, no line longer than 998
         octets.
     """
-    headers = of_verdict(
+    headers = verdict_headers(
         verdict.action,
-        None if detail is Detail.NONE else verdict.score,
+        None if detail is HeaderDetail.NONE else verdict.score,
         verdict.line,
         reason(verdict, detail),
     )
@@ -176,11 +180,13 @@ def ours(verdict: Verdict, ident: str, detail: Detail) -> tuple[tuple[str, str],
     return tuple(headers)
 
 
-def of_verdict(action: Action, score: float | None, line: float, why: str) -> list[tuple[str, str]]:
+def verdict_headers(
+    action: Action, score: float | None, line: float, why: str
+) -> list[tuple[str, str]]:
     """Return the headers that say a verdict.
 
     Args:
-        action: as of `ours`.
+        action: as of `our_headers`.
         score: None: it is not told.
         line: that the score was held to.
         why: one line; empty: it is not told.
@@ -193,7 +199,7 @@ def of_verdict(action: Action, score: float | None, line: float, why: str) -> li
     return headers
 
 
-def trace(results: str) -> tuple[str, str]:
+def trace_header(results: str) -> tuple[str, str]:
     """Return the header that says what authentication found.
 
     It goes above all others (RFC 8601 section 5).

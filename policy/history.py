@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from oborona.policy.known import Known
+from oborona.policy.counts import MessageCounts
 from oborona.policy.load import Policy
-from oborona.policy.own import is_own
-from oborona.reputation.flag import Flag
+from oborona.policy.local_clients import is_own
+from oborona.reputation.flag import ReputationFlag
 from oborona.types import Envelope, RuleHit
 
 REPIP_BAD: Final = "REPIP_BAD"
@@ -15,7 +15,7 @@ REPIP_POOR: Final = "REPIP_POOR"
 
 
 def refusal(
-    known: Known, envelope: Envelope, policy: Policy, *, young: bool = False
+    known: MessageCounts, envelope: Envelope, policy: Policy, *, young: bool = False
 ) -> RuleHit | None:
     """Return what refuses a client with a bad history, where the policy wants that.
 
@@ -25,11 +25,11 @@ def refusal(
         known: its counts.
         envelope: as far as it is known.
         policy: in force.
-        young: memory is (`oborona.policy.memory`): then an analyst's word alone refuses.
+        young: memory is (`oborona.policy.memory_age`): then an analyst's word alone refuses.
     """
     if policy.repip.bad != "reject" or is_own(envelope) or (young and known.pinned is None):
         return None
     repip = known.repip()
-    if repip.flag is not Flag.BAD:
+    if repip.flag is not ReputationFlag.BAD:
         return None
     return RuleHit(name=REPIP_BAD, score=policy.verdict.reject_score, say=repip.say)

@@ -9,16 +9,16 @@ from typing import Final
 
 from oborona.policy.expression.template import printable
 from oborona.policy.facts import Facts
-from oborona.policy.groups import Groups
+from oborona.policy.groups import RuleGroups
 from oborona.policy.tables import KarmaTable
-from oborona.types import Mode, RuleHit
+from oborona.types import RuleHit, RuleMode
 
 KARMA: Final = "KARMA"
 LEAST: Final = 10  # of karma: what is nearer to nothing adds nothing
 
 
 def karma_hits(
-    facts: Facts, hits: Sequence[RuleHit], table: KarmaTable, groups: Groups
+    facts: Facts, hits: Sequence[RuleHit], table: KarmaTable, groups: RuleGroups
 ) -> tuple[RuleHit, ...]:
     """Return karma's part of the score; nothing where it is nearer to 0 than `LEAST`.
 
@@ -39,8 +39,8 @@ def karma_hits(
     return (RuleHit(name=KARMA, score=points, say=printable(say), mode=table.mode),)
 
 
-def _barred(facts: Facts, hits: Sequence[RuleHit], table: KarmaTable, groups: Groups) -> str:
+def _barred(facts: Facts, hits: Sequence[RuleHit], table: KarmaTable, groups: RuleGroups) -> str:
     """Return what the message bears that karma must never help."""
-    bears = {hit.name for hit in hits if hit.mode is Mode.LIVE and hit.score > 0}
+    bears = {hit.name for hit in hits if hit.mode is RuleMode.LIVE and hit.score > 0}
     bears |= {groups.members[name] for name in bears if name in groups.members}
     return next((name for name in table.never_helps if name in bears or name in facts.findings), "")

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from oborona.errors import PolicyError
-from oborona.policy.folders import Folders
+from oborona.policy.folders import PolicyFolders
 from oborona.policy.local_lists import ListSource, in_vain
-from oborona.policy.named import refuse
-from oborona.reputation.locallists import BrokenLine, LocalList, LocalLists, Table, read
-from oborona.toml import Place
+from oborona.policy.named_tables import refuse
+from oborona.reputation.locallists import BrokenLine, ListTable, LocalList, LocalLists, read
+from oborona.toml import TomlPlace
 
 MAX_BYTES: Final = 64 * 1024 * 1024  # of a list file: two million of the longest usual entries
 MAX_TOTAL: Final = 5_000_000  # entries of all lists: 40 to 105 MB in each process
@@ -40,7 +40,7 @@ Look = tuple[int, int, int, int]
 """Times of change of contents and of the file, size, number."""
 
 
-def look(path: Path) -> Look:
+def file_state(path: Path) -> Look:
     """Return what changes whenever a file does, zeros where it can't be looked at."""
     try:
         found = path.stat()
@@ -51,10 +51,10 @@ def look(path: Path) -> Look:
     return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
 
 
-class _Known(NamedTuple):
+class _KnownList(NamedTuple):
     look: Look
     digest: bytes
-    table: Table
+    table: ListTable
     meant: bytes  # digest of the entries, however they are written down
 
 
@@ -62,10 +62,10 @@ class ListFiles:
     """Tables of list files, kept from one policy to the next."""
 
     def __init__(self) -> None:
-        self._known: dict[str, _Known] = {}  # by name: a copy of the folder has the same lists
+        self._known: dict[str, _KnownList] = {}  # by name: a copy of the folder has the same lists
 
     def read(
-        self, folders: Folders, sources: Sequence[ListSource], *, force: bool = False
+        self, folders: PolicyFolders, sources: Sequence[ListSource], *, force: bool = False
     ) -> tuple[LocalLists, dict[str, bytes]]:
         """Return the lists that are switched on, and digests of what their files mean, by the names
         of the lists.
@@ -80,7 +80,7 @@ class ListFiles:
                 known.
         """
         lists: list[LocalList] = []
-        used: dict[str, _Known] = {}
+        used: dict[str, _KnownList] = {}
         meant: dict[str, bytes] = {}
         for source in sources:
             if not source.enabled:
@@ -115,9 +115,9 @@ class ListFiles:
         self._known = used
         return LocalLists(lists), meant
 
-    def _one(self, path: Path, source: ListSource, force: bool) -> _Known:
+    def _one(self, path: Path, source: ListSource, force: bool) -> _KnownList:
         known = self._known.get(source.file)
-        seen = look(path)
+        seen = file_state(path)
         if known is not None and known.look == seen and not force:
             return known
         raw = contents(path, f"local list {source.name}", source.places["file"], MAX_BYTES)
@@ -125,7 +125,7 @@ class ListFiles:
         if known is not None and known.digest == digest:
             return known._replace(look=seen)
         try:
-            return _Known(seen, digest, read(raw), _meant(raw, digest))
+            return _KnownList(seen, digest, read(raw), _meant(raw, digest))
         except BrokenLine as fault:
             raise PolicyError(fault.problem, file=str(path), line=fault.line) from None
 
@@ -152,7 +152,7 @@ def digest_of(entries: Iterable[bytes]) -> bytes:
     return hashlib.sha256(b"\n".join(sorted(set(entries)))).digest()
 
 
-def contents(path: Path, of: str, place: Place, most: int) -> bytes:
+def contents(path: Path, of: str, place: TomlPlace, most: int) -> bytes:
     """Return what a list file holds.
 
     Args:

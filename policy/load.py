@@ -16,19 +16,19 @@ from typing import Any, Final
 import msgspec
 
 from oborona.errors import PolicyError
-from oborona.policy.before import Before
 from oborona.policy.brands import Brands
 from oborona.policy.engine_table import EnginesTable
-from oborona.policy.expression import CompiledRules, Schema, ToCode, code_of, compile_rules
-from oborona.policy.faults import Faults
-from oborona.policy.folders import Folders
-from oborona.policy.groups import Groups
-from oborona.policy.merge import Merged, merge_what_is_right
+from oborona.policy.expression import CompiledRules, FactSchema, ToCode, code_of, compile_rules
+from oborona.policy.faults import PolicyFaults
+from oborona.policy.folders import PolicyFolders
+from oborona.policy.groups import RuleGroups
+from oborona.policy.load_cache import PolicyCache
+from oborona.policy.merge import MergedPolicy, merge_what_is_right
 from oborona.policy.rules import Condition, Rule, VerdictLines
-from oborona.policy.scripts.loading import Loaded
+from oborona.policy.scripts.loader import LoadedScripts
 from oborona.policy.scripts.scripts import Scripts
 from oborona.policy.scripts.source import MAX_BYTES as MAX_SCRIPT
-from oborona.policy.signatures.matched import rule_name
+from oborona.policy.signatures.finder import rule_name
 from oborona.policy.signatures.model import Signature
 from oborona.policy.tables import (
     AuthenticationTable,
@@ -42,9 +42,9 @@ from oborona.policy.tables import (
 from oborona.policy.trap_table import TrapsTable
 from oborona.policy.traps import Traps
 from oborona.policy.version import meaning_of, version_of
-from oborona.reputation.dnslists import DnsList
+from oborona.reputation.dnsbl import DnsList
 from oborona.reputation.locallists import LocalLists
-from oborona.toml import Document
+from oborona.toml import TomlDocument
 from oborona.types import Stage
 
 MAX_FILES: Final = 200  # more are not written by people
@@ -69,7 +69,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     engines: EnginesTable
     rules: tuple[Rule, ...]  # those switched off included
     conditions: tuple[Condition, ...]
-    groups: Groups
+    groups: RuleGroups
     dns_lists: tuple[DnsList, ...]  # those switched off included
     local_lists: LocalLists  # those switched on
     signatures: Mapping[str, Signature]  # those switched on, by id
@@ -85,11 +85,11 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     ]
     lists: Mapping[str, Any]  # "dns_list.NAME.zone" -> its value as a file gave it
     files: tuple[str, ...] = ()  # in the order in which they were read
-    folders: Folders = Folders()  # that places name
+    folders: PolicyFolders = PolicyFolders()  # that places name
 
     @property
     def private(self) -> frozenset[str]:
-        """Names of rules that are not told: `oborona.policy.outward`."""
+        """Names of rules that are not told: `oborona.policy.disclosure`."""
         return (
             self.compiled.private
             if self.scripts is None
@@ -107,11 +107,11 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def load_policy(
-    where: Path | Folders,
-    schema: Schema,
-    before: Before | None = None,
+    where: Path | PolicyFolders,
+    schema: FactSchema,
+    before: PolicyCache | None = None,
     *,
-    named: Path | Folders | None = None,
+    named: Path | PolicyFolders | None = None,
     force: bool = False,
     to_code: ToCode = code_of,
 ) -> Policy:
@@ -128,10 +128,12 @@ def load_policy(
     Raises:
         PolicyError: anything wrong with any file, with all else that is; nothing else.
     """
-    folders = Folders.of(where)
-    originals = folders if named is None else Folders.of(named)
+    folders = PolicyFolders.of(where)
+    originals = folders if named is None else PolicyFolders.of(named)
     try:
-        return _load(folders, originals, schema, before or Before(), force=force, to_code=to_code)
+        return _load(
+            folders, originals, schema, before or PolicyCache(), force=force, to_code=to_code
+        )
     except PolicyError as error:
         raise _told(error, originals.shipped) from error
 
@@ -154,10 +156,10 @@ def _told(error: PolicyError, shipped: Path | None) -> PolicyError:
 
 
 def _load(
-    folders: Folders,
-    named: Folders,
-    schema: Schema,
-    before: Before,
+    folders: PolicyFolders,
+    named: PolicyFolders,
+    schema: FactSchema,
+    before: PolicyCache,
     *,
     force: bool,
     to_code: ToCode,
@@ -173,15 +175,15 @@ def _load(
             f"the policy folder holds {len(files)} files; at most {MAX_FILES}",
             file=str(folders.main),
         )
-    documents: dict[Path, Document] = {}
-    faults = Faults()
+    documents: dict[Path, TomlDocument] = {}
+    faults = PolicyFaults()
     for path in tables:
         with faults:
             documents[names[path]] = before.documents.read(path, names[path])
     faults.end()  # a file that can't be read hides what the others name
     loaded = None
     if scripts:
-        loaded = Loaded({str(path): raw for path, raw in scripts.items()}, schema)
+        loaded = LoadedScripts({str(path): raw for path, raw in scripts.items()}, schema)
         schema = loaded.schema
         documents |= {path: loaded.document(str(path)) for path in scripts}
     merged = merge_what_is_right(
@@ -248,7 +250,7 @@ def _load(
     )
 
 
-def hit_before(merged: Merged) -> dict[str, Stage]:
+def hit_before(merged: MergedPolicy) -> dict[str, Stage]:
     """Return the names that can be hit before the rules run, as their expressions may ask for by
     `fired`, with the stage from which that is known.
     """

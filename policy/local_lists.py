@@ -17,22 +17,22 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from oborona.policy.named import (
+from oborona.policy.named_tables import (
     LIST_FILE,
     MAX_LIST_FILE,
     Enabled,
     Fields,
     Name,
-    Sort,
+    TableSort,
     Why,
     refuse,
     subjects,
 )
 from oborona.reputation import locallists
-from oborona.reputation.locallists import BrokenLine, ListAction, Table
-from oborona.reputation.subject import MAILBOXES, Subject
-from oborona.toml import Document, Place
-from oborona.types import Mode
+from oborona.reputation.locallists import BrokenLine, ListAction, ListTable
+from oborona.reputation.subject import MAILBOXES, ListSubject
+from oborona.toml import TomlDocument, TomlPlace
+from oborona.types import RuleMode
 
 MAX_LOCAL_LISTS: Final = 50
 MAX_INLINE: Final = 1000  # entries in a policy file; more belong into a list file
@@ -43,7 +43,7 @@ class LocalListTable(msgspec.Struct, frozen=True, kw_only=True):
 
     name: Name
     action: Annotated[ListAction, Meta(description="What its entries mean.")] | UnsetType = UNSET
-    of: Annotated[tuple[Subject, ...], subjects(locallists.SUBJECTS)] | UnsetType = UNSET
+    of: Annotated[tuple[ListSubject, ...], subjects(locallists.SUBJECTS)] | UnsetType = UNSET
     entries: (
         Annotated[
             tuple[str, ...],
@@ -71,9 +71,9 @@ class LocalListTable(msgspec.Struct, frozen=True, kw_only=True):
         ]
         | UnsetType
     ) = UNSET
-    mode: Annotated[Mode, Meta(description="shadow: explained, decides nothing.")] | UnsetType = (
-        UNSET
-    )
+    mode: (
+        Annotated[RuleMode, Meta(description="shadow: explained, decides nothing.")] | UnsetType
+    ) = UNSET
     enabled: Enabled | UnsetType = UNSET
     why: Why | UnsetType = UNSET
 
@@ -83,17 +83,17 @@ class ListSource(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     action: ListAction
-    of: tuple[Subject, ...]
-    entries: Table
+    of: tuple[ListSubject, ...]
+    entries: ListTable
     file: str = ""
-    mode: Mode = Mode.LIVE
+    mode: RuleMode = RuleMode.LIVE
     enabled: bool = True
     why: str = ""
     # of each field that a file gave
-    places: Mapping[str, Place] = msgspec.field(default_factory=dict)
+    places: Mapping[str, TomlPlace] = msgspec.field(default_factory=dict)
 
 
-def _inspect(document: Document, path: tuple[str | int, ...], fields: Fields) -> None:
+def _inspect(document: TomlDocument, path: tuple[str | int, ...], fields: Fields) -> None:
     """Find the entry of a policy file that can't be used while its place is known."""
     if "entries" in fields:
         try:
@@ -106,7 +106,7 @@ def _inspect(document: Document, path: tuple[str | int, ...], fields: Fields) ->
             ) from None
 
 
-LOCAL_LISTS: Final = Sort(
+LOCAL_LISTS: Final = TableSort(
     "local_list",
     "local list",
     LocalListTable,
@@ -131,15 +131,15 @@ def list_source(fields: Fields) -> ListSource:
     return source
 
 
-def in_vain(table: Table, of: tuple[Subject, ...]) -> tuple[int, str] | None:
+def in_vain(table: ListTable, of: tuple[ListSubject, ...]) -> tuple[int, str] | None:
     """Return the line of an entry that none of a list's subjects can ever match, and what is wrong.
 
     None if there is none.
     """
     able = {
-        locallists.Sort.NETWORK: {Subject.CLIENT, Subject.HELO},
-        locallists.Sort.NAME: set(locallists.SUBJECTS) - {Subject.CLIENT},
-        locallists.Sort.MAILBOX: MAILBOXES,
+        locallists.ListEntryType.NETWORK: {ListSubject.CLIENT, ListSubject.HELO},
+        locallists.ListEntryType.NAME: set(locallists.SUBJECTS) - {ListSubject.CLIENT},
+        locallists.ListEntryType.MAILBOX: MAILBOXES,
     }
     for sort, line in table.first.items():
         if not able[sort] & set(of):

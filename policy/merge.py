@@ -12,11 +12,11 @@ from oborona.errors import PolicyError
 from oborona.policy.brands import BRANDS, Brands, brands
 from oborona.policy.dns_lists import DNS_LISTS, dns_list
 from oborona.policy.engine_table import EnginesTable, engines_table
-from oborona.policy.faults import Faults
-from oborona.policy.groups import GROUPS, Groups, groups, with_member
+from oborona.policy.faults import PolicyFaults
+from oborona.policy.groups import GROUPS, RuleGroups, groups, with_member
 from oborona.policy.karma import KARMA
 from oborona.policy.local_lists import LOCAL_LISTS, ListSource, list_source
-from oborona.policy.named import Gathered, Sort
+from oborona.policy.named_tables import NamedTables, TableSort
 from oborona.policy.rules import (
     MAX_CONDITIONS,
     MAX_RULES,
@@ -50,13 +50,15 @@ from oborona.policy.tables import (
     karma_table,
 )
 from oborona.policy.trap_table import TrapsTable, traps_table
-from oborona.reputation.dnslists import DnsList
-from oborona.toml import Document, Given, table
+from oborona.reputation.dnsbl import DnsList
+from oborona.toml import GivenValue, TomlDocument, table
 
 NEVER: Final = "false"  # the condition of what can't be used, and may be named
 
-RULES: Final = Sort("rule", "rule", RuleTable, MAX_RULES, (("when",), ("score",)), tests)
-CONDITIONS: Final = Sort("condition", "condition", ConditionTable, MAX_CONDITIONS, (("when",),))
+RULES: Final = TableSort("rule", "rule", RuleTable, MAX_RULES, (("when",), ("score",)), tests)
+CONDITIONS: Final = TableSort(
+    "condition", "condition", ConditionTable, MAX_CONDITIONS, (("when",),)
+)
 LISTED: Final = (DNS_LISTS, LOCAL_LISTS, SIGNATURES, SIGNATURE_LISTS, BRANDS)
 SORTS: Final = (RULES, CONDITIONS, GROUPS, *LISTED)
 SINGLE: Final[Mapping[str, type[msgspec.Struct]]] = {
@@ -137,7 +139,7 @@ class PolicyFile(msgspec.Struct, frozen=True, kw_only=True):
     ) = UNSET
 
 
-class Merged(msgspec.Struct, frozen=True, kw_only=True):
+class MergedPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """What all files together say."""
 
     verdict: VerdictLines
@@ -149,10 +151,10 @@ class Merged(msgspec.Struct, frozen=True, kw_only=True):
     final: FinalTable
     meaning: MeaningTable
     traps: TrapsTable
-    traps_given: Mapping[str, Given]
+    traps_given: Mapping[str, GivenValue]
     engines: EnginesTable
     conditions: tuple[Condition, ...]
-    groups: Groups
+    groups: RuleGroups
     rules: tuple[Rule, ...]  # these and the lists in the order of their first definition
     dns_lists: tuple[DnsList, ...]
     local_lists: tuple[ListSource, ...]
@@ -165,7 +167,9 @@ class Merged(msgspec.Struct, frozen=True, kw_only=True):
     broken: frozenset[str]
 
 
-def merge(documents: Sequence[Document], findings: Collection[str] | None = None) -> Merged:
+def merge(
+    documents: Sequence[TomlDocument], findings: Collection[str] | None = None
+) -> MergedPolicy:
     """Return what the files say together, later ones over earlier ones.
 
     Args:
@@ -175,15 +179,15 @@ def merge(documents: Sequence[Document], findings: Collection[str] | None = None
     Raises:
         PolicyError: keys, values or combinations that are not allowed, each with its place.
     """
-    faults = Faults()
+    faults = PolicyFaults()
     merged = merge_what_is_right(documents, findings, faults)
     faults.end()
     return merged
 
 
 def merge_what_is_right(
-    documents: Sequence[Document], findings: Collection[str] | None, faults: Faults
-) -> Merged:
+    documents: Sequence[TomlDocument], findings: Collection[str] | None, faults: PolicyFaults
+) -> MergedPolicy:
     """Return what the files say together, later ones over earlier ones.
 
     Args:
@@ -192,8 +196,8 @@ def merge_what_is_right(
         faults: gets each key, value or combination that is not allowed, with its place; what it
             stands in is left out.
     """
-    single: dict[str, dict[str, Given]] = {name: {} for name in SINGLE}
-    named = Gathered(SORTS, faults)
+    single: dict[str, dict[str, GivenValue]] = {name: {} for name in SINGLE}
+    named = NamedTables(SORTS, faults)
     for document in documents:
         with faults:
             top = table(document, (), PolicyFile, name="policy", error=PolicyError)
@@ -228,7 +232,7 @@ def merge_what_is_right(
         *map(condition, named.tables[CONDITIONS.key].values()),
         *(Condition(name=name, when=NEVER) for name in sorted(broken[CONDITIONS.key])),
     )
-    verdict, found_groups, karma = VerdictLines(), Groups(), KarmaTable()
+    verdict, found_groups, karma = VerdictLines(), RuleGroups(), KarmaTable()
     final, traps, engines = FinalTable(), TrapsTable(), EnginesTable()
     with faults:
         verdict = verdict_lines(single["verdict"])
@@ -258,7 +262,7 @@ def merge_what_is_right(
         traps = traps_table(single["traps"])
     with faults:
         engines = engines_table(single["engines"])
-    return Merged(
+    return MergedPolicy(
         verdict=verdict,
         repip=RepIpTable(**_values(single["repip"])),
         karma=karma,
@@ -290,5 +294,5 @@ def merge_what_is_right(
     )
 
 
-def _values(fields: Mapping[str, Given]) -> dict[str, Any]:
+def _values(fields: Mapping[str, GivenValue]) -> dict[str, Any]:
     return {key: given.value for key, given in fields.items()}

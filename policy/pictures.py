@@ -9,7 +9,7 @@ from typing import Final
 
 from oborona.message.model import Picture
 from oborona.policy.facts import Facts
-from oborona.policy.ports import View
+from oborona.policy.ports import PictureView
 from oborona.policy.tables import PicturesTable
 from oborona.types import Verdict
 
@@ -28,7 +28,9 @@ FINDINGS: Final = {
 """name -> what it says"""
 
 
-def waits(facts: Facts, verdict: Verdict, table: PicturesTable, *, spam_score: float) -> bool:
+def waits_for_pictures(
+    facts: Facts, verdict: Verdict, table: PicturesTable, *, spam_score: float
+) -> bool:
     """Tell whether a verdict should wait until the pictures have been read: picture and little
     else, and grey.
 
@@ -41,13 +43,13 @@ def waits(facts: Facts, verdict: Verdict, table: PicturesTable, *, spam_score: f
     return facts.pictures_only and table.wait_from <= verdict.score < spam_score
 
 
-class Blind:
+class NoPictures:
     """Looks at no picture, for sites and tools that want none looked at."""
 
-    async def look(self, pictures: Sequence[Picture]) -> View:
+    async def look(self, pictures: Sequence[Picture]) -> PictureView:
         """See nothing."""
-        return View(pictures=tuple(pictures))
+        return PictureView(pictures=tuple(pictures))
 
-    async def read(self, pictures: Sequence[Picture]) -> View:
+    async def read(self, pictures: Sequence[Picture]) -> PictureView:
         """Read nothing."""
-        return View(pictures=tuple(pictures))
+        return PictureView(pictures=tuple(pictures))

@@ -15,7 +15,7 @@ import msgspec
 
 from oborona.counters.window import Timeline
 from oborona.message.model import Picture
-from oborona.types import Amounts, Finding, Location, Pieces, Prefix, Shingle
+from oborona.types import Amounts, CountedPieces, CounterPrefix, Finding, Location, Shingle
 
 Totals = list[list[list[int]]]
 """[shingle in the order asked][Window][Metric]"""
@@ -25,7 +25,7 @@ class CounterReader(Protocol):
     """Windowed counts, as a scan asks for them."""
 
     async def read(
-        self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
+        self, shingles: Sequence[Shingle], now: float, prefix: CounterPrefix = CounterPrefix.IN
     ) -> Totals:
         """Return both windows of every metric for each shingle, zeros where nothing was counted.
 
@@ -40,7 +40,7 @@ class CounterReader(Protocol):
         ...
 
     async def timelines(
-        self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
+        self, shingles: Sequence[Shingle], now: float, prefix: CounterPrefix = CounterPrefix.IN
     ) -> list[Timeline]:
         """Return, for each shingle, 144 ten-minute buckets and 14 days up to `now`.
 
@@ -50,10 +50,16 @@ class CounterReader(Protocol):
         ...
 
 
-class CounterWriter(Protocol):
+class CounterAdder(Protocol):
     """Windowed counts, as the end of a scan adds to them."""
 
-    def add(self, pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix = Prefix.IN) -> None:
+    def add(
+        self,
+        pieces: CountedPieces,
+        amounts: Amounts,
+        now: float,
+        prefix: CounterPrefix = CounterPrefix.IN,
+    ) -> None:
         """Count a message's shingles and decide its unique pairs, soon; returns at once.
 
         Each shingle gets `amounts`. Each pair whose `both` was not yet seen in the day of `now`
@@ -75,7 +81,11 @@ class CounterCorrector(Protocol):
     """Windowed counts, as who was wrong corrects them."""
 
     def take_back(
-        self, shingles: Sequence[Shingle], amounts: Amounts, at: float, prefix: Prefix = Prefix.IN
+        self,
+        shingles: Sequence[Shingle],
+        amounts: Amounts,
+        at: float,
+        prefix: CounterPrefix = CounterPrefix.IN,
     ) -> None:
         """Take back what was added to each of the shingles, soon; returns at once.
 
@@ -97,11 +107,11 @@ class CounterCorrector(Protocol):
         ...
 
 
-class Counters(CounterReader, CounterWriter, Protocol):
+class CounterStore(CounterReader, CounterAdder, Protocol):
     """Both sides of one store."""
 
 
-class View(msgspec.Struct, frozen=True, kw_only=True):
+class PictureView(msgspec.Struct, frozen=True, kw_only=True):
     """The pictures of a message after somebody looked."""
 
     # as many as there were, in their order; those not looked at as they were
@@ -115,16 +125,16 @@ class Pictures(Protocol):
     What is not done in time, or cannot be, is left as it was.
     """
 
-    async def look(self, pictures: Sequence[Picture]) -> View:
+    async def look(self, pictures: Sequence[Picture]) -> PictureView:
         """Return the pictures with what is in them: size, hashes, codes."""
         ...
 
-    async def read(self, pictures: Sequence[Picture]) -> View:
+    async def read(self, pictures: Sequence[Picture]) -> PictureView:
         """Return the pictures with their text."""
         ...
 
 
-class Places(Protocol):
+class GeoIpLookup(Protocol):
     """Where clients are, by databases of the site's own; nobody is asked."""
 
     def find(self, ip: str) -> Location:

@@ -16,37 +16,37 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from oborona.errors import PolicyError
-from oborona.policy.expression import CompiledRules, Schema, compile_rules
-from oborona.policy.expression.check import Checker
-from oborona.policy.expression.fault import Fault
-from oborona.policy.expression.loads import Loads
-from oborona.policy.expression.schema import Kind
-from oborona.policy.expression.typed import Typed
+from oborona.policy.expression import CompiledRules, FactSchema, compile_rules
+from oborona.policy.expression.check import ExpressionChecker
+from oborona.policy.expression.fault import ExpressionFault
+from oborona.policy.expression.loads import RuleLoads
+from oborona.policy.expression.schema import PieceKind
+from oborona.policy.expression.typed_piece import TypedPiece
 from oborona.policy.rules import Condition, RuleTest
 from oborona.reputation.share import spam_share
-from oborona.toml import Place, did_you_mean, show
+from oborona.toml import TomlPlace, did_you_mean, show
 from oborona.types import Metric, RuleHit, Stage
 
 NEAR: Final = 0.005  # scores are rounded to a hundredth before they are compared
 NONE: Final = "none"
 
-_EMPTY: Final[Mapping[Kind, Any]] = {
-    Kind.NUMBER: 0,
-    Kind.CONDITION: False,
-    Kind.TEXT: "",
-    Kind.SET: frozenset(),
+_EMPTY: Final[Mapping[PieceKind, Any]] = {
+    PieceKind.NUMBER: 0,
+    PieceKind.CONDITION: False,
+    PieceKind.TEXT: "",
+    PieceKind.SET: frozenset(),
 }
 
 
-class Failed(NamedTuple):
+class FailedRuleTest(NamedTuple):
     """A test that did not come out as it should."""
 
     rule: str
-    place: Place
+    place: TomlPlace
     problem: str
 
 
-class Case:
+class RuleTestFacts:
     """The facts of one test.
 
     Args:
@@ -54,7 +54,7 @@ class Case:
         values: those that are given, by the code that reads them.
     """
 
-    def __init__(self, schema: Schema, values: Mapping[str, Any]) -> None:
+    def __init__(self, schema: FactSchema, values: Mapping[str, Any]) -> None:
         self._values = values
         for fact in schema.facts:
             empty = None if fact.optional else _EMPTY[fact.kind]
@@ -89,7 +89,9 @@ class Case:
         return bool(self._values.get(f"f.found({name!a})", name in getattr(self, "findings", ())))
 
 
-def run_tests(compiled_rules: CompiledRules, conditions: Sequence[Condition]) -> Iterator[Failed]:
+def run_tests(
+    compiled_rules: CompiledRules, conditions: Sequence[Condition]
+) -> Iterator[FailedRuleTest]:
     """Yield the tests that fail; of rules that are switched off none is tried.
 
     Args:
@@ -105,15 +107,15 @@ def run_tests(compiled_rules: CompiledRules, conditions: Sequence[Condition]) ->
         compiled = compile_rules([rule], schema, conditions, others)
         for test in rule.test:
             try:
-                case = Case(schema, _values(test, schema, others))
-            except Fault as fault:
-                yield Failed(rule.name, test.place, fault.problem)
+                case = RuleTestFacts(schema, _values(test, schema, others))
+            except ExpressionFault as fault:
+                yield FailedRuleTest(rule.name, test.place, fault.problem)
                 continue
             before_it = [RuleHit(name=name, score=0.0) for name in test.fired]
             hits, errors = compiled.run(case, Stage.RECHECK, before_it)
             problem = "; ".join(errors) or _wrong(test, hits)
             if problem:
-                yield Failed(rule.name, test.place, problem)
+                yield FailedRuleTest(rule.name, test.place, problem)
 
 
 def _wrong(test: RuleTest, hits: Sequence[RuleHit]) -> str:
@@ -125,7 +127,7 @@ def _wrong(test: RuleTest, hits: Sequence[RuleHit]) -> str:
     return ""
 
 
-def _values(test: RuleTest, schema: Schema, others: Mapping[str, Stage]) -> dict[str, Any]:
+def _values(test: RuleTest, schema: FactSchema, others: Mapping[str, Stage]) -> dict[str, Any]:
     """Return what a test gives, by the code that reads it.
 
     Raises:
@@ -133,49 +135,49 @@ def _values(test: RuleTest, schema: Schema, others: Mapping[str, Stage]) -> dict
     """
     for name in test.fired:
         if name not in others:
-            raise Fault(f"fired: nothing that can be hit is called {name[:60]}")
+            raise ExpressionFault(f"fired: nothing that can be hit is called {name[:60]}")
     found: dict[str, Any] = {}
     for key, value in test.facts.items():
-        loads = Loads()
+        loads = RuleLoads()
         try:
-            piece = Checker(schema, loads).check(key)
-        except Fault as fault:
-            raise Fault(f"facts: {fault.problem}") from None
+            piece = ExpressionChecker(schema, loads).check(key)
+        except ExpressionFault as fault:
+            raise ExpressionFault(f"facts: {fault.problem}") from None
         loaded = list(loads.facts.values())
         if len(loaded) != 1 or piece.code != loaded[0].local:
-            raise Fault(
+            raise ExpressionFault(
                 f'facts: "{key[:60]}" is no fact; write "text.words" or "count[From].day.seen"'
             )
         found[loaded[0].code] = _value(key, value, piece)
     return found
 
 
-def _value(key: str, value: Any, piece: Typed) -> Any:
+def _value(key: str, value: Any, piece: TypedPiece) -> Any:
     if value == NONE and piece.optional:
         return None
     match piece.kind:
-        case Kind.NUMBER:
+        case PieceKind.NUMBER:
             fits = isinstance(value, int | float) and not isinstance(value, bool)
-        case Kind.CONDITION:
+        case PieceKind.CONDITION:
             fits = isinstance(value, bool)
-        case Kind.TEXT:
+        case PieceKind.TEXT:
             fits = isinstance(value, str)
         case _:
             fits = isinstance(value, list) and all(isinstance(one, str) for one in value)
     if not fits:
         more = f', or "{NONE}"' if piece.optional else ""
-        raise Fault(f"facts: {key} = {show(value)}: it is {piece.kind}{more}")
+        raise ExpressionFault(f"facts: {key} = {show(value)}: it is {piece.kind}{more}")
     for word in value if isinstance(value, list) else (value,):
         if piece.words and word not in piece.words:
             known = did_you_mean(word, piece.words)
-            raise Fault(f"facts: {key} is never {show(word)}{known}")
+            raise ExpressionFault(f"facts: {key} is never {show(word)}{known}")
     if isinstance(value, list):
         return frozenset(map(piece.form.whole, value))
     # as a message's fact is written
     return piece.form.whole(value) if isinstance(value, str) else value
 
 
-def failure(failed: Failed) -> PolicyError:
+def failure(failed: FailedRuleTest) -> PolicyError:
     """Return a failed test as an error with its place."""
     place = failed.place
     return PolicyError(

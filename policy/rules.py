@@ -6,7 +6,7 @@ when  = "count[From].day.seen >= 20 and count[From].day.spam_share > 0.99"
 score = 1.5
 say   = "{count[From].day.spam_share:.0%} of {count[From].day.seen}"
 
-How later files change earlier rules: `oborona.policy.named`.
+How later files change earlier rules: `oborona.policy.named_tables`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from oborona.errors import PolicyError
-from oborona.policy.named import MAX_TEXT, Enabled, Fields, Name, Why, refuse
-from oborona.toml import Document, Given, Place, table
-from oborona.types import Mode, Stage
+from oborona.policy.named_tables import MAX_TEXT, Enabled, Fields, Name, Why, refuse
+from oborona.toml import GivenValue, TomlDocument, TomlPlace, table
+from oborona.types import RuleMode, Stage
 
 MAX_SCORE: Final = 1000.0  # of one rule, either way
 MAX_CONDITIONS: Final = 1_000
@@ -38,7 +38,7 @@ class RuleTest(msgspec.Struct, frozen=True, kw_only=True):
     )  # as rules write them; all others are empty
     fired: tuple[str, ...] = ()  # what was hit before
     score: float | None = None  # what it gives; None = whatever
-    place: Place = Place()
+    place: TomlPlace = TomlPlace()
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,14 +48,14 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     when: str
     score: float | str  # a text is a formula
     say: str = ""
-    mode: Mode = Mode.LIVE
+    mode: RuleMode = RuleMode.LIVE
     stage: Stage | None = None  # None: the latest stage of the facts it names
     group: str = ""  # whose cap holds for it, empty: no group
     enabled: bool = True
     why: str = ""
     test: tuple[RuleTest, ...] = ()
     # of each field that a file gave
-    places: Mapping[str, Place] = msgspec.field(default_factory=dict)
+    places: Mapping[str, TomlPlace] = msgspec.field(default_factory=dict)
 
     @property
     def scripted(self) -> bool:
@@ -75,7 +75,7 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
     when: str
     why: str = ""
     # of each field that a file gave
-    places: Mapping[str, Place] = msgspec.field(default_factory=dict)
+    places: Mapping[str, TomlPlace] = msgspec.field(default_factory=dict)
 
 
 class VerdictLines(msgspec.Struct, frozen=True, kw_only=True):
@@ -155,7 +155,7 @@ class RuleTable(msgspec.Struct, frozen=True, kw_only=True):
         | UnsetType
     ) = UNSET
     mode: (
-        Annotated[Mode, Meta(description="shadow: explained and counted, scores nothing.")]
+        Annotated[RuleMode, Meta(description="shadow: explained and counted, scores nothing.")]
         | UnsetType
     ) = UNSET
     stage: (
@@ -223,7 +223,7 @@ class TestTable(msgspec.Struct, frozen=True, kw_only=True):
     score: Annotated[float, Meta(description="What it gives then.")] | UnsetType = UNSET
 
 
-def verdict_lines(given: Mapping[str, Given]) -> VerdictLines:
+def verdict_lines(given: Mapping[str, GivenValue]) -> VerdictLines:
     """Return the lines that files give together.
 
     Raises:
@@ -241,7 +241,7 @@ def verdict_lines(given: Mapping[str, Given]) -> VerdictLines:
 
 
 def _uncrossed(
-    given: Mapping[str, Given], spam: tuple[str, float], reject: tuple[str, float]
+    given: Mapping[str, GivenValue], spam: tuple[str, float], reject: tuple[str, float]
 ) -> None:
     """Refuse a line of refusal below the spam line."""
     if reject[1] >= spam[1]:
@@ -261,19 +261,19 @@ def _uncrossed(
     )
 
 
-def rule(fields: Mapping[str, Given]) -> Rule:
+def rule(fields: Mapping[str, GivenValue]) -> Rule:
     """Return the rule that files give together."""
     values = {key: given.value for key, given in fields.items()}
     return Rule(**values, places={key: given.place for key, given in fields.items()})
 
 
-def condition(fields: Mapping[str, Given]) -> Condition:
+def condition(fields: Mapping[str, GivenValue]) -> Condition:
     """Return the condition that files give together."""
     values = {key: given.value for key, given in fields.items()}
     return Condition(**values, places={key: given.place for key, given in fields.items()})
 
 
-def tests(document: Document, path: tuple[str | int, ...], fields: Fields) -> None:
+def tests(document: TomlDocument, path: tuple[str | int, ...], fields: Fields) -> None:
     """Turn what a file gives as the tests of a rule into tests.
 
     Raises:
@@ -290,4 +290,4 @@ def tests(document: Document, path: tuple[str | int, ...], fields: Fields) -> No
         found.append(
             RuleTest(**{key: one.value for key, one in given.items()}, place=document.key(*where))
         )
-    fields["test"] = Given(tuple(found), fields["test"].place)
+    fields["test"] = GivenValue(tuple(found), fields["test"].place)

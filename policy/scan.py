@@ -1,7 +1,7 @@
 """The content stage: one message with its envelope in, one verdict with all its evidence out.
 
 Reads top to bottom: parse, look at pictures, authenticate, take apart, ask the counters, find,
-rule, decide, hear other engines; where the verdict hangs on a picture, read it and decide `again`.
+rule, decide, hear other engines; where the verdict hangs on a picture, read it and decide `rescan`.
 Nothing is counted here: `policy.settling` does that, after the answer is given.  Stores and answers
 of the DNS come as arguments; the same message, evidence, counts, policy and time give the same
 verdict.
@@ -14,60 +14,69 @@ from typing import NamedTuple
 
 import msgspec
 
-from oborona.authentication.proved import proved
+from oborona.authentication.proof import prove_sender
 from oborona.message.model import Message
 from oborona.message.parse import parse
-from oborona.message.pictures.seen import seen
+from oborona.message.pictures.enrichment import enrich_message
 from oborona.message.shingles import NOBODY, Hasher, shingles
-from oborona.policy.budget import HEAD_OCTETS, Course, OverBudgetError, Unlimited
+from oborona.policy.accounting import read_counts
+from oborona.policy.budget import HEAD_OCTETS, NoScanBudget, OverBudgetError, ScanProgress
 from oborona.policy.checks import CHECKS
-from oborona.policy.checks.context import Context
-from oborona.policy.decide import PARTIAL, TEMPERROR, UNFINISHED, with_findings
-from oborona.policy.engines import Alone, Asked, Engines, EngineSays
-from oborona.policy.evidence import Evidence, Inquiry
+from oborona.policy.checks.context import CheckContext
+from oborona.policy.counts import MessageCounts, shingles_to_read
+from oborona.policy.decision import PARTIAL, TEMPERROR, UNFINISHED, with_findings
+from oborona.policy.engines import EngineOpinion, NoOtherEngines, OtherEngines, PendingOpinions
+from oborona.policy.evidence import Inquiry, SenderEvidence
 from oborona.policy.facts import Facts
-from oborona.policy.gathered import facts_of
-from oborona.policy.greylist import greylisted
-from oborona.policy.known import Known, asked
+from oborona.policy.facts.build import facts_of
+from oborona.policy.greylist import check_greylist
+from oborona.policy.histories import Histories, Judgements, judge_histories
 from oborona.policy.load import Policy
-from oborona.policy.local import not_counted
-from oborona.policy.memory import Memory, Old
-from oborona.policy.models.meaning import Meanings, Silent, wants
-from oborona.policy.models.opinion import UNTAUGHT, Opinion
-from oborona.policy.models.ports import ContentModel, FinalModel, Untaught
-from oborona.policy.own import is_own, own_name
-from oborona.policy.pasts import Judgements, Pasts, judge_pasts
-from oborona.policy.personal import (
-    Nobody,
+from oborona.policy.local_clients import is_own, own_name
+from oborona.policy.local_list_match import not_counted
+from oborona.policy.memory_age import MemoryAge, OldMemory
+from oborona.policy.models.meaning import MeaningModel, NoMeaningModel, wants_meaning
+from oborona.policy.models.opinion import UNTAUGHT, ContentOpinion
+from oborona.policy.models.ports import ContentModel, FinalModel, NoModels
+from oborona.policy.personal_list_match import (
+    NoPersons,
     Persons,
-    delivered,
-    mildest,
-    personally,
+    delivered_facts,
+    mildest_verdict,
+    personal_verdict,
     readers,
-    unproved,
+    unproved_allows,
 )
-from oborona.policy.pictures import UNREAD, Blind, waits
-from oborona.policy.ports import CounterReader, Pictures, Places, View
-from oborona.policy.reputed import (
+from oborona.policy.pictures import UNREAD, NoPictures, waits_for_pictures
+from oborona.policy.ports import CounterReader, GeoIpLookup, Pictures, PictureView
+from oborona.policy.reputation_facts import (
     NOT_JUDGED,
-    Seen,
+    ReputationInputs,
     pin_address,
     pins_of,
     with_reputation,
 )
-from oborona.policy.settling import read_known
-from oborona.policy.signatures import Book, Matched, Signatures
-from oborona.policy.signatures.model import Kind as SignatureKind
-from oborona.policy.verdict import Evaluator, Grounds, judge
+from oborona.policy.signatures import SignatureBook, SignatureMatches, Signatures
+from oborona.policy.signatures.model import SignatureKind
+from oborona.policy.verdict import Evaluator, VerdictGrounds, judge
+from oborona.reputation.geoip import NoGeoIp
 from oborona.reputation.pins import NoPins, Pins
-from oborona.reputation.place import Nowhere
-from oborona.types import Action, Envelope, Finding, Pieces, Proved, Shingle, Stage, Verdict
+from oborona.types import (
+    Action,
+    CountedPieces,
+    Envelope,
+    Finding,
+    ProvedIdentity,
+    Shingle,
+    Stage,
+    Verdict,
+)
 
 
-class Behind(NamedTuple):
+class Sender(NamedTuple):
     """Who stands behind a message."""
 
-    who: Proved = NOBODY
+    who: ProvedIdentity = NOBODY
     judgements: Judgements = NOT_JUDGED  # of their time-lines
 
 
@@ -76,17 +85,17 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
 
     envelope: Envelope
     message: Message
-    evidence: Evidence
-    pieces: Pieces
+    evidence: SenderEvidence
+    pieces: CountedPieces
     facts: Facts
     verdict: Verdict
     policy: Policy
-    signatures: Matched = Matched()
-    opinion: Opinion = UNTAUGHT
-    engines: tuple[EngineSays, ...] = ()  # what others say of it
+    signatures: SignatureMatches = SignatureMatches()
+    opinion: ContentOpinion = UNTAUGHT
+    engines: tuple[EngineOpinion, ...] = ()  # what others say of it
     # where lists of its readers made another of it: what is counted
     site_verdict: Verdict | None = None
-    behind: Behind = Behind()
+    behind: Sender = Sender()
     young: bool = False  # memory was: it refused nobody
     put_off: Shingle | None = None  # what is remembered of a greylisted message
     found: tuple[Finding, ...] = ()  # as its pictures were looked at
@@ -101,36 +110,36 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
         return self.verdict if self.site_verdict is None else self.site_verdict
 
 
-class Site(msgspec.Struct, frozen=True, kw_only=True):
+class ScanSite(msgspec.Struct, frozen=True, kw_only=True):
     """What every scan of a process shares."""
 
     name: str  # authserv-id
     hasher: Hasher
     counters: CounterReader
     regions: tuple[str, ...] = ()  # whose telephone numbers may stand without their country
-    places: Places = Nowhere()
+    places: GeoIpLookup = NoGeoIp()
     pins: Pins = NoPins()
-    pasts: Pasts = msgspec.field(default_factory=Pasts)
-    pictures: Pictures = Blind()
-    signatures: Signatures = Book({})
-    content: ContentModel = Untaught()
-    final: FinalModel = Untaught()
-    meanings: Meanings = Silent()
-    persons: Persons = Nobody()
-    engines: Engines = Alone()
-    memory: Memory = Old()
+    histories: Histories = msgspec.field(default_factory=Histories)
+    pictures: Pictures = NoPictures()
+    signatures: Signatures = SignatureBook({})
+    content: ContentModel = NoModels()
+    final: FinalModel = NoModels()
+    meanings: MeaningModel = NoMeaningModel()
+    persons: Persons = NoPersons()
+    engines: OtherEngines = NoOtherEngines()
+    memory: MemoryAge = OldMemory()
 
 
 async def scan(
     raw: bytes,
     envelope: Envelope,
-    site: Site,
+    site: ScanSite,
     policy: Policy,
     inquiry: Inquiry,
     *,
     now: float,
     size: int = 0,
-    course: Course | None = None,
+    course: ScanProgress | None = None,
 ) -> Scan:
     """Judge a whole message.
 
@@ -156,7 +165,7 @@ async def scan(
         OverBudgetError: the head took as much again.
     """
     asking = site.engines.ask(raw, envelope, max(size, len(raw)), policy)
-    course = course or Course(Unlimited())
+    course = course or ScanProgress(NoScanBudget())
     try:
         return await _scanned(
             raw, envelope, site, policy, inquiry, asking, course, now=now, size=size
@@ -175,11 +184,11 @@ async def scan(
 async def _scanned(
     raw: bytes,
     envelope: Envelope,
-    site: Site,
+    site: ScanSite,
     policy: Policy,
     inquiry: Inquiry,
-    asking: Asked | None,
-    course: Course,
+    asking: PendingOpinions | None,
+    course: ScanProgress,
     *,
     now: float,
     size: int,
@@ -187,10 +196,10 @@ async def _scanned(
     message = parse(raw, truncated=size > len(raw), regions=site.regions, step=course.step)
     course.findings = message.findings
     course.step()
-    view = View(pictures=())
+    view = PictureView(pictures=())
     if message.pictures or message.documents:
         view = await site.pictures.look((*message.pictures, *message.documents))
-        message = seen(message, view.pictures, site.regions)
+        message = enrich_message(message, view.pictures, site.regions)
     if course.evidence is None:
         evidence = await inquiry.whole(message, envelope, policy, truncated=size > len(raw))
         course.evidence = msgspec.structs.replace(
@@ -198,7 +207,7 @@ async def _scanned(
         )
     evidence = course.evidence
     course.step()
-    who = proved(
+    who = prove_sender(
         evidence.identity,
         envelope,
         message.from_.address if message.from_ else "",
@@ -209,9 +218,11 @@ async def _scanned(
     )
     course.step()
     await site.memory.look(site.counters, now)
-    known, faults = await read_known(site.counters, asked(pieces), now, policy.compiled.timelines)
-    judgements, more = await judge_pasts(
-        site.counters, known, who, site.hasher, site.pasts, now=now
+    known, faults = await read_counts(
+        site.counters, shingles_to_read(pieces), now, policy.compiled.timelines
+    )
+    judgements, more = await judge_histories(
+        site.counters, known, who, site.hasher, site.histories, now=now
     )
     faults += more
     if course.said is None:
@@ -222,7 +233,7 @@ async def _scanned(
         site,
         policy,
         evidence,
-        Behind(who, judgements),
+        Sender(who, judgements),
         pieces,
         known,
         course,
@@ -233,25 +244,27 @@ async def _scanned(
         said=course.said,
     )
     course.scan = result
-    if message.pictures and waits(
+    if message.pictures and waits_for_pictures(
         result.facts, result.verdict, policy.pictures, spam_score=policy.verdict.spam_score
     ):
         view = await site.pictures.read(message.pictures)
         if not all(picture.read for picture in view.pictures):
             view = msgspec.structs.replace(view, findings=(*view.findings, Finding(UNREAD)))
-        result = await again(result, view, site, inquiry, now=now, course=course)
-    if wants(result.message, result.verdict, policy.meaning, spam_score=policy.verdict.spam_score):
+        result = await rescan(result, view, site, inquiry, now=now, course=course)
+    if wants_meaning(
+        result.message, result.verdict, policy.meaning, spam_score=policy.verdict.spam_score
+    ):
         meaning = await site.meanings.read(result.message)
         if meaning is not None:
-            unchanged = View(pictures=result.message.pictures)
-            result = await again(
+            unchanged = PictureView(pictures=result.message.pictures)
+            result = await rescan(
                 result, unchanged, site, inquiry, now=now, meaning=meaning, course=course
             )
     result = await _for_readers(result, site.persons, now)
     decided = result.site_verdict is not None  # by who reads it: nothing is grey
     if decided or not policy.verdict.refuse:
         return result
-    put_off = await greylisted(
+    put_off = await check_greylist(
         result.verdict,
         envelope,
         result.evidence,
@@ -272,7 +285,7 @@ async def _for_readers(result: Scan, persons: Persons, now: float) -> Scan:
     if not people:
         return result
     policy = result.policy
-    message = delivered(
+    message = delivered_facts(
         result.facts,
         result.behind.who,
         result.pieces.shingles,
@@ -281,10 +294,10 @@ async def _for_readers(result: Scan, persons: Persons, now: float) -> Scan:
         reject_score=policy.verdict.reject_score,
         lists=[one.name for one in policy.local_lists.lists],
     )
-    found = mildest(message, people, now)
-    verdict = result.verdict if found is None else personally(result.verdict, found)
+    found = mildest_verdict(message, people, now)
+    verdict = result.verdict if found is None else personal_verdict(result.verdict, found)
     if verdict.action is not Action.ACCEPT:
-        told = unproved(message, people, now)
+        told = unproved_allows(message, people, now)
         identity, envelope = result.evidence.identity, result.envelope
         verdict = with_findings(
             verdict, (not_counted(has, subject, identity, envelope) for has, subject in told)
@@ -293,16 +306,16 @@ async def _for_readers(result: Scan, persons: Persons, now: float) -> Scan:
     return msgspec.structs.replace(result, verdict=verdict, site_verdict=site_verdict)
 
 
-async def again(
+async def rescan(
     result: Scan,
-    view: View,
-    site: Site,
+    view: PictureView,
+    site: ScanSite,
     inquiry: Inquiry,
     *,
     now: float,
     stage: Stage = Stage.CONTENT,
     meaning: float | None = None,
-    course: Course | None = None,
+    course: ScanProgress | None = None,
 ) -> Scan:
     """Judge a message again, of which more has been seen since.
 
@@ -323,7 +336,7 @@ async def again(
         OverBudgetError: as the budget of that scan has it.
     """
     before, envelope = result.message, result.envelope
-    message, evidence = seen(before, view.pictures, site.regions), result.evidence
+    message, evidence = enrich_message(before, view.pictures, site.regions), result.evidence
     if (message.links, message.addresses) != (before.links, before.addresses):
         evidence = await inquiry.again(evidence, message, envelope, result.policy)
     pieces = shingles(
@@ -334,9 +347,9 @@ async def again(
         evidence.location,
         result.behind.who,
     )
-    there = frozenset(asked(result.pieces))
-    new = tuple(shingle for shingle in asked(pieces) if shingle not in there)
-    known, faults = await read_known(site.counters, new, now, result.policy.compiled.timelines)
+    there = frozenset(shingles_to_read(result.pieces))
+    new = tuple(shingle for shingle in shingles_to_read(pieces) if shingle not in there)
+    known, faults = await read_counts(site.counters, new, now, result.policy.compiled.timelines)
     names = {finding.name for finding in result.found}
     return _judged(
         message,
@@ -347,7 +360,7 @@ async def again(
         result.behind,
         pieces,
         result.facts.known.joined(known),
-        course or Course(Unlimited()),
+        course or ScanProgress(NoScanBudget()),
         found=(*result.found, *(finding for finding in view.findings if finding.name not in names)),
         faults=(*result.faults, *faults),
         now=now,
@@ -361,20 +374,20 @@ async def again(
 def _judged(
     message: Message,
     envelope: Envelope,
-    site: Site,
+    site: ScanSite,
     policy: Policy,
-    evidence: Evidence,
-    behind: Behind,
-    pieces: Pieces,
-    known: Known,
-    course: Course,
+    evidence: SenderEvidence,
+    behind: Sender,
+    pieces: CountedPieces,
+    known: MessageCounts,
+    course: ScanProgress,
     *,
     found: tuple[Finding, ...],
     faults: tuple[str, ...],
     now: float,
     size: int,
     stage: Stage = Stage.CONTENT,
-    said: tuple[EngineSays, ...] = (),
+    said: tuple[EngineOpinion, ...] = (),
     meaning: float | None = None,
 ) -> Scan:
     """Return the verdict on all that was learned, with the facts that it rests on: pure."""
@@ -391,7 +404,7 @@ def _judged(
     if meaning is not None:
         opinion = msgspec.structs.replace(opinion, meaning=meaning)
     # a store that is away was asked nothing
-    pinned = pins_of(known.asked or asked(pieces), site.pins, now)
+    pinned = pins_of(known.asked or shingles_to_read(pieces), site.pins, now)
     pin_address(known, pinned)
     facts = facts_of(
         message,
@@ -407,12 +420,12 @@ def _judged(
     )
     everybodys, own = _everybodys(signatures, policy.karma.shared), is_own(envelope)
     facts = with_reputation(
-        facts, Seen(behind.who, site.hasher, everybodys, pinned, own, behind.judgements)
+        facts, ReputationInputs(behind.who, site.hasher, everybodys, pinned, own, behind.judgements)
     )
     course.step()
     ruling = judge(
         facts,
-        Grounds(
+        VerdictGrounds(
             envelope=envelope,
             identity=evidence.identity,
             author=message.from_.address if message.from_ else "",
@@ -445,7 +458,7 @@ def _judged(
     )
 
 
-def _everybodys(signatures: Matched, lists: Collection[str]) -> frozenset[str]:
+def _everybodys(signatures: SignatureMatches, lists: Collection[str]) -> frozenset[str]:
     """Return the domains that marks of these lists found in a message."""
     marks = (
         one
@@ -456,9 +469,9 @@ def _everybodys(signatures: Matched, lists: Collection[str]) -> frozenset[str]:
 
 
 def _checked(
-    message: Message, envelope: Envelope, site: Site, policy: Policy, now: float
+    message: Message, envelope: Envelope, site: ScanSite, policy: Policy, now: float
 ) -> list[Finding]:
-    context = Context(
+    context = CheckContext(
         message=message,
         envelope=envelope,
         site=own_name(site.name, envelope.server),

@@ -16,18 +16,18 @@ from typing import Final, NamedTuple
 import msgspec
 
 from oborona.errors import PolicyError
-from oborona.policy.folders import Folders
-from oborona.policy.list_files import Look, contents, digest_of, look
-from oborona.policy.named import refuse
+from oborona.policy.folders import PolicyFolders
+from oborona.policy.list_files import Look, contents, digest_of, file_state
+from oborona.policy.named_tables import refuse
 from oborona.policy.signature_tables import SignatureSource
-from oborona.policy.signatures.check import BrokenSignature, checked
+from oborona.policy.signatures.check import BrokenSignature, check_signature
 from oborona.policy.signatures.model import MAX_SIGNATURES, Signature
 
 MAX_LIST_BYTES: Final = 32 << 20  # of a list file: 200,000 long phrases
 _ID_OCTETS: Final = 6  # of the hash of a line: two of 200,000 meet once in 14,000 such lists
 
 
-class _Known(NamedTuple):
+class _KnownSignatures(NamedTuple):
     look: Look
     digest: bytes
     signatures: Mapping[str, Signature]
@@ -38,13 +38,13 @@ class SignatureFiles:
     """Signatures of list files, kept from one policy to the next."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, Signature], _Known] = {}
+        self._known: dict[tuple[str, Signature], _KnownSignatures] = {}
         self._last: tuple[tuple[Signature, ...], tuple[Mapping[str, Signature], ...]] = ((), ())
         self._all: Mapping[str, Signature] = {}
 
     def read(
         self,
-        folders: Folders,
+        folders: PolicyFolders,
         tables: Sequence[Signature],
         sources: Sequence[SignatureSource],
         *,
@@ -64,7 +64,7 @@ class SignatureFiles:
         Raises:
             PolicyError: a file or line that can't be used; what was known before stays known.
         """
-        used: dict[tuple[str, Signature], _Known] = {}
+        used: dict[tuple[str, Signature], _KnownSignatures] = {}
         meant: dict[str, bytes] = {}
         for source in sources:
             known = used[source.file, source.pattern] = self._one(
@@ -82,9 +82,9 @@ class SignatureFiles:
             self._last = parts
         return self._all, meant
 
-    def _one(self, path: Path, source: SignatureSource, *, force: bool) -> _Known:
+    def _one(self, path: Path, source: SignatureSource, *, force: bool) -> _KnownSignatures:
         known = self._known.get((source.file, source.pattern))
-        seen = look(path)
+        seen = file_state(path)
         if known is not None and known.look == seen and not force:
             return known
         raw = contents(path, f"signature list {source.pattern.id}", source.place, MAX_LIST_BYTES)
@@ -92,7 +92,7 @@ class SignatureFiles:
         if known is not None and known.digest == digest:
             return known._replace(look=seen)
         found = _signatures(raw, path, source.pattern)
-        return _Known(seen, digest, found, digest_of(map(str.encode, found)))
+        return _KnownSignatures(seen, digest, found, digest_of(map(str.encode, found)))
 
 
 def _signatures(raw: bytes, path: Path, pattern: Signature) -> Mapping[str, Signature]:
@@ -111,7 +111,7 @@ def _signatures(raw: bytes, path: Path, pattern: Signature) -> Mapping[str, Sign
         name = hashlib.blake2b(value.encode(), digest_size=_ID_OCTETS).hexdigest()
         one = msgspec.structs.replace(pattern, id=f"{pattern.id}:{name}", value=value)
         try:
-            found[one.id] = checked(one)
+            found[one.id] = check_signature(one)
         except BrokenSignature as fault:
             raise PolicyError(str(fault), file=str(path), line=number) from None
         if len(found) > MAX_SIGNATURES:

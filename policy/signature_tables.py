@@ -13,8 +13,8 @@
     kind = "domain"
     file = "pharma-domains.list"
 
-How later files change earlier ones: `oborona.policy.named`. What a list file holds is read in
-`oborona.policy.signature_files`.
+How later files change earlier ones: `oborona.policy.named_tables`. What a list file holds is read
+in `oborona.policy.signature_files`.
 """
 
 from __future__ import annotations
@@ -26,17 +26,25 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from oborona.policy.named import LIST_FILE, MAX_LIST_FILE, Enabled, Fields, Name, Sort, refuse
+from oborona.policy.named_tables import (
+    LIST_FILE,
+    MAX_LIST_FILE,
+    Enabled,
+    Fields,
+    Name,
+    TableSort,
+    refuse,
+)
 from oborona.policy.signatures.check import (
     MAX_SCORE,
     MAX_VALUE,
     MAX_WORDS,
     BrokenSignature,
-    checked,
+    check_signature,
 )
-from oborona.policy.signatures.model import Flag, Kind, Signature, Where
-from oborona.toml import Place
-from oborona.types import Mode
+from oborona.policy.signatures.model import Signature, SignatureFlag, SignatureKind, SignatureScope
+from oborona.toml import TomlPlace
+from oborona.types import RuleMode
 
 MAX_TABLES: Final = 10_000  # in policy files; more belong into list files
 MAX_LISTS: Final = 200
@@ -63,9 +71,11 @@ def _unix(day: str) -> float:
 
 class _Common(msgspec.Struct, frozen=True, kw_only=True):
     name: Name
-    flag: Annotated[Flag, Meta(description="What mail with it is.")] | UnsetType = UNSET
-    kind: Annotated[Kind, Meta(description="What it looks for.")] | UnsetType = UNSET
-    where: Annotated[Where, Meta(description="In which part of a message.")] | UnsetType = UNSET
+    flag: Annotated[SignatureFlag, Meta(description="What mail with it is.")] | UnsetType = UNSET
+    kind: Annotated[SignatureKind, Meta(description="What it looks for.")] | UnsetType = UNSET
+    where: (
+        Annotated[SignatureScope, Meta(description="In which part of a message.")] | UnsetType
+    ) = UNSET
     inside: (
         Annotated[bool, Meta(description="Of phrases: also found inside longer words.")] | UnsetType
     ) = UNSET
@@ -90,7 +100,7 @@ class _Common(msgspec.Struct, frozen=True, kw_only=True):
         | UnsetType
     ) = UNSET
     mode: (
-        Annotated[Mode, Meta(description="shadow: counted and explained, scores nothing.")]
+        Annotated[RuleMode, Meta(description="shadow: counted and explained, scores nothing.")]
         | UnsetType
     ) = UNSET
     enabled: Enabled | UnsetType = UNSET
@@ -124,10 +134,10 @@ class SignatureListTable(_Common, frozen=True, kw_only=True):
     ) = UNSET
 
 
-SIGNATURES: Final = Sort(
+SIGNATURES: Final = TableSort(
     "signature", "signature", SignatureTable, MAX_TABLES, (("flag",), ("value",))
 )
-SIGNATURE_LISTS: Final = Sort(
+SIGNATURE_LISTS: Final = TableSort(
     "signature_list", "signature list", SignatureListTable, MAX_LISTS, (("flag",), ("file",))
 )
 
@@ -137,7 +147,7 @@ class SignatureSource(msgspec.Struct, frozen=True, kw_only=True):
 
     pattern: Signature  # what all of them have in common; its id is the list's name
     file: str
-    place: Place  # that names the file
+    place: TomlPlace  # that names the file
 
 
 def signature_of(fields: Fields) -> Signature | None:
@@ -151,7 +161,7 @@ def signature_of(fields: Fields) -> Signature | None:
         return None
     value = fields["value"].value
     try:
-        return checked(Signature(value=value, **values))
+        return check_signature(Signature(value=value, **values))
     except BrokenSignature as fault:
         raise refuse(f"signature {values['id']}: {fault}", fields["value"].place) from None
 
@@ -178,7 +188,7 @@ def _values(fields: Fields) -> dict[str, Any] | None:
         if key not in ("name", "value", "file", "enabled", "expires")
     }
     found["id"] = given["name"]
-    found.setdefault("kind", Kind.PHRASE)
+    found.setdefault("kind", SignatureKind.PHRASE)
     if "expires" in given:
         found["expires"] = _unix(given["expires"])
     return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from oborona.policy.load import Policy
-from oborona.types import Mode, Stage
+from oborona.types import RuleMode, Stage
 
 _SPF: Final = frozenset(
     {"spf.result", "spf.domain", "spf.helo", "sender.proved", "repuser.flag", "repuser.share"}
@@ -17,22 +17,22 @@ _SPF: Final = frozenset(
 _IPREV: Final = frozenset({"iprev.result"})
 
 
-class Awaited(NamedTuple):
+class AwaitedAnswers(NamedTuple):
     """Whose answers the rules of a stage, and those before it, need."""
 
     spf: bool
     iprev: bool
 
 
-def awaited(policy: Policy, stage: Stage) -> Awaited:
+def awaited_answers(policy: Policy, stage: Stage) -> AwaitedAnswers:
     """Return what has to be known before the rules of a stage can run."""
     named = policy.compiled.named[stage]
     if policy.scripts is not None:
         named |= policy.scripts.named[stage]
-    return Awaited(spf=not named.isdisjoint(_SPF), iprev=not named.isdisjoint(_IPREV))
+    return AwaitedAnswers(spf=not named.isdisjoint(_SPF), iprev=not named.isdisjoint(_IPREV))
 
 
-class Deciding:
+class DecidingStages:
     """`deciding`, worked out once for each policy that is in use for a while."""
 
     def __init__(self) -> None:
@@ -52,19 +52,19 @@ def deciding(policy: Policy) -> frozenset[Stage]:
 
     Rules and DNS lists: a stage counts when it has a live one of its own, and the positive scores
     of all live ones up to it reach the reject score.  Local lists: wherever what they name is
-    known.  RepIP: at connect.  Where it is said is `said_at`.
+    known.  RepIP: at connect.  Where it is said is `waiting_stages`.
     """
     if not policy.verdict.refuse:
         return frozenset()
     scores: dict[Stage, float] = {}
     stages = policy.compiled.stages | (policy.scripts.stages if policy.scripts is not None else {})
     for rule in policy.rules:
-        if rule.enabled and rule.mode is Mode.LIVE and rule.most > 0:
+        if rule.enabled and rule.mode is RuleMode.LIVE and rule.most > 0:
             stage = stages[rule.name]
             scores[stage] = scores.get(stage, 0.0) + rule.most
     for one in policy.dns_lists:
         heaviest = max(one.codes.scores, default=0.0)
-        if one.enabled and one.mode is Mode.LIVE and heaviest > 0:
+        if one.enabled and one.mode is RuleMode.LIVE and heaviest > 0:
             for stage in {of.stage for of in one.of}:
                 scores[stage] = scores.get(stage, 0.0) + heaviest
     reached, total = {of.stage for of in policy.local_lists.subjects}, 0.0
@@ -77,7 +77,7 @@ def deciding(policy: Policy) -> frozenset[Stage]:
     return frozenset(reached - {Stage.CONTENT, Stage.RECHECK})
 
 
-def said_at(falls: frozenset[Stage], policy: Policy) -> frozenset[Stage]:
+def waiting_stages(falls: frozenset[Stage], policy: Policy) -> frozenset[Stage]:
     """Return the stages where a mail server has to wait for what falls at others: none before the
     policy wants anybody to be refused.
     """

@@ -13,8 +13,8 @@ import msgspec
 from msgspec import Meta
 
 from oborona.errors import PolicyError
-from oborona.toml import Given, did_you_mean
-from oborona.types import Mode
+from oborona.toml import GivenValue, did_you_mean
+from oborona.types import RuleMode
 
 SLOWEST_S: Final = 9  # on top of worker.command_deadline_s, at most 20 s: Postfix waits 30 s
 
@@ -93,14 +93,14 @@ class FinalTable(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     mode: Annotated[
-        Mode,
+        RuleMode,
         Meta(
             description=(
                 "shadow: explained, scores nothing. live: the score is the one its "
                 "probability stands for."
             )
         ),
-    ] = Mode.SHADOW
+    ] = RuleMode.SHADOW
     spam: Annotated[
         float,
         Meta(ge=0.55, le=0.999999, description="The probability that stands for `spam_score`."),
@@ -145,8 +145,9 @@ class KarmaTable(msgspec.Struct, frozen=True, kw_only=True):
     """The `[karma]` table: what karma adds to a score."""
 
     mode: Annotated[
-        Mode, Meta(description="shadow: explained, scores nothing. live: it is part of the score.")
-    ] = Mode.LIVE
+        RuleMode,
+        Meta(description="shadow: explained, scores nothing. live: it is part of the score."),
+    ] = RuleMode.LIVE
     best: Annotated[
         float, Meta(ge=-200, le=0, description="What a karma of 100 adds; in proportion down to 0.")
     ] = -40.0
@@ -207,7 +208,7 @@ class AuthenticationTable(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
 
 def karma_table(
-    given: Mapping[str, Given],
+    given: Mapping[str, GivenValue],
     *,
     named: Collection[str],
     groups: Collection[str],
@@ -249,7 +250,7 @@ def karma_table(
     return table
 
 
-def final_table(given: Mapping[str, Given], rules: Collection[str]) -> FinalTable:
+def final_table(given: Mapping[str, GivenValue], rules: Collection[str]) -> FinalTable:
     """Return the `[final]` table that files give together.
 
     Args:

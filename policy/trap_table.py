@@ -15,19 +15,19 @@ import msgspec
 from msgspec import Meta
 
 from oborona.errors import PolicyError
-from oborona.policy.folders import Folders
-from oborona.policy.list_files import Look, contents, look
-from oborona.policy.named import LIST_FILE, MAX_LIST_FILE, refuse
+from oborona.policy.folders import PolicyFolders
+from oborona.policy.list_files import Look, contents, file_state
+from oborona.policy.named_tables import LIST_FILE, MAX_LIST_FILE, refuse
 from oborona.policy.traps import (
     MAX_PATTERN,
     NO_TRAPS,
     BrokenTrap,
-    Then,
+    TrapAction,
     Traps,
     trap_address,
     trap_domain,
 )
-from oborona.toml import Given
+from oborona.toml import GivenValue
 
 MAX_INLINE: Final = 1000  # entries in a policy file; more belong into a list file
 MAX_PATTERNS: Final = 50
@@ -67,23 +67,23 @@ class TrapsTable(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = ()
     then: Annotated[
-        Then,
+        TrapAction,
         Meta(
             description="What becomes of mail to a trap once it is learned from: drop (taken and "
             "thrown away), file (delivered, marked as"
             " spam), reject (refused as spam is)."
         ),
-    ] = Then.DROP
+    ] = TrapAction.DROP
 
 
-class _Known(NamedTuple):
+class _KnownTraps(NamedTuple):
     look: Look
     digest: bytes
     addresses: frozenset[str]
     domains: frozenset[str]
 
 
-def traps_table(given: Mapping[str, Given]) -> TrapsTable:
+def traps_table(given: Mapping[str, GivenValue]) -> TrapsTable:
     """Return the `[traps]` table that files give together, its entries in their normal form.
 
     Raises:
@@ -107,16 +107,16 @@ class TrapFiles:
     """The traps of a policy with those of its files, kept from one policy to the next."""
 
     def __init__(self) -> None:
-        self._known: dict[str, _Known] = {}
+        self._known: dict[str, _KnownTraps] = {}
         self._last: tuple[TrapsTable, tuple[bytes, ...]] | None = None
         self._traps = NO_TRAPS
         self._meant = b""
 
     def read(
         self,
-        folders: Folders,
+        folders: PolicyFolders,
         asked: TrapsTable,
-        given: Mapping[str, Given],
+        given: Mapping[str, GivenValue],
         *,
         force: bool = False,
     ) -> tuple[Traps, bytes]:
@@ -132,7 +132,7 @@ class TrapFiles:
             PolicyError: a file that can't be used, with its line; what was known before stays
                 known.
         """
-        known: dict[str, _Known] = {}
+        known: dict[str, _KnownTraps] = {}
         for name in asked.files:
             known[name] = self._one(folders.find(name), name, given, force=force)
         self._known = known
@@ -146,15 +146,17 @@ class TrapFiles:
             self._last = state
         return self._traps, self._meant
 
-    def _one(self, path: Path, name: str, given: Mapping[str, Given], *, force: bool) -> _Known:
-        known, seen = self._known.get(name), look(path)
+    def _one(
+        self, path: Path, name: str, given: Mapping[str, GivenValue], *, force: bool
+    ) -> _KnownTraps:
+        known, seen = self._known.get(name), file_state(path)
         if known is not None and known.look == seen and not force:
             return known
         raw = contents(path, "[traps]", given["files"].place, MAX_FILE_BYTES)
         digest = hashlib.sha256(raw).digest()
         if known is not None and known.digest == digest:
             return known._replace(look=seen)
-        return _Known(seen, digest, *_entries(raw, path))
+        return _KnownTraps(seen, digest, *_entries(raw, path))
 
 
 def _entries(raw: bytes, path: Path) -> tuple[frozenset[str], frozenset[str]]:

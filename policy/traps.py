@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import re2
 
-from oborona.domains import normal
+from oborona.domains import normal_host
 from oborona.reputation.personal import mail_address
 
 MAX_PATTERN: Final = 500  # characters
@@ -25,7 +25,7 @@ everybody's.
 """
 
 
-class Then(StrEnum):
+class TrapAction(StrEnum):
     """What becomes of mail to traps once it is learned from."""
 
     DROP = "drop"  # taken and thrown away
@@ -60,7 +60,7 @@ class Traps:
         named = frozenset(domains)
         self._exactly = frozenset(one.removeprefix(".") for one in named)
         self._below = frozenset(one[1:] for one in named if one[0] == ".")
-        self._patterns = tuple(map(compiled, patterns))
+        self._patterns = tuple(map(compile_trap_pattern, patterns))
 
     def __len__(self) -> int:
         return len(self._addresses) + len(self._exactly) + len(self._patterns)
@@ -109,7 +109,7 @@ def trap_domain(text: str) -> str:
     Raises:
         BrokenTrap: it is none, or one that holds many people's.
     """
-    name = normal(text.removeprefix("."))
+    name = normal_host(text.removeprefix("."))
     if not name or name[-1].isdigit() or "@" in text:
         raise BrokenTrap(f"{text[:100]!r} is no domain")
     if "." not in name:
@@ -117,7 +117,7 @@ def trap_domain(text: str) -> str:
     return f".{name}" if text.startswith(".") else name
 
 
-def compiled(pattern: str) -> Any:
+def compile_trap_pattern(pattern: str) -> Any:
     """Return a pattern of whole addresses; capital letters are as small ones.
 
     Raises:

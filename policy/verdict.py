@@ -7,8 +7,8 @@ Pure.
 
 The content, the stages before it, evidence that came late, the recheck, `oborona policy replay` and
 `oborona explain` differ in what they know, and in nothing else.  What gives the facts stands in
-`oborona.policy.scan` and `oborona.policy.glance`, and in `oborona.recheck.then` for a message of
-the journal.
+`oborona.policy.scan` and `oborona.policy.envelope_stages`, and in
+`oborona.recheck.facts_at_delivery` for a message of the journal.
 """
 
 from __future__ import annotations
@@ -18,44 +18,44 @@ from typing import Final
 
 import msgspec
 
-from oborona.authentication.model import Identity
-from oborona.policy.decide import decide, enforced, with_findings
-from oborona.policy.engines import EngineSays, engine_findings, together, with_engines
+from oborona.authentication.model import AuthIdentity
+from oborona.policy.decision import decide, enforced_verdict, with_findings
+from oborona.policy.disclosure import public_hits
+from oborona.policy.engines import EngineOpinion, engine_findings, joint_verdict, with_engines
 from oborona.policy.facts import Facts
-from oborona.policy.groups import capped
+from oborona.policy.groups import cap_hits
 from oborona.policy.history import refusal
 from oborona.policy.karma import karma_hits
 from oborona.policy.load import Policy
-from oborona.policy.local import match, shadowed, uncounted
-from oborona.policy.models.ports import FinalModel, Untaught
-from oborona.policy.outward import told
-from oborona.policy.scripts.scripts import Judged
-from oborona.reputation.locallists import Match
+from oborona.policy.local_list_match import match_local_lists, shadow_matches, uncounted_allows
+from oborona.policy.models.ports import FinalModel, NoModels
+from oborona.policy.scripts.scripts import ScriptResults
+from oborona.reputation.locallists import LocalListMatch
 from oborona.types import Action, Envelope, Finding, RuleHit, Stage, Verdict
 
-_UNTAUGHT: Final = Untaught()
+_UNTAUGHT: Final = NoModels()
 _WHOLE: Final = (Stage.CONTENT, Stage.RECHECK)  # stages that have seen the message
 
 
-class Grounds(msgspec.Struct, frozen=True, kw_only=True):
+class VerdictGrounds(msgspec.Struct, frozen=True, kw_only=True):
     """What a verdict rests on beside facts; the facts name all of its findings."""
 
     envelope: Envelope  # as far as it is known
-    identity: Identity = Identity()  # what was proved
+    identity: AuthIdentity = AuthIdentity()  # what was proved
     author: str = ""  # the address in From
     hits: Sequence[RuleHit] = ()  # of DNS lists and signatures
     findings: Sequence[Finding] = ()  # in the message
     missing: Sequence[Finding] = ()  # what could not be learned of it
-    engines: Sequence[EngineSays] = ()  # what other engines say
+    engines: Sequence[EngineOpinion] = ()  # what other engines say
     young: bool = False  # the memory of the counters is: it refuses nobody
 
 
-class Ruling(msgspec.Struct, frozen=True, kw_only=True):
+class VerdictRuling(msgspec.Struct, frozen=True, kw_only=True):
     """A verdict, and what came up on the way to it."""
 
     verdict: Verdict
     facts: Facts  # as rules saw them
-    listed: Match | None  # the entry of a local list that decided
+    listed: LocalListMatch | None  # the entry of a local list that decided
     failed: tuple[str, ...]  # for the log: scripts and rules that failed
 
 
@@ -68,10 +68,10 @@ class Evaluator(msgspec.Struct):
     policy: Policy  # to judge by
     final: FinalModel = _UNTAUGHT  # the final model in force; there is none before the content
 
-    def scripts(self, facts: Facts, stage: Stage) -> Judged:
+    def scripts(self, facts: Facts, stage: Stage) -> ScriptResults:
         """Return what scripts find, their rules that fire, and the facts with their findings."""
         return (
-            Judged(facts)
+            ScriptResults(facts)
             if self.policy.scripts is None
             else self.policy.scripts.judge(facts, stage)
         )
@@ -88,7 +88,7 @@ class Evaluator(msgspec.Struct):
     def model(self, facts: Facts, hits: Sequence[RuleHit]) -> Sequence[RuleHit]:
         """Return the final model's part; it knows nothing of what is private."""
         return self.final.weigh(
-            facts, told(hits, self.policy), self.policy.final, self.policy.verdict
+            facts, public_hits(hits, self.policy), self.policy.final, self.policy.verdict
         )
 
     def karma(self, facts: Facts, hits: Sequence[RuleHit]) -> Sequence[RuleHit]:
@@ -98,12 +98,12 @@ class Evaluator(msgspec.Struct):
 
 def judge(
     facts: Facts,
-    grounds: Grounds,
+    grounds: VerdictGrounds,
     stage: Stage,
     evaluator: Evaluator,
     *,
     step: Callable[[], None] = lambda: None,
-) -> Ruling:
+) -> VerdictRuling:
     """Decide a message, or a stage before its content.
 
     Args:
@@ -139,15 +139,15 @@ def judge(
     before = [
         *scripted.hits,
         *grounds.hits,
-        *shadowed(*lists),
+        *shadow_matches(*lists),
         *([remembered] if remembered else []),
     ]
     fired, failed = evaluator.rules(facts, stage, before)
     hits = [*fired, *before]
-    held = capped(hits, policy.groups)
+    held = cap_hits(hits, policy.groups)
     weighed, karma = evaluator.model(facts, held), evaluator.karma(facts, held)
     if karma:
-        held = capped([*hits, *karma], policy.groups)
+        held = cap_hits([*hits, *karma], policy.groups)
     verdict = decide(
         [*held, *weighed],
         [*findings, *grounds.missing, *scripted.findings],
@@ -157,15 +157,16 @@ def judge(
         shadow_reject_score=lines.shadow_reject_score,
         groups=policy.groups,
     )
-    verdict = together(verdict, said, policy.engines, lines)
-    listed = match(*lists)
+    verdict = joint_verdict(verdict, said, policy.engines, lines)
+    listed = match_local_lists(*lists)
     if listed is not None:
-        verdict = enforced(verdict, listed, reject_score=lines.reject_score)
+        verdict = enforced_verdict(verdict, listed, reject_score=lines.reject_score)
     # where an allow would have made a difference
     elif whole and verdict.action is not Action.ACCEPT:
         verdict = with_findings(
-            verdict, uncounted(policy.local_lists, envelope, grounds.identity, grounds.author)
+            verdict,
+            uncounted_allows(policy.local_lists, envelope, grounds.identity, grounds.author),
         )
-    return Ruling(
+    return VerdictRuling(
         verdict=verdict, facts=facts, listed=listed, failed=(*map(str, scripted.problems), *failed)
     )

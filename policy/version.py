@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import msgspec
 
-from oborona.policy.merge import SINGLE, Merged
+from oborona.policy.merge import SINGLE, MergedPolicy
 
 LENGTH: Final = 12  # hex digits: enough to tell one site's policies apart
 _FORMAT: Final = b"2"  # of the digest: 1 was one of names and bytes
@@ -36,7 +36,7 @@ _PIECES: Final = re.compile(
 
 
 def meaning_of(
-    merged: Merged,
+    merged: MergedPolicy,
     *,
     lists: Mapping[str, bytes],
     signatures: Mapping[str, bytes],

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Final
 
 from oborona.errors import PolicyError
-from oborona.policy.before import Before
-from oborona.policy.expression import Schema, ToCode, code_of
-from oborona.policy.folders import Folders
-from oborona.policy.list_files import look
+from oborona.policy.expression import FactSchema, ToCode, code_of
+from oborona.policy.folders import PolicyFolders
+from oborona.policy.list_files import file_state
 from oborona.policy.load import Policy, load_policy
+from oborona.policy.load_cache import PolicyCache
 
 SUFFIXES: Final = (
     ".toml",
@@ -28,7 +28,7 @@ SUFFIXES: Final = (
 FolderState = tuple[tuple[str, int, int, int, int], ...]
 
 
-def folder_state(where: Path | Folders) -> FolderState:
+def folder_state(where: Path | PolicyFolders) -> FolderState:
     """Return what changes whenever a file that a policy is made of is changed, added, renamed or
     taken away, or a folder comes or goes.
 
@@ -38,7 +38,7 @@ def folder_state(where: Path | Folders) -> FolderState:
         where: as of `load_policy`.
     """
     state: list[tuple[str, int, int, int, int]] = []
-    for folder in Folders.of(where):
+    for folder in PolicyFolders.of(where):
         if folder is None:
             continue
         try:
@@ -49,7 +49,7 @@ def folder_state(where: Path | Folders) -> FolderState:
             state.append((str(folder), -1, 0, 0, 0))  # not the state of one that is empty
             continue
         state.append((str(folder), 0, 0, 0, 0))
-        state += [(path.name, *look(path)) for path in files]
+        state += [(path.name, *file_state(path)) for path in files]
     return tuple(state)
 
 
@@ -72,15 +72,15 @@ class LivePolicy:
 
     def __init__(
         self,
-        where: Path | Folders,
-        schema: Schema,
+        where: Path | PolicyFolders,
+        schema: FactSchema,
         to_code: ToCode = code_of,
-        before: Before | None = None,
+        before: PolicyCache | None = None,
     ) -> None:
-        self._folders = Folders.of(where)
+        self._folders = PolicyFolders.of(where)
         self._schema = schema
         self._to_code = to_code
-        self._before = before or Before()
+        self._before = before or PolicyCache()
         self._seen = folder_state(self._folders)
         self.current: Policy = self._load(force=False)
         self.error: PolicyError | None = None

@@ -72,11 +72,11 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from oborona.reputation.evidence import PRIOR, TRAPS_LEAST, Evidence, Weight, margin, mean
-from oborona.reputation.flag import Flag
+from oborona.reputation.evidence import PRIOR, TRAPS_LEAST, ReportWeight, SpamEvidence, margin, mean
+from oborona.reputation.flag import ReputationFlag
 
 
-class Counts(NamedTuple):
+class AddressCounts(NamedTuple):
     """What one window counted, each 0 or more."""
 
     seen: int = 0
@@ -86,31 +86,31 @@ class Counts(NamedTuple):
     traps: int = 0
 
 
-class History(NamedTuple):
+class AddressHistory(NamedTuple):
     """What is remembered of an address, or of a network."""
 
-    day: Counts = Counts()  # the last 144 buckets of 10 minutes
-    fortnight: Counts = Counts()  # the last 14 days, that day included
+    day: AddressCounts = AddressCounts()  # the last 144 buckets of 10 minutes
+    fortnight: AddressCounts = AddressCounts()  # the last 14 days, that day included
     hour: int = 0  # messages of the last hour
     senders: int = 0  # distinct envelope senders, last day; of an address
     authors: int = 0  # known authors, last day; of an address
     author_days: int = 0  # the same of two weeks: each once a day
 
 
-class Own(NamedTuple):
+class SenderOwnCounts(NamedTuple):
     """What the sender who is judged sent himself in the last day: it speaks for nobody."""
 
     good: int = 0  # messages that were no spam
     hour: int = 0  # messages of the last hour
 
 
-NOBODYS: Final = Own()
+NO_OWN_COUNTS: Final = SenderOwnCounts()
 
 
 class RepIP(msgspec.Struct, frozen=True, kw_only=True):
     """The judgement, with what it rests on."""
 
-    flag: Flag = Flag.UNKNOWN
+    flag: ReputationFlag = ReputationFlag.UNKNOWN
     share: float = 0.5  # expected share of bad mail, 0 to 1
     confidence: float = 0.0  # 0 = knows nothing, towards 1 with each message
     say: str = ""  # the evidence in words; empty where there is none
@@ -146,7 +146,7 @@ LOUD_TIMES: Final = 5.0
 NETWORK_GOOD: Final = 20.0  # good mail that speaks for who is loud all at once
 
 
-class _Evidence(NamedTuple):
+class _AddressEvidence(NamedTuple):
     bad: float  # weighed by age
     good: float
     fresh: float
@@ -163,7 +163,9 @@ class _Evidence(NamedTuple):
 
 
 @lru_cache(maxsize=256)  # a client's is asked for at its connection and again with its message
-def judge(address: History, network: History, sender: Own = NOBODYS) -> RepIP:
+def judge(
+    address: AddressHistory, network: AddressHistory, sender: SenderOwnCounts = NO_OWN_COUNTS
+) -> RepIP:
     """Return the flag of an address.
 
     Args:
@@ -185,17 +187,19 @@ def judge(address: History, network: History, sender: Own = NOBODYS) -> RepIP:
     own = _evidence(_without(heard.day, sender), _without(heard.fortnight, sender, heard.day))
     others = _evidence(_less(network.day, address.day), _less(network.fortnight, address.fortnight))
     known = own.bad + own.good
-    share = mean(Evidence(own.bad, own.good), mean(Evidence(others.all_bad, others.all_good)))
+    share = mean(
+        SpamEvidence(own.bad, own.good), mean(SpamEvidence(others.all_bad, others.all_good))
+    )
     sure = margin(share, known)
     low, high = share - sure, share + sure
     neighbour = not own.spoken_for and _is_bad(others)
-    flag = Flag.UNKNOWN
+    flag = ReputationFlag.UNKNOWN
     if (
         _judged(own, others, low)
         or _cried_out(own)
         or (neighbour and 2 * own.bad_messages > own.all_good)
     ):
-        flag = Flag.BAD
+        flag = ReputationFlag.BAD
     elif any(
         (
             neighbour,
@@ -204,13 +208,13 @@ def judge(address: History, network: History, sender: Own = NOBODYS) -> RepIP:
             and _loud(address, sender),
         )
     ):
-        flag = Flag.POOR
+        flag = ReputationFlag.POOR
     elif (
         own.good >= GOOD_LEAST
         and high <= GOOD_HIGH
         and own.all_good >= GOOD_TO_CRY * _cries(address.fortnight)
     ):
-        flag = Flag.GOOD
+        flag = ReputationFlag.GOOD
     return RepIP(
         flag=flag,
         share=share,
@@ -219,12 +223,14 @@ def judge(address: History, network: History, sender: Own = NOBODYS) -> RepIP:
     )
 
 
-def _without(counts: Counts, sender: Own, day: Counts | None = None) -> Counts:
+def _without(
+    counts: AddressCounts, sender: SenderOwnCounts, day: AddressCounts | None = None
+) -> AddressCounts:
     """Return counts without the sender's own good messages of the last day."""
     return counts._replace(seen=counts.seen - min(sender.good, _passed(day or counts)))
 
 
-def _heard(history: History) -> History:
+def _heard(history: AddressHistory) -> AddressHistory:
     """Return a history without trap hits where these are too few to say anything."""
     if not 0 < history.fortnight.traps < TRAPS_LEAST:
         return history
@@ -233,7 +239,7 @@ def _heard(history: History) -> History:
     )
 
 
-def _vouched(address: History) -> bool:
+def _vouched(address: AddressHistory) -> bool:
     """Tell whether so many known authors write from an address that what people and traps say is no
     word on it.
     """
@@ -246,7 +252,7 @@ def _a_day(today: int, fortnight: int) -> float:
     return max(today, (fortnight - today) / DAYS_BEFORE)
 
 
-def _unsaid(address: History) -> History:
+def _unsaid(address: AddressHistory) -> AddressHistory:
     """Return a history without complaints and trap hits."""
     return address._replace(
         day=address.day._replace(complaints=0, traps=0),
@@ -254,16 +260,16 @@ def _unsaid(address: History) -> History:
     )
 
 
-def _less(all_: Counts, part: Counts) -> Counts:
-    return Counts(*(max(0, one - other) for one, other in zip(all_, part, strict=True)))
+def _less(all_: AddressCounts, part: AddressCounts) -> AddressCounts:
+    return AddressCounts(*(max(0, one - other) for one, other in zip(all_, part, strict=True)))
 
 
-def _evidence(day: Counts, fortnight: Counts) -> _Evidence:
+def _evidence(day: AddressCounts, fortnight: AddressCounts) -> _AddressEvidence:
     bad_day, good_day = _weigh(day)
     bad_all, good_all = _weigh(fortnight)
     old = OLD * max(0.0, bad_all - bad_day)
     settled = max(0.0, good_all - good_day)
-    return _Evidence(
+    return _AddressEvidence(
         bad=bad_day + old,
         good=good_day + OLD * settled,
         fresh=bad_day + min(OLD_MOST, old),
@@ -276,20 +282,22 @@ def _evidence(day: Counts, fortnight: Counts) -> _Evidence:
     )
 
 
-def _weigh(counts: Counts) -> tuple[float, float]:
-    bad = counts.spam + Weight.COMPLAINT * counts.complaints + Weight.TRAP * counts.traps
-    return bad, _passed(counts) + Weight.PARDON * counts.pardons
+def _weigh(counts: AddressCounts) -> tuple[float, float]:
+    bad = (
+        counts.spam + ReportWeight.COMPLAINT * counts.complaints + ReportWeight.TRAP * counts.traps
+    )
+    return bad, _passed(counts) + ReportWeight.PARDON * counts.pardons
 
 
-def _cries(counts: Counts) -> int:
+def _cries(counts: AddressCounts) -> int:
     return counts.complaints + counts.traps
 
 
-def _passed(counts: Counts) -> int:
+def _passed(counts: AddressCounts) -> int:
     return max(0, counts.seen - counts.spam - counts.complaints - counts.traps)
 
 
-def _judged(own: _Evidence, others: _Evidence, low: float) -> bool:
+def _judged(own: _AddressEvidence, others: _AddressEvidence, low: float) -> bool:
     return (
         own.fresh >= BAD_LEAST
         and low >= BAD_LOW
@@ -298,7 +306,7 @@ def _judged(own: _Evidence, others: _Evidence, low: float) -> bool:
     )
 
 
-def _cried_out(own: _Evidence) -> bool:
+def _cried_out(own: _AddressEvidence) -> bool:
     return (
         own.cries >= CRIES
         and CRY_TO_PASSED * own.cries >= own.passed
@@ -306,7 +314,7 @@ def _cried_out(own: _Evidence) -> bool:
     )
 
 
-def _is_bad(others: _Evidence) -> bool:
+def _is_bad(others: _AddressEvidence) -> bool:
     return (
         others.all_bad >= NETWORK_LEAST
         and others.bad_messages >= NETWORK_MESSAGES
@@ -314,7 +322,7 @@ def _is_bad(others: _Evidence) -> bool:
     )
 
 
-def _loud(address: History, sender: Own) -> bool:
+def _loud(address: AddressHistory, sender: SenderOwnCounts) -> bool:
     before = max(0, address.fortnight.seen - address.day.seen) / DAYS_BEFORE
     return (
         address.hour >= LOUD_HOUR
@@ -323,7 +331,7 @@ def _loud(address: History, sender: Own) -> bool:
     )
 
 
-def _say(address: History, network: History, *, known: bool, neighbour: bool) -> str:
+def _say(address: AddressHistory, network: AddressHistory, *, known: bool, neighbour: bool) -> str:
     fortnight = address.fortnight
     around = f"network: {_words(network.fortnight)}"
     if not fortnight.seen and not known:
@@ -332,7 +340,7 @@ def _say(address: History, network: History, *, known: bool, neighbour: bool) ->
     return f"{own}; {around}" if neighbour else own
 
 
-def _words(counts: Counts) -> str:
+def _words(counts: AddressCounts) -> str:
     parts = [f"{counts.spam} spam of {counts.seen}"]
     for number, what in (
         (counts.complaints, "complaints"),

@@ -41,8 +41,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from oborona.reputation.evidence import PRIOR, TRAPS_LEAST, Weight, margin
-from oborona.reputation.flag import Flag
+from oborona.reputation.evidence import PRIOR, TRAPS_LEAST, ReportWeight, margin
+from oborona.reputation.flag import ReputationFlag
 from oborona.types import Metric, Window
 
 Row = Sequence[Sequence[int]]
@@ -68,17 +68,17 @@ TOLD: Final = 3  # entities that are named
 _SEEN, _SPAM, _COMPLAINTS, _TRAPS = map(
     int, (Metric.SEEN, Metric.SPAM, Metric.COMPLAINTS, Metric.TRAPS)
 )
-_COMPLAINT, _TRAP, _PARDON = Weight.COMPLAINT, Weight.TRAP, Weight.PARDON
+_COMPLAINT, _TRAP, _PARDON = ReportWeight.COMPLAINT, ReportWeight.TRAP, ReportWeight.PARDON
 # what was complained of is no good message
 _COMPLAINED, _TRAPPED = int(_COMPLAINT) + 1, int(_TRAP) + 1
-_BAD: Final = Flag.BAD  # an enum's member is looked up in Python
+_BAD: Final = ReputationFlag.BAD  # an enum's member is looked up in Python
 _DAY, _FORTNIGHT = int(Window.DAY), int(Window.FORTNIGHT)
 
 
-class Standing(NamedTuple):
+class EntityStanding(NamedTuple):
     """What is to be expected of one entity."""
 
-    flag: Flag = Flag.UNKNOWN
+    flag: ReputationFlag = ReputationFlag.UNKNOWN
     trust: float = 0.0  # points, -100 to 100
     share: float = 0.5  # expected share of bad mail
     said: str = ""  # the evidence, where somebody has said it; empty = it is what was counted
@@ -90,7 +90,7 @@ class Standing(NamedTuple):
         return self.said or (words(self.counts) if self.counts else "")
 
 
-class Sort(NamedTuple):
+class EntityGroup(NamedTuple):
     """The entities of one sort in a message."""
 
     kind: int  # of their shingles
@@ -98,7 +98,7 @@ class Sort(NamedTuple):
     rows: Sequence[Row]
     linked: bool = False  # they are the domains of links
     senders: Sequence[Row] = ()  # distinct authors that link to the first of them
-    pinned: Mapping[int, Standing] = {}  # an analyst's word, by place
+    pinned: Mapping[int, EntityStanding] = {}  # an analyst's word, by place
 
 
 Name = Callable[[int, int], str]
@@ -110,7 +110,7 @@ Shared = Callable[[int, int], bool]
 class RepEntity(msgspec.Struct, frozen=True, kw_only=True):
     """The judgement of a message's entities."""
 
-    flag: Flag = Flag.UNKNOWN  # of the worst one
+    flag: ReputationFlag = ReputationFlag.UNKNOWN  # of the worst one
     worst: float = 0.0  # its trust, -100 to 0
     bad: int = 0  # how many are bad
     sudden: int = 0  # link domains that came out of nothing
@@ -118,7 +118,7 @@ class RepEntity(msgspec.Struct, frozen=True, kw_only=True):
     say: str = ""  # the worst ones, in words
 
 
-def standing(row: Row, own: int = 0) -> Standing:
+def standing(row: Row, own: int = 0) -> EntityStanding:
     """Return what a base record says; of one that counted nothing, nothing.
 
     Args:
@@ -135,12 +135,12 @@ def standing(row: Row, own: int = 0) -> Standing:
     if trust > 0:
         tried = _tried(row)
         trust = max(0.0, _trust(bad, tried)) * tried / (tried + SLOW)
-        if flag is Flag.GOOD and (tried < GOOD_LEAST or trust == 0):
-            flag = Flag.UNKNOWN
-    return Standing(flag, trust, share, counts=fortnight)
+        if flag is ReputationFlag.GOOD and (tried < GOOD_LEAST or trust == 0):
+            flag = ReputationFlag.UNKNOWN
+    return EntityStanding(flag, trust, share, counts=fortnight)
 
 
-def judge(sorts: Iterable[Sort], name: Name, shared: Shared, own: int = 0) -> RepEntity:
+def judge(sorts: Iterable[EntityGroup], name: Name, shared: Shared, own: int = 0) -> RepEntity:
     """Return the judgement of a message's entities, the first `MAX_ENTITIES` of them.
 
     Args:
@@ -151,7 +151,7 @@ def judge(sorts: Iterable[Sort], name: Name, shared: Shared, own: int = 0) -> Re
     """
     sudden = fresh = bad = 0
     found: list[
-        tuple[float, Sort, int]
+        tuple[float, EntityGroup, int]
     ] = []  # trust of those that something speaks against, and where they are
     came: list[str] = []
     room = MAX_ENTITIES
@@ -188,7 +188,7 @@ def judge(sorts: Iterable[Sort], name: Name, shared: Shared, own: int = 0) -> Re
         for _, sort, place in found[:TOLD]
     ]
     return RepEntity(
-        flag=_flag_of(*found[0][1:], own) if found else Flag.UNKNOWN,
+        flag=_flag_of(*found[0][1:], own) if found else ReputationFlag.UNKNOWN,
         worst=found[0][0] if found else 0.0,
         bad=bad,
         sudden=sudden,
@@ -266,22 +266,26 @@ def _trust(bad: float, good: float) -> float:
     return 100 * known * (good - bad) / (known + PRIOR) ** 2
 
 
-def _flag(bad: float, good: float) -> Flag:
+def _flag(bad: float, good: float) -> ReputationFlag:
     if bad < POOR_LEAST and good < GOOD_LEAST:
-        return Flag.UNKNOWN
+        return ReputationFlag.UNKNOWN
     share = (bad + PRIOR / 2) / (bad + good + PRIOR)
     sure = margin(share, bad + good)
     if bad >= BAD_LEAST and share - sure >= BAD_LOW:
-        return Flag.BAD
+        return ReputationFlag.BAD
     if bad >= POOR_LEAST and share - sure >= POOR_LOW:
-        return Flag.POOR
-    return Flag.GOOD if good >= GOOD_LEAST and share + sure <= GOOD_HIGH else Flag.UNKNOWN
+        return ReputationFlag.POOR
+    return (
+        ReputationFlag.GOOD
+        if good >= GOOD_LEAST and share + sure <= GOOD_HIGH
+        else ReputationFlag.UNKNOWN
+    )
 
 
 CLEAR: Final = RepEntity()
 """Nothing is known against any."""
 
-_NOTHING: Final = Standing()
+_NOTHING: Final = EntityStanding()
 _BY_TRUST: Final = itemgetter(0)
 _NONE: Final[Row] = ((0,) * len(Metric),) * len(Window)
 
@@ -290,17 +294,17 @@ def _of(senders: Sequence[Row], place: int) -> Row:
     return senders[place] if place < len(senders) else _NONE
 
 
-def _flag_of(sort: Sort, place: int, own: int) -> Flag:
+def _flag_of(sort: EntityGroup, place: int, own: int) -> ReputationFlag:
     said = sort.pinned.get(place)
     return said.flag if said else _flag(*_evidence(sort.rows[place], own))
 
 
-def _named(sort: Sort, place: int, name: Name) -> str:
+def _named(sort: EntityGroup, place: int, name: Name) -> str:
     found = name(sort.kind, place)
     return f"{sort.word} {found}:" if found else f"{sort.word}:"
 
 
-def _suddenly(sort: Sort, place: int, name: Name) -> str:
+def _suddenly(sort: EntityGroup, place: int, name: Name) -> str:
     day, fortnight = sort.rows[place][_DAY], sort.rows[place][_FORTNIGHT]
     authors = _of(sort.senders, place)[_DAY][_SEEN]
     before = fortnight[_SEEN] - day[_SEEN]

@@ -20,7 +20,7 @@ from math import sqrt
 from typing import Final, NamedTuple
 
 
-class Weight:
+class ReportWeight:
     """How much a person's word or a trap counts, in messages."""
 
     COMPLAINT: Final = 5.0
@@ -35,7 +35,7 @@ PRIOR: Final = 4.0  # messages that ignorance is worth
 DEVIATIONS: Final = 2.0
 
 
-class Evidence(NamedTuple):
+class SpamEvidence(NamedTuple):
     """What speaks against an entity, and for it, in messages."""
 
     bad: float = 0.0
@@ -47,7 +47,7 @@ class Evidence(NamedTuple):
         return self.bad + self.good
 
 
-def mean(evidence: Evidence, near: float = 0.5) -> float:
+def mean(evidence: SpamEvidence, near: float = 0.5) -> float:
     """Return the share of bad mail to be expected.
 
     Args:
@@ -59,7 +59,7 @@ def mean(evidence: Evidence, near: float = 0.5) -> float:
     return (evidence.bad + PRIOR * near) / (evidence.known + PRIOR)
 
 
-def least(evidence: Evidence, near: float = 0.5) -> float:
+def least(evidence: SpamEvidence, near: float = 0.5) -> float:
     """Return the least share of bad mail to be expected, DEVIATIONS below the mean.
 
     It may be below 0.

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Final
 
 
-class Flag(StrEnum):
+class ReputationFlag(StrEnum):
     """What is to be expected of whoever it is said of; best first."""
 
     GOOD = "good"
@@ -20,4 +20,4 @@ class Flag(StrEnum):
         return _ORDER[self]
 
 
-_ORDER: Final = {flag: order for order, flag in enumerate(Flag)}
+_ORDER: Final = {flag: order for order, flag in enumerate(ReputationFlag)}

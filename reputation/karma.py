@@ -29,8 +29,8 @@ from typing import Final
 
 import msgspec
 
-from oborona.reputation.entity import Standing
-from oborona.reputation.flag import Flag
+from oborona.reputation.entity import EntityStanding
+from oborona.reputation.flag import ReputationFlag
 
 ACCOUNT: Final = 50.0  # points at a trust of 100
 AUTHOR: Final = 50.0
@@ -42,14 +42,19 @@ NETWORK: Final = 10.0
 SYSTEM: Final = 5.0
 ENTITIES: Final = 50.0
 LEAST: Final = 0.5  # points; what is less is not told
-PINNED: Final = {Flag.GOOD: 100.0, Flag.UNKNOWN: 0.0, Flag.POOR: -50.0, Flag.BAD: -100.0}
+PINNED: Final = {
+    ReputationFlag.GOOD: 100.0,
+    ReputationFlag.UNKNOWN: 0.0,
+    ReputationFlag.POOR: -50.0,
+    ReputationFlag.BAD: -100.0,
+}
 """The trust that a pin gives."""
 
 
-_Part = tuple[str, float, Standing]
+_Part = tuple[str, float, EntityStanding]
 
 
-class Part(msgspec.Struct, frozen=True):
+class KarmaPart(msgspec.Struct, frozen=True):
     """What one reputation adds to karma."""
 
     name: str
@@ -62,7 +67,7 @@ class Karma(msgspec.Struct, frozen=True, kw_only=True):
 
     value: int = 0  # -100 to 100
     # heaviest first; together they may be more than what `value` is cut to
-    parts: tuple[Part, ...] = ()
+    parts: tuple[KarmaPart, ...] = ()
 
     @property
     def say(self) -> str:
@@ -73,21 +78,21 @@ class Karma(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class Standings(msgspec.Struct, frozen=True, kw_only=True):
+class KarmaInputs(msgspec.Struct, frozen=True, kw_only=True):
     """All that karma is made of; what is not proved, or not known, stands for nothing."""
 
-    account: Standing = Standing()
-    author: Standing = Standing()
-    sender: Standing = Standing()
-    domain: Standing = Standing()
-    address: Standing = Standing()
-    network: Standing = Standing()
-    system: Standing = Standing()
-    entities: Standing = Standing()
+    account: EntityStanding = EntityStanding()
+    author: EntityStanding = EntityStanding()
+    sender: EntityStanding = EntityStanding()
+    domain: EntityStanding = EntityStanding()
+    address: EntityStanding = EntityStanding()
+    network: EntityStanding = EntityStanding()
+    system: EntityStanding = EntityStanding()
+    entities: EntityStanding = EntityStanding()
     has_author: bool = False  # there is a proved author, known or not
 
 
-def karma(of: Standings) -> Karma:
+def karma(of: KarmaInputs) -> Karma:
     """Return the karma of who stands behind a message.
 
     Args:
@@ -126,5 +131,5 @@ def karma(of: Standings) -> Karma:
     told = sorted([one for one in parts if abs(one[1]) >= LEAST], key=lambda one: -abs(one[1]))
     return Karma(
         value=round(max(-100.0, min(100.0, total))),
-        parts=tuple([Part(name, points, by.say) for name, points, by in told]),
+        parts=tuple([KarmaPart(name, points, by.say) for name, points, by in told]),
     )

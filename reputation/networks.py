@@ -193,7 +193,7 @@ def _first_of_equal(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     return first
 
 
-class Packed(NamedTuple):
+class PackedNetworks(NamedTuple):
     """Networks as arrays."""
 
     starts4: npt.NDArray[np.uint32]  # first addresses of IPv4 networks
@@ -203,12 +203,12 @@ class Packed(NamedTuple):
     lengths6: npt.NDArray[np.uint8]
 
 
-def pack(networks: Sequence[Network]) -> Packed:
+def pack(networks: Sequence[Network]) -> PackedNetworks:
     """Return networks of both families as arrays."""
     four = [one for one in networks if one.version == 4]
     six = [one for one in networks if one.version == 6]
     starts = [int(one.network_address) for one in six]
-    return Packed(
+    return PackedNetworks(
         np.array([int(one.network_address) for one in four], np.uint32),
         np.array([one.prefixlen for one in four], np.uint8),
         np.array([start >> _WORD for start in starts], np.uint64),
@@ -217,14 +217,14 @@ def pack(networks: Sequence[Network]) -> Packed:
     )
 
 
-class Networks:
+class NetworkSet:
     """A set of networks.
 
     Args:
         parts: in any order, duplicates allowed.
     """
 
-    def __init__(self, parts: Sequence[Packed] = ()) -> None:
+    def __init__(self, parts: Sequence[PackedNetworks] = ()) -> None:
         parts = parts or (pack(()),)
         starts4, lengths4, high6, low6, lengths6 = map(np.concatenate, zip(*parts, strict=True))
         self._four = _four(starts4, lengths4)
@@ -250,11 +250,11 @@ class Networks:
         return self.find(address) is not None
 
 
-NOWHERE: Final = Networks()
+NOWHERE: Final = NetworkSet()
 """No network at all."""
 
 
-def networks(text: str) -> Networks:
+def networks(text: str) -> NetworkSet:
     """Return the networks that an admin wrote with spaces or commas between them.
 
     Raises:
@@ -266,4 +266,4 @@ def networks(text: str) -> Networks:
             found.append(network(one))
         except ValueError as fault:
             raise ValueError(f"{one[:60]} {fault}") from None
-    return Networks((pack(found),))
+    return NetworkSet((pack(found),))

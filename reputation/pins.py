@@ -13,7 +13,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from oborona.reputation.flag import Flag
+from oborona.reputation.flag import ReputationFlag
 from oborona.types import Shingle
 
 MAX_PINS: Final = 50_000  # in force at once: each worker holds all of them, some 400 octets each
@@ -25,7 +25,7 @@ class Pin(msgspec.Struct, frozen=True):
     type: int  # of its shingle
     hash: int
     name: str  # of the entity, as it was typed or read; empty = not known
-    flag: Flag
+    flag: ReputationFlag
     reason: str
     by: str  # who said it
     since: float  # Unix seconds
@@ -75,7 +75,7 @@ class NoPins:
         return True
 
 
-class Book:
+class PinTable:
     """Pins by entity.
 
     Args:
@@ -117,4 +117,4 @@ class Book:
         counted = Counter(
             pin.flag.value for pin in tuple(self._pins.values()) if not pin.expired(now)
         )
-        return {flag.value: counted[flag.value] for flag in Flag}
+        return {flag.value: counted[flag.value] for flag in ReputationFlag}

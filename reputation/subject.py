@@ -8,7 +8,7 @@ from typing import Final
 from oborona.types import Stage
 
 
-class Subject(StrEnum):
+class ListSubject(StrEnum):
     """A piece of the envelope or the message that a list may hold."""
 
     CLIENT = "client"  # address of the SMTP client
@@ -28,14 +28,20 @@ class Subject(StrEnum):
 
 
 _STAGES: Final = {
-    Subject.CLIENT: Stage.CONNECT,
-    Subject.RDNS: Stage.CONNECT,
-    Subject.HELO: Stage.SENDER,
-    Subject.SENDER: Stage.SENDER,
-    Subject.RECIPIENT: Stage.RECIPIENT,
+    ListSubject.CLIENT: Stage.CONNECT,
+    ListSubject.RDNS: Stage.CONNECT,
+    ListSubject.HELO: Stage.SENDER,
+    ListSubject.SENDER: Stage.SENDER,
+    ListSubject.RECIPIENT: Stage.RECIPIENT,
 }
 
 MAILBOXES: Final = frozenset(
-    {Subject.SENDER, Subject.RECIPIENT, Subject.FROM, Subject.REPLY_TO, Subject.ADDRESSES}
+    {
+        ListSubject.SENDER,
+        ListSubject.RECIPIENT,
+        ListSubject.FROM,
+        ListSubject.REPLY_TO,
+        ListSubject.ADDRESSES,
+    }
 )
 """Subjects that are mail addresses."""

@@ -3,7 +3,7 @@ days, and what happened beside the mail.
 
 The counters keep it all: the entity's own record, the `seen` of its records under the prefixes
 `refused`, `first` and `deleted`, and the distinct recipients of a day, which a unique pair counts.
-`past` lays these beside each other, so that one bucket says all of one time.
+`entity_history` lays these beside each other, so that one bucket says all of one time.
 
     buckets   the last 24 hours, oldest first; the current one, which may have just begun, is the
               last
@@ -45,7 +45,7 @@ BAD_AGING: Final = tuple(2 ** (-age / BAD_HALF_LIFE) for age in AGES)
 HOUR: Final = 6  # buckets
 
 
-class Line(Protocol):
+class CounterTimeline(Protocol):
     """A time-line as counters give it."""
 
     @property
@@ -59,7 +59,7 @@ class Line(Protocol):
         ...
 
 
-class Bucket(NamedTuple):
+class TimelineBucket(NamedTuple):
     """What one period counted, each 0 or more."""
 
     seen: int = 0
@@ -82,7 +82,7 @@ class Bucket(NamedTuple):
         return max(0, self.seen - self.spam - self.complaints - self.traps)
 
 
-class Weighed(NamedTuple):
+class DecayedSums(NamedTuple):
     """Sums, the old worth less."""
 
     passed: float = 0.0  # messages that were not found to be spam
@@ -95,15 +95,15 @@ class Weighed(NamedTuple):
     first: float = 0.0
 
 
-NOTHING: Final = Bucket()
+NOTHING: Final = TimelineBucket()
 
 
-class Past(msgspec.Struct, frozen=True, dict=True):
+class EntityHistory(msgspec.Struct, frozen=True, dict=True):
     """The time-line of one entity."""
 
     # 144 of ten minutes, oldest first; none where nothing is known
-    buckets: tuple[Bucket, ...] = ()
-    days: tuple[Bucket, ...] = ()  # 14, oldest first, today last
+    buckets: tuple[TimelineBucket, ...] = ()
+    days: tuple[TimelineBucket, ...] = ()  # 14, oldest first, today last
 
     @cached_property
     def came(self) -> npt.NDArray[np.float64]:
@@ -111,22 +111,22 @@ class Past(msgspec.Struct, frozen=True, dict=True):
         return np.array([bucket[0] for bucket in self.buckets], np.float64)
 
     @cached_property
-    def day(self) -> Bucket:
+    def day(self) -> TimelineBucket:
         """The last 24 hours."""
         return total(self.buckets)
 
     @cached_property
-    def hour(self) -> Bucket:
+    def hour(self) -> TimelineBucket:
         """The last hour."""
         return total(self.buckets[-HOUR:])
 
     @cached_property
-    def fortnight(self) -> Bucket:
+    def fortnight(self) -> TimelineBucket:
         """All that is known."""
         return total(self.days)
 
     @cached_property
-    def before(self) -> tuple[Bucket, ...]:
+    def before(self) -> tuple[TimelineBucket, ...]:
         """The thirteen days before today, oldest first, without the last 24 hours."""
         if not self.days:
             return ()
@@ -134,23 +134,23 @@ class Past(msgspec.Struct, frozen=True, dict=True):
         if yesterday is NOTHING or not any(yesterday):
             return self.days[:-1]
         since = [max(0, day - part) for day, part in zip(self.day, today, strict=True)]
-        older = Bucket(
+        older = TimelineBucket(
             *(max(0, whole - part) for whole, part in zip(yesterday, since, strict=True))
         )
         return (*self.days[:-2], older)
 
     @cached_property
-    def settled(self) -> Past:
+    def settled(self) -> EntityHistory:
         """The same without the good mail of the last 24 hours, of which nobody has had time to say
         anything; what speaks against it stays.
         """
         if not self.days:
             return self
         buckets = tuple([one if one is NOTHING else _against(one) for one in self.buckets])
-        return Past(buckets, (*self.before, total(buckets)))
+        return EntityHistory(buckets, (*self.before, total(buckets)))
 
     @cached_property
-    def older(self) -> Weighed:
+    def older(self) -> DecayedSums:
         """What was before the last 24 hours."""
         passed = spam = complaints = traps = pardons = reads = deleted = first = 0.0
         for day, good, bad in zip(self.before, GOOD_AGING, BAD_AGING, strict=False):
@@ -164,13 +164,13 @@ class Past(msgspec.Struct, frozen=True, dict=True):
             reads += good * day.reads
             deleted += good * day.deleted
             first += good * day.first
-        return Weighed(passed, spam, complaints, traps, pardons, reads, deleted, first)
+        return DecayedSums(passed, spam, complaints, traps, pardons, reads, deleted, first)
 
     @cached_property
-    def weighed(self) -> Weighed:
+    def weighed(self) -> DecayedSums:
         """All that is known."""
         day, older = self.day, self.older
-        return Weighed(
+        return DecayedSums(
             older.passed + max(0, day.seen - day.spam),
             older.spam + day.spam,
             older.complaints + day.complaints,
@@ -182,24 +182,24 @@ class Past(msgspec.Struct, frozen=True, dict=True):
         )
 
 
-def _against(bucket: Bucket) -> Bucket:
+def _against(bucket: TimelineBucket) -> TimelineBucket:
     return bucket._replace(seen=bucket.seen - bucket.good, recipients=0)
 
 
-def total(buckets: Sequence[Bucket]) -> Bucket:
+def total(buckets: Sequence[TimelineBucket]) -> TimelineBucket:
     """Return the sum of some buckets."""
     some = [bucket for bucket in buckets if bucket is not NOTHING]
-    return Bucket(*map(sum, zip(*some, strict=True))) if some else NOTHING
+    return TimelineBucket(*map(sum, zip(*some, strict=True))) if some else NOTHING
 
 
-def past(
-    line: Line,
+def entity_history(
+    line: CounterTimeline,
     *,
-    refused: Line | None = None,
-    first: Line | None = None,
-    deleted: Line | None = None,
-    recipients: Line | None = None,
-) -> Past:
+    refused: CounterTimeline | None = None,
+    first: CounterTimeline | None = None,
+    deleted: CounterTimeline | None = None,
+    recipients: CounterTimeline | None = None,
+) -> EntityHistory:
     """Return what is known of an entity as one time-line.
 
     Args:
@@ -210,18 +210,25 @@ def past(
         recipients: of the shingle that counts its distinct recipients.
     """
     beside = (refused, first, deleted, recipients)
-    return Past(
+    return EntityHistory(
         _laid(line.buckets, [None if one is None else one.buckets for one in beside]),
         _laid(line.days, [None if one is None else one.days for one in beside]),
     )
 
 
-def _laid(rows: list[list[int]], beside: Sequence[list[list[int]] | None]) -> tuple[Bucket, ...]:
+def _laid(
+    rows: list[list[int]], beside: Sequence[list[list[int]] | None]
+) -> tuple[TimelineBucket, ...]:
     if all(one is None for one in beside):
-        return tuple([_new(Bucket, (*row, 0, 0, 0, 0)) if any(row) else NOTHING for row in rows])
+        return tuple(
+            [_new(TimelineBucket, (*row, 0, 0, 0, 0)) if any(row) else NOTHING for row in rows]
+        )
     seen = Metric.SEEN
     columns = [repeat(0) if one is None else [row[seen] for row in one] for one in beside]
     laid = zip(rows, zip(*columns, strict=False), strict=False)
     return tuple(
-        [_new(Bucket, (*row, *also)) if any(row) or any(also) else NOTHING for row, also in laid]
+        [
+            _new(TimelineBucket, (*row, *also)) if any(row) or any(also) else NOTHING
+            for row, also in laid
+        ]
     )

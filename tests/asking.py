@@ -15,10 +15,10 @@ import dns.name
 import dns.rcode
 import dns.rdatatype
 
-from oborona.dns import Answer, Asker, Kind, Outcome, Record
+from oborona.dns import DnsAnswer, DnsAsker, DnsOutcome, DnsRecord, DnsType
 from oborona.reputation.networks import NOWHERE
-from oborona.session.dnsbl import Lists
-from oborona.session.inquiry import Inquirer, Means
+from oborona.session.dnsbl import DnsblClient
+from oborona.session.inquiry import Inquirer, InquiryServices
 from tests.peers.dns import TTL, Records, Zones
 
 
@@ -35,49 +35,49 @@ class Table:
     ) -> None:
         self.zones = Zones(records or {})  # never started; `add` and `remove` change the records
         self.broken = set(broken)
-        self.asked: list[tuple[str, Kind]] = []
+        self.asked: list[tuple[str, DnsType]] = []
 
-    async def ask(self, name: str, kind: Kind) -> Answer:
+    async def ask(self, name: str, kind: DnsType) -> DnsAnswer:
         self.asked.append((name, kind))
         if not {("*", "*"), (name.lower(), kind.name)}.isdisjoint(self.broken):
-            return Answer(outcome=Outcome.TEMPERROR, why="timeout")
+            return DnsAnswer(outcome=DnsOutcome.TEMPERROR, why="timeout")
         try:
             question = dns.message.make_query(name, kind.name)
         except dns.exception.DNSException:
-            return Answer(outcome=Outcome.NO_NAME)
+            return DnsAnswer(outcome=DnsOutcome.NO_NAME)
         response = self.zones.answer(question)
         if response.rcode() == dns.rcode.NXDOMAIN:
-            return Answer(outcome=Outcome.NO_NAME, ttl=TTL)
+            return DnsAnswer(outcome=DnsOutcome.NO_NAME, ttl=TTL)
         found = [
             rrset for rrset in response.answer if rrset.rdtype == dns.rdatatype.from_text(kind.name)
         ]
         if not found:
-            return Answer(outcome=Outcome.NO_DATA, ttl=TTL)
-        return Answer(
-            outcome=Outcome.FOUND,
+            return DnsAnswer(outcome=DnsOutcome.NO_DATA, ttl=TTL)
+        return DnsAnswer(
+            outcome=DnsOutcome.FOUND,
             records=tuple(_record(one) for rrset in found for one in rrset),
             ttl=TTL,
         )
 
 
-def means(asker: Asker, *, now: float | None = None) -> Means:
+def means(asker: DnsAsker, *, now: float | None = None) -> InquiryServices:
     """Return what inquirers work with who ask this asker."""
     wall = time.time if now is None else lambda: now
-    return Means(
+    return InquiryServices(
         asker=lambda: asker,
-        lists=Lists(asker, NOWHERE, time.monotonic, wall),
+        lists=DnsblClient(asker, NOWHERE, time.monotonic, wall),
         receiver="mx.test",
         sample=lambda: 0.0,
         clock=wall,
     )
 
 
-def inquirer(asker: Asker | None = None, *, now: float | None = None) -> Inquirer:
+def inquirer(asker: DnsAsker | None = None, *, now: float | None = None) -> Inquirer:
     """Return an inquirer who asks this asker; without one, nothing exists."""
     return Inquirer(means(asker or Table(), now=now))
 
 
-def _record(rdata: Any) -> Record:
+def _record(rdata: Any) -> DnsRecord:
     match dns.rdatatype.to_text(rdata.rdtype):
         case "TXT":
             return b"".join(rdata.strings)

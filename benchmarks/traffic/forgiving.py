@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 from benchmarks.traffic.site import HASHER, START
 from oborona.counters.memory import MemoryCounters
 from oborona.message.shingles import envelope_shingles
-from oborona.policy.known import Known, asked
-from oborona.reputation.flag import Flag
+from oborona.policy.counts import MessageCounts, shingles_to_read
+from oborona.reputation.flag import ReputationFlag
 from oborona.types import Amounts, Client, Envelope
 
 HOUR_S: Final = 3600
@@ -63,9 +63,9 @@ async def _forgiven(offence: Offence) -> int | None:
         for one in others:
             counters.add(one, Amounts(seen=offence.neighbours, spam=offence.neighbours), now)
     last = noon + (offence.days - 1) * 24 * HOUR_S
-    wanted = asked(own)
+    wanted = shingles_to_read(own)
     for hour in range(MOST_H):
-        known = Known(wanted, await counters.read(wanted, last + hour * HOUR_S))
-        if known.repip().flag is not Flag.BAD:
+        known = MessageCounts(wanted, await counters.read(wanted, last + hour * HOUR_S))
+        if known.repip().flag is not ReputationFlag.BAD:
             return hour
     return None

@@ -19,14 +19,14 @@ from benchmarks.traffic.people import Fates
 from benchmarks.traffic.places import Places, envelope
 from oborona.counters.store import LmdbCounters
 from oborona.counters.window import BUCKET_S
-from oborona.counters.writer import CounterWriter
+from oborona.counters.writer import LmdbCounterWriter
 from oborona.message.shingles import Hasher, envelope_shingles
+from oborona.policy.accounting import record_refused, record_verdict
+from oborona.policy.counts import MessageCounts, shingles_to_read
 from oborona.policy.history import refusal
-from oborona.policy.known import Known, asked
 from oborona.policy.load import Policy
-from oborona.policy.settling import settle, settle_refused
-from oborona.reputation.flag import Flag
-from oborona.types import Action, Amounts, Envelope, Pieces, Verdict
+from oborona.reputation.flag import ReputationFlag
+from oborona.types import Action, Amounts, CountedPieces, Envelope, Verdict
 
 START: Final = 1_799_625_600.0  # a Monday, midnight UTC
 HASHER: Final = Hasher(b"thirty days of traffic")
@@ -60,7 +60,7 @@ async def run(
     Refuse nobody before `since` seconds.
     """
     with tempfile.TemporaryDirectory() as folder:
-        writer = CounterWriter(Path(folder), durability="none", report=lambda _: None)
+        writer = LmdbCounterWriter(Path(folder), durability="none", report=lambda _: None)
         counters = LmdbCounters(
             Path(folder), "site", durability="none", environment=writer.environment
         )
@@ -78,18 +78,18 @@ async def _run(
     policy: Policy,
     since: float,
     counters: LmdbCounters,
-    writer: CounterWriter,
+    writer: LmdbCounterWriter,
 ) -> Outcome:
     refused, flags = np.zeros(len(mail.time), bool), np.zeros(len(mail.time), np.int64)
     cries: list[Cry] = []
     waiting: list[tuple[float, int, Amounts]] = []  # words that people will say, by time
-    seen: dict[int, tuple[Envelope, Pieces]] = {}
+    seen: dict[int, tuple[Envelope, CountedPieces]] = {}
     flushed = 0.0
     columns = zip(mail.time.tolist(), mail.address.tolist(), fates.judged.tolist(), strict=True)
     for number, (time, address, judged) in enumerate(columns):
         while waiting and waiting[0][0] <= time:
             when, which, amounts = heapq.heappop(waiting)
-            pieces = Pieces(shingles=seen[int(mail.address[which])][1].shingles, pairs=())
+            pieces = CountedPieces(shingles=seen[int(mail.address[which])][1].shingles, pairs=())
             counters.add(pieces, amounts, START + when)
             if amounts is not _PARDON:
                 cries.append(Cry(when, int(mail.sender[which])))
@@ -102,16 +102,19 @@ async def _run(
             client = envelope(address)
             seen[address] = client, envelope_shingles(client, HASHER, places.location(address))
         client, pieces = seen[address]
-        wanted = asked(pieces)
-        known = Known(wanted, await counters.read(wanted, now))
+        wanted = shingles_to_read(pieces)
+        known = MessageCounts(wanted, await counters.read(wanted, now))
         flag = known.repip().flag
         flags[number] = flag.order
-        put_off = policy.repip.poor == "tempfail" and flag in (Flag.POOR, Flag.BAD)
+        put_off = policy.repip.poor == "tempfail" and flag in (
+            ReputationFlag.POOR,
+            ReputationFlag.BAD,
+        )
         if time >= since and (put_off or refusal(known, client, policy) is not None):
             refused[number] = True
-            settle_refused(client, HASHER, places.location(address), counters, now=now)
+            record_refused(client, HASHER, places.location(address), counters, now=now)
             continue
-        settle(pieces, _SPAM if judged else _GOOD, counters, now=now)
+        record_verdict(pieces, _SPAM if judged else _GOOD, counters, now=now)
         for when, amounts in (
             (fates.complaint[number], _COMPLAINT),
             (fates.pardon[number], _PARDON),

@@ -24,12 +24,12 @@ from typing import Final
 import msgspec
 import uvloop
 
-from oborona.counters.bench.job import AT_ONCE, DONE, READY, Applied, Job
-from oborona.counters.bench.report import Noted
-from oborona.counters.bench.subject import Counting
+from oborona.counters.bench.job import AT_ONCE, DONE, READY, AppliedFlushes, BenchJob
+from oborona.counters.bench.report import WorkerNotes
+from oborona.counters.bench.subject import BenchCounters
 from oborona.counters.bench.workload import Workload
 from oborona.errors import OboronaError, StoreError
-from oborona.types import Amounts, Pieces
+from oborona.types import Amounts, CountedPieces
 
 FLUSH_S: Final = 0.1
 TIMED: Final = 16  # of so many messages one
@@ -39,7 +39,7 @@ SLEEP_S: Final = 0.001  # a shorter wait is not worth a sleep: the next one is l
 ONE_SEEN: Final = Amounts(seen=1)
 
 
-class Input:
+class StopInput:
     """Standard input, whose end asks to stop; what `CounterWriter.run` takes."""
 
     def __init__(self) -> None:
@@ -56,17 +56,19 @@ class Input:
             self._ended = not os.read(0, 4096)
 
 
-class Worker:
+class BenchWorker:
     """Brings one worker's messages to the store."""
 
-    def __init__(self, job: Job, number: int, counters: Counting, stop: Input) -> None:
+    def __init__(
+        self, job: BenchJob, number: int, counters: BenchCounters, stop: StopInput
+    ) -> None:
         self._counters = counters
         self._rate = job.rate
         self._seconds = job.seconds
         self._at_once = job.at_once
         self._turn_of = number / job.workers  # workers bring by turns
         self._number = number
-        self._applied = Applied(Path(job.folder))
+        self._applied = AppliedFlushes(Path(job.folder))
         self._stop = stop
         self._taken = self._messages = self._unanswered = 0
         self._flushed_at: list[float] = []
@@ -75,7 +77,7 @@ class Worker:
         self._flush_at = self._end = 0.0
         self._held = self._over = False
 
-    async def load(self, workload: Workload, start: float) -> Noted:
+    async def load(self, workload: Workload, start: float) -> WorkerNotes:
         """Bring messages from `start` on, until the time is over or the input ends."""
         await asyncio.sleep(max(0.0, start - time.monotonic()))
         used = time.process_time()
@@ -86,7 +88,7 @@ class Worker:
                 group.create_task(self._bring(messages, start))
         ended_at = time.monotonic()
         self._flush(ended_at)
-        return Noted(
+        return WorkerNotes(
             messages=self._messages,
             unanswered=self._unanswered,
             ended_at=ended_at,
@@ -97,7 +99,7 @@ class Worker:
             generator_cpu_s=workload.spent_s,
         )
 
-    async def _bring(self, messages: Iterator[Pieces], start: float) -> None:
+    async def _bring(self, messages: Iterator[CountedPieces], start: float) -> None:
         counters = self._counters
         for pieces in messages:
             timed = self._taken % TIMED == 0
@@ -152,14 +154,14 @@ class Worker:
             self._held = waiting and self._flushed_at[applied] < now - HOLD_S
 
 
-async def work(job: Job, number: int) -> None:
+async def work(job: BenchJob, number: int) -> None:
     """Be a worker; the store is opened and closed in the loop that uses it."""
-    stop = Input()
+    stop = StopInput()
     workload = Workload(keys=job.keys, worker=number, workers=job.workers, pairs=job.pairs)
     workload.prepare(job.ahead)
     counters = job.made().counters(number)
     try:
-        worker = Worker(job, number, counters, stop)
+        worker = BenchWorker(job, number, counters, stop)
         _say(READY)
         # one short write on a pipe comes whole; nothing: the parent has ended
         told = os.read(0, 64)
@@ -172,12 +174,12 @@ async def work(job: Job, number: int) -> None:
         counters.close()
 
 
-def write(job: Job) -> None:
+def write(job: BenchJob) -> None:
     """Be the writer."""
     writer = job.made().writer()
     try:
         _say(READY)
-        writer.run(Input())
+        writer.run(StopInput())
     finally:
         writer.close()
 
@@ -188,7 +190,7 @@ def _say(words: bytes) -> None:
 
 def main() -> int:
     """Do the job of the command line; return the exit status."""
-    job = msgspec.json.decode(sys.argv[1], type=Job)
+    job = msgspec.json.decode(sys.argv[1], type=BenchJob)
     status = os.EX_OK
     try:
         if job.number is None:

@@ -16,8 +16,9 @@ import numpy as np
 
 from oborona import state_files
 from oborona.counters.bench.fill import ROUNDS, records, rounds
-from oborona.counters.bench.subject import BENCH, Size
-from oborona.counters.cluster.door import DOOR, SLOT
+from oborona.counters.bench.subject import BENCH, StoreSize
+from oborona.counters.cluster.blocking_client import BlockingClusterClient, Command
+from oborona.counters.cluster.doorkeeper_page import DOOR, SLOT
 from oborona.counters.cluster.layout import (
     APPLIED,
     APPLIED_KEYS,
@@ -29,13 +30,12 @@ from oborona.counters.cluster.layout import (
     tag_of,
 )
 from oborona.counters.cluster.outbox import ID_KEY, TAGS_KEY, Numbers, all_done
-from oborona.counters.cluster.progress import Progress
+from oborona.counters.cluster.progress import SpoolProgress
 from oborona.counters.cluster.sender import ClusterWriter
-from oborona.counters.cluster.shards import Command, Shards
 from oborona.counters.cluster.store import ClusterCounters
-from oborona.counters.cluster.wire import Access, Reply
+from oborona.counters.cluster.wire import ClusterAccess, Reply
 from oborona.counters.durability import Durability
-from oborona.counters.lmdb_store import Reader, positions
+from oborona.counters.lmdb_store import LmdbReader, positions
 from oborona.errors import StoreBusy, StoreError
 
 IN_FLIGHT: Final = 4  # more only wait for each other: the node or the worker is busy by then
@@ -56,7 +56,7 @@ class ClusterSubject(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     directory: str
-    access: Access
+    access: ClusterAccess
     durability: Durability = "second"
     pids: tuple[int, ...] = ()
     doorkeeper: bool = True
@@ -83,7 +83,7 @@ class ClusterSubject(msgspec.Struct, frozen=True, kw_only=True):
             StoreBusy: the cluster holds keys already.
             StoreError: it does not answer, or not as it should.
         """
-        with contextlib.closing(Shards(self.access)) as shards:
+        with contextlib.closing(BlockingClusterClient(self.access)) as shards:
             if held := sum(map(_number, _ask_nodes(shards, b"DBSIZE"))):
                 raise StoreBusy(f"the cluster holds {held} keys; the bench wants one that is empty")
             try:
@@ -91,7 +91,7 @@ class ClusterSubject(msgspec.Struct, frozen=True, kw_only=True):
                     _put(shards, sample.keys, records(sample, now))
                     progress(done / ROUNDS)
                 with contextlib.closing(
-                    Reader(Path(self.directory) / state_files.COUNTERS_OUTBOX)
+                    LmdbReader(Path(self.directory) / state_files.COUNTERS_OUTBOX)
                 ) as reader:
                     yield ClusterWatch(shards, reader)
             finally:
@@ -116,10 +116,10 @@ class ClusterSubject(msgspec.Struct, frozen=True, kw_only=True):
 class ClusterWatch:
     """Asks the cluster, each 25 ms at most, which steps of the outbox it has."""
 
-    def __init__(self, shards: Shards, reader: Reader) -> None:
+    def __init__(self, shards: BlockingClusterClient, reader: LmdbReader) -> None:
         self._shards = shards
         self._reader = reader
-        self._progress: dict[int, Progress] = {}
+        self._progress: dict[int, SpoolProgress] = {}
         self._done = 0
         self._asked_at = 0.0
 
@@ -135,12 +135,12 @@ class ClusterWatch:
             owner = next((owner for owner in found if owner.startswith(f"{BENCH}-{number}.")), None)
             if owner is None:
                 return 0
-            self._progress[number] = Progress(self._reader, owner, float("inf"))
+            self._progress[number] = SpoolProgress(self._reader, owner, float("inf"))
         progress = self._progress[number]
         progress.look(now, now)
         return progress.covered(self._done)
 
-    def size(self) -> Size:
+    def size(self) -> StoreSize:
         """Return records and shingles seen once, and the memory of all primaries."""
         ours = (b"p", APPLIED + self._outbox()[0], DOOR)  # fields of a page that are no records
         fields = 0
@@ -159,7 +159,7 @@ class ClusterWatch:
         for text in _ask_nodes(self._shards, b"INFO", b"memory"):
             assert isinstance(text, bytes), "INFO answers with text"
             used += int(text.partition(b"used_memory:")[2].split()[0])
-        return Size(keys=fields, bytes=used)
+        return StoreSize(keys=fields, bytes=used)
 
     def _look(self) -> None:
         _id, last = self._outbox()
@@ -179,7 +179,7 @@ class ClusterWatch:
             return txn.get(ID_KEY, b""), last.astype(np.uint64)
 
 
-def _put(shards: Shards, keys: list[bytes], found: list[bytes]) -> None:
+def _put(shards: BlockingClusterClient, keys: list[bytes], found: list[bytes]) -> None:
     pages: dict[bytes, tuple[int, list[bytes]]] = {}
     for key, record in zip(keys, found, strict=True):
         pages.setdefault(page_of(key), (tag_of(key), []))[1].extend((field_of(key), record))
@@ -193,7 +193,7 @@ def _pages(tag: int) -> list[bytes]:
     return [OPENINGS[tag] + bytes(page) for page in PAGES]
 
 
-def _ask(shards: Shards, commands: Sequence[Command]) -> list[Reply]:
+def _ask(shards: BlockingClusterClient, commands: Sequence[Command]) -> list[Reply]:
     """Return all answers.
 
     Raises:
@@ -210,7 +210,7 @@ def _ask(shards: Shards, commands: Sequence[Command]) -> list[Reply]:
     return answers
 
 
-def _ask_nodes(shards: Shards, *words: bytes) -> list[Reply]:
+def _ask_nodes(shards: BlockingClusterClient, *words: bytes) -> list[Reply]:
     """Return the answer of each primary."""
     _ask(shards, [(0, (b"EXISTS", OPENINGS[0]))])  # it has a map now
     return [answer for node in shards.nodes() for answer in shards.ask_node(node, words)]

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oborona.counters.batch import KEYS
-from oborona.counters.bench.workload import SLOTS, WHOLE_DAYS, History, hashes, types
+from oborona.counters.bench.workload import SLOTS, WHOLE_DAYS, KeyHistory, hashes, types
 from oborona.counters.record import (
     BUCKET_SHIFT,
     CELL_BYTES,
@@ -36,14 +36,14 @@ from oborona.counters.record import (
     RING,
 )
 from oborona.counters.window import BUCKETS_A_DAY, DAYS, bucket_of, day_of
-from oborona.types import Prefix
+from oborona.types import CounterPrefix
 
 ROUNDS: Final = 64
 
 Numbers = npt.NDArray[np.int64]
 
 
-class Sample(msgspec.Struct, frozen=True, kw_only=True):
+class KeySample(msgspec.Struct, frozen=True, kw_only=True):
     """Keys of one round, sorted, and what they had counted."""
 
     keys: list[bytes]
@@ -52,20 +52,20 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     counts: Numbers  # of that key in that slot
 
 
-def rounds(keys: int) -> Iterator[Sample]:
+def rounds(keys: int) -> Iterator[KeySample]:
     """Yield keys 1 to `keys` of the workload in 64 samples, each spread over all the space of
     keys.
     """
-    history = History(keys)
+    history = KeyHistory(keys)
     for first in range(1, ROUNDS + 1):
         numbers = np.arange(first, keys + 1, ROUNDS, dtype=np.uint64)
         packed = np.empty(len(numbers), KEYS)
-        packed["head"] = (PREFIXES[Prefix.IN] << 8) + types(numbers)
+        packed["head"] = (PREFIXES[CounterPrefix.IN] << 8) + types(numbers)
         packed["hash"] = hashes(numbers)
         order = np.lexsort((packed["hash"], packed["head"]))
         places, slots, counts = history.sights(numbers[order])
         raw = packed[order].tobytes()
-        yield Sample(
+        yield KeySample(
             keys=[raw[at : at + KEY_BYTES] for at in range(0, len(raw), KEY_BYTES)],
             places=places,
             slots=slots,
@@ -100,7 +100,7 @@ def fill(
         progress(done / ROUNDS)
 
 
-def records(sample: Sample, now: float) -> list[bytes]:
+def records(sample: KeySample, now: float) -> list[bytes]:
     """Return the record of each key, its cells as `record.tidy` orders them at `now`."""
     heads = first_buckets(now) % RING << BUCKET_SHIFT
     heads[:WHOLE_DAYS] |= DAY_BIT

@@ -11,15 +11,15 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from oborona.counters.bench.report import Noted
-from oborona.counters.bench.subject import Subject
+from oborona.counters.bench.report import WorkerNotes
+from oborona.counters.bench.subject import BenchSubject
 
 READY: Final = b"ready\n"  # a process says, when it could begin
 DONE: Final = b"done\n"  # a worker says, when its notes are there
 AT_ONCE: Final = -1  # a flush ends when the store has it
 
 
-class Job(msgspec.Struct, frozen=True, kw_only=True):
+class BenchJob(msgspec.Struct, frozen=True, kw_only=True):
     """What a process is to do.
 
     Args:
@@ -48,27 +48,27 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     ahead: int
     number: int | None = None
 
-    def made(self) -> Subject:
+    def made(self) -> BenchSubject:
         """Return the subject, made anew in this process."""
         module, _, name = self.subject.partition(":")
-        made: Subject = msgspec.json.decode(
+        made: BenchSubject = msgspec.json.decode(
             self.settings, type=getattr(import_module(module), name)
         )
         return made
 
-    def note(self, noted: Noted) -> None:
+    def note(self, noted: WorkerNotes) -> None:
         """Leave a worker's notes for the parent."""
         self._notes(self.number).write_bytes(msgspec.json.encode(noted))
 
-    def noted(self, number: int) -> Noted:
+    def noted(self, number: int) -> WorkerNotes:
         """Return the notes of a worker that has said it is done."""
-        return msgspec.json.decode(self._notes(number).read_bytes(), type=Noted)
+        return msgspec.json.decode(self._notes(number).read_bytes(), type=WorkerNotes)
 
     def _notes(self, number: int | None) -> Path:
         return Path(self.folder) / f"notes-{number}.json"
 
 
-class Applied:
+class AppliedFlushes:
     """How many flushes of each worker the store has; the parent writes, each worker reads its own.
 
     Args:

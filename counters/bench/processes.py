@@ -11,7 +11,7 @@ from typing import Final, Self
 
 import msgspec
 
-from oborona.counters.bench.job import Job
+from oborona.counters.bench.job import BenchJob
 from oborona.errors import StoreError
 
 # of a process: clock_getcpuclockid(3) makes the clock's number of this and its pid
@@ -27,13 +27,13 @@ def cpu_s(pid: int) -> float:
     return time.clock_gettime(~pid << 3 | CPU_CLOCK)
 
 
-class Child:
+class BenchProcess:
     """A process that does a job; a terminal's Ctrl-C does not reach it.
 
     Use it as a context, which kills what has not ended.
     """
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: BenchJob) -> None:
         self._name = "the writer" if job.number is None else f"worker {job.number}"
         self._process = subprocess.Popen(  # noqa: S603 - this very program
             [sys.executable, "-m", "oborona.counters.bench.child", msgspec.json.encode(job)],

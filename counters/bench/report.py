@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from oborona.counters.bench.subject import Size
+from oborona.counters.bench.subject import StoreSize
 from oborona.counters.bench.workload import SHINGLES
 from oborona.errors import StoreError
 
@@ -16,7 +16,7 @@ US: Final = 1e6
 MS: Final = 1e3
 
 
-class Noted(msgspec.Struct, frozen=True, kw_only=True):
+class WorkerNotes(msgspec.Struct, frozen=True, kw_only=True):
     """What one worker noted; times are of the machine's monotonic clock."""
 
     messages: int
@@ -29,7 +29,7 @@ class Noted(msgspec.Struct, frozen=True, kw_only=True):
     generator_cpu_s: float
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
+class BenchReport(msgspec.Struct, frozen=True, kw_only=True):
     """One run.
 
     The first eight are what there is to compare; the others say under what they were measured.
@@ -44,7 +44,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     bytes_per_key: float  # of those in `keys_after`
     cpu_ms_per_message: float  # of workers, writer and servers; the generator's is taken off
     store: str
-    keys: int  # before the load; see `Size`
+    keys: int  # before the load; see `StoreSize`
     keys_after: int
     messages: int
     seconds: float  # until the load was over and the store had all
@@ -59,7 +59,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     interrupted: bool
 
 
-def lags(noted: Noted, looks: Sequence[tuple[float, int]] | None) -> list[float]:
+def lags(noted: WorkerNotes, looks: Sequence[tuple[float, int]] | None) -> list[float]:
     """Return in seconds how long after its beginning the store had each flush.
 
     Args:
@@ -79,16 +79,16 @@ def lags(noted: Noted, looks: Sequence[tuple[float, int]] | None) -> list[float]
 def report(
     *,
     store: str,
-    noted: Sequence[Noted],
+    noted: Sequence[WorkerNotes],
     looks: Sequence[Sequence[tuple[float, int]] | None],
     started: float,
-    before: Size,
-    after: Size,
+    before: StoreSize,
+    after: StoreSize,
     others_cpu_s: float,
     rate: int,
     pairs: int,
     interrupted: bool,
-) -> Report:
+) -> BenchReport:
     """Return the figures of a run; there was one message at least.
 
     Raises:
@@ -107,7 +107,7 @@ def report(
     lag = np.concatenate([lags(one, at) for one, at in zip(noted, looks, strict=True)]) * MS
     generator = sum(one.generator_cpu_s for one in noted)
     workers_cpu_s = sum(one.cpu_s for one in noted) - generator
-    return Report(
+    return BenchReport(
         adds_per_s=round(messages * SHINGLES / seconds),
         messages_per_s=round(messages / seconds),
         read_us_p50=_at(reads, 50),

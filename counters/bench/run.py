@@ -21,10 +21,10 @@ from typing import Final
 
 import msgspec
 
-from oborona.counters.bench.job import AT_ONCE, DONE, READY, Applied, Job
-from oborona.counters.bench.processes import Child, cpu_s
-from oborona.counters.bench.report import Noted, Report, report
-from oborona.counters.bench.subject import Subject, Watch
+from oborona.counters.bench.job import AT_ONCE, DONE, READY, AppliedFlushes, BenchJob
+from oborona.counters.bench.processes import BenchProcess, cpu_s
+from oborona.counters.bench.report import BenchReport, WorkerNotes, report
+from oborona.counters.bench.subject import BenchSubject, StoreWatch
 from oborona.counters.bench.workload import KNOWN, SHINGLES
 from oborona.errors import StoreError
 
@@ -41,7 +41,7 @@ Progress = Callable[[str, float], None]
 """Told what is going on, and the share of it that is done, 0 to 1."""
 
 
-class Load(msgspec.Struct, frozen=True, kw_only=True):
+class BenchLoad(msgspec.Struct, frozen=True, kw_only=True):
     """What is asked of a store.
 
     Args:
@@ -78,7 +78,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
             )
 
 
-def run(subject: Subject, load: Load, progress: Progress) -> Report:
+def run(subject: BenchSubject, load: BenchLoad, progress: Progress) -> BenchReport:
     """Fill an empty store, load it, and return what that measured.
 
     Raises:
@@ -97,10 +97,10 @@ def run(subject: Subject, load: Load, progress: Progress) -> Report:
         return _Run(subject, load, job, watch, progress).go(children)
 
 
-def _job(subject: Subject, load: Load, folder: str) -> Job:
+def _job(subject: BenchSubject, load: BenchLoad, folder: str) -> BenchJob:
     a_second = load.rate / SHINGLES if load.rate else AHEAD_A_SECOND
     kind = type(subject)
-    return Job(
+    return BenchJob(
         subject=f"{kind.__module__}:{kind.__qualname__}",
         settings=msgspec.Raw(msgspec.json.encode(subject)),
         folder=folder,
@@ -118,29 +118,36 @@ class _Run:
     """One load of a store that is filled."""
 
     def __init__(
-        self, subject: Subject, load: Load, job: Job, watch: Watch, progress: Progress
+        self,
+        subject: BenchSubject,
+        load: BenchLoad,
+        job: BenchJob,
+        watch: StoreWatch,
+        progress: Progress,
     ) -> None:
         self._subject = subject
         self._load = load
         self._job = job
         self._watch = watch
         self._progress = progress
-        self._applied = Applied(Path(job.folder), load.workers)
+        self._applied = AppliedFlushes(Path(job.folder), load.workers)
         self._looks: list[list[tuple[float, int]] | None] = [
             None if watch.applied(number) is None else [] for number in range(load.workers)
         ]
         self._moved_at = 0.0
         self._interrupted = False
 
-    def go(self, children: contextlib.ExitStack) -> Report:
+    def go(self, children: contextlib.ExitStack) -> BenchReport:
         """Start the processes within `children`, load, and return the figures."""
         self._progress("preparing the load", 0.0)
         before = self._watch.size()
-        writer = children.enter_context(Child(self._job)) if self._subject.has_writer else None
+        writer = (
+            children.enter_context(BenchProcess(self._job)) if self._subject.has_writer else None
+        )
         if writer is not None:
             writer.expect(READY, READY_S)
         workers = [
-            children.enter_context(Child(msgspec.structs.replace(self._job, number=number)))
+            children.enter_context(BenchProcess(msgspec.structs.replace(self._job, number=number)))
             for number in range(self._load.workers)
         ]
         for worker in workers:
@@ -167,12 +174,14 @@ class _Run:
             interrupted=self._interrupted,
         )
 
-    def _follow(self, workers: list[Child], writer: Child | None, started: float) -> list[Noted]:
+    def _follow(
+        self, workers: list[BenchProcess], writer: BenchProcess | None, started: float
+    ) -> list[WorkerNotes]:
         """Look at the store until all workers are done and it has the last flush of each.
 
         Return what they noted.
         """
-        noted: dict[int, Noted] = {}
+        noted: dict[int, WorkerNotes] = {}
         with selectors.DefaultSelector() as selector:
             for number, worker in enumerate(workers):
                 selector.register(worker, selectors.EVENT_READ, number)
@@ -181,7 +190,7 @@ class _Run:
             while len(noted) < len(workers) or self._lacks(noted):
                 try:
                     for key, _ in selector.select(LOOK_S):
-                        key.fileobj.expect(DONE, PATIENCE_S)  # type: ignore[union-attr]  # a `Child`; the writer never says so
+                        key.fileobj.expect(DONE, PATIENCE_S)  # type: ignore[union-attr]  # a `BenchProcess`; the writer never says so
                         noted[key.data] = self._job.noted(key.data)
                         selector.unregister(key.fileobj)
                     self._look()
@@ -215,7 +224,7 @@ class _Run:
         if now - self._moved_at > PATIENCE_S:
             raise StoreError(f"the store has taken nothing for {PATIENCE_S:.0f} s")
 
-    def _lacks(self, noted: dict[int, Noted]) -> bool:
+    def _lacks(self, noted: dict[int, WorkerNotes]) -> bool:
         return any(
             looks is not None and (looks[-1][1] if looks else 0) < len(noted[number].flushed_at)
             for number, looks in enumerate(self._looks)

@@ -17,44 +17,52 @@ import msgspec
 
 from oborona.counters.bench.fill import fill
 from oborona.counters.durability import Durability
-from oborona.counters.lmdb_store import FIRST_RECORD, MAP_BYTES, Reader, as_store_error, positions
+from oborona.counters.lmdb_store import (
+    FIRST_RECORD,
+    MAP_BYTES,
+    LmdbReader,
+    as_store_error,
+    positions,
+)
 from oborona.counters.store import LmdbCounters
-from oborona.counters.writer import DOORKEEPER_BYTES, CounterWriter
-from oborona.types import Amounts, Pieces, Prefix, Shingle
+from oborona.counters.writer import DOORKEEPER_BYTES, LmdbCounterWriter
+from oborona.types import Amounts, CountedPieces, CounterPrefix, Shingle
 
 PAGE_HEADER: Final = 16
 BENCH: Final = "bench"  # workers' names begin with it
 
 
-class Counting(Protocol):
+class BenchCounters(Protocol):
     """A store in one worker, as src/oborona/daemon/worker.py uses it."""
 
     async def read(
-        self, shingles: Sequence[Shingle], now: float, prefix: Prefix = ...
+        self, shingles: Sequence[Shingle], now: float, prefix: CounterPrefix = ...
     ) -> object: ...
     async def read_add(
-        self, pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix = ...
+        self, pieces: CountedPieces, amounts: Amounts, now: float, prefix: CounterPrefix = ...
     ) -> object: ...
-    def add(self, pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix = ...) -> None: ...
+    def add(
+        self, pieces: CountedPieces, amounts: Amounts, now: float, prefix: CounterPrefix = ...
+    ) -> None: ...
     def flush(self, now: float) -> int: ...
     def close(self) -> None: ...
 
 
-class Stop(Protocol):
+class BenchStopEvent(Protocol):
     """What asks a writer to end."""
 
     def is_set(self) -> bool: ...
     def wait(self, timeout: float, /) -> object: ...
 
 
-class Writing(Protocol):
+class BenchWriter(Protocol):
     """What applies the workers' flushes, in a process of its own."""
 
-    def run(self, stop: Stop) -> None: ...
+    def run(self, stop: BenchStopEvent) -> None: ...
     def close(self) -> None: ...
 
 
-class Size(msgspec.Struct, frozen=True, kw_only=True):
+class StoreSize(msgspec.Struct, frozen=True, kw_only=True):
     """What a store takes.
 
     LMDB's is of records alone: shingles seen once that wait in the table are not among its keys,
@@ -66,7 +74,7 @@ class Size(msgspec.Struct, frozen=True, kw_only=True):
     bytes: int  # of pages in use, or of memory, by whichever the store is bounded
 
 
-class Watch(Protocol):
+class StoreWatch(Protocol):
     """Looks at a store from outside while it is loaded."""
 
     def applied(self, number: int) -> int | None:
@@ -76,10 +84,10 @@ class Watch(Protocol):
         """
         ...
 
-    def size(self) -> Size: ...
+    def size(self) -> StoreSize: ...
 
 
-class Subject(Protocol):
+class BenchSubject(Protocol):
     """A store to be measured.
 
     A msgspec struct, so that each process of a run makes the same one.
@@ -106,15 +114,15 @@ class Subject(Protocol):
 
     def filled(
         self, keys: int, now: float, progress: Callable[[float], None]
-    ) -> AbstractContextManager[Watch]:
+    ) -> AbstractContextManager[StoreWatch]:
         """Bring keys with their history into the empty store; at the end remove what would stay."""
         ...
 
-    def counters(self, number: int) -> Counting:
+    def counters(self, number: int) -> BenchCounters:
         """Return what a worker's process counts with."""
         ...
 
-    def writer(self) -> Writing:
+    def writer(self) -> BenchWriter:
         """Return what the writer's process runs; asked only where there is one."""
         ...
 
@@ -124,9 +132,9 @@ class LmdbSubject(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         directory: of the store; empty or not there yet.
-        durability: as `CounterWriter` takes it.
-        doorkeeper_bytes: as `CounterWriter` takes it.
-        map_bytes: as `CounterWriter` takes it; so much the fill at least may need.
+        durability: as `LmdbCounterWriter` takes it.
+        doorkeeper_bytes: as `LmdbCounterWriter` takes it.
+        map_bytes: as `LmdbCounterWriter` takes it; so much the fill at least may need.
     """
 
     directory: str
@@ -159,7 +167,7 @@ class LmdbSubject(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             StoreError: no room, or the disk fails.
         """
-        writer = CounterWriter(
+        writer = LmdbCounterWriter(
             self.directory,
             map_bytes=self.map_bytes,
             durability="none",
@@ -171,7 +179,7 @@ class LmdbSubject(msgspec.Struct, frozen=True, kw_only=True):
                 writer.environment.sync(True)
         finally:
             writer.close()
-        reader = Reader(Path(self.directory))
+        reader = LmdbReader(Path(self.directory))
         try:
             yield LmdbWatch(reader)
         finally:
@@ -180,8 +188,8 @@ class LmdbSubject(msgspec.Struct, frozen=True, kw_only=True):
     def counters(self, number: int) -> LmdbCounters:
         return LmdbCounters(self.directory, f"{BENCH}-{number}", durability=self.durability)
 
-    def writer(self) -> CounterWriter:
-        return CounterWriter(
+    def writer(self) -> LmdbCounterWriter:
+        return LmdbCounterWriter(
             self.directory,
             program="oborona counters bench",
             map_bytes=self.map_bytes,
@@ -193,7 +201,7 @@ class LmdbSubject(msgspec.Struct, frozen=True, kw_only=True):
 class LmdbWatch:
     """Looks at an LMDB store in short read transactions."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: LmdbReader) -> None:
         self._reader = reader
 
     def applied(self, number: int) -> int:
@@ -204,7 +212,7 @@ class LmdbWatch:
             default=0,
         )
 
-    def size(self) -> Size:
+    def size(self) -> StoreSize:
         """Return records and the pages that hold them.
 
         What the store notes for itself is not in it.
@@ -221,4 +229,4 @@ class LmdbWatch:
         pages -= sum(
             -(-(PAGE_HEADER + note) // page) for note in notes if note > page // 2
         )  # on pages of their own
-        return Size(keys=stat["entries"] - len(notes), bytes=pages * page)
+        return StoreSize(keys=stat["entries"] - len(notes), bytes=pages * page)

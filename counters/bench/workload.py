@@ -1,7 +1,7 @@
 """The mix of shingles that mail brings, as a load for a counter store; numbers in, messages out.
 
     a message   40 shingles: 24 never seen before, 16 by Zipf's law (s = 1.1) over the keys that the
-                store was filled with, distinct within the message as `Pieces` are
+                store was filled with, distinct within the message as `CountedPieces` are
     a key       a number; its type goes by turns, its hash is the number mixed: hashes lie anywhere,
                 as real ones do
     history     what the stored keys had counted: each its first sight, and the Zipf share of the
@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oborona.counters.window import BUCKETS_A_DAY, DAYS
-from oborona.types import Pair, Pieces, Shingle
+from oborona.types import CountedPieces, Shingle, UniquePair
 
 SHINGLES: Final = 40  # a message
 NEW: Final = 24  # of them never seen before
@@ -100,7 +100,7 @@ class Workload:
         while len(self._ranks) * CHUNK < messages:
             self._ranks.append(self._draw())
 
-    def messages(self) -> Iterator[Pieces]:
+    def messages(self) -> Iterator[CountedPieces]:
         """Yield messages without end."""
         while True:
             started = time.thread_time()
@@ -120,7 +120,7 @@ class Workload:
                 return ranks
             ranks[unfit] = self._random.zipf(ZIPF_S, again)
 
-    def _make(self, ranks: npt.NDArray[np.int64]) -> list[Pieces]:
+    def _make(self, ranks: npt.NDArray[np.int64]) -> list[CountedPieces]:
         numbers = np.concatenate([ranks.astype(np.uint64), self._new(NEW)], axis=1).ravel()
         flat = list(
             map(
@@ -131,11 +131,11 @@ class Workload:
         )
         pairs = self._make_pairs() if self._pairs else repeat(())
         return [
-            Pieces(shingles=tuple(flat[at : at + SHINGLES]), pairs=theirs)
+            CountedPieces(shingles=tuple(flat[at : at + SHINGLES]), pairs=theirs)
             for at, theirs in zip(range(0, len(flat), SHINGLES), pairs, strict=False)
         ]
 
-    def _make_pairs(self) -> list[tuple[Pair, ...]]:
+    def _make_pairs(self) -> list[tuple[UniquePair, ...]]:
         fresh = self._random.random((CHUNK, self._pairs)) < NEW / SHINGLES
         numbers = np.where(
             fresh,
@@ -148,7 +148,7 @@ class Workload:
         both = owners & TAG_BITS | hashes(numbers) & ~TAG_BITS
         return [
             tuple(
-                Pair(Shingle(PAIR_TYPE, one), Shingle(DISTINCT_TYPE, owner))
+                UniquePair(Shingle(PAIR_TYPE, one), Shingle(DISTINCT_TYPE, owner))
                 for one, owner in zip(row, their_owners, strict=True)
             )
             for row, their_owners in zip(both.tolist(), owners.tolist(), strict=True)
@@ -170,7 +170,7 @@ ten-minute buckets.
 """
 
 
-class History:
+class KeyHistory:
     """What the keys of a filled store had counted, a sample at a time.
 
     Args:

@@ -14,7 +14,7 @@ import hiredis
 from oborona.counters.cluster.wire import BROKEN, Reply
 
 
-class Connection(asyncio.Protocol):
+class NodeConnection(asyncio.Protocol):
     """One connection; once it is lost it is of no more use."""
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class Connection(asyncio.Protocol):
         """Whether it is open."""
         return self._transport is not None
 
-    def owes_since(self) -> float | None:
+    def oldest_unanswered(self) -> float | None:
         """When the oldest question was asked that has no answer yet, monotonic.
 
         None when there is none.

@@ -15,10 +15,10 @@ from typing import Final
 import hiredis
 import numpy as np
 
-from oborona.counters.cluster import function, steps
+from oborona.counters.cluster import add_function, steps
+from oborona.counters.cluster.blocking_client import BlockingClusterClient, Command
 from oborona.counters.cluster.layout import APPLIED_KEYS, SLOT_OF_TAG, TAGS
 from oborona.counters.cluster.outbox import Outbox, all_done
-from oborona.counters.cluster.shards import Command, Shards
 from oborona.counters.cluster.wire import NO_FUNCTION, Reply
 from oborona.errors import StoreError, StoreVersion
 
@@ -28,7 +28,7 @@ ROUNDS: Final = 8
 PATIENCE_S: Final = 3.0  # what passes by itself, such as a slot that moves, is not reported before
 
 
-class Delivery:
+class OutboxDelivery:
     """Sends what an outbox keeps.
 
     Args:
@@ -39,7 +39,11 @@ class Delivery:
     """
 
     def __init__(
-        self, outbox: Outbox, shards: Shards, retain_s: float, report: Callable[[str], None]
+        self,
+        outbox: Outbox,
+        shards: BlockingClusterClient,
+        retain_s: float,
+        report: Callable[[str], None],
     ) -> None:
         self._outbox = outbox
         self._shards = shards
@@ -120,7 +124,7 @@ class Delivery:
                 if share.before > has[share.tag] and share.tag not in self._has:
                     lost.append(share.tag)
                     self._has[share.tag] = has[share.tag]
-                arguments = share.arguments(function.ADD, number, has[share.tag])
+                arguments = share.arguments(add_function.ADD, number, has[share.tag])
                 commands.append((SLOT_OF_TAG[share.tag], arguments))
                 sent.append((share.tag, number))
                 has[share.tag] = number
@@ -156,7 +160,7 @@ class Delivery:
         if missing:
             for node in self._shards.nodes():
                 try:
-                    function.load(self._shards, node)
+                    add_function.load(self._shards, node)
                 except StoreVersion:
                     raise
                 except StoreError as error:

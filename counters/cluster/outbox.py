@@ -35,8 +35,7 @@ import numpy.typing as npt
 
 from oborona.counters import top
 from oborona.counters.cluster.layout import ID_BYTES, TAGS
-from oborona.counters.follow import Position
-from oborona.counters.heavy import Heavy
+from oborona.counters.heavy_hitters import HeavyHitters
 from oborona.counters.lmdb_store import (
     I64,
     NEWEST_KEY,
@@ -50,7 +49,8 @@ from oborona.counters.lmdb_store import (
     positions,
     put_position,
 )
-from oborona.counters.lmdb_write import WriteSide
+from oborona.counters.lmdb_write import LmdbWriteEnvironment
+from oborona.counters.spool_follower import SpoolPosition
 from oborona.errors import StoreError
 
 ID_KEY: Final = b"\0id"
@@ -67,7 +67,7 @@ Numbers = npt.NDArray[np.uint64]
 """[tag]"""
 
 
-class Step(msgspec.Struct, frozen=True):
+class OutboxStep(msgspec.Struct, frozen=True):
     """A step to be kept."""
 
     number: int
@@ -91,7 +91,7 @@ class Outbox:
     def __init__(self, directory: Path, *, sync: bool, report: Callable[[str], None]) -> None:
         self.directory = directory
         self._report = report
-        self._store = WriteSide(directory, MAP_BYTES, sync=sync, report=report)
+        self._store = LmdbWriteEnvironment(directory, MAP_BYTES, sync=sync, report=report)
         try:
             self._store.within(self._make)
             with as_store_error(directory), self._store.environment.begin() as txn:
@@ -170,12 +170,12 @@ class Outbox:
         self._store.within(lambda txn: self._note(txn, self.last, gone, newest))
         self._settled(gone, newest)
 
-    def heavy(self) -> Heavy:
+    def heavy(self) -> HeavyHitters:
         """Return the sketch of the heaviest keys that goes on from the notes."""
         with as_store_error(self.directory), self._store.environment.begin() as txn:
             return top.load(txn, self._report)
 
-    def keep_top(self, sketch: Heavy) -> None:
+    def keep_top(self, sketch: HeavyHitters) -> None:
         """Write the notes of the heaviest keys.
 
         Raises:
@@ -185,10 +185,10 @@ class Outbox:
 
     def take(
         self,
-        moved: Mapping[str, Position],
+        moved: Mapping[str, SpoolPosition],
         orphans: Iterable[str],
         newest: int | None,
-        made: Step | None,
+        made: OutboxStep | None,
     ) -> None:
         """Keep how far spools are taken, and the step that was made of it.
 
@@ -211,7 +211,7 @@ class Outbox:
                 if made.takes:
                     note_taking(txn)
                 for owner, position in moved.items():
-                    before = self.positions.get(owner, Position()).sequence
+                    before = self.positions.get(owner, SpoolPosition()).sequence
                     if position.sequence > before:
                         key = TAKEN_KEY + NUMBER.pack(made.number) + owner.encode()
                         txn.put(key, TAKEN.pack(before, position.sequence))

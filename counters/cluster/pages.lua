@@ -14,7 +14,7 @@
 -- Returns the last step of this outbox that is applied here: this one or a later one, or, when nothing was done because a
 -- step between is missing, one before it. Everything is read and worked out before anything is written, so that an error
 -- leaves nothing behind. All numbers are little-endian. What cells mean: counters/record.py; this does the same. What the
--- door is: counters/cluster/door.py.
+-- door is: counters/cluster/doorkeeper_page.py.
 
 local RING, BUCKETS_A_DAY = 131072, 144
 local FINE_BUCKETS, DAYS_KEPT, FUTURE_BUCKETS = 150, 15, 144

@@ -14,12 +14,12 @@ from collections import deque
 from typing import Final
 
 from oborona.counters.cluster.outbox import DONE_KEY, ID_KEY, NUMBER, TAKEN, TAKEN_KEY, U64
-from oborona.counters.lmdb_store import Reader, get_position
+from oborona.counters.lmdb_store import LmdbReader, get_position
 
 BEHIND_NUMBER: Final = len(TAKEN_KEY) + NUMBER.size
 
 
-class Progress:
+class SpoolProgress:
     """What the outbox said about one spool when it was last looked at.
 
     Args:
@@ -28,7 +28,7 @@ class Progress:
         stale_s: so long answers from memory are used, seconds.
     """
 
-    def __init__(self, reader: Reader, owner: str, stale_s: float) -> None:
+    def __init__(self, reader: LmdbReader, owner: str, stale_s: float) -> None:
         self._reader = reader
         self._owner = owner.encode()
         self._stale_s = stale_s

@@ -16,15 +16,15 @@ import lmdb
 
 from oborona import state_files
 from oborona.counters import decode
-from oborona.counters.cluster.asking import Page, answer_of, pages_of
-from oborona.counters.cluster.shards import ANSWER_S, Shards
-from oborona.counters.cluster.wire import Access, Reply
-from oborona.counters.lmdb_store import Reader
+from oborona.counters.cluster.blocking_client import ANSWER_S, BlockingClusterClient
+from oborona.counters.cluster.page_queries import ClusterPage, answer_of, pages_of
+from oborona.counters.cluster.wire import ClusterAccess, Reply
+from oborona.counters.lmdb_store import LmdbReader
 from oborona.counters.record import key_of
 from oborona.counters.top import TOP_LIMIT, Ranks, candidates, ranked
 from oborona.counters.window import Timeline, bucket_of
 from oborona.errors import StoreError, StorePartial
-from oborona.types import Metric, Prefix, Shingle, Window
+from oborona.types import CounterPrefix, Metric, Shingle, Window
 
 ROUNDS: Final = 2  # a slot that has moved is found in the second
 NO_OUTBOX: Final = b""
@@ -45,16 +45,16 @@ class ClusterReader:
     def __init__(
         self,
         directory: str | os.PathLike[str],
-        access: Access,
+        access: ClusterAccess,
         *,
         answer_s: float = ANSWER_S,
         environment: lmdb.Environment | None = None,
     ) -> None:
-        self._reader = Reader(Path(directory) / state_files.COUNTERS_OUTBOX, environment)
-        self._shards = Shards(access, answer_s=answer_s)
+        self._reader = LmdbReader(Path(directory) / state_files.COUNTERS_OUTBOX, environment)
+        self._shards = BlockingClusterClient(access, answer_s=answer_s)
 
     async def read(
-        self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
+        self, shingles: Sequence[Shingle], now: float, prefix: CounterPrefix = CounterPrefix.IN
     ) -> list[list[list[int]]]:
         """Return [shingle][Window][Metric] at `now`, zeros where nothing was counted.
 
@@ -70,7 +70,7 @@ class ClusterReader:
         return totals
 
     async def timelines(
-        self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
+        self, shingles: Sequence[Shingle], now: float, prefix: CounterPrefix = CounterPrefix.IN
     ) -> list[Timeline]:
         """Return, for each shingle, 144 ten-minute buckets and 14 days up to `now`.
 
@@ -90,7 +90,7 @@ class ClusterReader:
         metric: Metric,
         window: Window,
         now: float,
-        prefix: Prefix = Prefix.IN,
+        prefix: CounterPrefix = CounterPrefix.IN,
         limit: int = TOP_LIMIT,
     ) -> Ranks:
         """Return the shingles of a type that counted most of a metric in a window at `now`,
@@ -129,7 +129,7 @@ class ClusterReader:
         trouble = ""
         for _ in range(ROUNDS):
             replies = self._shards.ask([(page.slot, page.words(NO_OUTBOX)) for page in left])
-            unanswered: list[tuple[Page, Reply]] = []
+            unanswered: list[tuple[ClusterPage, Reply]] = []
             for page, reply in zip(left, replies, strict=True):
                 answer = answer_of(page, reply, reference)
                 if answer is None:

@@ -29,17 +29,17 @@ from typing import Final
 import lmdb
 
 from oborona import state_files
-from oborona.counters import running
-from oborona.counters.cluster.delivery import Delivery
+from oborona.counters import writer_loop
+from oborona.counters.cluster.blocking_client import BlockingClusterClient
+from oborona.counters.cluster.delivery import OutboxDelivery
 from oborona.counters.cluster.outbox import Outbox
-from oborona.counters.cluster.shards import Shards
-from oborona.counters.cluster.taking import Taking
-from oborona.counters.cluster.wire import Access
+from oborona.counters.cluster.outbox_feeder import OutboxFeeder
+from oborona.counters.cluster.wire import ClusterAccess
 from oborona.counters.lmdb_store import as_store_error
 from oborona.counters.lmdb_write import open_or_begin_anew
-from oborona.counters.running import INTERVAL_S, Stop
 from oborona.counters.top import KEEP_S
 from oborona.counters.writer import READER_CHECK_S
+from oborona.counters.writer_loop import INTERVAL_S, StopEvent
 from oborona.lock import hold
 
 LOG: Final = logging.getLogger(__name__)
@@ -72,7 +72,7 @@ class ClusterWriter:
     def __init__(
         self,
         directory: str | os.PathLike[str],
-        access: Access,
+        access: ClusterAccess,
         *,
         program: str = "oborona writer",
         sync: bool = True,
@@ -96,8 +96,8 @@ class ClusterWriter:
         except BaseException:
             self._lock.release()
             raise
-        self._shards = Shards(access)
-        self._delivery = Delivery(self._outbox, self._shards, retain_s, report)
+        self._shards = BlockingClusterClient(access)
+        self._delivery = OutboxDelivery(self._outbox, self._shards, retain_s, report)
         self._checked_at = self._looked_at = self._kept_at = time.monotonic()
         try:
             if before is not None and before != _file_number(folder):
@@ -115,7 +115,7 @@ class ClusterWriter:
             self.directory / state_files.COUNTERS_OUTBOX, sync=self._sync, report=self._report
         )
         try:
-            self._taking = Taking(
+            self._taking = OutboxFeeder(
                 self.directory / state_files.COUNTERS_SPOOL,
                 outbox,
                 doorkeeper=self._doorkeeper,
@@ -204,7 +204,11 @@ class ClusterWriter:
             self._looked_at = monotonic
 
     def run(
-        self, stop: Stop, interval_s: float = INTERVAL_S, *, clock: Callable[[], float] = time.time
+        self,
+        stop: StopEvent,
+        interval_s: float = INTERVAL_S,
+        *,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         """Step and do chores until `stop` is set, then send what is left.
 
@@ -213,7 +217,7 @@ class ClusterWriter:
         Raises:
             StoreVersion: a newer Oborona counts in the cluster.
         """
-        running.run(self, stop, interval_s, clock, self._report)
+        writer_loop.run(self, stop, interval_s, clock, self._report)
 
     def close(self) -> None:
         """Hang up, close the outbox and let go of its lock."""

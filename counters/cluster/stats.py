@@ -15,13 +15,13 @@ import hiredis
 import msgspec
 
 from oborona import state_files
-from oborona.counters.backlog import Waiting, lag_s, waiting
+from oborona.counters.backlog import SpoolBacklog, lag_s, spool_backlog
 from oborona.counters.cluster import steps
-from oborona.counters.cluster.link import Link
+from oborona.counters.cluster.blocking_connection import BlockingNodeConnection
 from oborona.counters.cluster.outbox import DONE_KEY, STEP_KEY, U64
-from oborona.counters.cluster.wire import MAP, Access, Address, Role, members, pack
-from oborona.counters.follow import Position
-from oborona.counters.lmdb_store import Reader, positions
+from oborona.counters.cluster.wire import MAP, ClusterAccess, NodeAddress, Role, members, pack
+from oborona.counters.lmdb_store import LmdbReader, positions
+from oborona.counters.spool_follower import SpoolPosition
 from oborona.counters.stats import writer_of
 from oborona.errors import StoreError
 
@@ -30,7 +30,7 @@ ASKED: Final = pack((b"INFO", b"memory")) + pack((b"DBSIZE",))
 MEMORY: Final = re.compile(rb"^used_memory:(\d+)", re.MULTILINE)
 
 
-class Node(msgspec.Struct, frozen=True, kw_only=True):
+class NodeStats(msgspec.Struct, frozen=True, kw_only=True):
     """One node at one moment."""
 
     address: str
@@ -42,7 +42,7 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     trouble: str = ""  # empty: it answers
 
 
-class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
+class OutboxStats(msgspec.Struct, frozen=True, kw_only=True):
     """What is on its way to the cluster."""
 
     bytes: int = 0  # of steps that are kept, sent or not
@@ -56,15 +56,15 @@ class ClusterStats(msgspec.Struct, frozen=True, kw_only=True):
     """A cluster at one moment, and what waits for it here."""
 
     directory: str
-    nodes: list[Node]
-    outbox: Outgoing
+    nodes: list[NodeStats]
+    outbox: OutboxStats
     writer: str | None  # who holds the sender's lock; None: nobody, or `UNKNOWN`
-    spools: list[Waiting]
+    spools: list[SpoolBacklog]
     waiting_bytes: int  # in the spools
     lag_s: float  # how long the oldest count has waited that the cluster lacks
 
 
-def look(directory: Path, access: Access, now: float) -> ClusterStats:
+def look(directory: Path, access: ClusterAccess, now: float) -> ClusterStats:
     """Look at the nodes of a cluster and at what waits for them; a running daemon is not disturbed.
 
     Args:
@@ -76,7 +76,7 @@ def look(directory: Path, access: Access, now: float) -> ClusterStats:
         StoreError: the outbox or the spools cannot be read.
     """
     outbox, kept = _outbox(directory)
-    spools = waiting(directory, kept)
+    spools = spool_backlog(directory, kept)
     unsent_s = now - outbox.oldest if outbox.oldest is not None else 0.0
     return ClusterStats(
         directory=os.fspath(directory),
@@ -89,16 +89,16 @@ def look(directory: Path, access: Access, now: float) -> ClusterStats:
     )
 
 
-def _outbox(directory: Path) -> tuple[Outgoing, dict[str, Position]]:
+def _outbox(directory: Path) -> tuple[OutboxStats, dict[str, SpoolPosition]]:
     sizes: list[int] = []
     unsent: list[int] = []
     oldest: float | None = None
     with (
-        contextlib.closing(Reader(directory / state_files.COUNTERS_OUTBOX)) as reader,
+        contextlib.closing(LmdbReader(directory / state_files.COUNTERS_OUTBOX)) as reader,
         reader.transaction() as txn,
     ):
         if txn is None:
-            return Outgoing(), {}
+            return OutboxStats(), {}
         (done,) = U64.unpack(txn.get(DONE_KEY, bytes(U64.size)))
         with txn.cursor() as cursor:
             cursor.set_range(STEP_KEY)
@@ -108,7 +108,7 @@ def _outbox(directory: Path) -> tuple[Outgoing, dict[str, Position]]:
                     unsent.append(len(step))
                     oldest = steps.made_at(step) if oldest is None else oldest
         kept = positions(txn)
-    out = Outgoing(
+    out = OutboxStats(
         bytes=sum(sizes),
         steps=len(sizes),
         unsent_bytes=sum(unsent),
@@ -118,15 +118,15 @@ def _outbox(directory: Path) -> tuple[Outgoing, dict[str, Position]]:
     return out, kept
 
 
-def _nodes(access: Access) -> list[Node]:
+def _nodes(access: ClusterAccess) -> list[NodeStats]:
     """Return the nodes that the cluster names, primaries first, then those of the settings that do
     not answer.
     """
-    known: Mapping[Address, tuple[Role, int]] = {}
-    trouble: dict[Address, str] = {}
+    known: Mapping[NodeAddress, tuple[Role, int]] = {}
+    trouble: dict[NodeAddress, str] = {}
     for address in access.nodes:
         try:
-            with contextlib.closing(Link(address, access, ANSWER_S)) as link:
+            with contextlib.closing(BlockingNodeConnection(address, access, ANSWER_S)) as link:
                 link.send(MAP)
                 [answer] = link.answers(1)
             if not known:
@@ -138,16 +138,16 @@ def _nodes(access: Access) -> list[Node]:
         for address, (role, slots) in sorted(known.items(), key=lambda one: (one[1][0], one[0]))
     ]
     return found + [
-        Node(address=str(address), role="unknown", slots=0, trouble=why)
+        NodeStats(address=str(address), role="unknown", slots=0, trouble=why)
         for address, why in trouble.items()
         if address not in known
     ]
 
 
-def _node(address: Address, access: Access, role: Role, slots: int) -> Node:
-    asked = Node(address=str(address), role=role, slots=slots)
+def _node(address: NodeAddress, access: ClusterAccess, role: Role, slots: int) -> NodeStats:
+    asked = NodeStats(address=str(address), role=role, slots=slots)
     try:
-        with contextlib.closing(Link(address, access, ANSWER_S)) as link:
+        with contextlib.closing(BlockingNodeConnection(address, access, ANSWER_S)) as link:
             link.send(ASKED)
             info, pages = link.answers(2)
     except StoreError as error:

@@ -21,11 +21,11 @@ from typing import Final
 
 import msgspec
 
-from oborona.counters.batch import Batch
+from oborona.counters.batch import SpoolBatch
+from oborona.counters.batch_sums import sum_batches
 from oborona.counters.cluster.layout import APPLIED_KEYS, FIRST_HASH_BYTE, OPENINGS, field_of
-from oborona.counters.merge import Applied
+from oborona.counters.merge import AppliedBatches
 from oborona.counters.record import CELL_BYTES
-from oborona.counters.summed import summed
 
 HEAD: Final = struct.Struct("<8siBH")  # id of the outbox, current bucket, flags, parts
 BELIEVED: Final = 1
@@ -40,7 +40,7 @@ ORDER: Final = struct.Struct("<QQ")
 PAGE_BYTES: Final = 2
 
 
-class Share(msgspec.Struct, frozen=True):
+class TagShare(msgspec.Struct, frozen=True):
     """What one step has for one tag."""
 
     tag: int
@@ -66,11 +66,11 @@ class Share(msgspec.Struct, frozen=True):
         )
 
 
-class Made(msgspec.Struct, frozen=True):
+class StepContents(msgspec.Struct, frozen=True):
     """Batches as a step."""
 
-    shares: list[Share]
-    parts: list[Applied]  # what they were
+    shares: list[TagShare]
+    parts: list[AppliedBatches]  # what they were
     parted: int  # pairs left out: the hashes of the two begin differently
 
 
@@ -113,14 +113,14 @@ class _Tag:
 
 
 def make(
-    batches: Sequence[Batch],
+    batches: Sequence[SpoolBatch],
     reference: int,
     befores: Sequence[int],
     outbox: bytes,
     *,
     believed: bool,
     doorkeeper: bool = False,
-) -> Made:
+) -> StepContents:
     """Return what batches add up to, by tag.
 
     Args:
@@ -133,15 +133,15 @@ def make(
     """
     flags = BELIEVED * believed | DOORKEEPER * doorkeeper
     tags: dict[int, _Tag] = {}
-    parts: list[Applied] = []
+    parts: list[AppliedBatches] = []
     parted = 0
     for forgets, run in groupby(batches, lambda one: bool(one.forgotten)):
         for part in ([one] for one in run) if forgets else (list(run),):
-            total = summed(part, reference)
-            parts.append(Applied([key for one in part for key in one.forgotten], total))
+            total = sum_batches(part, reference)
+            parts.append(AppliedBatches([key for one in part for key in one.forgotten], total))
             parted += _gather(parts[-1], tags)
     shares = [
-        Share(
+        TagShare(
             tag,
             befores[tag],
             b"".join(one.pages),
@@ -149,10 +149,10 @@ def make(
         )
         for tag, one in sorted(tags.items())
     ]
-    return Made(shares, parts, parted)
+    return StepContents(shares, parts, parted)
 
 
-def _gather(part: Applied, tags: dict[int, _Tag]) -> int:
+def _gather(part: AppliedBatches, tags: dict[int, _Tag]) -> int:
     """Divide a part among tags; returns how many pairs are left out."""
     touched: set[int] = set()
 
@@ -179,7 +179,7 @@ def _gather(part: Applied, tags: dict[int, _Tag]) -> int:
     return parted
 
 
-def encode(shares: Sequence[Share], now: float) -> bytes:
+def encode(shares: Sequence[TagShare], now: float) -> bytes:
     """Return a step as it is kept, made at Unix time `now`."""
     found = [STEP.pack(now, len(shares))]
     for one in shares:
@@ -191,7 +191,7 @@ def encode(shares: Sequence[Share], now: float) -> bytes:
     return b"".join(found)
 
 
-def decode(step: bytes, wanted: Iterable[int] | None = None) -> Iterator[Share]:
+def decode(step: bytes, wanted: Iterable[int] | None = None) -> Iterator[TagShare]:
     """Yield the shares of a step that is kept, of these tags alone if they are given."""
     tags = None if wanted is None else set(wanted)
     _time, count = STEP.unpack_from(step)
@@ -201,7 +201,7 @@ def decode(step: bytes, wanted: Iterable[int] | None = None) -> Iterator[Share]:
         at += SHARE.size
         body = at + pages * PAGE_BYTES
         if tags is None or tag in tags:
-            yield Share(tag, before, step[at:body], step[body : body + length])
+            yield TagShare(tag, before, step[at:body], step[body : body + length])
         at = body + length
 
 

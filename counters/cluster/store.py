@@ -28,24 +28,24 @@ import lmdb
 
 from oborona import state_files
 from oborona.counters import decode, record
+from oborona.counters.add_spooler import AddSpooler, keys_of
 from oborona.counters.buffer import ENTRIES, cells_of, taken_cells_of
-from oborona.counters.cluster.asking import Asking, Stored
-from oborona.counters.cluster.nodes import Nodes
-from oborona.counters.cluster.own import Own
-from oborona.counters.cluster.progress import Progress
-from oborona.counters.cluster.recent import STALE_S, Recent
-from oborona.counters.cluster.waiting import Waiting
-from oborona.counters.cluster.wire import Access
+from oborona.counters.cluster.answer_cache import STALE_S, PageAnswerCache
+from oborona.counters.cluster.client import ClusterClient
+from oborona.counters.cluster.page_queries import PageCells, PageQueries
+from oborona.counters.cluster.progress import SpoolProgress
+from oborona.counters.cluster.unacked import UnackedAdds
+from oborona.counters.cluster.unconfirmed import UnconfirmedFlushes
+from oborona.counters.cluster.wire import ClusterAccess
 from oborona.counters.durability import Durability
-from oborona.counters.lmdb_store import Reader
-from oborona.counters.outgoing import Outgoing, keys_of
-from oborona.counters.pending import Unstored, add_to, take_from, waiting_cells
-from oborona.counters.remembered import Remembered
+from oborona.counters.lmdb_store import LmdbReader
+from oborona.counters.pending_adds import UnstoredAdds, add_to, take_from, waiting_cells
 from oborona.counters.rows import first_window, from_zero, with_packed, without_packed
 from oborona.counters.spool import FILE_BYTES
+from oborona.counters.totals_cache import TotalsCache
 from oborona.counters.window import Timeline, bucket_of
 from oborona.errors import StoreError, StorePartial
-from oborona.types import Amounts, Pieces, Prefix, Shingle
+from oborona.types import Amounts, CountedPieces, CounterPrefix, Shingle
 
 DEADLINE_S: Final = 0.05
 PAIRS_READ: Final = 64  # pairs of one read whose records are read along
@@ -53,7 +53,7 @@ PAIRS_READ: Final = 64  # pairs of one read whose records are read along
 Rows = list[list[list[int]]]
 
 
-class ClusterCounters(Outgoing):
+class ClusterCounters(AddSpooler):
     """The contract of `policy.ports.Counters`, for one worker process.
 
     Make it after the fork, use it in one event loop.
@@ -75,7 +75,7 @@ class ClusterCounters(Outgoing):
         self,
         directory: str | os.PathLike[str],
         worker_name: str,
-        access: Access,
+        access: ClusterAccess,
         *,
         deadline_s: float = DEADLINE_S,
         stale_s: float = STALE_S,
@@ -85,7 +85,7 @@ class ClusterCounters(Outgoing):
         environment: lmdb.Environment | None = None,
     ) -> None:
         where = Path(directory)
-        self._waiting = Waiting()
+        self._waiting = UnconfirmedFlushes()
         super().__init__(
             where / state_files.COUNTERS_SPOOL,
             worker_name,
@@ -94,13 +94,13 @@ class ClusterCounters(Outgoing):
             file_bytes=file_bytes,
             buffer_entries=buffer_entries,
         )
-        self._reader = Reader(where / state_files.COUNTERS_OUTBOX, environment)
-        self._nodes = Nodes(access, deadline_s)
-        self._recent = Recent(stale_s)
-        progress = Progress(self._reader, self.owner, stale_s)
-        self._asking = Asking(self._nodes, progress, self._recent)
-        self._own = Own(self, self._waiting)
-        self._remembered = Remembered()
+        self._reader = LmdbReader(where / state_files.COUNTERS_OUTBOX, environment)
+        self._nodes = ClusterClient(access, deadline_s)
+        self._recent = PageAnswerCache(stale_s)
+        progress = SpoolProgress(self._reader, self.owner, stale_s)
+        self._asking = PageQueries(self._nodes, progress, self._recent)
+        self._own = UnackedAdds(self, self._waiting)
+        self._remembered = TotalsCache()
 
     @property
     def pending(self) -> int:
@@ -108,7 +108,7 @@ class ClusterCounters(Outgoing):
         return len(self._waiting)
 
     async def read(
-        self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
+        self, shingles: Sequence[Shingle], now: float, prefix: CounterPrefix = CounterPrefix.IN
     ) -> Rows:
         """Return [shingle][Window][Metric] at `now`, zeros where nothing was counted.
 
@@ -121,7 +121,11 @@ class ClusterCounters(Outgoing):
         return await self._read(keys_of(shingles, prefix), now)
 
     async def read_add(
-        self, pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix = Prefix.IN
+        self,
+        pieces: CountedPieces,
+        amounts: Amounts,
+        now: float,
+        prefix: CounterPrefix = CounterPrefix.IN,
     ) -> Rows:
         """Count a message as `add` does; return what `read` of its shingles gave before.
 
@@ -136,7 +140,7 @@ class ClusterCounters(Outgoing):
             self.add_keys(keys, pieces, amounts, now, prefix)
 
     async def timelines(
-        self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
+        self, shingles: Sequence[Shingle], now: float, prefix: CounterPrefix = CounterPrefix.IN
     ) -> list[Timeline]:
         """Return, for each shingle, 144 ten-minute buckets and 14 days up to `now`.
 
@@ -189,7 +193,7 @@ class ClusterCounters(Outgoing):
             )
         return rows
 
-    def _taken_from(self, rows: Rows, keys: list[bytes], stored: Stored, now: float) -> Rows:
+    def _taken_from(self, rows: Rows, keys: list[bytes], stored: PageCells, now: float) -> Rows:
         """Return rows without what we take back and the cluster does not yet, and nothing below
         zero.
         """
@@ -202,7 +206,7 @@ class ClusterCounters(Outgoing):
         take_from(rows, keys, [self.buffer.taken], now)
         return list(map(from_zero, rows))
 
-    def _cells(self, key: bytes, stored: Stored) -> bytes:
+    def _cells(self, key: bytes, stored: PageCells) -> bytes:
         """Return all that is counted under a key, as cells of a record."""
         own = [
             *(cells_of(packed, bucket) for bucket, packed in self._own.counts(key, stored)),
@@ -210,7 +214,7 @@ class ClusterCounters(Outgoing):
                 taken_cells_of(packed, bucket)
                 for bucket, packed in self._own.take_backs(key, stored)
             ),
-            waiting_cells(key, Unstored([self.buffer.counts], [self.buffer.taken])),
+            waiting_cells(key, UnstoredAdds([self.buffer.counts], [self.buffer.taken])),
             *(
                 record.cells((count, 0, 0, 0, 0, 0), at)
                 for at, count in self._own.gains(key, stored).items()
@@ -218,7 +222,7 @@ class ClusterCounters(Outgoing):
         ]
         return self._own.record(key, stored) + b"".join(own)
 
-    async def _stored(self, keys: list[bytes], reference: int) -> Stored:
+    async def _stored(self, keys: list[bytes], reference: int) -> PageCells:
         halves = dict(itertools.islice(self._own.halves(keys), PAIRS_READ))
         stored = await self._asking.ask(keys, halves, reference)
         self._waiting.drop(self._asking.done)

@@ -51,7 +51,7 @@ MAP: Final = pack((b"CLUSTER", b"SLOTS"))
 ASKING: Final = pack((b"ASKING",))
 
 
-class Address(NamedTuple):
+class NodeAddress(NamedTuple):
     """Where a node listens."""
 
     host: str
@@ -73,10 +73,10 @@ class Address(NamedTuple):
         return cls(host.removeprefix("[").removesuffix("]"), int(port))
 
 
-class Access(msgspec.Struct, frozen=True, kw_only=True):
+class ClusterAccess(msgspec.Struct, frozen=True, kw_only=True):
     """How to reach a cluster."""
 
-    nodes: tuple[Address, ...]  # some of them; they name the others
+    nodes: tuple[NodeAddress, ...]  # some of them; they name the others
     user: str = ""  # empty: the default one
     password: str = ""  # empty: none is asked
     authority: str = ""  # file of the certificates that vouch for the nodes; empty: no TLS
@@ -102,13 +102,13 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
             raise StoreError(f"cannot use the certificates in {self.authority}: {error}") from error
 
 
-class Map(msgspec.Struct, frozen=True):
+class SlotMap(msgspec.Struct, frozen=True):
     """Which primary has each slot; None where nobody has it."""
 
-    owners: list[Address | None]
+    owners: list[NodeAddress | None]
 
     @classmethod
-    def parse(cls, reply: Reply, asked: Address) -> Map:
+    def parse(cls, reply: Reply, asked: NodeAddress) -> SlotMap:
         """Return the map from an answer to MAP.
 
         Of a server that is no cluster, one that has it all.
@@ -118,22 +118,22 @@ class Map(msgspec.Struct, frozen=True):
         """
         if isinstance(reply, hiredis.ReplyError) and str(reply) == NO_CLUSTER:
             return cls([asked] * SLOTS)
-        owners: list[Address | None] = [None] * SLOTS
+        owners: list[NodeAddress | None] = [None] * SLOTS
         try:
             for first, last, primary, *_ in reply:  # type: ignore[attr-defined]
-                owner = Address(_host(primary[0]) or asked.host, _port(primary[1]))
+                owner = NodeAddress(_host(primary[0]) or asked.host, _port(primary[1]))
                 _check_range(first, last)
                 owners[first : last + 1] = [owner] * (last + 1 - first)
         except _NO_MAP:
             raise StoreError(f"{asked} does not tell its slots: {reply!r:.200}") from None
         return cls(owners)
 
-    def nodes(self) -> list[Address]:
+    def nodes(self) -> list[NodeAddress]:
         """Return the primaries."""
         return [one for one in dict.fromkeys(self.owners) if one is not None]
 
 
-def members(reply: Reply, asked: Address) -> dict[Address, tuple[Role, int]]:
+def members(reply: Reply, asked: NodeAddress) -> dict[NodeAddress, tuple[Role, int]]:
     """Return the nodes that an answer to MAP names, each with its role and how many slots it holds.
 
     Raises:
@@ -141,12 +141,12 @@ def members(reply: Reply, asked: Address) -> dict[Address, tuple[Role, int]]:
     """
     if isinstance(reply, hiredis.ReplyError) and str(reply) == NO_CLUSTER:
         return {asked: ("primary", SLOTS)}
-    found: dict[Address, tuple[Role, int]] = {}
+    found: dict[NodeAddress, tuple[Role, int]] = {}
     try:
         for first, last, *nodes in reply:  # type: ignore[attr-defined]
             _check_range(first, last)
             for place, node in enumerate(nodes):
-                address = Address(_host(node[0]) or asked.host, _port(node[1]))
+                address = NodeAddress(_host(node[0]) or asked.host, _port(node[1]))
                 _role, slots = found.get(address, ("", 0))
                 found[address] = ("replica" if place else "primary"), slots + last + 1 - first
     except _NO_MAP:
@@ -154,15 +154,15 @@ def members(reply: Reply, asked: Address) -> dict[Address, tuple[Role, int]]:
     return found
 
 
-class Redirect(NamedTuple):
+class SlotRedirect(NamedTuple):
     """Where a node says that a slot is."""
 
     for_good: bool  # MOVED; else ASK: for this one command, while the slot moves
     slot: int
-    address: Address
+    address: NodeAddress
 
 
-def redirect(error: hiredis.ReplyError, asked: Address) -> Redirect | None:
+def redirect(error: hiredis.ReplyError, asked: NodeAddress) -> SlotRedirect | None:
     """Return what MOVED and ASK say.
 
     None for other errors, and for one that names no slot and no node.
@@ -172,10 +172,10 @@ def redirect(error: hiredis.ReplyError, asked: Address) -> Redirect | None:
         return None
     host = asked.host if rest[1].startswith(":") else ""
     try:
-        slot, address = int(rest[0]), Address.parse(host + rest[1])
+        slot, address = int(rest[0]), NodeAddress.parse(host + rest[1])
     except ValueError:
         return None
-    return Redirect(kind == "MOVED", slot, address) if 0 <= slot < SLOTS else None
+    return SlotRedirect(kind == "MOVED", slot, address) if 0 <= slot < SLOTS else None
 
 
 def tells_old_map(error: hiredis.ReplyError) -> bool:

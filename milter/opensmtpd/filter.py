@@ -19,11 +19,11 @@ from ipaddress import ip_address
 from typing import Final
 
 from oborona.doors import rfc5322 as letter
-from oborona.doors.arguments import text
+from oborona.doors.arguments import peer_text
 from oborona.doors.reply import MAX_TEXT_LINE, AddHeader
 from oborona.errors import PeerError
-from oborona.milter.opensmtpd.lines import Line, content, read, result
-from oborona.milter.opensmtpd.link import Link, Said
+from oborona.milter.opensmtpd.filter_lines import FilterLine, content, read, result
+from oborona.milter.opensmtpd.milter_client import MilterAnswer, MilterClient
 
 FILTERS: Final = ("connect", "helo", "ehlo", "mail-from", "rcpt-to", "data-line", "commit")
 REPORTS: Final = ("link-connect", "link-disconnect", "link-auth", "tx-begin", "tx-reset")
@@ -52,7 +52,7 @@ _LOST: Final = (OSError, EOFError, TimeoutError, PeerError)
 log = logging.getLogger("oborona.opensmtpd")
 
 
-class Filter:
+class OpenSmtpdFilter:
     """All SMTP sessions of one smtpd.
 
     Args:
@@ -64,7 +64,7 @@ class Filter:
 
     def __init__(
         self,
-        dial: Callable[[], Awaitable[Link]],
+        dial: Callable[[], Awaitable[MilterClient]],
         write: Callable[[bytes], None],
         away: str,
         patience_s: float,
@@ -99,19 +99,19 @@ class Filter:
 class _Session:
     """One SMTP session: what is known of it, and its milter connection."""
 
-    def __init__(self, of: Filter) -> None:
+    def __init__(self, of: OpenSmtpdFilter) -> None:
         self._of = of
-        self._link: Link | None = None
+        self._link: MilterClient | None = None
         self._unlinked = of.away  # what is decided where there is none
         self._client = b"unknown\0U"  # as a milter is told of it
         self._macros = {"daemon_port": "", "client_ptr": ""}
         self._login = self._message = ""
         self._decided = ""  # of the message at hand, where nothing more is asked about it
         self._lines: list[bytes] = []
-        self._asked: asyncio.Queue[Line] = asyncio.Queue()
+        self._asked: asyncio.Queue[FilterLine] = asyncio.Queue()
         self._work = asyncio.create_task(self._run())
 
-    def take(self, line: Line) -> None:
+    def take(self, line: FilterLine) -> None:
         """Take a line; those of a message wait for its last one."""
         if line.what == b"data-line" and line.rest != b".":
             self._lines.append(line.rest.removeprefix(b".") + b"\r\n")
@@ -142,9 +142,9 @@ class _Session:
                 self._lines.clear()
             self._of.write(answer)
 
-    def _note(self, line: Line) -> None:
+    def _note(self, line: FilterLine) -> None:
         """Take a report."""
-        told = text(line.rest)
+        told = peer_text(line.rest)
         if line.what == b"link-connect" and told.count("|") == 3:
             name, verified, source, ours = told.split("|")
             self._client = _client(name if verified == "pass" else "unknown", source)
@@ -161,7 +161,7 @@ class _Session:
             if self._link is not None:
                 self._link.tell(b"A")
 
-    async def _answer(self, line: Line) -> bytes:
+    async def _answer(self, line: FilterLine) -> bytes:
         if line.what == b"connect":
             self._link = await self._of.dial()
             said = await self._link.ask(b"C", self._client, **self._macros)
@@ -174,7 +174,9 @@ class _Session:
             return self._unasked(line)
         if line.what == b"data-line":
             return content(line, await self._judged(self._link))
-        told = text(line.rest) if line.what in (b"helo", b"ehlo") else f"<{text(line.rest)}>"
+        told = (
+            peer_text(line.rest) if line.what in (b"helo", b"ehlo") else f"<{peer_text(line.rest)}>"
+        )
         said = await self._link.ask(
             _COMMANDS[line.what], f"{told}\0".encode(), auth_authen=self._login
         )
@@ -182,10 +184,10 @@ class _Session:
             self._decided = PROCEED
         return result(line, _decision(said))
 
-    async def _judged(self, link: Link) -> bytes:
+    async def _judged(self, link: MilterClient) -> bytes:
         """Have the message judged; return it with its edits."""
         raw = b"".join(self._lines)
-        first = next(letter.fields(raw), None)
+        first = next(letter.header_fields(raw), None)
         ours = 0  # bytes of smtpd's own Received, which no milter is shown
         if first and first.name == b"Received" and self._message.encode() in first.value:
             ours = first.end
@@ -195,9 +197,9 @@ class _Session:
             one.name == "X-Spam-Flag" for one in edits if isinstance(one, AddHeader)
         ):
             edits.append(JUNK)
-        return letter.edited(raw, edits)  # none of them counts Received
+        return letter.with_edits(raw, edits)  # none of them counts Received
 
-    def _unasked(self, line: Line) -> bytes:
+    def _unasked(self, line: FilterLine) -> bytes:
         """Return the answer where the daemon is not asked, or gives none."""
         decision = self._decided or (PROCEED if self._link else self._unlinked)
         if line.what == b"data-line":
@@ -224,7 +226,7 @@ def _client(name: str, source: str) -> bytes:
         return f"{name}\0U".encode()
 
 
-def _decision(said: Said) -> str:
+def _decision(said: MilterAnswer) -> str:
     """Return an answer of the daemon in smtpd's words."""
     if said.letter == b"y":  # 550-5.7.1 one line, 550 5.7.1 and the last
         lines = said.data.rstrip(b"\0").decode("ascii", "replace").split("\r\n")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from oborona.policy.checks.context import Context
+from oborona.policy.checks.context import CheckContext
 from oborona.policy.text import quoted
 from oborona.types import Finding
 
 SLUG: Final = "brand-in-host"
 
 
-def check(context: Context) -> Finding | None:
+def check(context: CheckContext) -> Finding | None:
     """Return a finding with the first such host: santander-verify.example,
     paypal.com.login.example.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from oborona.policy.checks.context import Context
+from oborona.policy.checks.context import CheckContext
 from oborona.policy.text import quoted
 from oborona.types import Finding
 
@@ -12,7 +12,7 @@ SLUG: Final = "brand-in-subject"
 LOOKED_AT: Final = 200  # characters of a subject
 
 
-def check(context: Context) -> Finding | None:
+def check(context: CheckContext) -> Finding | None:
     """Return a finding with the first such brand; a message without links has none, and is a letter
     about a firm.
     """

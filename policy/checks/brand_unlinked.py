@@ -6,15 +6,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from oborona.message.model import Place
-from oborona.policy.checks.context import Context
+from oborona.message.model import EntityLocation
+from oborona.policy.checks.context import CheckContext
 from oborona.policy.text import quoted
 from oborona.types import Finding
 
 SLUG: Final = "brand-unlinked"
 
 
-def check(context: Context) -> Finding | None:
+def check(context: CheckContext) -> Finding | None:
     """Return a finding with the first link's host; pictures that are fetched from the firm lead
     nowhere, and codes do.
 
@@ -26,7 +26,9 @@ def check(context: Context) -> Finding | None:
     brand = context.brands.called(box.name)
     if brand is None or brand.writes_from(box.domain):
         return None
-    hosts = [link.host for link in context.message.links if link.place is not Place.PICTURE]
+    hosts = [
+        link.host for link in context.message.links if link.place is not EntityLocation.PICTURE
+    ]
     if not hosts or any(brand.owns(host) for host in hosts):
         return None
     return Finding(SLUG, quoted(f"{brand.name} by {box.domain}, links to {hosts[0]}", 160))

@@ -11,7 +11,7 @@ from oborona.policy.brands import NO_BRANDS, Brands
 from oborona.types import Envelope, Finding
 
 
-class Context(msgspec.Struct, frozen=True, kw_only=True):
+class CheckContext(msgspec.Struct, frozen=True, kw_only=True):
     """One message with its envelope, and what checks need of the site."""
 
     message: Message
@@ -21,4 +21,4 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     brands: Brands = NO_BRANDS  # whose names are borrowed
 
 
-Check = Callable[[Context], Finding | None]
+Check = Callable[[CheckContext], Finding | None]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from oborona.message.kinds import PROGRAMS
-from oborona.message.model import Member
-from oborona.policy.checks.context import Context
+from oborona.message.file_types import PROGRAMS
+from oborona.message.model import ArchiveMember
+from oborona.policy.checks.context import CheckContext
 from oborona.policy.checks.executable_attachment import EXECUTABLE, HARMLESS
 from oborona.policy.text import quoted
 from oborona.types import Finding
@@ -14,7 +14,7 @@ from oborona.types import Finding
 SLUG: Final = "disguised-program"
 
 
-def check(context: Context) -> Finding | None:
+def check(context: CheckContext) -> Finding | None:
     """Return a finding for the first such program; the evidence is its name, that of what it is in,
     and how it hides.
     """
@@ -27,7 +27,7 @@ def check(context: Context) -> Finding | None:
     return None
 
 
-def _disguise(member: Member) -> str:
+def _disguise(member: ArchiveMember) -> str:
     """Return how a program pretends to be none, empty when it does not."""
     stem = member.name.lower().rstrip(". ").rsplit(".", 2)
     if member.extension in EXECUTABLE and len(stem) == 3 and stem[1].strip() in HARMLESS:

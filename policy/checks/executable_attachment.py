@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from oborona.message.kinds import PROGRAMS
-from oborona.policy.checks.context import Context
+from oborona.message.file_types import PROGRAMS
+from oborona.policy.checks.context import CheckContext
 from oborona.policy.text import quoted
 from oborona.types import Finding
 
@@ -104,7 +104,7 @@ HARMLESS: Final = frozenset(
 )
 
 
-def check(context: Context) -> Finding | None:
+def check(context: CheckContext) -> Finding | None:
     """Return a finding for the first attachment that would run; the evidence is its name."""
     for attachment in context.message.attachments:
         extension = attachment.extension.lower()

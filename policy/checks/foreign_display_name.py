@@ -8,7 +8,7 @@ import re
 from typing import Final
 
 from oborona.domains import registrable
-from oborona.policy.checks.context import Context
+from oborona.policy.checks.context import CheckContext
 from oborona.policy.text import quoted
 from oborona.types import Finding
 
@@ -17,7 +17,7 @@ SLUG: Final = "foreign-display-name"
 _ADDRESS: Final = re.compile(r"[\w.+-]{1,64}@((?:[\w-]{1,63}\.){1,8}[a-z]{2,24})\b", re.IGNORECASE)
 
 
-def check(context: Context) -> Finding | None:
+def check(context: CheckContext) -> Finding | None:
     """Return a finding when the display name holds an address under another registrable domain.
 
     Mailing lists rewrite From for DMARC's sake ("ann@a.example via List" <list@b.example>); a

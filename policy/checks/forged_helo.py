@@ -7,8 +7,8 @@ from __future__ import annotations
 from ipaddress import ip_address
 from typing import Final
 
-from oborona.policy.checks.context import Context
-from oborona.policy.own import is_own
+from oborona.policy.checks.context import CheckContext
+from oborona.policy.local_clients import is_own
 from oborona.policy.text import quoted
 from oborona.types import Finding
 
@@ -17,7 +17,7 @@ SLUG: Final = "forged-helo"
 _NOBODY: Final = frozenset({"localhost", "localhost.localdomain"})  # nobody's name on the Internet
 
 
-def check(context: Context) -> Finding | None:
+def check(context: CheckContext) -> Finding | None:
     """Return a finding for a HELO that can't be true; our own people and machines may say what they
     like.
 

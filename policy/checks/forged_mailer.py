@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from oborona.policy.checks.context import Context
+from oborona.policy.checks.context import CheckContext
 from oborona.policy.text import quoted
 from oborona.types import Finding
 
@@ -40,7 +40,7 @@ _SHAPES: Final = (
 _COMPILED: Final = tuple((name, re.compile(shape)) for name, shape in _SHAPES)
 
 
-def check(context: Context) -> Finding | None:
+def check(context: CheckContext) -> Finding | None:
     """Return a finding with the program and the Message-ID that does not fit.
 
     A program that is not in the table, and a message that has no Message-ID at all, say nothing

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from oborona.policy.checks.context import Context
+from oborona.policy.checks.context import CheckContext
 from oborona.types import Finding
 
 SLUG: Final = "forged-reply"
@@ -22,7 +22,7 @@ _QUOTE: Final = re.compile(
 )
 
 
-def check(context: Context) -> Finding | None:
+def check(context: CheckContext) -> Finding | None:
     """Return a finding for a reply without In-Reply-To, References, thread headers or a quotation.
 
     Source: RFC 5322 section 3.6.4 (identification fields of a reply), 3.6.5 (the "Re: " mark).

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from oborona.policy.checks.context import Context
+from oborona.policy.checks.context import CheckContext
 from oborona.policy.text import quoted
 from oborona.types import Finding
 
@@ -15,7 +15,7 @@ MIN_LETTERS: Final = 7
 MIN_WORDS: Final = 2  # DEUTSCHE BAHN shouts, UNICEF and YOUTUBE are called so
 
 
-def check(context: Context) -> Finding | None:
+def check(context: CheckContext) -> Finding | None:
     """Return a finding with the name. Letters without case, as those of Chinese, can't shout; a
     name that is an address does not.
     """

@@ -7,14 +7,14 @@ from __future__ import annotations
 from typing import Final
 
 from oborona.message.homograph import looks_like
-from oborona.policy.checks.context import Context
+from oborona.policy.checks.context import CheckContext
 from oborona.policy.text import quoted
 from oborona.types import Finding
 
 SLUG: Final = "homograph-host"
 
 
-def check(context: Context) -> Finding | None:
+def check(context: CheckContext) -> Finding | None:
     """Return a finding with the first such host.
 
     Names in one script that no ASCII name looks like (пример.рф, münchen.de, 例え.jp) are what they

@@ -6,17 +6,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from oborona.policy.checks.context import Context
-from oborona.policy.checks.shown_links import home, shown_elsewhere
+from oborona.policy.checks.context import CheckContext
+from oborona.policy.checks.shown_links import mismatched_links, sender_domains
 from oborona.policy.text import quoted
 from oborona.types import Finding
 
 SLUG: Final = "link-leaves-sender"
 
 
-def check(context: Context) -> Finding | None:
+def check(context: CheckContext) -> Finding | None:
     """Return a finding with the first such link."""
-    for link in shown_elsewhere(context.message):
-        if link.shows in home(context.message):
+    for link in mismatched_links(context.message):
+        if link.shows in sender_domains(context.message):
             return Finding(SLUG, quoted(str(link), 160))
     return None

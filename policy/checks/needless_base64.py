@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from oborona.policy.checks.context import Context
+from oborona.policy.checks.context import CheckContext
 from oborona.types import Finding
 
 SLUG: Final = "needless-base64"
@@ -12,7 +12,7 @@ SLUG: Final = "needless-base64"
 MIN_CHARACTERS: Final = 100  # of the text: a line that says nothing proves nothing
 
 
-def check(context: Context) -> Finding | None:
+def check(context: CheckContext) -> Finding | None:
     """Return a finding where every part that holds the text is in base64 and the text is ASCII
     alone, lines of reasonable length.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from oborona.policy.checks.context import Context
+from oborona.policy.checks.context import CheckContext
 from oborona.types import Finding
 
 SLUG: Final = "odd-headers"
@@ -13,7 +13,7 @@ AHEAD_S: Final = 2 * 86_400  # clocks are wrong by hours and time zones, not by 
 ONCE: Final = ("from", "subject", "date", "message-id", "reply-to", "sender", "to", "cc")
 
 
-def check(context: Context) -> Finding | None:
+def check(context: CheckContext) -> Finding | None:
     """Return a finding that lists what is odd.
 
     Source: RFC 5322 section 3.6 (Date and From once, the others at most once).

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from oborona.message.model import Place
-from oborona.policy.checks.context import Context
+from oborona.message.model import EntityLocation
+from oborona.policy.checks.context import CheckContext
 from oborona.policy.text import quoted
 from oborona.types import Finding
 
@@ -19,12 +19,12 @@ USUAL: Final = frozenset(
 _PORT: Final = re.compile(r"https?://[^/?#]*?:([0-9]{1,5})(?:[/?#]|\Z)")
 
 
-def check(context: Context) -> Finding | None:
+def check(context: CheckContext) -> Finding | None:
     """Return a finding with the first such link that a reader may follow; hosts without a dot are
     of the house.
     """
     for link in context.message.links:
-        if link.place is Place.PICTURE or "." not in link.host:
+        if link.place is EntityLocation.PICTURE or "." not in link.host:
             continue
         port = _PORT.match(link.url)
         if port is not None and port[1] not in USUAL:

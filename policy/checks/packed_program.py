@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from oborona.message.kinds import PROGRAMS
-from oborona.policy.checks.context import Context
+from oborona.message.file_types import PROGRAMS
+from oborona.policy.checks.context import CheckContext
 from oborona.policy.checks.executable_attachment import EXECUTABLE
 from oborona.policy.text import quoted
 from oborona.types import Finding
@@ -19,7 +19,7 @@ FEW: Final = 5
 EMPTY: Final = EXECUTABLE - {"com", "app"}
 
 
-def check(context: Context) -> Finding | None:
+def check(context: CheckContext) -> Finding | None:
     """Return a finding for the first such program; the evidence is its name and that of what it is
     in.
     """

@@ -8,7 +8,7 @@ import re
 from typing import Final
 
 from oborona.message.normalise import normalise
-from oborona.policy.checks.context import Context
+from oborona.policy.checks.context import CheckContext
 from oborona.policy.text import quoted
 from oborona.types import Finding
 
@@ -30,7 +30,7 @@ _SAID: Final = re.compile(
 )
 
 
-def check(context: Context) -> Finding | None:
+def check(context: CheckContext) -> Finding | None:
     """Return a finding where the subject or the text says a password; the evidence is the
     attachment, never the password.
     """

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from oborona.domains import registrable
 from oborona.message import links
-from oborona.message.model import Message, Place
+from oborona.message.model import EntityLocation, Message
 from oborona.message.redirects import is_service, targets
 
 # The whole shown text is one address: "see example.org" inside a sentence promises nothing about
@@ -26,7 +26,7 @@ MIN_NAME: Final = 6  # characters that two companies do not share by chance
 _TRADES: Final = re.compile(r"com|net|org|[a-z]{2}|(?:com?|net|org)\.[a-z]{2}")
 
 
-class ShownElsewhere(NamedTuple):
+class MismatchedLink(NamedTuple):
     """A link that shows another site than the one it leads to."""
 
     shown: str  # host
@@ -38,7 +38,7 @@ class ShownElsewhere(NamedTuple):
         return f"shows {self.shown} leads to {self.host}"
 
 
-def home(message: Message) -> frozenset[str]:
+def sender_domains(message: Message) -> frozenset[str]:
     """Return the registrable domains of From and Reply-To."""
     return frozenset(
         registrable(box.domain) for box in (message.from_, *message.reply_to) if box is not None
@@ -77,13 +77,13 @@ def click_counter(message: Message, domain: str) -> bool:
     followed = {
         link.url: link.domain
         for link in message.links
-        if link.place is Place.ANCHOR and not link.through
+        if link.place is EntityLocation.ANCHOR and not link.through
     }
     there = list(followed.values()).count(domain)
     return there >= COUNTED and there * 2 >= len(followed)
 
 
-def shown_elsewhere(message: Message, *, namesakes: bool = False) -> Iterator[ShownElsewhere]:
+def mismatched_links(message: Message, *, namesakes: bool = False) -> Iterator[MismatchedLink]:
     """Yield the links whose shown host and real host lie under different registrable domains.
 
     Through a well-known redirector the reader comes out at the link inside: that one is compared.
@@ -114,4 +114,4 @@ def shown_elsewhere(message: Message, *, namesakes: bool = False) -> Iterator[Sh
         if passed is None:
             passed = {one.through for one in message.links if one.through}
         if link.url not in passed or not is_service(link.domain):
-            yield ShownElsewhere(host, domain, link.host, link.domain)
+            yield MismatchedLink(host, domain, link.host, link.domain)

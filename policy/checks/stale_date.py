@@ -5,7 +5,7 @@ from __future__ import annotations
 from email.utils import mktime_tz, parsedate_tz
 from typing import Final
 
-from oborona.policy.checks.context import Context
+from oborona.policy.checks.context import CheckContext
 from oborona.types import Finding
 
 SLUG: Final = "stale-date"
@@ -14,7 +14,7 @@ LATE_S: Final = 2 * 86_400  # queues mostly give a message up, or through, withi
 LOOKED_AT: Final = 100  # characters behind the last semicolon of Received
 
 
-def check(context: Context) -> Finding | None:
+def check(context: CheckContext) -> Finding | None:
     """Return a finding with the days between Date and the newest Received.
 
     Both stand in the message: one that is judged again years later, from a mailbox, is as stale as

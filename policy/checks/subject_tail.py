@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from oborona.policy.checks.context import Context
+from oborona.policy.checks.context import CheckContext
 from oborona.policy.text import quoted
 from oborona.types import Finding
 
@@ -17,7 +17,7 @@ LOOKED_AT: Final = 1000  # characters of a subject from its end
 _TAIL: Final = re.compile(r"\S[ \t\u00a0]{5,}\S{1,40}[ \t]*\Z")
 
 
-def check(context: Context) -> Finding | None:
+def check(context: CheckContext) -> Finding | None:
     """Return a finding with the tail; five spaces are more than a slip of the hand, and no word is
     longer than 40 letters.
     """

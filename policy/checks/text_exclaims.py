@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from oborona.policy.checks.context import Context
+from oborona.policy.checks.context import CheckContext
 from oborona.types import Finding
 
 SLUG: Final = "text-exclaims"
@@ -14,7 +14,7 @@ MIN_MARKS: Final = 5
 PER_MARK: Final = 250  # characters, at most: one sentence in three
 
 
-def check(context: Context) -> Finding | None:
+def check(context: CheckContext) -> Finding | None:
     """Return a finding with the number of exclamation marks, those of answered letters (lines with
     >) included.
     """

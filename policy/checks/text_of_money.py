@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from oborona.policy.checks.context import Context
+from oborona.policy.checks.context import CheckContext
 from oborona.types import Finding
 
 SLUG: Final = "text-of-money"
@@ -31,7 +31,7 @@ _SIGNS: Final = (
 )
 
 
-def check(context: Context) -> Finding | None:
+def check(context: CheckContext) -> Finding | None:
     """Return a finding with the number of sums."""
     text = context.message.text[:LOOKED_AT]
     most = sum(map(text.count, _SIGNS))  # no sum is without one

@@ -6,7 +6,7 @@ import re
 from string import ascii_uppercase
 from typing import Final
 
-from oborona.policy.checks.context import Context
+from oborona.policy.checks.context import CheckContext
 from oborona.types import Finding
 
 SLUG: Final = "text-shouts"
@@ -22,7 +22,7 @@ _CAPITALS: Final = bytes(
 )
 
 
-def check(context: Context) -> Finding | None:
+def check(context: CheckContext) -> Finding | None:
     """Return a finding with how many of the words of four letters and more are in capitals; letters
     without case are none.
     """

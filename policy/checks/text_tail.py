@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from oborona.policy.checks.context import Context
+from oborona.policy.checks.context import CheckContext
 from oborona.policy.text import quoted
 from oborona.types import Finding
 
@@ -17,7 +17,7 @@ _TURNS: Final = re.compile(r"[a-z][A-Z0-9]|[0-9][A-Za-z]")
 _CONSONANTS: Final = re.compile(r"[bcdfghjklmnpqrstvwxz]{5}", re.IGNORECASE)
 
 
-def check(context: Context) -> Finding | None:
+def check(context: CheckContext) -> Finding | None:
     """Return a finding with the last line, where it is one word that nobody says: five consonants
     in a row, or three turns between kinds of letters.
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from oborona.message.model import Place
-from oborona.policy.checks.context import Context
+from oborona.message.model import EntityLocation
+from oborona.policy.checks.context import CheckContext
 from oborona.policy.text import quoted
 from oborona.types import Finding
 
@@ -25,7 +25,7 @@ _WORDS: Final = (
 """One of them is in whatever `_OUT` finds."""
 
 
-def check(context: Context) -> Finding | None:
+def check(context: CheckContext) -> Finding | None:
     """Return a finding with the first such link, or such an e-mail address.
 
     Senders of much mail must say so in List-Unsubscribe, or the large mailbox providers do not take
@@ -36,7 +36,7 @@ def check(context: Context) -> Finding | None:
     message = context.message
     if message.get("list-unsubscribe") is not None or message.get("list-id") is not None:
         return None
-    links = [link for link in message.links if link.place is not Place.PICTURE]
+    links = [link for link in message.links if link.place is not EntityLocation.PICTURE]
     shown = [text for link in links for text in (link.url[-LOOKED_AT:], link.shown[:LOOKED_AT])]
     together = "\n".join([*shown, *message.addresses]).lower()
     if together.isascii() and not any(word in together for word in _WORDS):  # as in most letters

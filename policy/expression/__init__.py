@@ -20,18 +20,18 @@ from oborona.policy.expression.compile import (
     code_of,
     compile_rules,
 )
-from oborona.policy.expression.schema import Counted, Fact, FactType, Schema
+from oborona.policy.expression.schema import CountedType, Fact, FactSchema, FactType
 from oborona.policy.expression.template import MAX_SAID
 
 __all__ = [
     "MAX_SAID",
     "REFERENCE",
     "CompiledRules",
-    "Counted",
+    "CountedType",
     "Fact",
+    "FactSchema",
     "FactType",
     "RuleMemory",
-    "Schema",
     "ToCode",
     "code_of",
     "compile_rules",

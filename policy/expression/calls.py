@@ -8,26 +8,26 @@ from types import MappingProxyType
 from typing import Final, NamedTuple, Protocol, TypeVar
 
 from oborona.policy.expression.clock import zone
-from oborona.policy.expression.fault import Fault
+from oborona.policy.expression.fault import ExpressionFault
 from oborona.policy.expression.flow import HOURS
 from oborona.policy.expression.functions import FUNCTIONS
-from oborona.policy.expression.loads import Loads
-from oborona.policy.expression.naming import MEMBER, Naming, as_written, short
-from oborona.policy.expression.schema import METRICS, WINDOWS, Counted, Kind
-from oborona.policy.expression.syntax import Source
-from oborona.policy.expression.typed import Typed, guarded, unless_none, want
+from oborona.policy.expression.loads import RuleLoads
+from oborona.policy.expression.name_resolver import MEMBER, NameResolver, as_written, short
+from oborona.policy.expression.schema import METRICS, WINDOWS, CountedType, PieceKind
+from oborona.policy.expression.syntax import ExpressionSource
+from oborona.policy.expression.typed_piece import TypedPiece, guarded, require_kind, unless_none
 from oborona.toml import did_you_mean
-from oborona.types import Metric, Span, Stage
+from oborona.types import Metric, RuleWindow, Stage
 
 
-class Caller(Protocol):
+class CallChecker(Protocol):
     """What checks the expression that calls."""
 
-    names: Naming
-    loads: Loads
-    source: Source
+    names: NameResolver
+    loads: RuleLoads
+    source: ExpressionSource
 
-    def piece(self, node: ast.expr) -> Typed:
+    def piece(self, node: ast.expr) -> TypedPiece:
         """Return the code of a node."""
         ...
 
@@ -37,10 +37,10 @@ class Caller(Protocol):
 
 
 Word = TypeVar("Word")
-Emit = Callable[[Caller, list[ast.expr], int], Typed]
+Emit = Callable[[CallChecker, list[ast.expr], int], TypedPiece]
 
 
-class Call(NamedTuple):
+class CallableFunction(NamedTuple):
     """One function."""
 
     signature: str
@@ -48,40 +48,42 @@ class Call(NamedTuple):
     emit: Emit
 
 
-def _found(caller: Caller, nodes: list[ast.expr], index: int) -> Typed:
+def _found(caller: CallChecker, nodes: list[ast.expr], index: int) -> TypedPiece:
     name, at = _text(
         caller, nodes[0], 'found() takes the name of one finding in quotes: found("hidden-text")'
     )
     known = caller.names.schema.findings
     if known is not None and name not in known:
-        raise Fault(f'unknown finding "{short(name)}"{did_you_mean(name, known)}', at)
+        raise ExpressionFault(f'unknown finding "{short(name)}"{did_you_mean(name, known)}', at)
     stage = Stage.CONTENT if known is None else known[name]
-    return caller.names.load(f"f.found({name!a})", f"found({name})", stage, Kind.CONDITION, index)
+    return caller.names.load(
+        f"f.found({name!a})", f"found({name})", stage, PieceKind.CONDITION, index
+    )
 
 
-def _fired(caller: Caller, nodes: list[ast.expr], index: int) -> Typed:
+def _fired(caller: CallChecker, nodes: list[ast.expr], index: int) -> TypedPiece:
     node = nodes[0]
     if not isinstance(node, ast.Name):
-        raise Fault("fired() takes a name, without quotes: fired(MASS_TEXT)", index)
+        raise ExpressionFault("fired() takes a name, without quotes: fired(MASS_TEXT)", index)
     at = caller.source.index(node)
     as_written(node, node.id, at, caller.source)
     return caller.names.fired(node.id, at)
 
 
-def _members(runtime: str, kind: Kind) -> Emit:
-    def emit(caller: Caller, nodes: list[ast.expr], index: int) -> Typed:
+def _members(runtime: str, kind: PieceKind) -> Emit:
+    def emit(caller: CallChecker, nodes: list[ast.expr], index: int) -> TypedPiece:
         names, outside = caller.names, caller.loads.locals
         if names.member:
-            raise Fault(f"{runtime}() inside another of its kind", index)
+            raise ExpressionFault(f"{runtime}() inside another of its kind", index)
         members = caller.piece(nodes[0])
-        if members.kind is Kind.LIST and isinstance(members.literal, tuple):
+        if members.kind is PieceKind.LIST and isinstance(members.literal, tuple):
             texts = all(isinstance(text, str) for text in members.literal)
-            want(members, (Kind.LIST,) if texts else (Kind.SET,), f"{runtime}()")
+            require_kind(members, (PieceKind.LIST,) if texts else (PieceKind.SET,), f"{runtime}()")
         else:
-            want(members, (Kind.SET,), f"{runtime}()")
-        names.member = Typed(
+            require_kind(members, (PieceKind.SET,), f"{runtime}()")
+        names.member = TypedPiece(
             code=MEMBER,
-            kind=Kind.TEXT,
+            kind=PieceKind.TEXT,
             index=index,
             words=members.words,
             form=members.form,
@@ -95,7 +97,7 @@ def _members(runtime: str, kind: Kind) -> Emit:
         outside |= inside
         function = caller.loads.function([MEMBER, *inside], code)
         tests, (known,) = guarded([members], caller.loads.local)
-        made = Typed(
+        made = TypedPiece(
             code=f"{runtime}({', '.join([function, known.code, *inside])})", kind=kind, index=index
         )
         return unless_none(tests, made)
@@ -103,7 +105,7 @@ def _members(runtime: str, kind: Kind) -> Emit:
     return emit
 
 
-def _rate(caller: Caller, nodes: list[ast.expr], index: int) -> Typed:
+def _rate(caller: CallChecker, nodes: list[ast.expr], index: int) -> TypedPiece:
     counted = _counted(caller, "rate", nodes[0])
     window = _word(caller, nodes[1], WINDOWS, "window")
     metric = _word(caller, nodes[2], METRICS, "metric") if len(nodes) > 2 else Metric.SEEN
@@ -115,31 +117,32 @@ def _rate(caller: Caller, nodes: list[ast.expr], index: int) -> Typed:
     )
 
 
-def _trend(caller: Caller, nodes: list[ast.expr], index: int) -> Typed:
+def _trend(caller: CallChecker, nodes: list[ast.expr], index: int) -> TypedPiece:
     counted = _counted(caller, "trend", nodes[0])
     totals = [
-        caller.names.total(counted, window, Metric.SEEN, index) for window in (Span.HOUR, Span.DAY)
+        caller.names.total(counted, window, Metric.SEEN, index)
+        for window in (RuleWindow.HOUR, RuleWindow.DAY)
     ]
     return _of(caller, totals, "trend")
 
 
-def _robotic(caller: Caller, nodes: list[ast.expr], index: int) -> Typed:
+def _robotic(caller: CallChecker, nodes: list[ast.expr], index: int) -> TypedPiece:
     return caller.names.robotic(_counted(caller, "robotic", nodes[0]), index)
 
 
-def _distinct(caller: Caller, nodes: list[ast.expr], index: int) -> Typed:
+def _distinct(caller: CallChecker, nodes: list[ast.expr], index: int) -> TypedPiece:
     known = caller.names.schema.by_pair
     words, at = _text(
         caller, nodes[0], 'distinct() takes what it counts in quotes: "recipients per sender"'
     )
     if words not in known:
-        raise Fault(f'unknown "{short(words)}"{did_you_mean(words, known)}', at)
-    window = _word(caller, nodes[1], WINDOWS, "window") if len(nodes) > 1 else Span.DAY
+        raise ExpressionFault(f'unknown "{short(words)}"{did_you_mean(words, known)}', at)
+    window = _word(caller, nodes[1], WINDOWS, "window") if len(nodes) > 1 else RuleWindow.DAY
     return caller.names.total(known[words], window, Metric.SEEN, index)
 
 
 def _time(runtime: str) -> Emit:
-    def emit(caller: Caller, nodes: list[ast.expr], index: int) -> Typed:
+    def emit(caller: CallChecker, nodes: list[ast.expr], index: int) -> TypedPiece:
         name, at = ("UTC", index)
         if nodes:
             name, at = _text(
@@ -148,51 +151,56 @@ def _time(runtime: str) -> Emit:
         try:
             where = caller.loads.constant(("zone", name), lambda: zone(name))
         except ValueError as fault:
-            raise Fault(str(fault), at) from None
+            raise ExpressionFault(str(fault), at) from None
         now = caller.names.fact("time.now", index)
         if now is None:
-            raise Fault(f"{runtime}() is not known here", index)
-        return Typed(
-            code=f"{runtime}({where}, {now.code})", kind=Kind.NUMBER, index=index, optional=True
+            raise ExpressionFault(f"{runtime}() is not known here", index)
+        return TypedPiece(
+            code=f"{runtime}({where}, {now.code})",
+            kind=PieceKind.NUMBER,
+            index=index,
+            optional=True,
         )
 
     return emit
 
 
-def _of(caller: Caller, totals: Sequence[Typed], runtime: str, more: str = "") -> Typed:
+def _of(
+    caller: CallChecker, totals: Sequence[TypedPiece], runtime: str, more: str = ""
+) -> TypedPiece:
     tests, known = guarded(totals, caller.loads.local)
     code = f"{runtime}({', '.join(one.code for one in known)}{more})"
-    return unless_none(tests, Typed(code=code, kind=Kind.NUMBER, index=totals[0].index))
+    return unless_none(tests, TypedPiece(code=code, kind=PieceKind.NUMBER, index=totals[0].index))
 
 
-def _counted(caller: Caller, function: str, node: ast.expr) -> Counted:
+def _counted(caller: CallChecker, function: str, node: ast.expr) -> CountedType:
     try:
         return caller.names.counted(node, caller.source)
-    except Fault as fault:
+    except ExpressionFault as fault:
         words = (
             f"{function}() {fault.problem}" if fault.problem.startswith("takes") else fault.problem
         )
-        raise Fault(words, fault.index) from None
+        raise ExpressionFault(words, fault.index) from None
 
 
-def _text(caller: Caller, node: ast.expr, otherwise: str) -> tuple[str, int]:
+def _text(caller: CallChecker, node: ast.expr, otherwise: str) -> tuple[str, int]:
     piece = caller.piece(node)
     if not isinstance(piece.literal, str):
-        raise Fault(otherwise, piece.index)
+        raise ExpressionFault(otherwise, piece.index)
     return piece.literal, piece.index
 
 
-def _word(caller: Caller, node: ast.expr, known: Mapping[str, Word], what: str) -> Word:
+def _word(caller: CallChecker, node: ast.expr, known: Mapping[str, Word], what: str) -> Word:
     words, at = _text(caller, node, f'a {what} in quotes, such as "{next(iter(known))}"')
     if words not in known:
-        raise Fault(f"unknown {what} {short(words)}{did_you_mean(words, known)}", at)
+        raise ExpressionFault(f"unknown {what} {short(words)}{did_you_mean(words, known)}", at)
     return known[words]
 
 
-CALLS: Final[Mapping[str, Call]] = MappingProxyType(
+CALLS: Final[Mapping[str, CallableFunction]] = MappingProxyType(
     {
-        "found": Call('found("name")', "There is a finding of this name.", _found),
-        "fired": Call(
+        "found": CallableFunction('found("name")', "There is a finding of this name.", _found),
+        "fired": CallableFunction(
             "fired(NAME)",
             (
                 "The rule, DNS list, local list or signature of this name was hit; of a live "
@@ -200,30 +208,30 @@ CALLS: Final[Mapping[str, Call]] = MappingProxyType(
             ),
             _fired,
         ),
-        "any_of": Call(
+        "any_of": CallableFunction(
             "any_of(set, condition)",
             (
                 f"The condition holds for any member, which it calls `{MEMBER}`; 200 members "
                 f"are looked at."
             ),
-            _members("any_of", Kind.CONDITION),
+            _members("any_of", PieceKind.CONDITION),
         ),
-        "all_of": Call(
+        "all_of": CallableFunction(
             "all_of(set, condition)",
             f"The condition holds for every member `{MEMBER}`; of an empty set, too.",
-            _members("all_of", Kind.CONDITION),
+            _members("all_of", PieceKind.CONDITION),
         ),
-        "count_of": Call(
+        "count_of": CallableFunction(
             "count_of(set, condition)",
             f"For how many members `{MEMBER}` the condition holds.",
-            _members("count_of", Kind.NUMBER),
+            _members("count_of", PieceKind.NUMBER),
         ),
-        "rate": Call(
+        "rate": CallableFunction(
             'rate(count[TYPE], "window"[, "metric"])',
             "What is counted in the window, `seen` by default, as so many an hour.",
             _rate,
         ),
-        "trend": Call(
+        "trend": CallableFunction(
             "trend(count[TYPE])",
             (
                 "Messages of the last hour over those of an average hour of the 23 before it, "
@@ -231,22 +239,22 @@ CALLS: Final[Mapping[str, Call]] = MappingProxyType(
             ),
             _trend,
         ),
-        "robotic": Call(
+        "robotic": CallableFunction(
             "robotic(count[TYPE])",
             "How regular the day's messages came, by their gaps in ten-minute buckets: 1 like a "
             "clock, 0 at random or in bursts (Goh and Barabási 2008,"
             " Kim and Jo 2016); none for fewer than eight.",
             _robotic,
         ),
-        "distinct": Call(
+        "distinct": CallableFunction(
             'distinct("what"[, "window"])',
             "Distinct things of one sort for another, in a day by default; see below.",
             _distinct,
         ),
-        "hour": Call(
+        "hour": CallableFunction(
             'hour(["zone"])', "The hour, 0 to 23, in a time zone; UTC by default.", _time("hour")
         ),
-        "weekday": Call(
+        "weekday": CallableFunction(
             'weekday(["zone"])',
             "The day of the week, 1 for Monday to 7 for Sunday.",
             _time("weekday"),
@@ -255,15 +263,15 @@ CALLS: Final[Mapping[str, Call]] = MappingProxyType(
 )
 
 
-class Told(NamedTuple):
+class FunctionHelp(NamedTuple):
     """A function, for people."""
 
     signature: str
     doc: str
 
 
-REFERENCE: Final[Mapping[str, Told]] = MappingProxyType(
-    {name: Told(one.signature, one.doc) for name, one in FUNCTIONS.items()}
-    | {name: Told(one.signature, one.doc) for name, one in CALLS.items()}
+REFERENCE: Final[Mapping[str, FunctionHelp]] = MappingProxyType(
+    {name: FunctionHelp(one.signature, one.doc) for name, one in FUNCTIONS.items()}
+    | {name: FunctionHelp(one.signature, one.doc) for name, one in CALLS.items()}
 )
 """All functions of the language."""

@@ -1,9 +1,9 @@
 """Syntax tree to code: what is allowed, what fits together, from which stage on it is known.
 
-One walk over the tree. Every node type that the language has is a case below and yields a `Typed`:
-a piece of Python text with its kind; all other nodes are refused by name. The code is put together
-from three things only: operators written here, `repr` of checked literals, and names that the
-schema or `Loads` gave. Nothing of the rule's own text reaches it in another way.
+One walk over the tree. Every node type that the language has is a case below and yields a
+`TypedPiece`: a piece of Python text with its kind; all other nodes are refused by name. The code is
+put together from three things only: operators written here, `repr` of checked literals, and names
+that the schema or `RuleLoads` gave. Nothing of the rule's own text reaches it in another way.
 
 What may be `none` is guarded where it is used (`typed`).
 
@@ -18,24 +18,30 @@ import math
 from dataclasses import replace
 from typing import Final
 
-from oborona.policy.expression.alike import Part, alike
 from oborona.policy.expression.calls import CALLS
-from oborona.policy.expression.fault import Fault
-from oborona.policy.expression.fits import (
-    asked_for_none,
+from oborona.policy.expression.common_form import ComparedPart, in_common_form
+from oborona.policy.expression.fault import ExpressionFault
+from oborona.policy.expression.functions import FUNCTIONS, arguments
+from oborona.policy.expression.loads import RuleLoads
+from oborona.policy.expression.name_resolver import NameResolver, short
+from oborona.policy.expression.references import NoRuleReferences, RuleReferences
+from oborona.policy.expression.schema import FactSchema, PieceKind
+from oborona.policy.expression.syntax import ExpressionSource, parse
+from oborona.policy.expression.type_rules import (
     certain,
     comparable,
-    one_of_its_words,
+    none_comparison,
     refusal,
     require_condition,
+    require_known_word,
 )
-from oborona.policy.expression.functions import FUNCTIONS, arguments
-from oborona.policy.expression.loads import Loads
-from oborona.policy.expression.naming import Naming, short
-from oborona.policy.expression.references import Nobody, Others
-from oborona.policy.expression.schema import Kind, Schema
-from oborona.policy.expression.syntax import Source, parse
-from oborona.policy.expression.typed import ARITHMETIC, Typed, guarded, unless_none, want
+from oborona.policy.expression.typed_piece import (
+    ARITHMETIC,
+    TypedPiece,
+    guarded,
+    require_kind,
+    unless_none,
+)
 from oborona.toml import did_you_mean
 
 MAX_NUMBER: Final = 10**15  # of a literal: larger ones lose digits as a float
@@ -59,10 +65,10 @@ _COMPARISONS: Final[dict[type[ast.cmpop], str]] = {
     ast.NotIn: "not in",
 }
 _KNOWN: Final = (*FUNCTIONS, *CALLS)
-_NOBODY: Final = Nobody()
+_NOBODY: Final = NoRuleReferences()
 
 
-class Checker:
+class ExpressionChecker:
     """Checks expressions of one rule against a schema.
 
     Args:
@@ -71,13 +77,15 @@ class Checker:
         others: the rest of the set.
     """
 
-    def __init__(self, schema: Schema, loads: Loads, others: Others = _NOBODY) -> None:
+    def __init__(
+        self, schema: FactSchema, loads: RuleLoads, others: RuleReferences = _NOBODY
+    ) -> None:
         self.loads = loads
-        self.names = Naming(schema, loads, others)
-        self.source = Source("")
+        self.names = NameResolver(schema, loads, others)
+        self.source = ExpressionSource("")
         self._products = 0
 
-    def check(self, text: str) -> Typed:
+    def check(self, text: str) -> TypedPiece:
         """Return the code of an expression.
 
         Raises:
@@ -91,7 +99,7 @@ class Checker:
         finally:
             self.source, self._products = before
 
-    def check_condition(self, text: str) -> Typed:
+    def check_condition(self, text: str) -> TypedPiece:
         """Return the code of an expression that is true or false.
 
         Raises:
@@ -101,7 +109,7 @@ class Checker:
         require_condition(piece, text)
         return certain(piece)
 
-    def piece(self, node: ast.expr) -> Typed:
+    def piece(self, node: ast.expr) -> TypedPiece:
         """Return the code of a node.
 
         Raises:
@@ -116,8 +124,8 @@ class Checker:
             case ast.BoolOp(values=values):
                 return self._both("and" if isinstance(node.op, ast.And) else "or", values, index)
             case ast.UnaryOp(op=ast.Not(), operand=operand):
-                return Typed(
-                    code=f"(not {self.condition(operand)})", kind=Kind.CONDITION, index=index
+                return TypedPiece(
+                    code=f"(not {self.condition(operand)})", kind=PieceKind.CONDITION, index=index
                 )
             case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=operand):
                 return self._signed(node.op, operand, index)
@@ -132,8 +140,8 @@ class Checker:
             case ast.Tuple(elts=items) | ast.List(elts=items):
                 return self._list(items, index)
             case ast.UnaryOp(op=op):
-                raise Fault(refusal(op), index)
-        raise Fault(refusal(node), index)
+                raise ExpressionFault(refusal(op), index)
+        raise ExpressionFault(refusal(node), index)
 
     def condition(self, node: ast.expr) -> str:
         """Return the code of a node that is true or false.
@@ -145,71 +153,85 @@ class Checker:
         require_condition(piece, self.source.text[piece.index : self.source.end(node)])
         return certain(piece).code
 
-    def _both(self, word: str, values: list[ast.expr], index: int) -> Typed:
+    def _both(self, word: str, values: list[ast.expr], index: int) -> TypedPiece:
         code = f" {word} ".join(self.condition(value) for value in values)
-        return Typed(code=f"({code})", kind=Kind.CONDITION, index=index)
+        return TypedPiece(code=f"({code})", kind=PieceKind.CONDITION, index=index)
 
-    def _constant(self, node: ast.Constant, index: int) -> Typed:
+    def _constant(self, node: ast.Constant, index: int) -> TypedPiece:
         value = node.value
         match value:
             case bool():
-                return Typed(
-                    code=repr(value), kind=Kind.CONDITION, index=index, literal=value, constant=True
+                return TypedPiece(
+                    code=repr(value),
+                    kind=PieceKind.CONDITION,
+                    index=index,
+                    literal=value,
+                    constant=True,
                 )
             case int() | float():
                 if (
                     not (math.isfinite(value) if isinstance(value, float) else True)
                     or abs(value) > MAX_NUMBER
                 ):
-                    raise Fault(f"a number may be at most {MAX_NUMBER}", index)
-                return Typed(
-                    code=repr(value), kind=Kind.NUMBER, index=index, literal=value, constant=True
+                    raise ExpressionFault(f"a number may be at most {MAX_NUMBER}", index)
+                return TypedPiece(
+                    code=repr(value),
+                    kind=PieceKind.NUMBER,
+                    index=index,
+                    literal=value,
+                    constant=True,
                 )
             case str():
                 if len(value) > MAX_TEXT:
-                    raise Fault(
+                    raise ExpressionFault(
                         (f"a text is {len(value)} characters long; at most {MAX_TEXT} are allowed"),
                         index,
                     )
-                return Typed(
-                    code=ascii(value), kind=Kind.TEXT, index=index, literal=value, constant=True
+                return TypedPiece(
+                    code=ascii(value),
+                    kind=PieceKind.TEXT,
+                    index=index,
+                    literal=value,
+                    constant=True,
                 )
-        raise Fault("only numbers, texts, true and false may stand here", index)
+        raise ExpressionFault("only numbers, texts, true and false may stand here", index)
 
-    def _list(self, nodes: list[ast.expr], index: int) -> Typed:
+    def _list(self, nodes: list[ast.expr], index: int) -> TypedPiece:
         values: list[str | int | float] = []
         for node in nodes:
             item = self.piece(node)
             value = item.literal
             if isinstance(value, bool) or not isinstance(value, str | int | float):
-                raise Fault("a list holds plain numbers and texts only", item.index)
+                raise ExpressionFault("a list holds plain numbers and texts only", item.index)
             values.append(value)
         if len({isinstance(value, str) for value in values}) > 1:
-            raise Fault("a list holds either numbers or texts", index)
+            raise ExpressionFault("a list holds either numbers or texts", index)
         # A set literal of constants is made once, when the code is compiled.
         code = "{" + ", ".join(ascii(value) for value in values) + "}" if values else "()"
-        return Typed(code=code, kind=Kind.LIST, index=index, literal=tuple(values), constant=True)
+        return TypedPiece(
+            code=code, kind=PieceKind.LIST, index=index, literal=tuple(values), constant=True
+        )
 
-    def _signed(self, op: ast.unaryop, operand: ast.expr, index: int) -> Typed:
+    def _signed(self, op: ast.unaryop, operand: ast.expr, index: int) -> TypedPiece:
         piece = self.piece(operand)
         sign = "-" if isinstance(op, ast.USub) else "+"
-        want(piece, ARITHMETIC, sign)
+        require_kind(piece, ARITHMETIC, sign)
         literal = piece.literal
         value = -literal if isinstance(literal, int | float) and sign == "-" else literal
         tests, (known,) = guarded([piece], self.loads.local)
-        made = Typed(
+        made = TypedPiece(
             code=f"({sign}{known.code})",
-            kind=Kind.NUMBER,
+            kind=PieceKind.NUMBER,
             index=index,
             literal=value,
             constant=piece.constant,
         )
         return unless_none(tests, made)
 
-    def _arithmetic(self, node: ast.BinOp, index: int) -> Typed:
+    def _arithmetic(self, node: ast.BinOp, index: int) -> TypedPiece:
         kind = type(node.op)
         if kind not in _OPERATORS and kind not in _DIVISIONS:
-            raise Fault(refusal(node.op), index)
+            raise ExpressionFault(refusal(node.op), index)
         pieces = [self.piece(node.left), self.piece(node.right)]
         tests, (left, right) = guarded(pieces, self.loads.local)
         if kind in _OPERATORS:
@@ -224,72 +246,79 @@ class Checker:
                 else f"{function}({left.code}, {right.code})"
             )
         for piece in pieces:
-            want(piece, ARITHMETIC, sign)
+            require_kind(piece, ARITHMETIC, sign)
         self._products += sign == "*"
         if self._products > MAX_PRODUCTS:
-            raise Fault(f"more than {MAX_PRODUCTS} multiplications in one expression", index)
+            raise ExpressionFault(
+                f"more than {MAX_PRODUCTS} multiplications in one expression", index
+            )
         constant = left.constant and right.constant
         return unless_none(
-            tests, Typed(code=code, kind=Kind.NUMBER, index=index, constant=constant)
+            tests, TypedPiece(code=code, kind=PieceKind.NUMBER, index=index, constant=constant)
         )
 
-    def _comparison(self, node: ast.Compare, index: int) -> Typed:
+    def _comparison(self, node: ast.Compare, index: int) -> TypedPiece:
         pieces = [self.piece(node.left), *map(self.piece, node.comparators)]
         signs: list[str] = []
         for op, left, right in zip(node.ops, pieces, pieces[1:], strict=False):
             if type(op) not in _COMPARISONS:
-                raise Fault(refusal(op), index)
+                raise ExpressionFault(refusal(op), index)
             signs.append(_COMPARISONS[type(op)])
-            if Kind.NONE in (left.kind, right.kind):
-                return asked_for_none(pieces, signs, index)
+            if PieceKind.NONE in (left.kind, right.kind):
+                return none_comparison(pieces, signs, index)
             comparable(left, signs[-1], right)
-            one_of_its_words(left, right, part=False)
-            one_of_its_words(
-                right, left, part=right.kind is Kind.TEXT and signs[-1] in ("in", "not in")
+            require_known_word(left, right, part=False)
+            require_known_word(
+                right, left, part=right.kind is PieceKind.TEXT and signs[-1] in ("in", "not in")
             )
         tests, known = guarded(pieces, self.loads.local)
         inside = any(
-            sign in ("in", "not in") and right.kind is Kind.TEXT
+            sign in ("in", "not in") and right.kind is PieceKind.TEXT
             for sign, right in zip(signs, pieces[1:], strict=True)
         )
-        known = alike(known, Part.PIECE if inside else Part.WHOLE, self.loads)
+        known = in_common_form(
+            known, ComparedPart.PIECE if inside else ComparedPart.WHOLE, self.loads
+        )
         code = known[0].code
         for sign, right in zip(signs, known[1:], strict=True):
             code += f" {sign} {right.code}"
         constant = all(piece.constant for piece in pieces)
         return unless_none(
-            tests, Typed(code=f"({code})", kind=Kind.CONDITION, index=index, constant=constant)
+            tests,
+            TypedPiece(code=f"({code})", kind=PieceKind.CONDITION, index=index, constant=constant),
         )
 
-    def _choice(self, node: ast.IfExp, index: int) -> Typed:
+    def _choice(self, node: ast.IfExp, index: int) -> TypedPiece:
         test = self.condition(node.test)
         yes, no = self.piece(node.body), self.piece(node.orelse)
-        kinds = {yes.kind, no.kind} - {Kind.NONE}
+        kinds = {yes.kind, no.kind} - {PieceKind.NONE}
         if len(kinds) > 1:
-            raise Fault(f"one side is {yes.kind}, the other {no.kind}", index)
-        if Kind.LIST in kinds:
-            raise Fault("a list may not be chosen", index)
-        yes, no = alike([yes, no], Part.WHOLE, self.loads)
-        return Typed(
+            raise ExpressionFault(f"one side is {yes.kind}, the other {no.kind}", index)
+        if PieceKind.LIST in kinds:
+            raise ExpressionFault("a list may not be chosen", index)
+        yes, no = in_common_form([yes, no], ComparedPart.WHOLE, self.loads)
+        return TypedPiece(
             code=f"({yes.code} if {test} else {no.code})",
-            kind=kinds.pop() if kinds else Kind.NONE,
+            kind=kinds.pop() if kinds else PieceKind.NONE,
             index=index,
             optional=yes.optional or no.optional,
-            form=max(yes, no, key=lambda piece: piece.kind is not Kind.NONE).form,
+            form=max(yes, no, key=lambda piece: piece.kind is not PieceKind.NONE).form,
         )
 
-    def _call(self, node: ast.Call, index: int) -> Typed:
+    def _call(self, node: ast.Call, index: int) -> TypedPiece:
         if not isinstance(node.func, ast.Name):
-            raise Fault("only functions may be called, by their name", index)
+            raise ExpressionFault("only functions may be called, by their name", index)
         name = node.func.id
         if node.keywords:
-            raise Fault(f"{name}() takes no named arguments", index)
+            raise ExpressionFault(f"{name}() takes no named arguments", index)
         function = CALLS.get(name) or FUNCTIONS.get(name)
         if function is None:
-            raise Fault(f"unknown function {short(name)}{did_you_mean(name, _KNOWN)}", index)
+            raise ExpressionFault(
+                f"unknown function {short(name)}{did_you_mean(name, _KNOWN)}", index
+            )
         fewest, most = arguments(function.signature)
         if not fewest <= len(node.args) <= most:
-            raise Fault(
+            raise ExpressionFault(
                 f"{name}() has {len(node.args)} arguments; it is {function.signature}", index
             )
         if name in CALLS:

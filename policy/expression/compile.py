@@ -30,14 +30,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import CodeType
 from typing import Any, Final
 
-from oborona.policy.expression.loads import Load
-from oborona.policy.expression.memory import Memory
-from oborona.policy.expression.rule_set import Checked, RuleSet, Warned, hit_maker
+from oborona.policy.expression.loads import FactLoad
+from oborona.policy.expression.rule_cache import RuleCache
+from oborona.policy.expression.rule_set import CheckedRule, RuleSet, RuleWarning, hit_maker
 from oborona.policy.expression.runtime import NAMES
-from oborona.policy.expression.schema import Schema
-from oborona.policy.private import WORDY, is_private
+from oborona.policy.expression.schema import FactSchema
+from oborona.policy.private_rules import WORDY, is_private
 from oborona.policy.rules import Condition, Rule
-from oborona.types import Mode, RuleHit, Stage
+from oborona.types import RuleHit, RuleMode, Stage
 
 MAX_ERROR: Final = 200  # characters of an exception's text that are passed on
 
@@ -46,7 +46,7 @@ _Function = Callable[[object, int, list[RuleHit], list[str], frozenset[str], fro
 
 
 ToCode = Callable[[str], CodeType]
-RuleMemory = Memory[Checked]
+RuleMemory = RuleCache[CheckedRule]
 
 
 class CompiledRules:
@@ -56,7 +56,7 @@ class CompiledRules:
         rules: as given, in their order.
         stages: from which stage on each rule runs, by name.
         named: the facts that the rules of each stage, and of those before it, name.
-        private: names of rules that are not told: they ask for traps (`oborona.policy.outward`).
+        private: names of rules that are not told: they ask for traps (`oborona.policy.disclosure`).
         wordless: names of those that are told without what their words say of traps.
         timelines: types of shingles whose time-lines the rules ask for.
         turned: texts and patterns of rules and conditions that are looked for in another form than
@@ -70,12 +70,12 @@ class CompiledRules:
     def __init__(
         self,
         rules: tuple[Rule, ...],
-        checked: Sequence[Checked],
+        checked: Sequence[CheckedRule],
         timelines: frozenset[int],
-        warnings: Sequence[Warned],
+        warnings: Sequence[RuleWarning],
         source: str,
         function: _Function,
-        schema: Schema,
+        schema: FactSchema,
         before: Mapping[str, Stage],
         *,
         asks_before: bool,
@@ -125,7 +125,7 @@ class CompiledRules:
         errors: list[str] = []
         live = every = _NONE
         if before and self._asks_before:
-            live = frozenset(hit.name for hit in before if hit.mode is Mode.LIVE)
+            live = frozenset(hit.name for hit in before if hit.mode is RuleMode.LIVE)
             every = frozenset(hit.name for hit in before)
         self._function(facts, stage.order, hits, errors, live, every)
         return hits, errors
@@ -138,7 +138,7 @@ def code_of(source: str) -> CodeType:
 
 def compile_rules(
     rules: Sequence[Rule],
-    schema: Schema,
+    schema: FactSchema,
     conditions: Sequence[Condition] = (),
     before: Mapping[str, Stage] | None = None,
     to_code: ToCode = code_of,
@@ -191,11 +191,11 @@ def compile_rules(
     )
 
 
-def _never(checked: Sequence[Checked], names: dict[str, Any]) -> list[Warned]:
+def _never(checked: Sequence[CheckedRule], names: dict[str, Any]) -> list[RuleWarning]:
     """Warn of conditions that name no fact and do not hold."""
     constant = [one for one in checked if one.constant]
     return [
-        Warned(
+        RuleWarning(
             f"{one.given.name} can never hold: it names no fact, and is false",
             one.given.places["when"],
         )
@@ -204,7 +204,9 @@ def _never(checked: Sequence[Checked], names: dict[str, Any]) -> list[Warned]:
     ]
 
 
-def _generate(checked: Sequence[Checked], loads: Iterable[Load], used: set[str]) -> list[str]:
+def _generate(
+    checked: Sequence[CheckedRule], loads: Iterable[FactLoad], used: set[str]
+) -> list[str]:
     lines = ["def run(f, stage, hits, errors, live, every):"]
     lines += [f" {local} = False" for local in sorted(used)]
     for stage in Stage:
@@ -221,20 +223,20 @@ def _generate(checked: Sequence[Checked], loads: Iterable[Load], used: set[str])
     return lines
 
 
-def _hit(one: Checked) -> str:
+def _hit(one: CheckedRule) -> str:
     """Return the name of what makes a rule's hit."""
     return f"H{one.local}"
 
 
-def _read(load: Load) -> list[str]:
+def _read(load: FactLoad) -> list[str]:
     return _kept(load.label, [f"{load.local} = {load.code}"])
 
 
-def _condition(one: Checked) -> list[str]:
+def _condition(one: CheckedRule) -> list[str]:
     return _kept(one.given.name, [f"{one.local} = {one.code}"])
 
 
-def _rule(one: Checked, rule: Rule, used: set[str]) -> list[str]:
+def _rule(one: CheckedRule, rule: Rule, used: set[str]) -> list[str]:
     said, more = "()", []
     if one.template.codes:
         values = "".join(f"{code}, " for code in one.template.codes)

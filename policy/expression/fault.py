@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class Fault(Exception):  # noqa: N818 - inside this package only; it leaves as a PolicyError with file and line
+class ExpressionFault(Exception):  # noqa: N818 - inside this package only; it leaves as a PolicyError with file and line
     """An expression or template that cannot be used.
 
     Args:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from oborona.types import Span
+from oborona.types import RuleWindow
 
 HOURS: Final = {
-    Span.RECENT: 1 / 6,
-    Span.HOUR: 1.0,
-    Span.DAY: 24.0,
-    Span.FORTNIGHT: 336.0,
-    Span.EARLIER: 312.0,
+    RuleWindow.RECENT: 1 / 6,
+    RuleWindow.HOUR: 1.0,
+    RuleWindow.DAY: 24.0,
+    RuleWindow.FORTNIGHT: 336.0,
+    RuleWindow.EARLIER: 312.0,
 }
 
 

@@ -25,7 +25,7 @@ Value = str | Collection[str] | None
 """Of a fact of texts."""
 
 
-class Form(Enum):
+class TextForm(Enum):
     """How a fact's texts are written; of two the later keeps less."""
 
     SENT = "as it was sent"
@@ -39,15 +39,17 @@ class Form(Enum):
 
     def piece(self, text: str) -> str:
         """Return a piece of a text as it stands inside such a fact."""
-        return normalised_piece(text) if self is Form.FOLDED else _WHOLE[self](text)
+        return normalised_piece(text) if self is TextForm.FOLDED else _WHOLE[self](text)
 
     def letters(self, letters: Iterable[str]) -> list[str]:
         """Return what becomes of each of some characters: one, several, or none."""
         return (
-            normalised_letters(letters) if self is Form.FOLDED else list(map(_WHOLE[self], letters))
+            normalised_letters(letters)
+            if self is TextForm.FOLDED
+            else list(map(_WHOLE[self], letters))
         )
 
-    def common(self, other: Form) -> Form:
+    def common(self, other: TextForm) -> TextForm:
         """Return the form in which texts of this form and of another are compared."""
         return max(self, other, key=_ORDER.index)
 
@@ -73,7 +75,12 @@ def _turned(turn: Callable[[str], str], value: Value) -> Value:
     return turn(value) if isinstance(value, str) else frozenset(map(turn, value))
 
 
-_WHOLE: Final[Mapping[Form, Callable[[str], str]]] = MappingProxyType(
-    {Form.SENT: str, Form.CAPITAL: str.upper, Form.SMALL: str.lower, Form.FOLDED: normalise}
+_WHOLE: Final[Mapping[TextForm, Callable[[str], str]]] = MappingProxyType(
+    {
+        TextForm.SENT: str,
+        TextForm.CAPITAL: str.upper,
+        TextForm.SMALL: str.lower,
+        TextForm.FOLDED: normalise,
+    }
 )
-_ORDER: Final = tuple(Form)
+_ORDER: Final = tuple(TextForm)

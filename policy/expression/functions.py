@@ -11,122 +11,128 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
-from oborona.policy.expression.alike import Part, alike
-from oborona.policy.expression.fault import Fault, PatternError
-from oborona.policy.expression.forms import Form
-from oborona.policy.expression.loads import Loads
-from oborona.policy.expression.places import Domains, Networks
-from oborona.policy.expression.schema import Kind
-from oborona.policy.expression.typed import ARITHMETIC, TEXTS, Typed, want
+from oborona.policy.expression.common_form import ComparedPart, in_common_form
+from oborona.policy.expression.fault import ExpressionFault, PatternError
+from oborona.policy.expression.forms import TextForm
+from oborona.policy.expression.loads import RuleLoads
+from oborona.policy.expression.network_lists import DomainList, NetworkList
+from oborona.policy.expression.schema import PieceKind
+from oborona.policy.expression.typed_piece import ARITHMETIC, TEXTS, TypedPiece, require_kind
 
 MAX_DECIMALS: Final = 9  # of round(): more are noise in a double
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Function:
+class ExpressionFunction:
     """One function of the language."""
 
     signature: str
     doc: str
-    emit: Callable[[Sequence[Typed], Loads], Typed]
+    emit: Callable[[Sequence[TypedPiece], RuleLoads], TypedPiece]
 
 
-def _result(code: str, kind: Kind) -> Typed:
-    return Typed(code=code, kind=kind, index=0)
+def _result(code: str, kind: PieceKind) -> TypedPiece:
+    return TypedPiece(code=code, kind=kind, index=0)
 
 
-def _len(pieces: Sequence[Typed], _: Loads) -> Typed:
-    want(pieces[0], TEXTS, "len()")
-    return _result(f"len({pieces[0].code})", Kind.NUMBER)
+def _len(pieces: Sequence[TypedPiece], _: RuleLoads) -> TypedPiece:
+    require_kind(pieces[0], TEXTS, "len()")
+    return _result(f"len({pieces[0].code})", PieceKind.NUMBER)
 
 
-def _least(name: str) -> Callable[[Sequence[Typed], Loads], Typed]:
-    def emit(pieces: Sequence[Typed], _: Loads) -> Typed:
+def _least(name: str) -> Callable[[Sequence[TypedPiece], RuleLoads], TypedPiece]:
+    def emit(pieces: Sequence[TypedPiece], _: RuleLoads) -> TypedPiece:
         for piece in pieces:
-            want(piece, ARITHMETIC, f"{name}()")
-        return _result(f"{name}({', '.join(piece.code for piece in pieces)})", Kind.NUMBER)
+            require_kind(piece, ARITHMETIC, f"{name}()")
+        return _result(f"{name}({', '.join(piece.code for piece in pieces)})", PieceKind.NUMBER)
 
     return emit
 
 
-def _abs(pieces: Sequence[Typed], _: Loads) -> Typed:
-    want(pieces[0], ARITHMETIC, "abs()")
-    return _result(f"abs({pieces[0].code})", Kind.NUMBER)
+def _abs(pieces: Sequence[TypedPiece], _: RuleLoads) -> TypedPiece:
+    require_kind(pieces[0], ARITHMETIC, "abs()")
+    return _result(f"abs({pieces[0].code})", PieceKind.NUMBER)
 
 
-def _round(pieces: Sequence[Typed], _: Loads) -> Typed:
-    want(pieces[0], ARITHMETIC, "round()")
+def _round(pieces: Sequence[TypedPiece], _: RuleLoads) -> TypedPiece:
+    require_kind(pieces[0], ARITHMETIC, "round()")
     digits = pieces[1].literal if len(pieces) > 1 else 0
     if type(digits) is not int or not 0 <= digits <= MAX_DECIMALS:
-        raise Fault(
+        raise ExpressionFault(
             f"round() takes its decimals as a plain number, 0 to {MAX_DECIMALS}", pieces[1].index
         )
-    return _result(f"rounded({pieces[0].code}, {digits})", Kind.NUMBER)
+    return _result(f"rounded({pieces[0].code}, {digits})", PieceKind.NUMBER)
 
 
-def _lower(pieces: Sequence[Typed], _: Loads) -> Typed:
-    want(pieces[0], (Kind.TEXT,), "lower()")
-    made = _result(f"{pieces[0].code}.lower()", Kind.TEXT)
-    return replace(made, form=pieces[0].form if pieces[0].form is Form.FOLDED else Form.SMALL)
+def _lower(pieces: Sequence[TypedPiece], _: RuleLoads) -> TypedPiece:
+    require_kind(pieces[0], (PieceKind.TEXT,), "lower()")
+    made = _result(f"{pieces[0].code}.lower()", PieceKind.TEXT)
+    return replace(
+        made, form=pieces[0].form if pieces[0].form is TextForm.FOLDED else TextForm.SMALL
+    )
 
 
-def _contains(pieces: Sequence[Typed], loads: Loads) -> Typed:
-    want(pieces[0], TEXTS, "contains()")
-    want(pieces[1], (Kind.TEXT,), "contains()")
-    of, piece = alike(pieces, Part.PIECE, loads)
-    if of.kind is Kind.TEXT:
-        return _result(f"({piece.code} in {of.code})", Kind.CONDITION)
-    return _result(f"contains({of.code}, {piece.code})", Kind.CONDITION)
+def _contains(pieces: Sequence[TypedPiece], loads: RuleLoads) -> TypedPiece:
+    require_kind(pieces[0], TEXTS, "contains()")
+    require_kind(pieces[1], (PieceKind.TEXT,), "contains()")
+    of, piece = in_common_form(pieces, ComparedPart.PIECE, loads)
+    if of.kind is PieceKind.TEXT:
+        return _result(f"({piece.code} in {of.code})", PieceKind.CONDITION)
+    return _result(f"contains({of.code}, {piece.code})", PieceKind.CONDITION)
 
 
-def _edge(name: str, code: str, part: Part) -> Callable[[Sequence[Typed], Loads], Typed]:
-    def emit(pieces: Sequence[Typed], loads: Loads) -> Typed:
-        want(pieces[0], TEXTS, f"{name}()")
-        want(pieces[1], (Kind.TEXT, Kind.LIST), f"{name}()")
-        first, second = alike(pieces, part, loads)
+def _edge(
+    name: str, code: str, part: ComparedPart
+) -> Callable[[Sequence[TypedPiece], RuleLoads], TypedPiece]:
+    def emit(pieces: Sequence[TypedPiece], loads: RuleLoads) -> TypedPiece:
+        require_kind(pieces[0], TEXTS, f"{name}()")
+        require_kind(pieces[1], (PieceKind.TEXT, PieceKind.LIST), f"{name}()")
+        first, second = in_common_form(pieces, part, loads)
         piece = second.code
-        if second.kind is Kind.LIST:
+        if second.kind is PieceKind.LIST:
             given = second.literal if isinstance(second.literal, tuple) else ()
             if not all(isinstance(text, str) for text in given):
-                raise Fault(f"{name}() takes a list of texts", second.index)
+                raise ExpressionFault(f"{name}() takes a list of texts", second.index)
             piece = ascii(given)
-        if first.kind is Kind.TEXT:
-            return _result(f"{first.code}.{name}({piece})", Kind.CONDITION)
-        return _result(f"{code}({first.code}, {piece})", Kind.CONDITION)
+        if first.kind is PieceKind.TEXT:
+            return _result(f"{first.code}.{name}({piece})", PieceKind.CONDITION)
+        return _result(f"{code}({first.code}, {piece})", PieceKind.CONDITION)
 
     return emit
 
 
-def _matches(pieces: Sequence[Typed], loads: Loads) -> Typed:
-    want(pieces[0], TEXTS, "matches()")
+def _matches(pieces: Sequence[TypedPiece], loads: RuleLoads) -> TypedPiece:
+    require_kind(pieces[0], TEXTS, "matches()")
     pattern = pieces[1].literal
     if not isinstance(pattern, str):
-        raise Fault("matches() takes its pattern as a plain text in quotes", pieces[1].index)
+        raise ExpressionFault(
+            "matches() takes its pattern as a plain text in quotes", pieces[1].index
+        )
     try:
         name = loads.pattern(pattern, pieces[0].form)
     except PatternError as fault:
-        raise Fault(f"pattern: {fault}", pieces[1].index) from None
-    if pieces[0].kind is Kind.TEXT:
-        return _result(f"({name}({loads.octets(pieces[0].code)}) is not None)", Kind.CONDITION)
-    return _result(f"matches({name}, {pieces[0].code})", Kind.CONDITION)
+        raise ExpressionFault(f"pattern: {fault}", pieces[1].index) from None
+    if pieces[0].kind is PieceKind.TEXT:
+        return _result(f"({name}({loads.octets(pieces[0].code)}) is not None)", PieceKind.CONDITION)
+    return _result(f"matches({name}, {pieces[0].code})", PieceKind.CONDITION)
 
 
-def _share(pieces: Sequence[Typed], _: Loads) -> Typed:
+def _share(pieces: Sequence[TypedPiece], _: RuleLoads) -> TypedPiece:
     for piece in pieces:
-        want(piece, ARITHMETIC, "share()")
-    return _result(f"share({pieces[0].code}, {pieces[1].code})", Kind.NUMBER)
+        require_kind(piece, ARITHMETIC, "share()")
+    return _result(f"share({pieces[0].code}, {pieces[1].code})", PieceKind.NUMBER)
 
 
-def _log_odds(pieces: Sequence[Typed], _: Loads) -> Typed:
-    want(pieces[0], ARITHMETIC, "log_odds()")
-    return _result(f"log_odds({pieces[0].code})", Kind.NUMBER)
+def _log_odds(pieces: Sequence[TypedPiece], _: RuleLoads) -> TypedPiece:
+    require_kind(pieces[0], ARITHMETIC, "log_odds()")
+    return _result(f"log_odds({pieces[0].code})", PieceKind.NUMBER)
 
 
 def _listed(
-    name: str, made: Callable[[Sequence[str]], Networks | Domains]
-) -> Callable[[Sequence[Typed], Loads], Typed]:
-    def emit(pieces: Sequence[Typed], loads: Loads) -> Typed:
-        want(pieces[0], TEXTS, f"{name}()")
+    name: str, made: Callable[[Sequence[str]], NetworkList | DomainList]
+) -> Callable[[Sequence[TypedPiece], RuleLoads], TypedPiece]:
+    def emit(pieces: Sequence[TypedPiece], loads: RuleLoads) -> TypedPiece:
+        require_kind(pieces[0], TEXTS, f"{name}()")
         given = pieces[1].literal
         given = (given,) if isinstance(given, str) else given
         if (
@@ -134,70 +140,70 @@ def _listed(
             or not given
             or not all(isinstance(text, str) for text in given)
         ):
-            raise Fault(f"{name}() takes a list of texts, or one", pieces[1].index)
+            raise ExpressionFault(f"{name}() takes a list of texts, or one", pieces[1].index)
         try:
             constant = loads.constant(
                 (name, given), lambda: made([str(text) for text in given]).has
             )
         except ValueError as fault:
-            raise Fault(f"{name}(): {fault}", pieces[1].index) from None
-        if pieces[0].kind is Kind.TEXT:
-            return _result(f"{constant}({pieces[0].code})", Kind.CONDITION)
-        return _result(f"within({constant}, {pieces[0].code})", Kind.CONDITION)
+            raise ExpressionFault(f"{name}(): {fault}", pieces[1].index) from None
+        if pieces[0].kind is PieceKind.TEXT:
+            return _result(f"{constant}({pieces[0].code})", PieceKind.CONDITION)
+        return _result(f"within({constant}, {pieces[0].code})", PieceKind.CONDITION)
 
     return emit
 
 
-FUNCTIONS: Final[Mapping[str, Function]] = MappingProxyType(
+FUNCTIONS: Final[Mapping[str, ExpressionFunction]] = MappingProxyType(
     {
-        "len": Function(
+        "len": ExpressionFunction(
             signature="len(text)", doc="Characters of a text, or members of a set.", emit=_len
         ),
-        "min": Function(signature="min(a, b, ...)", doc="The smallest of two or more numbers.", emit=_least("min")),
-        "max": Function(signature="max(a, b, ...)", doc="The largest of two or more numbers.", emit=_least("max")),
-        "abs": Function(signature="abs(number)", doc="The number without its sign.", emit=_abs),
-        "round": Function(
+        "min": ExpressionFunction(signature="min(a, b, ...)", doc="The smallest of two or more numbers.", emit=_least("min")),
+        "max": ExpressionFunction(signature="max(a, b, ...)", doc="The largest of two or more numbers.", emit=_least("max")),
+        "abs": ExpressionFunction(signature="abs(number)", doc="The number without its sign.", emit=_abs),
+        "round": ExpressionFunction(
             signature="round(number[, decimals])", doc="The number to so many decimals, none by default.", emit=_round
         ),
-        "lower": Function(signature="lower(text)", doc="The text in lower case.", emit=_lower),
-        "contains": Function(
+        "lower": ExpressionFunction(signature="lower(text)", doc="The text in lower case.", emit=_lower),
+        "contains": ExpressionFunction(
             signature="contains(text, piece)", doc="The text, or any of a set, holds the piece.", emit=_contains
         ),
-        "startswith": Function(
+        "startswith": ExpressionFunction(
             signature="startswith(text, start)",
             doc="The text, or any of a set, starts so; the start may be a list of texts.",
-            emit=_edge("startswith", "starts", Part.START),
+            emit=_edge("startswith", "starts", ComparedPart.START),
         ),
-        "endswith": Function(
+        "endswith": ExpressionFunction(
             signature="endswith(text, end)",
             doc="The text, or any of a set, ends so; the end may be a list of texts.",
-            emit=_edge("endswith", "ends", Part.END),
+            emit=_edge("endswith", "ends", ComparedPart.END),
         ),
-        "matches": Function(
+        "matches": ExpressionFunction(
             signature='matches(text, r"pattern")',
             doc=("The pattern (RE2 syntax) is found in the text, or in any of a set. (?i) "
                 "before it ignores case."),
             emit=_matches,
         ),
-        "share": Function(
+        "share": ExpressionFunction(
             signature="share(part, whole)", doc="part / whole, 0 to 1; 0 where whole is 0 or less.", emit=_share
         ),
-        "log_odds": Function(
+        "log_odds": ExpressionFunction(
             signature="log_odds(share)",
             doc=("ln(share / (1 - share)), held to -10 to 10: 0 at 0.5, 2.2 at 0.9, 4.6 at "
                 "0.99; as far below 0 at 0.1 and 0.01."),
             emit=_log_odds,
         ),
-        "in_networks": Function(
+        "in_networks": ExpressionFunction(
             signature='in_networks(text, ("192.0.2.0/24", ...))',
             doc="The text, or any of a set, is an address in one of these networks.",
-            emit=_listed("in_networks", Networks),
+            emit=_listed("in_networks", NetworkList),
         ),
-        "in_domains": Function(
+        "in_domains": ExpressionFunction(
             signature='in_domains(text, ("example.org", ...))',
             doc=("The text, or any of a set, is one of these domains or a name below it; of an "
                 "address what stands after its @."),
-            emit=_listed("in_domains", Domains),
+            emit=_listed("in_domains", DomainList),
         ),
     }
 )  # fmt: skip

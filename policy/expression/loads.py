@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Final
 
-from oborona.policy.expression.forms import Form
+from oborona.policy.expression.forms import TextForm
 from oborona.policy.expression.patterns import MAX_MADE, compile_pattern, pattern_for
 from oborona.types import Stage
 
@@ -20,7 +20,7 @@ NAME_BYTES: Final = 8  # of a hash: two of ten thousand names share one once in 
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class FactLoad:
     """One fact that generated code reads."""
 
     local: str  # the local variable
@@ -29,7 +29,7 @@ class Load:
     stage: Stage
 
 
-class Loads:
+class RuleLoads:
     """The facts, patterns and constants of one rule.
 
     Attributes:
@@ -43,7 +43,7 @@ class Loads:
     """
 
     def __init__(self) -> None:
-        self.facts: dict[str, Load] = {}
+        self.facts: dict[str, FactLoad] = {}
         self.constants: dict[str, Any] = {}
         self.timelines: set[int] = set()
         self.inner: dict[str, str] = {}
@@ -63,7 +63,7 @@ class Loads:
     def function(self, parameters: list[str], code: str) -> str:
         """Return the name of a function whose value is `code`."""
         rest = f"({', '.join(parameters)}): return {code}"
-        name = named("Q", rest)
+        name = variable_name("Q", rest)
         self.inner[name] = f"def {name}{rest}"
         return name
 
@@ -74,19 +74,19 @@ class Loads:
             key: what tells it from all others; of plain data.
             make: makes it.
         """
-        name = named("P", repr(key))
+        name = variable_name("P", repr(key))
         if name not in self.constants:
             self.constants[name] = make()
         return name
 
-    def fact(self, code: str, label: str, stage: Stage) -> Load:
+    def fact(self, code: str, label: str, stage: Stage) -> FactLoad:
         """Return the load for a fact, the same one for every rule that names it."""
         load = self.facts.get(code)
         if load is None:
-            load = self.facts[code] = Load(named("v", code), code, label, stage)
+            load = self.facts[code] = FactLoad(variable_name("v", code), code, label, stage)
         return load
 
-    def pattern(self, text: str, form: Form) -> str:
+    def pattern(self, text: str, form: TextForm) -> str:
         """Return the global name of what searches for a pattern in facts of a form.
 
         Raises:
@@ -110,7 +110,7 @@ class Loads:
         """Return the code of a text as RE2 wants it; of a fact it is made once for all patterns."""
         return self._made_once(f"octets({code})", code)
 
-    def in_form(self, code: str, form: Form) -> str:
+    def in_form(self, code: str, form: TextForm) -> str:
         """Return the code of a text or set in another form.
 
         Of a fact it is made once for all rules.
@@ -126,7 +126,7 @@ class Loads:
         return local
 
 
-def named(letter: str, what: str) -> str:
+def variable_name(letter: str, what: str) -> str:
     """Return the name that generated code has for something.
 
     Args:

@@ -19,19 +19,19 @@ from typing import Final, NamedTuple
 
 from oborona.policy.expression.fault import PatternError
 from oborona.policy.expression.pattern_tree import (
-    Border,
-    Edge,
-    Either,
-    Many,
-    Row,
-    Set,
-    Text,
+    CharacterSet,
+    PatternAlternation,
+    PatternRepeat,
+    PatternSequence,
+    PatternText,
+    TextEdge,
     Tree,
+    WordBorder,
     grouped,
+    pattern_source,
     set_of,
     text_of,
     times,
-    written,
 )
 from oborona.policy.expression.word_class import NO_WORD, WORD, both, without
 
@@ -51,8 +51,8 @@ _Cases = Mapping[tuple[_Case, _Case], str]
 """The patterns of one piece, by the cases before and behind it; what is missing can't be."""
 
 _NOTHING: Final[_Cases] = {(case, case): "" for case in _CASES}
-_W: Final = set_of(Set(WORD))
-_NO_W: Final = set_of(Set(NO_WORD))
+_W: Final = set_of(CharacterSet(WORD))
+_NO_W: Final = set_of(CharacterSet(NO_WORD))
 _BEFORE: Final = {False: rf"(?:\A|{_NO_W})", True: _W}
 _BEHIND: Final = {False: rf"(?:\z|{_NO_W})", True: _W}
 
@@ -64,7 +64,7 @@ def without_borders(tree: Tree) -> str:
         PatternError: it is never found, or too much of it hangs on borders.
     """
     if not _bordered(tree):
-        return written(tree)
+        return pattern_source(tree)
     cases = _cases(tree)
     ends: dict[bool, set[str]] = {}
     for before in (False, True):
@@ -97,41 +97,41 @@ def without_borders(tree: Tree) -> str:
 
 def _bordered(tree: Tree) -> bool:
     match tree:
-        case Border():
+        case WordBorder():
             return True
-        case Row(items) | Either(items):
+        case PatternSequence(items) | PatternAlternation(items):
             return any(map(_bordered, items))
-        case Many(item):
+        case PatternRepeat(item):
             return _bordered(item)
     return False
 
 
 def _cases(tree: Tree) -> _Cases:
     match tree:
-        case Text(text, any_case):
+        case PatternText(text, any_case):
             first, last = _of_word(text[0]), _of_word(text[-1])
             code = f"(?i:{text_of(text)})" if any_case else text_of(text)
             return _between([(first, last, code)])
-        case Set():
+        case CharacterSet():
             return _between((sort, sort, set_of(part)) for sort, part in _parts(tree))
-        case Edge(code, begins):
+        case TextEdge(code, begins):
             return {
                 (case, case): code
                 for case in _CASES
                 if not (case.before if begins else case.behind)
             }
-        case Border(there):
+        case WordBorder(there):
             return {
                 (case, case): "" for case in _CASES if (case.before is not case.behind) is there
             }
-        case Row(items):
+        case PatternSequence(items):
             done = _NOTHING
             for each in items:
                 done = _after(done, _cases(each))
             return done
-        case Either(options):
+        case PatternAlternation(options):
             return _united(map(_cases, options))
-        case Many(item, least, most):
+        case PatternRepeat(item, least, most):
             return _repeated(item, least, most)
 
 
@@ -147,7 +147,7 @@ def _between(parts: Iterable[tuple[bool, bool, str]]) -> _Cases:
     return {key: _any(codes) for key, codes in found.items()}
 
 
-def _parts(one: Set) -> Iterable[tuple[bool, Set]]:
+def _parts(one: CharacterSet) -> Iterable[tuple[bool, CharacterSet]]:
     """Yield what of a class is a letter of a word, and what is none."""
     if one.names and (one.negated or one.ranges):
         raise PatternError(
@@ -164,7 +164,7 @@ def _parts(one: Set) -> Iterable[tuple[bool, Set]]:
     ranges = one.all
     for sort, of in ((False, NO_WORD), (True, WORD)):
         if part := both(ranges, of):
-            yield sort, Set(part, any_case=one.any_case) if part != without(()) else one
+            yield sort, CharacterSet(part, any_case=one.any_case) if part != without(()) else one
 
 
 def _of_word(letter: str) -> bool:

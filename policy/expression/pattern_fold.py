@@ -24,8 +24,16 @@ from unicodedata import name as name_of
 
 from oborona.message.normalise import look_alikes
 from oborona.policy.expression.fault import PatternError
-from oborona.policy.expression.forms import Form
-from oborona.policy.expression.pattern_tree import Edge, Either, Many, Row, Set, Text, Tree
+from oborona.policy.expression.forms import TextForm
+from oborona.policy.expression.pattern_tree import (
+    CharacterSet,
+    PatternAlternation,
+    PatternRepeat,
+    PatternSequence,
+    PatternText,
+    TextEdge,
+    Tree,
+)
 from oborona.policy.expression.word_class import SPACES, Ranges, both, merged, without
 
 MAX_MEMBERS: Final = 30_000  # of a class, taken one by one: all Chinese characters of daily use
@@ -34,37 +42,37 @@ ALPHABET: Final = 10
 _CAPITALS: Final = frozenset({"Lu", "Lt"})
 
 
-def folded(tree: Tree, form: Form) -> Tree:
+def folded(tree: Tree, form: TextForm) -> Tree:
     """Return a pattern as it is looked for in a fact of a form.
 
     Raises:
         PatternError: it asks for what such a fact never holds; with what to write instead.
     """
-    if form is Form.SENT:
+    if form is TextForm.SENT:
         return tree
     return _one(tree, form)
 
 
-def _one(tree: Tree, form: Form) -> Tree:
+def _one(tree: Tree, form: TextForm) -> Tree:
     match tree:
-        case Text(text):
-            return Text(_text(text, form))
-        case Set():
+        case PatternText(text):
+            return PatternText(_text(text, form))
+        case CharacterSet():
             return _set(tree, form)
-        case Row(items):
+        case PatternSequence(items):
             done = [_one(each, form) for each in items]
-            return Row(tuple(_spaced(done) if form is Form.FOLDED else done))
-        case Either(options):
-            return Either(tuple(_one(each, form) for each in options))
-        case Many(item, least, most):
+            return PatternSequence(tuple(_spaced(done) if form is TextForm.FOLDED else done))
+        case PatternAlternation(options):
+            return PatternAlternation(tuple(_one(each, form) for each in options))
+        case PatternRepeat(item, least, most):
             done_item = _one(item, form)
-            if form is Form.FOLDED and least != 1 and _is_space(done_item):
-                return Many(done_item, min(least, 1), 1)
-            return Many(done_item, least, most)
+            if form is TextForm.FOLDED and least != 1 and _is_space(done_item):
+                return PatternRepeat(done_item, min(least, 1), 1)
+            return PatternRepeat(done_item, least, most)
     return tree
 
 
-def _text(text: str, form: Form) -> str:
+def _text(text: str, form: TextForm) -> str:
     text = normalize("NFC", text)  # a letter and its mark are one
     whole = form.piece(text)
     for letter, turned in zip(text, form.letters(text), strict=True):
@@ -78,8 +86,8 @@ def _text(text: str, form: Form) -> str:
 _INVISIBLE: Final = "which normalised text never has; leave it out, or ask found('zero-width')"
 
 
-def _set(one: Set, form: Form) -> Tree:
-    if form is Form.FOLDED and _is_space(one):
+def _set(one: CharacterSet, form: TextForm) -> Tree:
+    if form is TextForm.FOLDED and _is_space(one):
         return _SPACE
     names = tuple(_name(each, form) for each in one.names)
     explicit = both(one.ranges, without(one.kept))
@@ -93,11 +101,11 @@ def _set(one: Set, form: Form) -> Tree:
     several = sorted({each for each in turned if len(each) > 1}) if not one.negated else []
     if not single and not names and not several and explicit:
         raise PatternError(f"holds a class of invisible characters, {_INVISIBLE}")
-    made = Set(single, one.kept, names, one.negated)
+    made = CharacterSet(single, one.kept, names, one.negated)
     if not several:
         return made
-    options: list[Tree] = [*map(Text, several)]
-    return Either((made, *options) if single or names else tuple(options))
+    options: list[Tree] = [*map(PatternText, several)]
+    return PatternAlternation((made, *options) if single or names else tuple(options))
 
 
 def _members(ranges: Ranges) -> Iterator[str]:
@@ -107,7 +115,7 @@ def _members(ranges: Ranges) -> Iterator[str]:
                 yield chr(code)
 
 
-def alphabet(tree: Tree, form: Form) -> str:
+def alphabet(tree: Tree, form: TextForm) -> str:
     """Return the first letters of a class that stands for an alphabet and is none in a folded fact,
     where Latin letters are in it; empty where there is none.
 
@@ -115,10 +123,10 @@ def alphabet(tree: Tree, form: Form) -> str:
         tree: as it was written.
         form: of the fact.
     """
-    if form is not Form.FOLDED:
+    if form is not TextForm.FOLDED:
         return ""
     match tree:
-        case Set(negated=False):
+        case CharacterSet(negated=False):
             explicit = [
                 each
                 for each in _members(_few(both(tree.ranges, without(tree.kept))))
@@ -127,9 +135,9 @@ def alphabet(tree: Tree, form: Form) -> str:
             if len(explicit) < ALPHABET or any(map(str.isascii, explicit)):
                 return ""
             return "".join(explicit[:3]) if any(map(str.isascii, form.letters(explicit))) else ""
-        case Row(items) | Either(items):
+        case PatternSequence(items) | PatternAlternation(items):
             return next((found for each in items if (found := alphabet(each, form))), "")
-        case Many(item):
+        case PatternRepeat(item):
             return alphabet(item, form)
     return ""
 
@@ -138,17 +146,22 @@ def _few(ranges: Ranges) -> Ranges:
     return ranges if sum(last - first for first, last in ranges) <= MAX_MEMBERS else ()
 
 
-def _name(written: str, form: Form) -> str:
+def _name(written: str, form: TextForm) -> str:
     """Return a class that has a name, if facts of a form keep its sense."""
     name = written.lstrip("\\pP").strip("{}").lstrip("^")
-    if form is Form.CAPITAL:
+    if form is TextForm.CAPITAL:
         return written
     if name in _CAPITALS:
         raise PatternError(
             f"asks for capitals ({written}), and the text is {form.value}; write \\pL, or "
             f"ask subject.raw or text.raw"
         )
-    if form is Form.FOLDED and name != "Latin" and len(name) > 2 and _has_look_alikes(name.upper()):
+    if (
+        form is TextForm.FOLDED
+        and name != "Latin"
+        and len(name) > 2
+        and _has_look_alikes(name.upper())
+    ):
         raise PatternError(
             f"asks for letters of a script ({written}), and here those that look Latin "
             f"are Latin; ask subject.raw, from.name.raw or text.raw"
@@ -164,11 +177,11 @@ def _has_look_alikes(script: str) -> bool:
 def _is_space(tree: Tree) -> bool:
     """Tell whether something takes white space and nothing else."""
     match tree:
-        case Text(text):
+        case PatternText(text):
             return text == " "
-        case Set(names=(), negated=False):
+        case CharacterSet(names=(), negated=False):
             return bool(tree.ranges) and both(tree.ranges, SPACES) == tree.ranges
-        case Many(item):
+        case PatternRepeat(item):
             return _is_space(item)
     return False
 
@@ -183,31 +196,31 @@ def _spaced(items: list[Tree]) -> list[Tree]:
         if _is_space(one):
             if last is not None and _is_space(last):
                 least = max(_least(last), _least(one))
-                done[-1] = _SPACE if least else Many(_SPACE, 0, 1)
+                done[-1] = _SPACE if least else PatternRepeat(_SPACE, 0, 1)
                 continue
-            if isinstance(last, Edge) and last.begins:
-                done.append(Many(_SPACE, 0, 1))
+            if isinstance(last, TextEdge) and last.begins:
+                done.append(PatternRepeat(_SPACE, 0, 1))
                 continue
-        elif isinstance(one, Edge) and not one.begins and last is not None and _is_space(last):
-            done[-1] = Many(_SPACE, 0, 1)
+        elif isinstance(one, TextEdge) and not one.begins and last is not None and _is_space(last):
+            done[-1] = PatternRepeat(_SPACE, 0, 1)
         done.append(one)
     return done
 
 
 def _split(one: Tree) -> Iterator[Tree]:
     """Yield a text, and the space at either end of it apart."""
-    if not isinstance(one, Text) or one.text == " ":
+    if not isinstance(one, PatternText) or one.text == " ":
         yield one
         return
     if one.text.startswith(" "):
         yield _SPACE
-    yield Text(one.text.strip(" "))
+    yield PatternText(one.text.strip(" "))
     if one.text.endswith(" "):
         yield _SPACE
 
 
 def _least(tree: Tree) -> int:
-    return tree.least if isinstance(tree, Many) else 1
+    return tree.least if isinstance(tree, PatternRepeat) else 1
 
 
-_SPACE: Final = Text(" ")
+_SPACE: Final = PatternText(" ")

@@ -16,7 +16,7 @@ _META: Final = frozenset("\\.+*?()|[]{}^$")
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class PatternText:
     """Characters in a row."""
 
     text: str
@@ -24,7 +24,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Set:
+class CharacterSet:
     """One character of several, or of all but several."""
 
     ranges: Ranges = ()  # merged
@@ -41,7 +41,7 @@ class Set:
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class TextEdge:
     """The beginning or end of a text or line."""
 
     code: str
@@ -49,28 +49,28 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class Border:
+class WordBorder:
     r"""`\b`, where a word begins or ends; `\B`, where none does."""
 
     there: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PatternSequence:
     """One after the other."""
 
     items: tuple[Tree, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Either:
+class PatternAlternation:
     """One of several."""
 
     options: tuple[Tree, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Many:
+class PatternRepeat:
     """Something so many times."""
 
     item: Tree
@@ -78,37 +78,48 @@ class Many:
     most: int | None
 
 
-Tree = Text | Set | Edge | Border | Row | Either | Many
+Tree = (
+    PatternText
+    | CharacterSet
+    | TextEdge
+    | WordBorder
+    | PatternSequence
+    | PatternAlternation
+    | PatternRepeat
+)
 
-DOT: Final = Set(ranges=((10, 10),), kept=((10, 10),), negated=True)
-DOT_ALL: Final = Set(ranges=((0, LAST),), kept=((0, LAST),))
+DOT: Final = CharacterSet(ranges=((10, 10),), kept=((10, 10),), negated=True)
+DOT_ALL: Final = CharacterSet(ranges=((0, LAST),), kept=((0, LAST),))
 
 
-def written(tree: Tree) -> str:
+def pattern_source(tree: Tree) -> str:
     """Return the pattern of a tree."""
     match tree:
-        case Text(text, any_case):
+        case PatternText(text, any_case):
             return _cased(text_of(text), any_case)
-        case Set():
+        case CharacterSet():
             return set_of(tree)
-        case Edge(code):
+        case TextEdge(code):
             return code
-        case Border(there):
+        case WordBorder(there):
             return r"\b" if there else r"\B"
-        case Row(items):
+        case PatternSequence(items):
             return "".join(
-                grouped(one) if isinstance(one, Either) else written(one) for one in items
+                grouped(one) if isinstance(one, PatternAlternation) else pattern_source(one)
+                for one in items
             )
-        case Either(options):
-            return "|".join(map(written, options))
-        case Many(item, least, most):
+        case PatternAlternation(options):
+            return "|".join(map(pattern_source, options))
+        case PatternRepeat(item, least, most):
             return f"{grouped(item)}{times(least, most)}"
 
 
 def grouped(tree: Tree) -> str:
     """Return the pattern of a tree as one thing that can be repeated."""
-    code = written(tree)
-    if isinstance(tree, Set | Edge | Border) or (isinstance(tree, Text) and len(tree.text) == 1):
+    code = pattern_source(tree)
+    if isinstance(tree, CharacterSet | TextEdge | WordBorder) or (
+        isinstance(tree, PatternText) and len(tree.text) == 1
+    ):
         return code
     return f"(?:{code})"
 
@@ -128,7 +139,7 @@ def times(least: int, most: int | None) -> str:
     return f"{{{least}}}" if most == least else f"{{{least},{'' if most is None else most}}}"
 
 
-def set_of(one: Set) -> str:
+def set_of(one: CharacterSet) -> str:
     """Return the pattern of a set."""
     ranges, negated = one.ranges, one.negated
     if not one.names and ranges in (WORD, NO_WORD):  # the shorter way to say it

@@ -12,11 +12,11 @@ from typing import Any, Final, NamedTuple
 import re2
 
 from oborona.policy.expression.fault import PatternError
-from oborona.policy.expression.forms import Form
+from oborona.policy.expression.forms import TextForm
 from oborona.policy.expression.pattern_borders import without_borders
 from oborona.policy.expression.pattern_fold import alphabet, folded
-from oborona.policy.expression.pattern_read import missing, tree_of
-from oborona.policy.expression.pattern_tree import Set, set_of, written
+from oborona.policy.expression.pattern_parser import tree_of, unsupported_syntax
+from oborona.policy.expression.pattern_tree import CharacterSet, pattern_source, set_of
 from oborona.policy.expression.word_class import NO_WORD, WORD
 
 MAX_PATTERN_LENGTH: Final = 500  # characters; longer lists of words belong into several rules
@@ -29,11 +29,11 @@ MAX_PATTERN_MEMORY: Final = (
 MAX_MADE: Final = 100_000
 
 
-_WORD: Final = set_of(Set(WORD))
-_NO_WORD: Final = set_of(Set(NO_WORD))
+_WORD: Final = set_of(CharacterSet(WORD))
+_NO_WORD: Final = set_of(CharacterSet(NO_WORD))
 
 
-class Pattern(NamedTuple):
+class FactPattern(NamedTuple):
     """A pattern as it is looked for."""
 
     text: str  # for RE2
@@ -45,7 +45,7 @@ class Pattern(NamedTuple):
 
 
 @lru_cache(maxsize=2048)
-def pattern_for(text: str, form: Form, *, lines: bool = False) -> Pattern:
+def pattern_for(text: str, form: TextForm, *, lines: bool = False) -> FactPattern:
     """Return a pattern as it is looked for in a fact.
 
     Args:
@@ -60,8 +60,12 @@ def pattern_for(text: str, form: Form, *, lines: bool = False) -> Pattern:
     compile_pattern(text)
     tree = tree_of(text, lines=lines)
     made = without_borders(folded(tree, form))
-    shown = text if made == written(tree) else made.replace(_NO_WORD, r"\W").replace(_WORD, r"\w")
-    return Pattern(made, shown, alphabet(tree, form))
+    shown = (
+        text
+        if made == pattern_source(tree)
+        else made.replace(_NO_WORD, r"\W").replace(_WORD, r"\w")
+    )
+    return FactPattern(made, shown, alphabet(tree, form))
 
 
 def compile_pattern(text: str, *, captures: bool = False, most: int = MAX_PATTERN_LENGTH) -> Any:
@@ -94,4 +98,4 @@ def compile_pattern(text: str, *, captures: bool = False, most: int = MAX_PATTER
     except re2.error as fault:
         words = fault.args[0] if fault.args else "not a pattern"
         own = words.decode("utf-8", "replace") if isinstance(words, bytes) else str(words)
-        raise PatternError(missing(text) or own) from None
+        raise PatternError(unsupported_syntax(text) or own) from None

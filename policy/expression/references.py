@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 from oborona.types import Stage
 
 
-class Reference(NamedTuple):
+class RuleReference(NamedTuple):
     """Another piece of the policy, as the code of an expression sees it."""
 
     code: str  # a local variable, or a test of what was hit before
@@ -18,10 +18,10 @@ class Reference(NamedTuple):
     named: frozenset[str] = frozenset()  # facts that it names
 
 
-class Others(Protocol):
+class RuleReferences(Protocol):
     """The rest of a rule set."""
 
-    def condition(self, name: str) -> Reference | None:
+    def condition(self, name: str) -> RuleReference | None:
         """Return a named condition, None where there is none of this name.
 
         Raises:
@@ -33,7 +33,7 @@ class Others(Protocol):
         """Return the names of all conditions."""
         ...
 
-    def fired(self, name: str) -> Reference | None:
+    def fired(self, name: str) -> RuleReference | None:
         """Return whether something of this name was hit, None where nothing is called so.
 
         Raises:
@@ -46,10 +46,10 @@ class Others(Protocol):
         ...
 
 
-class Nobody:
+class NoRuleReferences:
     """An expression that stands alone."""
 
-    def condition(self, name: str) -> Reference | None:
+    def condition(self, name: str) -> RuleReference | None:
         """Know none."""
         return None
 
@@ -57,7 +57,7 @@ class Nobody:
         """Know none."""
         return ()
 
-    def fired(self, name: str) -> Reference | None:
+    def fired(self, name: str) -> RuleReference | None:
         """Know none."""
         return None
 

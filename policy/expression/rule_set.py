@@ -13,33 +13,33 @@ from copy import copy
 from typing import Final, NamedTuple
 
 from oborona.errors import PolicyError
-from oborona.policy.expression.check import Checker
-from oborona.policy.expression.fault import Fault
-from oborona.policy.expression.loads import Loads, named
-from oborona.policy.expression.memory import Answers, Memory, texts_of
-from oborona.policy.expression.naming import short
-from oborona.policy.expression.references import Reference
-from oborona.policy.expression.schema import Kind, Schema
-from oborona.policy.expression.template import Template
-from oborona.policy.expression.typed import ARITHMETIC, want
-from oborona.policy.faults import Faults
+from oborona.policy.expression.check import ExpressionChecker
+from oborona.policy.expression.fault import ExpressionFault
+from oborona.policy.expression.loads import RuleLoads, variable_name
+from oborona.policy.expression.name_resolver import short
+from oborona.policy.expression.references import RuleReference
+from oborona.policy.expression.rule_cache import Answers, RuleCache, texts_of
+from oborona.policy.expression.schema import FactSchema, PieceKind
+from oborona.policy.expression.template import SayTemplate
+from oborona.policy.expression.typed_piece import ARITHMETIC, require_kind
+from oborona.policy.faults import PolicyFaults
 from oborona.policy.rules import Condition, Rule
-from oborona.toml import Place
-from oborona.types import Mode, RuleHit, Stage
+from oborona.toml import TomlPlace
+from oborona.types import RuleHit, RuleMode, Stage
 
 MAX_CHAIN: Final = 30  # rules that hang on one another, one after the other: more nobody follows
 
 OFF: Final = "False"  # whether something fired that cannot
 
 
-class Warned(NamedTuple):
+class RuleWarning(NamedTuple):
     """Something that is allowed, and hardly meant."""
 
     problem: str
-    place: Place
+    place: TomlPlace
 
 
-class Checked:
+class CheckedRule:
     """One rule or condition whose texts are checked.
 
     Attributes:
@@ -52,9 +52,9 @@ class Checked:
         loads: what its code needs.
     """
 
-    def __init__(self, given: Rule | Condition, checker: Checker) -> None:
+    def __init__(self, given: Rule | Condition, checker: ExpressionChecker) -> None:
         self.given = given
-        self.local = named("r" if isinstance(given, Rule) else "c", given.name)
+        self.local = variable_name("r" if isinstance(given, Rule) else "c", given.name)
         self.score = ""
         at = "when"
         text = given.when
@@ -62,17 +62,17 @@ class Checked:
             when = checker.check_condition(text)
             self.code, self.constant = when.code, when.constant
             at, text = "say", given.say if isinstance(given, Rule) else ""
-            self.template = Template(text, checker)
+            self.template = SayTemplate(text, checker)
             if isinstance(given, Rule) and isinstance(given.score, str):
                 at, text = "score", given.score
                 self.score = _formula(checker, text)
-        except Fault as fault:
+        except ExpressionFault as fault:
             if (
                 at == "score"
                 and fault.problem.startswith("unknown fact")
                 and text.strip().isidentifier()
             ):
-                fault = Fault(
+                fault = ExpressionFault(
                     (
                         f'"{short(text.strip())}" is no number and no fact; write score = 10 '
                         f'without quotes, or a formula such as "10 * links"'
@@ -89,9 +89,9 @@ class Checked:
             problem = (
                 f'rule {given.name}: its facts are known from stage "{known}" on, not at "{wanted}"'
             )
-            raise _error(problem, given.places.get("stage", Place()))
+            raise _error(problem, given.places.get("stage", TomlPlace()))
 
-    def of(self, given: Rule | Condition) -> Checked:
+    def of(self, given: Rule | Condition) -> CheckedRule:
         """Return the same for a rule or condition of the same texts, which may stand elsewhere in
         the file and score otherwise.
         """
@@ -116,11 +116,11 @@ class RuleSet:
         self,
         rules: Sequence[Rule],
         conditions: Sequence[Condition],
-        schema: Schema,
+        schema: FactSchema,
         before: Mapping[str, Stage],
-        memory: Memory[Checked],
+        memory: RuleCache[CheckedRule],
     ) -> None:
-        self.warnings: list[Warned] = []
+        self.warnings: list[RuleWarning] = []
         self.used: set[str] = set()  # locals of rules that others name
         self.asks_before = False  # whether a rule names something of `before`
         self._schema = schema
@@ -129,10 +129,10 @@ class RuleSet:
         self._conditions = {one.name: one for one in conditions}
         self._before = before
         self._open: list[str] = []
-        self._done: dict[str, Checked] = {}
+        self._done: dict[str, CheckedRule] = {}
         self._wrong: set[str] = set()  # has been told: by itself, or by what hangs on it
 
-    def checked(self) -> Iterator[Checked]:
+    def checked(self) -> Iterator[CheckedRule]:
         """Yield all conditions and all enabled rules, each after those it names.
 
         Once all are, the memory holds these and no others.
@@ -140,7 +140,7 @@ class RuleSet:
         Raises:
             PolicyError: some cannot be used; each with its place in the file.
         """
-        faults = Faults()
+        faults = PolicyFaults()
         every: list[Rule | Condition] = [*self._conditions.values()]
         every += [rule for rule in self._rules.values() if rule.enabled]
         for one in every:
@@ -151,7 +151,7 @@ class RuleSet:
         self._memory.keep(self._done)
         yield from self._done.values()
 
-    def check(self, one: Rule | Condition) -> Checked:
+    def check(self, one: Rule | Condition) -> CheckedRule:
         """Return one of them, checked; each is checked once.
 
         Raises:
@@ -163,22 +163,22 @@ class RuleSet:
             return done
         if one.name in self._open:
             around = [*self._open[self._open.index(one.name) :], one.name]
-            raise Fault(f"depends on itself: {' -> '.join(around)}")
+            raise ExpressionFault(f"depends on itself: {' -> '.join(around)}")
         if len(self._open) >= MAX_CHAIN:
-            raise Fault(f"depends on more than {MAX_CHAIN} others, one after the other")
+            raise ExpressionFault(f"depends on more than {MAX_CHAIN} others, one after the other")
         self._open.append(one.name)
         try:
             done = self._done[one.name] = self._known(one) or self._fresh(one)
             for problem in dict.fromkeys(done.loads.noted):
                 self._warn(one, f"has a class that {problem}")
-        except (Fault, PolicyError):
+        except (ExpressionFault, PolicyError):
             self._wrong.add(one.name)
             raise
         finally:
             self._open.pop()
         return done
 
-    def _known(self, one: Rule | Condition) -> Checked | None:
+    def _known(self, one: Rule | Condition) -> CheckedRule | None:
         """Return what the memory has of these texts, if all that they name is as it was."""
         found = self._memory.find(one.name, texts_of(one))
         if found is None:
@@ -186,35 +186,35 @@ class RuleSet:
         seen = _Seen(self, one, found.made.loads)
         try:
             same = all(seen.ask(*question) == answer for question, answer in found.answers.items())
-        except Fault:
+        except ExpressionFault:
             return None  # as the check will say, with its place
         return found.made.of(one) if same else None
 
-    def _fresh(self, one: Rule | Condition) -> Checked:
-        loads = Loads()
+    def _fresh(self, one: Rule | Condition) -> CheckedRule:
+        loads = RuleLoads()
         seen = _Seen(self, one, loads)
-        made = Checked(one, Checker(self._schema, loads, seen))
+        made = CheckedRule(one, ExpressionChecker(self._schema, loads, seen))
         self._memory.note(one.name, texts_of(one), seen.answers, made)
         return made
 
-    def condition(self, name: str) -> Reference | None:
+    def condition(self, name: str) -> RuleReference | None:
         """Return a named condition; None for an unknown name."""
         one = self._conditions.get(name)
         if one is None:
             return None
         found = self.check(one)
-        return Reference(found.local, found.stage, found.named)
+        return RuleReference(found.local, found.stage, found.named)
 
     def conditions(self) -> Sequence[str]:
         """Return the names of all conditions."""
         return tuple(self._conditions)
 
-    def fired(self, name: str, asking: Rule | Condition, loads: Loads) -> Reference | None:
+    def fired(self, name: str, asking: Rule | Condition, loads: RuleLoads) -> RuleReference | None:
         """Return whether something was hit, as a live rule sees it or one in shadow mode.
 
         None for an unknown name.
         """
-        live = isinstance(asking, Condition) or asking.mode is Mode.LIVE
+        live = isinstance(asking, Condition) or asking.mode is RuleMode.LIVE
         rule = self._rules.get(name)
         if rule is None:
             if name not in self._before:
@@ -222,25 +222,27 @@ class RuleSet:
             self.asks_before = True
             code = f"({name!a} in {'live' if live else 'every'})"
             label = f"fired({name})"
-            return Reference(loads.fact(code, label, self._before[name]).local, self._before[name])
-        if not rule.enabled or (live and rule.mode is not Mode.LIVE):
+            return RuleReference(
+                loads.fact(code, label, self._before[name]).local, self._before[name]
+            )
+        if not rule.enabled or (live and rule.mode is not RuleMode.LIVE):
             state = (
                 "switched off"
                 if not rule.enabled
                 else "in shadow mode, which live rules do not see"
             )
             self._warn(asking, f"names {name}, which is {state}")
-            return Reference(OFF, Stage.CONNECT)
+            return RuleReference(OFF, Stage.CONNECT)
         found = self.check(rule)
         self.used.add(found.local)
-        return Reference(found.local, found.stage, found.named)
+        return RuleReference(found.local, found.stage, found.named)
 
     def names(self) -> Iterable[str]:
         """Return the names of everything that can be hit."""
         return (*self._rules, *self._before)
 
     def _warn(self, one: Rule | Condition, problem: str) -> None:
-        warned = Warned(f"{_called(one)} {problem}", one.places.get("when", Place()))
+        warned = RuleWarning(f"{_called(one)} {problem}", one.places.get("when", TomlPlace()))
         if warned not in self.warnings:
             self.warnings.append(warned)
 
@@ -252,13 +254,13 @@ class _Seen:
         answers: to what was asked so far.
     """
 
-    def __init__(self, rules: RuleSet, asking: Rule | Condition, loads: Loads) -> None:
+    def __init__(self, rules: RuleSet, asking: Rule | Condition, loads: RuleLoads) -> None:
         self.answers: Answers = {}
         self._rules = rules
         self._asking = asking
         self._loads = loads
 
-    def condition(self, name: str) -> Reference | None:
+    def condition(self, name: str) -> RuleReference | None:
         """Return a named condition."""
         return self.ask(name, fired=False)
 
@@ -266,11 +268,11 @@ class _Seen:
         """Return the names of all conditions."""
         return self._rules.conditions()
 
-    def fired(self, name: str) -> Reference | None:
+    def fired(self, name: str) -> RuleReference | None:
         """Return whether something was hit."""
         return self.ask(name, fired=True)
 
-    def ask(self, name: str, fired: bool) -> Reference | None:
+    def ask(self, name: str, fired: bool) -> RuleReference | None:
         """Return either.
 
         Raises:
@@ -286,7 +288,7 @@ class _Seen:
         return self._rules.names()
 
 
-def hit_maker(checked: Checked, rule: Rule) -> object:
+def hit_maker(checked: CheckedRule, rule: Rule) -> object:
     """Return what makes a rule's hit of the values of its words, and of its score where that is a
     formula.
     """
@@ -300,7 +302,7 @@ def hit_maker(checked: Checked, rule: Rule) -> object:
     return lambda _: same
 
 
-def refused(one: Rule | Condition, field: str, text: str, fault: Fault) -> PolicyError:
+def refused(one: Rule | Condition, field: str, text: str, fault: ExpressionFault) -> PolicyError:
     """Return the error of one field, with its place in the file."""
     problem = f"{_called(one)}: {field}: {fault.problem}"
     place = one.places.get(field)
@@ -312,10 +314,10 @@ def refused(one: Rule | Condition, field: str, text: str, fault: Fault) -> Polic
     return _error(problem, place.inside(fault.index))
 
 
-def _formula(checker: Checker, text: str) -> str:
+def _formula(checker: ExpressionChecker, text: str) -> str:
     piece = checker.check(text)
-    if piece.kind is not Kind.NONE:
-        want(piece, ARITHMETIC, "score")
+    if piece.kind is not PieceKind.NONE:
+        require_kind(piece, ARITHMETIC, "score")
     return f"points({piece.code})"
 
 
@@ -323,5 +325,5 @@ def _called(one: Rule | Condition) -> str:
     return f"{'rule' if isinstance(one, Rule) else 'condition'} {one.name}"
 
 
-def _error(problem: str, place: Place) -> PolicyError:
+def _error(problem: str, place: TomlPlace) -> PolicyError:
     return PolicyError(problem, file=place.file, line=place.line, column=place.column)

@@ -2,8 +2,8 @@
 
 A fact's dotted name is read from the facts object as an attribute with underscores (`text.words` is
 `facts.text_words`). Besides plain facts there are two families:
-  count[TYPE].WINDOW.METRIC   what is counted of this message's shingle of a type; see `Counted`
-  found("finding-name")       whether a check found something; see `Schema.findings`
+  count[TYPE].WINDOW.METRIC   what is counted of this message's shingle of a type; see `CountedType`
+  found("finding-name")       whether a check found something; see `FactSchema.findings`
 A fact that may be unknown is `optional`, and then None.
 """
 
@@ -18,20 +18,20 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Final
 
-from oborona.policy.expression.forms import Form
-from oborona.types import Metric, Span, Stage
+from oborona.policy.expression.forms import TextForm
+from oborona.types import Metric, RuleWindow, Stage
 
 FactType = type[int] | type[float] | type[bool] | type[str] | type[frozenset[str]]
 
 # the one word of Python's grammar that a fact's name may begin with: from.domain
 KEYWORD_FACT: Final = "from"
 _FACT_NAME: Final = re.compile(r"[a-z][a-z0-9]*(?:[._][a-z0-9]+)*")
-WINDOWS: Final = MappingProxyType({span.name.lower(): span for span in Span})
+WINDOWS: Final = MappingProxyType({span.name.lower(): span for span in RuleWindow})
 METRICS: Final = MappingProxyType({metric.name.lower(): metric for metric in Metric})
 DERIVED_METRICS: Final = ("ham", "spam_share")  # methods of the facts object of their own
 
 
-class Kind(StrEnum):
+class PieceKind(StrEnum):
     """What a piece of an expression yields; the values are the words of error texts."""
 
     NUMBER = "a number"
@@ -54,7 +54,7 @@ class Fact:
     example: object = None  # a value of its type
     optional: bool = False  # it may be unknown: none
     words: tuple[str, ...] = ()  # the only texts that it may be, or hold; none given: any
-    form: Form = Form.SENT  # how its texts are written
+    form: TextForm = TextForm.SENT  # how its texts are written
     longest: int = 0  # characters of its longest text; 0: as many as there are
 
     def __post_init__(self) -> None:
@@ -75,13 +75,13 @@ class Fact:
         return self.name.replace(".", "_")
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> PieceKind:
         """What an expression takes it for."""
         return _KINDS[self.type]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counted:
+class CountedType:
     """A shingle type whose counts rules may ask for, as `count[name]`."""
 
     name: str
@@ -96,20 +96,20 @@ class Counted:
             raise ValueError(f"not a name of a shingle type: {self.name!r}")
 
 
-_KINDS: Final[Mapping[object, Kind]] = MappingProxyType(
+_KINDS: Final[Mapping[object, PieceKind]] = MappingProxyType(
     {
-        int: Kind.NUMBER,
-        float: Kind.NUMBER,
-        bool: Kind.CONDITION,
-        str: Kind.TEXT,
-        frozenset[str]: Kind.SET,
+        int: PieceKind.NUMBER,
+        float: PieceKind.NUMBER,
+        bool: PieceKind.CONDITION,
+        str: PieceKind.TEXT,
+        frozenset[str]: PieceKind.SET,
     }
 )
 _RESERVED: Final = frozenset({"count", "found", "fired", "it", "true", "false", "none"})
 
 
 @dataclass(frozen=True, kw_only=True)
-class Schema:
+class FactSchema:
     """All that rules may name.
 
     The facts object has, for each fact, its attribute; and when counts or findings are named, the
@@ -120,7 +120,7 @@ class Schema:
     """
 
     facts: tuple[Fact, ...] = ()
-    counted: tuple[Counted, ...] = ()
+    counted: tuple[CountedType, ...] = ()
     # None: any name, from the content stage on
     findings: Mapping[str, Stage] | None = field(default=None)
 
@@ -137,11 +137,11 @@ class Schema:
         return {fact.name: fact for fact in self.facts}
 
     @cached_property
-    def by_pair(self) -> Mapping[str, Counted]:
+    def by_pair(self) -> Mapping[str, CountedType]:
         """Shingle types that count distinct things, by what they are called."""
         return {counted.distinct: counted for counted in self.counted if counted.distinct}
 
     @cached_property
-    def by_type(self) -> Mapping[str, Counted]:
+    def by_type(self) -> Mapping[str, CountedType]:
         """Shingle types by name."""
         return {counted.name: counted for counted in self.counted}

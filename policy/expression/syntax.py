@@ -14,7 +14,7 @@ import re
 import tokenize
 import warnings
 
-from oborona.policy.expression.fault import Fault
+from oborona.policy.expression.fault import ExpressionFault
 from oborona.policy.expression.schema import KEYWORD_FACT
 
 MAX_LENGTH = 2_000  # characters; the longest rule of large published rule sets is below half of it
@@ -48,7 +48,7 @@ _OTHER = re.compile(
 )
 
 
-class Source:
+class ExpressionSource:
     """One expression's text; it turns the tree's positions into characters of the text."""
 
     def __init__(self, text: str) -> None:
@@ -71,28 +71,28 @@ class Source:
         return before + len(self._lines[row].encode()[:offset].decode("utf-8", "ignore"))
 
 
-def parse(text: str) -> tuple[ast.expr, Source]:
+def parse(text: str) -> tuple[ast.expr, ExpressionSource]:
     """Return the tree of an expression.
 
     Raises:
         Fault: empty, too long, too deep, no expression; never anything else.
     """
     if len(text) > MAX_LENGTH:
-        raise Fault(
+        raise ExpressionFault(
             (f"the expression is {len(text)} characters long; at most {MAX_LENGTH} are allowed"),
             MAX_LENGTH,
         )
     for index, letter in enumerate(text):
         if (letter < " " and letter not in "\n\t") or "\ud800" <= letter <= "\udfff":
-            raise Fault(f"control character U+{ord(letter):04X} in the expression", index)
-    source = Source(text)
+            raise ExpressionFault(f"control character U+{ord(letter):04X} in the expression", index)
+    source = ExpressionSource(text)
     replaced = _FROM.sub(lambda found: STAND_IN if found["word"] else found[0], text)
     tree = _parse(f"(\n{replaced}\n)", source)
     _check_depth(tree, source)
     return tree, source
 
 
-def _parse(wrapped: str, source: Source) -> ast.expr:
+def _parse(wrapped: str, source: ExpressionSource) -> ast.expr:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter(
@@ -100,25 +100,29 @@ def _parse(wrapped: str, source: Source) -> ast.expr:
             )  # "\d" in a plain string is a warning to Python, and a trap in a pattern
             tree = ast.parse(wrapped, mode="eval").body
     except SyntaxError as fault:
-        raise _other_language(source.text) or Fault(_words(fault), _at(fault, source)) from None
+        raise _other_language(source.text) or ExpressionFault(
+            _words(fault), _at(fault, source)
+        ) from None
     except (MemoryError, RecursionError):
-        raise Fault(f"nested too deeply; at most {MAX_DEPTH} levels are allowed") from None
+        raise ExpressionFault(
+            f"nested too deeply; at most {MAX_DEPTH} levels are allowed"
+        ) from None
     except (ValueError, OverflowError, Warning) as fault:
-        raise Fault(f"not an expression: {fault}") from None
+        raise ExpressionFault(f"not an expression: {fault}") from None
     if isinstance(tree, ast.Tuple) and not tree.elts and tree.lineno == 1:
-        raise Fault("the expression is empty")
+        raise ExpressionFault("the expression is empty")
     # what begins in the first line begins with the parenthesis that was put there: a tuple does,
     # and what closes it early
     if tree.lineno == 1 and (index := _closes_early(wrapped)) is not None:
-        raise Fault("unmatched ')'", index)
+        raise ExpressionFault("unmatched ')'", index)
     return tree
 
 
-def _other_language(text: str) -> Fault | None:
+def _other_language(text: str) -> ExpressionFault | None:
     """Return what to write for a sign that other languages have, None where there is none."""
     for found in _OTHER.finditer(text):
         if sign := found["sign"]:
-            return Fault(f"write {_MEANT[sign]} instead of {sign}", found.start())
+            return ExpressionFault(f"write {_MEANT[sign]} instead of {sign}", found.start())
     return None
 
 
@@ -131,7 +135,7 @@ def _words(fault: SyntaxError) -> str:
     return words
 
 
-def _at(fault: SyntaxError, source: Source) -> int:
+def _at(fault: SyntaxError, source: ExpressionSource) -> int:
     row = (fault.lineno or 2) - 2
     lines = source.text.split("\n")
     if row < 0:
@@ -159,12 +163,12 @@ def _closes_early(wrapped: str) -> int | None:
     return None
 
 
-def _check_depth(tree: ast.expr, source: Source) -> None:
+def _check_depth(tree: ast.expr, source: ExpressionSource) -> None:
     level: list[ast.AST] = [tree]
     for _ in range(MAX_DEPTH):
         level = [child for node in level for child in ast.iter_child_nodes(node)]
         if not level:
             return
-    raise Fault(
+    raise ExpressionFault(
         f"nested too deeply; at most {MAX_DEPTH} levels are allowed", source.index(level[0])
     )

@@ -15,10 +15,10 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
-from oborona.policy.expression.check import Checker
-from oborona.policy.expression.fault import Fault
-from oborona.policy.expression.schema import Kind
-from oborona.policy.expression.typed import Typed
+from oborona.policy.expression.check import ExpressionChecker
+from oborona.policy.expression.fault import ExpressionFault
+from oborona.policy.expression.schema import PieceKind
+from oborona.policy.expression.typed_piece import TypedPiece
 
 MAX_SAID: Final = 200  # characters of the result: several of them share one header line of 998
 MAX_TEMPLATE: Final = 1_000
@@ -32,21 +32,21 @@ _CUT: Final = 400  # characters of a text looked at: enough for MAX_SAID whateve
 Formatter = Callable[[Any], str]
 
 
-class Template:
+class SayTemplate:
     """A checked `say`.
 
     Attributes:
         codes: one code per pair of braces; their values, in a tuple, are what `fill` takes.
     """
 
-    def __init__(self, text: str, checker: Checker) -> None:
+    def __init__(self, text: str, checker: ExpressionChecker) -> None:
         """Check a template.
 
         Raises:
             Fault: with the character; never anything else.
         """
         if len(text) > MAX_TEMPLATE:
-            raise Fault(
+            raise ExpressionFault(
                 f"say is {len(text)} characters long; at most {MAX_TEMPLATE} are allowed",
                 MAX_TEMPLATE,
             )
@@ -60,7 +60,7 @@ class Template:
                 self._words[-1] += letter
                 at += 2
             elif letter == "}":
-                raise Fault("a single } in say; write }} for a brace", at)
+                raise ExpressionFault("a single } in say; write }} for a brace", at)
             elif letter == "{":
                 at = self._braces(text, at, checker)
             else:
@@ -69,16 +69,16 @@ class Template:
         if not self.codes:
             self._words = [printable(self._words[0])]
 
-    def _braces(self, text: str, start: int, checker: Checker) -> int:
+    def _braces(self, text: str, start: int, checker: ExpressionChecker) -> int:
         """Take one `{expression:format}`; return where the text goes on."""
         end, colon = _limits(text, start)
         stop = end if colon is None else colon
         try:
             piece = checker.check(text[start + 1 : stop])
-        except Fault as fault:
-            raise Fault(fault.problem, start + 1 + fault.index) from None
-        if piece.kind is Kind.LIST:
-            raise Fault("a list cannot be shown", start + 1)
+        except ExpressionFault as fault:
+            raise ExpressionFault(fault.problem, start + 1 + fault.index) from None
+        if piece.kind is PieceKind.LIST:
+            raise ExpressionFault("a list cannot be shown", start + 1)
         self.codes.append(piece.code)
         self._formatters.append(_formatter(piece, text[stop + 1 : end], stop + 1))
         self._words.append("")
@@ -131,30 +131,30 @@ def _limits(text: str, start: int) -> tuple[int, int | None]:
         elif letter == ":":
             colon = at
         elif letter == "{":
-            raise Fault("braces inside braces", at)
+            raise ExpressionFault("braces inside braces", at)
         elif letter == "}":
             return at, colon
         at += 1
-    raise Fault("{ is never closed; write {{ for a brace", start)
+    raise ExpressionFault("{ is never closed; write {{ for a brace", start)
 
 
-def _formatter(piece: Typed, text: str, index: int) -> Formatter:
+def _formatter(piece: TypedPiece, text: str, index: int) -> Formatter:
     found = _FORMAT.fullmatch(text)
     if found is None:
-        raise Fault(
+        raise ExpressionFault(
             "a format is [,][.N] and one of d f % g s, such as {x:,} {x:.1f} {x:.0%} {x:.40s}",
             index,
         )
     comma, digits, letter = found["comma"] or "", found["digits"], found["letter"] or ""
     places = int(digits) if digits is not None else None
-    if piece.kind is not Kind.NUMBER:
+    if piece.kind is not PieceKind.NUMBER:
         if comma or letter not in ("", "s"):
-            raise Fault(f"{piece.kind} has the format s or .Ns only", index)
+            raise ExpressionFault(f"{piece.kind} has the format s or .Ns only", index)
         return _texts(places)
     if letter == "s":
-        raise Fault("a number has no format s", index)
+        raise ExpressionFault("a number has no format s", index)
     if places is not None and (letter == "d" or places > _MAX_DECIMALS):
-        raise Fault(f"d has no decimals, the others at most {_MAX_DECIMALS}", index)
+        raise ExpressionFault(f"d has no decimals, the others at most {_MAX_DECIMALS}", index)
     return _numbers(comma, places, letter)
 
 

@@ -3,8 +3,8 @@
 from functools import partial
 from typing import Annotated, Final
 
-from oborona.policy.expression.forms import Form
-from oborona.policy.facts.declaration import SHARE, Area, Declaration, Words
+from oborona.policy.expression.forms import TextForm
+from oborona.policy.facts.declaration import SHARE, FactArea, FactDeclaration, Words
 from oborona.policy.facts.header import HeaderFacts
 from oborona.types import Stage
 
@@ -13,10 +13,10 @@ TEXT_LIMIT: Final = 65_536  # of text: what a reader looks at, and bounded work 
 CODE_LIMIT: Final = 200  # of a code: a link's host and path
 NAME_LIMIT: Final = 255  # of a file's name: more no file system takes
 
-_message = partial(Declaration, Area.MESSAGE, Stage.CONTENT)
-_text = partial(Declaration, Area.TEXT, Stage.CONTENT)
-_links = partial(Declaration, Area.LINKS, Stage.CONTENT)
-_files = partial(Declaration, Area.FILES, Stage.CONTENT)
+_message = partial(FactDeclaration, FactArea.MESSAGE, Stage.CONTENT)
+_text = partial(FactDeclaration, FactArea.TEXT, Stage.CONTENT)
+_links = partial(FactDeclaration, FactArea.LINKS, Stage.CONTENT)
+_files = partial(FactDeclaration, FactArea.FILES, Stage.CONTENT)
 
 
 class ContentFacts(HeaderFacts, frozen=True, kw_only=True):
@@ -28,7 +28,7 @@ class ContentFacts(HeaderFacts, frozen=True, kw_only=True):
             "text",
             "the visible text; the first 65,536 characters",
             "dear bob, lunch on friday?",
-            form=Form.FOLDED,
+            form=TextForm.FOLDED,
             longest=TEXT_LIMIT,
             kept=False,
         ),
@@ -53,7 +53,7 @@ class ContentFacts(HeaderFacts, frozen=True, kw_only=True):
             "its language; none where there is too little text",
             "ru",
             unit="ISO 639-1",
-            form=Form.SMALL,
+            form=TextForm.SMALL,
             longest=2,
         ),
     ] = None
@@ -110,7 +110,7 @@ class ContentFacts(HeaderFacts, frozen=True, kw_only=True):
             "links.hosts",
             "host names that links lead to",
             frozenset({"www.example.com"}),
-            form=Form.SMALL,
+            form=TextForm.SMALL,
         ),
     ] = frozenset()
     links_domains: Annotated[
@@ -119,7 +119,7 @@ class ContentFacts(HeaderFacts, frozen=True, kw_only=True):
             "links.domains",
             "registrable domains that links lead to",
             frozenset({"example.com"}),
-            form=Form.SMALL,
+            form=TextForm.SMALL,
         ),
     ] = frozenset()
     links_redirected: Annotated[
@@ -128,7 +128,7 @@ class ContentFacts(HeaderFacts, frozen=True, kw_only=True):
             "links.redirected",
             "registrable domains of links that stand inside other links, as behind a redirector",
             frozenset({"example.net"}),
-            form=Form.SMALL,
+            form=TextForm.SMALL,
         ),
     ] = frozenset()
     links_anchors: Annotated[
@@ -158,7 +158,7 @@ class ContentFacts(HeaderFacts, frozen=True, kw_only=True):
             "addresses",
             "e-mail addresses in the text",
             frozenset({"office@example.org"}),
-            form=Form.SMALL,
+            form=TextForm.SMALL,
         ),
     ] = frozenset()
     phones: Annotated[
@@ -184,7 +184,10 @@ class ContentFacts(HeaderFacts, frozen=True, kw_only=True):
     list_id: Annotated[
         str,
         _message(
-            "list_id", "the mailing list's name in List-Id", "chess.example.org", form=Form.SMALL
+            "list_id",
+            "the mailing list's name in List-Id",
+            "chess.example.org",
+            form=TextForm.SMALL,
         ),
     ] = ""
     attachments: Annotated[int, _files("attachments", "attached files, pictures included", 1)] = 0
@@ -194,7 +197,7 @@ class ContentFacts(HeaderFacts, frozen=True, kw_only=True):
             "attachments.names",
             "their names",
             frozenset({"invoice.pdf"}),
-            form=Form.SMALL,
+            form=TextForm.SMALL,
             longest=NAME_LIMIT,
         ),
     ] = frozenset()
@@ -204,7 +207,7 @@ class ContentFacts(HeaderFacts, frozen=True, kw_only=True):
             "attachments.extensions",
             "their extensions, without the dot",
             frozenset({"pdf"}),
-            form=Form.SMALL,
+            form=TextForm.SMALL,
         ),
     ] = frozenset()
     attachments_kinds: Annotated[
@@ -216,7 +219,7 @@ class ContentFacts(HeaderFacts, frozen=True, kw_only=True):
                 "png, jpeg, ...; those that are known"
             ),
             frozenset({"pdf"}),
-            form=Form.SMALL,
+            form=TextForm.SMALL,
         ),
     ] = frozenset()
     attachments_members: Annotated[
@@ -225,7 +228,7 @@ class ContentFacts(HeaderFacts, frozen=True, kw_only=True):
             "attachments.members",
             "extensions of the files in archives, and in archives in those",
             frozenset({"js"}),
-            form=Form.SMALL,
+            form=TextForm.SMALL,
         ),
     ] = frozenset()
     attachments_files: Annotated[int, _files("attachments.files", "files in archives", 0)] = 0
@@ -258,7 +261,7 @@ class ContentFacts(HeaderFacts, frozen=True, kw_only=True):
             "pictures.text",
             "what is written in pictures; empty until they have been read",
             "sale today",
-            form=Form.FOLDED,
+            form=TextForm.FOLDED,
             longest=TEXT_LIMIT,
         ),
     ] = ""

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, get_args
 
 import msgspec
 
-from oborona.policy.expression.forms import Form
+from oborona.policy.expression.forms import TextForm
 from oborona.policy.expression.schema import Fact
 from oborona.toml import hints
 from oborona.types import Stage
@@ -19,7 +19,7 @@ SHARE: Final = "share 0 to 1"
 POINTS: Final = "points, -100 to 100"
 
 
-class Area(Enum):
+class FactArea(Enum):
     """The headings of the reference, in its order."""
 
     CLIENT = "Client"
@@ -37,31 +37,31 @@ class Area(Enum):
     MASS = "Near-duplicates"
 
 
-class Declaration(NamedTuple):
+class FactDeclaration(NamedTuple):
     """What the annotation of a field says of a fact, behind its type; `X | None` may be unknown."""
 
-    area: Area
+    area: FactArea
     stage: Stage  # from which it is known
     name: str  # dotted; its field has underscores
     doc: str  # one line
     example: object  # a value that it may have
     unit: str = ""  # what it is measured in; empty: its words
     words: tuple[str, ...] = ()  # the only ones that it may be, or hold; none given: any
-    form: Form = Form.SENT  # how its texts are written; rules' words are brought into it
+    form: TextForm = TextForm.SENT  # how its texts are written; rules' words are brought into it
     longest: int = 0  # characters of its longest text; 0: as many as there are
     kept: bool = True  # in the journal, among the facts
     before: str = ""  # the fact before which the reference has it; empty: as its field
 
 
-class Declared(NamedTuple):
+class DeclaredFact(NamedTuple):
     """A fact of a struct."""
 
     attribute: str
-    declaration: Declaration
+    declaration: FactDeclaration
     fact: Fact  # as expressions know it
 
 
-def declared(struct: type[msgspec.Struct]) -> Iterator[Declared]:
+def declared(struct: type[msgspec.Struct]) -> Iterator[DeclaredFact]:
     """Yield the facts of a struct in the order of its fields; others have no declaration.
 
     Raises:
@@ -72,12 +72,12 @@ def declared(struct: type[msgspec.Struct]) -> Iterator[Declared]:
             fact = _fact(declaration, annotation.__origin__)
             if fact.attribute != attribute:
                 raise ValueError(f"{fact.name!r} is declared as {attribute!r}")
-            yield Declared(attribute, declaration, fact)
+            yield DeclaredFact(attribute, declaration, fact)
 
 
-def by_area(facts: Iterable[Declared]) -> Mapping[Area, Sequence[Fact]]:
+def by_area(facts: Iterable[DeclaredFact]) -> Mapping[FactArea, Sequence[Fact]]:
     """Return facts in the order of the reference."""
-    areas: dict[Area, list[Fact]] = {area: [] for area in Area}
+    areas: dict[FactArea, list[Fact]] = {area: [] for area in FactArea}
     for _, declaration, fact in facts:
         row = areas[declaration.area]
         names = [other.name for other in row]
@@ -85,7 +85,7 @@ def by_area(facts: Iterable[Declared]) -> Mapping[Area, Sequence[Fact]]:
     return areas
 
 
-def _fact(declaration: Declaration, annotation: Any) -> Fact:
+def _fact(declaration: FactDeclaration, annotation: Any) -> Fact:
     optional = isinstance(annotation, UnionType)
     (kind,) = (
         (member for member in get_args(annotation) if member is not type(None))

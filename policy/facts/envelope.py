@@ -5,29 +5,29 @@ from typing import Annotated
 
 import msgspec
 
-from oborona.authentication.model import Result
-from oborona.policy.expression.forms import Form
-from oborona.policy.facts.declaration import POINTS, SHARE, Area, Declaration, Words
-from oborona.reputation.flag import Flag
+from oborona.authentication.model import AuthResult
+from oborona.policy.expression.forms import TextForm
+from oborona.policy.facts.declaration import POINTS, SHARE, FactArea, FactDeclaration, Words
+from oborona.reputation.flag import ReputationFlag
 from oborona.types import Stage
 
-_time = partial(Declaration, Area.TIME, Stage.CONNECT)
-_client = partial(Declaration, Area.CLIENT, Stage.CONNECT)
-_sender = partial(Declaration, Area.SENDER, Stage.SENDER)
-_recipient = partial(Declaration, Area.SENDER, Stage.RECIPIENT)
+_time = partial(FactDeclaration, FactArea.TIME, Stage.CONNECT)
+_client = partial(FactDeclaration, FactArea.CLIENT, Stage.CONNECT)
+_sender = partial(FactDeclaration, FactArea.SENDER, Stage.SENDER)
+_recipient = partial(FactDeclaration, FactArea.SENDER, Stage.RECIPIENT)
 # no answer at RCPT TO may tell which addresses are traps
-_traps = partial(Declaration, Area.SENDER, Stage.CONTENT)
-_spf = partial(Declaration, Area.AUTHENTICATION, Stage.SENDER)
-_sender_history = partial(Declaration, Area.REPUTATION, Stage.SENDER)
-_history = partial(Declaration, Area.REPUTATION, Stage.CONTENT)
+_traps = partial(FactDeclaration, FactArea.SENDER, Stage.CONTENT)
+_spf = partial(FactDeclaration, FactArea.AUTHENTICATION, Stage.SENDER)
+_sender_history = partial(FactDeclaration, FactArea.REPUTATION, Stage.SENDER)
+_history = partial(FactDeclaration, FactArea.REPUTATION, Stage.CONTENT)
 _SPF = (
-    Result.NONE,
-    Result.NEUTRAL,
-    Result.PASS,
-    Result.FAIL,
-    Result.SOFTFAIL,
-    Result.TEMPERROR,
-    Result.PERMERROR,
+    AuthResult.NONE,
+    AuthResult.NEUTRAL,
+    AuthResult.PASS,
+    AuthResult.FAIL,
+    AuthResult.SOFTFAIL,
+    AuthResult.TEMPERROR,
+    AuthResult.PERMERROR,
 )
 
 
@@ -81,7 +81,7 @@ class EnvelopeFacts(msgspec.Struct, frozen=True, kw_only=True):
             "country of the client's address; none where it is not known, as without a database",
             "NL",
             unit="ISO 3166-1, two capital letters",
-            form=Form.CAPITAL,
+            form=TextForm.CAPITAL,
             longest=2,
         ),
     ] = None
@@ -107,7 +107,7 @@ class EnvelopeFacts(msgspec.Struct, frozen=True, kw_only=True):
             "lists.client",
             "DNS lists that list the client's address or name",
             frozenset({"SPAMHAUS_ZEN"}),
-            form=Form.CAPITAL,
+            form=TextForm.CAPITAL,
         ),
     ] = frozenset()
     iprev_result: Annotated[
@@ -116,15 +116,24 @@ class EnvelopeFacts(msgspec.Struct, frozen=True, kw_only=True):
             "iprev.result",
             "does the client's name lead back to it",
             "pass",
-            words=(Result.PASS, Result.FAIL, Result.TEMPERROR, Result.PERMERROR, Result.NONE),
+            words=(
+                AuthResult.PASS,
+                AuthResult.FAIL,
+                AuthResult.TEMPERROR,
+                AuthResult.PERMERROR,
+                AuthResult.NONE,
+            ),
         ),
-    ] = Result.NONE.value
+    ] = AuthResult.NONE.value
     repip_flag: Annotated[
         str,
         _client(
-            "repip.flag", "what the counters remember of the address", "unknown", words=tuple(Flag)
+            "repip.flag",
+            "what the counters remember of the address",
+            "unknown",
+            words=tuple(ReputationFlag),
         ),
-    ] = Flag.UNKNOWN.value
+    ] = ReputationFlag.UNKNOWN.value
     repip_share: Annotated[
         float,
         _client(
@@ -140,7 +149,7 @@ class EnvelopeFacts(msgspec.Struct, frozen=True, kw_only=True):
             "sender.proved",
             "MAIL FROM, where SPF passed for its domain; else empty",
             "anna@example.org",
-            form=Form.SMALL,
+            form=TextForm.SMALL,
         ),
     ] = ""
     repuser_flag: Annotated[
@@ -152,9 +161,9 @@ class EnvelopeFacts(msgspec.Struct, frozen=True, kw_only=True):
                 "the proved sender"
             ),
             "good",
-            words=tuple(Flag),
+            words=tuple(ReputationFlag),
         ),
-    ] = Flag.UNKNOWN.value
+    ] = ReputationFlag.UNKNOWN.value
     repuser_share: Annotated[
         float,
         _sender_history(
@@ -182,7 +191,7 @@ class EnvelopeFacts(msgspec.Struct, frozen=True, kw_only=True):
             "author",
             "the address in From, where authentication proved it; else empty",
             "anna@example.org",
-            form=Form.SMALL,
+            form=TextForm.SMALL,
             before="repuser.flag",
         ),
     ] = ""
@@ -192,7 +201,7 @@ class EnvelopeFacts(msgspec.Struct, frozen=True, kw_only=True):
             "author.domain",
             "its registrable domain, where it was proved",
             "example.org",
-            form=Form.SMALL,
+            form=TextForm.SMALL,
             before="repuser.flag",
         ),
     ] = ""
@@ -205,9 +214,9 @@ class EnvelopeFacts(msgspec.Struct, frozen=True, kw_only=True):
                 "wallets, attachments and pictures"
             ),
             "bad",
-            words=tuple(Flag),
+            words=tuple(ReputationFlag),
         ),
-    ] = Flag.UNKNOWN.value
+    ] = ReputationFlag.UNKNOWN.value
     repentity_worst: Annotated[
         float, _history("repentity.worst", "its trust, 0 or below", -85.0, unit=POINTS)
     ] = 0.0
@@ -235,7 +244,7 @@ class EnvelopeFacts(msgspec.Struct, frozen=True, kw_only=True):
                 "places for everybody's files"
             ),
             frozenset({"bit.ly"}),
-            form=Form.SMALL,
+            form=TextForm.SMALL,
         ),
     ] = frozenset()
     repentity_why: Annotated[
@@ -269,17 +278,17 @@ class EnvelopeFacts(msgspec.Struct, frozen=True, kw_only=True):
             "lists.sender",
             "DNS lists that list the HELO name or the domain of MAIL FROM",
             frozenset({"SPAMHAUS_DBL"}),
-            form=Form.CAPITAL,
+            form=TextForm.CAPITAL,
         ),
     ] = frozenset()
     spf_result: Annotated[str, _spf("spf.result", "SPF of MAIL FROM", "pass", words=_SPF)] = (
-        Result.NONE.value
+        AuthResult.NONE.value
     )
     spf_domain: Annotated[
-        str, _spf("spf.domain", "the domain that was checked", "example.org", form=Form.SMALL)
+        str, _spf("spf.domain", "the domain that was checked", "example.org", form=TextForm.SMALL)
     ] = ""
     spf_helo: Annotated[str, _spf("spf.helo", "SPF of the HELO name", "none", words=_SPF)] = (
-        Result.NONE.value
+        AuthResult.NONE.value
     )
     sender: Annotated[
         str,
@@ -293,7 +302,7 @@ class EnvelopeFacts(msgspec.Struct, frozen=True, kw_only=True):
             "sender.domain",
             "domain of MAIL FROM",
             "example.org",
-            form=Form.SMALL,
+            form=TextForm.SMALL,
             before="lists.sender",
         ),
     ] = ""
@@ -309,7 +318,7 @@ class EnvelopeFacts(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = ""
     recipient_domain: Annotated[
-        str, _recipient("recipient.domain", "its domain", "example.com", form=Form.SMALL)
+        str, _recipient("recipient.domain", "its domain", "example.com", form=TextForm.SMALL)
     ] = ""
     recipients: Annotated[
         int,

@@ -3,25 +3,31 @@
 from functools import partial
 from typing import Annotated
 
-from oborona.authentication.model import Published, Result
-from oborona.policy.expression.forms import Form
+from oborona.authentication.model import AuthResult, DmarcPolicy
+from oborona.policy.expression.forms import TextForm
 from oborona.policy.facts.content import ContentFacts
-from oborona.policy.facts.declaration import Area, Declaration, Words
+from oborona.policy.facts.declaration import FactArea, FactDeclaration, Words
 from oborona.types import Stage
 
-_links = partial(Declaration, Area.LINKS, Stage.CONTENT)
-_proof = partial(Declaration, Area.AUTHENTICATION, Stage.CONTENT)
-_signatures = partial(Declaration, Area.SIGNATURES, Stage.CONTENT)
+_links = partial(FactDeclaration, FactArea.LINKS, Stage.CONTENT)
+_proof = partial(FactDeclaration, FactArea.AUTHENTICATION, Stage.CONTENT)
+_signatures = partial(FactDeclaration, FactArea.SIGNATURES, Stage.CONTENT)
 _DKIM = (
-    Result.PASS,
-    Result.FAIL,
-    Result.POLICY,
-    Result.NEUTRAL,
-    Result.TEMPERROR,
-    Result.PERMERROR,
+    AuthResult.PASS,
+    AuthResult.FAIL,
+    AuthResult.POLICY,
+    AuthResult.NEUTRAL,
+    AuthResult.TEMPERROR,
+    AuthResult.PERMERROR,
 )
-_DMARC = (Result.NONE, Result.PASS, Result.FAIL, Result.TEMPERROR, Result.PERMERROR)
-_ARC = (Result.NONE, Result.PASS, Result.FAIL, Result.TEMPERROR)
+_DMARC = (
+    AuthResult.NONE,
+    AuthResult.PASS,
+    AuthResult.FAIL,
+    AuthResult.TEMPERROR,
+    AuthResult.PERMERROR,
+)
+_ARC = (AuthResult.NONE, AuthResult.PASS, AuthResult.FAIL, AuthResult.TEMPERROR)
 
 
 class EvidenceFacts(ContentFacts, frozen=True, kw_only=True):
@@ -33,7 +39,7 @@ class EvidenceFacts(ContentFacts, frozen=True, kw_only=True):
             "lists.content",
             "DNS lists that list the From domain, a link or an address in the text",
             frozenset({"SURBL"}),
-            form=Form.CAPITAL,
+            form=TextForm.CAPITAL,
         ),
     ] = frozenset()
     dkim_domains: Annotated[
@@ -42,7 +48,7 @@ class EvidenceFacts(ContentFacts, frozen=True, kw_only=True):
             "dkim.domains",
             "domains whose DKIM signatures passed",
             frozenset({"example.org"}),
-            form=Form.SMALL,
+            form=TextForm.SMALL,
         ),
     ] = frozenset()
     dkim_results: Annotated[
@@ -66,14 +72,14 @@ class EvidenceFacts(ContentFacts, frozen=True, kw_only=True):
     ] = 0
     dmarc_result: Annotated[
         str, _proof("dmarc.result", "DMARC of From's domain", "pass", words=_DMARC)
-    ] = Result.NONE.value
+    ] = AuthResult.NONE.value
     dmarc_domain: Annotated[
         str,
         _proof(
             "dmarc.domain",
             "the domain in From that it is about: of several the one that asks for most",
             "example.org",
-            form=Form.SMALL,
+            form=TextForm.SMALL,
         ),
     ] = ""
     dmarc_policy: Annotated[
@@ -82,9 +88,9 @@ class EvidenceFacts(ContentFacts, frozen=True, kw_only=True):
             "dmarc.policy",
             "what the domain publishes; none without a record",
             "quarantine",
-            words=tuple(Published),
+            words=tuple(DmarcPolicy),
         ),
-    ] = Published.NONE.value
+    ] = DmarcPolicy.NONE.value
     dmarc_disposition: Annotated[
         str,
         _proof(
@@ -94,9 +100,9 @@ class EvidenceFacts(ContentFacts, frozen=True, kw_only=True):
                 "saw it pass"
             ),
             "none",
-            words=tuple(Published),
+            words=tuple(DmarcPolicy),
         ),
-    ] = Published.NONE.value
+    ] = DmarcPolicy.NONE.value
     dmarc_aligned: Annotated[
         bool,
         _proof(
@@ -107,7 +113,7 @@ class EvidenceFacts(ContentFacts, frozen=True, kw_only=True):
     ] = False
     arc_result: Annotated[
         str, _proof("arc.result", "the chain of ARC seals", "none", words=_ARC)
-    ] = Result.NONE.value
+    ] = AuthResult.NONE.value
     arc_instances: Annotated[int, _proof("arc.instances", "ARC seals", 0)] = 0
     arc_trusted: Annotated[
         str,
@@ -169,7 +175,7 @@ class EvidenceFacts(ContentFacts, frozen=True, kw_only=True):
                 "and NAME:2 to NAME:9 where they have so many"
             ),
             frozenset({"MONEY_WORDS", "MONEY_WORDS:2"}),
-            form=Form.CAPITAL,
+            form=TextForm.CAPITAL,
         ),
     ] = frozenset()
     signatures_marked: Annotated[

@@ -6,15 +6,15 @@ from typing import Annotated, Concatenate, Final, ParamSpec, cast
 
 import msgspec
 
-from oborona.policy.facts.declaration import SHARE, Area, Declaration, Words
+from oborona.policy.counts import MessageCounts
+from oborona.policy.facts.declaration import SHARE, FactArea, FactDeclaration, Words
 from oborona.policy.facts.evidence import EvidenceFacts
-from oborona.policy.known import Known
 from oborona.types import Stage
 
-_models = partial(Declaration, Area.MODELS, Stage.CONTENT)
-_engines = partial(Declaration, Area.ENGINES, Stage.CONTENT)
-_message = partial(Declaration, Area.MESSAGE, Stage.CONTENT)
-_mass = partial(Declaration, Area.MASS, Stage.CONTENT)
+_models = partial(FactDeclaration, FactArea.MODELS, Stage.CONTENT)
+_engines = partial(FactDeclaration, FactArea.ENGINES, Stage.CONTENT)
+_message = partial(FactDeclaration, FactArea.MESSAGE, Stage.CONTENT)
+_mass = partial(FactDeclaration, FactArea.MASS, Stage.CONTENT)
 _SAYS: Final = ("good", "perhaps", "certain", "unknown")
 _Values = ParamSpec("_Values")
 
@@ -26,7 +26,7 @@ class Facts(EvidenceFacts, frozen=True, kw_only=True):
     there.
     """
 
-    known: Known = msgspec.field(default_factory=Known)
+    known: MessageCounts = msgspec.field(default_factory=MessageCounts)
     model_content: Annotated[
         float | None,
         _models(
@@ -172,7 +172,7 @@ class Facts(EvidenceFacts, frozen=True, kw_only=True):
     ] = None
 
     def count(self, kind: int, window: int, metric: int) -> int | None:
-        """Return one count of one type of piece; see `Known.count`."""
+        """Return one count of one type of piece; see `MessageCounts.count`."""
         return None if self.known.away else self.known.count(kind, window, metric)
 
     def ham(self, kind: int, window: int) -> int | None:
@@ -184,7 +184,7 @@ class Facts(EvidenceFacts, frozen=True, kw_only=True):
         return None if self.known.away else self.known.spam_share(kind, window)
 
     def robotic(self, kind: int) -> float | None:
-        """Return how regularly it came in the last day; see `Known.robotic`."""
+        """Return how regularly it came in the last day; see `MessageCounts.robotic`."""
         return self.known.robotic(kind)
 
     def found(self, name: str) -> bool:

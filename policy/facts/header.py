@@ -3,14 +3,14 @@
 from functools import partial
 from typing import Annotated, Final
 
-from oborona.policy.expression.forms import Form
-from oborona.policy.facts.declaration import SHARE, Area, Declaration, Words
+from oborona.policy.expression.forms import TextForm
+from oborona.policy.facts.declaration import SHARE, FactArea, FactDeclaration, Words
 from oborona.policy.facts.envelope import EnvelopeFacts
 from oborona.types import Stage
 
 MAILER_LIMIT: Final = 200  # characters
 
-_message = partial(Declaration, Area.MESSAGE, Stage.CONTENT)
+_message = partial(FactDeclaration, FactArea.MESSAGE, Stage.CONTENT)
 
 
 class HeaderFacts(EnvelopeFacts, frozen=True, kw_only=True):
@@ -40,7 +40,7 @@ class HeaderFacts(EnvelopeFacts, frozen=True, kw_only=True):
             "headers",
             "names of the headers present",
             frozenset({"from", "subject", "date"}),
-            form=Form.SMALL,
+            form=TextForm.SMALL,
         ),
     ] = frozenset()
     headers_count: Annotated[
@@ -50,7 +50,7 @@ class HeaderFacts(EnvelopeFacts, frozen=True, kw_only=True):
         int, _message("received.count", "Received fields: servers that it came by", 2)
     ] = 0
     subject: Annotated[
-        str, _message("subject", "decoded", "lunch on friday?", form=Form.FOLDED)
+        str, _message("subject", "decoded", "lunch on friday?", form=TextForm.FOLDED)
     ] = ""
     subject_raw: Annotated[
         str, _message("subject.raw", "decoded, and else as it was sent", "Lunch on Friday?")
@@ -78,11 +78,11 @@ class HeaderFacts(EnvelopeFacts, frozen=True, kw_only=True):
         str, _message("from.address", "address in From", "anna@example.org")
     ] = ""
     from_name: Annotated[
-        str, _message("from.name", "display name in From", "anna", form=Form.FOLDED)
+        str, _message("from.name", "display name in From", "anna", form=TextForm.FOLDED)
     ] = ""
     from_name_raw: Annotated[str, _message("from.name.raw", "the same as it was sent", "Anna")] = ""
     from_domain: Annotated[
-        str, _message("from.domain", "domain in From", "example.org", form=Form.SMALL)
+        str, _message("from.domain", "domain in From", "example.org", form=TextForm.SMALL)
     ] = ""
     from_count: Annotated[int, _message("from.count", "From fields; there should be one", 1)] = 0
     from_is_sender: Annotated[
@@ -114,7 +114,7 @@ class HeaderFacts(EnvelopeFacts, frozen=True, kw_only=True):
         ),
     ] = ""
     reply_to_domain: Annotated[
-        str, _message("reply_to.domain", "its domain", "example.org", form=Form.SMALL)
+        str, _message("reply_to.domain", "its domain", "example.org", form=TextForm.SMALL)
     ] = ""
     reply_to_differs: Annotated[
         bool,
@@ -140,7 +140,7 @@ class HeaderFacts(EnvelopeFacts, frozen=True, kw_only=True):
             "message_id.domain",
             "what stands after its @; empty without a Message-ID",
             "mail.example.org",
-            form=Form.SMALL,
+            form=TextForm.SMALL,
         ),
     ] = ""
     message_id_is_from: Annotated[
@@ -161,7 +161,7 @@ class HeaderFacts(EnvelopeFacts, frozen=True, kw_only=True):
             "mailer",
             "X-Mailer or User-Agent",
             "thunderbird 128",
-            form=Form.SMALL,
+            form=TextForm.SMALL,
             longest=MAILER_LIMIT,
         ),
     ] = ""

@@ -30,7 +30,7 @@ SMALLEST: Final = 1e-6  # step at which it stands still
 Floats = NDArray[np.float32]
 
 
-class Meanings(Protocol):
+class MeaningModel(Protocol):
     """Who says what a text means."""
 
     async def read(self, message: Message) -> float | None:
@@ -41,7 +41,7 @@ class Meanings(Protocol):
         ...
 
 
-class Silent:
+class NoMeaningModel:
     """Nobody who would say."""
 
     async def read(self, message: Message) -> float | None:
@@ -49,7 +49,9 @@ class Silent:
         return None
 
 
-def wants(message: Message, verdict: Verdict, table: MeaningTable, *, spam_score: float) -> bool:
+def wants_meaning(
+    message: Message, verdict: Verdict, table: MeaningTable, *, spam_score: float
+) -> bool:
     """Tell whether a verdict should wait until the meaning of its message is known: it is grey, and
     has words.
 

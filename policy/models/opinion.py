@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 
-class Opinion(msgspec.Struct, frozen=True, kw_only=True):
+class ContentOpinion(msgspec.Struct, frozen=True, kw_only=True):
     """Of one message; empty where nothing has been learned yet."""
 
     probability: float | None = None  # of spam, calibrated; None: too little has been learned
@@ -17,4 +17,4 @@ class Opinion(msgspec.Struct, frozen=True, kw_only=True):
     version: str = ""  # of the weights
 
 
-UNTAUGHT = Opinion()
+UNTAUGHT = ContentOpinion()

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from oborona.message.model import Message
 from oborona.policy.facts import Facts
-from oborona.policy.models.opinion import UNTAUGHT, Opinion
+from oborona.policy.models.opinion import UNTAUGHT, ContentOpinion
 from oborona.policy.rules import VerdictLines
 from oborona.policy.tables import FinalTable
 from oborona.types import Envelope, RuleHit
@@ -16,7 +16,7 @@ from oborona.types import Envelope, RuleHit
 class ContentModel(Protocol):
     """What people have taught about texts, as a scan asks for it."""
 
-    def read(self, message: Message, envelope: Envelope) -> Opinion:
+    def read(self, message: Message, envelope: Envelope) -> ContentOpinion:
         """Return what it says of a message; never raises, and waits for nothing."""
         ...
 
@@ -40,10 +40,10 @@ class FinalModel(Protocol):
         ...
 
 
-class Untaught:
+class NoModels:
     """A content model and a final model that know nothing."""
 
-    def read(self, message: Message, envelope: Envelope) -> Opinion:
+    def read(self, message: Message, envelope: Envelope) -> ContentOpinion:
         """Say nothing."""
         return UNTAUGHT
 

@@ -12,7 +12,7 @@ import numpy as np
 TENTHS: Final = tuple(number / 10 for number in range(11))
 
 
-class Bin(msgspec.Struct, frozen=True, kw_only=True):
+class ReliabilityBin(msgspec.Struct, frozen=True, kw_only=True):
     """A row of a reliability table."""
 
     low: float  # probabilities from here
@@ -24,7 +24,7 @@ class Bin(msgspec.Struct, frozen=True, kw_only=True):
 
 def reliability(
     predictions: Sequence[tuple[float, bool]], borders: Sequence[float] = TENTHS
-) -> tuple[Bin, ...]:
+) -> tuple[ReliabilityBin, ...]:
     """Return what was predicted beside what happened, for each bin that has messages.
 
     Args:
@@ -39,7 +39,7 @@ def reliability(
         inside = (said >= low) & ((said < high) | (high == 1.0))
         if inside.any():
             table.append(
-                Bin(
+                ReliabilityBin(
                     low=low,
                     high=high,
                     messages=int(inside.sum()),

@@ -12,10 +12,16 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from oborona.policy.expression.fault import PatternError
-from oborona.policy.expression.forms import Form
+from oborona.policy.expression.forms import TextForm
+from oborona.policy.expression.network_lists import DomainList, NetworkList
 from oborona.policy.expression.patterns import MAX_MADE, compile_pattern, pattern_for
-from oborona.policy.expression.places import Domains, Networks
-from oborona.policy.expression.schema import DERIVED_METRICS, METRICS, WINDOWS, Kind, Schema
+from oborona.policy.expression.schema import (
+    DERIVED_METRICS,
+    METRICS,
+    WINDOWS,
+    FactSchema,
+    PieceKind,
+)
 from oborona.policy.scripts.source import problem_of_count, problem_of_found, unknown_fact
 from oborona.toml import did_you_mean
 from oborona.types import Stage
@@ -32,7 +38,7 @@ _FAILED: Final = 100  # characters of what went wrong
 Answer = Any  # a value, or a pair of None and what is wrong
 
 
-class Answers:
+class ScriptAnswers:
     """Answers for one message after another.
 
     Args:
@@ -45,7 +51,7 @@ class Answers:
         orders: the stage from which each fact is known, by name.
     """
 
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: FactSchema) -> None:
         self.facts: Any = None
         self.schema = schema
         self.kinds = {name.encode(): _KINDS[fact.kind] for name, fact in schema.by_name.items()}
@@ -57,7 +63,7 @@ class Answers:
         }
         self._patterns: dict[bytes, Any] = {}
         self._turned: dict[tuple[bytes, bytes, bytes], bytes] = {}
-        self._lists: dict[tuple[bytes, bytes], Networks | Domains] = {}
+        self._lists: dict[tuple[bytes, bytes], NetworkList | DomainList] = {}
         self._counts: dict[tuple[bytes, bytes, bytes], tuple[int, str, tuple[int, ...]]] = {}
 
     def fetch(self, name: bytes) -> Answer:
@@ -139,7 +145,7 @@ class Answers:
         found = self._turned.get((form, name, piece))
         if found is None:
             try:
-                found = _turned(Form[form.decode().upper()], _text(name), _text(piece)).encode(
+                found = _turned(TextForm[form.decode().upper()], _text(name), _text(piece)).encode(
                     "utf-8", "replace"
                 )
             except PatternError as fault:
@@ -202,7 +208,7 @@ class Answers:
         return compiled
 
 
-def _turned(form: Form, name: str, piece: str) -> str:
+def _turned(form: TextForm, name: str, piece: str) -> str:
     match name:
         case "matches":
             return pattern_for(piece, form).text
@@ -215,7 +221,9 @@ def _turned(form: Form, name: str, piece: str) -> str:
     return form.piece(piece)
 
 
-def _asked(schema: Schema, kind: str, window: str, metric: str) -> tuple[int, str, tuple[int, ...]]:
+def _asked(
+    schema: FactSchema, kind: str, window: str, metric: str
+) -> tuple[int, str, tuple[int, ...]]:
     """Return from which stage a count is known, the method of the facts that gives it, and what
     that takes.
     """
@@ -259,19 +267,19 @@ def _told(what: str, fault: Exception) -> bytes:
     return f"{what}: {type(fault).__name__}: {words}".encode("utf-8", "replace")
 
 
-_LISTS: Final[dict[bytes, type[Networks | Domains]]] = {
-    b"in_networks": Networks,
-    b"in_domains": Domains,
+_LISTS: Final[dict[bytes, type[NetworkList | DomainList]]] = {
+    b"in_networks": NetworkList,
+    b"in_domains": DomainList,
 }
-_KINDS: Final[dict[Kind, bytes]] = {
-    Kind.NUMBER: b"number",
-    Kind.CONDITION: b"condition",
-    Kind.TEXT: b"text",
-    Kind.SET: b"set",
+_KINDS: Final[dict[PieceKind, bytes]] = {
+    PieceKind.NUMBER: b"number",
+    PieceKind.CONDITION: b"condition",
+    PieceKind.TEXT: b"text",
+    PieceKind.SET: b"set",
 }
-_EMPTY: Final[dict[Kind, Answer]] = {
-    Kind.NUMBER: 0,
-    Kind.CONDITION: False,
-    Kind.TEXT: b"",
-    Kind.SET: b"",
+_EMPTY: Final[dict[PieceKind, Answer]] = {
+    PieceKind.NUMBER: 0,
+    PieceKind.CONDITION: False,
+    PieceKind.TEXT: b"",
+    PieceKind.SET: b"",
 }

@@ -9,14 +9,14 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 
-from oborona.policy.expression import Schema
-from oborona.policy.scripts.source import Named, Source
+from oborona.policy.expression import FactSchema
+from oborona.policy.scripts.source import NamedFact, ScriptSource
 from oborona.types import Stage
 
 Lines = tuple[int, int]  # first and last
 
 
-class Reach:
+class FactReach:
     """The facts of one script by line.
 
     Args:
@@ -25,7 +25,9 @@ class Reach:
         schema: the facts that there are.
     """
 
-    def __init__(self, source: Source, functions: Iterable[Lines], schema: Schema) -> None:
+    def __init__(
+        self, source: ScriptSource, functions: Iterable[Lines], schema: FactSchema
+    ) -> None:
         self._source = source
         self._schema = schema
         self._lines = [fact.line for fact in source.named]
@@ -43,7 +45,7 @@ class Reach:
             reached = self._known[lines] = self._reached(lines)
         return frozenset(name for name in reached if self._since(name).order <= stage.order)
 
-    def too_late(self, lines: Lines, stage: Stage) -> Named | None:
+    def too_late(self, lines: Lines, stage: Stage) -> NamedFact | None:
         """Return the first fact in these lines that is not known at a stage yet."""
         return next(
             (fact for fact in self._own(lines) if self._since(fact.name).order > stage.order), None
@@ -55,7 +57,7 @@ class Reach:
             return frozenset(self._schema.by_name)
         return frozenset(self._shared).union(fact.name for fact in self._own(lines))
 
-    def _own(self, lines: Lines) -> tuple[Named, ...]:
+    def _own(self, lines: Lines) -> tuple[NamedFact, ...]:
         first, last = lines
         return self._source.named[bisect_left(self._lines, first) : bisect_right(self._lines, last)]
 

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from lupa.lua54 import LuaError, LuaRuntime
 
-from oborona.policy.scripts.answers import Answers
+from oborona.policy.scripts.answers import ScriptAnswers
 
 STRIDE: Final = 200  # steps of the machine between two looks at the limits
 STEPS: Final = 1_000_000  # of one function for one message
@@ -30,7 +30,7 @@ FIELDS: Final = 100  # keys and values of one of them
 _NAME: Final = "=oborona"  # of our own files, by which they are told from scripts
 
 
-class Registered(NamedTuple):
+class RegisteredFunction(NamedTuple):
     """A rule or check that a script has given."""
 
     kind: str  # rule, check
@@ -42,7 +42,7 @@ class Registered(NamedTuple):
     fields: dict[str, Any]
 
 
-class Said(NamedTuple):
+class FunctionResult(NamedTuple):
     """What a function gave for a message."""
 
     slot: int
@@ -51,7 +51,7 @@ class Said(NamedTuple):
     words: str  # or the error
 
 
-class Runtime:
+class ScriptRuntime:
     """One machine; scripts are loaded, it is sealed, and then runs for any number of messages.
 
     Args:
@@ -59,7 +59,7 @@ class Runtime:
         registered: gets the rules and checks that scripts give.
     """
 
-    def __init__(self, answers: Answers, registered: list[Registered]) -> None:
+    def __init__(self, answers: ScriptAnswers, registered: list[RegisteredFunction]) -> None:
         self._answers = answers
         self._lua = LuaRuntime(
             encoding=None,
@@ -117,7 +117,7 @@ class Runtime:
         """Return slots in the form that `run` takes."""
         return self._lua.table_from(slots)
 
-    def run(self, slots: Any, order: int, facts: Any) -> list[Said]:
+    def run(self, slots: Any, order: int, facts: Any) -> list[FunctionResult]:
         """Run functions over the facts of a message; those that say nothing are left out.
 
         Args:
@@ -131,13 +131,13 @@ class Runtime:
         try:
             rows = self._run(slots, order)
         except LuaError as fault:
-            return [Said(0, True, None, _told(fault))]
+            return [FunctionResult(0, True, None, _told(fault))]
         finally:
             self._answers.facts = None
         if rows is None:
             return []
         return [
-            Said(
+            FunctionResult(
                 abs(slot),
                 slot < 0,
                 None if share is False else share,
@@ -164,7 +164,7 @@ _LIMITS: Final = {
 }
 
 
-def _register(registered: list[Registered]) -> Any:
+def _register(registered: list[RegisteredFunction]) -> Any:
     """Return what collects rules and checks.
 
     Not a method, so that Lua holds no machine of its own.
@@ -176,7 +176,7 @@ def _register(registered: list[Registered]) -> Any:
         fields = {
             _text(key): _value(value) for key, value in zip(flat[::2], flat[1::2], strict=True)
         }
-        registered.append(Registered(_text(kind), file, line, slot, first, last, fields))
+        registered.append(RegisteredFunction(_text(kind), file, line, slot, first, last, fields))
 
     return register
 

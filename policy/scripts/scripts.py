@@ -18,13 +18,13 @@ import msgspec
 
 from oborona.policy.expression.template import printable
 from oborona.policy.facts import Facts, with_values
-from oborona.policy.private import WORDY, is_private
+from oborona.policy.private_rules import WORDY, is_private
 from oborona.policy.rules import Rule
-from oborona.toml import Place
+from oborona.toml import TomlPlace
 from oborona.types import Finding, RuleHit, Stage
 
 if TYPE_CHECKING:  # it imports lupa, which a policy without scripts does not need
-    from oborona.policy.scripts.runtime import Runtime, Said
+    from oborona.policy.scripts.runtime import FunctionResult, ScriptRuntime
 
 SCRIPT_FAILED: Final = "script-failed"
 FINDINGS: Final = {SCRIPT_FAILED: "a rule or check of a script failed, and was left out"}
@@ -42,12 +42,12 @@ _LUA: Final = {
 }
 
 
-class Function(msgspec.Struct, frozen=True, kw_only=True):
+class ScriptFunction(msgspec.Struct, frozen=True, kw_only=True):
     """A function of a script that is run for messages."""
 
     name: str  # of the rule or finding
     slot: int  # in the machine
-    place: Place  # of its first line
+    place: TomlPlace  # of its first line
     last: int  # line
     stage: Stage  # from which it runs
     enabled: bool
@@ -55,7 +55,7 @@ class Function(msgspec.Struct, frozen=True, kw_only=True):
     rule: Rule | None = None  # None: a check
 
 
-class Problem(NamedTuple):
+class ScriptProblem(NamedTuple):
     """What went wrong, and where."""
 
     name: str  # of the rule or finding; empty: of the machine
@@ -68,16 +68,16 @@ class Problem(NamedTuple):
         return f"script {self.file}:{self.line}: {self.name}: {self.words}"
 
 
-class Judged(NamedTuple):
+class ScriptResults(NamedTuple):
     """What scripts say of a message."""
 
     facts: Facts  # with their findings
     findings: tuple[Finding, ...] = ()
     hits: tuple[RuleHit, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[ScriptProblem, ...] = ()
 
 
-class Without(NamedTuple):
+class SkippedFunctions(NamedTuple):
     """Functions that do not run on a message, since what they ask for is no longer known of it."""
 
     names: frozenset[str] = frozenset()
@@ -85,7 +85,7 @@ class Without(NamedTuple):
     found: frozenset[str] = frozenset()
 
 
-ALL_RUN: Final = Without()
+ALL_RUN: Final = SkippedFunctions()
 
 
 class Scripts:
@@ -103,7 +103,7 @@ class Scripts:
     """
 
     def __init__(
-        self, runtime: Runtime, files: Sequence[str], functions: Iterable[Function]
+        self, runtime: ScriptRuntime, files: Sequence[str], functions: Iterable[ScriptFunction]
     ) -> None:
         self.functions = tuple(functions)
         self.named = {
@@ -134,7 +134,9 @@ class Scripts:
             one.name: one.stage for one in self.functions if one.enabled and one.rule is not None
         }
 
-    def judge(self, facts: Facts, stage: Stage, without: Without = ALL_RUN) -> Judged:
+    def judge(
+        self, facts: Facts, stage: Stage, without: SkippedFunctions = ALL_RUN
+    ) -> ScriptResults:
         """Return what they find in a message, and which of their rules fire.
 
         Args:
@@ -147,7 +149,7 @@ class Scripts:
         self._runs += 1
         if self._runs % PERIOD == 0:
             self._failures.clear()
-        failed: list[Problem] = []
+        failed: list[ScriptProblem] = []
         findings = [
             Finding(one.name, words)
             for one, _, words in self._run(facts, stage, without.names, failed, checks=True)
@@ -168,38 +170,38 @@ class Scripts:
             finding = Finding(SCRIPT_FAILED, printable(", ".join([*places][:_TOLD])))
             findings.append(finding)
             facts = _with(facts, [finding])
-        return Judged(facts, tuple(findings), tuple(hits), tuple(failed))
+        return ScriptResults(facts, tuple(findings), tuple(hits), tuple(failed))
 
-    def problem(self, one: Function, said: Said) -> Problem | None:
+    def problem(self, one: ScriptFunction, said: FunctionResult) -> ScriptProblem | None:
         """Return what is wrong with what a function gave, or nothing."""
         words = ""
         if said.failed:
-            return placed(said.words, self._files, one.place)._replace(name=one.name)
+            return locate_error(said.words, self._files, one.place)._replace(name=one.name)
         if one.rule is None and said.share not in (None, 1.0):
             words = "gives a number; a check gives a text, true, false or nil"
         elif one.rule is not None and said.share is None:
             words = "gives a text first; a rule gives true, false, nil or a share of its score"
         elif said.share is not None and math.isnan(said.share):
             words = "gives a number that is none (0/0)"
-        return Problem(one.name, one.place.file, one.place.line, words) if words else None
+        return ScriptProblem(one.name, one.place.file, one.place.line, words) if words else None
 
     def _run(
         self,
         facts: Facts,
         stage: Stage,
         without: frozenset[str],
-        failed: list[Problem],
+        failed: list[ScriptProblem],
         *,
         checks: bool,
-    ) -> list[tuple[Function, float, str]]:
+    ) -> list[tuple[ScriptFunction, float, str]]:
         table = self._table(stage, without, checks=checks)
         if table is None:
             return []
-        good: list[tuple[Function, float, str]] = []
+        good: list[tuple[ScriptFunction, float, str]] = []
         for said in self._runtime.run(table, stage.order, facts):
             one = self._by_slot.get(said.slot)
             if one is None:  # the machine itself failed: no memory even between two functions
-                failed.append(Problem("", self._files[0], 0, said.words))
+                failed.append(ScriptProblem("", self._files[0], 0, said.words))
                 continue
             problem = self.problem(one, said)
             if problem is not None:
@@ -210,7 +212,7 @@ class Scripts:
                 good.append((one, share, said.words))
         return good
 
-    def _failed(self, one: Function, problem: Problem) -> Problem:
+    def _failed(self, one: ScriptFunction, problem: ScriptProblem) -> ScriptProblem:
         self._failures[one.slot] += 1
         if self._failures[one.slot] < MOST_FAILURES:
             return problem
@@ -240,7 +242,7 @@ class Scripts:
         return self._tables[key]
 
 
-def placed(problem: str, files: Sequence[str], otherwise: Place) -> Problem:
+def locate_error(problem: str, files: Sequence[str], otherwise: TomlPlace) -> ScriptProblem:
     """Return an error of Lua with the file and line that it names by number, and nobody's name.
 
     Args:
@@ -255,8 +257,8 @@ def placed(problem: str, files: Sequence[str], otherwise: Place) -> Problem:
             words = ours
     words = printable(words[:_WORDS])
     if found and int(found[1]) < len(files):
-        return Problem("", files[int(found[1])], int(found[2]), words)
-    return Problem("", otherwise.file, otherwise.line, words)
+        return ScriptProblem("", files[int(found[1])], int(found[2]), words)
+    return ScriptProblem("", otherwise.file, otherwise.line, words)
 
 
 def _with(facts: Facts, findings: Iterable[Finding], more: frozenset[str] = frozenset()) -> Facts:

@@ -19,8 +19,15 @@ from typing import Final, NamedTuple
 import msgspec
 
 from oborona.errors import PolicyError
-from oborona.policy.expression.forms import Form
-from oborona.policy.expression.schema import DERIVED_METRICS, METRICS, WINDOWS, Fact, Kind, Schema
+from oborona.policy.expression.forms import TextForm
+from oborona.policy.expression.schema import (
+    DERIVED_METRICS,
+    METRICS,
+    WINDOWS,
+    Fact,
+    FactSchema,
+    PieceKind,
+)
 from oborona.toml import did_you_mean
 
 _COMPARING: Final = frozenset({"contains", "startswith", "endswith", "matches"})
@@ -39,7 +46,7 @@ _TOKEN: Final = re.compile(
 )
 
 
-class Token(NamedTuple):
+class LuaToken(NamedTuple):
     """A piece of Lua that means something."""
 
     kind: str  # text, name, number, sign
@@ -48,7 +55,7 @@ class Token(NamedTuple):
     end: int
 
 
-class Named(NamedTuple):
+class NamedFact(NamedTuple):
     """A fact that a script names."""
 
     name: str
@@ -56,18 +63,18 @@ class Named(NamedTuple):
     column: int
 
 
-class Source(msgspec.Struct, frozen=True, kw_only=True):
+class ScriptSource(msgspec.Struct, frozen=True, kw_only=True):
     """A script that may be compiled."""
 
     file: str
     text: str  # as Lua gets it, line by line the file's
-    named: tuple[Named, ...]  # facts
-    asked: tuple[Named, ...]  # findings that are asked for by name
+    named: tuple[NamedFact, ...]  # facts
+    asked: tuple[NamedFact, ...]  # findings that are asked for by name
     meant: str  # what stands there beside comments and white space; empty: nothing
     open: tuple[int, ...]  # lines where a fact's name is worked out as it runs: it may be any
 
 
-def source(raw: bytes, file: str, schema: Schema) -> Source:
+def source(raw: bytes, file: str, schema: FactSchema) -> ScriptSource:
     """Return a script with its facts resolved.
 
     The findings it asks for may be those of any script, and are checked later.
@@ -113,17 +120,17 @@ def _text(raw: bytes, file: str) -> str:
 class _Reader:
     """Reads one script from its first token to the last."""
 
-    def __init__(self, text: str, file: str, schema: Schema) -> None:
+    def __init__(self, text: str, file: str, schema: FactSchema) -> None:
         self._text = text
         self._file = file
         self._schema = schema
         self._lines = [0, *(found.end() for found in re.finditer("\n", text))]
         self._tokens = list(self._scan())
-        self._named: list[Named] = []
-        self._asked: list[Named] = []
+        self._named: list[NamedFact] = []
+        self._asked: list[NamedFact] = []
         self._open: list[int] = []
 
-    def read(self) -> Source:
+    def read(self) -> ScriptSource:
         """Return the script; see `source`."""
         done, at = [], 0
         pairs = zip(self._tokens, self._tokens[1:], strict=False)
@@ -145,7 +152,7 @@ class _Reader:
                 done += [self._text[at : token.end], f"_{form}"]
                 at = token.end
         done.append(self._text[at:])
-        return Source(
+        return ScriptSource(
             file=self._file,
             text="".join(done),
             named=tuple(self._named),
@@ -154,7 +161,7 @@ class _Reader:
             meant="\0".join(token.text for token in self._tokens),
         )
 
-    def _scan(self) -> Iterator[Token]:
+    def _scan(self) -> Iterator[LuaToken]:
         at = 0
         while at < len(self._text):
             found = _TOKEN.match(self._text, at)
@@ -172,7 +179,7 @@ class _Reader:
             elif found["sign"] in ('"', "'"):
                 raise self._error("a text does not end in its line", at)
             if kind not in ("space", "comment"):
-                yield Token(kind, self._text[at:end], at, end)
+                yield LuaToken(kind, self._text[at:end], at, end)
             at = end
 
     def _fact(self, index: int) -> tuple[int, str]:
@@ -190,7 +197,7 @@ class _Reader:
         known = self._schema.by_name
         taken = next((n for n in range(len(parts), 0, -1) if ".".join(parts[:n]) in known), 0)
         fact = known.get(".".join(parts[:taken]))
-        if fact is None or (taken < len(parts) and fact.kind is not Kind.SET):
+        if fact is None or (taken < len(parts) and fact.kind is not PieceKind.SET):
             raise self._unknown(".".join(parts), start)
         self._add(fact.name, start)
         if taken == len(parts):
@@ -212,7 +219,7 @@ class _Reader:
         if name[:2] in ('["', "['"):
             name = name[2:-2]
         fact = self._schema.by_name.get(name)
-        if fact is None or fact.form is Form.SENT or not self._is(at, ","):
+        if fact is None or fact.form is TextForm.SENT or not self._is(at, ","):
             return ""
         return fact.form.name.lower()
 
@@ -269,14 +276,14 @@ class _Reader:
             return
         known, start = [name for name in names if name is not None], self._tokens[index].start
         if self._tokens[index].text == "found" and len(known) == 1:
-            self._asked.append(Named(known[0], *self._place(start)))
+            self._asked.append(NamedFact(known[0], *self._place(start)))
         elif self._tokens[index].text == "count" and (
             problem := problem_of_count(self._schema, known)
         ):
             raise self._error(problem, start)
 
     def _add(self, name: str, at: int) -> None:
-        self._named.append(Named(name, *self._place(at)))
+        self._named.append(NamedFact(name, *self._place(at)))
 
     def _is(self, index: int, sign: str) -> bool:
         return index < len(self._tokens) and self._tokens[index].text == sign
@@ -296,12 +303,12 @@ class _Reader:
         return self._error(unknown_fact(self._schema, name), at)
 
 
-def unknown_fact(schema: Schema, name: str) -> str:
+def unknown_fact(schema: FactSchema, name: str) -> str:
     """Return the words about a name that is no fact."""
     return f"unknown fact {_short(name)}{did_you_mean(name, schema.by_name)}"
 
 
-def problem_of_found(schema: Schema, names: list[str]) -> str:
+def problem_of_found(schema: FactSchema, names: list[str]) -> str:
     """Return what is wrong with the arguments of `found`, or nothing."""
     if len(names) != 1:
         return 'found() takes the name of one finding: found("hidden-text")'
@@ -310,7 +317,7 @@ def problem_of_found(schema: Schema, names: list[str]) -> str:
     return ""
 
 
-def problem_of_count(schema: Schema, names: list[str]) -> str:
+def problem_of_count(schema: FactSchema, names: list[str]) -> str:
     """Return what is wrong with the arguments of `count`, or nothing."""
     if len(names) != 3:
         return 'count() takes a shingle type, a window and a metric: count("From", "day", "seen")'

@@ -3,9 +3,9 @@
 A book is never changed: `with_changes` returns the next one, which shares what is as before.  A
 signature that is gone, or is another now, stays in its segment and is no longer believed.  New ones
 go into the last segment while it is small, many at once into segments of their own, so that nothing
-that is made holds Python's lock for more than some 10 ms; `Book.of` makes one segment of all, which
-is fastest to search, before there is mail. Small segments pile up, so `merged` joins them when
-changes have ceased: that holds the lock for some 9 µs a phrase, `LARGE` of them at once.
+that is made holds Python's lock for more than some 10 ms; `SignatureBook.of` makes one segment of
+all, which is fastest to search, before there is mail. Small segments pile up, so `merged` joins
+them when changes have ceased: that holds the lock for some 9 µs a phrase, `LARGE` of them at once.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Self
 
 from oborona.message.model import Message
-from oborona.policy.signatures.fields import Fields
-from oborona.policy.signatures.matched import Matched, in_order
-from oborona.policy.signatures.model import Kind, Signature
-from oborona.policy.signatures.segment import PATTERN_WEIGHT, Segment
+from oborona.policy.signatures.fields import SearchFields
+from oborona.policy.signatures.finder import SignatureMatches, in_id_order
+from oborona.policy.signatures.model import Signature, SignatureKind
+from oborona.policy.signatures.segment import PATTERN_WEIGHT, SignatureSegment
 
 OPEN: Final = 1_000  # weight up to which the last segment is made again with what is new: 4 ms
 # weight of a segment that is made at once: 10 ms; each more costs every message some 40 µs
@@ -27,7 +27,7 @@ LARGE: Final = 16_000
 FEW: Final = 4  # small segments that are left alone
 
 
-class Book:
+class SignatureBook:
     """Signatures, made ready.
 
     Args:
@@ -37,7 +37,9 @@ class Book:
 
     __slots__ = ("_headers", "live", "segments")
 
-    def __init__(self, live: Mapping[str, Signature], segments: Sequence[Segment] = ()) -> None:
+    def __init__(
+        self, live: Mapping[str, Signature], segments: Sequence[SignatureSegment] = ()
+    ) -> None:
         self.live = live
         self.segments = tuple(segments)
         self._headers = any(one.headers for one in self.segments)
@@ -46,7 +48,7 @@ class Book:
     def of(cls, signatures: Iterable[Signature]) -> Self:
         """Return a book of signatures, in one segment; of two with one id the later holds."""
         live = {one.id: one for one in signatures}
-        return cls(live, [Segment(tuple(live.values()))] if live else [])
+        return cls(live, [SignatureSegment(tuple(live.values()))] if live else [])
 
     def __len__(self) -> int:
         return len(self.live)
@@ -65,11 +67,11 @@ class Book:
         """Return this book, which is of one policy; see `Signatures.under`."""
         return self
 
-    def find(self, message: Message, now: float) -> Matched:
+    def find(self, message: Message, now: float) -> SignatureMatches:
         """Return those in force that a message has; see `Finder.find`."""
         if not self.segments:
             return _NONE
-        fields = Fields(message, headers=self._headers)
+        fields = SearchFields(message, headers=self._headers)
         found: dict[str, Signature] = {}
         live = self.live
 
@@ -88,7 +90,7 @@ class Book:
                 take(segment.of_entities(entities))
         for segment in self.segments:
             take(segment.in_patterns(fields))
-        return Matched(signatures=in_order(found.values())) if found else _NONE
+        return SignatureMatches(signatures=in_id_order(found.values())) if found else _NONE
 
     def with_changes(
         self,
@@ -96,7 +98,7 @@ class Book:
         gone: Iterable[str] = (),
         *,
         rest: Callable[[], None] = lambda: None,
-    ) -> Book:
+    ) -> SignatureBook:
         """Return the book with some signatures new or other than before, and some gone.
 
         Itself where nothing is.
@@ -122,11 +124,11 @@ class Book:
                 segments.pop()
                 waiting = last + waiting
         for some in _pieces(waiting, CLOSED):
-            segments.append(Segment(some))
+            segments.append(SignatureSegment(some))
             rest()
-        return Book(live, segments)
+        return SignatureBook(live, segments)
 
-    def merged(self, now: float, *, rest: Callable[[], None] = lambda: None) -> Book:
+    def merged(self, now: float, *, rest: Callable[[], None] = lambda: None) -> SignatureBook:
         """Return the book with its small segments joined, without what in them is gone or over.
 
         Itself while they are few.
@@ -149,16 +151,16 @@ class Book:
             else:
                 kept.append(one)
         for some in _pieces(kept, LARGE):
-            large.append(Segment(some))
+            large.append(SignatureSegment(some))
             rest()
-        return Book(live, large)
+        return SignatureBook(live, large)
 
 
-_NONE: Final = Matched()
+_NONE: Final = SignatureMatches()
 
 
 def _weight(signatures: Sequence[Signature]) -> int:
-    return sum(PATTERN_WEIGHT if one.kind is Kind.PATTERN else 1 for one in signatures)
+    return sum(PATTERN_WEIGHT if one.kind is SignatureKind.PATTERN else 1 for one in signatures)
 
 
 def _pieces(signatures: Sequence[Signature], most: int) -> Iterable[list[Signature]]:

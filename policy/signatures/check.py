@@ -16,12 +16,18 @@ import re2
 from oborona import domains
 from oborona.message import handles, links, phones, wallets
 from oborona.message.findings import Findings
-from oborona.message.model import Place
+from oborona.message.model import EntityLocation
 from oborona.message.normalise import normalise
 from oborona.policy.expression.fault import PatternError
-from oborona.policy.expression.forms import Form
+from oborona.policy.expression.forms import TextForm
 from oborona.policy.expression.patterns import pattern_for
-from oborona.policy.signatures.model import WORDS, Flag, Kind, Signature, Where
+from oborona.policy.signatures.model import (
+    WORDS,
+    Signature,
+    SignatureFlag,
+    SignatureKind,
+    SignatureScope,
+)
 from oborona.policy.signatures.words import words
 
 # of a phrase: shorter ones are names and abbreviations that good mail holds, too
@@ -62,10 +68,10 @@ class BrokenSignature(ValueError):  # noqa: N818 - reads as what happened
     """A signature that can't be used; the text says why."""
 
 
-Entity = tuple[Kind, str]
+Entity = tuple[SignatureKind, str]
 
 
-def checked(signature: Signature) -> Signature:
+def check_signature(signature: Signature) -> Signature:
     """Return the signature if it can be used.
 
     Raises:
@@ -87,12 +93,16 @@ def checked(signature: Signature) -> Signature:
         raise BrokenSignature("a time or score is no number, or beyond 10,000")
     if not all(0 <= at <= LAST_TIME for at in numbers[:2]):
         raise BrokenSignature("a time is before 1970 or after 9999")
-    if signature.inside and signature.kind is not Kind.PHRASE:
+    if signature.inside and signature.kind is not SignatureKind.PHRASE:
         raise BrokenSignature("only a phrase can stand inside words")
     if signature.kind in WORDS:
-        _ = phrase(signature) if signature.kind is Kind.PHRASE else compiled(signature)
+        _ = (
+            phrase(signature)
+            if signature.kind is SignatureKind.PHRASE
+            else compile_signature(signature)
+        )
     else:
-        if signature.where not in (Where.ANY, Where.TEXT, Where.HEADER):
+        if signature.where not in (SignatureScope.ANY, SignatureScope.TEXT, SignatureScope.HEADER):
             raise BrokenSignature(f"a {signature.kind} stands in any, text or header")
         entity(signature)
     return signature
@@ -121,7 +131,7 @@ def phrase(signature: Signature) -> bytes:
     return f"{before}{text}{behind}".encode("utf-8", "surrogatepass")
 
 
-def compiled(signature: Signature) -> Any:
+def compile_signature(signature: Signature) -> Any:
     """Return the compiled pattern of a signature; ^ and $ are the ends of a field.
 
     Raises:
@@ -155,7 +165,7 @@ def pattern_text(signature: Signature) -> str:
         BrokenSignature: it holds what normalised text never does.
     """
     try:
-        return pattern_for(signature.value, Form.FOLDED, lines=True).text
+        return pattern_for(signature.value, TextForm.FOLDED, lines=True).text
     except PatternError as fault:
         raise BrokenSignature(f"pattern: {fault}") from None
 
@@ -176,29 +186,29 @@ def entity(signature: Signature) -> Entity:
         BrokenSignature: it is none of its kind.
     """
     value, kind, text = signature.value.strip(), signature.kind, ""
-    if kind in (Kind.HOST, Kind.DOMAIN):
-        text = domains.normal(value.removeprefix("."))
+    if kind in (SignatureKind.HOST, SignatureKind.DOMAIN):
+        text = domains.normal_host(value.removeprefix("."))
         # a mark says nothing alone: where anybody may have a page is worth knowing
-        public = kind is Kind.DOMAIN and signature.flag is not Flag.MARK
+        public = kind is SignatureKind.DOMAIN and signature.flag is not SignatureFlag.MARK
         if public and text and text == _suffix(text):
             raise BrokenSignature(f"{text} is a public suffix: everybody's domains lie below it")
-    elif kind is Kind.URL:
-        link = links.link(value, "", Place.TEXT)
+    elif kind is SignatureKind.URL:
+        link = links.link(value, "", EntityLocation.TEXT)
         text = link.url if link else ""
-    elif kind is Kind.PHONE:
+    elif kind is SignatureKind.PHONE:
         text = phones.of_link(value, Findings()) if value.startswith(("+", "00")) else ""
-    elif kind is Kind.ADDRESS:
+    elif kind is SignatureKind.ADDRESS:
         found = links.addresses([value.removeprefix("<").removesuffix(">")], 2)
         text = found[0] if len(found) == 1 and len(found[0]) >= len(value) - 2 else ""
-    elif kind is Kind.WALLET:
+    elif kind is SignatureKind.WALLET:
         coin, _, rest = value.rpartition(":")
         found_wallets = wallets.in_text(f"{coin} wallet {rest if coin else value}", Findings())
         text = found_wallets[0][0] if len(found_wallets) == 1 else ""
-    elif kind is Kind.HANDLE:
+    elif kind is SignatureKind.HANDLE:
         text = _handle(value)
-    elif kind is Kind.LIST:
+    elif kind is SignatureKind.LIST:
         text = value.strip("<>").lower() if _LIST.fullmatch(value.strip("<>")) else ""
-    elif kind is Kind.CHECKSUM:
+    elif kind is SignatureKind.CHECKSUM:
         text = value.lower() if _CHECKSUM.fullmatch(value.lower()) else ""
     if not text:
         raise BrokenSignature(f"this is no {kind}: {_FORMS[kind]}")
@@ -206,23 +216,23 @@ def entity(signature: Signature) -> Entity:
 
 
 _FORMS: Final = {
-    Kind.HOST: "write a host name or an IP address, such as www.shop.example",
-    Kind.DOMAIN: "write a domain, such as shop.example",
-    Kind.URL: "write it whole, such as https://shop.example/buy",
-    Kind.PHONE: "write it with its country, such as +7 905 123-45-67; it must be one that can exist",
-    Kind.ADDRESS: "write an e-mail address, such as ann@shop.example",
-    Kind.WALLET: (
+    SignatureKind.HOST: "write a host name or an IP address, such as www.shop.example",
+    SignatureKind.DOMAIN: "write a domain, such as shop.example",
+    SignatureKind.URL: "write it whole, such as https://shop.example/buy",
+    SignatureKind.PHONE: "write it with its country, such as +7 905 123-45-67; it must be one that can exist",
+    SignatureKind.ADDRESS: "write an e-mail address, such as ann@shop.example",
+    SignatureKind.WALLET: (
         "write its address, such as bitcoin:1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa; its checksum "
         "must be right"
     ),
-    Kind.HANDLE: "write service:name or its link, such as telegram:shop or https://t.me/shop",
-    Kind.LIST: "write what stands between < and > in List-Id",
-    Kind.CHECKSUM: "write the SHA-256 of the file as 64 hexadecimal digits",
+    SignatureKind.HANDLE: "write service:name or its link, such as telegram:shop or https://t.me/shop",
+    SignatureKind.LIST: "write what stands between < and > in List-Id",
+    SignatureKind.CHECKSUM: "write the SHA-256 of the file as 64 hexadecimal digits",
 }
 
 
 def _handle(value: str) -> str:
-    link = links.link(value, "", Place.TEXT) if "//" in value else None
+    link = links.link(value, "", EntityLocation.TEXT) if "//" in value else None
     if link is not None:
         return handles.of_link(link.url, link.host)
     service, _, name = value.partition(":")
@@ -235,7 +245,7 @@ def _suffix(name: str) -> str:
 
     Empty otherwise.
     """
-    if domains.normal(name).replace(".", "").isdigit() or ":" in name:
+    if domains.normal_host(name).replace(".", "").isdigit() or ":" in name:
         return ""
     return (
         ""

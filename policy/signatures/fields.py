@@ -8,26 +8,31 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Final
 
-from oborona.message.model import Kind as Found
-from oborona.message.model import Message, Place
+from oborona.message.model import EntityKind as Found
+from oborona.message.model import EntityLocation, Message
 from oborona.message.normalise import normalise
 from oborona.policy.signatures.check import Entity
-from oborona.policy.signatures.model import Kind, Where
+from oborona.policy.signatures.model import SignatureKind, SignatureScope
 from oborona.policy.signatures.words import readings
 
 PATTERN_TEXT: Final = 65_536  # characters of a field that patterns search, as those of rules
 # characters of all header fields together, for signatures that look there
 MAX_HEADERS_TEXT: Final = 32_768
 _ENTITIES: Final = {
-    Found.PHONE: Kind.PHONE,
-    Found.WALLET: Kind.WALLET,
-    Found.HANDLE: Kind.HANDLE,
-    Found.LIST: Kind.LIST,
+    Found.PHONE: SignatureKind.PHONE,
+    Found.WALLET: SignatureKind.WALLET,
+    Found.HANDLE: SignatureKind.HANDLE,
+    Found.LIST: SignatureKind.LIST,
 }
-_ANY: Final = (Where.SUBJECT, Where.NAME, Where.TEXT, Where.PICTURE)
+_ANY: Final = (
+    SignatureScope.SUBJECT,
+    SignatureScope.NAME,
+    SignatureScope.TEXT,
+    SignatureScope.PICTURE,
+)
 
 
-class Fields:
+class SearchFields:
     """The fields of one message, each made when it is first asked for.
 
     Args:
@@ -40,42 +45,42 @@ class Fields:
     def __init__(self, message: Message, *, headers: bool) -> None:
         self.message = message
         self._headers = headers
-        self._normal: dict[Where, str] = {}
+        self._normal: dict[SignatureScope, str] = {}
 
-    def normal(self, where: Where) -> str:
+    def normal(self, where: SignatureScope) -> str:
         """Return the normalised text of a field; of `any`, its fields in lines."""
         known = self._normal.get(where)
         if known is None:
             known = self._normal[where] = self._made(where)
         return known
 
-    def _made(self, where: Where) -> str:
+    def _made(self, where: SignatureScope) -> str:
         match where:
-            case Where.TEXT:
+            case SignatureScope.TEXT:
                 return self.message.normal_text
-            case Where.SUBJECT:
+            case SignatureScope.SUBJECT:
                 return normalise(self.message.subject)
-            case Where.NAME:
+            case SignatureScope.NAME:
                 return normalise(self.message.from_.name) if self.message.from_ is not None else ""
-            case Where.PICTURE:
+            case SignatureScope.PICTURE:
                 return "\n".join(normalise(one.text) for one in self.message.pictures if one.text)
-            case Where.HEADER:
+            case SignatureScope.HEADER:
                 return "\n".join(_headers(self.message)) if self._headers else ""
-            case Where.ANY:
+            case SignatureScope.ANY:
                 return "\n".join(self.normal(each)[:PATTERN_TEXT] for each in _ANY)
 
-    def searched(self, where: Where) -> str:
+    def searched(self, where: SignatureScope) -> str:
         """Return what of a field patterns search."""
         text = self.normal(where)
-        return text if where is Where.ANY else text[:PATTERN_TEXT]
+        return text if where is SignatureScope.ANY else text[:PATTERN_TEXT]
 
-    def words(self) -> tuple[bytes, Borders]:
+    def words(self) -> tuple[bytes, FieldBorders]:
         """Return the words of all fields, a line each, and which line is which field."""
         lines: list[bytes] = []
         starts: list[int] = []
-        of: list[Where] = []
+        of: list[SignatureScope] = []
         at = 0
-        for where in (*_ANY, Where.HEADER):
+        for where in (*_ANY, SignatureScope.HEADER):
             normal = self.normal(where)
             for line in normal.split("\n") if normal else ():
                 for reading in readings(line):
@@ -83,31 +88,31 @@ class Fields:
                     of.append(where)
                     lines.append(reading)
                     at += len(reading) + 1
-        return b"\n".join(lines), Borders(starts, of)
+        return b"\n".join(lines), FieldBorders(starts, of)
 
     def entities(self) -> Iterator[tuple[Entity, bool]]:
         """Yield each entity with whether it stands in the header; some twice."""
         message = self.message
         for link in message.links:
-            yield (Kind.URL, link.url), False
+            yield (SignatureKind.URL, link.url), False
         for host in {link.host for link in message.links}:
-            yield (Kind.HOST, host), False
+            yield (SignatureKind.HOST, host), False
             yield from _domains(host, header=False)
         for address in message.addresses:
-            yield (Kind.ADDRESS, address), False
+            yield (SignatureKind.ADDRESS, address), False
             yield from _domains(address.rpartition("@")[2], header=False)
         for box in (*((message.from_,) if message.from_ else ()), *message.reply_to):
-            yield (Kind.ADDRESS, box.address.lower()), True
+            yield (SignatureKind.ADDRESS, box.address.lower()), True
             yield from _domains(box.domain, header=True)
         for one in message.entities:
             kind = _ENTITIES.get(one.kind)
             if kind is not None:
-                yield (kind, one.value), one.place is Place.HEADER
+                yield (kind, one.value), one.place is EntityLocation.HEADER
         for file in message.attachments:
-            yield (Kind.CHECKSUM, file.sha256.hex()), False
+            yield (SignatureKind.CHECKSUM, file.sha256.hex()), False
 
 
-class Borders:
+class FieldBorders:
     """Which place of a text of several fields belongs to which.
 
     Args:
@@ -117,18 +122,18 @@ class Borders:
 
     __slots__ = ("_of", "_starts")
 
-    def __init__(self, starts: list[int], of: list[Where]) -> None:
+    def __init__(self, starts: list[int], of: list[SignatureScope]) -> None:
         self._starts = starts
         self._of = of
 
-    def field(self, at: int) -> Where:
+    def field(self, at: int) -> SignatureScope:
         """Return the field that holds a place."""
         return self._of[bisect_right(self._starts, at) - 1]
 
 
-def stands(where: Where, field: Where) -> bool:
+def stands(where: SignatureScope, field: SignatureScope) -> bool:
     """Tell whether what stands in a field is where a signature wants it."""
-    return where is field or (where is Where.ANY and field is not Where.HEADER)
+    return where is field or (where is SignatureScope.ANY and field is not SignatureScope.HEADER)
 
 
 def _headers(message: Message) -> Iterator[str]:
@@ -146,5 +151,5 @@ def _domains(host: str, *, header: bool) -> Iterator[tuple[Entity, bool]]:
     if not name or ":" in name or name[-1].isdigit():
         return
     while "." in name:
-        yield (Kind.DOMAIN, name), header
+        yield (SignatureKind.DOMAIN, name), header
         name = name.partition(".")[2]

@@ -22,9 +22,9 @@ import msgspec
 
 from oborona.message.model import Message
 from oborona.message.normalise import normalise
-from oborona.policy.signatures.check import BrokenSignature, Entity, checked
-from oborona.policy.signatures.fields import Fields
-from oborona.policy.signatures.model import Flag, Kind, Signature, Where
+from oborona.policy.signatures.check import BrokenSignature, Entity, check_signature
+from oborona.policy.signatures.fields import SearchFields
+from oborona.policy.signatures.model import Signature, SignatureFlag, SignatureKind, SignatureScope
 from oborona.policy.signatures.words import words
 
 MAX_MESSAGES: Final = 1_000  # of spam that are looked at
@@ -39,22 +39,22 @@ MAX_PROPOSED: Final = 50
 _LONG_ENOUGH: Final = 6  # words from which a phrase gets no better by more of them
 _ENTITIES: Final = frozenset(
     {
-        Kind.DOMAIN,
-        Kind.HOST,
-        Kind.PHONE,
-        Kind.ADDRESS,
-        Kind.WALLET,
-        Kind.HANDLE,
-        Kind.CHECKSUM,
-        Kind.LIST,
+        SignatureKind.DOMAIN,
+        SignatureKind.HOST,
+        SignatureKind.PHONE,
+        SignatureKind.ADDRESS,
+        SignatureKind.WALLET,
+        SignatureKind.HANDLE,
+        SignatureKind.CHECKSUM,
+        SignatureKind.LIST,
     }
 )
 _WORTH: Final = 8  # an entity, in words: dearer to change than a phrase
 
-Piece = tuple[Kind, Where, str]
+Piece = tuple[SignatureKind, SignatureScope, str]
 
 
-class Proposal(msgspec.Struct, frozen=True, kw_only=True):
+class SignatureProposal(msgspec.Struct, frozen=True, kw_only=True):
     """A signature that would find some of the spam."""
 
     signature: Signature  # its id, owner and reason are for the caller to say
@@ -63,13 +63,13 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     of: int  # messages of the spam
 
 
-def proposals(
+def propose_signatures(
     spam: Sequence[Message],
     *,
     checked_by_ham: bool,
-    allowed: Callable[[Sequence[Proposal]], Iterable[Proposal]],
+    allowed: Callable[[Sequence[SignatureProposal]], Iterable[SignatureProposal]],
     most: int = MAX_PROPOSED,
-) -> list[Proposal]:
+) -> list[SignatureProposal]:
     """Return the signatures that cover spam, the best first.
 
     Args:
@@ -84,15 +84,15 @@ def proposals(
     having: dict[Piece, frozenset[int]] = {}
     shortest = SHORTEST if checked_by_ham else SHORTEST_UNCHECKED
     for where, texts in (
-        (Where.TEXT, [_words(one.normal_text) for one in spam]),
-        (Where.SUBJECT, [_words(normalise(one.subject)) for one in spam]),
+        (SignatureScope.TEXT, [_words(one.normal_text) for one in spam]),
+        (SignatureScope.SUBJECT, [_words(normalise(one.subject)) for one in spam]),
     ):
         for sequence, messages in closed_sequences(texts, least, shortest).items():
-            having[Kind.PHRASE, where, " ".join(sequence)] = messages
+            having[SignatureKind.PHRASE, where, " ".join(sequence)] = messages
     for (kind, value), messages in _entities(spam, least).items():
-        having[kind, Where.ANY, value] = messages
+        having[kind, SignatureScope.ANY, value] = messages
     candidates = [
-        Proposal(signature=one, support=len(messages), fresh=len(messages), of=len(spam))
+        SignatureProposal(signature=one, support=len(messages), fresh=len(messages), of=len(spam))
         for number, (piece, messages) in enumerate(having.items(), 1)
         if (one := _signature(piece, number)) is not None
     ]
@@ -155,15 +155,19 @@ def _entities(spam: Sequence[Message], least: int) -> dict[Entity, frozenset[int
     having: dict[Entity, set[int]] = defaultdict(set)
     for number, message in enumerate(spam):
         registered = {link.domain for link in message.links}
-        for (kind, value), header in Fields(message, headers=False).entities():
-            if header or kind not in _ENTITIES or (kind is Kind.DOMAIN and value not in registered):
+        for (kind, value), header in SearchFields(message, headers=False).entities():
+            if (
+                header
+                or kind not in _ENTITIES
+                or (kind is SignatureKind.DOMAIN and value not in registered)
+            ):
                 continue
             having[kind, value].add(number)
     found = {one: frozenset(numbers) for one, numbers in having.items() if len(numbers) >= least}
     for kind, value in list(found):
         # a host that is its domain, or all there is of it, says no more than the domain
-        if kind is Kind.HOST and any(
-            found.get((Kind.DOMAIN, value[place:])) == found[kind, value]
+        if kind is SignatureKind.HOST and any(
+            found.get((SignatureKind.DOMAIN, value[place:])) == found[kind, value]
             for place in (0, *(at + 1 for at, letter in enumerate(value) if letter == "."))
         ):
             del found[kind, value]
@@ -174,31 +178,31 @@ def _signature(piece: Piece, number: int) -> Signature | None:
     """Return the signature for a piece; None for one that is too short to be one."""
     kind, where, value = piece
     try:
-        return checked(
-            Signature(id=f"s{number}", flag=Flag.SPAM, kind=kind, where=where, value=value)
+        return check_signature(
+            Signature(id=f"s{number}", flag=SignatureFlag.SPAM, kind=kind, where=where, value=value)
         )
     except BrokenSignature:
         return None
 
 
-def _worth(proposal: Proposal) -> int:
-    if proposal.signature.kind is not Kind.PHRASE:
+def _worth(proposal: SignatureProposal) -> int:
+    if proposal.signature.kind is not SignatureKind.PHRASE:
         return _WORTH
     return min(_LONG_ENOUGH, proposal.signature.value.count(" ") + 1)
 
 
-def _rank(proposal: Proposal) -> tuple[int, str]:
+def _rank(proposal: SignatureProposal) -> tuple[int, str]:
     return -proposal.fresh * _worth(proposal), proposal.signature.value
 
 
 def _covering(
-    candidates: list[Proposal], having: dict[Piece, frozenset[int]], most: int
-) -> list[Proposal]:
+    candidates: list[SignatureProposal], having: dict[Piece, frozenset[int]], most: int
+) -> list[SignatureProposal]:
     """Return the candidates that together cover the spam, the one that covers most of what is left
     first.
     """
     covered: Counter[int] = Counter()
-    chosen: list[Proposal] = []
+    chosen: list[SignatureProposal] = []
     while candidates and len(chosen) < most:
         counted = [
             msgspec.structs.replace(
@@ -217,6 +221,6 @@ def _covering(
     return chosen
 
 
-def _piece(proposal: Proposal) -> Piece:
+def _piece(proposal: SignatureProposal) -> Piece:
     one = proposal.signature
     return one.kind, one.where, one.value

@@ -7,12 +7,12 @@ from typing import Final
 
 import msgspec
 
-from oborona.types import Mode
+from oborona.types import RuleMode
 
 MAX_SIGNATURES: Final = 200_000  # of files and store together: 80 MB in each worker
 
 
-class Flag(StrEnum):
+class SignatureFlag(StrEnum):
     """What mail with a signature is."""
 
     SPAM = "spam"
@@ -20,7 +20,7 @@ class Flag(StrEnum):
     MARK = "mark"  # says nothing alone: rules count those of a list, `signatures.marks`
 
 
-class Kind(StrEnum):
+class SignatureKind(StrEnum):
     """What a signature looks for."""
 
     PHRASE = "phrase"  # words in a row, whatever stands between them, disguised or not
@@ -36,7 +36,7 @@ class Kind(StrEnum):
     CHECKSUM = "checksum"  # SHA-256 of an attachment
 
 
-class Where(StrEnum):
+class SignatureScope(StrEnum):
     """In which part of a message it is looked for."""
 
     ANY = "any"  # all of those below but the header fields; entities wherever they are found
@@ -47,7 +47,7 @@ class Where(StrEnum):
     HEADER = "header"  # any header field, as `name: value`; entities: of From, Reply-To and List-Id
 
 
-WORDS: Final = frozenset({Kind.PHRASE, Kind.PATTERN})
+WORDS: Final = frozenset({SignatureKind.PHRASE, SignatureKind.PATTERN})
 """Kinds that are looked for in words; all others are entities."""
 
 
@@ -55,10 +55,10 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A phrase, pattern or entity that marks mail."""
 
     id: str  # for ever: s42 of the store, PHARMA of a policy file, PHARMA:3fa2c19d01ab of a list
-    flag: Flag
-    kind: Kind
+    flag: SignatureFlag
+    kind: SignatureKind
     value: str  # as its author wrote it
-    where: Where = Where.ANY
+    where: SignatureScope = SignatureScope.ANY
     inside: bool = False  # of a phrase: also inside longer words
     owner: str = ""  # who answers for it: a person, a team, a customer
     reason: str = ""  # why it is one
@@ -66,7 +66,7 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     created: float = 0.0  # Unix seconds; 0 = not known
     expires: float = 0.0  # Unix seconds from which it is not looked for; 0 = never
     score: float | None = None  # its own; None = as the rules for all of its flag say
-    mode: Mode = Mode.LIVE
+    mode: RuleMode = RuleMode.LIVE
 
     def expired(self, now: float) -> bool:
         """Tell whether it is over at Unix time `now`."""

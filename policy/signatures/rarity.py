@@ -8,20 +8,20 @@ from typing import Final
 
 import msgspec
 
-from oborona.message.hashing import Type
-from oborona.policy.signatures.model import Kind
+from oborona.message.hashing import ShingleType
+from oborona.policy.signatures.model import SignatureKind
 
 # of its spam: as many may be counted that were neither judged nor shown to be spam
 TENTH: Final = 0.1
 COUNTED: Final = {
-    Kind.DOMAIN: Type.LINK_DOMAIN,
-    Kind.HOST: Type.HOST,
-    Kind.PHONE: Type.PHONE,
-    Kind.ADDRESS: Type.ADDRESS,
-    Kind.WALLET: Type.WALLET,
-    Kind.HANDLE: Type.HANDLE,
-    Kind.CHECKSUM: Type.CHECKSUM,
-    Kind.LIST: Type.LIST,
+    SignatureKind.DOMAIN: ShingleType.LINK_DOMAIN,
+    SignatureKind.HOST: ShingleType.HOST,
+    SignatureKind.PHONE: ShingleType.PHONE,
+    SignatureKind.ADDRESS: ShingleType.ADDRESS,
+    SignatureKind.WALLET: ShingleType.WALLET,
+    SignatureKind.HANDLE: ShingleType.HANDLE,
+    SignatureKind.CHECKSUM: ShingleType.CHECKSUM,
+    SignatureKind.LIST: ShingleType.LIST,
 }
 """Type of shingle under which each kind of entity is counted; words have none."""
 

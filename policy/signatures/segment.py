@@ -23,19 +23,19 @@ import re2
 from oborona.policy.signatures.check import (
     BrokenSignature,
     Entity,
-    compiled,
+    compile_signature,
     entity,
     options,
     pattern_text,
     phrase,
 )
-from oborona.policy.signatures.fields import Borders, Fields, stands
-from oborona.policy.signatures.model import Kind, Signature, Where
+from oborona.policy.signatures.fields import FieldBorders, SearchFields, stands
+from oborona.policy.signatures.model import Signature, SignatureKind, SignatureScope
 
 PATTERN_WEIGHT: Final = 16  # phrases that take as long to make ready as one pattern
 
 
-class Segment:
+class SignatureSegment:
     """Signatures that are looked for together.
 
     Args:
@@ -62,15 +62,15 @@ class Segment:
         self._phrases: list[Signature] = []
         self._entities: dict[Entity, tuple[Signature, ...]] = {}
         texts: list[bytes] = []
-        patterns: dict[Where, list[Signature]] = {}
+        patterns: dict[SignatureScope, list[Signature]] = {}
         self.broken: dict[str, str] = {}
         for one in self.signatures:
             try:
-                if one.kind is Kind.PHRASE:
+                if one.kind is SignatureKind.PHRASE:
                     texts.append(phrase(one))
                     self._phrases.append(one)
-                elif one.kind is Kind.PATTERN:
-                    compiled(one)
+                elif one.kind is SignatureKind.PATTERN:
+                    compile_signature(one)
                     patterns.setdefault(one.where, []).append(one)
                 else:
                     key = entity(one)
@@ -78,7 +78,10 @@ class Segment:
             except BrokenSignature as fault:
                 self.broken[one.id] = str(fault)
                 continue
-            self.headers |= one.where is Where.HEADER and one.kind in (Kind.PHRASE, Kind.PATTERN)
+            self.headers |= one.where is SignatureScope.HEADER and one.kind in (
+                SignatureKind.PHRASE,
+                SignatureKind.PATTERN,
+            )
         self._automaton = ahocorasick_rs.BytesAhoCorasick(texts) if texts else None
         self._filters = [(where, _Filter(some)) for where, some in patterns.items()]
 
@@ -92,7 +95,7 @@ class Segment:
         """There are entities among them."""
         return bool(self._entities)
 
-    def in_words(self, text: bytes, borders: Borders) -> Iterator[Signature]:
+    def in_words(self, text: bytes, borders: FieldBorders) -> Iterator[Signature]:
         """Yield the phrases that stand in words where they are wanted; some more than once."""
         if self._automaton is None:
             return
@@ -101,7 +104,7 @@ class Segment:
             if stands(one.where, borders.field(start)):
                 yield one
 
-    def in_patterns(self, fields: Fields) -> Iterator[Signature]:
+    def in_patterns(self, fields: SearchFields) -> Iterator[Signature]:
         """Yield the patterns that match."""
         for where, one in self._filters:
             yield from one.matching(fields.searched(where))
@@ -110,7 +113,10 @@ class Segment:
         """Yield those that look for one of some entities; some more than once."""
         for key, header in found:
             for one in self._entities.get(key, ()):
-                if one.where is Where.ANY or (one.where is Where.HEADER) == header:
+                if (
+                    one.where is SignatureScope.ANY
+                    or (one.where is SignatureScope.HEADER) == header
+                ):
                     yield one
 
 

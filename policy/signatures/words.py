@@ -7,8 +7,8 @@
 space on either side, so that a phrase with its spaces stands between word borders, and nowhere
 else. A 1 inside a word may be an l or an i (`ca11`, `v1agra`): such a text has two readings.
 
-Limits: those of `oborona.message.disguise`; signs that are no letters are no words, so a phrase of
-signs alone is a pattern's work.
+Limits: those of `oborona.message.obfuscation`; signs that are no letters are no words, so a phrase
+of signs alone is a pattern's work.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from oborona.message.disguise import joined, letters_for_signs
+from oborona.message.obfuscation import join_spaced_letters, letters_for_signs
 
 _PUNCTUATION: Final = b"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 _TO_SPACES: Final = bytes.maketrans(_PUNCTUATION, b" " * len(_PUNCTUATION))
@@ -45,7 +45,7 @@ def readings(normal: str) -> tuple[bytes, ...]:
 
 
 def _plain(octets: bytes) -> bytes:
-    text = joined(b" %b " % octets.translate(_TO_SPACES))
+    text = join_spaced_letters(b" %b " % octets.translate(_TO_SPACES))
     if not text.isascii():
         text = _NO_WORD.sub(" ", text)
     found = " ".join(text.split())

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from oborona.reputation.judgement.model import Measure
-from oborona.reputation.timeline import DAYS, NOTHING, Past
+from oborona.reputation.judgement.model import HistoryMeasure
+from oborona.reputation.timeline import DAYS, NOTHING, EntityHistory
 
 ENOUGH: Final = 10.0  # messages that are worth as much as knowing nothing
 
 
-def measure(past: Past) -> Measure:
+def measure(past: EntityHistory) -> HistoryMeasure:
     """Return the mean age of good mail."""
     weighed = first = 0
     for age, day in zip(range(DAYS - 1, -1, -1), past.days, strict=False):
@@ -32,7 +32,7 @@ def measure(past: Past) -> Measure:
             first = age
     seen = past.fortnight.seen
     if not seen:
-        return Measure("age", 0.0, 0.0)
+        return HistoryMeasure("age", 0.0, 0.0)
     if first == 0:
         say = "not known before today"
     else:
@@ -40,4 +40,4 @@ def measure(past: Past) -> Measure:
             "two weeks or more" if first == DAYS - 1 else f"{first} days" if first > 1 else "a day"
         )
         say = f"known for {since}"
-    return Measure("age", weighed / seen, seen / (seen + ENOUGH), say)
+    return HistoryMeasure("age", weighed / seen, seen / (seen + ENOUGH), say)

@@ -12,19 +12,19 @@ from __future__ import annotations
 
 from typing import Final
 
-from oborona.reputation.judgement.model import Measure
-from oborona.reputation.judgement.words import some
-from oborona.reputation.timeline import Past
+from oborona.reputation.judgement.model import HistoryMeasure
+from oborona.reputation.judgement.phrases import some
+from oborona.reputation.timeline import EntityHistory
 
 ONE: Final = 1.5  # recipients a day and fewer are one
 TOLD: Final = 100.0  # recipients a day worth a word
 
 
-def measure(past: Past) -> Measure:
+def measure(past: EntityHistory) -> HistoryMeasure:
     """Return the number of people that it writes to on a day."""
     reached = [day.recipients for day in past.days if day.recipients]
     if not reached:
-        return Measure("breadth", 0.0, 0.0)
+        return HistoryMeasure("breadth", 0.0, 0.0)
     value = sum(reached) / len(reached)
     messages = past.fortnight.seen / sum(reached)
     if value < ONE:
@@ -33,4 +33,4 @@ def measure(past: Past) -> Measure:
         say = f"{some(value, 'recipients')} a day, {messages:.1f} messages each"
     else:
         say = ""
-    return Measure("breadth", value, len(reached) / (len(reached) + 1), say)
+    return HistoryMeasure("breadth", value, len(reached) / (len(reached) + 1), say)

@@ -23,9 +23,9 @@ from typing import Final
 
 import numpy as np
 
-from oborona.reputation.judgement.model import Measure
-from oborona.reputation.judgement.words import times
-from oborona.reputation.timeline import HOUR, NOTHING, Past
+from oborona.reputation.judgement.model import HistoryMeasure
+from oborona.reputation.judgement.phrases import times
+from oborona.reputation.timeline import HOUR, NOTHING, EntityHistory
 
 HOURS_A_DAY: Final = 3.0  # who sends all of a day's mail in an hour or in a few is no rarity
 LEAST_HOUR: Final = 10.0  # messages; fewer are nobody's burst
@@ -33,7 +33,7 @@ LEAST_DAY: Final = 20.0
 TOLD: Final = 3.0  # times; what is not more is not worth a word
 
 
-def measure(past: Past) -> Measure:
+def measure(past: EntityHistory) -> HistoryMeasure:
     """Return how many times the usual comes now."""
     before = [day for day in past.before if day is not NOTHING]
     good = [day.good for day in before]
@@ -52,10 +52,10 @@ def measure(past: Past) -> Measure:
     else:
         say = f"{times(recipients)} its usual recipients in the last day ({past.day.recipients:,})"
     known = sum(good)
-    return Measure("change", value, known / (known + LEAST_DAY), say)
+    return HistoryMeasure("change", value, known / (known + LEAST_DAY), say)
 
 
-def _busiest_hour(past: Past, usual: float) -> float:
+def _busiest_hour(past: EntityHistory, usual: float) -> float:
     """Good mail of the busiest of the hours before the last one, where that is more than what is
     usual anyway.
     """

@@ -15,15 +15,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from oborona.reputation.judgement.model import Measure
-from oborona.reputation.judgement.words import some
-from oborona.reputation.timeline import Past
+from oborona.reputation.judgement.model import HistoryMeasure
+from oborona.reputation.judgement.phrases import some
+from oborona.reputation.timeline import EntityHistory
 
 PRIOR: Final = 500.0  # messages nobody complained of
 MISTAKEN: Final = 1.0  # complaint
 
 
-def measure(past: Past) -> Measure:
+def measure(past: EntityHistory) -> HistoryMeasure:
     """Return the rate of complaints."""
     delivered, all_ = past.weighed.passed, past.fortnight
     known = delivered + PRIOR
@@ -33,4 +33,4 @@ def measure(past: Past) -> Measure:
         else ""
     )
     complained = max(0.0, past.weighed.complaints - MISTAKEN)
-    return Measure("complaints", complained / known, delivered / known, said)
+    return HistoryMeasure("complaints", complained / known, delivered / known, said)

@@ -49,22 +49,22 @@ from __future__ import annotations
 
 from typing import Final
 
-from oborona.reputation.evidence import Evidence, least
-from oborona.reputation.flag import Flag
+from oborona.reputation.evidence import SpamEvidence, least
+from oborona.reputation.flag import ReputationFlag
 from oborona.reputation.judgement import (
     age,
     breadth,
     change,
     complaints,
-    contact,
-    readers,
+    first_contact,
+    readership,
     rhythm,
     share,
-    steady,
+    steadiness,
 )
-from oborona.reputation.judgement.model import Judgement, Measure
+from oborona.reputation.judgement.model import EntityJudgement, HistoryMeasure
 from oborona.reputation.judgement.ramp import ramp, steps
-from oborona.reputation.timeline import Past
+from oborona.reputation.timeline import EntityHistory
 
 BAD: Final = -75.0  # points; at or below it
 POOR: Final = -45.0
@@ -94,10 +94,10 @@ THROWN_AWAY, UNREAD = 25.0, 0.5
 TOLD: Final = 1.0  # points
 ALWAYS_TOLD: Final = frozenset({"share", "complaints", "rhythm"})
 
-_IGNORANCE: Final = least(Evidence())
+_IGNORANCE: Final = least(SpamEvidence())
 
 
-def judge(past: Past, around: Past | None = None) -> Judgement:
+def judge(past: EntityHistory, around: EntityHistory | None = None) -> EntityJudgement:
     """Return what is to be expected of an address, a sender or another entity.
 
     Args:
@@ -108,7 +108,7 @@ def judge(past: Past, around: Past | None = None) -> Judgement:
     return _judged(past, past, around)
 
 
-def judge_sender(past: Past, around: Past | None = None) -> Judgement:
+def judge_sender(past: EntityHistory, around: EntityHistory | None = None) -> EntityJudgement:
     """Return what is to be expected of who sends the message in hand: the good mail of the last 24
     hours may be the same message, and says nothing of him.
 
@@ -122,9 +122,11 @@ def judge_sender(past: Past, around: Past | None = None) -> Judgement:
     return _judged(past, past.settled, None if around is None else around.settled)
 
 
-def _judged(whole: Past, past: Past, around: Past | None) -> Judgement:
+def _judged(
+    whole: EntityHistory, past: EntityHistory, around: EntityHistory | None
+) -> EntityJudgement:
     own = share.evidence(past)
-    beside = share.others(own, around)
+    beside = share.surrounding_evidence(own, around)
     against = _against(own, beside)
     found = {
         one.name: one
@@ -132,10 +134,10 @@ def _judged(whole: Past, past: Past, around: Past | None) -> Judgement:
             share.measure(past, around),
             complaints.measure(whole),
             change.measure(whole),
-            contact.measure(whole),
-            readers.measure(whole),
+            first_contact.measure(whole),
+            readership.measure(whole),
             age.measure(whole),
-            steady.measure(past),
+            steadiness.measure(past),
             breadth.measure(past),
             rhythm.measure(whole),
         )
@@ -158,7 +160,7 @@ def _judged(whole: Past, past: Past, around: Past | None) -> Judgement:
         "contact": -CONTACT
         * ramp(found["contact"].value, STRANGERS, 1)
         * found["contact"].confidence,
-        "readers": read - THROWN_AWAY * ramp(readers.thrown_away(whole), UNREAD, 1),
+        "readers": read - THROWN_AWAY * ramp(readership.deleted_unread_share(whole), UNREAD, 1),
         "age": old,
         "steady": -(1 - lasting) * (known + old + read),
         "breadth": -lasting * (1 - wide) * (known + old + read),
@@ -167,16 +169,18 @@ def _judged(whole: Past, past: Past, around: Past | None) -> Judgement:
     if not share.mostly_bad(past, own):
         trust = max(trust, NOT_BAD)
     measures = tuple(
-        Measure(one.name, one.value, one.confidence, one.say, points.get(one.name, 0.0) + 0.0)
+        HistoryMeasure(
+            one.name, one.value, one.confidence, one.say, points.get(one.name, 0.0) + 0.0
+        )
         for one in found.values()
     )
-    return Judgement(_flag(trust), trust, measures, _say(measures))
+    return EntityJudgement(_flag(trust), trust, measures, _say(measures))
 
 
-def _against(own: Evidence, beside: Evidence) -> float:
+def _against(own: SpamEvidence, beside: SpamEvidence) -> float:
     """Points against it for the least share of bad mail that is to be expected."""
     alone = least(own)
-    among = least(own, share.near(beside))
+    among = least(own, share.prior_share(beside))
     return max(_counted(alone), min(NEIGHBOURS, _counted(among)))
 
 
@@ -184,26 +188,26 @@ def _counted(lowest: float) -> float:
     return 100 * max(0.0, lowest - _IGNORANCE) / (1 - _IGNORANCE)
 
 
-def _clean(own: Evidence) -> float:
+def _clean(own: SpamEvidence) -> float:
     return 1 - ramp(own.bad / own.known, CLEAN, UNCLEAN) if own.known else 0.0
 
 
-def _known(past: Past) -> float:
+def _known(past: EntityHistory) -> float:
     """How much good mail is known, 0 to 1."""
-    tried = share.ripe(past)
-    good = tried + min(share.unripe(past), tried + UNTRIED)
+    tried = share.settled_good(past)
+    good = tried + min(share.recent_good(past), tried + UNTRIED)
     return good / (good + HALF_KNOWN)
 
 
-def _flag(trust: float) -> Flag:
+def _flag(trust: float) -> ReputationFlag:
     if trust <= BAD:
-        return Flag.BAD
+        return ReputationFlag.BAD
     if trust <= POOR:
-        return Flag.POOR
-    return Flag.GOOD if trust >= GOOD else Flag.UNKNOWN
+        return ReputationFlag.POOR
+    return ReputationFlag.GOOD if trust >= GOOD else ReputationFlag.UNKNOWN
 
 
-def _say(measures: tuple[Measure, ...]) -> str:
+def _say(measures: tuple[HistoryMeasure, ...]) -> str:
     """The evidence in words, the weightiest first; what had no part in it is left out."""
     said = (
         one for one in measures if one.say and (abs(one.points) >= TOLD or one.name in ALWAYS_TOLD)

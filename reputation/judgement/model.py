@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from oborona.reputation.flag import Flag
+from oborona.reputation.flag import ReputationFlag
 
 
-class Measure(msgspec.Struct, frozen=True):
+class HistoryMeasure(msgspec.Struct, frozen=True):
     """One thing that can be told of a past."""
 
     name: str
@@ -17,10 +17,10 @@ class Measure(msgspec.Struct, frozen=True):
     points: float = 0.0  # what it is of the trust points; `judge` says how
 
 
-class Judgement(msgspec.Struct, frozen=True):
+class EntityJudgement(msgspec.Struct, frozen=True):
     """What is to be expected of an entity, and why."""
 
-    flag: Flag
+    flag: ReputationFlag
     trust: float  # points, -100 to 100; 0 = nothing is known
-    measures: tuple[Measure, ...]  # all of them, in the order of `judge`
+    measures: tuple[HistoryMeasure, ...]  # all of them, in the order of `judge`
     say: str  # the evidence in words, the weightiest first; empty where there is none

@@ -1,13 +1,13 @@
 """How much like a machine's its rhythm is, and whether it ever sleeps.
 
-    value        `robotic` of the 144 ten-minute buckets of the last day: 1 like a clock, 0 at
+    value        `regularity` of the 144 ten-minute buckets of the last day: 1 like a clock, 0 at
                  random or in bursts
     confidence   n / (n + 50) for n messages of that day; 0 for fewer than MIN_MESSAGES
 
-`asleep` lays the day on a circle: the length of the mean of all messages' directions is 1 when they
-come at one hour and 0 when they come round the clock (Fisher 1993, Statistical analysis of circular
-data, 2.3.1).  Neither makes anybody good or bad: most robots are honest, and people who send in
-bursts may be robbers.  They are said, and rules may ask for them beside other things.
+`quiet_share` lays the day on a circle: the length of the mean of all messages' directions is 1 when
+they come at one hour and 0 when they come round the clock (Fisher 1993, Statistical analysis of
+circular data, 2.3.1).  Neither makes anybody good or bad: most robots are honest, and people who
+send in bursts may be robbers.  They are said, and rules may ask for them beside other things.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from oborona.reputation.judgement.model import Measure
-from oborona.reputation.timeline import BUCKETS, Past
+from oborona.reputation.judgement.model import HistoryMeasure
+from oborona.reputation.timeline import BUCKETS, EntityHistory
 
 MIN_MESSAGES: Final = 8  # seven gaps: fewer say nothing of a rhythm
 ENOUGH: Final = 50.0  # messages that are worth as much as knowing nothing
@@ -34,21 +34,21 @@ _COSINES: Final = np.cos(_HOURS)
 _SINES: Final = np.sin(_HOURS)
 
 
-def measure(past: Past) -> Measure:
+def measure(past: EntityHistory) -> HistoryMeasure:
     """Return how regularly its mail came in the last day."""
     came = past.came
-    regular, messages = robotic(came), past.day.seen
+    regular, messages = regularity(came), past.day.seen
     if regular is None:
-        return Measure("rhythm", 0.0, 0.0)
+        return HistoryMeasure("rhythm", 0.0, 0.0)
     parts = []
     if regular >= CLOCK:
         parts.append("like a clock")
-    if messages >= ENOUGH and asleep(came) <= NEVER_ASLEEP:
+    if messages >= ENOUGH and quiet_share(came) <= NEVER_ASLEEP:
         parts.append("round the clock")
-    return Measure("rhythm", regular, messages / (messages + ENOUGH), ", ".join(parts))
+    return HistoryMeasure("rhythm", regular, messages / (messages + ENOUGH), ", ".join(parts))
 
 
-def asleep(buckets: Counts) -> float:
+def quiet_share(buckets: Counts) -> float:
     """Return how much of a day its mail leaves out: 1 for mail of one moment, 0 round the clock, or
     for none.
 
@@ -62,7 +62,7 @@ def asleep(buckets: Counts) -> float:
     return hypot(float(counts @ _COSINES), float(counts @ _SINES)) / messages
 
 
-def robotic(buckets: Counts) -> float | None:
+def regularity(buckets: Counts) -> float | None:
     """Return how regular a flow is: 1 like a clock, 0 at random or in bursts.
 
     None for fewer than MIN_MESSAGES messages.

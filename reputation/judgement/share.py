@@ -17,40 +17,40 @@ from __future__ import annotations
 
 from typing import Final
 
-from oborona.reputation.evidence import PRIOR, Evidence, Weight, mean
-from oborona.reputation.judgement.model import Measure
-from oborona.reputation.judgement.words import some
-from oborona.reputation.timeline import Bucket, Past
+from oborona.reputation.evidence import PRIOR, ReportWeight, SpamEvidence, mean
+from oborona.reputation.judgement.model import HistoryMeasure
+from oborona.reputation.judgement.phrases import some
+from oborona.reputation.timeline import EntityHistory, TimelineBucket
 
 BAD_TO_GOOD: Final = 4.0  # by weight
 UNRIPE: Final = 0.25  # of a good message that came within the last 24 hours
 
 
-def evidence(past: Past) -> Evidence:
+def evidence(past: EntityHistory) -> SpamEvidence:
     """Return what speaks against an entity, and for it."""
     sums = past.weighed
-    passed = past.older.passed + unripe(past)
-    return Evidence(
+    passed = past.older.passed + recent_good(past)
+    return SpamEvidence(
         bad=max(0.0, sums.spam - sums.pardons)
-        + Weight.COMPLAINT * sums.complaints
-        + Weight.TRAP * sums.traps,
-        good=max(0.0, passed - sums.complaints - sums.traps) + Weight.PARDON * sums.pardons,
+        + ReportWeight.COMPLAINT * sums.complaints
+        + ReportWeight.TRAP * sums.traps,
+        good=max(0.0, passed - sums.complaints - sums.traps) + ReportWeight.PARDON * sums.pardons,
     )
 
 
-def unripe(past: Past) -> float:
+def recent_good(past: EntityHistory) -> float:
     """Return what the good mail of the last 24 hours is worth."""
     return UNRIPE * max(0, past.day.seen - past.day.spam)
 
 
-def ripe(past: Past) -> float:
+def settled_good(past: EntityHistory) -> float:
     """Return what older good mail is worth, and what people took out of the spam folder."""
     sums = past.weighed
     passed = past.older.passed - sums.complaints - sums.traps
-    return max(0.0, passed) + Weight.PARDON * sums.pardons
+    return max(0.0, passed) + ReportWeight.PARDON * sums.pardons
 
 
-def mostly_bad(past: Past, own: Evidence) -> bool:
+def mostly_bad(past: EntityHistory, own: SpamEvidence) -> bool:
     """Tell whether bad mail outweighs the good four times, and is no less of it by number: one
     message may be judged, complained of and trapped.
     """
@@ -60,20 +60,20 @@ def mostly_bad(past: Past, own: Evidence) -> bool:
     return own.bad > 0 and own.bad >= BAD_TO_GOOD * own.good and messages >= fine
 
 
-def others(own: Evidence, around: Past | None) -> Evidence:
+def surrounding_evidence(own: SpamEvidence, around: EntityHistory | None) -> SpamEvidence:
     """Return the evidence on those around an entity, itself left out."""
     if around is None:
-        return Evidence()
+        return SpamEvidence()
     every = evidence(around)
-    return Evidence(max(0.0, every.bad - own.bad), max(0.0, every.good - own.good))
+    return SpamEvidence(max(0.0, every.bad - own.bad), max(0.0, every.good - own.good))
 
 
-def near(beside: Evidence) -> float:
+def prior_share(beside: SpamEvidence) -> float:
     """Return the share that the surroundings make likely, never below ignorance."""
     return max(0.5, mean(beside))
 
 
-def measure(past: Past, around: Past | None = None) -> Measure:
+def measure(past: EntityHistory, around: EntityHistory | None = None) -> HistoryMeasure:
     """Return the expected share of bad mail.
 
     Args:
@@ -81,16 +81,16 @@ def measure(past: Past, around: Past | None = None) -> Measure:
         around: of what lies around it, its own included.
     """
     own = evidence(past)
-    prior = near(others(own, around))
+    prior = prior_share(surrounding_evidence(own, around))
     say = _said(past.fortnight)
     if around is not None and prior > 0.5:
         street = around.fortnight
         said = _said(street)
         say = f"{say}; its neighbours: {said}" if say else f"its neighbours: {said}"
-    return Measure("share", mean(own, prior), own.known / (own.known + PRIOR), say)
+    return HistoryMeasure("share", mean(own, prior), own.known / (own.known + PRIOR), say)
 
 
-def _said(counts: Bucket) -> str:
+def _said(counts: TimelineBucket) -> str:
     parts = []
     if counts.spam:
         parts.append(f"{counts.spam:,} of {counts.seen:,} were spam")

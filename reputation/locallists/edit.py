@@ -10,7 +10,7 @@ from typing import NamedTuple
 from oborona.reputation.locallists.entry import entry
 
 
-class Edited(NamedTuple):
+class EditedList(NamedTuple):
     """A list file after a change."""
 
     raw: bytes
@@ -18,7 +18,7 @@ class Edited(NamedTuple):
     same: tuple[str, ...]  # that were there already, or were not there
 
 
-class Line(NamedTuple):
+class ListFileLine(NamedTuple):
     """One entry as it stands in a file."""
 
     entry: str  # in its normal form
@@ -38,15 +38,15 @@ def normal_entry(text: str) -> str:
     return shown.removesuffix("/128" if ":" in shown else "/32")
 
 
-def lines(raw: bytes) -> Iterable[Line]:
+def lines(raw: bytes) -> Iterable[ListFileLine]:
     """Yield the entries of a list file; lines that can't be used are passed over."""
     for line in _texts(raw):
         found = _quietly(line)
         if found:
-            yield Line(found, line.partition("#")[2].strip())
+            yield ListFileLine(found, line.partition("#")[2].strip())
 
 
-def with_entries(raw: bytes, texts: Sequence[str], note: str) -> Edited:
+def with_entries(raw: bytes, texts: Sequence[str], note: str) -> EditedList:
     """Return a list file with some entries more.
 
     Args:
@@ -66,10 +66,10 @@ def with_entries(raw: bytes, texts: Sequence[str], note: str) -> Edited:
     ended = raw if not raw or raw.endswith(b"\n") else raw + b"\n"
     beside = f"  # {_comment(note)}" if note.strip() else ""
     more = "".join(f"{one}{beside}\n" for one in new)
-    return Edited(ended + more.encode(), tuple(new), tuple(same))
+    return EditedList(ended + more.encode(), tuple(new), tuple(same))
 
 
-def without_entries(raw: bytes, texts: Sequence[str]) -> Edited:
+def without_entries(raw: bytes, texts: Sequence[str]) -> EditedList:
     """Return a list file without some entries; all lines that hold one go, and nothing else.
 
     Raises:
@@ -84,7 +84,9 @@ def without_entries(raw: bytes, texts: Sequence[str]) -> Edited:
         else:
             kept.append(line)
     gone = tuple(one for one, there in wanted.items() if there)
-    return Edited(b"".join(kept), gone, tuple(one for one, there in wanted.items() if not there))
+    return EditedList(
+        b"".join(kept), gone, tuple(one for one, there in wanted.items() if not there)
+    )
 
 
 def _texts(raw: bytes) -> Iterable[str]:

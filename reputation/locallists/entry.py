@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from oborona.domains import MAX_HOST, normal
+from oborona.domains import MAX_HOST, normal_host
 from oborona.reputation.networks import Network, network
 
 MAX_LINE: Final = 1000  # characters: the longest address has 320, and a comment may follow
@@ -69,7 +69,7 @@ def _mailbox(local: str, domain: str) -> str:
 
 
 def _name(text: str) -> str:
-    name = "" if text.startswith(".") or ".." in text or "%" in text else normal(text)
+    name = "" if text.startswith(".") or ".." in text or "%" in text else normal_host(text)
     if not name or name[-1].isdigit() or max(map(len, name.split("."))) > 63:
         raise ValueError("is no address, network, name or mail address")
     return name

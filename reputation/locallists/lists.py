@@ -17,19 +17,19 @@ from typing import Final
 
 import msgspec
 
-from oborona.domains import normal
-from oborona.reputation.locallists.table import Table
+from oborona.domains import normal_host
+from oborona.reputation.locallists.table import ListTable
 from oborona.reputation.networks import Address, plain
-from oborona.reputation.subject import MAILBOXES, Subject
-from oborona.types import Mode
+from oborona.reputation.subject import MAILBOXES, ListSubject
+from oborona.types import RuleMode
 
 SUBJECTS: Final = (
-    Subject.CLIENT,
-    Subject.RDNS,
-    Subject.HELO,
-    Subject.SENDER,
-    Subject.RECIPIENT,
-    Subject.FROM,
+    ListSubject.CLIENT,
+    ListSubject.RDNS,
+    ListSubject.HELO,
+    ListSubject.SENDER,
+    ListSubject.RECIPIENT,
+    ListSubject.FROM,
 )
 """What local lists can be about."""
 
@@ -50,20 +50,20 @@ class LocalList(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     action: ListAction
-    of: tuple[Subject, ...]
-    tables: tuple[Table, ...]  # what the policy file holds, and the list file
-    mode: Mode = Mode.LIVE  # shadow: told, and nothing done about it
+    of: tuple[ListSubject, ...]
+    tables: tuple[ListTable, ...]  # what the policy file holds, and the list file
+    mode: RuleMode = RuleMode.LIVE  # shadow: told, and nothing done about it
     why: str = ""
 
 
-class Match(msgspec.Struct, frozen=True, kw_only=True):
+class LocalListMatch(msgspec.Struct, frozen=True, kw_only=True):
     """The entry that decides about one subject."""
 
     list: str
     action: ListAction
     entry: str  # in its normal form
-    of: Subject
-    mode: Mode = Mode.LIVE
+    of: ListSubject
+    mode: RuleMode = RuleMode.LIVE
 
 
 class LocalLists:
@@ -76,12 +76,12 @@ class LocalLists:
     def __init__(self, lists: Sequence[LocalList] = ()) -> None:
         self.lists = tuple(lists)
         self.subjects = frozenset(subject for one in lists for subject in one.of)
-        self.on_trial = any(one.mode is Mode.SHADOW for one in lists)
+        self.on_trial = any(one.mode is RuleMode.SHADOW for one in lists)
 
     def __len__(self) -> int:
         return sum(len(table) for one in self.lists for table in one.tables)
 
-    def look(self, of: Subject, value: str, *, shadow: bool = False) -> Match | None:
+    def look(self, of: ListSubject, value: str, *, shadow: bool = False) -> LocalListMatch | None:
         """Return the entry that decides about a client, name or mail address.
 
         Args:
@@ -99,7 +99,7 @@ class LocalLists:
         best: tuple[int, bool] = (-1, False)
         match = None
         for one in self.lists:
-            if of not in one.of or (one.mode is Mode.SHADOW) != shadow:
+            if of not in one.of or (one.mode is RuleMode.SHADOW) != shadow:
                 continue
             for table in one.tables:
                 narrow, entry = (
@@ -108,21 +108,21 @@ class LocalLists:
                 rank = (narrow, one.action is ListAction.DENY)
                 if narrow >= 0 and rank > best:
                     best = rank
-                    match = Match(
+                    match = LocalListMatch(
                         list=one.name, action=one.action, entry=entry, of=of, mode=one.mode
                     )
         return match
 
 
-def _asked(of: Subject, value: str) -> tuple[Address | None, str]:
+def _asked(of: ListSubject, value: str) -> tuple[Address | None, str]:
     """Return the address, or the name or mail address in normal form, that a value is.
 
     Empty where it is none.
     """
     if of in MAILBOXES:
         return None, _mailbox(value)
-    address = plain(_literal(value) if of is Subject.HELO else value)
-    return address, "" if address is not None or of is Subject.CLIENT else normal(value)
+    address = plain(_literal(value) if of is ListSubject.HELO else value)
+    return address, "" if address is not None or of is ListSubject.CLIENT else normal_host(value)
 
 
 def _literal(helo: str) -> str:
@@ -135,7 +135,7 @@ def _literal(helo: str) -> str:
 
 def _mailbox(value: str) -> str:
     local, at, domain = value.rpartition("@")
-    host = normal(domain)
+    host = normal_host(domain)
     return f"{local.lower()}@{host}" if at and host else ""
 
 

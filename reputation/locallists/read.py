@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from oborona.domains import MAX_HOST
 from oborona.reputation.locallists.entry import SIMPLE, entry
-from oborona.reputation.locallists.plain import plain
-from oborona.reputation.locallists.table import Sort, Table
-from oborona.reputation.networks import Network, Networks, Packed, pack
+from oborona.reputation.locallists.ipv4_lines import plain
+from oborona.reputation.locallists.table import ListEntryType, ListTable
+from oborona.reputation.networks import Network, NetworkSet, PackedNetworks, pack
 
 MAX_ENTRIES: Final = 2_000_000  # of a file; 8 to 21 octets each in every process
 PIECE: Final = 1 << 18  # octets read at a time
@@ -40,12 +40,12 @@ class BrokenLine(ValueError):  # noqa: N818 - reads as what happened
         super().__init__(f"line {line}: {problem}")
 
 
-class _Gathered:
+class _EntryCollector:
     """Entries as they are found."""
 
     def __init__(self) -> None:
-        self.first: dict[Sort, int] = {}
-        self._networks: list[Packed] = []
+        self.first: dict[ListEntryType, int] = {}
+        self._networks: list[PackedNetworks] = []
         self._hashes: list[npt.NDArray[np.int64]] = []
 
     def lines(self, numbers: Sequence[int], texts: Sequence[str], before: int) -> int:
@@ -77,8 +77,8 @@ class _Gathered:
                 kept.append(found)
             elif found is not None:
                 networks.append(found)
-                self._seen(Sort.NETWORK, before + number + 1)
-        for sort, at in ((Sort.NAME, False), (Sort.MAILBOX, True)):
+                self._seen(ListEntryType.NETWORK, before + number + 1)
+        for sort, at in ((ListEntryType.NAME, False), (ListEntryType.MAILBOX, True)):
             if sort not in self.first:
                 place = next(
                     (
@@ -99,29 +99,29 @@ class _Gathered:
     ) -> None:
         """Take IPv4 networks; `line` is that of the first."""
         self._networks.append(_NO_NETWORKS._replace(starts4=starts, lengths4=lengths))
-        self._seen(Sort.NETWORK, line)
+        self._seen(ListEntryType.NETWORK, line)
 
-    def _seen(self, sort: Sort, line: int) -> None:
+    def _seen(self, sort: ListEntryType, line: int) -> None:
         self.first[sort] = min(line, self.first.get(sort, line))
 
-    def table(self) -> Table:
+    def table(self) -> ListTable:
         """Return all entries."""
         hashes = np.concatenate([np.empty(0, np.int64), *self._hashes])
-        return Table(Networks(self._networks), hashes, self.first)
+        return ListTable(NetworkSet(self._networks), hashes, self.first)
 
 
-def entries(texts: Sequence[str]) -> Table:
+def entries(texts: Sequence[str]) -> ListTable:
     """Return the entries of a policy file.
 
     Raises:
         BrokenLine: its `line` is the 1-based number of the entry.
     """
-    gathered = _Gathered()
+    gathered = _EntryCollector()
     gathered.lines(range(len(texts)), texts, 0)
     return gathered.table()
 
 
-def read(raw: bytes) -> Table:
+def read(raw: bytes) -> ListTable:
     """Return the entries of a list file.
 
     Args:
@@ -137,7 +137,7 @@ def read(raw: bytes) -> Table:
         raise BrokenLine(problem, raw.count(b"\n") + 1)
     if raw.startswith(codecs.BOM_UTF8):
         raise BrokenLine("begins with a byte order mark; save it as UTF-8 without one", 1)
-    gathered = _Gathered()
+    gathered = _EntryCollector()
     lines = count = 0
     for piece in _pieces(raw):
         accepted, starts, lengths = plain(piece)

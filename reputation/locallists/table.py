@@ -15,10 +15,10 @@ from enum import StrEnum
 import numpy as np
 import numpy.typing as npt
 
-from oborona.reputation.networks import Address, Networks
+from oborona.reputation.networks import Address, NetworkSet
 
 
-class Sort(StrEnum):
+class ListEntryType(StrEnum):
     """Sorts of entries, as errors call them."""
 
     NETWORK = "an address or network"
@@ -26,7 +26,7 @@ class Sort(StrEnum):
     MAILBOX = "a mail address"
 
 
-class Table:
+class ListTable:
     """Entries for look-ups.
 
     Args:
@@ -38,7 +38,10 @@ class Table:
     """
 
     def __init__(
-        self, networks: Networks, hashes: npt.NDArray[np.int64], first: Mapping[Sort, int]
+        self,
+        networks: NetworkSet,
+        hashes: npt.NDArray[np.int64],
+        first: Mapping[ListEntryType, int],
     ) -> None:
         self._networks = networks
         hashes.sort()
@@ -60,7 +63,7 @@ class Table:
 
         -1 where there is none.
         """
-        if Sort.NETWORK not in self.first:
+        if ListEntryType.NETWORK not in self.first:
             return -1, ""
         found = self._networks.find(address)
         return (-1, "") if found is None else (found.prefixlen, _shown(found))

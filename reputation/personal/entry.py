@@ -24,7 +24,7 @@ from typing import Final
 
 import msgspec
 
-from oborona.domains import normal, registrable
+from oborona.domains import normal_host, registrable
 from oborona.errors import OboronaError
 from oborona.reputation.personal.likeness import packed
 from oborona.types import Shingle
@@ -41,7 +41,7 @@ _LOCAL: Final = re.compile(
 _LIST: Final = re.compile(r"[!-'*-~]+")  # no parentheses: it is told in them
 
 
-class Side(StrEnum):
+class EntryAction(StrEnum):
     """What an entry says."""
 
     DENY = "deny"  # to the spam folder
@@ -50,7 +50,7 @@ class Side(StrEnum):
     CONTACT = "contact"  # somebody they know: speaks for the message, and decides nothing alone
 
 
-class Kind(StrEnum):
+class PersonalEntryKind(StrEnum):
     """What an entry is about."""
 
     ADDRESS = "address"
@@ -61,7 +61,7 @@ class Kind(StrEnum):
     TEXT = "text"
 
 
-class Source(StrEnum):
+class PersonalEntrySource(StrEnum):
     """How an entry came."""
 
     COMMAND = "command"  # typed
@@ -70,20 +70,20 @@ class Source(StrEnum):
     WRITTEN = "written"  # the person has written to them
 
 
-class BrokenEntry(OboronaError, ValueError):  # noqa: N818 - reads as what happened
+class InvalidPersonalEntry(OboronaError, ValueError):  # noqa: N818 - reads as what happened
     """What can be no entry; the text says why."""
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
+class PersonalEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One entry."""
 
-    side: Side
-    kind: Kind
+    side: EntryAction
+    kind: PersonalEntryKind
     value: str  # in its normal form
     beside: str = ""  # of a list that is allowed: the proved domain
     text: bytes = b""  # of a text: its values, as `likeness.packed` gives them
     time: float = 0.0  # Unix seconds, when it was said
-    source: Source = Source.COMMAND
+    source: PersonalEntrySource = PersonalEntrySource.COMMAND
     expires: float = FOREVER  # Unix seconds
     word: int = 0  # id of the word that it follows from; 0 = of none
     note: str = ""  # for people
@@ -95,22 +95,26 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def say(self) -> str:
         """The entry in words: what stands in a verdict's reason."""
-        what = "a text like this" if self.kind is Kind.TEXT else f"{self.kind} {self.value}"
+        what = (
+            "a text like this"
+            if self.kind is PersonalEntryKind.TEXT
+            else f"{self.kind} {self.value}"
+        )
         return f"{self.side} {what}"
 
 
 def entry(
-    side: Side,
-    kind: Kind,
+    side: EntryAction,
+    kind: PersonalEntryKind,
     value: str,
     *,
     beside: str = "",
     time: float = 0.0,
-    source: Source = Source.COMMAND,
+    source: PersonalEntrySource = PersonalEntrySource.COMMAND,
     expires: float = FOREVER,
     word: int = 0,
     note: str = "",
-) -> Entry:
+) -> PersonalEntry:
     """Return an entry of anything but a text.
 
     Args:
@@ -128,33 +132,35 @@ def entry(
         BrokenEntry: it can be no such thing, or could never match.
     """
     match kind:
-        case Kind.LIST:
+        case PersonalEntryKind.LIST:
             found, wanted = list_name(value), "what stands between < and > in List-Id"
-        case Kind.DOMAIN:
+        case PersonalEntryKind.DOMAIN:
             found, wanted = _domain(value), "a domain that somebody registered, such as example.org"
-        case Kind.TEXT:
-            raise BrokenEntry("a text is taken from a message, not typed")
+        case PersonalEntryKind.TEXT:
+            raise InvalidPersonalEntry("a text is taken from a message, not typed")
         case _:
             found, wanted = mail_address(value), "a mail address, such as ann@example.org"
     if not found:
-        raise BrokenEntry(f"{value[:MAX_ADDRESS]!a} is not {wanted}")
-    if side is Side.CONTACT and kind is not Kind.ADDRESS:
-        raise BrokenEntry("a contact is a mail address")
-    if side is Side.ALLOW and kind is Kind.CLAIMED:
-        raise BrokenEntry("an address that nobody proves is never allowed")
+        raise InvalidPersonalEntry(f"{value[:MAX_ADDRESS]!a} is not {wanted}")
+    if side is EntryAction.CONTACT and kind is not PersonalEntryKind.ADDRESS:
+        raise InvalidPersonalEntry("a contact is a mail address")
+    if side is EntryAction.ALLOW and kind is PersonalEntryKind.CLAIMED:
+        raise InvalidPersonalEntry("an address that nobody proves is never allowed")
     proof = _domain(beside) if beside else ""
     if beside and not proof:
-        raise BrokenEntry(f"{beside[:MAX_ADDRESS]!a} is no domain that somebody registered")
-    if side is Side.ALLOW and kind is Kind.LIST and not proof:
-        raise BrokenEntry(
+        raise InvalidPersonalEntry(
+            f"{beside[:MAX_ADDRESS]!a} is no domain that somebody registered"
+        )
+    if side is EntryAction.ALLOW and kind is PersonalEntryKind.LIST and not proof:
+        raise InvalidPersonalEntry(
             "anybody can write a List-Id: a list is allowed beside the domain that it is "
             "proved to come from"
         )
-    return Entry(
+    return PersonalEntry(
         side=side,
         kind=kind,
         value=found,
-        beside=proof if kind is Kind.LIST and side is Side.ALLOW else "",
+        beside=proof if kind is PersonalEntryKind.LIST and side is EntryAction.ALLOW else "",
         time=time,
         source=source,
         expires=expires,
@@ -164,8 +170,13 @@ def entry(
 
 
 def of_text(
-    side: Side, values: Sequence[Shingle], *, time: float, source: Source, word: int = 0
-) -> Entry:
+    side: EntryAction,
+    values: Sequence[Shingle],
+    *,
+    time: float,
+    source: PersonalEntrySource,
+    word: int = 0,
+) -> PersonalEntry:
     """Return an entry of a text.
 
     Args:
@@ -178,11 +189,19 @@ def of_text(
     return of_octets(side, packed(values), time=time, source=source, word=word)
 
 
-def of_octets(side: Side, octets: bytes, *, time: float, source: Source, word: int = 0) -> Entry:
+def of_octets(
+    side: EntryAction, octets: bytes, *, time: float, source: PersonalEntrySource, word: int = 0
+) -> PersonalEntry:
     """Return an entry of a text by its values as they are kept; see `of_text`."""
     name = hashlib.blake2b(octets, digest_size=8, person=b"personal text").hexdigest()
-    return Entry(
-        side=side, kind=Kind.TEXT, value=name, text=octets, time=time, source=source, word=word
+    return PersonalEntry(
+        side=side,
+        kind=PersonalEntryKind.TEXT,
+        value=name,
+        text=octets,
+        time=time,
+        source=source,
+        word=word,
     )
 
 
@@ -194,7 +213,7 @@ def mail_address(text: str) -> str:
 @lru_cache(maxsize=4096)
 def _normal_address(text: str) -> str:
     local, at, host = text.strip().rpartition("@")
-    host = normal(host) if at and "%" not in host else ""
+    host = normal_host(host) if at and "%" not in host else ""
     if not host or host[-1].isdigit() or len(local) > MAX_LOCAL:
         return ""
     return f"{local.lower()}@{host}" if _LOCAL.fullmatch(local) else ""
@@ -209,5 +228,5 @@ def list_name(text: str) -> str:
 def _domain(text: str) -> str:
     if len(text) > MAX_ADDRESS:
         return ""
-    host = normal(text.strip().removeprefix("@"))
+    host = normal_host(text.strip().removeprefix("@"))
     return host if "." in host and not host[-1].isdigit() and registrable(host) == host else ""

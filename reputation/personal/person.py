@@ -13,9 +13,9 @@ The narrower comes first: who allows Ann and denies her domain gets Ann's mail. 
 about one thing the newest counts.  A text that was denied does not stand against somebody who is
 known and proved: a friend may forward it.
 
-To keep mail out, any word is good enough; to let it in, only what authentication proved (`Shown`).
-So nobody gains by another's name, and, as a complaint of mail that proves nothing makes a `claimed`
-entry, nobody loses by it.
+To keep mail out, any word is good enough; to let it in, only what authentication proved
+(`MessageOrigin`). So nobody gains by another's name, and, as a complaint of mail that proves
+nothing makes a `claimed` entry, nobody loses by it.
 
 A text is denied when it is nearly the same (`needed`), and allowed only when most of it is
 (`ALLOWED_SHARE`): links and numbers are no part of a fingerprint, and may be others.
@@ -29,7 +29,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from oborona.reputation.personal.entry import Entry, Kind, Side
+from oborona.reputation.personal.entry import EntryAction, PersonalEntry, PersonalEntryKind
 from oborona.reputation.personal.likeness import Needed, alike
 from oborona.types import Shingle
 
@@ -41,7 +41,7 @@ _NAMED: Final = 120  # octets of memory that a contact takes, about
 _ENTRY: Final = 450  # the same of any other entry, without its text
 
 
-class Shown(msgspec.Struct, frozen=True, kw_only=True):
+class MessageOrigin(msgspec.Struct, frozen=True, kw_only=True):
     """What a message shows of where it comes from; all in the normal form of entries."""
 
     author: str = ""  # proved address in From
@@ -56,27 +56,27 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     own: bool = False  # one of our own people sent it
 
 
-class Found(NamedTuple):
+class PersonalMatch(NamedTuple):
     """What decides."""
 
-    side: Side  # never lift
-    kind: Kind
+    side: EntryAction  # never lift
+    kind: PersonalEntryKind
     say: str
 
 
-def _asked(shown: Shown) -> tuple[tuple[Kind, str, str], ...]:
+def _asked(shown: MessageOrigin) -> tuple[tuple[PersonalEntryKind, str, str], ...]:
     """Return what entries are asked for, in order: kind, value, and what of it was proved."""
     claimed = "" if shown.own or shown.claimed == shown.author else shown.claimed
     return (
-        (Kind.ADDRESS, shown.claimed, shown.author),
-        (Kind.CLAIMED, claimed, ""),
-        (Kind.SENDER, shown.claimed_sender, shown.sender),
-        (Kind.LIST, shown.list_id, shown.list_domain),
-        (Kind.DOMAIN, shown.claimed_domain, shown.author_domain),
+        (PersonalEntryKind.ADDRESS, shown.claimed, shown.author),
+        (PersonalEntryKind.CLAIMED, claimed, ""),
+        (PersonalEntryKind.SENDER, shown.claimed_sender, shown.sender),
+        (PersonalEntryKind.LIST, shown.list_id, shown.list_domain),
+        (PersonalEntryKind.DOMAIN, shown.claimed_domain, shown.author_domain),
     )
 
 
-class Personal:
+class PersonalProfile:
     """What is known of one person.
 
     Args:
@@ -88,21 +88,21 @@ class Personal:
     __slots__ = ("_contacts", "_named", "_texts", "address", "size", "strictness")
 
     def __init__(
-        self, address: str = "", strictness: float = 1.0, entries: Iterable[Entry] = ()
+        self, address: str = "", strictness: float = 1.0, entries: Iterable[PersonalEntry] = ()
     ) -> None:
         self.address = address
         self.strictness = min(max(strictness, STRICTEST), LAXEST)
         self._contacts: dict[str, float] = {}  # address → its end
-        self._named: dict[tuple[Kind, str], list[Entry]] = {}
-        self._texts: list[Entry] = []
+        self._named: dict[tuple[PersonalEntryKind, str], list[PersonalEntry]] = {}
+        self._texts: list[PersonalEntry] = []
         self.size = _ENTRY  # octets of memory, about
         for one in sorted(entries, key=lambda one: -one.time):
-            if one.side is Side.CONTACT:
+            if one.side is EntryAction.CONTACT:
                 self._contacts[one.value] = _later(self._contacts.get(one.value), one.expires)
                 self.size += _NAMED
                 continue
             self.size += _ENTRY + len(one.text)
-            if one.kind is Kind.TEXT:
+            if one.kind is PersonalEntryKind.TEXT:
                 self._texts.append(one)
             else:
                 self._named.setdefault((one.kind, one.value), []).append(one)
@@ -112,7 +112,7 @@ class Personal:
         """Nothing of it could ever make a difference."""
         return self.strictness == 1.0 and not (self._contacts or self._named or self._texts)
 
-    def match(self, shown: Shown, now: float, needed: Needed) -> Found | None:
+    def match(self, shown: MessageOrigin, now: float, needed: Needed) -> PersonalMatch | None:
         """Return what decides about a message; None where nothing does.
 
         Args:
@@ -129,10 +129,12 @@ class Personal:
             and (end := self._contacts.get(shown.author)) is not None
             and not 0 < end <= now
         ):
-            return Found(Side.CONTACT, Kind.ADDRESS, f"contact {shown.author}")
+            return PersonalMatch(
+                EntryAction.CONTACT, PersonalEntryKind.ADDRESS, f"contact {shown.author}"
+            )
         return self._text(shown.text, now, needed) if shown.text and self._texts else None
 
-    def unproved(self, shown: Shown, now: float) -> Iterator[tuple[Kind, str]]:
+    def unproved(self, shown: MessageOrigin, now: float) -> Iterator[tuple[PersonalEntryKind, str]]:
         """Yield the entries that allow who a message claims to be from, and were not counted since
         nobody proved it.
 
@@ -144,38 +146,46 @@ class Personal:
             newest = next(
                 (one for one in self._named.get((kind, value), ()) if not one.expired(now)), None
             )
-            if newest is not None and newest.side is Side.ALLOW:
-                if proof == (newest.beside if kind is Kind.LIST else value):
+            if newest is not None and newest.side is EntryAction.ALLOW:
+                if proof == (newest.beside if kind is PersonalEntryKind.LIST else value):
                     return
                 yield kind, value
 
-    def _of(self, kind: Kind, value: str, proof: str, now: float) -> Found | None:
+    def _of(
+        self, kind: PersonalEntryKind, value: str, proof: str, now: float
+    ) -> PersonalMatch | None:
         """Return what the newest entries about one thing say."""
         lifted = False
         for one in self._named.get((kind, value), ()):
             if one.expired(now):
                 continue
-            if one.side is Side.LIFT:
+            if one.side is EntryAction.LIFT:
                 lifted = True
-            elif one.side is Side.ALLOW:
-                if proof == (one.beside if kind is Kind.LIST else value):
-                    return Found(Side.ALLOW, kind, one.say)
-                if kind is not Kind.LIST:  # of the name alone: a later word than any denial of it
+            elif one.side is EntryAction.ALLOW:
+                if proof == (one.beside if kind is PersonalEntryKind.LIST else value):
+                    return PersonalMatch(EntryAction.ALLOW, kind, one.say)
+                if (
+                    kind is not PersonalEntryKind.LIST
+                ):  # of the name alone: a later word than any denial of it
                     return None
             elif not lifted:
-                return Found(Side.DENY, kind, one.say)
+                return PersonalMatch(EntryAction.DENY, kind, one.say)
         return None
 
-    def _text(self, text: frozenset[Shingle], now: float, needed: Needed) -> Found | None:
+    def _text(self, text: frozenset[Shingle], now: float, needed: Needed) -> PersonalMatch | None:
         """Return what the newest entry says that is about a text like this one."""
         for one in self._texts:
-            wanted = needed if one.side is Side.DENY else _most
+            wanted = needed if one.side is EntryAction.DENY else _most
             if not one.expired(now) and alike(one.text, text, wanted):
-                return None if one.side is Side.LIFT else Found(one.side, one.kind, one.say)
+                return (
+                    None
+                    if one.side is EntryAction.LIFT
+                    else PersonalMatch(one.side, one.kind, one.say)
+                )
         return None
 
 
-NOBODY: Final = Personal()
+NOBODY: Final = PersonalProfile()
 
 
 def _most(_kind: int, values: int) -> int:

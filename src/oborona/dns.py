@@ -1,7 +1,7 @@
 """What everybody who asks the DNS says and hears: kinds of question, answers, and the one call.
 
-Packages get an `Asker` as an argument; what stands behind it (`oborona.resolver`) is no business of
-theirs.
+Packages get an `DnsAsker` as an argument; what stands behind it (`oborona.resolver`) is no business
+of theirs.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Protocol
 import msgspec
 
 
-class Kind(IntEnum):
+class DnsType(IntEnum):
     """Types of records that we ask for, by their numbers (RFC 1035 section 3.2.2)."""
 
     A = 1
@@ -25,7 +25,7 @@ class Kind(IntEnum):
     AAAA = 28
 
 
-class Outcome(StrEnum):
+class DnsOutcome(StrEnum):
     """What became of a question."""
 
     FOUND = "found"  # there are records
@@ -35,7 +35,7 @@ class Outcome(StrEnum):
     TEMPERROR = "temperror"
 
 
-Record = str | bytes | tuple[int, str]
+DnsRecord = str | bytes | tuple[int, str]
 """A, AAAA: canonical address. NS, CNAME, PTR: name. MX: preference and name.
 
 TXT: its strings joined. SOA: its fields with spaces between. Names are lower case, without final
@@ -43,11 +43,11 @@ dot.
 """
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
+class DnsAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """The answer to one question."""
 
-    outcome: Outcome
-    records: tuple[Record, ...] = ()  # empty unless FOUND; CNAMEs are followed
+    outcome: DnsOutcome
+    records: tuple[DnsRecord, ...] = ()  # empty unless FOUND; CNAMEs are followed
     ttl: int = 0  # seconds that it may be kept, 0 for TEMPERROR
     why: str = ""  # of TEMPERROR, for people: timeout, servfail, refused, budget, ...
     again: bool = False  # it was given before, or to an equal question at the same time
@@ -68,10 +68,10 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(record for record in self.records if isinstance(record, tuple))
 
 
-class Asker(Protocol):
+class DnsAsker(Protocol):
     """Somebody who can be asked."""
 
-    async def ask(self, name: str, kind: Kind) -> Answer:
+    async def ask(self, name: str, kind: DnsType) -> DnsAnswer:
         """Return the answer to one question, within a deadline; never raises.
 
         Args:

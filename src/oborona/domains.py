@@ -51,7 +51,7 @@ def a_labels(name: str) -> str:
     raise ValueError("no name of the DNS")
 
 
-def normal(host: str) -> str:
+def normal_host(host: str) -> str:
     """Return the normal form of a URL's host, empty when it can be none."""
     return _normal(host) if len(host) <= MAX_WRITTEN else ""
 

@@ -3,9 +3,9 @@ again and again.
 
 A number in memory costs nobody anything: a beat is no system call and wakes nobody, it can neither
 block nor fail, and the supervisor looks when it likes.  What beats is what does the work: the event
-loop (`beating`), or the loop that asks a `Stop` whether to go on.  A process that works through
-something long beats on its way (`beat`).  There is one heart in a process, so it stands here and is
-handed to nobody; a process that nobody supervises (a test, a command) beats in vain.
+loop (`beat_forever`), or the loop that asks a `StopSignal` whether to go on.  A process that works
+through something long beats on its way (`beat`).  There is one heart in a process, so it stands
+here and is handed to nobody; a process that nobody supervises (a test, a command) beats in vain.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Heartbeat:
         """Beat once."""
         self._count[0] += 1
 
-    def still(self) -> None:
+    def reset(self) -> None:
         """Begin at none: another process gets it."""
         self._count[0] = 0
 
@@ -50,16 +50,16 @@ class Heartbeat:
         self._memory.close()
 
 
-class _Heart:
+class _OwnHeartbeat:
     def __init__(self) -> None:
         self.heartbeat = Heartbeat()
         self.every_s = MOST_S
 
 
-_heart: Final = _Heart()
+_heart: Final = _OwnHeartbeat()
 
 
-def every_s(hung_s: float) -> float:
+def beat_interval_s(hung_s: float) -> float:
     """Return how often a process beats, in seconds, that is held to hang after so many."""
     return min(MOST_S, max(LEAST_S, hung_s / BEATS))
 
@@ -75,14 +75,14 @@ def beat() -> None:
     _heart.heartbeat.beat()
 
 
-async def beating() -> None:
+async def beat_forever() -> None:
     """Beat as long as the event loop turns, until cancelled."""
     while True:
         beat()
         await asyncio.sleep(_heart.every_s)
 
 
-class Stop(threading.Event):
+class StopSignal(threading.Event):
     """Set by SIGTERM and SIGINT, and by whoever else.
 
     Each look at it is a beat, and so is each part of a wait.

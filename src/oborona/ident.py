@@ -58,7 +58,7 @@ def _random_start() -> int:
     return secrets.randbelow(_SEQUENCES // 2)
 
 
-class Numbers:
+class JournalIdGenerator:
     """Gives out the ids of one worker process, each greater than the one before unless the clock
     was set back.
 
@@ -106,12 +106,12 @@ class Numbers:
         self._ms, self._sequence = self._ends[self._era]
 
 
-def time_of(ident: int) -> float:
+def time_of_id(ident: int) -> float:
     """Return the Unix time in seconds that an id carries, to the millisecond."""
     return EPOCH + (ident >> TIME_SHIFT) / 1000
 
 
-def first_at(when: float) -> int:
+def first_id_at(when: float) -> int:
     """Return the lowest id of a time's millisecond: all ids of earlier ones are lower."""
     return min(max(0, int((when - EPOCH) * 1000)), _MAX_MS) << TIME_SHIFT
 

@@ -33,7 +33,7 @@ RECORD_BYTES: Final = 1024  # more was not written by us
 MODE: Final = 0o600  # whoever can open the file can hold it
 
 
-class Holder(msgspec.Struct, frozen=True, kw_only=True):
+class LockHolder(msgspec.Struct, frozen=True, kw_only=True):
     """Who holds a lock, as its file says."""
 
     pid: int
@@ -44,7 +44,7 @@ class Holder(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.program} (pid {self.pid}, since {self.since:%Y-%m-%d %H:%M:%S} UTC)"
 
 
-class Lock:
+class FileLock:
     """A lock that is held.
 
     Released by `release`, by leaving its `with`, or by the end of the process.
@@ -72,7 +72,7 @@ class Lock:
         self.release()
 
 
-def hold(path: str | os.PathLike[str], program: str, *, patience_s: float = PATIENCE_S) -> Lock:
+def hold(path: str | os.PathLike[str], program: str, *, patience_s: float = PATIENCE_S) -> FileLock:
     """Take the lock at `path`, or say who has it.
 
     Args:
@@ -97,9 +97,9 @@ def hold(path: str | os.PathLike[str], program: str, *, patience_s: float = PATI
                 if _try_lock(descriptor, fcntl.LOCK_EX) and _is_at(where, descriptor):
                     _write(
                         descriptor,
-                        Holder(pid=os.getpid(), program=program, since=datetime.now(UTC)),
+                        LockHolder(pid=os.getpid(), program=program, since=datetime.now(UTC)),
                     )
-                    lock, descriptor = Lock(where, descriptor), -1
+                    lock, descriptor = FileLock(where, descriptor), -1
                     return lock
             if time.monotonic() >= patience:
                 holder = _read(descriptor)
@@ -112,7 +112,7 @@ def hold(path: str | os.PathLike[str], program: str, *, patience_s: float = PATI
         time.sleep(RETRY_S)
 
 
-def holder(path: str | os.PathLike[str]) -> Holder | None:
+def holder(path: str | os.PathLike[str]) -> LockHolder | None:
     """Return who holds the lock at `path` now; None when nobody does, or did not leave a name.
 
     Raises:
@@ -154,14 +154,14 @@ def _is_at(path: Path, descriptor: int) -> bool:
         return False
 
 
-def _write(descriptor: int, record: Holder) -> None:
+def _write(descriptor: int, record: LockHolder) -> None:
     line = msgspec.json.encode(record) + b"\n"
     os.ftruncate(descriptor, 0)
     os.pwrite(descriptor, line, 0)
 
 
-def _read(descriptor: int) -> Holder | None:
+def _read(descriptor: int) -> LockHolder | None:
     try:
-        return msgspec.json.decode(os.pread(descriptor, RECORD_BYTES, 0), type=Holder)
+        return msgspec.json.decode(os.pread(descriptor, RECORD_BYTES, 0), type=LockHolder)
     except (OSError, ValueError):  # msgspec's errors are ValueErrors
         return None

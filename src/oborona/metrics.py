@@ -3,9 +3,10 @@
     TRAPS: Final = Counter("oborona_traps", "Messages to traps by outcome.", ("outcome",))
     TRAPS.inc("new")
 
-A process counts in its own memory and writes a `Snapshot` every few seconds.  `oborona metrics`
-puts those of all processes together (`oborona.telemetry.metrics`).  The number of labels is checked
-by mypy, not at run time.  Why this is not prometheus_client's registry: docs/adr/0054.
+A process counts in its own memory and writes a `MetricsSnapshot` every few seconds.
+`oborona metrics` puts those of all processes together (`oborona.telemetry.metrics`).  The number of
+labels is checked by mypy, not at run time.  Why this is not prometheus_client's registry:
+docs/adr/0054.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ Value = int | float  # msgspec would make 3 of JSON a 3.0 of a bare `float`
 Ls = TypeVarTuple("Ls")
 
 
-class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+class MetricsSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """What a process has counted since it began."""
 
     values: dict[str, list[tuple[Labels, Value]]] = {}  # by metric
@@ -47,7 +48,7 @@ class MetricFamily(ABC):
 
     kind: ClassVar[str]
 
-    def __init__(self, name: str, help: str, labels: Labels, registry: Registry) -> None:  # noqa: A002 - the field's word
+    def __init__(self, name: str, help: str, labels: Labels, registry: MetricRegistry) -> None:  # noqa: A002 - the field's word
         self.name: Final = name
         self.help: Final = help
         self.labels: Final = labels
@@ -58,11 +59,11 @@ class MetricFamily(ABC):
         """Forget what was counted."""
 
     @abstractmethod
-    def write(self, snapshot: Snapshot) -> None:
+    def write(self, snapshot: MetricsSnapshot) -> None:
         """Write what was counted into a snapshot that is being made."""
 
 
-class Registry:
+class MetricRegistry:
     """The metrics of a process, in the order of their declaration."""
 
     def __init__(self) -> None:
@@ -82,15 +83,15 @@ class Registry:
         for family in self.families.values():
             family.begin()
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> MetricsSnapshot:
         """Return what was counted; threads may count meanwhile."""
-        snapshot = Snapshot(values={}, histograms={})
+        snapshot = MetricsSnapshot(values={}, histograms={})
         for family in self.families.values():
             family.write(snapshot)
         return snapshot
 
 
-REGISTRY: Final = Registry()
+REGISTRY: Final = MetricRegistry()
 """Of this process."""
 
 
@@ -102,7 +103,7 @@ class _Values(MetricFamily, Generic[*Ls]):
         name: str,
         help: str,  # noqa: A002 - the field's word
         labels: tuple[*Ls],
-        registry: Registry = REGISTRY,
+        registry: MetricRegistry = REGISTRY,
     ) -> None:
         super().__init__(name, help, cast("Labels", labels), registry)
         self._values: dict[tuple[*Ls], Value] = {}
@@ -132,18 +133,18 @@ class _Values(MetricFamily, Generic[*Ls]):
         """Return a value of this process; 0 where nothing was counted."""
         return self.values.get(labels, 0)
 
-    def write(self, snapshot: Snapshot) -> None:
+    def write(self, snapshot: MetricsSnapshot) -> None:
         values = cast("dict[Labels, Value]", self.values)
         if values:  # JSON has a word for True
             snapshot.values[self.name] = sorted(
                 (labels, value + 0) for labels, value in values.items()
             )
 
-    def samples(self, snapshot: Snapshot) -> dict[tuple[*Ls], Value]:
+    def samples(self, snapshot: MetricsSnapshot) -> dict[tuple[*Ls], Value]:
         """Return the values in the snapshot of a process, by labels."""
         return cast("dict[tuple[*Ls], Value]", dict(snapshot.values.get(self.name, ())))
 
-    def of(self, snapshot: Snapshot, *labels: *Ls) -> Value:
+    def of(self, snapshot: MetricsSnapshot, *labels: *Ls) -> Value:
         """Return a value in the snapshot of a process; 0 where it is not there."""
         return self.samples(snapshot).get(labels, 0)
 
@@ -190,7 +191,7 @@ class Histogram(MetricFamily):
         name: str,
         help: str,  # noqa: A002 - the field's word
         steps: tuple[float, ...],
-        registry: Registry = REGISTRY,
+        registry: MetricRegistry = REGISTRY,
     ) -> None:
         super().__init__(name, help, (), registry)
         self.steps: Final = steps
@@ -206,5 +207,5 @@ class Histogram(MetricFamily):
         self.counts[bisect_left(self.steps, value)] += 1
         self.sum += value
 
-    def write(self, snapshot: Snapshot) -> None:
+    def write(self, snapshot: MetricsSnapshot) -> None:
         snapshot.histograms[self.name] = (list(self.counts), self.sum)

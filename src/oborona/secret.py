@@ -30,7 +30,7 @@ _KNOWN: Final = b"known"  # what the note's hash is personalised with
 LENGTH: Final = 32  # bytes: nobody searches 256 bits
 
 
-class Keys(msgspec.Struct, frozen=True, kw_only=True):
+class SiteKeys(msgspec.Struct, frozen=True, kw_only=True):
     """One key for each purpose, 32 bytes each; none tells anything of another or of the secret."""
 
     shingles: bytes
@@ -38,17 +38,17 @@ class Keys(msgspec.Struct, frozen=True, kw_only=True):
     feedback: bytes  # what people speak of: nobody else can tell which messages that were
 
 
-def keys(secret: bytes) -> Keys:
+def keys(secret: bytes) -> SiteKeys:
     """Return the keys that follow from a secret.
 
     Source: BLAKE2b keyed and personalised, RFC 7693 section 2.
     """
-    return Keys(
+    return SiteKeys(
         **{
             purpose: hashlib.blake2b(
                 key=secret, person=purpose.encode(), digest_size=LENGTH
             ).digest()
-            for purpose in Keys.__struct_fields__
+            for purpose in SiteKeys.__struct_fields__
         }
     )
 
@@ -59,7 +59,7 @@ showing.
 """
 
 
-def load(state: Path) -> Keys:
+def load(state: Path) -> SiteKeys:
     """Return the keys of a site.
 
     Args:
@@ -74,7 +74,7 @@ def load(state: Path) -> Keys:
     return keys(secret)
 
 
-def make(state: Path, begun: Collection[Path] = (), *, noted: Collection[Path] = ()) -> Keys:
+def make(state: Path, begun: Collection[Path] = (), *, noted: Collection[Path] = ()) -> SiteKeys:
     """Return the keys of a site, making its secret when there is none and nothing hangs on one yet.
 
     The file appears whole or not at all, readable by its owner alone; of two processes that make it

@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 
 from oborona.errors import StoreError
-from oborona.sqlite_file import ERRORS, PARTS, connect, explained, part_of
+from oborona.sqlite_file import ERRORS, PARTS, connect, explained_error, part_of
 
 
 def is_cut_short(db: sqlite3.Connection, path: Path) -> bool:
@@ -56,7 +56,7 @@ def set_aside(path: Path, why: str, now: float) -> Path:
                 if part.exists():
                     part.rename(part_of(aside, suffix))
     except OSError as error:
-        raise explained(error, path) from error
+        raise explained_error(error, path) from error
     return aside
 
 

@@ -4,10 +4,10 @@ admin's words.
 `application_id` says whose file it is, `user_version` how many migrations were applied. A migration
 that was released is never changed; the next one is added below it.
 
-A file that any number of processes write is a `SharedFile`. A damaged one is left where it is, for
-it holds people's work, and the error says how it is mended. Each file carries its birth
-(`oborona.begun`): one that is begun in the stead of another, at a start or while it is in use, is
-told.
+A file that any number of processes write is a `SharedSqliteFile`. A damaged one is left where it
+is, for it holds people's work, and the error says how it is mended. Each file carries its birth
+(`oborona.store_birth`): one that is begun in the stead of another, at a start or while it is in
+use, is told.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Final, NamedTuple, Self
 
-from oborona import begun
+from oborona import store_birth
+from oborona.atomic_file import OpenFileCheck
 from oborona.errors import StoreBusy, StoreError, StoreForbidden, StoreFull, StoreVersion
-from oborona.whole_file import InPlace
 
 # waiting for another process's transaction, which takes milliseconds; an import some 2 s
 BUSY_S: Final = 5.0
@@ -38,11 +38,11 @@ damaged octets.
 """
 
 
-class Damaged(StoreError):  # noqa: N818 - reads as what happened
+class SqliteFileDamaged(StoreError):  # noqa: N818 - reads as what happened
     """The file is no whole SQLite file."""
 
 
-class Format(NamedTuple):
+class SqliteFormat(NamedTuple):
     """What a file holds."""
 
     application_id: int
@@ -69,14 +69,14 @@ def connect(path: Path, *, write: bool, absent: str = "") -> sqlite3.Connection:
         for suffix in PARTS:  # SQLite says of a folder in its place that it can't be opened
             part = part_of(path, suffix)
             if part.exists() and not stat.S_ISREG(part.stat().st_mode):
-                raise Damaged(f"{path}: is damaged ({part.name} is no plain file)")
+                raise SqliteFileDamaged(f"{path}: is damaged ({part.name} is no plain file)")
         address = f"{path.absolute().as_uri()}?mode={'rw' if write else 'ro'}"
         # aiosqlite works on it in a thread of its own, one call at a time.
         return sqlite3.connect(
             address, uri=True, timeout=BUSY_S, isolation_level=None, check_same_thread=False
         )
     except (OSError, sqlite3.Error) as error:
-        raise explained(error, path) from error
+        raise explained_error(error, path) from error
 
 
 @contextmanager
@@ -89,13 +89,13 @@ def closed_on_error(db: sqlite3.Connection, path: Path) -> Iterator[None]:
         yield
     except ERRORS as error:
         db.close()
-        raise explained(error, path) from error
+        raise explained_error(error, path) from error
     except BaseException:
         db.close()
         raise
 
 
-def explained(error: Exception, path: Path) -> StoreError:
+def explained_error(error: Exception, path: Path) -> StoreError:
     """Return what an error of SQLite or the system means, in an admin's words."""
     whole = getattr(error, "sqlite_errorcode", 0)
     code = whole & 0xFF
@@ -105,7 +105,7 @@ def explained(error: Exception, path: Path) -> StoreError:
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return StoreBusy(f"{path}: another process holds it for over {BUSY_S:g} seconds")
     if code in _DAMAGED or isinstance(error, UnicodeDecodeError):
-        return Damaged(f"{path}: is damaged ({error})")
+        return SqliteFileDamaged(f"{path}: is damaged ({error})")
     if isinstance(error, PermissionError) or (code in _FORBIDDEN and not _allowed(path)):
         return StoreForbidden(f"{path}: Permission denied")
     if isinstance(error, OSError):
@@ -126,7 +126,7 @@ def _allowed(path: Path) -> bool:
     )
 
 
-def checked_version(db: sqlite3.Connection, path: Path, wanted: Format) -> int:
+def checked_version(db: sqlite3.Connection, path: Path, wanted: SqliteFormat) -> int:
     """Return the version of a file, 0 of an empty one.
 
     Raises:
@@ -146,7 +146,7 @@ def checked_version(db: sqlite3.Connection, path: Path, wanted: Format) -> int:
     return int(version)
 
 
-def migrate(db: sqlite3.Connection, wanted: Format) -> None:
+def migrate(db: sqlite3.Connection, wanted: SqliteFormat) -> None:
     """Apply what is missing; another process may be doing the same."""
     newest = len(wanted.migrations)
     (version,) = db.execute("PRAGMA user_version").fetchone()
@@ -167,10 +167,10 @@ def migrate(db: sqlite3.Connection, wanted: Format) -> None:
         raise
 
 
-class Shared(NamedTuple):
+class SqliteFileKind(NamedTuple):
     """How a file of one kind is opened."""
 
-    format: Format
+    format: SqliteFormat
     absent: str  # what to say where there is none, and none is to be begun
     # what is told, after a new one is begun, of what a damaged one leaves; empty = nothing
     left: str
@@ -195,26 +195,26 @@ class Shared(NamedTuple):
                 for statement in (*(self.first if new else ()), *self.each):
                     db.execute(statement)
                 migrate(db, self.format)
-                birth, fresh = begun.carry(db, path.parent)
-        except Damaged as damage:
+                birth, fresh = store_birth.ensure_birth(db, path.parent)
+        except SqliteFileDamaged as damage:
             raise self._mended(damage) from damage
         if fresh:
-            begun.note(path.parent, path.name, birth, fresh=True, empty=new)
+            store_birth.note_birth(path.parent, path.name, birth, fresh=True, empty=new)
         return db
 
     def told(self, error: Exception, path: Path) -> StoreError:
         """Return what an error of SQLite means, in an admin's words."""
-        found = explained(error, path)
-        return self._mended(found) if isinstance(found, Damaged) else found
+        found = explained_error(error, path)
+        return self._mended(found) if isinstance(found, SqliteFileDamaged) else found
 
-    def _mended(self, damage: Damaged) -> Damaged:
-        return Damaged(
+    def _mended(self, damage: SqliteFileDamaged) -> SqliteFileDamaged:
+        return SqliteFileDamaged(
             f"{damage}; `sqlite3 FILE .recover` reads what is left of it. Move it away, "
             f"and a new one is begun{self.left}"
         )
 
 
-class SharedFile:
+class SharedSqliteFile:
     """An open file; to be used by one thread at a time, and closed.
 
     Args:
@@ -222,16 +222,16 @@ class SharedFile:
         make: begin one where there is none.
 
     Raises:
-        StoreError: as of `Shared.open`; every method raises it when the file can't be read or
-            written.
+        StoreError: as of `SqliteFileKind.open`; every method raises it when the file can't be read
+            or written.
     """
 
-    shared: ClassVar[Shared]
+    shared: ClassVar[SqliteFileKind]
 
     def __init__(self, path: Path, *, make: bool = True) -> None:
         self.path = path
         self._db = self.shared.open(path, make=make)
-        self._file = InPlace(path)
+        self._file = OpenFileCheck(path)
 
     def __enter__(self) -> Self:
         return self
@@ -248,7 +248,7 @@ class SharedFile:
         """All that is written within, or nothing; nobody else writes meanwhile."""
         if not self._file.in_place():
             self._db.close()
-            self._db, self._file = self.shared.open(self.path), InPlace(self.path)
+            self._db, self._file = self.shared.open(self.path), OpenFileCheck(self.path)
         with self.told():
             self._db.execute("BEGIN IMMEDIATE")
             try:

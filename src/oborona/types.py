@@ -41,7 +41,7 @@ class Action(StrEnum):
     TEMPFAIL = "tempfail"  # refused for now, 451
 
 
-class Prefix(StrEnum):
+class CounterPrefix(StrEnum):
     """The service a counter belongs to."""
 
     IN = "in"  # mail to our people
@@ -63,7 +63,7 @@ PAIR_BITS: Final = 12
 PAIR_MASK: Final = (1 << PAIR_BITS) - 1 << 64 - PAIR_BITS
 
 
-class Pair(NamedTuple):
+class UniquePair(NamedTuple):
     """A unique pair: `distinct` grows only when `both` is zero in the current day.
 
     The hashes of both begin with the same PAIR_BITS bits: by these a cluster keeps them in one
@@ -74,11 +74,11 @@ class Pair(NamedTuple):
     distinct: Shingle  # U = hash(a): counts distinct b per a
 
 
-class Pieces(msgspec.Struct, frozen=True, kw_only=True):
+class CountedPieces(msgspec.Struct, frozen=True, kw_only=True):
     """What one message counts under."""
 
     shingles: tuple[Shingle, ...]  # distinct; counted once each per message
-    pairs: tuple[Pair, ...]  # decided by the store
+    pairs: tuple[UniquePair, ...]  # decided by the store
     # of those the `both` that tell whether a recipient knows the sender
     contacts: tuple[Shingle, ...] = ()
     # what counts the known authors who write from the client's address
@@ -116,7 +116,7 @@ class Window(IntEnum):
     FORTNIGHT = 3  # 14 buckets of a day
 
 
-class Span(IntEnum):
+class RuleWindow(IntEnum):
     """The windows that rules ask for: those of a read, and what is left of two weeks without the
     last 24 hours.
 
@@ -164,7 +164,7 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     server: str = ""  # what the mail server that asks calls itself; empty = it did not say
 
 
-class Proved(msgspec.Struct, frozen=True, kw_only=True):
+class ProvedIdentity(msgspec.Struct, frozen=True, kw_only=True):
     """Who sent a message, as far as it was proved; empty where it was not.
 
     Lower case, domains in A-labels.
@@ -183,7 +183,7 @@ class Finding(msgspec.Struct, frozen=True):
     evidence: str = ""  # short, printable; peer bytes are quoted and cut
 
 
-class Mode(StrEnum):
+class RuleMode(StrEnum):
     """Whether a rule counts."""
 
     LIVE = "live"
@@ -196,10 +196,10 @@ class RuleHit(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     score: float
     say: str = ""  # the rule's own words with the facts filled in
-    mode: Mode = Mode.LIVE
+    mode: RuleMode = RuleMode.LIVE
 
 
-class Would(msgspec.Struct, frozen=True, kw_only=True):
+class ShadowVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """What a verdict would have been, had everything that is in shadow mode been live."""
 
     action: Action
@@ -217,4 +217,4 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     decided_by: str  # rule name, or a slug such as below-threshold
     rules: tuple[RuleHit, ...] = ()  # heaviest first, shadow rules last
     findings: tuple[Finding, ...] = ()
-    would: Would | None = None  # where it would have been another action
+    would: ShadowVerdict | None = None  # where it would have been another action

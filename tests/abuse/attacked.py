@@ -15,29 +15,29 @@ from typing import Any, Final, NamedTuple, Self
 import msgspec
 
 from oborona import state_files
-from oborona.authentication.model import Dmarc, Identity, Result, Spf
+from oborona.authentication.model import AuthIdentity, AuthResult, Dmarc, Spf
 from oborona.domains import registrable
-from oborona.feedback.believing.believer import Believer, Kept
-from oborona.feedback.believing.ports import Known as Journaled
-from oborona.feedback.believing.spoken import Keys
-from oborona.feedback.counting import Counting
-from oborona.feedback.events.log import Log
-from oborona.feedback.events.model import Event, Stored, Way, What
-from oborona.feedback.store import Store
+from oborona.feedback.events.log import EventLog
+from oborona.feedback.events.model import EventChannel, EventKind, FeedbackEvent, StoredEvent
+from oborona.feedback.label_counter import LabelCounter
+from oborona.feedback.label_store import LabelStore
+from oborona.feedback.processing.event_message import SiteHashing
+from oborona.feedback.processing.event_processor import EventProcessor, EventRetention
+from oborona.feedback.processing.ports import JournaledMessage as Journaled
 from oborona.message.model import Message
 from oborona.message.shingles import Hasher
-from oborona.policy.evidence import Evidence, Silence
+from oborona.policy.accounting import record_verdict, vouching_pairs
+from oborona.policy.disclosure import public_verdict
+from oborona.policy.envelope_stages import check_envelope
+from oborona.policy.evidence import NoInquiry, SenderEvidence
 from oborona.policy.fact_table import SCHEMA
-from oborona.policy.glance import glance
-from oborona.policy.headers import Detail, ours
+from oborona.policy.headers import HeaderDetail, our_headers
 from oborona.policy.load import Policy, load_policy
-from oborona.policy.memory import Ageing
-from oborona.policy.outward import outward
-from oborona.policy.reputed import first_contact
-from oborona.policy.scan import Scan, Site, scan
-from oborona.policy.settling import settle, vouching
+from oborona.policy.memory_age import CounterMemoryAge
+from oborona.policy.reputation_facts import first_contact
+from oborona.policy.scan import Scan, ScanSite, scan
 from oborona.session import traps as trapping
-from oborona.types import Action, Client, Envelope, Span, Stage
+from oborona.types import Action, Client, Envelope, RuleWindow, Stage
 from tests.feedback.believing.scene import DAY, Journal, Kept_, Lists, Proposer
 
 HERE: Final = "example.test"
@@ -59,7 +59,7 @@ def shipped() -> Policy:
     return _loaded[0]
 
 
-class Proof(Silence):
+class Proof(NoInquiry):
     """An inquiry that knows what the DNS says of one message.
 
     Args:
@@ -72,14 +72,16 @@ class Proof(Silence):
 
     async def whole(
         self, message: Message, envelope: Envelope, policy: Policy, *, truncated: bool
-    ) -> Evidence:
+    ) -> SenderEvidence:
         """Return what is proved."""
-        spf = Spf(result=Result.PASS, domain=self._spf) if self._spf else Spf()
+        spf = Spf(result=AuthResult.PASS, domain=self._spf) if self._spf else Spf()
         aligned = bool(self._author) and registrable(self._spf) == registrable(self._author)
         dmarc = Dmarc(
-            domain=self._author, spf_aligned=aligned, result=Result.PASS if aligned else Result.NONE
+            domain=self._author,
+            spf_aligned=aligned,
+            result=AuthResult.PASS if aligned else AuthResult.NONE,
         )
-        return Evidence(identity=Identity(spf=spf, dmarc=dmarc))
+        return SenderEvidence(identity=AuthIdentity(spf=spf, dmarc=dmarc))
 
 
 class Answer(NamedTuple):
@@ -98,7 +100,11 @@ class Answer(NamedTuple):
     def headers(self) -> dict[str, str]:
         """Our headers, as a copy has them."""
         assert self.result is not None
-        return dict(ours(outward(self.result.verdict, self.result.policy), "id", Detail.FULL))
+        return dict(
+            our_headers(
+                public_verdict(self.result.verdict, self.result.policy), "id", HeaderDetail.FULL
+            )
+        )
 
 
 class Attacked:
@@ -117,23 +123,28 @@ class Attacked:
         self.policy = shipped()
         self.counters = Kept_()
         self.journal, self.lists = Journal(), Lists()
-        self.site = Site(name=f"mx.{HERE}", hasher=HASHER, counters=self.counters, memory=Ageing())
-        self.log, self.words = Log(state / state_files.EVENTS), Store(state / state_files.FEEDBACK)
-        self._believers = Log(state / state_files.EVENTS)
-        self._believer = Believer(
+        self.site = ScanSite(
+            name=f"mx.{HERE}", hasher=HASHER, counters=self.counters, memory=CounterMemoryAge()
+        )
+        self.log, self.words = (
+            EventLog(state / state_files.EVENTS),
+            LabelStore(state / state_files.FEEDBACK),
+        )
+        self._believers = EventLog(state / state_files.EVENTS)
+        self._believer = EventProcessor(
             self._believers,
             self.words,
             journal=self.journal,
             lists=self.lists,
             proposer=Proposer(),
-            keys=Keys(hasher=HASHER, feedback=b"f" * 32, site=f"mx.{HERE}"),
-            kept=Kept(raw_s=7 * DAY, events_s=400 * DAY),
+            keys=SiteHashing(hasher=HASHER, feedback=b"f" * 32, site=f"mx.{HERE}"),
+            kept=EventRetention(raw_s=7 * DAY, events_s=400 * DAY),
             person_weight=1.0,
             people=3,
             clock=lambda: self.now,
             monotonic=lambda: self.now,
         )
-        self._counting = Counting(self.counters)
+        self._counting = LabelCounter(self.counters)
         self._number = 0
         if old:
             self.now -= 12 * DAY
@@ -157,12 +168,12 @@ class Attacked:
     def connects(self, ip: str) -> bool:
         """Tell whether a client is let in."""
         found = self._loop.get_loop().run_until_complete(
-            glance(
+            check_envelope(
                 Envelope(client=Client(ip=ip)),
                 Stage.CONNECT,
                 self.site,
                 self.policy,
-                Silence(),
+                NoInquiry(),
                 now=self.now,
             )
         )
@@ -193,7 +204,7 @@ class Attacked:
         if not self.connects(ip):
             return Answer("refused")
         to = (recipients,) if isinstance(recipients, str) else recipients
-        envelope = trapping.trapped(
+        envelope = trapping.with_traps(
             Envelope(
                 client=Client(ip=ip),
                 helo=f"h{zlib.crc32(ip.encode())}.example",
@@ -219,7 +230,7 @@ class Attacked:
         self._settle(result)
         self._journal(number, result, to)
         if envelope.traps:
-            event = trapping.event_of(raw, envelope, number, result.message.message_id, self.now)
+            event = trapping.trap_event(raw, envelope, number, result.message.message_id, self.now)
             assert event is not None
             self.log.add([event], now=self.now)
             self.run()
@@ -233,13 +244,15 @@ class Attacked:
 
     def _settle(self, result: Scan) -> None:
         known = result.facts.known
-        settle(
+        record_verdict(
             result.pieces,
             result.counted,
             self.counters,
             now=self.now,
-            first=first_contact(known, Span.FORTNIGHT),
-            vouching=vouching(result.envelope, result.behind.who, known, result.counted, HASHER),
+            first=first_contact(known, RuleWindow.FORTNIGHT),
+            vouching=vouching_pairs(
+                result.envelope, result.behind.who, known, result.counted, HASHER
+            ),
         )
 
     def _journal(self, number: int, result: Scan, to: tuple[str, ...]) -> None:
@@ -258,16 +271,18 @@ class Attacked:
             counted_spam=result.verdict.action in (Action.SPAM, Action.REJECT),
         )
 
-    def says(self, what: What, person: str, ident: int, way: Way = Way.SIEVE) -> Stored:
+    def says(
+        self, what: EventKind, person: str, ident: int, way: EventChannel = EventChannel.SIEVE
+    ) -> StoredEvent:
         """Let a person say something of a message of theirs; return the event as it was decided."""
-        event = Event(what=what, way=way, time=self.now, person=person, ident=ident)
+        event = FeedbackEvent(what=what, way=way, time=self.now, person=person, ident=ident)
         found = self.log.add([event], now=self.now)[0].id
         self.run()
         return self.log.get(found)
 
-    def complains(self, person: str, answer: Answer) -> Stored:
+    def complains(self, person: str, answer: Answer) -> StoredEvent:
         """Let a person press the button for spam."""
-        return self.says(What.COMPLAINT, person, answer.ident)
+        return self.says(EventKind.COMPLAINT, person, answer.ident)
 
     def ages(self, person: str, *, days: float = 60.0, right: float = 0.0) -> str:
         """Give a person a past; return the person."""

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from oborona.feedback.events.model import What
-from oborona.message.hashing import Type
+from oborona.feedback.events.model import EventKind
+from oborona.message.hashing import ShingleType
 from oborona.types import Metric, Window
 from tests.abuse import scenes
 from tests.abuse.attacked import HASHER, HERE, TRAPS, Attacked
@@ -29,7 +29,7 @@ def site(tmp_path: Path) -> Iterator[Attacked]:
         yield made
 
 
-def counted(site: Attacked, kind: Type, piece: str) -> int:
+def counted(site: Attacked, kind: ShingleType, piece: str) -> int:
     """Return the complaints of a piece in the last day."""
     (row,) = asyncio.run(site.counters.read([HASHER.shingle(kind, piece)], site.now))
     return row[Window.DAY][Metric.COMPLAINTS]
@@ -75,21 +75,21 @@ def test_a_person_counts_once_a_day_on_whatever_they_complain_of(site: Attacked)
         for person in (ann, bob):
             own = site.mail(RELAY, "m@relay.example", person, letter(number), proved=True)
             assert site.complains(person, own).counts
-    assert counted(site, Type.CLIENT_IP, RELAY) == 1, "of bob nobody knows anything"
-    assert counted(site, Type.AUTHOR, "m@relay.example") == 2
+    assert counted(site, ShingleType.CLIENT_IP, RELAY) == 1, "of bob nobody knows anything"
+    assert counted(site, ShingleType.AUTHOR, "m@relay.example") == 2
     site.passes(DAY + 700)
     site.complains(ann, site.mail(RELAY, "m@relay.example", ann, letter(7), proved=True))
-    assert counted(site, Type.CLIENT_IP, RELAY) == 1
+    assert counted(site, ShingleType.CLIENT_IP, RELAY) == 1
 
 
 def test_a_word_that_is_taken_back_frees_its_voice(site: Attacked) -> None:
     ann = site.ages(f"ann@{HERE}")
     first = site.mail(RELAY, "m@relay.example", ann, letter(1), proved=True)
     site.complains(ann, first)
-    site.says(What.PARDON, ann, first.ident)
-    assert counted(site, Type.CLIENT_IP, RELAY) == 0
+    site.says(EventKind.PARDON, ann, first.ident)
+    assert counted(site, ShingleType.CLIENT_IP, RELAY) == 0
     site.complains(ann, site.mail(RELAY, "m@relay.example", ann, letter(2), proved=True))
-    assert counted(site, Type.CLIENT_IP, RELAY) == 1
+    assert counted(site, ShingleType.CLIENT_IP, RELAY) == 1
 
 
 def test_a_spammer_whom_no_rule_sees_is_still_refused_for_complaints(site: Attacked) -> None:

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oborona import state_files
-from oborona.cli.exim import looked_at
+from oborona.cli.doctor.report import CheckState
+from oborona.cli.exim import check_exim
 from oborona.cli.postfix.instance import Smtpd
-from oborona.cli.postfix.maillog import parsed
-from oborona.cli.postfix.milter_list import entries, joined
+from oborona.cli.postfix.maillog import parse_log
+from oborona.cli.postfix.milter_list import entries, join_entries
 from oborona.cli.postfix.reach import leads_to, means, place, word_for
-from oborona.cli.report import State
 from oborona.config import Settings, parse_address
 from oborona.daemon import last_trouble
 from tests.peers.exim import Exim
@@ -49,7 +49,7 @@ def test_a_value_of_smtpd_milters(value: str, addresses: list[str]) -> None:
 @given(st.text(alphabet="{}, $ab:=\t", max_size=200))
 def test_whatever_a_value_holds_goes_back_as_it_came(value: str) -> None:
     found = entries(value)
-    assert entries(joined(found)) == found or "{" in value
+    assert entries(join_entries(found)) == found or "{" in value
     assert "".join(one.text for one in found) == "".join(value.split()).replace(",", "") or any(
         letter in value for letter in "{}, \t"
     )
@@ -117,37 +117,37 @@ nonsense \x00 \ufffd
 
 @pytest.mark.parametrize("at", [OLD, NOW.isoformat()], ids=["traditional", "iso"])
 def test_a_log_tells_what_was_taken_and_who_was_not_reached(at: str) -> None:
-    found = parsed(LINES.format(at=at), NOW.timestamp() - 60)
+    found = parse_log(LINES.format(at=at), NOW.timestamp() - 60)
     assert found.messages == {"4ABC": NOW.timestamp(), "4DEF": NOW.timestamp()}
     assert (found.away, found.away_at) == ("unix:/x: No such file or directory", NOW.timestamp())
-    assert parsed(LINES.format(at=at), NOW.timestamp() + 60).messages == {}
+    assert parse_log(LINES.format(at=at), NOW.timestamp() + 60).messages == {}
 
 
 @given(st.text(max_size=500))
 def test_no_line_of_a_log_does_harm(text: str) -> None:
-    parsed(text, 0.0)
-    parsed(f"Xyz 99 99:99:99 mx postfix/smtpd[1]: {text}", 0.0)
+    parse_log(text, 0.0)
+    parse_log(f"Xyz 99 99:99:99 mx postfix/smtpd[1]: {text}", 0.0)
 
 
 def test_the_last_trouble_is_kept_and_a_broken_file_is_none(tmp_path: Path) -> None:
-    assert last_trouble.read(tmp_path) is None
-    last_trouble.note(tmp_path, "writer", "disk\udcff is full" + "!" * 5000)
-    last_trouble.note(tmp_path, "writer", "the disk is full")
-    found = last_trouble.read(tmp_path)
+    assert last_trouble.read_last_trouble(tmp_path) is None
+    last_trouble.note_last_trouble(tmp_path, "writer", "disk\udcff is full" + "!" * 5000)
+    last_trouble.note_last_trouble(tmp_path, "writer", "the disk is full")
+    found = last_trouble.read_last_trouble(tmp_path)
     assert found is not None
     assert (found.process, found.why) == ("writer", "the disk is full")
     (tmp_path / state_files.LAST_TROUBLE).write_bytes(b"{")
-    assert last_trouble.read(tmp_path) is None
-    last_trouble.note(Path("/proc/nowhere"), "writer", "nobody is harmed")
+    assert last_trouble.read_last_trouble(tmp_path) is None
+    last_trouble.note_last_trouble(Path("/proc/nowhere"), "writer", "nobody is harmed")
 
 
 @pytest.mark.skipif(not exim_available(), reason="needs Exim and root")
 def test_an_exim_that_asks_us_is_told_from_one_that_does_not(tmp_path: Path) -> None:
     with Exim() as exim:
         command = [str(exim.program), "-C", str(exim.config)]
-        report = looked_at(command, Settings())
+        report = check_exim(command, Settings())
         assert (report.state, report.words) == (
-            State.FAIL,
+            CheckState.FAIL,
             "Exim asks us, and neither doors.exim nor doors.spamd is open",
         )
         bare = exim.root / "bare.conf"
@@ -156,7 +156,7 @@ def test_an_exim_that_asks_us_is_told_from_one_that_does_not(tmp_path: Path) -> 
             f"{exim.root}/log/%slog\nacl_smtp_rcpt = r\nbegin acl\nr:\n  accept\n"
         )
         bare.chmod(0o644)
-        report = looked_at([str(exim.program), "-C", str(bare)], Settings())
-        assert (report.state, report.words) == (State.FAIL, "Exim does not ask us")
-        report = looked_at([str(exim.program), "-C", "/nowhere"], Settings())
-        assert report.state is State.WARN
+        report = check_exim([str(exim.program), "-C", str(bare)], Settings())
+        assert (report.state, report.words) == (CheckState.FAIL, "Exim does not ask us")
+        report = check_exim([str(exim.program), "-C", "/nowhere"], Settings())
+        assert report.state is CheckState.WARN

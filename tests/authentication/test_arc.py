@@ -12,8 +12,8 @@ import pytest
 from cryptography.hazmat.primitives.hashes import SHA1
 
 from oborona.authentication.arc import arc_questions, verify_arc
-from oborona.authentication.letter import read_letter
-from oborona.authentication.model import Arc, Result
+from oborona.authentication.model import Arc, AuthResult
+from oborona.authentication.signed_message import read_signed_message
 from tests.asking import Table
 from tests.authentication.signing import AAR, LETTER, NOW, chain, ed25519, rsa, sealed
 from tests.authentication.test_dkim import KEY_512, table
@@ -22,7 +22,7 @@ from tests.authentication.test_dkim import KEY_512, table
 async def verified(
     raw: bytes, keys: Table | None = None, *, trusted: Container[str] = (), truncated: bool = False
 ) -> Arc:
-    letter = read_letter(raw, truncated=truncated)
+    letter = read_signed_message(raw, truncated=truncated)
     return await verify_arc(letter, keys or table(rsa().record), now=NOW, trusted=trusted)
 
 
@@ -32,15 +32,15 @@ async def verified(
 @pytest.mark.parametrize("length", [1, 2, 3, 50])
 async def test_a_whole_chain_passes(length: int) -> None:
     found = await verified(chain(LETTER, length))
-    assert (found.result, found.why) == (Result.PASS, "")
+    assert (found.result, found.why) == (AuthResult.PASS, "")
     assert found.instances == length
     assert found.sealers == ("example.org",) * length
-    assert (found.trusted, found.dmarc) == ("", Result.NONE)
+    assert (found.trusted, found.dmarc) == ("", AuthResult.NONE)
 
 
 async def test_ed25519_seals() -> None:
     raw = chain(LETTER, 2, ed25519())
-    assert (await verified(raw, table(ed25519().record))).result is Result.PASS
+    assert (await verified(raw, table(ed25519().record))).result is AuthResult.PASS
 
 
 async def test_no_chain() -> None:
@@ -59,13 +59,13 @@ async def test_dkimpy_seals_and_it_passes() -> None:
         assert len(lines) == 3
         raw = b"".join(lines) + seen
         found = await verified(raw)
-        assert (found.result, found.instances, found.why) == (Result.PASS, number, "")
+        assert (found.result, found.instances, found.why) == (AuthResult.PASS, number, "")
 
 
 @pytest.mark.parametrize("order", ["sma", "ams", "mas", "asm"])
 async def test_the_order_of_the_fields_of_a_set_does_not_matter(order: str) -> None:
     raw = sealed(sealed(LETTER, parts=order), instance=2, parts=order)
-    assert (await verified(raw)).result is Result.PASS
+    assert (await verified(raw)).result is AuthResult.PASS
 
 
 async def test_sets_in_any_order_and_other_fields_between() -> None:
@@ -73,7 +73,7 @@ async def test_sets_in_any_order_and_other_fields_between() -> None:
     fields = raw.replace(b"\r\n ", b"\0").partition(b"Received:")[0].splitlines(keepends=True)
     mixed = b"X-Other: 1\r\n".join([*fields[6:], *fields[:3], *fields[3:6]])
     raw = mixed.replace(b"\0", b"\r\n ") + raw[raw.index(b"Received:") :]
-    assert (await verified(raw)).result is Result.PASS
+    assert (await verified(raw)).result is AuthResult.PASS
 
 
 @pytest.mark.parametrize(
@@ -100,24 +100,24 @@ async def test_variants_that_pass(
         raw.replace(b"; a=", b";\r\n\t a="),
     ):
         found = await verified(changed)
-        assert found.result is Result.PASS, found.why
+        assert found.result is AuthResult.PASS, found.why
 
 
 @pytest.mark.parametrize(
     "canon", ["simple/simple", "simple/relaxed", "relaxed/simple", "relaxed", "simple"]
 )
 async def test_a_message_signature_has_any_canonical_form(canon: str) -> None:
-    assert (await verified(sealed(LETTER, canon=canon))).result is Result.PASS
+    assert (await verified(sealed(LETTER, canon=canon))).result is AuthResult.PASS
 
 
 async def test_a_missing_c_is_simple() -> None:
     """As RFC 8617 s4.1.2 takes over from DKIM; in the drafts, and for dkimpy, it was relaxed."""
     assert (
         await verified(sealed(LETTER, message={"c": None}, canon="simple/simple"))
-    ).result is Result.PASS
+    ).result is AuthResult.PASS
     assert (
         await verified(sealed(LETTER, message={"c": None}, canon="relaxed/relaxed"))
-    ).result is Result.FAIL
+    ).result is AuthResult.FAIL
 
 
 async def test_message_and_seal_of_different_domains() -> None:
@@ -129,8 +129,8 @@ async def test_message_and_seal_of_different_domains() -> None:
         }
     )
     found = await verified(raw, keys)
-    assert (found.result, found.sealers) == (Result.PASS, ("seal.example",))
-    assert set(arc_questions(read_letter(raw), now=NOW)) == {
+    assert (found.result, found.sealers) == (AuthResult.PASS, ("seal.example",))
+    assert set(arc_questions(read_signed_message(raw), now=NOW)) == {
         "s1._domainkey.example.org",
         "x._domainkey.seal.example",
     }
@@ -141,7 +141,7 @@ async def test_an_older_message_signature_need_not_hold() -> None:
     changed = once.replace(b"Subject: Tea", b"Subject: [list] Tea").replace(
         b"Anna\r\n", b"Anna\r\n-- \r\nlist\r\n"
     )
-    assert (await verified(sealed(changed, instance=2))).result is Result.PASS
+    assert (await verified(sealed(changed, instance=2))).result is AuthResult.PASS
 
 
 async def test_what_the_message_signature_may_sign() -> None:
@@ -150,12 +150,12 @@ async def test_what_the_message_signature_may_sign() -> None:
         signed=["From", "ARC-Authentication-Results", "ARC-Message-Signature", "DKIM-Signature"],
     )
     raw = sealed(raw, instance=2, signed=["From", "ARC-Authentication-Results"])
-    assert (await verified(raw)).result is Result.PASS
+    assert (await verified(raw)).result is AuthResult.PASS
 
 
 async def test_instances_with_a_leading_zero_are_instances() -> None:
     """position = 1*2DIGIT, RFC 8617 s4.2.1."""
-    assert (await verified(sealed(LETTER, instance="01", cv="none"))).result is Result.PASS
+    assert (await verified(sealed(LETTER, instance="01", cv="none"))).result is AuthResult.PASS
 
 
 @pytest.mark.parametrize("prefix", ["i=1;", " i = 1 ;", "\ti\r\n =\r\n 1\r\n ;"])
@@ -198,14 +198,14 @@ async def test_an_altered_message_fails(old: bytes, new: bytes, why: str) -> Non
     raw = chain(LETTER, 2)
     assert raw.count(old) == 1
     found = await verified(raw.replace(old, new))
-    assert (found.result, found.why, found.instances) == (Result.FAIL, why, 2)
+    assert (found.result, found.why, found.instances) == (AuthResult.FAIL, why, 2)
     assert found.sealers == ()
 
 
 async def test_a_first_seal_that_does_not_hold_fails_below_one_that_does() -> None:
     raw = sealed(sealed(LETTER, seal={"b": "AAAA"}), instance=2)
     found = await verified(raw)
-    assert (found.result, found.why) == (Result.FAIL, "seal 1: signature did not verify")
+    assert (found.result, found.why) == (AuthResult.FAIL, "seal 1: signature did not verify")
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ async def test_cv_none_in_the_first_and_pass_in_the_others(values: list[str], wh
         raw = sealed(raw, instance=instance, cv=cv)
     keys = table(rsa().record)
     found = await verified(raw, keys)
-    assert (found.result, found.why) == (Result.FAIL, why)
+    assert (found.result, found.why) == (AuthResult.FAIL, why)
     assert keys.asked == []
 
 
@@ -244,9 +244,9 @@ async def test_a_field_that_is_missing_or_twice_fails(part: str, instance: int) 
         raw = sealed(raw, instance=number, parts=rest if number == instance else "sma")
         twice = sealed(twice, instance=number, parts="sma" + part if number == instance else "sma")
     found = await verified(raw)
-    assert (found.result, found.why) == (Result.FAIL, f"no {names[part]} in set {instance}")
+    assert (found.result, found.why) == (AuthResult.FAIL, f"no {names[part]} in set {instance}")
     found = await verified(twice)
-    assert (found.result, found.why) == (Result.FAIL, f"{names[part]} twice in set {instance}")
+    assert (found.result, found.why) == (AuthResult.FAIL, f"{names[part]} twice in set {instance}")
 
 
 async def test_a_set_that_is_missing_fails() -> None:
@@ -255,7 +255,7 @@ async def test_a_set_that_is_missing_fails() -> None:
         for number in numbers:
             raw = sealed(raw, instance=number)
         found = await verified(raw)
-        assert found.result is Result.FAIL
+        assert found.result is AuthResult.FAIL
         assert found.why.endswith(f"in set {min(set(range(1, 4)) - set(numbers))}")
 
 
@@ -264,7 +264,7 @@ async def test_a_set_that_is_missing_fails() -> None:
 )
 async def test_instances_that_are_none_fail(instance: str) -> None:
     found = await verified(sealed(LETTER, instance=instance, cv="none"))
-    assert found.result is Result.FAIL
+    assert found.result is AuthResult.FAIL
     assert found.why.endswith("without instance")
 
 
@@ -274,32 +274,35 @@ async def test_instances_that_are_none_fail(instance: str) -> None:
 async def test_one_field_without_instance_spoils_a_chain(field: str) -> None:
     for value in ("x", "", "d=example.org; s=s1", "mx.example; i=2", "i=1 i=2;"):
         found = await verified(f"{field}: {value}\r\n".encode() + chain(LETTER, 2))
-        assert (found.result, found.why) == (Result.FAIL, f"{field.lower()} without instance")
+        assert (found.result, found.why) == (AuthResult.FAIL, f"{field.lower()} without instance")
 
 
 async def test_more_than_fifty_sets_fail() -> None:
     set_51 = sealed(LETTER, instance=51, cv="pass")[: -len(LETTER)]
     keys = table(rsa().record)
     found = await verified(set_51 + chain(LETTER, 50), keys)
-    assert (found.result, found.why) == (Result.FAIL, "more than 50 sets")
+    assert (found.result, found.why) == (AuthResult.FAIL, "more than 50 sets")
     assert keys.asked == []
 
 
 async def test_a_seal_must_not_have_h() -> None:
     found = await verified(sealed(LETTER, seal={"h": "from:to"}))
-    assert (found.result, found.why) == (Result.FAIL, "seal 1: h= in a seal")
+    assert (found.result, found.why) == (AuthResult.FAIL, "seal 1: h= in a seal")
 
 
 async def test_a_message_signature_must_not_sign_seals() -> None:
     found = await verified(sealed(LETTER, signed=["From", "ARC-Seal"]))
-    assert (found.result, found.why) == (Result.FAIL, "message signature 1: a seal is signed")
+    assert (found.result, found.why) == (AuthResult.FAIL, "message signature 1: a seal is signed")
 
 
 async def test_a_message_signature_must_sign_from() -> None:
     """As RFC 8617 s4.1.2 takes over from DKIM; the suite of the drafts, and dkimpy, let it pass."""
     for tags in ({"h": ""}, {"h": "to:subject"}):
         found = await verified(sealed(LETTER, message=tags))
-        assert (found.result, found.why) == (Result.FAIL, "message signature 1: From is not signed")
+        assert (found.result, found.why) == (
+            AuthResult.FAIL,
+            "message signature 1: From is not signed",
+        )
 
 
 @pytest.mark.parametrize(
@@ -323,9 +326,9 @@ async def test_a_message_signature_must_sign_from() -> None:
 )
 async def test_tags_of_both_signatures(tags: dict[str, str | None], why: str) -> None:
     found = await verified(sealed(LETTER, message=tags))
-    assert (found.result, found.why) == (Result.FAIL, f"message signature 1: {why}")
+    assert (found.result, found.why) == (AuthResult.FAIL, f"message signature 1: {why}")
     found = await verified(sealed(LETTER, seal=tags))
-    assert (found.result, found.why) == (Result.FAIL, f"seal 1: {why}")
+    assert (found.result, found.why) == (AuthResult.FAIL, f"seal 1: {why}")
 
 
 @pytest.mark.parametrize(
@@ -345,7 +348,7 @@ async def test_tags_of_both_signatures(tags: dict[str, str | None], why: str) ->
 )
 async def test_tags_of_the_message_signature(tags: dict[str, str | None], why: str) -> None:
     found = await verified(sealed(LETTER, message=tags))
-    assert (found.result, found.why) == (Result.FAIL, f"message signature 1: {why}")
+    assert (found.result, found.why) == (AuthResult.FAIL, f"message signature 1: {why}")
 
 
 @pytest.mark.parametrize("field", [b"ARC-Seal:", b"ARC-Message-Signature:"])
@@ -356,7 +359,7 @@ async def test_lists_of_tags_that_are_none(field: bytes, changed: bytes) -> None
     raw = sealed(LETTER).replace(field + b" i=1;", field + b" " + changed)
     found = await verified(raw)
     assert (found.result, found.why) == (
-        Result.FAIL,
+        AuthResult.FAIL,
         f"{field[:-1].decode().lower()} without instance",
     )
 
@@ -371,7 +374,7 @@ async def test_names_of_tags_are_case_sensitive() -> None:
 async def test_sha1_and_short_keys() -> None:
     assert (await verified(sealed(LETTER, hashed=SHA1()))).why == "message signature 1: rsa-sha1"
     found = await verified(sealed(LETTER), table(f"p={KEY_512}"))
-    assert (found.result, found.why) == (Result.FAIL, "message signature 1: key of 512 bits")
+    assert (found.result, found.why) == (AuthResult.FAIL, "message signature 1: key of 512 bits")
 
 
 @pytest.mark.parametrize(
@@ -381,7 +384,7 @@ async def test_sha1_and_short_keys() -> None:
 async def test_keys_that_can_not_be_used(record: str) -> None:
     assert (
         await verified(sealed(LETTER), table(record.format(rsa().material)))
-    ).result is Result.FAIL
+    ).result is AuthResult.FAIL
 
 
 # -- keys that can't be asked for ------------------------------------------------------------------
@@ -398,16 +401,16 @@ async def test_a_key_that_can_not_be_asked_for_is_a_temperror_unless_something_f
     assert (await verified(raw, Table(records))).sealers == ("first.example", "second.example")
     for name in records:
         found = await verified(raw, Table(records, broken=[(name, "TXT")]))
-        assert (found.result, found.sealers) == (Result.TEMPERROR, ())
+        assert (found.result, found.sealers) == (AuthResult.TEMPERROR, ())
         assert found.why.endswith("key: timeout")
         found = await verified(raw, Table({}, broken=[(name, "TXT")]))
-        assert found.result is Result.FAIL
+        assert found.result is AuthResult.FAIL
 
 
 async def test_a_message_without_its_end_is_not_judged() -> None:
     found = await verified(chain(LETTER, 2), truncated=True)
     assert (found.result, found.instances, found.why) == (
-        Result.NONE,
+        AuthResult.NONE,
         2,
         "message too large to check",
     )
@@ -419,19 +422,19 @@ async def test_a_message_without_its_end_is_not_judged() -> None:
 @pytest.mark.parametrize(
     ("trusted", "sealer", "dmarc"),
     [
-        (set(), "", Result.NONE),
-        ({"one.example"}, "", Result.NONE),  # who sealed after it may have lied
-        ({"one.example", "two.example"}, "", Result.NONE),
-        ({"three.example"}, "a.three.example", Result.NONE),
-        ({"a.three.example"}, "a.three.example", Result.NONE),
-        ({"b.three.example", "hree.example", "example"}, "", Result.NONE),
-        ({"three.example", "two.example"}, "two.example", Result.FAIL),
-        ({"three.example", "one.example"}, "a.three.example", Result.NONE),
-        ({"three.example", "two.example", "one.example"}, "one.example", Result.PASS),
+        (set(), "", AuthResult.NONE),
+        ({"one.example"}, "", AuthResult.NONE),  # who sealed after it may have lied
+        ({"one.example", "two.example"}, "", AuthResult.NONE),
+        ({"three.example"}, "a.three.example", AuthResult.NONE),
+        ({"a.three.example"}, "a.three.example", AuthResult.NONE),
+        ({"b.three.example", "hree.example", "example"}, "", AuthResult.NONE),
+        ({"three.example", "two.example"}, "two.example", AuthResult.FAIL),
+        ({"three.example", "one.example"}, "a.three.example", AuthResult.NONE),
+        ({"three.example", "two.example", "one.example"}, "one.example", AuthResult.PASS),
     ],
 )
 async def test_the_oldest_of_an_unbroken_run_of_trusted_sealers(
-    trusted: set[str], sealer: str, dmarc: Result
+    trusted: set[str], sealer: str, dmarc: AuthResult
 ) -> None:
     raw = sealed(LETTER, seal={"d": "one.example"})
     raw = sealed(
@@ -447,12 +450,12 @@ async def test_the_oldest_of_an_unbroken_run_of_trusted_sealers(
         }
     )
     found = await verified(raw, keys, trusted=trusted)
-    assert (found.result, found.trusted, found.dmarc) == (Result.PASS, sealer, dmarc)
+    assert (found.result, found.trusted, found.dmarc) == (AuthResult.PASS, sealer, dmarc)
 
 
 async def test_nobody_is_trusted_in_a_chain_that_fails() -> None:
     found = await verified(chain(LETTER, 2).replace(b"Tea", b"Pea"), trusted={"example.org"})
-    assert (found.result, found.trusted, found.dmarc) == (Result.FAIL, "", Result.NONE)
+    assert (found.result, found.trusted, found.dmarc) == (AuthResult.FAIL, "", AuthResult.NONE)
 
 
 async def test_questions_are_those_that_validating_asks() -> None:
@@ -466,4 +469,6 @@ async def test_questions_are_those_that_validating_asks() -> None:
     ):
         keys = table(rsa().record)
         await verified(raw, keys)
-        assert set(arc_questions(read_letter(raw), now=NOW)) == {name for name, _ in keys.asked}
+        assert set(arc_questions(read_signed_message(raw), now=NOW)) == {
+            name for name, _ in keys.asked
+        }

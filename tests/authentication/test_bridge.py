@@ -10,7 +10,7 @@ import pytest
 from greenlet import getcurrent, greenlet
 
 from oborona.authentication.bridge import Ask, run
-from oborona.dns import Answer, Kind, Outcome
+from oborona.dns import DnsAnswer, DnsOutcome, DnsType
 from tests.asking import Table
 
 ZONE = {"a.test": {"A": "192.0.2.1"}, "b.test": {"A": "192.0.2.2"}}
@@ -28,13 +28,13 @@ class Slow:
         while self.waiting < times:  # noqa: ASYNC110 - the loop is this test's own
             await asyncio.sleep(0)
 
-    async def ask(self, name: str, kind: Kind) -> Answer:
+    async def ask(self, name: str, kind: DnsType) -> DnsAnswer:
         self.waiting += 1
         try:
             await self.go.wait()
         finally:
             self.waiting -= 1
-        return Answer(outcome=Outcome.FOUND, records=(name,))
+        return DnsAnswer(outcome=DnsOutcome.FOUND, records=(name,))
 
 
 def greenlets() -> int:
@@ -45,9 +45,9 @@ def greenlets() -> int:
 async def test_answers_reach_the_code_in_order() -> None:
     def code(ask: Ask) -> list[str]:
         return [
-            *ask("a.test", Kind.A).names,
-            *ask("b.test", Kind.A).names,
-            ask("c.test", Kind.A).outcome,
+            *ask("a.test", DnsType.A).names,
+            *ask("b.test", DnsType.A).names,
+            ask("c.test", DnsType.A).outcome,
         ]
 
     assert await run(code, Table(ZONE)) == ["192.0.2.1", "192.0.2.2", "nxdomain"]
@@ -61,7 +61,7 @@ async def test_code_that_asks_nothing() -> None:
 async def test_errors_of_the_code_reach_the_caller(questions: int) -> None:
     def code(ask: Ask) -> None:
         for _ in range(questions):
-            ask("a.test", Kind.A)
+            ask("a.test", DnsType.A)
         raise ZeroDivisionError
 
     before = greenlets()
@@ -76,7 +76,7 @@ async def test_many_at_once_keep_their_own_answers() -> None:
     async def one(number: int) -> bool:
         name = f"{number}.test"
         return (
-            await run(lambda ask: [ask(name, Kind.A).names for _ in range(3)], slow)
+            await run(lambda ask: [ask(name, DnsType.A).names for _ in range(3)], slow)
             == [(name,)] * 3
         )
 
@@ -88,7 +88,7 @@ async def test_many_at_once_keep_their_own_answers() -> None:
 
 async def test_the_loop_goes_on_while_the_code_waits() -> None:
     slow = Slow()
-    task = asyncio.create_task(run(lambda ask: ask("a.test", Kind.A).names, slow))
+    task = asyncio.create_task(run(lambda ask: ask("a.test", DnsType.A).names, slow))
     await slow.asked(1)
     assert not task.done()
     slow.go.set()
@@ -100,7 +100,7 @@ async def test_cancellation_ends_the_code() -> None:
 
     def code(ask: Ask) -> None:
         try:
-            ask("a.test", Kind.A)
+            ask("a.test", DnsType.A)
         except asyncio.CancelledError:
             seen.append("cancelled")
             raise
@@ -126,7 +126,7 @@ async def test_cancellation_cannot_be_swallowed() -> None:
     def code(ask: Ask) -> str:
         for name in ("a.test", "b.test", "c.test"):
             try:
-                ask(name, Kind.A)
+                ask(name, DnsType.A)
             except:  # noqa: E722
                 asked.append(name)
         return "done"
@@ -143,7 +143,7 @@ async def test_cancellation_cannot_be_swallowed() -> None:
 async def test_a_deadline_around_it_holds() -> None:
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.01):
-            await run(lambda ask: ask("a.test", Kind.A), Slow())
+            await run(lambda ask: ask("a.test", DnsType.A), Slow())
 
 
 async def test_a_coroutine_thrown_away_ends_its_code() -> None:
@@ -151,7 +151,7 @@ async def test_a_coroutine_thrown_away_ends_its_code() -> None:
 
     def code(ask: Ask) -> None:
         try:
-            ask("a.test", Kind.A)
+            ask("a.test", DnsType.A)
         finally:
             ended.append(True)
 
@@ -165,11 +165,11 @@ async def test_a_coroutine_thrown_away_ends_its_code() -> None:
 
 async def test_errors_of_an_asker_that_breaks_its_promise() -> None:
     class Broken:
-        async def ask(self, name: str, kind: Kind) -> Answer:
+        async def ask(self, name: str, kind: DnsType) -> DnsAnswer:
             raise OSError(name)
 
     with pytest.raises(OSError, match=r"a\.test"):
-        await run(lambda ask: ask("a.test", Kind.A), Broken())
+        await run(lambda ask: ask("a.test", DnsType.A), Broken())
 
 
 async def test_context_variables_are_those_of_the_caller() -> None:
@@ -178,7 +178,7 @@ async def test_context_variables_are_those_of_the_caller() -> None:
 
     def code(ask: Ask) -> list[str]:
         seen = [variable.get()]
-        ask("a.test", Kind.A)
+        ask("a.test", DnsType.A)
         seen.append(variable.get())
         variable.set("inner")
         return seen
@@ -191,10 +191,10 @@ async def test_one_inside_the_asker_of_another() -> None:
     table = Table(ZONE)
 
     class Nested:
-        async def ask(self, name: str, kind: Kind) -> Answer:
+        async def ask(self, name: str, kind: DnsType) -> DnsAnswer:
             return await run(lambda ask: ask(name, kind), table)
 
-    assert (await run(lambda ask: ask("a.test", Kind.A).names, Nested())) == ("192.0.2.1",)
+    assert (await run(lambda ask: ask("a.test", DnsType.A).names, Nested())) == ("192.0.2.1",)
 
 
 async def test_a_coroutine_started_in_one_greenlet_and_ended_in_another() -> None:
@@ -204,7 +204,7 @@ async def test_a_coroutine_started_in_one_greenlet_and_ended_in_another() -> Non
     """
     slow = Slow()
     for ending in ("answer", "close"):
-        coroutine = run(lambda ask: ask("a.test", Kind.A).names, slow)
+        coroutine = run(lambda ask: ask("a.test", DnsType.A).names, slow)
         starter = greenlet(partial(_start, coroutine))
         assert starter.switch() == "started"
         if ending == "answer":

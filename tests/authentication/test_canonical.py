@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oborona.authentication.canonical import (
-    Canon,
+    Canonicalization,
     canonical_body,
     canonical_field,
     without_signature,
 )
-from oborona.authentication.letter import MAX_FIELDS, read_letter
+from oborona.authentication.signed_message import MAX_FIELDS, read_signed_message
 
 PIECES = [
     b" ",
@@ -34,22 +34,22 @@ PIECES = [
     b"\x00",
 ]
 octets = st.lists(st.sampled_from(PIECES), max_size=40).map(b"".join)
-"""Octets as `read_letter` leaves them: each LF has its CR."""
+"""Octets as `read_signed_message` leaves them: each LF has its CR."""
 
 
 def test_the_example_of_rfc_6376() -> None:
     """Section 3.4.5."""
-    letter = read_letter(b"A: X\r\nB : Y\t\r\n\tZ  \r\n\r\n C \r\nD \t E\r\n\r\n\r\n")
-    assert [letter.canonical(place, Canon.RELAXED) for place in (0, 1)] == [
+    letter = read_signed_message(b"A: X\r\nB : Y\t\r\n\tZ  \r\n\r\n C \r\nD \t E\r\n\r\n\r\n")
+    assert [letter.canonical(place, Canonicalization.RELAXED) for place in (0, 1)] == [
         b"a:X\r\n",
         b"b:Y Z\r\n",
     ]
-    assert [letter.canonical(place, Canon.SIMPLE) for place in (0, 1)] == [
+    assert [letter.canonical(place, Canonicalization.SIMPLE) for place in (0, 1)] == [
         b"A: X\r\n",
         b"B : Y\t\r\n\tZ  \r\n",
     ]
-    assert canonical_body(letter.body, Canon.RELAXED) == b" C\r\nD E\r\n"
-    assert canonical_body(letter.body, Canon.SIMPLE) == b" C \r\nD \t E\r\n"
+    assert canonical_body(letter.body, Canonicalization.RELAXED) == b" C\r\nD E\r\n"
+    assert canonical_body(letter.body, Canonicalization.SIMPLE) == b" C \r\nD \t E\r\n"
 
 
 @given(octets)
@@ -57,14 +57,14 @@ def test_bodies_are_as_dkimpy_has_them(body: bytes) -> None:
     """Except that white space at the very end goes too when no line end follows it (RFC 6376
     s3.4.4).
     """
-    assert canonical_body(body, Canon.SIMPLE) == Simple.canonicalize_body(body)
+    assert canonical_body(body, Canonicalization.SIMPLE) == Simple.canonicalize_body(body)
     ended = re.sub(rb"[ \t]+\Z", b"", body)
-    assert canonical_body(body, Canon.RELAXED) == Relaxed.canonicalize_body(ended)
+    assert canonical_body(body, Canonicalization.RELAXED) == Relaxed.canonicalize_body(ended)
 
 
 @given(octets)
 def test_a_canonical_body_is_its_own_canonical_form(body: bytes) -> None:
-    for canon in Canon:
+    for canon in Canonicalization:
         once = canonical_body(body, canon)
         assert canonical_body(once, canon) == once
         assert once == b"" or once.endswith(b"\r\n")
@@ -78,8 +78,8 @@ def test_fields_are_as_dkimpy_has_them(name: bytes, value: bytes) -> None:
     folded = b"\r\n ".join(line.replace(b"\r", b"") for line in value.split(b"\r\n"))
     field = name + b":" + folded + b"\r\n"
     expected = Relaxed.canonicalize_headers([(name, folded + b"\r\n")])[0]
-    assert canonical_field(field, Canon.RELAXED) == b"%b:%b" % expected
-    assert canonical_field(field, Canon.SIMPLE) == field
+    assert canonical_field(field, Canonicalization.RELAXED) == b"%b:%b" % expected
+    assert canonical_field(field, Canonicalization.SIMPLE) == field
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_a_letter_holds_what_came(raw: bytes) -> None:
     """Fields and body together are the message with CRLF, less a mbox line, an empty line, and a
     line end that was added.
     """
-    letter = read_letter(raw)
+    letter = read_signed_message(raw)
     assert len(letter.names) == len(letter.fields)
     assert sorted(place for places in letter.places.values() for place in places) == list(
         range(len(letter.fields))
@@ -150,10 +150,10 @@ def test_a_letter_holds_what_came(raw: bytes) -> None:
     ],
 )
 def test_where_the_body_begins(raw: bytes, names: list[bytes], body: bytes) -> None:
-    letter = read_letter(raw)
+    letter = read_signed_message(raw)
     assert (letter.names, letter.body) == (names, body)
 
 
 def test_fields_beyond_the_limit_make_a_message_that_is_not_whole() -> None:
-    assert read_letter(b"A: 1\r\n" * MAX_FIELDS + b"\r\n").whole
-    assert not read_letter(b"A: 1\r\n" * (MAX_FIELDS + 1) + b"\r\n").whole
+    assert read_signed_message(b"A: 1\r\n" * MAX_FIELDS + b"\r\n").whole
+    assert not read_signed_message(b"A: 1\r\n" * (MAX_FIELDS + 1) + b"\r\n").whole

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.hashes import SHA1
 
-from oborona.authentication.dkim import LIMIT, MAX_READ, questions, verify_dkim
-from oborona.authentication.letter import read_letter
-from oborona.authentication.model import Result, Signature
+from oborona.authentication.dkim import LIMIT, MAX_READ, dkim_questions, verify_dkim
+from oborona.authentication.model import AuthResult, DkimSignature
+from oborona.authentication.signed_message import read_signed_message
 from tests.asking import Table
 from tests.authentication.signing import LETTER, NOW, Pen, dkim_field, ed25519, rsa
 
@@ -28,8 +28,8 @@ def table(*records: str, name: str = "s1._domainkey.example.org") -> Table:
 
 async def one(
     raw: bytes, keys: Table | None = None, *, now: float = NOW, truncated: bool = False
-) -> Signature:
-    letter = read_letter(raw, truncated=truncated)
+) -> DkimSignature:
+    letter = read_signed_message(raw, truncated=truncated)
     found, more = await verify_dkim(letter, keys or table(rsa().record), now=now)
     assert len(found) == 1
     assert more == 0
@@ -48,7 +48,7 @@ def signed(pen: Pen | None = None, raw: bytes = LETTER, **options: object) -> by
 @pytest.mark.parametrize("pen", [rsa, ed25519])
 async def test_a_signature_passes(head: str, body: str, pen: Callable[[], Pen]) -> None:
     found = await one(signed(pen(), canon=f"{head}/{body}"), table(pen().record))
-    assert found.result is Result.PASS, found.why
+    assert found.result is AuthResult.PASS, found.why
     assert (found.domain, found.selector, found.identity) == ("example.org", "s1", "@example.org")
     assert found.algorithm == f"{pen().kind}-sha256"
     assert found.key_bits == (1024 if pen is rsa else 256)
@@ -61,7 +61,7 @@ async def test_a_signature_passes(head: str, body: str, pen: Callable[[], Pen]) 
 async def test_rsa_keys_from_1024_bits(bits: int) -> None:
     pen = rsa(bits)
     found = await one(signed(pen), table(pen.record))
-    assert (found.result, found.key_bits) == (Result.PASS, bits)
+    assert (found.result, found.key_bits) == (AuthResult.PASS, bits)
 
 
 async def test_the_example_of_rfc_8463() -> None:
@@ -75,14 +75,14 @@ async def test_the_example_of_rfc_8463() -> None:
             },
         }
     )
-    letter = read_letter((VECTORS / "rfc8463.eml").read_bytes())
+    letter = read_signed_message((VECTORS / "rfc8463.eml").read_bytes())
     found, more = await verify_dkim(letter, keys, now=NOW)
     assert [(one.algorithm, one.result) for one in found] == [
-        ("ed25519-sha256", Result.PASS),
-        ("rsa-sha256", Result.PASS),
+        ("ed25519-sha256", AuthResult.PASS),
+        ("rsa-sha256", AuthResult.PASS),
     ]
     assert more == 0
-    assert questions(letter, now=NOW) == (
+    assert dkim_questions(letter, now=NOW) == (
         "brisbane._domainkey.football.example.com",
         "test._domainkey.football.example.com",
     )
@@ -115,7 +115,7 @@ async def test_the_example_of_rfc_8463() -> None:
 async def test_variants_that_pass(change: dict[str, object], tags: dict[str, str | None]) -> None:
     options: dict[str, object] = {"canon": "simple/simple"} if "c" in tags else {}
     found = await one(dkim_field(LETTER, rsa(), tags=tags, **{**options, **change}) + LETTER)  # type: ignore[arg-type]
-    assert found.result is Result.PASS, found.why
+    assert found.result is AuthResult.PASS, found.why
     assert found.domain == "example.org"
 
 
@@ -131,18 +131,18 @@ async def test_variants_that_pass(change: dict[str, object], tags: dict[str, str
 )
 async def test_key_records_that_pass(record: str) -> None:
     found = await one(signed(), table(record.format(rsa().material)))
-    assert found.result is Result.PASS, found.why
+    assert found.result is AuthResult.PASS, found.why
     assert found.testing is ("t=y" in record)
 
 
 async def test_a_signature_field_refolded_on_its_way_still_passes_relaxed() -> None:
     raw = signed().replace(b"; d=", b";\r\n\td=").replace(b"DKIM-Signature: ", b"dkim-SIGNATURE:  ")
-    assert (await one(raw)).result is Result.PASS
+    assert (await one(raw)).result is AuthResult.PASS
 
 
 async def test_line_feeds_alone_are_line_ends() -> None:
     for canon in ("simple/simple", "relaxed/relaxed"):
-        assert (await one(signed(canon=canon).replace(b"\r\n", b"\n"))).result is Result.PASS
+        assert (await one(signed(canon=canon).replace(b"\r\n", b"\n"))).result is AuthResult.PASS
 
 
 @pytest.mark.parametrize("canon", ["simple/simple", "relaxed/relaxed"])
@@ -163,7 +163,7 @@ async def test_line_feeds_alone_are_line_ends() -> None:
 )
 async def test_odd_messages_pass_as_signed(raw: bytes, canon: str) -> None:
     found = await one(signed(raw=raw, canon=canon))
-    assert found.result is Result.PASS, found.why
+    assert found.result is AuthResult.PASS, found.why
 
 
 async def test_u_labels_are_asked_for_as_a_labels() -> None:
@@ -171,7 +171,7 @@ async def test_u_labels_are_asked_for_as_a_labels() -> None:
     found = await one(
         signed(tags={"d": "bücher.example", "i": "@bücher.example", "s": "teaé"}), keys
     )
-    assert (found.result, found.domain) == (Result.PASS, "xn--bcher-kva.example")
+    assert (found.result, found.domain) == (AuthResult.PASS, "xn--bcher-kva.example")
     assert found.selector == "xn--tea-dma"
 
 
@@ -179,9 +179,9 @@ async def test_several_key_records_are_tried_in_turn() -> None:
     found = await one(
         signed(), table("v=spf1 -all", ed25519().record, rsa(1024, 2).record, rsa().record)
     )
-    assert found.result is Result.PASS
+    assert found.result is AuthResult.PASS
     other = await one(signed(), table(rsa(1024, 2).record, ed25519().record))
-    assert (other.result, other.why) == (Result.FAIL, "signature did not verify")
+    assert (other.result, other.why) == (AuthResult.FAIL, "signature did not verify")
 
 
 # -- l= --------------------------------------------------------------------------------------------
@@ -190,7 +190,7 @@ async def test_several_key_records_are_tried_in_turn() -> None:
 async def test_what_is_signed_of_a_body_and_what_is_not() -> None:
     raw = signed(length=12, canon="simple/simple")
     found = await one(raw + b"buy here\r\n")
-    assert found.result is Result.PASS
+    assert found.result is AuthResult.PASS
     assert found.length == 12
     body = LETTER.partition(b"\r\n\r\n")[2] + b"buy here\r\n"
     assert found.unsigned == len(body) - 12
@@ -200,7 +200,7 @@ async def test_what_is_signed_of_a_body_and_what_is_not() -> None:
 
 async def test_a_body_shorter_than_signed_fails() -> None:
     found = await one(signed(tags={"l": "5000"}))
-    assert (found.result, found.why) == (Result.FAIL, "body is shorter than l=")
+    assert (found.result, found.why) == (AuthResult.FAIL, "body is shorter than l=")
 
 
 # -- that do not -----------------------------------------------------------------------------------
@@ -227,91 +227,91 @@ async def test_an_altered_message_fails(old: bytes, new: bytes, why: str) -> Non
     assert raw.count(old) == 1
     keys = table(rsa().record)
     found = await one(raw.replace(old, new), keys)
-    assert (found.result, found.why) == (Result.FAIL, why)
+    assert (found.result, found.why) == (AuthResult.FAIL, why)
     asked = why == "signature did not verify"
     assert (found.key_bits, bool(keys.asked)) == (1024 if asked else 0, asked), (
         "only what hangs on the key asks for it"
     )
-    assert bool(questions(read_letter(raw.replace(old, new)), now=NOW)) is asked
+    assert bool(dkim_questions(read_signed_message(raw.replace(old, new)), now=NOW)) is asked
 
 
 async def test_a_field_added_that_was_signed_as_missing_fails() -> None:
     raw = signed(signed=["From", "Reply-To"])
-    assert (await one(b"Reply-To: x@example.com\r\n" + raw)).result is Result.FAIL
+    assert (await one(b"Reply-To: x@example.com\r\n" + raw)).result is AuthResult.FAIL
 
 
 async def test_a_signature_of_another_key_fails() -> None:
-    assert (await one(signed(rsa(1024, 2)))).result is Result.FAIL
-    assert (await one(signed(ed25519()), table(ed25519(2).record))).result is Result.FAIL
+    assert (await one(signed(rsa(1024, 2)))).result is AuthResult.FAIL
+    assert (await one(signed(ed25519()), table(ed25519(2).record))).result is AuthResult.FAIL
 
 
 async def test_a_signature_cut_or_swollen_fails() -> None:
     for b in ("AAAA", "A" * 1000, "////"):
-        assert (await one(signed(tags={"b": b}))).result is Result.FAIL
+        assert (await one(signed(tags={"b": b}))).result is AuthResult.FAIL
 
 
 async def test_sha1_never_passes() -> None:
     found = await one(signed(hashed=SHA1()))
-    assert (found.result, found.why) == (Result.POLICY, "rsa-sha1")
+    assert (found.result, found.why) == (AuthResult.POLICY, "rsa-sha1")
     assert found.algorithm == "rsa-sha1"
 
 
 async def test_a_short_key_never_passes() -> None:
     found = await one(signed(), table(f"p={KEY_512}"))
-    assert (found.result, found.why, found.key_bits) == (Result.POLICY, "key of 512 bits", 512)
+    assert (found.result, found.why, found.key_bits) == (AuthResult.POLICY, "key of 512 bits", 512)
 
 
 @pytest.mark.parametrize(
     ("tags", "result", "why"),
     [
-        ({"v": "2"}, Result.NEUTRAL, "incompatible version"),
-        ({"v": None}, Result.NEUTRAL, "no v="),
-        ({"a": "rsa-sha512"}, Result.NEUTRAL, "unknown algorithm"),
-        ({"a": "RSA-SHA256"}, Result.NEUTRAL, "unknown algorithm"),
-        ({"a": ""}, Result.NEUTRAL, "unknown algorithm"),
-        ({"a": None}, Result.NEUTRAL, "no a="),
-        ({"bh": None}, Result.NEUTRAL, "no bh="),
-        ({"bh": "!!!!"}, Result.NEUTRAL, "bh= is no base64"),
-        ({"bh": ""}, Result.NEUTRAL, "bh= is no base64"),
-        ({"bh": "AAA"}, Result.NEUTRAL, "bh= is no base64"),
-        ({"b": "x"}, Result.NEUTRAL, "b= is no base64"),
-        ({"b": ""}, Result.NEUTRAL, "b= is no base64"),
-        ({"b": "AAAA=AAA"}, Result.NEUTRAL, "b= is no base64"),
-        ({"c": "relaxed/strict"}, Result.NEUTRAL, "unknown canonical form"),
-        ({"c": "relaxed/"}, Result.NEUTRAL, "unknown canonical form"),
-        ({"c": ""}, Result.NEUTRAL, "unknown canonical form"),
-        ({"d": None}, Result.NEUTRAL, "no d="),
-        ({"d": ""}, Result.NEUTRAL, "d= is no name"),
-        ({"d": "localhost"}, Result.NEUTRAL, "d= is no name"),
-        ({"d": "192.0.2.1"}, Result.NEUTRAL, "d= is no name"),
-        ({"d": "a..example"}, Result.NEUTRAL, "d= is no name"),
-        ({"d": "example.org(x)"}, Result.NEUTRAL, "d= is no name"),
-        ({"d": "a." * 130 + "example"}, Result.NEUTRAL, "d= is no name"),
-        ({"s": None}, Result.NEUTRAL, "no s="),
-        ({"s": ""}, Result.NEUTRAL, "s= is no name"),
-        ({"s": "a b"}, Result.NEUTRAL, "s= is no name"),
-        ({"h": None}, Result.NEUTRAL, "no h="),
-        ({"h": ""}, Result.PERMERROR, "From is not signed"),
-        ({"h": "To:Subject"}, Result.PERMERROR, "From is not signed"),
-        ({"i": "anna@example.com"}, Result.PERMERROR, "i= is not within d="),
-        ({"i": "anna@notexample.org"}, Result.PERMERROR, "i= is not within d="),
-        ({"i": "example.org"}, Result.PERMERROR, "i= is not within d="),
-        ({"i": "@org"}, Result.PERMERROR, "i= is not within d="),
-        ({"i": ""}, Result.PERMERROR, "i= is not within d="),
-        ({"l": "-1"}, Result.NEUTRAL, "l= is no number"),
-        ({"l": "1" * 77}, Result.NEUTRAL, "l= is no number"),
-        ({"l": "9" * 76}, Result.FAIL, "body is shorter than l="),
-        ({"q": "http/x"}, Result.NEUTRAL, "unknown query method"),
-        ({"t": "soon"}, Result.NEUTRAL, "t= is no number"),
-        ({"t": ""}, Result.NEUTRAL, "t= is no number"),
-        ({"t": str(NOW + 3600)}, Result.PERMERROR, "signed in the future"),
-        ({"x": "1e9"}, Result.NEUTRAL, "x= is no number"),
-        ({"x": str(NOW - 3600)}, Result.PERMERROR, "signature expired"),
-        ({"t": str(NOW), "x": str(NOW)}, Result.PERMERROR, "expired before it was signed"),
+        ({"v": "2"}, AuthResult.NEUTRAL, "incompatible version"),
+        ({"v": None}, AuthResult.NEUTRAL, "no v="),
+        ({"a": "rsa-sha512"}, AuthResult.NEUTRAL, "unknown algorithm"),
+        ({"a": "RSA-SHA256"}, AuthResult.NEUTRAL, "unknown algorithm"),
+        ({"a": ""}, AuthResult.NEUTRAL, "unknown algorithm"),
+        ({"a": None}, AuthResult.NEUTRAL, "no a="),
+        ({"bh": None}, AuthResult.NEUTRAL, "no bh="),
+        ({"bh": "!!!!"}, AuthResult.NEUTRAL, "bh= is no base64"),
+        ({"bh": ""}, AuthResult.NEUTRAL, "bh= is no base64"),
+        ({"bh": "AAA"}, AuthResult.NEUTRAL, "bh= is no base64"),
+        ({"b": "x"}, AuthResult.NEUTRAL, "b= is no base64"),
+        ({"b": ""}, AuthResult.NEUTRAL, "b= is no base64"),
+        ({"b": "AAAA=AAA"}, AuthResult.NEUTRAL, "b= is no base64"),
+        ({"c": "relaxed/strict"}, AuthResult.NEUTRAL, "unknown canonical form"),
+        ({"c": "relaxed/"}, AuthResult.NEUTRAL, "unknown canonical form"),
+        ({"c": ""}, AuthResult.NEUTRAL, "unknown canonical form"),
+        ({"d": None}, AuthResult.NEUTRAL, "no d="),
+        ({"d": ""}, AuthResult.NEUTRAL, "d= is no name"),
+        ({"d": "localhost"}, AuthResult.NEUTRAL, "d= is no name"),
+        ({"d": "192.0.2.1"}, AuthResult.NEUTRAL, "d= is no name"),
+        ({"d": "a..example"}, AuthResult.NEUTRAL, "d= is no name"),
+        ({"d": "example.org(x)"}, AuthResult.NEUTRAL, "d= is no name"),
+        ({"d": "a." * 130 + "example"}, AuthResult.NEUTRAL, "d= is no name"),
+        ({"s": None}, AuthResult.NEUTRAL, "no s="),
+        ({"s": ""}, AuthResult.NEUTRAL, "s= is no name"),
+        ({"s": "a b"}, AuthResult.NEUTRAL, "s= is no name"),
+        ({"h": None}, AuthResult.NEUTRAL, "no h="),
+        ({"h": ""}, AuthResult.PERMERROR, "From is not signed"),
+        ({"h": "To:Subject"}, AuthResult.PERMERROR, "From is not signed"),
+        ({"i": "anna@example.com"}, AuthResult.PERMERROR, "i= is not within d="),
+        ({"i": "anna@notexample.org"}, AuthResult.PERMERROR, "i= is not within d="),
+        ({"i": "example.org"}, AuthResult.PERMERROR, "i= is not within d="),
+        ({"i": "@org"}, AuthResult.PERMERROR, "i= is not within d="),
+        ({"i": ""}, AuthResult.PERMERROR, "i= is not within d="),
+        ({"l": "-1"}, AuthResult.NEUTRAL, "l= is no number"),
+        ({"l": "1" * 77}, AuthResult.NEUTRAL, "l= is no number"),
+        ({"l": "9" * 76}, AuthResult.FAIL, "body is shorter than l="),
+        ({"q": "http/x"}, AuthResult.NEUTRAL, "unknown query method"),
+        ({"t": "soon"}, AuthResult.NEUTRAL, "t= is no number"),
+        ({"t": ""}, AuthResult.NEUTRAL, "t= is no number"),
+        ({"t": str(NOW + 3600)}, AuthResult.PERMERROR, "signed in the future"),
+        ({"x": "1e9"}, AuthResult.NEUTRAL, "x= is no number"),
+        ({"x": str(NOW - 3600)}, AuthResult.PERMERROR, "signature expired"),
+        ({"t": str(NOW), "x": str(NOW)}, AuthResult.PERMERROR, "expired before it was signed"),
     ],
 )
 async def test_what_a_signature_may_not_say(
-    tags: dict[str, str | None], result: Result, why: str
+    tags: dict[str, str | None], result: AuthResult, why: str
 ) -> None:
     found = await one(signed(tags=tags))
     assert (found.result, found.why) == (result, why)
@@ -335,7 +335,7 @@ async def test_what_a_signature_may_not_say(
 async def test_what_can_not_be_read_is_neutral_and_printable(field: bytes, domain: str) -> None:
     keys = table(rsa().record)
     found = await one(field + LETTER, keys)
-    assert (found.result, found.domain) == (Result.NEUTRAL, domain)
+    assert (found.result, found.domain) == (AuthResult.NEUTRAL, domain)
     assert keys.asked == []
     assert found.why
     assert all(
@@ -346,25 +346,25 @@ async def test_what_can_not_be_read_is_neutral_and_printable(field: bytes, domai
 @pytest.mark.parametrize(
     ("records", "result", "why"),
     [
-        ([], Result.PERMERROR, "no key for signature"),
-        (["v=spf1 -all"], Result.PERMERROR, "key version"),
-        (["v=DKIM2; p={}"], Result.PERMERROR, "key version"),
-        (["p="], Result.PERMERROR, "key revoked"),
-        (["v=DKIM1"], Result.PERMERROR, "key syntax error"),
-        (["v=DKIM1; p=!!!"], Result.PERMERROR, "key syntax error"),
-        (["v=DKIM1; p=AAAA"], Result.PERMERROR, "key syntax error"),
-        (["v=DKIM1; p={}; p={}"], Result.PERMERROR, "key syntax error"),
-        (["v=DKIM1; p={}"[:-1] + "x" * 9000 + "}"], Result.PERMERROR, "key syntax error"),
-        (["v=DKIM1; k=dsa; p={}"], Result.PERMERROR, "key type unknown"),
-        (["v=DKIM1; k=ed25519; p={}"], Result.PERMERROR, "key syntax error"),
-        (["v=DKIM1; s=tlsrpt; p={}"], Result.PERMERROR, "key is not for mail"),
-        (["v=DKIM1; s=; p={}"], Result.PERMERROR, "key is not for mail"),
-        (["v=DKIM1; h=sha1; p={}"], Result.PERMERROR, "inappropriate hash algorithm"),
-        ([ed25519().record], Result.PERMERROR, "inappropriate key algorithm"),
-        (["v=DKIM1; t=s; p={}"], Result.PERMERROR, "key is not for the subdomain in i="),
+        ([], AuthResult.PERMERROR, "no key for signature"),
+        (["v=spf1 -all"], AuthResult.PERMERROR, "key version"),
+        (["v=DKIM2; p={}"], AuthResult.PERMERROR, "key version"),
+        (["p="], AuthResult.PERMERROR, "key revoked"),
+        (["v=DKIM1"], AuthResult.PERMERROR, "key syntax error"),
+        (["v=DKIM1; p=!!!"], AuthResult.PERMERROR, "key syntax error"),
+        (["v=DKIM1; p=AAAA"], AuthResult.PERMERROR, "key syntax error"),
+        (["v=DKIM1; p={}; p={}"], AuthResult.PERMERROR, "key syntax error"),
+        (["v=DKIM1; p={}"[:-1] + "x" * 9000 + "}"], AuthResult.PERMERROR, "key syntax error"),
+        (["v=DKIM1; k=dsa; p={}"], AuthResult.PERMERROR, "key type unknown"),
+        (["v=DKIM1; k=ed25519; p={}"], AuthResult.PERMERROR, "key syntax error"),
+        (["v=DKIM1; s=tlsrpt; p={}"], AuthResult.PERMERROR, "key is not for mail"),
+        (["v=DKIM1; s=; p={}"], AuthResult.PERMERROR, "key is not for mail"),
+        (["v=DKIM1; h=sha1; p={}"], AuthResult.PERMERROR, "inappropriate hash algorithm"),
+        ([ed25519().record], AuthResult.PERMERROR, "inappropriate key algorithm"),
+        (["v=DKIM1; t=s; p={}"], AuthResult.PERMERROR, "key is not for the subdomain in i="),
     ],
 )
-async def test_keys_that_can_not_be_used(records: list[str], result: Result, why: str) -> None:
+async def test_keys_that_can_not_be_used(records: list[str], result: AuthResult, why: str) -> None:
     filled = [
         record.replace("{}", rsa().material).replace("{x", "x").replace("x}", "x")
         for record in records
@@ -376,12 +376,12 @@ async def test_keys_that_can_not_be_used(records: list[str], result: Result, why
 
 async def test_a_key_for_one_domain_takes_an_identity_of_that_domain() -> None:
     found = await one(signed(tags={"i": "anna@example.org"}), table(f"t=s; p={rsa().material}"))
-    assert found.result is Result.PASS
+    assert found.result is AuthResult.PASS
 
 
 async def test_a_key_that_can_not_be_asked_for_is_a_temperror() -> None:
     found = await one(signed(), Table(broken=[("*", "*")]))
-    assert (found.result, found.why) == (Result.TEMPERROR, "key: timeout")
+    assert (found.result, found.why) == (AuthResult.TEMPERROR, "key: timeout")
 
 
 @pytest.mark.parametrize("cut", [0, 1, 40])
@@ -390,7 +390,7 @@ async def test_a_message_without_its_end_is_neutral_if_its_header_bears_the_sign
 ) -> None:
     raw = signed()
     found = await one(raw[: len(raw) - cut], truncated=True)
-    assert (found.result, found.why) == (Result.NEUTRAL, "message too large to check")
+    assert (found.result, found.why) == (AuthResult.NEUTRAL, "message too large to check")
     assert (found.unseen, found.key_bits) == (True, 1024)
 
 
@@ -412,27 +412,27 @@ async def test_a_message_without_its_end_is_neutral_if_its_header_bears_the_sign
 async def test_without_its_end_a_message_is_no_way_past_its_header(
     raw: bytes, records: list[str], result: str, why: str
 ) -> None:
-    letter = read_letter(raw, truncated=True)
+    letter = read_signed_message(raw, truncated=True)
     found, _ = await verify_dkim(letter, table(*records) if records else Table(), now=NOW)
     assert [(one.result, one.why) for one in found] == ([(result, why)] if result else [])
     assert not any(one.unseen for one in found)
 
 
 async def test_a_message_without_signatures() -> None:
-    assert await verify_dkim(read_letter(LETTER), Table(), now=NOW) == ((), 0)
-    assert await verify_dkim(read_letter(b""), Table(), now=NOW) == ((), 0)
+    assert await verify_dkim(read_signed_message(LETTER), Table(), now=NOW) == ((), 0)
+    assert await verify_dkim(read_signed_message(b""), Table(), now=NOW) == ((), 0)
 
 
 async def test_signatures_beyond_the_limit_are_counted() -> None:
     raw = signed()
     field = raw[: -len(LETTER)]
-    letter = read_letter(field * 500 + LETTER)
+    letter = read_signed_message(field * 500 + LETTER)
     keys = table(rsa().record)
     found, more = await verify_dkim(letter, keys, now=NOW)
-    assert [one.result for one in found] == [Result.PASS] * LIMIT
+    assert [one.result for one in found] == [AuthResult.PASS] * LIMIT
     assert more == 500 - LIMIT
     assert len(keys.asked) == LIMIT
-    assert questions(letter, now=NOW) == ("s1._domainkey.example.org",)
+    assert dkim_questions(letter, now=NOW) == ("s1._domainkey.example.org",)
 
 
 async def test_beyond_the_limit_those_of_the_author_are_looked_at_first() -> None:
@@ -442,7 +442,7 @@ async def test_beyond_the_limit_those_of_the_author_are_looked_at_first() -> Non
     own, sub = (
         dkim_field(LETTER, rsa(), tags={"d": name}) for name in ("example.org", "mail.example.org")
     )
-    letter = read_letter(others + own + sub + LETTER)
+    letter = read_signed_message(others + own + sub + LETTER)
     keys = table(rsa().record)
     found, more = await verify_dkim(
         letter, keys, now=NOW, from_domains=("Shop.EXAMPLE.org.", "localhost")
@@ -451,7 +451,7 @@ async def test_beyond_the_limit_those_of_the_author_are_looked_at_first() -> Non
         *(f"list{number}.example" for number in range(LIMIT - 2)), "example.org", "mail.example.org",
     ]  # fmt: skip
     assert more == 2
-    wanted = questions(letter, now=NOW, from_domains=("Shop.EXAMPLE.org.", "localhost"))
+    wanted = dkim_questions(letter, now=NOW, from_domains=("Shop.EXAMPLE.org.", "localhost"))
     assert wanted[:2] == ("s1._domainkey.example.org", "s1._domainkey.mail.example.org"), (
         "they have the budget first"
     )
@@ -465,11 +465,11 @@ async def test_the_search_for_the_author_has_a_limit() -> None:
     own = dkim_field(LETTER, rsa())
     other = b"DKIM-Signature: v=1; a=rsa-sha256; d=list.example; s=s; h=from; bh=AAAA; b=AAAA\r\n"
     for before, seen in ((MAX_READ - 1, True), (MAX_READ, False)):
-        letter = read_letter(other * before + own + LETTER)
+        letter = read_signed_message(other * before + own + LETTER)
         found, more = await verify_dkim(
             letter, table(rsa().record), now=NOW, from_domains=["example.org"]
         )
-        assert (Result.PASS in {one.result for one in found}) is seen
+        assert (AuthResult.PASS in {one.result for one in found}) is seen
         assert more == before + 1 - LIMIT
 
 
@@ -477,12 +477,14 @@ async def test_each_signature_has_its_own_result_topmost_first() -> None:
     good = dkim_field(LETTER, rsa())
     other = dkim_field(LETTER, rsa(), tags={"d": "example.net"})
     found, _ = await verify_dkim(
-        read_letter(b"DKIM-Signature: x\r\n" + other + good + LETTER), table(rsa().record), now=NOW
+        read_signed_message(b"DKIM-Signature: x\r\n" + other + good + LETTER),
+        table(rsa().record),
+        now=NOW,
     )
     assert [(one.result, one.domain) for one in found] == [
-        (Result.NEUTRAL, ""),
-        (Result.PERMERROR, "example.net"),
-        (Result.PASS, "example.org"),
+        (AuthResult.NEUTRAL, ""),
+        (AuthResult.PERMERROR, "example.net"),
+        (AuthResult.PASS, "example.org"),
     ]
 
 
@@ -492,15 +494,15 @@ async def test_each_signature_has_its_own_result_topmost_first() -> None:
 @pytest.mark.parametrize(
     ("file", "results"),
     [
-        ("rfc6376.signed.msg", [Result.PASS, Result.PASS]),
-        ("rfc6376.signed.rsa.msg", [Result.PASS]),
-        ("rfc6376.signed.no_t.msg", [Result.FAIL]),
-        ("ed25519test2.msg", [Result.PASS]),  # signed by Exim
-        ("test.message.baddomain", [Result.NEUTRAL]),  # d=legitimate.com(.attacker.com
+        ("rfc6376.signed.msg", [AuthResult.PASS, AuthResult.PASS]),
+        ("rfc6376.signed.rsa.msg", [AuthResult.PASS]),
+        ("rfc6376.signed.no_t.msg", [AuthResult.FAIL]),
+        ("ed25519test2.msg", [AuthResult.PASS]),  # signed by Exim
+        ("test.message.baddomain", [AuthResult.NEUTRAL]),  # d=legitimate.com(.attacker.com
         ("rfc6376.w1258.msg", []),
     ],
 )
-async def test_messages_of_dkimpy(file: str, results: list[Result]) -> None:
+async def test_messages_of_dkimpy(file: str, results: list[AuthResult]) -> None:
     folder = VECTORS / "dkimpy"
     keys = Table(
         {
@@ -513,21 +515,21 @@ async def test_messages_of_dkimpy(file: str, results: list[Result]) -> None:
             "sed._domainkey.test.ex": {"TXT": (folder / "eximtest.dns").read_text().strip()},
         }
     )
-    found, _ = await verify_dkim(read_letter((folder / file).read_bytes()), keys, now=NOW)
+    found, _ = await verify_dkim(read_signed_message((folder / file).read_bytes()), keys, now=NOW)
     assert [one.result for one in found] == results
 
 
 @pytest.mark.parametrize(
     ("file", "result"),
     [
-        ("test.txt", Result.PASS),
-        ("badk.txt", Result.PERMERROR),
-        ("badversion.txt", Result.PERMERROR),
-        ("test_bad.txt", Result.PERMERROR),
-        ("test_tlsrpt.txt", Result.PERMERROR),
+        ("test.txt", AuthResult.PASS),
+        ("badk.txt", AuthResult.PERMERROR),
+        ("badversion.txt", AuthResult.PERMERROR),
+        ("test_bad.txt", AuthResult.PERMERROR),
+        ("test_tlsrpt.txt", AuthResult.PERMERROR),
     ],
 )
-async def test_key_records_of_dkimpy(file: str, result: Result) -> None:
+async def test_key_records_of_dkimpy(file: str, result: AuthResult) -> None:
     raw = (VECTORS / "dkimpy/rfc6376.signed.rsa.msg").read_bytes()
     record = (VECTORS / "dkimpy" / file).read_text().strip()
     found = await one(raw, table(record, name="test._domainkey.football.example.com"))

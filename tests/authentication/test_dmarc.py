@@ -12,9 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oborona.authentication.dmarc import MAX_FROM, check_dmarc, dmarc_questions
-from oborona.authentication.dmarc_record import MAX_RECORD, Record, Unusable, is_record, parse
-from oborona.authentication.model import Dmarc, Published, Result, Signature, Spf
-from oborona.dns import Answer, Kind, Outcome
+from oborona.authentication.dmarc_record import (
+    MAX_RECORD,
+    DmarcRecord,
+    UnusableDmarcRecord,
+    is_dmarc_record,
+    parse_dmarc_record,
+)
+from oborona.authentication.model import AuthResult, DkimSignature, Dmarc, DmarcPolicy, Spf
+from oborona.dns import DnsAnswer, DnsOutcome, DnsType
 from tests.asking import Table
 from tests.peers.dns import Records
 
@@ -22,18 +28,18 @@ LONG_S = 5.0
 
 
 def spf(domain: str, result: str = "pass", scope: str = "mfrom") -> Spf:
-    return Spf(result=Result(result), domain=domain, scope=scope)
+    return Spf(result=AuthResult(result), domain=domain, scope=scope)
 
 
-def dkim(domain: str, result: str = "pass") -> Signature:
-    return Signature(result=Result(result), domain=domain)
+def dkim(domain: str, result: str = "pass") -> DkimSignature:
+    return DkimSignature(result=AuthResult(result), domain=domain)
 
 
 async def check(
     records: Records | str | bytes,
     *froms: str,
     by_spf: Spf = Spf(),  # noqa: B008 - frozen
-    by_dkim: tuple[Signature, ...] = (),
+    by_dkim: tuple[DkimSignature, ...] = (),
     sample: float = 50.0,
     table: Any = None,
 ) -> Dmarc:
@@ -58,7 +64,7 @@ async def check(
     ],
 )  # fmt: skip
 def test_which_texts_are_records(text: bytes, is_one: bool) -> None:
-    assert is_record(text) is is_one
+    assert is_dmarc_record(text) is is_one
 
 
 def test_a_record_with_all_tags() -> None:
@@ -66,10 +72,10 @@ def test_a_record_with_all_tags() -> None:
         b"v=DMARC1; p=reject; sp=quarantine; np=none; adkim=s; aspf=s; pct=20; t=y; psd=y; "
         b"rua=mailto:a@b.test; fo=1"
     )
-    assert parse(text) == Record(
-        policy=Published.REJECT,
-        subdomains=Published.QUARANTINE,
-        missing=Published.NONE,
+    assert parse_dmarc_record(text) == DmarcRecord(
+        policy=DmarcPolicy.REJECT,
+        subdomains=DmarcPolicy.QUARANTINE,
+        missing=DmarcPolicy.NONE,
         strict_dkim=True,
         strict_spf=True,
         percent=20,
@@ -81,37 +87,40 @@ def test_a_record_with_all_tags() -> None:
 @pytest.mark.parametrize(
     ("text", "want"),
     [
-        (b"v=DMARC1; p=reject", Record(policy=Published.REJECT)),
-        (b"v=DMARC1 ;\tP = ReJeCt\t;", Record(policy=Published.REJECT)),
-        (b"v=DMARC1;;;p=reject;;", Record(policy=Published.REJECT)),
-        (b"v=DMARC1; p=reject; p=none", Record(policy=Published.REJECT)),
-        (b"v=DMARC1; p=reject; x=y; =; what; y=", Record(policy=Published.REJECT)),
-        (b"v=DMARC1; rua=mailto:a@b.test; p=reject", Record(policy=Published.REJECT)),
+        (b"v=DMARC1; p=reject", DmarcRecord(policy=DmarcPolicy.REJECT)),
+        (b"v=DMARC1 ;\tP = ReJeCt\t;", DmarcRecord(policy=DmarcPolicy.REJECT)),
+        (b"v=DMARC1;;;p=reject;;", DmarcRecord(policy=DmarcPolicy.REJECT)),
+        (b"v=DMARC1; p=reject; p=none", DmarcRecord(policy=DmarcPolicy.REJECT)),
+        (b"v=DMARC1; p=reject; x=y; =; what; y=", DmarcRecord(policy=DmarcPolicy.REJECT)),
+        (b"v=DMARC1; rua=mailto:a@b.test; p=reject", DmarcRecord(policy=DmarcPolicy.REJECT)),
         (
             b"v=DMARC1; p=reject; adkim=strict; aspf=S",
-            Record(policy=Published.REJECT, strict_spf=True),
+            DmarcRecord(policy=DmarcPolicy.REJECT, strict_spf=True),
         ),
-        (b"v=DMARC1; p=reject; pct=0", Record(policy=Published.REJECT, percent=0)),
-        (b"v=DMARC1; p=reject; pct=100", Record(policy=Published.REJECT)),
-        (b"v=DMARC1; p=reject; pct=101", Record(policy=Published.REJECT)),
-        (b"v=DMARC1; p=reject; pct=-1", Record(policy=Published.REJECT)),
-        (b"v=DMARC1; p=reject; pct=5%", Record(policy=Published.REJECT)),
-        (b"v=DMARC1; p=reject; pct=" + b"1" * 5000, Record(policy=Published.REJECT)),
-        ("v=DMARC1; p=reject; pct=\u0665".encode(), Record(policy=Published.REJECT)),
-        (b"v=DMARC1; rua=mailto:a@b.test", Record(policy=Published.NONE)),
+        (b"v=DMARC1; p=reject; pct=0", DmarcRecord(policy=DmarcPolicy.REJECT, percent=0)),
+        (b"v=DMARC1; p=reject; pct=100", DmarcRecord(policy=DmarcPolicy.REJECT)),
+        (b"v=DMARC1; p=reject; pct=101", DmarcRecord(policy=DmarcPolicy.REJECT)),
+        (b"v=DMARC1; p=reject; pct=-1", DmarcRecord(policy=DmarcPolicy.REJECT)),
+        (b"v=DMARC1; p=reject; pct=5%", DmarcRecord(policy=DmarcPolicy.REJECT)),
+        (b"v=DMARC1; p=reject; pct=" + b"1" * 5000, DmarcRecord(policy=DmarcPolicy.REJECT)),
+        ("v=DMARC1; p=reject; pct=\u0665".encode(), DmarcRecord(policy=DmarcPolicy.REJECT)),
+        (b"v=DMARC1; rua=mailto:a@b.test", DmarcRecord(policy=DmarcPolicy.NONE)),
         (
             b"v=DMARC1; p=none; sp=reject",
-            Record(policy=Published.NONE, subdomains=Published.REJECT),
+            DmarcRecord(policy=DmarcPolicy.NONE, subdomains=DmarcPolicy.REJECT),
         ),
-        (b"v=DMARC1; p=none; psd=n", Record(policy=Published.NONE, suffix=False)),
-        (b"v=DMARC1; p=none; psd=u", Record(policy=Published.NONE)),
-        (b"v=DMARC1; p=rejct; rua=mailto:a@b.test", Record(policy=Published.NONE)),
-        (b"v=DMARC1; p=reject; sp=bad; rua=x, mailto:a@b.test", Record(policy=Published.NONE)),
-        (b"v=DMARC1; p=; rua=https://b.test/", Record(policy=Published.NONE)),
+        (b"v=DMARC1; p=none; psd=n", DmarcRecord(policy=DmarcPolicy.NONE, suffix=False)),
+        (b"v=DMARC1; p=none; psd=u", DmarcRecord(policy=DmarcPolicy.NONE)),
+        (b"v=DMARC1; p=rejct; rua=mailto:a@b.test", DmarcRecord(policy=DmarcPolicy.NONE)),
+        (
+            b"v=DMARC1; p=reject; sp=bad; rua=x, mailto:a@b.test",
+            DmarcRecord(policy=DmarcPolicy.NONE),
+        ),
+        (b"v=DMARC1; p=; rua=https://b.test/", DmarcRecord(policy=DmarcPolicy.NONE)),
     ],
 )
-def test_records_that_can_be_used(text: bytes, want: Record) -> None:
-    assert parse(text) == want
+def test_records_that_can_be_used(text: bytes, want: DmarcRecord) -> None:
+    assert parse_dmarc_record(text) == want
 
 
 @pytest.mark.parametrize(
@@ -120,12 +129,12 @@ def test_records_that_can_be_used(text: bytes, want: Record) -> None:
      b"v=DMARC1; p=\xff", b"v=DMARC1; p=reject;" + b" " * MAX_RECORD, b"v=DMARC1", b"v=DMARC1; adkim=s; sp=reject"],
 )  # fmt: skip
 async def test_records_that_cannot_be_used(text: bytes) -> None:
-    with pytest.raises(Unusable):
-        parse(text)
+    with pytest.raises(UnusableDmarcRecord):
+        parse_dmarc_record(text)
     found = await check(text)
     assert (found.result, found.disposition) == (
-        Result.NONE,
-        Published.NONE,
+        AuthResult.NONE,
+        DmarcPolicy.NONE,
     )  # no DMARC processing, RFC 9989 s4.10.1
     assert found.why.startswith("_dmarc.example.com: ")
     assert found.why.isprintable()
@@ -144,8 +153,8 @@ def test_any_record_is_survived(tail: bytes | str) -> None:
     """
     text = b"v=DMARC1;" + (tail if isinstance(tail, bytes) else tail.encode())
     found = asyncio.run(check({}, table=_Always(text)))
-    assert found.result in (Result.FAIL, Result.NONE)
-    assert found.disposition in (Published.NONE, Published.QUARANTINE, found.policy)
+    assert found.result in (AuthResult.FAIL, AuthResult.NONE)
+    assert found.disposition in (DmarcPolicy.NONE, DmarcPolicy.QUARANTINE, found.policy)
     assert found.why.isprintable()
 
 
@@ -155,8 +164,8 @@ class _Always:
     def __init__(self, *texts: bytes) -> None:
         self._texts = texts
 
-    async def ask(self, name: str, kind: Kind) -> Answer:
-        return Answer(outcome=Outcome.FOUND, records=self._texts)
+    async def ask(self, name: str, kind: DnsType) -> DnsAnswer:
+        return DnsAnswer(outcome=DnsOutcome.FOUND, records=self._texts)
 
 
 async def test_huge_records_take_no_time() -> None:
@@ -191,14 +200,14 @@ async def test_the_record_of_the_domain_itself() -> None:
     )
     found = await check({}, "a.Example.COM.", table=table)
     assert found == Dmarc(
-        result=Result.FAIL,
+        result=AuthResult.FAIL,
         domain="a.example.com",
         organisational="example.com",
-        policy=Published.REJECT,
-        disposition=Published.REJECT,
+        policy=DmarcPolicy.REJECT,
+        disposition=DmarcPolicy.REJECT,
         why="record at _dmarc.a.example.com",
     )
-    assert table.asked == [("_dmarc.a.example.com", Kind.TXT)]
+    assert table.asked == [("_dmarc.a.example.com", DnsType.TXT)]
 
 
 @pytest.mark.parametrize(
@@ -221,10 +230,10 @@ async def test_a_record_of_a_public_suffix_holds_below_it_and_makes_nobody_its_n
     Aligned are names of one customer alone.
     """
     zone: Records = {"_dmarc.co.uk": {"TXT": "v=DMARC1; p=reject"}}
-    assert (await check(zone, "example.co.uk")).disposition is Published.REJECT
-    assert (await check(zone, "co.uk")).disposition is Published.REJECT
-    assert (await check(zone, "a.co.uk", by_spf=spf("b.co.uk"))).result is Result.FAIL
-    assert (await check(zone, "x.a.co.uk", by_spf=spf("y.a.co.uk"))).result is Result.PASS
+    assert (await check(zone, "example.co.uk")).disposition is DmarcPolicy.REJECT
+    assert (await check(zone, "co.uk")).disposition is DmarcPolicy.REJECT
+    assert (await check(zone, "a.co.uk", by_spf=spf("b.co.uk"))).result is AuthResult.FAIL
+    assert (await check(zone, "x.a.co.uk", by_spf=spf("y.a.co.uk"))).result is AuthResult.PASS
 
 
 # what the tree walk of RFC 9989 s4.10 decides
@@ -278,9 +287,9 @@ async def test_the_tree_walk(
 async def test_a_walk_asks_at_most_eight_questions(labels: int) -> None:
     name = ".".join(["a"] * (labels - 2)) + ".example.com"
     table = Table({"_dmarc.example.com": U})
-    assert (await check({}, name, table=table)).disposition is Published.REJECT
+    assert (await check({}, name, table=table)).disposition is DmarcPolicy.REJECT
     assert len(table.asked) <= 8
-    assert set(table.asked) == {(one, Kind.TXT) for one in dmarc_questions([name])}
+    assert set(table.asked) == {(one, DnsType.TXT) for one in dmarc_questions([name])}
 
 
 @pytest.mark.parametrize(
@@ -305,14 +314,14 @@ async def test_a_walk_without_an_answer_is_a_temporary_error_only_where_it_decid
     broken = Table({"_dmarc.example.com": U}, broken=[("_dmarc.bounce.example.com", "TXT")])
     assert (
         await check({}, by_spf=spf("bounce.example.com"), table=broken)
-    ).result is Result.TEMPERROR
+    ).result is AuthResult.TEMPERROR
     signed = (dkim("example.com"),)
     assert (
         await check({}, by_spf=spf("bounce.example.com"), by_dkim=signed, table=broken)
-    ).result is Result.PASS
+    ).result is AuthResult.PASS
     assert (
         await check({}, by_spf=spf("bounce.example.com", "fail"), table=broken)
-    ).result is Result.FAIL
+    ).result is AuthResult.FAIL
 
 
 @pytest.mark.parametrize(("exists", "policy"), [(True, "none"), (False, "reject")])
@@ -322,7 +331,7 @@ async def test_a_public_suffix_that_says_it_is_one(exists: bool, policy: str) ->
     found = await check(
         {**zone, **({"example.gov": {"MX": "0 ."}} if exists else {})}, "example.gov"
     )
-    assert (found.result, found.disposition) == (Result.FAIL, policy)
+    assert (found.result, found.disposition) == (AuthResult.FAIL, policy)
 
 
 @pytest.mark.parametrize(
@@ -338,7 +347,7 @@ async def test_names_that_do_not_exist(np: str, exists: bool, policy: str) -> No
     zone: Records = {"_dmarc.example.com": {"TXT": f"v=DMARC1; p=none; sp=quarantine; {np}"}}
     table = Table({**zone, **({"x.a.example.com": {"TXT": "here"}} if exists else {})})
     assert (await check({}, "a.example.com", table=table)).disposition == policy
-    assert (("a.example.com", Kind.A) in table.asked) is bool(np)
+    assert (("a.example.com", DnsType.A) in table.asked) is bool(np)
 
 
 async def test_whether_a_name_exists_is_asked_only_if_it_matters() -> None:
@@ -346,7 +355,7 @@ async def test_whether_a_name_exists_is_asked_only_if_it_matters() -> None:
     passed, own = Table(zone), Table(zone)
     await check({}, "a.example.com", by_spf=spf("example.com"), table=passed)
     await check({}, "example.com", table=own)
-    assert all(kind is Kind.TXT for _name, kind in passed.asked + own.asked)
+    assert all(kind is DnsType.TXT for _name, kind in passed.asked + own.asked)
 
 
 @pytest.mark.parametrize("place", ["_dmarc.a.example.com", "_dmarc.example.com"])
@@ -354,13 +363,13 @@ async def test_several_records_are_none(place: str) -> None:
     found = await check(
         {place: {"TXT": ["v=DMARC1; p=reject", "v=DMARC1; p=none"]}}, "a.example.com"
     )
-    assert (found.result, found.why) == (Result.NONE, f"several records at {place}")
+    assert (found.result, found.why) == (AuthResult.NONE, f"several records at {place}")
 
 
 async def test_several_records_at_one_name_are_none_and_the_walk_goes_on() -> None:
     two: dict[str, Any] = {"TXT": ["v=DMARC1; p=none", "v=DMARC1; p=none"]}
     found = await check({"_dmarc.a.example.com": two, "_dmarc.example.com": U}, "a.example.com")
-    assert found.disposition is Published.REJECT
+    assert found.disposition is DmarcPolicy.REJECT
 
 
 async def test_other_texts_beside_the_record_do_not_matter() -> None:
@@ -371,7 +380,7 @@ async def test_other_texts_beside_the_record_do_not_matter() -> None:
         "v=DMARC2; p=none",
         "",
     ]
-    assert (await check({"_dmarc.example.com": {"TXT": texts}})).disposition is Published.REJECT
+    assert (await check({"_dmarc.example.com": {"TXT": texts}})).disposition is DmarcPolicy.REJECT
 
 
 async def test_no_record() -> None:
@@ -383,7 +392,7 @@ async def test_an_unknown_record_is_a_temporary_error_even_if_all_is_proved() ->
     found = await check(
         {}, by_spf=spf("example.com"), table=Table(broken=[("_dmarc.example.com", "TXT")])
     )
-    assert (found.result, found.disposition) == (Result.TEMPERROR, Published.NONE)
+    assert (found.result, found.disposition) == (AuthResult.TEMPERROR, DmarcPolicy.NONE)
     assert found.why == "DNS timeout: TXT _dmarc.example.com"
 
 
@@ -414,31 +423,33 @@ async def test_alignment(mode: str, proved: str, author: str, aligned: bool) -> 
     assert (with_spf.spf_aligned, with_spf.dkim_aligned) == (aligned, False)
     assert (with_dkim.spf_aligned, with_dkim.dkim_aligned) == (False, aligned)
     for found in (with_spf, with_dkim):
-        assert found.result is (Result.PASS if aligned else Result.FAIL)
-        assert found.disposition is (Published.NONE if aligned else Published.REJECT)
-        assert found.policy is Published.REJECT
+        assert found.result is (AuthResult.PASS if aligned else AuthResult.FAIL)
+        assert found.disposition is (DmarcPolicy.NONE if aligned else DmarcPolicy.REJECT)
+        assert found.policy is DmarcPolicy.REJECT
 
 
 async def test_modes_are_each_methods_own() -> None:
     record = "v=DMARC1; p=reject; adkim=s"
-    assert (await check(record, by_spf=spf("a.example.com"))).result is Result.PASS
-    assert (await check(record, by_dkim=(dkim("a.example.com"),))).result is Result.FAIL
+    assert (await check(record, by_spf=spf("a.example.com"))).result is AuthResult.PASS
+    assert (await check(record, by_dkim=(dkim("a.example.com"),))).result is AuthResult.FAIL
 
 
-@pytest.mark.parametrize("result", [word for word in Result if word is not Result.PASS])
-async def test_only_a_pass_proves(result: Result) -> None:
+@pytest.mark.parametrize("result", [word for word in AuthResult if word is not AuthResult.PASS])
+async def test_only_a_pass_proves(result: AuthResult) -> None:
     record = "v=DMARC1; p=reject"
     for found in (
         await check(record, by_spf=spf("example.com", result)),
         await check(record, by_dkim=(dkim("example.com", result),)),
     ):
-        assert found.result is (Result.TEMPERROR if result is Result.TEMPERROR else Result.FAIL)
+        assert found.result is (
+            AuthResult.TEMPERROR if result is AuthResult.TEMPERROR else AuthResult.FAIL
+        )
 
 
 async def test_helo_proves_nothing() -> None:
     assert (
         await check("v=DMARC1; p=reject", by_spf=spf("example.com", scope="helo"))
-    ).result is Result.FAIL
+    ).result is AuthResult.FAIL
 
 
 async def test_a_temporary_error_counts_only_if_it_could_have_proved_something() -> None:
@@ -447,13 +458,15 @@ async def test_a_temporary_error_counts_only_if_it_could_have_proved_something()
     assert (unclear.result, unclear.disposition, unclear.policy) == ("temperror", "none", "reject")
     assert (
         await check(record, by_spf=spf("a.example.com", "temperror"))
-    ).result is Result.TEMPERROR
-    assert (await check(record, by_dkim=(dkim("evil.test", "temperror"),))).result is Result.FAIL
-    assert (await check(record, by_spf=spf("evil.test", "temperror"))).result is Result.FAIL
+    ).result is AuthResult.TEMPERROR
+    assert (
+        await check(record, by_dkim=(dkim("evil.test", "temperror"),))
+    ).result is AuthResult.FAIL
+    assert (await check(record, by_spf=spf("evil.test", "temperror"))).result is AuthResult.FAIL
     both = await check(
         record, by_spf=spf("example.com", "temperror"), by_dkim=(dkim("example.com"),)
     )
-    assert both.result is Result.PASS
+    assert both.result is AuthResult.PASS
 
 
 # what is asked for
@@ -490,13 +503,13 @@ async def test_no_domain_in_from(froms: tuple[str, ...]) -> None:
     found = await check_dmarc(
         froms, spf=spf("localhost"), dkim=[], asker=Table(broken=[("*", "*")]), sample=0
     )
-    assert (found.result, found.why) == (Result.NONE, "no domain in From")
+    assert (found.result, found.why) == (AuthResult.NONE, "no domain in From")
 
 
 async def test_nothing_in_from() -> None:
     assert (
         await check_dmarc([], spf=Spf(), dkim=[], asker=Table(), sample=0)
-    ).result is Result.NONE
+    ).result is AuthResult.NONE
 
 
 async def test_of_several_domains_in_from_the_strictest_outcome_holds() -> None:
@@ -509,15 +522,17 @@ async def test_of_several_domains_in_from_the_strictest_outcome_holds() -> None:
     for order in (froms, froms[::-1]):
         assert (await check(zone, *order)).domain == "reject.test"
         proved = await check(zone, *order, by_spf=spf("reject.test"))
-        assert (proved.domain, proved.result) == ("quarantine.test", Result.FAIL)
+        assert (proved.domain, proved.result) == ("quarantine.test", AuthResult.FAIL)
     both = await check(zone, "reject.test", "a.reject.test", by_spf=spf("reject.test"))
-    assert both.result is Result.PASS
+    assert both.result is AuthResult.PASS
     for order in (["without.test", "reject.test"], ["reject.test", "without.test"]):
         found = await check(zone, *order, by_spf=spf("reject.test"))
-        assert found.result is Result.NONE  # who proved itself lends nothing to who has no record
+        assert (
+            found.result is AuthResult.NONE
+        )  # who proved itself lends nothing to who has no record
     assert (
         await check(zone, "reject.test", "REJECT.test.", by_spf=spf("reject.test"))
-    ).result is Result.PASS
+    ).result is AuthResult.PASS
 
 
 async def test_beyond_the_limit_of_domains_in_from_the_strictest_of_the_first_holds() -> None:
@@ -525,12 +540,12 @@ async def test_beyond_the_limit_of_domains_in_from_the_strictest_of_the_first_ho
     zone: Records = {"_dmarc.bank.test": {"TXT": "v=DMARC1; p=reject"}}
     for place in range(MAX_FROM):
         found = await check(zone, *own[:place], "bank.test", *own[place:])
-        assert (found.domain, found.disposition) == ("bank.test", Published.REJECT)
+        assert (found.domain, found.disposition) == ("bank.test", DmarcPolicy.REJECT)
     table = Table(zone)
     beyond = await check({}, *own, "bank.test", table=table)
-    assert (beyond.result, beyond.why) == (Result.PERMERROR, f"over {MAX_FROM} domains in From")
+    assert (beyond.result, beyond.why) == (AuthResult.PERMERROR, f"over {MAX_FROM} domains in From")
     assert "bank.test" not in {name.removeprefix("_dmarc.") for name, _ in table.asked}
-    assert (await check({}, *(["a.test"] * 100_000))).result is Result.NONE
+    assert (await check({}, *(["a.test"] * 100_000))).result is AuthResult.NONE
 
 
 async def test_of_several_domains_something_is_proved_only_if_it_is_for_all() -> None:
@@ -574,19 +589,21 @@ async def test_what_is_asked_first_is_known_beforehand() -> None:
 
 async def test_a_signature_that_could_not_be_looked_at_disowns_nothing() -> None:
     record = "v=DMARC1; p=reject"
-    unseen = Signature(result=Result.NEUTRAL, domain="example.com", unseen=True)
+    unseen = DkimSignature(result=AuthResult.NEUTRAL, domain="example.com", unseen=True)
     found = await check(record, by_dkim=(unseen,))
     assert (found.result, found.disposition, found.policy) == ("permerror", "none", "reject")
     assert (found.why, found.dkim_aligned) == ("message too large to check its signature", False)
-    foreign = Signature(result=Result.NEUTRAL, domain="evil.test", unseen=True)
-    assert (await check(record, by_dkim=(foreign,))).disposition is Published.REJECT
+    foreign = DkimSignature(result=AuthResult.NEUTRAL, domain="evil.test", unseen=True)
+    assert (await check(record, by_dkim=(foreign,))).disposition is DmarcPolicy.REJECT
     assert (
         await check(record, by_dkim=(dkim("example.com", "neutral"),))
-    ).disposition is Published.REJECT
-    assert (await check(record, by_dkim=(unseen,), by_spf=spf("example.com"))).result is Result.PASS
+    ).disposition is DmarcPolicy.REJECT
+    assert (
+        await check(record, by_dkim=(unseen,), by_spf=spf("example.com"))
+    ).result is AuthResult.PASS
     assert (
         await check(record, by_dkim=(unseen, dkim("example.com", "temperror")))
-    ).result is Result.TEMPERROR
+    ).result is AuthResult.TEMPERROR
 
 
 # The cases of authheaders 0.16.3 (authheaders/test/test_authentication.py), as domains and results.
@@ -626,7 +643,7 @@ AUTHHEADERS: Records = {
     ids=["dmarc", "bad", "nofrom", "psdsub", "mult_from", "mult_from2", "sub", "np1", "np2", "no_p"],
 )  # fmt: skip
 async def test_of_authheaders(
-    froms: list[str], signatures: list[Signature], result: str, domain: str, disposition: str
+    froms: list[str], signatures: list[DkimSignature], result: str, domain: str, disposition: str
 ) -> None:
     found = await check_dmarc(froms, spf=Spf(), dkim=signatures, asker=Table(AUTHHEADERS), sample=0)
     assert (found.result, found.domain, found.disposition) == (result, domain, disposition)
@@ -646,7 +663,7 @@ def test_any_names_are_survived(froms: list[str], by_spf: str, by_dkim: str, sam
     """
 
     class Asker(_Always):
-        async def ask(self, name: str, kind: Kind) -> Answer:
+        async def ask(self, name: str, kind: DnsType) -> DnsAnswer:
             assert name.isascii()
             assert ".." not in name
             return await super().ask(name, kind)
@@ -660,8 +677,8 @@ def test_any_names_are_survived(froms: list[str], by_spf: str, by_dkim: str, sam
             sample=sample,
         )
     )
-    assert found.result in (Result.NONE, Result.PASS, Result.FAIL, Result.PERMERROR)
-    assert (found.result is Result.PASS) is (found.spf_aligned or found.dkim_aligned)
+    assert found.result in (AuthResult.NONE, AuthResult.PASS, AuthResult.FAIL, AuthResult.PERMERROR)
+    assert (found.result is AuthResult.PASS) is (found.spf_aligned or found.dkim_aligned)
 
 
 async def test_without_a_record_it_is_still_told_what_was_proved() -> None:
@@ -683,5 +700,5 @@ async def test_without_a_record_it_is_still_told_what_was_proved() -> None:
             False,
         ),
     ):
-        assert found.result is Result.NONE
+        assert found.result is AuthResult.NONE
         assert (found.spf_aligned, found.dkim_aligned) == (by_spf, by_dkim)

@@ -15,34 +15,34 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oborona.authentication.header import MAX_READ, dmarc_of, results
+from oborona.authentication.header import MAX_READ, authentication_results, dmarc_of
 from oborona.authentication.model import (
     Arc,
+    AuthIdentity,
+    AuthResult,
+    DkimSignature,
     Dmarc,
-    Identity,
+    DmarcPolicy,
     IpRev,
-    Published,
-    Result,
-    Signature,
     Spf,
 )
 
 LONG_S = 5.0
 
-FULL = Identity(
-    spf=Spf(result=Result.PASS, domain="bounce.example.com", why="ip4:192.0.2.0/24"),
-    spf_helo=Spf(result=Result.NONE, domain="mail.example.com", scope="helo"),
+FULL = AuthIdentity(
+    spf=Spf(result=AuthResult.PASS, domain="bounce.example.com", why="ip4:192.0.2.0/24"),
+    spf_helo=Spf(result=AuthResult.NONE, domain="mail.example.com", scope="helo"),
     dkim=(
-        Signature(
-            result=Result.PASS,
+        DkimSignature(
+            result=AuthResult.PASS,
             domain="example.com",
             selector="s1",
             identity="@example.com",
             algorithm="rsa-sha256",
             start="abcd+/12",
         ),
-        Signature(
-            result=Result.FAIL,
+        DkimSignature(
+            result=AuthResult.FAIL,
             domain="list.test",
             selector="k",
             identity="jo.do@sub.list.test",
@@ -51,14 +51,14 @@ FULL = Identity(
             why="the body was changed",
         ),
     ),
-    dmarc=Dmarc(result=Result.PASS, domain="example.com", policy=Published.REJECT),
-    arc=Arc(result=Result.PASS, instances=2, sealers=("a.test", "b.test"), trusted="b.test"),
-    iprev=IpRev(result=Result.PASS, name="mail.example.com"),
+    dmarc=Dmarc(result=AuthResult.PASS, domain="example.com", policy=DmarcPolicy.REJECT),
+    arc=Arc(result=AuthResult.PASS, instances=2, sealers=("a.test", "b.test"), trusted="b.test"),
+    iprev=IpRev(result=AuthResult.PASS, name="mail.example.com"),
 )
 
 
 def test_a_whole_one() -> None:
-    value = results(FULL, "mx.local.test", ip="192.0.2.1")
+    value = authentication_results(FULL, "mx.local.test", ip="192.0.2.1")
     assert value == (
         "mx.local.test; spf=pass smtp.mailfrom=bounce.example.com; spf=none "
         "smtp.helo=mail.example.com; "
@@ -72,23 +72,28 @@ def test_a_whole_one() -> None:
 
 
 def test_one_of_a_message_that_proved_nothing() -> None:
-    assert results(Identity(), "mx.local.test") == "mx.local.test; spf=none; dkim=none; dmarc=none"
+    assert (
+        authentication_results(AuthIdentity(), "mx.local.test")
+        == "mx.local.test; spf=none; dkim=none; dmarc=none"
+    )
 
 
 def test_reasons_of_trouble() -> None:
-    identity = Identity(
+    identity = AuthIdentity(
         spf=Spf(
-            result=Result.PERMERROR, domain="a.test", why="Unknown mechanism found: ipv4:192.0.2.1"
+            result=AuthResult.PERMERROR,
+            domain="a.test",
+            why="Unknown mechanism found: ipv4:192.0.2.1",
         ),
         dmarc=Dmarc(
-            result=Result.FAIL,
+            result=AuthResult.FAIL,
             domain="a.test",
-            policy=Published.REJECT,
-            disposition=Published.QUARANTINE,
+            policy=DmarcPolicy.REJECT,
+            disposition=DmarcPolicy.QUARANTINE,
             why="record at _dmarc.a.test",
         ),
     )
-    assert results(identity, "mx.test") == (
+    assert authentication_results(identity, "mx.test") == (
         'mx.test; spf=permerror reason="Unknown mechanism found: ipv4:192.0.2.1" '
         "smtp.mailfrom=a.test; dkim=none; "
         'dmarc=fail (p=reject) reason="record at _dmarc.a.test" header.from=a.test '
@@ -97,10 +102,11 @@ def test_reasons_of_trouble() -> None:
 
 
 def test_ipv6_is_quoted() -> None:
-    identity = Identity(
-        iprev=IpRev(result=Result.FAIL), arc=Arc(result=Result.FAIL, instances=1, why="cv=fail")
+    identity = AuthIdentity(
+        iprev=IpRev(result=AuthResult.FAIL),
+        arc=Arc(result=AuthResult.FAIL, instances=1, why="cv=fail"),
     )
-    assert results(identity, "mx.test", ip="2001:db8::1").split("; ")[-2:] == [
+    assert authentication_results(identity, "mx.test", ip="2001:db8::1").split("; ")[-2:] == [
         'arc=fail (i=1) reason="cv=fail" smtp.remote-ip="2001:db8::1"',
         'iprev=fail policy.iprev="2001:db8::1"',
     ]
@@ -121,16 +127,16 @@ def test_ipv6_is_quoted() -> None:
     ],
 )
 def test_no_value_says_more_than_itself(domain: str) -> None:
-    identity = Identity(
-        spf=Spf(result=Result.FAIL, domain=domain, why=domain),
-        spf_helo=Spf(result=Result.FAIL, domain=domain, scope="helo", why=domain),
-        dkim=(Signature(result=Result.FAIL, domain=domain, selector=domain, identity=f"{domain}@{domain}",
+    identity = AuthIdentity(
+        spf=Spf(result=AuthResult.FAIL, domain=domain, why=domain),
+        spf_helo=Spf(result=AuthResult.FAIL, domain=domain, scope="helo", why=domain),
+        dkim=(DkimSignature(result=AuthResult.FAIL, domain=domain, selector=domain, identity=f"{domain}@{domain}",
                         algorithm=domain, start=domain, why=domain),),
-        dmarc=Dmarc(result=Result.FAIL, domain=domain, why=domain),
-        arc=Arc(result=Result.PASS, trusted=domain, why=domain),
+        dmarc=Dmarc(result=AuthResult.FAIL, domain=domain, why=domain),
+        arc=Arc(result=AuthResult.PASS, trusted=domain, why=domain),
     )  # fmt: skip
-    value = results(identity, "mx.test", ip=domain)
-    assert dmarc_of(value).result is Result.FAIL
+    value = authentication_results(identity, "mx.test", ip=domain)
+    assert dmarc_of(value).result is AuthResult.FAIL
     # for readers that split there without a look at quotes
     assert value.count(";") == (5 if domain else 4)
     assert "\n" not in value
@@ -143,18 +149,18 @@ TEXT = st.one_of(
         ["example.com", "a@example.com", '"a b"@example.com', "@", "none", "reason", "2001:db8::1"]
     ),
 )
-RESULT = st.sampled_from(list(Result))
+RESULT = st.sampled_from(list(AuthResult))
 SPF = st.builds(Spf, result=RESULT, domain=TEXT, why=TEXT)
 IDENTITY = st.builds(
-    Identity,
+    AuthIdentity,
     spf=SPF,
     spf_helo=SPF,
     dkim=st.lists(
-        st.builds(Signature, result=RESULT, domain=TEXT, selector=TEXT, identity=TEXT, algorithm=TEXT, start=TEXT, why=TEXT),
+        st.builds(DkimSignature, result=RESULT, domain=TEXT, selector=TEXT, identity=TEXT, algorithm=TEXT, start=TEXT, why=TEXT),
         max_size=3,
     ).map(tuple),
     dmarc=st.builds(
-        Dmarc, result=RESULT, domain=TEXT, why=TEXT, policy=st.sampled_from(Published), disposition=st.sampled_from(Published)
+        Dmarc, result=RESULT, domain=TEXT, why=TEXT, policy=st.sampled_from(DmarcPolicy), disposition=st.sampled_from(DmarcPolicy)
     ),
     arc=st.builds(Arc, result=RESULT, instances=st.integers(0, 60), trusted=TEXT, why=TEXT),
     iprev=st.builds(IpRev, result=RESULT, name=TEXT),
@@ -163,11 +169,11 @@ IDENTITY = st.builds(
 
 @given(IDENTITY, st.from_regex(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*", fullmatch=True), TEXT)
 @settings(max_examples=500, deadline=None)
-def test_what_is_written_is_read_back(identity: Identity, site: str, ip: str) -> None:
+def test_what_is_written_is_read_back(identity: AuthIdentity, site: str, ip: str) -> None:
     """Invariant: one line of printable ASCII, in which authres finds each result with each of its
     values, and nothing else.
     """
-    value = results(identity, site, ip=ip)
+    value = authentication_results(identity, site, ip=ip)
     assert value.isascii()
     assert value.isprintable()
     read = authres.AuthenticationResultsHeader.parse_value(value)
@@ -176,7 +182,7 @@ def test_what_is_written_is_read_back(identity: Identity, site: str, ip: str) ->
     methods = [(part.method, part.result) for part in read.results]
     expected = [("spf", identity.spf.result)]
     expected += [("spf", identity.spf_helo.result)] if identity.spf_helo.domain else []
-    expected += [("dkim", one.result) for one in identity.dkim] or [("dkim", Result.NONE)]
+    expected += [("dkim", one.result) for one in identity.dkim] or [("dkim", AuthResult.NONE)]
     expected += [("dmarc", identity.dmarc.result)]
     assert methods[: len(expected)] == expected
     assert {method for method, _result in methods[len(expected) :]} <= {"arc", "iprev"}
@@ -226,8 +232,8 @@ def test_headers_of_large_sites() -> None:
         "header.from=a.test;\r\n"
         " dkim=pass header.d=a.test; arc=none"
     )
-    assert dmarc_of(google).result is Result.FAIL
-    assert dmarc_of(microsoft).result is Result.PASS
+    assert dmarc_of(google).result is AuthResult.FAIL
+    assert dmarc_of(microsoft).result is AuthResult.PASS
 
 
 @given(
@@ -239,7 +245,11 @@ def test_headers_of_large_sites() -> None:
 @settings(max_examples=500, deadline=None)
 def test_any_header_is_survived(value: bytes | str) -> None:
     """Invariant: a word that DMARC has."""
-    assert dmarc_of(value).result in set(Result) - {Result.SOFTFAIL, Result.NEUTRAL, Result.POLICY}
+    assert dmarc_of(value).result in set(AuthResult) - {
+        AuthResult.SOFTFAIL,
+        AuthResult.NEUTRAL,
+        AuthResult.POLICY,
+    }
 
 
 @pytest.mark.parametrize(

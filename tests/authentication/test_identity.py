@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from oborona.authentication.model import Dmarc, Identity, Result, Signature
+from oborona.authentication.model import AuthIdentity, AuthResult, DkimSignature, Dmarc
 
 
-def signature(domain: str, unsigned: int, result: Result = Result.PASS) -> Signature:
-    return Signature(result=result, domain=domain, length=0, unsigned=unsigned)
+def signature(domain: str, unsigned: int, result: AuthResult = AuthResult.PASS) -> DkimSignature:
+    return DkimSignature(result=result, domain=domain, length=0, unsigned=unsigned)
 
 
 BANK = signature("mail.bank.test", 5000)
@@ -21,10 +21,10 @@ BANK = signature("mail.bank.test", 5000)
         ((BANK,), 5000),
         ((signature("evil.test", 0), BANK), 5000),
         ((BANK, signature("bank.test", 7), signature("evil.test", 0)), 7),
-        ((signature("bank.test", 0, Result.FAIL), BANK), 5000),
+        ((signature("bank.test", 0, AuthResult.FAIL), BANK), 5000),
         (
             (
-                signature("bank.test", 0, Result.FAIL),
+                signature("bank.test", 0, AuthResult.FAIL),
                 signature("list.test", 3),
                 signature("other.test", 9),
             ),
@@ -41,13 +41,13 @@ BANK = signature("mail.bank.test", 5000)
     ],
 )
 def test_what_is_not_signed_is_judged_by_the_signatures_of_the_author(
-    signatures: tuple[Signature, ...], unsigned: int
+    signatures: tuple[DkimSignature, ...], unsigned: int
 ) -> None:
     """Who adds to a letter that is signed in part can sign all of it himself: that hides
     nothing.
     """
-    assert Identity(dkim=signatures, dmarc=Dmarc(domain="bank.test")).unsigned == unsigned
+    assert AuthIdentity(dkim=signatures, dmarc=Dmarc(domain="bank.test")).unsigned == unsigned
 
 
 def test_without_an_author_the_best_signature_counts() -> None:
-    assert Identity(dkim=(BANK, signature("evil.test", 4))).unsigned == 4
+    assert AuthIdentity(dkim=(BANK, signature("evil.test", 4))).unsigned == 4

@@ -3,8 +3,8 @@
 import pytest
 
 from oborona.authentication.iprev import MAX_NAMES, check_iprev
-from oborona.authentication.model import IpRev, Result
-from oborona.dns import Kind
+from oborona.authentication.model import AuthResult, IpRev
+from oborona.dns import DnsType
 from tests.asking import Table
 from tests.peers.dns import Records
 
@@ -24,7 +24,9 @@ ZONE: Records = {
     ["192.0.2.1", "::ffff:192.0.2.1", "2001:db8::1", "2001:DB8:0::0:1", "2001:db8::1%eth0"],
 )
 async def test_pass(ip: str) -> None:
-    assert await check_iprev(ip, Table(ZONE)) == IpRev(result=Result.PASS, name="mail.example.test")
+    assert await check_iprev(ip, Table(ZONE)) == IpRev(
+        result=AuthResult.PASS, name="mail.example.test"
+    )
 
 
 @pytest.mark.parametrize("ip", ["", "localhost", "192.0.2", "unix:/run/x", "1.2.3.4.5"])
@@ -58,18 +60,18 @@ async def test_results(records: Records, result: str) -> None:
 
 async def test_a_silent_dns_is_a_temporary_error() -> None:
     assert await check_iprev("192.0.2.1", Table(ZONE, broken=[(PTR, "PTR")])) == IpRev(
-        result=Result.TEMPERROR
+        result=AuthResult.TEMPERROR
     )
     two: Records = {PTR: {"PTR": ["slow.test.", "a.test."]}, "a.test": {"A": "192.0.2.2"}}
     broken = [("slow.test", "A")]
     assert await check_iprev("192.0.2.1", Table(two, broken=broken)) == IpRev(
-        result=Result.TEMPERROR
+        result=AuthResult.TEMPERROR
     )
     right: Records = {**two, "a.test": {"A": "192.0.2.1"}}
-    assert (await check_iprev("192.0.2.1", Table(right, broken=broken))).result is Result.PASS
+    assert (await check_iprev("192.0.2.1", Table(right, broken=broken))).result is AuthResult.PASS
 
 
 async def test_a_limited_number_of_names_is_tried() -> None:
     table = Table({PTR: {"PTR": [f"{number}.test." for number in range(100)]}})
     await check_iprev("192.0.2.1", table)
-    assert [kind for _name, kind in table.asked] == [Kind.PTR] + [Kind.A] * MAX_NAMES
+    assert [kind for _name, kind in table.asked] == [DnsType.PTR] + [DnsType.A] * MAX_NAMES

@@ -14,9 +14,9 @@ import dns.name
 import pytest
 import yaml
 
-from oborona.authentication.model import Result
+from oborona.authentication.model import AuthResult
 from oborona.authentication.spf import check_spf
-from oborona.resolver import Resolver, Server
+from oborona.resolver import Resolver, ResolverAddress
 from tests.peers.dns import Fault, Zones
 
 SUITE = Path(__file__).parent / "vectors/rfc7208.yml"
@@ -104,7 +104,7 @@ async def test_of_the_suite(case: Case) -> None:
     with Zones(case.zone) as zones:
         for name, kind in case.silent:
             zones.fault(name, Fault.HANG, kind=kind)
-        servers = [Server(zones.host, zones.port)]
+        servers = [ResolverAddress(zones.host, zones.port)]
         async with Resolver(
             servers, timeout_s=SILENCE_S if case.silent else LONG_S, tries=1
         ) as resolver:
@@ -118,5 +118,5 @@ async def test_of_the_suite(case: Case) -> None:
     assert found.result in case.want, found.why
     if case.explanation:
         assert found.why == case.explanation
-    elif found.result is Result.FAIL:
+    elif found.result is AuthResult.FAIL:
         assert found.why.endswith("all") or found.why.startswith("-"), found.why  # the mechanism

@@ -18,9 +18,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from oborona.authentication.arc import arc_questions, verify_arc
-from oborona.authentication.dkim import questions, verify_dkim
-from oborona.authentication.letter import Letter, read_letter
-from oborona.authentication.model import Arc, Result, Signature
+from oborona.authentication.dkim import dkim_questions, verify_dkim
+from oborona.authentication.model import Arc, AuthResult, DkimSignature
+from oborona.authentication.signed_message import SignedMessage, read_signed_message
 from tests.asking import Table
 from tests.authentication.signing import LETTER, NOW, chain, dkim_field, rsa, sealed
 from tests.authentication.test_dkim import table
@@ -29,11 +29,11 @@ LONG_S = 0.25  # for one hostile message on a quiet machine; what is quadratic t
 KEYS = table(rsa().record)
 
 
-def dkim_of(letter: Letter, keys: Table = KEYS) -> tuple[tuple[Signature, ...], int]:
+def dkim_of(letter: SignedMessage, keys: Table = KEYS) -> tuple[tuple[DkimSignature, ...], int]:
     return asyncio.run(verify_dkim(letter, keys, now=NOW))
 
 
-def arc_of(letter: Letter, keys: Table = KEYS) -> Arc:
+def arc_of(letter: SignedMessage, keys: Table = KEYS) -> Arc:
     return asyncio.run(verify_arc(letter, keys, now=NOW, trusted={"example.org"}))
 
 
@@ -75,10 +75,12 @@ def test_what_is_signed_passes_and_dkimpy_agrees(
     field = dkim_field(
         raw, rsa(), canon=canon, signed=["From", *signed], length=2 if length else None
     )
-    (found,), _ = dkim_of(read_letter(field + raw))
-    expected = Result.FAIL if length and found.why == "body is shorter than l=" else Result.PASS
+    (found,), _ = dkim_of(read_signed_message(field + raw))
+    expected = (
+        AuthResult.FAIL if length and found.why == "body is shorter than l=" else AuthResult.PASS
+    )
     assert found.result is expected, found.why
-    assert by_dkimpy(field + raw) or expected is Result.FAIL
+    assert by_dkimpy(field + raw) or expected is AuthResult.FAIL
 
 
 edits = st.tuples(
@@ -105,8 +107,8 @@ def test_an_edited_message_is_judged_as_dkimpy_judges_it(
     if line_feeds:
         raw = raw.replace(b"\r\n", b"\n")
     assume(b"\r" not in raw.replace(b"\r\n", b""))
-    found, _ = dkim_of(read_letter(raw))
-    passed = bool(found) and found[0].result is Result.PASS
+    found, _ = dkim_of(read_signed_message(raw))
+    passed = bool(found) and found[0].result is AuthResult.PASS
     if by_dkimpy(raw):
         assert passed, found
     elif passed:
@@ -115,7 +117,7 @@ def test_an_edited_message_is_judged_as_dkimpy_judges_it(
 
 def tidied(raw: bytes) -> bytes:
     """Return a message whose fields and signature dkimpy can read: see above."""
-    letter = read_letter(raw)
+    letter = read_signed_message(raw)
     fields = []
     for field in letter.fields:
         name, _, value = field.partition(b":")
@@ -150,19 +152,19 @@ CHUNKS = [
 @settings(deadline=None, max_examples=500)
 @given(st.lists(st.sampled_from(CHUNKS), max_size=60).map(b"".join) | st.binary(max_size=300))
 def test_no_octets_raise(raw: bytes) -> None:
-    letter = read_letter(raw)
+    letter = read_signed_message(raw)
     found, more = dkim_of(letter)
     arc = arc_of(letter)
     assert more >= 0
     for one in found:
-        assert one.result is not Result.PASS
+        assert one.result is not AuthResult.PASS
         assert all(
             part.isprintable()
             for part in (one.domain, one.selector, one.identity, one.algorithm, one.start, one.why)
         )
-    assert arc.result in (Result.NONE, Result.FAIL)
+    assert arc.result in (AuthResult.NONE, AuthResult.FAIL)
     assert arc.why.isprintable()
-    assert isinstance(questions(letter, now=NOW) + arc_questions(letter, now=NOW), tuple)
+    assert isinstance(dkim_questions(letter, now=NOW) + arc_questions(letter, now=NOW), tuple)
 
 
 @settings(deadline=None, max_examples=200)
@@ -177,15 +179,15 @@ def test_no_octets_raise(raw: bytes) -> None:
 )
 def test_no_key_record_raises(record: bytes) -> None:
     keys = Table({"s1._domainkey.example.org": {"TXT": record}}) if record else Table()
-    (found,), _ = dkim_of(read_letter(dkim_field(LETTER, rsa()) + LETTER), keys)
-    assert found.result is Result.PERMERROR
+    (found,), _ = dkim_of(read_signed_message(dkim_field(LETTER, rsa()) + LETTER), keys)
+    assert found.result is AuthResult.PERMERROR
     assert found.why
 
 
 def test_nothing_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
-        dkim_of(read_letter(dkim_field(LETTER, rsa()) + LETTER))
-        arc_of(read_letter(chain(LETTER, 2)))
+        dkim_of(read_signed_message(dkim_field(LETTER, rsa()) + LETTER))
+        arc_of(read_signed_message(chain(LETTER, 2)))
     assert [record for record in caplog.records if record.name != "asyncio"] == []
 
 
@@ -264,8 +266,8 @@ def test_no_message_takes_long(what: str, raw: bytes) -> None:
 
 def cpu_s(raw: bytes) -> float:
     began = time.process_time()
-    letter = read_letter(raw)
-    questions(letter, now=NOW)
+    letter = read_signed_message(raw)
+    dkim_questions(letter, now=NOW)
     arc_questions(letter, now=NOW)
     dkim_of(letter)
     arc_of(letter)
@@ -292,6 +294,6 @@ def test_fifty_large_sets_are_hashed_once() -> None:
             results="mx.example; x=" + "y" * 15_000,
             seal={"n": "x" * 15_000},
         )
-    letter = read_letter(raw)
-    assert arc_of(letter).result is Result.PASS
+    letter = read_signed_message(raw)
+    assert arc_of(letter).result is AuthResult.PASS
     assert cpu_s(raw) < 4 * LONG_S

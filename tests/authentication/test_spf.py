@@ -11,9 +11,9 @@ import spf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oborona.authentication.model import Result, Spf
+from oborona.authentication.model import AuthResult, Spf
 from oborona.authentication.spf import MAX_RECORDS, check_helo, check_spf
-from oborona.dns import Answer, Kind, Outcome
+from oborona.dns import DnsAnswer, DnsOutcome, DnsType
 from tests.asking import Table
 from tests.peers.dns import Records
 
@@ -45,7 +45,7 @@ def _no_other_resolver(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_pass_says_which_mechanism() -> None:
     found = await check("v=spf1 ip4:192.0.2.0/24 -all")
     assert found == Spf(
-        result=Result.PASS, domain="example.test", scope="mfrom", why="ip4:192.0.2.0/24"
+        result=AuthResult.PASS, domain="example.test", scope="mfrom", why="ip4:192.0.2.0/24"
     )
 
 
@@ -68,12 +68,12 @@ async def test_results_and_reasons(record: str, result: str, why: str) -> None:
 
 @pytest.mark.parametrize("ip", ["::ffff:192.0.2.1", "::FFFF:c000:201", "192.0.2.1"])
 async def test_ipv4_in_ipv6_is_ipv4(ip: str) -> None:
-    assert (await check("v=spf1 ip4:192.0.2.1 -all", ip=ip)).result is Result.PASS
+    assert (await check("v=spf1 ip4:192.0.2.1 -all", ip=ip)).result is AuthResult.PASS
 
 
 @pytest.mark.parametrize("ip", ["2001:db8::1", "2001:DB8:0:0::1", "2001:db8::1%eth0"])
 async def test_ipv6(ip: str) -> None:
-    assert (await check("v=spf1 ip6:2001:db8::/32 -all", ip=ip)).result is Result.PASS
+    assert (await check("v=spf1 ip6:2001:db8::/32 -all", ip=ip)).result is AuthResult.PASS
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ async def test_ipv6(ip: str) -> None:
 async def test_no_address_is_no_result(ip: str) -> None:
     """`list` would make pyspf collect addresses instead of checking one."""
     table = Table({"example.test": {"TXT": "v=spf1 -all"}})
-    assert (await check({}, ip=ip, table=table)).result is Result.NONE
+    assert (await check({}, ip=ip, table=table)).result is AuthResult.NONE
     assert table.asked == []
 
 
@@ -93,7 +93,10 @@ async def test_a_bounce_is_checked_as_postmaster_of_the_helo_name() -> None:
     }
     found = await check(zone, sender="")
     assert found == Spf(
-        result=Result.PASS, domain="mail.example.test", scope="mfrom", why="exists:%{l}.%{o}.x.test"
+        result=AuthResult.PASS,
+        domain="mail.example.test",
+        scope="mfrom",
+        why="exists:%{l}.%{o}.x.test",
     )
 
 
@@ -102,7 +105,7 @@ async def test_helo_is_its_own_identity() -> None:
     found = await check_helo(
         ip="192.0.2.1", helo="MAIL.example.test.", asker=table, receiver="r.test"
     )
-    assert found == Spf(result=Result.PASS, domain="mail.example.test", scope="helo", why="a")
+    assert found == Spf(result=AuthResult.PASS, domain="mail.example.test", scope="helo", why="a")
 
 
 @pytest.mark.parametrize(
@@ -117,7 +120,7 @@ async def test_a_helo_that_is_no_domain_name(helo: str) -> None:
         await check_helo(ip="192.0.2.1", helo=helo, asker=table, receiver="r.test"),
         await check({}, helo=helo, sender="", table=table),
     ):
-        assert found.result is Result.NONE
+        assert found.result is AuthResult.NONE
     assert table.asked == []
 
 
@@ -152,8 +155,8 @@ async def test_a_local_part_that_is_not_ascii_matches_nothing() -> None:
     terms = " ".join(f"exists:%{{l}}.{number}.x.test" for number in range(5))
     table = Table({"example.test": {"TXT": f"v=spf1 {terms} a -all", "A": "192.0.2.1"}})
     found = await check({}, sender="пётр@example.test", table=table)
-    assert (found.result, found.why) == (Result.PASS, "a")
-    assert table.asked == [("example.test", Kind.TXT), ("example.test", Kind.A)]
+    assert (found.result, found.why) == (AuthResult.PASS, "a")
+    assert table.asked == [("example.test", DnsType.TXT), ("example.test", DnsType.A)]
 
 
 async def test_the_explanation_is_fetched_after_a_fail_alone() -> None:
@@ -162,11 +165,11 @@ async def test_the_explanation_is_fetched_after_a_fail_alone() -> None:
         "2.2.0.192.why.example.test": {"TXT": "%{c} may not send for %{d}; ask %{r}"},
     }
     table = Table(zone)
-    assert (await check({}, table=table)).result is Result.PASS
-    assert table.asked == [("example.test", Kind.TXT)]
+    assert (await check({}, table=table)).result is AuthResult.PASS
+    assert table.asked == [("example.test", DnsType.TXT)]
     soft = Table({"example.test": {"TXT": "v=spf1 ~all exp=why.test"}})
     assert (await check({}, table=soft)).why == "~all"
-    assert soft.asked == [("example.test", Kind.TXT)]
+    assert soft.asked == [("example.test", DnsType.TXT)]
     found = await check(zone, ip="192.0.2.2")
     assert found.why == "192.0.2.2 may not send for example.test; ask mx.local.test"
 
@@ -186,7 +189,7 @@ async def test_an_explanation_that_cannot_be_used(text: bytes) -> None:
     found = await check(
         {"example.test": {"TXT": "v=spf1 -all exp=why.test"}, "why.test": {"TXT": text}}
     )
-    assert found.result is Result.FAIL
+    assert found.result is AuthResult.FAIL
     assert found.why == "-all"
 
 
@@ -206,8 +209,8 @@ async def test_unknown_modifiers_may_come_as_often_as_they_like() -> None:
     them.
     """
     table = Table({"example.test": {"TXT": "v=spf1 x=%{p} x=2 X=%{p}.y -all op=auth default=+"}})
-    assert (await check({}, table=table)).result is Result.FAIL
-    assert table.asked == [("example.test", Kind.TXT)]
+    assert (await check({}, table=table)).result is AuthResult.FAIL
+    assert table.asked == [("example.test", DnsType.TXT)]
 
 
 async def test_names_of_modifiers_in_any_case() -> None:
@@ -215,7 +218,7 @@ async def test_names_of_modifiers_in_any_case() -> None:
         "example.test": {"TXT": "v=spf1 ReDirect=other.test"},
         "other.test": {"TXT": "v=spf1 +all"},
     }
-    assert (await check(zone)).result is Result.PASS
+    assert (await check(zone)).result is AuthResult.PASS
 
 
 @pytest.mark.parametrize(
@@ -229,7 +232,7 @@ async def test_names_of_modifiers_in_any_case() -> None:
 )  # fmt: skip
 async def test_broken_records(record: str) -> None:
     found = await check(record)
-    assert found.result is Result.PERMERROR
+    assert found.result is AuthResult.PERMERROR
     assert found.why
 
 
@@ -254,7 +257,7 @@ async def test_a_backslash_in_a_macro_matches_nothing(sender: str, helo: str) ->
     )
     found = await check({}, sender=sender, helo=helo, table=table)
     plain = "\\" not in sender + helo
-    assert found.result is (Result.PASS if plain else Result.FAIL)
+    assert found.result is (AuthResult.PASS if plain else AuthResult.FAIL)
     assert len(table.asked) == 1 + plain
 
 
@@ -276,7 +279,7 @@ def test_networks_are_those_of_ipaddress(case: tuple[Any, Any, int]) -> None:
             continue  # a client of the other kind
         found = asyncio.run(check(record, ip=str(client)))
         inside = client in ip_network(f"{near}/{bits}", strict=False)
-        assert found.result is (Result.PASS if inside else Result.FAIL)
+        assert found.result is (AuthResult.PASS if inside else AuthResult.FAIL)
 
 
 async def test_the_records_of_one_check_have_a_limit() -> None:
@@ -295,14 +298,14 @@ async def test_the_records_of_one_check_have_a_limit() -> None:
             for number, one in enumerate("abcde")
         },
     }
-    assert (await check(few)).result is Result.PASS
+    assert (await check(few)).result is AuthResult.PASS
     table = Table({**zone, **{f"{one}.test": {"TXT": long} for one in "abcde"}})
     found = await check({}, table=table)
     assert (found.result, found.why) == (
-        Result.PERMERROR,
+        AuthResult.PERMERROR,
         f"records of over {MAX_RECORDS} octets: {'abcde'[count]}.test",
     )
-    assert ("e.test", Kind.TXT) not in table.asked or count == 4
+    assert ("e.test", DnsType.TXT) not in table.asked or count == 4
 
 
 async def test_errors_under_ptr_are_no_match() -> None:
@@ -313,9 +316,9 @@ async def test_errors_under_ptr_are_no_match() -> None:
         "mail.example.test": {"A": "192.0.2.1"},
     }
     broken = Table(zone, broken=[("1.2.0.192.in-addr.arpa", "PTR")])
-    assert (await check({}, table=broken)).result is Result.FAIL
+    assert (await check({}, table=broken)).result is AuthResult.FAIL
     skipped = Table(zone, broken=[("bad.example.test", "A")])
-    assert (await check({}, table=skipped)).result is Result.PASS
+    assert (await check({}, table=skipped)).result is AuthResult.PASS
 
 
 async def test_the_client_cannot_spend_the_void_answers_of_a_domain() -> None:
@@ -325,7 +328,7 @@ async def test_the_client_cannot_spend_the_void_answers_of_a_domain() -> None:
         "1.2.0.192.in-addr.arpa": {"PTR": names},
         "mail.example.test": {"A": "192.0.2.1"},
     }
-    assert (await check(zone)).result is Result.PASS
+    assert (await check(zone)).result is AuthResult.PASS
 
 
 HOSTS = {f"mx{number}.example.test": {"A": f"198.51.100.{number}"} for number in range(4)}
@@ -338,11 +341,11 @@ EXCHANGES = [f"{number} mx{number}.example.test." for number in range(4)]
 async def test_hosts_with_addresses_of_the_other_family_are_no_void_answers(record: str) -> None:
     """RFC 7208 s4.6.4 counts terms, and a mail host that has IPv4 alone is nobody's mistake."""
     zone: Records = {"example.test": {"TXT": record, "A": "198.51.100.9", "MX": EXCHANGES}, **HOSTS}
-    assert (await check(zone, ip="2001:db8::1")).result is Result.PASS
-    assert (await check(zone, ip="2001:db9::1")).result is Result.FAIL
+    assert (await check(zone, ip="2001:db8::1")).result is AuthResult.PASS
+    assert (await check(zone, ip="2001:db9::1")).result is AuthResult.FAIL
     table = Table(zone)
     await check({}, ip="2001:db8::1", table=table)
-    assert not [name for name, kind in table.asked if kind is Kind.A], (
+    assert not [name for name, kind in table.asked if kind is DnsType.A], (
         "asked only when the limit would be passed"
     )
 
@@ -350,27 +353,29 @@ async def test_hosts_with_addresses_of_the_other_family_are_no_void_answers(reco
 async def test_names_of_the_other_family_in_many_terms() -> None:
     terms = " ".join(f"a:mx{number}.example.test" for number in range(4))
     zone: Records = {"example.test": {"TXT": f"v=spf1 {terms} ip6:2001:db8::/32 -all"}, **HOSTS}
-    assert (await check(zone, ip="2001:db8::1")).result is Result.PASS
+    assert (await check(zone, ip="2001:db8::1")).result is AuthResult.PASS
     backwards: Records = {
         "example.test": {"TXT": f"v=spf1 {terms} ip4:192.0.2.1 -all"},
         **{name: {"AAAA": "2001:db8::9"} for name in HOSTS},
     }
-    assert (await check(backwards)).result is Result.PASS
+    assert (await check(backwards)).result is AuthResult.PASS
 
 
 @pytest.mark.parametrize(
     ("record", "result"),
     [
-        ("v=spf1 a:no0.test a:no1.test ip4:192.0.2.1 -all", Result.PASS),
-        ("v=spf1 a:no0.test a:no1.test a:no2.test ip4:192.0.2.1 -all", Result.PERMERROR),
+        ("v=spf1 a:no0.test a:no1.test ip4:192.0.2.1 -all", AuthResult.PASS),
+        ("v=spf1 a:no0.test a:no1.test a:no2.test ip4:192.0.2.1 -all", AuthResult.PERMERROR),
         # one term with four void hosts
-        ("v=spf1 mx:gone.test a:no1.test ip4:192.0.2.1 -all", Result.PASS),
-        ("v=spf1 mx:gone.test a:no1.test exists:no2.test ip4:192.0.2.1 -all", Result.PERMERROR),
+        ("v=spf1 mx:gone.test a:no1.test ip4:192.0.2.1 -all", AuthResult.PASS),
+        ("v=spf1 mx:gone.test a:no1.test exists:no2.test ip4:192.0.2.1 -all", AuthResult.PERMERROR),
         # with two of its own
-        ("v=spf1 include:half.test a:no1.test ip4:192.0.2.1 -all", Result.PERMERROR),
+        ("v=spf1 include:half.test a:no1.test ip4:192.0.2.1 -all", AuthResult.PERMERROR),
     ],
 )
-async def test_terms_with_void_answers_are_counted_once_each(record: str, result: Result) -> None:
+async def test_terms_with_void_answers_are_counted_once_each(
+    record: str, result: AuthResult
+) -> None:
     zone: Records = {
         "example.test": {"TXT": record},
         "gone.test": {"MX": [f"{number} gone{number}.test." for number in range(4)]},
@@ -384,10 +389,10 @@ async def test_the_names_and_addresses_looked_at_have_a_limit() -> None:
         "example.test": {"TXT": "v=spf1 ptr a -all", "A": [f"10.0.0.{number}" for number in range(150)]},
         "1.2.0.192.in-addr.arpa": {"PTR": [f"{number}.test." for number in range(30)]},
     })  # fmt: skip
-    assert (await check({}, table=table)).result is Result.FAIL
-    assert len([kind for _name, kind in table.asked if kind is Kind.A]) == 10 + 1
-    assert (await check({}, table=table, ip="10.0.0.99")).result is Result.PASS
-    assert (await check({}, table=table, ip="10.0.0.100")).result is Result.FAIL
+    assert (await check({}, table=table)).result is AuthResult.FAIL
+    assert len([kind for _name, kind in table.asked if kind is DnsType.A]) == 10 + 1
+    assert (await check({}, table=table, ip="10.0.0.99")).result is AuthResult.PASS
+    assert (await check({}, table=table, ip="10.0.0.100")).result is AuthResult.FAIL
 
 
 @pytest.mark.parametrize(
@@ -395,7 +400,7 @@ async def test_the_names_and_addresses_looked_at_have_a_limit() -> None:
 )
 async def test_identities_too_long_for_smtp(sender: str, helo: str) -> None:
     table = Table(broken=[("*", "*")])
-    assert (await check({}, sender=sender, helo=helo, table=table)).result is Result.NONE
+    assert (await check({}, sender=sender, helo=helo, table=table)).result is AuthResult.NONE
     assert table.asked == []
 
 
@@ -411,13 +416,13 @@ async def test_long_names_lose_labels_on_the_left() -> None:
 
 async def test_a_silent_dns_is_a_temporary_error() -> None:
     found = await check({}, table=Table(broken=[("*", "*")]))
-    assert found.result is Result.TEMPERROR
+    assert found.result is AuthResult.TEMPERROR
     assert found.why == "DNS timeout: TXT example.test"
 
 
 async def test_cancellation_goes_through() -> None:
     class Hanging:
-        async def ask(self, name: str, kind: Kind) -> Answer:
+        async def ask(self, name: str, kind: DnsType) -> DnsAnswer:
             await asyncio.Event().wait()
             raise AssertionError
 
@@ -428,7 +433,7 @@ async def test_cancellation_goes_through() -> None:
 
 async def test_checks_at_the_same_time_keep_apart() -> None:
     class Yielding(Table):
-        async def ask(self, name: str, kind: Kind) -> Answer:
+        async def ask(self, name: str, kind: DnsType) -> DnsAnswer:
             await asyncio.sleep(0)
             return await super().ask(name, kind)
 
@@ -449,7 +454,7 @@ async def test_checks_at_the_same_time_keep_apart() -> None:
             for sender in (number, (number + 1) % 100)
         )
     )
-    assert [one.result for one in found] == [Result.PASS, Result.FAIL] * 100
+    assert [one.result for one in found] == [AuthResult.PASS, AuthResult.FAIL] * 100
 
 
 async def test_work_is_bounded() -> None:
@@ -460,23 +465,24 @@ async def test_work_is_bounded() -> None:
     class Big:
         asked = 0
 
-        async def ask(self, name: str, kind: Kind) -> Answer:
+        async def ask(self, name: str, kind: DnsType) -> DnsAnswer:
             self.asked += 1
-            if kind is Kind.TXT:
+            if kind is DnsType.TXT:
                 terms = " ".join(f"mx:{number}.test" for number in range(10))
-                return Answer(outcome=Outcome.FOUND, records=(f"v=spf1 {terms}".encode(),))
-            if kind is Kind.MX:
-                return Answer(
-                    outcome=Outcome.FOUND, records=tuple((1, f"{one}.{name}") for one in range(10))
+                return DnsAnswer(outcome=DnsOutcome.FOUND, records=(f"v=spf1 {terms}".encode(),))
+            if kind is DnsType.MX:
+                return DnsAnswer(
+                    outcome=DnsOutcome.FOUND,
+                    records=tuple((1, f"{one}.{name}") for one in range(10)),
                 )
-            return Answer(
-                outcome=Outcome.FOUND,
+            return DnsAnswer(
+                outcome=DnsOutcome.FOUND,
                 records=tuple(f"10.1.{one >> 8}.{one & 255}" for one in range(4000)),
             )
 
     big = Big()
     start = time.monotonic()
-    assert (await check({}, table=big)).result is Result.NEUTRAL
+    assert (await check({}, table=big)).result is AuthResult.NEUTRAL
     assert big.asked == 1 + 10 + 100
     assert time.monotonic() - start < LONG_S
 
@@ -516,10 +522,10 @@ TERM = st.one_of(
         st.lists(TERM, max_size=12).map(lambda terms: " ".join(terms).encode()),
     ),
     st.lists(TERM, max_size=4),
-    st.sampled_from(list(Outcome)),
+    st.sampled_from(list(DnsOutcome)),
 )
 @settings(max_examples=400, deadline=None)
-def test_any_record_is_survived(record: bytes, other: list[str], outcome: Outcome) -> None:
+def test_any_record_is_survived(record: bytes, other: list[str], outcome: DnsOutcome) -> None:
     """Invariant: a result of the RFC's words, a printable reason, at most 200 questions, whatever
     the record holds.
     """
@@ -527,26 +533,26 @@ def test_any_record_is_survived(record: bytes, other: list[str], outcome: Outcom
     class Hostile:
         asked = 0
 
-        async def ask(self, name: str, kind: Kind) -> Answer:
+        async def ask(self, name: str, kind: DnsType) -> DnsAnswer:
             self.asked += 1
             assert name.isascii()
-            if kind is Kind.TXT:
+            if kind is DnsType.TXT:
                 text = (
                     b"v=spf1 " + record
                     if name == "example.test"
                     else b"v=spf1 " + " ".join(other).encode()
                 )
-                return Answer(outcome=Outcome.FOUND, records=(text,))
-            if outcome is not Outcome.FOUND:
-                return Answer(outcome=outcome)
-            return Answer(
+                return DnsAnswer(outcome=DnsOutcome.FOUND, records=(text,))
+            if outcome is not DnsOutcome.FOUND:
+                return DnsAnswer(outcome=outcome)
+            return DnsAnswer(
                 outcome=outcome,
-                records=((5, "mx.test"),) if kind is Kind.MX else ("192.0.2.7",) * 3,
+                records=((5, "mx.test"),) if kind is DnsType.MX else ("192.0.2.7",) * 3,
             )
 
     hostile = Hostile()
     found = asyncio.run(check({}, table=hostile))
-    assert found.result in set(Result) - {Result.POLICY}
+    assert found.result in set(AuthResult) - {AuthResult.POLICY}
     # pyspf broke on it: to be prevented
     assert not found.why.startswith("cannot be evaluated"), found.why
     assert found.why.isprintable()
@@ -562,6 +568,11 @@ def test_any_identity_is_survived(helo: str, sender: str, ip: str) -> None:
     )
     for one in (sender, f"{sender}@a.test"):
         found = asyncio.run(check({}, helo=helo, sender=one, ip=ip, table=table))
-        assert found.result in (Result.NONE, Result.FAIL, Result.PERMERROR, Result.PASS)
+        assert found.result in (
+            AuthResult.NONE,
+            AuthResult.FAIL,
+            AuthResult.PERMERROR,
+            AuthResult.PASS,
+        )
         assert found.why.isprintable()
     assert all(name.isascii() and len(name) <= 253 for name, _kind in table.asked)

@@ -13,15 +13,15 @@ from click.testing import CliRunner, Result
 
 from oborona.cli import main
 from oborona.counters.memory import MemoryCounters
-from oborona.ident import Numbers, to_text
-from oborona.journal.journal import Journal
+from oborona.ident import JournalIdGenerator, to_text
+from oborona.journal.journal import JournalWriter
 from oborona.message.shingles import Hasher
-from oborona.policy.evidence import Silence
+from oborona.policy.evidence import NoInquiry
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import load_policy
-from oborona.policy.scan import Site, scan
+from oborona.policy.scan import ScanSite, scan
 from oborona.session.journal_entry import entry_of
-from oborona.session.policy_log import Ruled
+from oborona.session.policy_log import PolicyLog
 from oborona.types import Client, Envelope
 
 LINES = "[verdict]\nspam_score = 100\nreject_score = 200\n"
@@ -65,14 +65,14 @@ def journal(state: Path, folder: Path, messages: list[bytes], ago_s: float = 600
     """Judge messages by a policy and journal them; return their ids."""
 
     async def fill() -> list[str]:
-        current, numbers, idents = load_policy(folder, SCHEMA), Numbers(), []
-        site = Site(name="mx.b.example", hasher=Hasher(b"k" * 32), counters=MemoryCounters())
+        current, numbers, idents = load_policy(folder, SCHEMA), JournalIdGenerator(), []
+        site = ScanSite(name="mx.b.example", hasher=Hasher(b"k" * 32), counters=MemoryCounters())
         state.mkdir(exist_ok=True)
-        async with await Journal.open(state / "journal.db") as written:
-            ruled = Ruled(written)
+        async with await JournalWriter.open(state / "journal.db") as written:
+            ruled = PolicyLog(written)
             for raw in messages:
                 now = time.time() - ago_s
-                result = await scan(raw, ENVELOPE, site, current, Silence(), now=now)
+                result = await scan(raw, ENVELOPE, site, current, NoInquiry(), now=now)
                 ident = numbers.next(now)
                 ruled.note(current)
                 written.append(

@@ -15,15 +15,15 @@ from click.testing import CliRunner, Result
 
 from oborona import secret
 from oborona.cli import main
-from oborona.cli.reputation_entity import entity_named
+from oborona.cli.reputation.entity import entity_named
 from oborona.counters.store import LmdbCounters
-from oborona.counters.writer import CounterWriter
-from oborona.ident import Numbers, to_text
-from oborona.journal.entry import Entry
-from oborona.journal.journal import Journal
+from oborona.counters.writer import LmdbCounterWriter
+from oborona.ident import JournalIdGenerator, to_text
+from oborona.journal.entry import JournalEntry
+from oborona.journal.journal import JournalWriter
 from oborona.message.shingles import Hasher
-from oborona.policy.memory import ALL_MAIL
-from oborona.types import Action, Amounts, Pieces, Prefix, Shingle
+from oborona.policy.memory_age import ALL_MAIL
+from oborona.types import Action, Amounts, CountedPieces, CounterPrefix, Shingle
 
 DAY_S = 86_400
 
@@ -34,7 +34,7 @@ class Happened(NamedTuple):
     entity: str
     amounts: Amounts
     ago_s: float = 600.0
-    prefix: Prefix = Prefix.IN
+    prefix: CounterPrefix = CounterPrefix.IN
 
 
 def hasher(state: Path) -> Hasher:
@@ -46,10 +46,10 @@ def remember(state: Path, happened: Iterable[Happened]) -> None:
     """Count what happened, as worker and writer do."""
     state.mkdir(exist_ok=True)
     keyed, now = hasher(state), time.time()
-    writer = CounterWriter(state / "counters")
+    writer = LmdbCounterWriter(state / "counters")
     worker = LmdbCounters(state / "counters", "worker-0", environment=writer.environment)
     for one in happened:
-        pieces = Pieces(shingles=(entity_named(one.entity, keyed).shingle,), pairs=())
+        pieces = CountedPieces(shingles=(entity_named(one.entity, keyed).shingle,), pairs=())
         worker.add(pieces, one.amounts, now - one.ago_s, one.prefix)
     worker.close()
     writer.step(time.time())
@@ -59,9 +59,11 @@ def remember(state: Path, happened: Iterable[Happened]) -> None:
 
 def aged(state: Path) -> None:
     """Let the counters reach back twelve days, where no daemon runs."""
-    writer = CounterWriter(state / "counters")
+    writer = LmdbCounterWriter(state / "counters")
     worker = LmdbCounters(state / "counters", "worker-9", environment=writer.environment)
-    worker.add(Pieces(shingles=(ALL_MAIL,), pairs=()), Amounts(seen=1), time.time() - 12 * 86_400)
+    worker.add(
+        CountedPieces(shingles=(ALL_MAIL,), pairs=()), Amounts(seen=1), time.time() - 12 * 86_400
+    )
     worker.close()
     writer.step(time.time())
     writer.close()
@@ -69,12 +71,12 @@ def aged(state: Path) -> None:
 
 def bring_in(state: Path) -> None:
     """Bring what commands have spooled into the store."""
-    writer = CounterWriter(state / "counters")
+    writer = LmdbCounterWriter(state / "counters")
     writer.step(time.time())
     writer.close()
 
 
-def entry(number: int, **more: object) -> Entry:
+def entry(number: int, **more: object) -> JournalEntry:
     """A journal entry of a moment ago."""
     given = {
         "verdict": Action.ACCEPT,
@@ -82,15 +84,15 @@ def entry(number: int, **more: object) -> Entry:
         "line": 100.0,
         "decided_by": "below-threshold",
     } | more
-    return Entry(id=number, time=time.time() - 60, **given)  # type: ignore[arg-type]
+    return JournalEntry(id=number, time=time.time() - 60, **given)  # type: ignore[arg-type]
 
 
 def journal(state: Path, entries: Iterable[dict[str, object]]) -> list[str]:
     """Journal messages; return their ids."""
 
     async def write() -> list[str]:
-        numbers, found = Numbers(), []
-        async with await Journal.open(state / "journal.db") as written:
+        numbers, found = JournalIdGenerator(), []
+        async with await JournalWriter.open(state / "journal.db") as written:
             for one in entries:
                 number = numbers.next(time.time() - 60)
                 written.append(entry(number, **one))

@@ -13,10 +13,10 @@ from click.testing import CliRunner, Result
 from oborona import __version__
 from oborona.cli import main
 from oborona.counters.store import LmdbCounters
-from oborona.counters.writer import CounterWriter
-from oborona.message.shingles import Hasher, Type
+from oborona.counters.writer import LmdbCounterWriter
+from oborona.message.shingles import Hasher, ShingleType
 from oborona.secret import make
-from oborona.types import Amounts, Pieces
+from oborona.types import Amounts, CountedPieces
 from tests.letters import CORPUS
 
 LETTER = (
@@ -214,13 +214,13 @@ def test_policy_check_fails_when_good_mail_would_be_lost(state: Path, tmp_path: 
 
 async def _count(state: Path, times: int) -> str:
     state.mkdir()
-    shingle = Hasher(make(state).shingles).shingle(Type.FROM, "ann@a.example")
-    writer = CounterWriter(state / "counters")
+    shingle = Hasher(make(state).shingles).shingle(ShingleType.FROM, "ann@a.example")
+    writer = LmdbCounterWriter(state / "counters")
     counters = LmdbCounters(state / "counters", "worker-0")
     import time
 
     for _ in range(times):
-        counters.add(Pieces(shingles=(shingle,), pairs=()), Amounts(seen=1), time.time())
+        counters.add(CountedPieces(shingles=(shingle,), pairs=()), Amounts(seen=1), time.time())
     counters.flush(time.time())
     writer.step(time.time())
     counters.close()

@@ -20,10 +20,10 @@ from oborona.cli import main
 from oborona.counters.memory import MemoryCounters
 from oborona.message.dissection import Dissection
 from oborona.message.shingles import Hasher
-from oborona.policy.evidence import Silence
+from oborona.policy.evidence import NoInquiry
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import Policy, load_policy
-from oborona.policy.scan import Scan, Site, scan
+from oborona.policy.scan import Scan, ScanSite, scan
 from oborona.types import Client, Envelope
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -141,14 +141,16 @@ def test_findings_say_what_they_mean() -> None:
 
 
 def scanned(raw: bytes, state: Path, policy: Policy) -> Scan:
-    site = Site(name="mx", hasher=Hasher(secret.load(state).shingles), counters=MemoryCounters())
+    site = ScanSite(
+        name="mx", hasher=Hasher(secret.load(state).shingles), counters=MemoryCounters()
+    )
     envelope = Envelope(
         client=Client(ip="192.0.2.7", name="m.a.example"),
         helo="m",
         sender="b@a.example",
         recipients=("bob@b.example",),
     )
-    return asyncio.run(scan(raw, envelope, site, policy, Silence(), now=1_800_000_000.0))
+    return asyncio.run(scan(raw, envelope, site, policy, NoInquiry(), now=1_800_000_000.0))
 
 
 def test_hashes_and_findings_are_those_of_a_scan(tmp_path: Path) -> None:

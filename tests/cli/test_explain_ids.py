@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from oborona.cli import main
 from oborona.ident import from_text
-from oborona.journal.journal import Journal
+from oborona.journal.journal import JournalWriter
 from tests.journal.entries import NOON, make_entry
 
 
@@ -19,7 +19,7 @@ def explained(state: Path, queue_id: str, senders: list[str]) -> str:
     """Journal an entry of each sender under one queue id; return what is told of that."""
 
     async def fill() -> None:
-        async with await Journal.open(state / "journal.db") as journal:
+        async with await JournalWriter.open(state / "journal.db") as journal:
             for hour, sender in enumerate(senders):
                 journal.append(
                     make_entry(

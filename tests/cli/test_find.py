@@ -18,7 +18,7 @@ import pytest
 from oborona import state_files
 from oborona.ident import to_text
 from oborona.journal import schema
-from oborona.journal.journal import Journal
+from oborona.journal.journal import JournalWriter
 from oborona.types import Action, RuleHit
 from tests.cli.journaled import LINKS, LOTTERY, LUNCH, WORDS, journal, policy, run
 from tests.journal.entries import make_entry
@@ -34,7 +34,7 @@ def append(state: Path, *entries: object) -> None:
     async def fill() -> None:
         state.mkdir(exist_ok=True)
         schema.prepare(state / state_files.JOURNAL)
-        async with await Journal.open(state / state_files.JOURNAL) as written:
+        async with await JournalWriter.open(state / state_files.JOURNAL) as written:
             for one in entries:
                 written.append(one)  # type: ignore[arg-type]
 

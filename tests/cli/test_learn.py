@@ -16,11 +16,11 @@ from click.testing import CliRunner, Result
 
 from oborona import lock, state_files
 from oborona.cli import main
-from oborona.cli.asked import Asked
-from oborona.cli.doctor_model import model
-from oborona.cli.report import State
-from oborona.feedback.word import Kind
-from oborona.metrics import Snapshot
+from oborona.cli.context import CliContext
+from oborona.cli.doctor.model import model
+from oborona.cli.doctor.report import CheckState
+from oborona.feedback.label import LabelKind
+from oborona.metrics import MetricsSnapshot
 from oborona.telemetry import status
 from tests.feedback.words import letter, settle, trainer
 
@@ -42,7 +42,7 @@ def run(tmp_path: Path) -> Run:
 
 @pytest.fixture
 def mail(tmp_path: Path) -> Path:
-    for kind in Kind:
+    for kind in LabelKind:
         folder = tmp_path / "mail" / kind
         folder.mkdir(parents=True)
         for number in range(25):
@@ -55,7 +55,7 @@ def lines(result: Result) -> list[dict[str, Any]]:
 
 
 def taught(run: Run, mail: Path, state: Path) -> None:
-    for kind in Kind:
+    for kind in LabelKind:
         run("learn", kind.value, str(mail / kind))
     settle(trainer(state)).close()
 
@@ -74,10 +74,10 @@ def test_what_was_taught_is_told_by_message_and_altogether(run: Run, mail: Path)
 def test_one_message_comes_by_standard_input_and_a_mailbox_as_a_file(
     run: Run, tmp_path: Path
 ) -> None:
-    assert run("learn", "ham", "-", stdin=letter(1, Kind.HAM)).stdout == "1 labelled as ham\n"
+    assert run("learn", "ham", "-", stdin=letter(1, LabelKind.HAM)).stdout == "1 labelled as ham\n"
     box = b"".join(
         b"From a@a.example Fri Nov 20 10:00:00 2026\n"
-        + letter(n, Kind.HAM).replace(b"\r", b"")
+        + letter(n, LabelKind.HAM).replace(b"\r", b"")
         + b"\n"
         for n in range(3)
     )
@@ -200,21 +200,22 @@ def test_nobody_waits_for_a_trainer_that_cannot_learn(run: Run, mail: Path, tmp_
     state = tmp_path / "state"
     run("learn", "spam", str(mail / "spam"))
     trouble = "model.weights: No space left on device"
-    status.write(
-        state, status.TrainerStatus(pid=1, time=time.time(), metrics=Snapshot(), trouble=trouble)
+    status.write_status(
+        state,
+        status.TrainerStatus(pid=1, time=time.time(), metrics=MetricsSnapshot(), trouble=trouble),
     )
     with lock.hold(state / state_files.TRAINER_LOCK, "a test's trainer"):
         found = run("learn", "ham", str(mail / "ham"), "--wait", status=1)
         assert f"can't learn now ({trouble}); the labels are stored, and wait" in found.stderr
         assert "and can't learn" in run("model", "status").stdout
     settle(trainer(state)).close()
-    assert [(one.what, one.state) for one in model(Asked(None, state, ()))][1:] == [
-        ("trainer", State.FAIL)
+    assert [(one.what, one.state) for one in model(CliContext(None, state, ()))][1:] == [
+        ("trainer", CheckState.FAIL)
     ]
 
 
 def test_the_doctor_says_how_the_model_is(run: Run, mail: Path, tmp_path: Path) -> None:
-    asked = Asked(None, tmp_path / "state", ())
+    asked = CliContext(None, tmp_path / "state", ())
     assert "is not there yet" in next(model(asked)).words
     taught(run, mail, tmp_path / "state")
     first, second = model(asked)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from oborona.cli.mailboxes import Unread, messages
+from oborona.cli.mailboxes import UnreadableMail, messages
 from oborona.cli.owner import as_owner_of
 
 LETTER = b"Subject: Lunch\r\n\r\nAt noon?\r\n"
@@ -86,7 +86,7 @@ def test_a_folder_that_cannot_be_read_is_said_after_the_others(folder: Path) -> 
     told = messages(folder)
     with somebody():
         found = [os.path.relpath(next(told).name, folder) for _ in range(2)]
-        with pytest.raises(Unread, match="3: Permission denied"):
+        with pytest.raises(UnreadableMail, match="3: Permission denied"):
             next(told)
     (folder / "3").chmod(0o700)
     assert found == ["1/a.eml", "2.eml"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.journaled import WORDS, journal, letter, policy, run
-from tests.cli.test_recheck import SPAM, decided
+from tests.cli.recheck.test_command import SPAM, decided
 
 ROOT = Path(__file__).resolve().parents[2]
 SUBJECTS = ("[link=file:///etc]a[/link]", "sale [/b] now", "[red]r[/red] :smile: [@click=x]y[/]")

@@ -13,7 +13,7 @@ from oborona import state_files
 from oborona.cli import main
 from oborona.daemon.worker import UP
 from oborona.metrics import REGISTRY
-from oborona.telemetry.status import STALE_S, Status, write
+from oborona.telemetry.status import STALE_S, WorkerStatus, write_status
 from tests.peers.oborona import Oborona
 
 
@@ -35,9 +35,11 @@ def test_only_workers_that_run_are_told(tmp_path: Path) -> None:
     now = time.time()
     UP.set(1)
     for worker, age in ((0, 0.0), (1, 2 * STALE_S)):
-        write(
+        write_status(
             tmp_path,
-            Status(worker=worker, pid=1, time=now - age, policy="abc", metrics=REGISTRY.snapshot()),
+            WorkerStatus(
+                worker=worker, pid=1, time=now - age, policy="abc", metrics=REGISTRY.snapshot()
+            ),
         )
     told = run(tmp_path)
     assert told.exit_code == 0

@@ -11,25 +11,26 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from oborona.cli import doctor_places, main
-from oborona.cli.asked import Asked
-from oborona.cli.report import Report, State
+from oborona.cli import main
+from oborona.cli.context import CliContext
+from oborona.cli.doctor import geoip
+from oborona.cli.doctor.report import CheckReport, CheckState
 from tests.places import COUNTRIES, SYSTEMS, database
 
 LETTER = "From: ann@a.example\nSubject: hello to all\n\nA plain letter.\n"
 
 
-def looked(**files: Path) -> list[Report]:
+def looked(**files: Path) -> list[CheckReport]:
     sets = tuple(f"places.{name}={path}" for name, path in files.items())
-    return list(doctor_places.places(Asked(None, None, sets)))
+    return list(geoip.places(CliContext(None, None, sets)))
 
 
 def test_the_doctor_names_each_database_and_its_day(tmp_path: Path) -> None:
     country = database(tmp_path / "country.mmdb", COUNTRIES, kind="Example-Country")
     today = time.strftime("%Y-%m-%d", time.gmtime())
     (report,) = looked(country_file=country)
-    assert report == Report(
-        "database of country", State.OK, f"{country}: Example-Country, of {today}"
+    assert report == CheckReport(
+        "database of country", CheckState.OK, f"{country}: Example-Country, of {today}"
     )
     assert looked() == []
 
@@ -39,11 +40,11 @@ def test_the_doctor_hints_at_an_old_database(
 ) -> None:
     country = database(tmp_path / "country.mmdb", COUNTRIES)
     now = time.time()
-    monkeypatch.setattr("oborona.cli.doctor_places.time.time", lambda: now + 59 * 86_400)
-    assert looked(country_file=country)[0].state is State.OK
-    monkeypatch.setattr("oborona.cli.doctor_places.time.time", lambda: now + 61 * 86_400)
+    monkeypatch.setattr("oborona.cli.doctor.geoip.time.time", lambda: now + 59 * 86_400)
+    assert looked(country_file=country)[0].state is CheckState.OK
+    monkeypatch.setattr("oborona.cli.doctor.geoip.time.time", lambda: now + 61 * 86_400)
     (report,) = looked(country_file=country)
-    assert report.state is State.WARN
+    assert report.state is CheckState.WARN
     assert "older than 60 days" in report.words
 
 
@@ -53,7 +54,7 @@ def test_the_doctor_says_what_is_wrong(tmp_path: Path) -> None:
     odd.write_text("no database")
     for file, words in ((systems, "names a country"), (odd, "no database in MaxMind's format"), (tmp_path / "none.mmdb", "cannot be read")):  # fmt: skip
         (report,) = looked(country_file=file)
-        assert report.state is State.FAIL
+        assert report.state is CheckState.FAIL
         assert words in report.words
         assert str(file) in report.words
 

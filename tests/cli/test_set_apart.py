@@ -11,14 +11,14 @@ from click.testing import CliRunner, Result
 
 from oborona import state_files
 from oborona.cli import main
-from oborona.cli.asked import Asked
-from oborona.cli.doctor_daemon import daemon
-from oborona.cli.report import State
-from oborona.daemon.watched import HUNG, SERVES
+from oborona.cli.context import CliContext
+from oborona.cli.doctor.daemon import daemon
+from oborona.cli.doctor.report import CheckState
+from oborona.daemon.supervised_process import HUNG, SERVES
 from oborona.lock import hold
-from oborona.metrics import REGISTRY, Snapshot
-from oborona.session.setapart import kept
-from oborona.session.setapart.kept import Suspect
+from oborona.metrics import REGISTRY, MetricsSnapshot
+from oborona.session.quarantine import suspect_store
+from oborona.session.quarantine.suspect_store import Suspect
 from oborona.telemetry import status
 
 ONE, OTHER = "1" * 32, "2" * 32
@@ -27,7 +27,7 @@ ONE, OTHER = "1" * 32, "2" * 32
 @pytest.fixture
 def state(tmp_path: Path) -> Path:
     now = time.time()
-    kept.write(
+    suspect_store.write_suspect(
         tmp_path,
         Suspect(
             identity=ONE,
@@ -40,8 +40,8 @@ def state(tmp_path: Path) -> Path:
             sender="[link=x]\x1b]8;;evil\n@a.example",
         ),
     )
-    kept.keep(tmp_path, ONE, b"Subject: x\r\n\r\n")
-    kept.write(
+    suspect_store.keep_message(tmp_path, ONE, b"Subject: x\r\n\r\n")
+    suspect_store.write_suspect(
         tmp_path,
         Suspect(identity=OTHER, deaths=1, first=now, last=now, how="was killed by SIGKILL"),
     )
@@ -77,7 +77,7 @@ def test_there_is_none(tmp_path: Path) -> None:
 
 def test_one_is_forgotten_with_its_copy(state: Path) -> None:
     assert run(state, "remove", ONE).exit_code == 0
-    assert [one.identity for one in kept.read(state, time.time())] == [OTHER]
+    assert [one.identity for one in suspect_store.read_suspects(state, time.time())] == [OTHER]
     assert [file.name for file in (state / state_files.SET_APART).iterdir()] == [f"{OTHER}.json"]
 
 
@@ -87,12 +87,14 @@ def test_nothing_else_is_taken_away(state: Path, message: str) -> None:
     ended = run(state, "remove", message)
     assert ended.exit_code == 1
     assert (state / "secret.json").exists()
-    assert len(kept.read(state, time.time())) == 2
+    assert len(suspect_store.read_suspects(state, time.time())) == 2
 
 
 def test_doctor_tells(state: Path) -> None:
     now = time.time()
-    status.write(state, status.Status(worker=0, pid=1, time=now, metrics=Snapshot(), policy="p"))
+    status.write_status(
+        state, status.WorkerStatus(worker=0, pid=1, time=now, metrics=MetricsSnapshot(), policy="p")
+    )
     SERVES.replace({("worker-0",): 1, ("keeper",): 0, ("writer",): 1})
     for name, times in (("worker-0", 1), ("keeper", 0), ("writer", 0)):
         HUNG.inc(name, by=times)
@@ -100,12 +102,12 @@ def test_doctor_tells(state: Path) -> None:
         state, status.ServiceStatus(name="worker-0", pid=1, time=now, metrics=REGISTRY.snapshot())
     )
     with hold(state / "workers.lock", "oborona workers"):
-        said = list(daemon(Asked(None, state, ("worker.processes=1",))))
-    assert said[0].state is State.OK
+        said = list(daemon(CliContext(None, state, ("worker.processes=1",))))
+    assert said[0].state is CheckState.OK
     # tests run as root, perhaps
     by_name = {one.what: one for one in said[1:] if one.what != "user"}
     assert by_name.keys() == {"worker-0", "keeper", "set-apart"}
-    assert all(one.state is State.WARN for one in by_name.values())
+    assert all(one.state is CheckState.WARN for one in by_name.values())
     assert "hung 1 times" in by_name["worker-0"].words
     assert "does not serve" in by_name["keeper"].words
     assert "2 messages" in by_name["set-apart"].words
@@ -115,7 +117,7 @@ def test_doctor_tells(state: Path) -> None:
 def test_a_service_that_ended_says_nothing(tmp_path: Path) -> None:
     now = time.time()
     status.write_service(
-        tmp_path, status.ServiceStatus(name="writer", pid=1, time=now, metrics=Snapshot())
+        tmp_path, status.ServiceStatus(name="writer", pid=1, time=now, metrics=MetricsSnapshot())
     )
     (tmp_path / "status/service-keeper.json").write_text("{")
     assert [one.name for one in status.read_services(tmp_path, now)] == ["writer"]

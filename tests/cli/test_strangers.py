@@ -19,13 +19,13 @@ from typing import Any
 import pytest
 
 from oborona import state_files
-from oborona.cli.surface import told_of_all
+from oborona.cli.command_index import load_index
 from oborona.counters.store import LmdbCounters
-from oborona.counters.writer import CounterWriter
-from oborona.message.shingles import Hasher, Type
-from oborona.recheck.moves import Moves
+from oborona.counters.writer import LmdbCounterWriter
+from oborona.message.shingles import Hasher, ShingleType
+from oborona.recheck.moves import MoveStore
 from oborona.secret import make
-from oborona.types import Amounts, Pieces
+from oborona.types import Amounts, CountedPieces
 from tests.cli.journaled import LINKS, LOTTERY, LUNCH, WORDS, journal, policy, run
 from tests.cli.stranger import NOBODY
 
@@ -52,12 +52,12 @@ def site() -> Iterator[Path]:
         (folder / "letter.eml").write_bytes(LOTTERY)
         state = folder / "state"
         state.mkdir()
-        shingle = Hasher(make(state).shingles).shingle(Type.FROM, "ann@a.example")
+        shingle = Hasher(make(state).shingles).shingle(ShingleType.FROM, "ann@a.example")
         with (
-            closing(CounterWriter(state / "counters")) as writer,
+            closing(LmdbCounterWriter(state / "counters")) as writer,
             closing(LmdbCounters(state / "counters", "worker-0")) as counters,
         ):
-            counters.add(Pieces(shingles=(shingle,), pairs=()), Amounts(seen=1), WHEN)
+            counters.add(CountedPieces(shingles=(shingle,), pairs=()), Amounts(seen=1), WHEN)
             counters.flush(WHEN)
             writer.step(WHEN)
         journal(state, rules, [LUNCH, LOTTERY])
@@ -65,7 +65,7 @@ def site() -> Iterator[Path]:
         run(state, rules, "personal", "allow", "ann@b.example", "maria@c.example")
         run(state, rules, "signature", "add", "buy my pills now", "--reason", "x")
         run(state, rules, "reputation", "set", "192.0.2.7", "bad", "--reason", "x", "--for", "1d")
-        Moves(state / state_files.MOVES).close()
+        MoveStore(state / state_files.MOVES).close()
         yield folder
     finally:
         shutil.rmtree(folder)
@@ -141,7 +141,7 @@ def test_a_stranger_gets_one_clear_line_and_changes_nothing(site: Path, kind: st
     state = state_of(site, kind)
     found = walked(site, state, "--watch", str(site))
     assert len(found) > 75
-    assert {one["words"][0] for one in found} > told_of_all().keys() - {
+    assert {one["words"][0] for one in found} > load_index().keys() - {
         "serve", "worker", "writer", "keeper", "reader", "trainer", "intake", "opensmtpd-filter", "metrics",
     }  # fmt: skip
     assert wrong(found) == []

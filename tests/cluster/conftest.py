@@ -8,18 +8,20 @@ from collections.abc import Iterator
 
 import pytest
 
-from oborona.counters.cluster import function
-from oborona.counters.cluster.shards import Shards
-from oborona.counters.cluster.wire import Access, Address
+from oborona.counters.cluster import add_function
+from oborona.counters.cluster.blocking_client import BlockingClusterClient
+from oborona.counters.cluster.wire import ClusterAccess, NodeAddress
 from tests.peers.redis import PATIENT, Cluster
 
 
-def access_of(cluster: Cluster) -> Access:
+def access_of(cluster: Cluster) -> ClusterAccess:
     """Return how to reach a cluster, by all of its nodes.
 
     On a machine under load a connection takes its time.
     """
-    return Access(nodes=tuple(Address(*node.address) for node in cluster.nodes), connect_s=20.0)
+    return ClusterAccess(
+        nodes=tuple(NodeAddress(*node.address) for node in cluster.nodes), connect_s=20.0
+    )
 
 
 @pytest.fixture(scope="session")
@@ -37,7 +39,7 @@ def cluster(three_primaries: Cluster) -> Cluster:
 
 
 @pytest.fixture
-def access(cluster: Cluster) -> Access:
+def access(cluster: Cluster) -> ClusterAccess:
     return access_of(cluster)
 
 
@@ -47,10 +49,10 @@ def reports() -> list[str]:
 
 
 @pytest.fixture
-def shards(access: Access) -> Iterator[Shards]:
+def shards(access: ClusterAccess) -> Iterator[BlockingClusterClient]:
     """For who sends by hand; the function is there."""
-    made = Shards(access)
+    made = BlockingClusterClient(access)
     for node in made.nodes():
-        function.load(made, node)
+        add_function.load(made, node)
     yield made
     made.close()

@@ -18,10 +18,10 @@ import numpy as np
 
 from oborona.counters.cluster.outbox import TAGS_KEY
 from oborona.counters.cluster.store import DEADLINE_S, ClusterCounters
-from oborona.counters.cluster.wire import Access
+from oborona.counters.cluster.wire import ClusterAccess
 from oborona.counters.memory import MemoryCounters
 from oborona.errors import StorePartial
-from oborona.types import Amounts, Pair, Pieces, Shingle
+from oborona.types import Amounts, CountedPieces, Shingle, UniquePair
 
 NOON: Final = 20_000 * 86_400 + 43_200.0
 KNOWN: Final = 2_000  # shingles that come again
@@ -55,7 +55,7 @@ class Load:
     def __init__(
         self,
         directory: Path,
-        access: Access,
+        access: ClusterAccess,
         *,
         pause_s: float = 0.005,
         deadline_s: float = DEADLINE_S,
@@ -147,7 +147,7 @@ class Load:
             last, applied = np.frombuffer(txn.get(TAGS_KEY, b""), "<u8").reshape(2, -1).tolist()
             return last, applied
 
-    async def differences(self, access: Access, directory: Path) -> list[Shingle]:
+    async def differences(self, access: ClusterAccess, directory: Path) -> list[Shingle]:
         """Return what somebody who never added anything reads otherwise than it is."""
         other = ClusterCounters(directory, "other", access, deadline_s=30.0)
         seen = sorted(self._seen)
@@ -217,7 +217,7 @@ class Load:
         elif now - self._done_at > STEP_S:
             self._lacked_at = now
 
-    def _pieces(self) -> Pieces:
+    def _pieces(self) -> CountedPieces:
         def known(kind: int) -> Shingle:
             number = min(int(self._random.paretovariate(1.1)), KNOWN)
             return Shingle(kind, number * 0x9E3779B97F4A7C15 % 2**64)
@@ -225,5 +225,5 @@ class Load:
         fresh = [Shingle(5, self._random.getrandbits(64)) for _ in range(24)]
         shingles = tuple(dict.fromkeys([*fresh, *(known(8) for _ in range(16))]))
         first, number = self._random.getrandbits(4) << 60, self._random.getrandbits(5)
-        pair = Pair(both=Shingle(30, first + 1000 + number), distinct=Shingle(31, first))
-        return Pieces(shingles=shingles, pairs=(pair,))
+        pair = UniquePair(both=Shingle(30, first + 1000 + number), distinct=Shingle(31, first))
+        return CountedPieces(shingles=shingles, pairs=(pair,))

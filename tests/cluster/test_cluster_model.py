@@ -29,14 +29,14 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from oborona.counters.cluster.delivery import Delivery
+from oborona.counters.cluster.blocking_client import BlockingClusterClient, Command
+from oborona.counters.cluster.delivery import OutboxDelivery
 from oborona.counters.cluster.sender import ClusterWriter
-from oborona.counters.cluster.shards import Command, Shards
 from oborona.counters.cluster.store import ClusterCounters
-from oborona.counters.cluster.wire import Access, Reply
+from oborona.counters.cluster.wire import ClusterAccess, Reply
 from oborona.counters.memory import MemoryCounters
 from oborona.errors import StoreError
-from oborona.types import Amounts, Pair, Pieces, Prefix, Shingle
+from oborona.types import Amounts, CountedPieces, CounterPrefix, Shingle, UniquePair
 from tests.peers.redis import Cluster
 
 FIRST_BITS = [0, 0x7A5 << 52, 0xFFF << 52]
@@ -44,7 +44,7 @@ SHINGLES = [
     Shingle(kind, first + number) for kind in (1, 75) for first in FIRST_BITS for number in (0, 7)
 ]
 PAIRS = [
-    Pair(both=Shingle(30, first + 10 * sender + to), distinct=Shingle(31, first + sender))
+    UniquePair(both=Shingle(30, first + 10 * sender + to), distinct=Shingle(31, first + sender))
     for first in FIRST_BITS[1:]
     for sender in (1, 2)
     for to in (1, 2)
@@ -53,7 +53,7 @@ UNDONE = [
     Shingle(9, first + 7) for first in FIRST_BITS
 ]  # that take-backs are tried on: no sum of theirs is saturated
 ASKED = [*SHINGLES, *UNDONE, *dict.fromkeys(shingle for pair in PAIRS for shingle in pair)]
-PREFIXES = [Prefix.IN, Prefix.OUT, Prefix.DELETED]
+PREFIXES = [CounterPrefix.IN, CounterPrefix.OUT, CounterPrefix.DELETED]
 START = 19_990 * 86_400 + 80_000.0
 BACK_S = 3_000.0
 
@@ -66,13 +66,13 @@ few = st.one_of(
     st.just(Amounts(seen=1)), st.builds(Amounts, *[st.sampled_from([0, 0, 1, 5, 128, 2**40])] * 6)
 )
 somebody = st.builds(
-    Pieces,
+    CountedPieces,
     shingles=st.lists(st.sampled_from(SHINGLES), unique=True, max_size=4).map(tuple),
     pairs=st.lists(st.sampled_from(PAIRS), max_size=3).map(tuple),
 )
 
 
-class Deaf(Shards):
+class Deaf(BlockingClusterClient):
     """Everything is sent and done, and no answer arrives."""
 
     def ask(self, commands: Sequence[Command]) -> list[Reply]:
@@ -81,7 +81,7 @@ class Deaf(Shards):
 
 class Life(RuleBasedStateMachine):
     cluster: Cluster
-    access: Access
+    access: ClusterAccess
 
     @initialize(doorkeeper=st.booleans())
     def open(self, doorkeeper: bool) -> None:
@@ -123,12 +123,14 @@ class Life(RuleBasedStateMachine):
         prefix=st.sampled_from(PREFIXES),
         late=st.sampled_from([0, 0, 0, 700, 90_000]),
     )
-    def add(self, pieces: Pieces, amounts: Amounts, prefix: Prefix, late: float) -> None:
+    def add(
+        self, pieces: CountedPieces, amounts: Amounts, prefix: CounterPrefix, late: float
+    ) -> None:
         for counters in (self.model, self.worker):
             counters.add(pieces, amounts, self.now - late, prefix)
 
     @rule(pieces=somebody, times=st.integers(10, 30), apart=st.sampled_from([0.0, 601.0, 20_000.0]))
-    def add_often(self, pieces: Pieces, times: int, apart: float) -> None:
+    def add_often(self, pieces: CountedPieces, times: int, apart: float) -> None:
         for _ in range(times):
             self.move(apart)
             for counters in (self.model, self.worker):
@@ -138,7 +140,7 @@ class Life(RuleBasedStateMachine):
                 self.step()
 
     @rule(shingle=st.sampled_from(SHINGLES), prefix=st.sampled_from(PREFIXES))
-    def forget(self, shingle: Shingle, prefix: Prefix) -> None:
+    def forget(self, shingle: Shingle, prefix: CounterPrefix) -> None:
         for counters in (self.model, self.worker):
             counters.forget(shingle, self.now, prefix)
         self.flush()
@@ -167,7 +169,7 @@ class Life(RuleBasedStateMachine):
         self,
         undone: tuple[Shingle, ...],
         amounts: Amounts,
-        prefix: Prefix,
+        prefix: CounterPrefix,
         late: float,
         taken: bool,
     ) -> None:
@@ -176,7 +178,9 @@ class Life(RuleBasedStateMachine):
             if taken:
                 counters.take_back(undone, amounts, self.now - late, prefix)
             else:
-                counters.add(Pieces(shingles=undone, pairs=()), amounts, self.now - late, prefix)
+                counters.add(
+                    CountedPieces(shingles=undone, pairs=()), amounts, self.now - late, prefix
+                )
 
     @rule(
         undone=st.lists(st.sampled_from(UNDONE), unique=True, min_size=1).map(tuple),
@@ -193,7 +197,7 @@ class Life(RuleBasedStateMachine):
             if taken:
                 self.worker.take_back(undone, amounts, at)
             else:
-                self.worker.add(Pieces(shingles=undone, pairs=()), amounts, at)
+                self.worker.add(CountedPieces(shingles=undone, pairs=()), amounts, at)
             if between != "nothing":
                 self.flush()
             if between in ("step", "day"):
@@ -239,7 +243,9 @@ class Life(RuleBasedStateMachine):
         if after != "nothing":
             self.writer._taking.take(self.now)
         if after == "sending":
-            Delivery(self.writer._outbox, self.writer._shards, 0.0, self.reports.append).send()
+            OutboxDelivery(
+                self.writer._outbox, self.writer._shards, 0.0, self.reports.append
+            ).send()
         self.writer.close()
         self.writer = self.new_writer(doorkeeper=doorkeeper)
         self.worker._reader._environment = self.writer.environment
@@ -248,7 +254,7 @@ class Life(RuleBasedStateMachine):
     def lose_answers(self) -> None:
         self.writer._taking.take(self.now)
         deaf = Deaf(self.access)
-        Delivery(self.writer._outbox, deaf, 0.0, self.reports.append).send()
+        OutboxDelivery(self.writer._outbox, deaf, 0.0, self.reports.append).send()
         deaf.close()
 
     @rule(
@@ -256,14 +262,14 @@ class Life(RuleBasedStateMachine):
         steps=st.lists(somebody, min_size=1, max_size=3),
         asked=st.booleans(),
     )
-    def shard_falls_back(self, which: int, steps: list[Pieces], asked: bool) -> None:
+    def shard_falls_back(self, which: int, steps: list[CountedPieces], asked: bool) -> None:
         """It acknowledges some steps, and then a replica takes its place that never got them."""
         node = self.cluster.nodes[which]
         names = node.ask("KEYS", "*")
         assert isinstance(names, list)
         kept = {name: node.ask("DUMP", name) for name in names}
         for pieces in steps:
-            self.add(pieces, Amounts(seen=1), Prefix.IN, 0.0)
+            self.add(pieces, Amounts(seen=1), CounterPrefix.IN, 0.0)
             self.flush()
             self.step()
         node.ask("FLUSHALL")
@@ -271,7 +277,12 @@ class Life(RuleBasedStateMachine):
             node.ask("RESTORE", name, 0, str(value))
         self.worker._recent.clear()  # it is longer ago than any answer serves
         if not asked:  # what comes next tells it, too
-            self.add(Pieces(shingles=tuple(SHINGLES), pairs=()), Amounts(seen=1), Prefix.IN, 0.0)
+            self.add(
+                CountedPieces(shingles=tuple(SHINGLES), pairs=()),
+                Amounts(seen=1),
+                CounterPrefix.IN,
+                0.0,
+            )
             self.flush()
             self.step()
         self.writer.check()
@@ -313,7 +324,7 @@ class Life(RuleBasedStateMachine):
 
 
 @pytest.mark.slow
-def test_life(three_primaries: Cluster, access: Access) -> None:
+def test_life(three_primaries: Cluster, access: ClusterAccess) -> None:
     Life.cluster, Life.access = three_primaries, access
     run_state_machine_as_test(
         Life,

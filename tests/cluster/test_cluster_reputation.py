@@ -12,27 +12,29 @@ from click.testing import CliRunner, Result
 from oborona.cli import main
 from oborona.counters.cluster.sender import ClusterWriter
 from oborona.counters.cluster.store import ClusterCounters
-from oborona.counters.cluster.wire import Access
-from oborona.types import Action, Amounts, Pieces
+from oborona.counters.cluster.wire import ClusterAccess
+from oborona.types import Action, Amounts, CountedPieces
 from tests.cli.remembered import journal, shingle
 
 IP = "9.10.11.12"
 
 
 @pytest.fixture
-def state(access: Access, tmp_path: Path) -> Path:
+def state(access: ClusterAccess, tmp_path: Path) -> Path:
     folder = tmp_path / "state"
     folder.mkdir()
     worker = ClusterCounters(folder / "counters", "worker-0", access)
     for _ in range(40):
-        pieces = Pieces(shingles=(shingle(folder, IP), shingle(folder, "9.10.11.0/24")), pairs=())
+        pieces = CountedPieces(
+            shingles=(shingle(folder, IP), shingle(folder, "9.10.11.0/24")), pairs=()
+        )
         worker.add(pieces, Amounts(seen=1, spam=1), time.time() - 60)
     worker.close()
     bring_in(folder, access)
     return folder
 
 
-def bring_in(state: Path, access: Access) -> None:
+def bring_in(state: Path, access: ClusterAccess) -> None:
     writer = ClusterWriter(state / "counters", access)
     writer.step(time.time())
     writer.step(time.time())
@@ -40,7 +42,7 @@ def bring_in(state: Path, access: Access) -> None:
     writer.close()
 
 
-def run(state: Path, access: Access, *words: str, status: int = 0) -> Result:
+def run(state: Path, access: ClusterAccess, *words: str, status: int = 0) -> Result:
     nodes = " ".join(map(str, access.nodes))
     settings = ["--set", "counters.store=cluster", "--set", f"cluster.nodes={nodes}"]
     told = ["--state", str(state), *settings, "reputation", *words]
@@ -49,7 +51,9 @@ def run(state: Path, access: Access, *words: str, status: int = 0) -> Result:
     return result
 
 
-def test_it_is_shown_ranked_exported_forgiven_and_forgotten(state: Path, access: Access) -> None:
+def test_it_is_shown_ranked_exported_forgiven_and_forgotten(
+    state: Path, access: ClusterAccess
+) -> None:
     (ident,) = journal(
         state, [{"client_ip": IP, "verdict": Action.REJECT, "shingles": (shingle(state, IP),)}]
     )

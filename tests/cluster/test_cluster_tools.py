@@ -18,32 +18,34 @@ from oborona.counters.cluster.layout import SLOT_OF_TAG, SLOTS, tag_of
 from oborona.counters.cluster.reader import ClusterReader
 from oborona.counters.cluster.sender import ClusterWriter
 from oborona.counters.cluster.store import ClusterCounters
-from oborona.counters.cluster.wire import Access
+from oborona.counters.cluster.wire import ClusterAccess
 from oborona.counters.record import key_of
 from oborona.errors import StorePartial
-from oborona.message.shingles import Type
-from oborona.types import Amounts, Metric, Pieces, Prefix, Shingle, Window
+from oborona.message.shingles import ShingleType
+from oborona.types import Amounts, CountedPieces, CounterPrefix, Metric, Shingle, Window
 from tests.peers.ports import free_port
 from tests.peers.redis import Cluster, Node
 
-SENDERS = [Shingle(Type.FROM, number * 0x33 << 56 | 0xABC) for number in range(5)]
+SENDERS = [Shingle(ShingleType.FROM, number * 0x33 << 56 | 0xABC) for number in range(5)]
 LETTER = b"From: Ann <ann@a.example>\r\nSubject: Lunch\r\n\r\nShall we meet at noon?\r\n"
 
 
 @pytest.fixture
-def nodes(access: Access) -> str:
+def nodes(access: ClusterAccess) -> str:
     return " ".join(map(str, access.nodes))
 
 
 @pytest.fixture
-def state(access: Access, tmp_path: Path) -> Path:
+def state(access: ClusterAccess, tmp_path: Path) -> Path:
     """A state folder whose counts went into the cluster: 10, 20, ... of five senders."""
     folder = tmp_path / "state"
     writer = ClusterWriter(folder / "counters", access)
     worker = worker_of(folder, access)
     for number, sender in enumerate(SENDERS):
         worker.add(
-            Pieces(shingles=(sender,), pairs=()), Amounts(seen=10 * (number + 1)), time.time()
+            CountedPieces(shingles=(sender,), pairs=()),
+            Amounts(seen=10 * (number + 1)),
+            time.time(),
         )
     worker.close()
     writer.step(time.time())
@@ -53,7 +55,7 @@ def state(access: Access, tmp_path: Path) -> Path:
     return folder
 
 
-def worker_of(state: Path, access: Access) -> ClusterCounters:
+def worker_of(state: Path, access: ClusterAccess) -> ClusterCounters:
     return ClusterCounters(state / "counters", "worker-0", access)
 
 
@@ -65,7 +67,7 @@ def run(state: Path, nodes: str, *words: object, data: str | None = None) -> Res
     )
 
 
-def seen(state: Path, access: Access) -> list[int]:
+def seen(state: Path, access: ClusterAccess) -> list[int]:
     async def read() -> list[int]:
         with ClusterReader(state / "counters", access) as store:
             totals = await store.read(SENDERS, time.time())
@@ -75,15 +77,15 @@ def seen(state: Path, access: Access) -> list[int]:
 
 
 def node_of(cluster: Cluster, shingle: Shingle) -> Node:
-    return cluster.primary_of(SLOT_OF_TAG[tag_of(key_of(shingle, Prefix.IN))])
+    return cluster.primary_of(SLOT_OF_TAG[tag_of(key_of(shingle, CounterPrefix.IN))])
 
 
 def test_top_sorts_what_this_machine_counted_most_by_the_clusters_counts(
-    state: Path, access: Access, nodes: str, tmp_path: Path
+    state: Path, access: ClusterAccess, nodes: str, tmp_path: Path
 ) -> None:
     other = ClusterWriter(tmp_path / "other/counters", access)
     worker = worker_of(tmp_path / "other", access)
-    worker.add(Pieces(shingles=(SENDERS[0],), pairs=()), Amounts(seen=90), time.time())
+    worker.add(CountedPieces(shingles=(SENDERS[0],), pairs=()), Amounts(seen=90), time.time())
     worker.close()
     other.step(time.time())
     other.close()
@@ -112,7 +114,7 @@ def test_show_draws_what_the_cluster_has(state: Path, nodes: str, tmp_path: Path
     assert "were not seen in two weeks" in run(state, nodes, "counters", "show", letter).stdout
 
 
-def test_forget_goes_through_the_spool(state: Path, access: Access, nodes: str) -> None:
+def test_forget_goes_through_the_spool(state: Path, access: ClusterAccess, nodes: str) -> None:
     told = run(state, nodes, "counters", "forget", name_of(SENDERS[1]), data="y\n")
     assert told.exit_code == 0, told.stderr
     assert "seen 20" in told.stdout
@@ -131,7 +133,7 @@ def test_forget_makes_no_spool_where_no_writer_has_run(tmp_path: Path, nodes: st
 
 
 def test_stats_tells_nodes_outbox_and_spools(
-    state: Path, access: Access, nodes: str, cluster: Cluster
+    state: Path, access: ClusterAccess, nodes: str, cluster: Cluster
 ) -> None:
     found = json.loads(run(state, nodes, "counters", "stats", "--json").stdout)
     assert sorted(one["address"] for one in found["nodes"]) == sorted(cluster.names)
@@ -148,7 +150,7 @@ def test_stats_tells_nodes_outbox_and_spools(
     assert ["sent", "by", "nobody", "now"] in lines
     assert sum("answers" in line for line in lines) == len(cluster.nodes)
     worker = worker_of(state, access)
-    worker.add(Pieces(shingles=(SENDERS[0],), pairs=()), Amounts(seen=1), time.time())
+    worker.add(CountedPieces(shingles=(SENDERS[0],), pairs=()), Amounts(seen=1), time.time())
     worker.close()
     found = json.loads(run(state, nodes, "counters", "stats", "--json").stdout)
     assert [one["worker"] for one in found["spools"]] == ["worker-0"]
@@ -157,10 +159,10 @@ def test_stats_tells_nodes_outbox_and_spools(
 
 def test_stats_tells_what_a_cluster_that_is_away_lacks(state: Path, nodes: str) -> None:
     away = f"127.0.0.1:{free_port()}"
-    nowhere = Access(nodes=())
+    nowhere = ClusterAccess(nodes=())
     an_hour_ago = time.time() - 3600
     worker = worker_of(state, nowhere)
-    worker.add(Pieces(shingles=tuple(SENDERS), pairs=()), Amounts(seen=1), an_hour_ago)
+    worker.add(CountedPieces(shingles=tuple(SENDERS), pairs=()), Amounts(seen=1), an_hour_ago)
     worker.close()
     writer = ClusterWriter(state / "counters", nowhere)
     writer.step(an_hour_ago)
@@ -214,7 +216,7 @@ def test_what_part_of_the_cluster_says_is_shown_as_that(state: Path, tmp_path: P
 
 
 async def test_a_reader_is_told_what_the_other_shards_have(
-    cluster: Cluster, state: Path, access: Access
+    cluster: Cluster, state: Path, access: ClusterAccess
 ) -> None:
     silent = node_of(cluster, SENDERS[0])
     others = [number for number in range(5) if node_of(cluster, SENDERS[number]) is not silent]

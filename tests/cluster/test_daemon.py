@@ -7,8 +7,8 @@ from pathlib import Path
 
 from oborona import secret
 from oborona.counters.cluster.store import ClusterCounters
-from oborona.counters.cluster.wire import Access
-from oborona.message.shingles import Hasher, Type
+from oborona.counters.cluster.wire import ClusterAccess
+from oborona.message.shingles import Hasher, ShingleType
 from oborona.types import Metric, Window
 from tests.peers.oborona import Oborona
 from tests.peers.postfix import Postfix
@@ -30,12 +30,14 @@ def settings(nodes: str) -> dict[str, object]:
     }
 
 
-async def test_mail_is_counted_in_the_cluster(access: Access, tmp_path: Path) -> None:
+async def test_mail_is_counted_in_the_cluster(access: ClusterAccess, tmp_path: Path) -> None:
     nodes = " ".join(map(str, access.nodes))
     with Oborona(settings(nodes)) as oborona, Postfix(oborona.milter) as postfix:
         for _ in range(3):
             assert postfix.send(LETTER)[-1].startswith("250")
-        sender = Hasher(secret.load(oborona.state).shingles).shingle(Type.FROM, "ann@a.example")
+        sender = Hasher(secret.load(oborona.state).shingles).shingle(
+            ShingleType.FROM, "ann@a.example"
+        )
         counters = ClusterCounters(tmp_path, "other", access, deadline_s=30.0, stale_s=0.0)
         end = time.monotonic() + WITHIN_S
         seen = 0

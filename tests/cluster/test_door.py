@@ -8,9 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from oborona.counters import record
-from oborona.counters.cluster.door import DOOR, SLOT, SLOTS, sighting
+from oborona.counters.cluster.blocking_client import BlockingClusterClient
+from oborona.counters.cluster.doorkeeper_page import DOOR, SLOT, SLOTS, sighting
 from oborona.counters.cluster.layout import SLOT_OF_TAG, page_of
-from oborona.counters.cluster.shards import Shards
 
 from .sending import KEY, NOON, PAIR, TAG, Sent, batch
 
@@ -38,7 +38,7 @@ class Door(Sent):
 
 
 @pytest.fixture
-def door(shards: Shards) -> Door:
+def door(shards: BlockingClusterClient) -> Door:
     return Door(shards)
 
 

@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from oborona.counters import record
-from oborona.counters.cluster import function, steps
+from oborona.counters.batch_sums import sum_batches
+from oborona.counters.cluster import add_function, steps
+from oborona.counters.cluster.blocking_client import BlockingClusterClient
 from oborona.counters.cluster.layout import APPLIED_KEYS, SLOT_OF_TAG, page_of
-from oborona.counters.cluster.shards import Shards
-from oborona.counters.summed import summed
-from oborona.types import Prefix, Shingle
+from oborona.types import CounterPrefix, Shingle
 
 from .sending import KEY, NOON, OUTBOX, PAIR, TAG, Sent, batch
 
@@ -31,7 +31,7 @@ buckets = st.one_of(st.integers(NOON - 3, NOON), st.integers(NOON - 20 * 144, NO
 )
 @given(adds=st.lists(st.tuples(buckets, counts, st.booleans()), min_size=1, max_size=40))
 def test_records_are_merged_as_here(
-    shards: Shards, adds: list[tuple[int, list[int], bool]]
+    shards: BlockingClusterClient, adds: list[tuple[int, list[int], bool]]
 ) -> None:
     sent = Sent(shards)
     sent.empty()
@@ -42,7 +42,7 @@ def test_records_are_merged_as_here(
             continue
         one = batch([(KEY, bucket, cells)])
         assert sent.send(one, NOON, believed=believed) == sent.step
-        [delta] = summed([one], NOON).deltas()
+        [delta] = sum_batches([one], NOON).deltas()
         expected = record.merge(expected, delta, NOON if believed else None)
         assert sent.stored(KEY) == expected
 
@@ -65,7 +65,7 @@ small = st.lists(
     )
 )
 def test_what_is_taken_back_is_netted_as_here(
-    shards: Shards, changes: list[tuple[int, list[int], bool, bool]]
+    shards: BlockingClusterClient, changes: list[tuple[int, list[int], bool, bool]]
 ) -> None:
     sent = Sent(shards)
     sent.empty()
@@ -77,12 +77,14 @@ def test_what_is_taken_back_is_netted_as_here(
             continue
         one = msgspec.structs.replace(batch([(KEY, bucket, cells)]), takes=taking)
         assert sent.send(one, NOON, believed=believed) == sent.step
-        [delta] = summed([one], NOON).deltas()
+        [delta] = sum_batches([one], NOON).deltas()
         expected = record.merge(expected, delta, NOON if believed else None)
         assert sent.stored(KEY) == expected
 
 
-def test_a_shingle_seen_once_leaves_the_door_when_it_is_taken_back(shards: Shards) -> None:
+def test_a_shingle_seen_once_leaves_the_door_when_it_is_taken_back(
+    shards: BlockingClusterClient,
+) -> None:
     sent = Sent(shards)
     sent.empty()
     one, other = record.cells([1, 0, 0, 0, 0, 0], NOON), KEY[:-1] + bytes((KEY[-1] ^ 1,))
@@ -98,7 +100,9 @@ def test_a_shingle_seen_once_leaves_the_door_when_it_is_taken_back(shards: Shard
     assert sent.stored(KEY) == sent.stored(other) == record.cells([2, 0, 0, 0, 0, 0], NOON)
 
 
-def test_a_pair_that_comes_in_two_flushes_of_a_step_is_decided_once(shards: Shards) -> None:
+def test_a_pair_that_comes_in_two_flushes_of_a_step_is_decided_once(
+    shards: BlockingClusterClient,
+) -> None:
     sent = Sent(shards)
     one = record.cells([1, 0, 0, 0, 0, 0], NOON)
     flush = msgspec.structs.replace(batch([(PAIR, NOON, one)]), pairs=[(PAIR, KEY, NOON)])
@@ -111,16 +115,16 @@ def test_a_pair_that_comes_in_two_flushes_of_a_step_is_decided_once(shards: Shar
 
 def test_a_pair_whose_halves_begin_differently_is_left_out_and_told() -> None:
     one = record.cells([1, 0, 0, 0, 0, 0], NOON)
-    other = record.key_of(Shingle(31, 0), Prefix.IN)
+    other = record.key_of(Shingle(31, 0), CounterPrefix.IN)
     flush = msgspec.structs.replace(batch([(PAIR, NOON, one)]), pairs=[(PAIR, other, NOON)])
     made = steps.make([flush], NOON, [0] * 256, OUTBOX, believed=True)
     assert made.parted == 1
     assert [share.tag for share in made.shares] == [TAG]
 
 
-def test_a_step_is_kept_as_it_is_made(shards: Shards) -> None:
+def test_a_step_is_kept_as_it_is_made(shards: BlockingClusterClient) -> None:
     one = record.cells([1, 0, 0, 0, 0, 0], NOON)
-    keys = [record.key_of(Shingle(8, tag << 56), Prefix.IN) for tag in range(256)]
+    keys = [record.key_of(Shingle(8, tag << 56), CounterPrefix.IN) for tag in range(256)]
     made = steps.make(
         [batch([(key, NOON, one) for key in keys], keys[:9])],
         NOON,
@@ -134,7 +138,7 @@ def test_a_step_is_kept_as_it_is_made(shards: Shards) -> None:
     assert list(steps.decode(kept, [7, 200])) == [made.shares[7], made.shares[200]]
 
 
-def test_a_step_that_comes_again_changes_nothing(shards: Shards) -> None:
+def test_a_step_that_comes_again_changes_nothing(shards: BlockingClusterClient) -> None:
     sent = Sent(shards)
     one = record.cells([1, 0, 0, 0, 0, 0], NOON)
     [share] = steps.make([batch([(KEY, NOON, one)])], NOON, [0] * 256, OUTBOX, believed=True).shares
@@ -145,7 +149,7 @@ def test_a_step_that_comes_again_changes_nothing(shards: Shards) -> None:
 
 
 def test_a_step_after_one_that_is_missing_does_nothing_and_says_what_is_there(
-    shards: Shards,
+    shards: BlockingClusterClient,
 ) -> None:
     sent = Sent(shards)
     one = record.cells([1, 0, 0, 0, 0, 0], NOON)
@@ -156,7 +160,7 @@ def test_a_step_after_one_that_is_missing_does_nothing_and_says_what_is_there(
 
 
 def test_what_is_out_of_the_windows_goes_when_its_page_is_touched_hours_later(
-    shards: Shards,
+    shards: BlockingClusterClient,
 ) -> None:
     sent = Sent(shards)
     neighbour = KEY[:-1] + bytes((KEY[-1] ^ 1,))
@@ -186,7 +190,7 @@ def test_what_is_out_of_the_windows_goes_when_its_page_is_touched_hours_later(
     )
 )
 def test_going_through_a_page_leaves_each_record_as_it_is_tidied_here(
-    shards: Shards, cells: list[tuple[int, bool]]
+    shards: BlockingClusterClient, cells: list[tuple[int, bool]]
 ) -> None:
     sent = Sent(shards)
     sent.empty()
@@ -206,7 +210,7 @@ def test_going_through_a_page_leaves_each_record_as_it_is_tidied_here(
     assert sent.stored(KEY) == record.tidy(stored, later)
 
 
-def test_a_page_is_forgotten_by_redis_when_nobody_touches_it(shards: Shards) -> None:
+def test_a_page_is_forgotten_by_redis_when_nobody_touches_it(shards: BlockingClusterClient) -> None:
     sent = Sent(shards)
     sent.send(batch([(KEY, NOON, record.cells([1, 0, 0, 0, 0, 0], NOON))]), NOON)
     [left_s] = shards.ask([(SLOT_OF_TAG[TAG], (b"TTL", page_of(KEY)))])
@@ -214,7 +218,9 @@ def test_a_page_is_forgotten_by_redis_when_nobody_touches_it(shards: Shards) -> 
     assert 16 * 86_400 < left_s <= 17 * 86_400
 
 
-def test_what_an_outbox_left_behind_goes_when_it_was_silent_for_a_month(shards: Shards) -> None:
+def test_what_an_outbox_left_behind_goes_when_it_was_silent_for_a_month(
+    shards: BlockingClusterClient,
+) -> None:
     sent = Sent(shards)
     one = record.cells([1, 0, 0, 0, 0, 0], NOON)
     sent.send(batch([(KEY, NOON, one)]), NOON)
@@ -234,8 +240,8 @@ def test_what_an_outbox_left_behind_goes_when_it_was_silent_for_a_month(shards: 
         assert (applied, touched) == (left, left)
 
 
-def test_an_error_of_the_function_is_an_answer(shards: Shards) -> None:
+def test_an_error_of_the_function_is_an_answer(shards: BlockingClusterClient) -> None:
     [answer] = shards.ask(
-        [(SLOT_OF_TAG[TAG], (b"FCALL", function.ADD, 1, APPLIED_KEYS[TAG], b"", b""))]
+        [(SLOT_OF_TAG[TAG], (b"FCALL", add_function.ADD, 1, APPLIED_KEYS[TAG], b"", b""))]
     )
     assert isinstance(answer, hiredis.ReplyError)

@@ -15,10 +15,10 @@ import pytest
 from oborona.counters.cluster.layout import SLOT_OF_TAG, tag_of
 from oborona.counters.cluster.sender import ClusterWriter
 from oborona.counters.cluster.store import ClusterCounters
-from oborona.counters.cluster.wire import Access, Address
+from oborona.counters.cluster.wire import ClusterAccess, NodeAddress
 from oborona.counters.record import key_of
 from oborona.errors import StoreError, StorePartial, StoreVersion
-from oborona.types import Amounts, Metric, Pieces, Prefix, Shingle, Window
+from oborona.types import Amounts, CountedPieces, CounterPrefix, Metric, Shingle, Window
 from tests.peers.redis import Cluster, Node
 
 NOON = 20_000 * 86_400 + 43_200.0
@@ -26,8 +26,8 @@ ONE = Amounts(seen=1)
 SPREAD = [Shingle(8, tag << 56) for tag in range(256)]  # one for each tag
 
 
-def pieces(*shingles: Shingle) -> Pieces:
-    return Pieces(shingles=shingles, pairs=())
+def pieces(*shingles: Shingle) -> CountedPieces:
+    return CountedPieces(shingles=shingles, pairs=())
 
 
 def seen(totals: list[list[list[int]]]) -> list[int]:
@@ -35,18 +35,18 @@ def seen(totals: list[list[list[int]]]) -> list[int]:
 
 
 def node_of(cluster: Cluster, shingle: Shingle) -> Node:
-    return cluster.primary_of(SLOT_OF_TAG[tag_of(key_of(shingle, Prefix.IN))])
+    return cluster.primary_of(SLOT_OF_TAG[tag_of(key_of(shingle, CounterPrefix.IN))])
 
 
 @pytest.fixture
-def writer(tmp_path: Path, access: Access, reports: list[str]) -> Iterator[ClusterWriter]:
+def writer(tmp_path: Path, access: ClusterAccess, reports: list[str]) -> Iterator[ClusterWriter]:
     made = ClusterWriter(tmp_path, access, report=reports.append)
     yield made
     made.close()
 
 
 def worker_of(
-    directory: Path, writer: ClusterWriter, access: Access, deadline_s: float
+    directory: Path, writer: ClusterWriter, access: ClusterAccess, deadline_s: float
 ) -> ClusterCounters:
     return ClusterCounters(
         directory,
@@ -69,7 +69,7 @@ def go_on(node: Node) -> None:
 
 
 async def test_a_silent_shard_leaves_what_the_others_say_and_what_is_known(
-    cluster: Cluster, access: Access, writer: ClusterWriter, tmp_path: Path
+    cluster: Cluster, access: ClusterAccess, writer: ClusterWriter, tmp_path: Path
 ) -> None:
     other = worker_of(tmp_path, writer, access, 1.0)
     other.add(pieces(*SPREAD), ONE, NOON)
@@ -111,9 +111,9 @@ async def test_a_silent_shard_leaves_what_the_others_say_and_what_is_known(
 
 
 async def test_a_cluster_that_is_nowhere_leaves_a_workers_own_adds(
-    writer: ClusterWriter, access: Access, tmp_path: Path
+    writer: ClusterWriter, access: ClusterAccess, tmp_path: Path
 ) -> None:
-    nowhere = Access(nodes=(access.nodes[0]._replace(port=1),))
+    nowhere = ClusterAccess(nodes=(access.nodes[0]._replace(port=1),))
     worker = worker_of(tmp_path, writer, nowhere, 1.0)
     worker.add(pieces(*SPREAD), ONE, NOON)
     for _ in range(2):
@@ -125,13 +125,13 @@ async def test_a_cluster_that_is_nowhere_leaves_a_workers_own_adds(
 
 async def test_flushes_wait_until_the_cluster_is_back(
     cluster: Cluster,
-    access: Access,
+    access: ClusterAccess,
     tmp_path: Path,
     reports: list[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("oborona.counters.cluster.delivery.PATIENCE_S", 0.0)
-    nowhere = Access(nodes=(access.nodes[0]._replace(port=1),))
+    nowhere = ClusterAccess(nodes=(access.nodes[0]._replace(port=1),))
     writer = ClusterWriter(tmp_path, nowhere, report=reports.append)
     worker = worker_of(tmp_path, writer, access, 30.0)
     for _ in range(5):
@@ -151,9 +151,9 @@ async def test_flushes_wait_until_the_cluster_is_back(
 
 
 async def test_with_a_full_outbox_flushes_wait_in_the_spools(
-    access: Access, tmp_path: Path
+    access: ClusterAccess, tmp_path: Path
 ) -> None:
-    nowhere = Access(nodes=(access.nodes[0]._replace(port=1),))
+    nowhere = ClusterAccess(nodes=(access.nodes[0]._replace(port=1),))
     writer = ClusterWriter(tmp_path, nowhere, outbox_bytes=1)
     worker = worker_of(tmp_path, writer, access, 30.0)
     taken = []
@@ -167,7 +167,7 @@ async def test_with_a_full_outbox_flushes_wait_in_the_spools(
 
 
 async def test_steps_are_dropped_once_the_cluster_had_them_for_long_enough(
-    access: Access, tmp_path: Path
+    access: ClusterAccess, tmp_path: Path
 ) -> None:
     for retain_s, kept in ((3_600.0, True), (0.0, False)):
         directory = tmp_path / str(kept)
@@ -183,7 +183,7 @@ async def test_steps_are_dropped_once_the_cluster_had_them_for_long_enough(
 
 
 async def test_a_shard_that_lost_everything_is_told_and_goes_on(
-    cluster: Cluster, access: Access, tmp_path: Path, reports: list[str]
+    cluster: Cluster, access: ClusterAccess, tmp_path: Path, reports: list[str]
 ) -> None:
     writer = ClusterWriter(tmp_path, access, retain_s=0.0, report=reports.append)
     worker = worker_of(tmp_path, writer, access, 30.0)
@@ -212,7 +212,7 @@ async def test_a_shard_that_lost_everything_is_told_and_goes_on(
     writer.close()
 
 
-async def test_an_old_copy_of_the_outbox_is_refused(access: Access, tmp_path: Path) -> None:
+async def test_an_old_copy_of_the_outbox_is_refused(access: ClusterAccess, tmp_path: Path) -> None:
     writer = ClusterWriter(tmp_path, access)
     worker = worker_of(tmp_path, writer, access, 30.0)
     worker.add(pieces(*SPREAD), ONE, NOON)
@@ -238,7 +238,7 @@ async def test_an_old_copy_of_the_outbox_is_refused(access: Access, tmp_path: Pa
 
 
 async def test_with_a_damaged_outbox_nothing_is_counted_twice(
-    access: Access, tmp_path: Path, reports: list[str]
+    access: ClusterAccess, tmp_path: Path, reports: list[str]
 ) -> None:
     writer = ClusterWriter(tmp_path, access, report=reports.append)
     worker = worker_of(tmp_path, writer, access, 30.0)
@@ -263,7 +263,7 @@ async def test_with_a_damaged_outbox_nothing_is_counted_twice(
 
 
 async def test_functions_of_a_newer_oborona_are_refused(
-    cluster: Cluster, access: Access, writer: ClusterWriter, tmp_path: Path
+    cluster: Cluster, access: ClusterAccess, writer: ClusterWriter, tmp_path: Path
 ) -> None:
     worker = worker_of(tmp_path, writer, access, 30.0)
     worker.add(pieces(*SPREAD), ONE, NOON)
@@ -287,7 +287,7 @@ async def test_functions_of_a_newer_oborona_are_refused(
 
 
 async def test_functions_of_an_older_oborona_are_taken_out(
-    cluster: Cluster, access: Access, writer: ClusterWriter, tmp_path: Path
+    cluster: Cluster, access: ClusterAccess, writer: ClusterWriter, tmp_path: Path
 ) -> None:
     older = (
         "#!lua name=oborona_counters_1\nredis.register_function('oborona_add_1', function() end)"
@@ -311,8 +311,11 @@ async def test_a_redis_that_is_no_cluster_and_asks_for_a_password(tmp_path: Path
     node = Node(root, cluster=False, settings={"requirepass": "a word"})
     node.start(password="a word")
     try:
-        one = Access(nodes=(Address(*node.address),))
-        for access, right in ((one, False), (Access(nodes=one.nodes, password="a word"), True)):
+        one = ClusterAccess(nodes=(NodeAddress(*node.address),))
+        for access, right in (
+            (one, False),
+            (ClusterAccess(nodes=one.nodes, password="a word"), True),
+        ):
             directory = tmp_path / str(right)
             writer = ClusterWriter(directory, access)
             worker = worker_of(directory, writer, access, 30.0)

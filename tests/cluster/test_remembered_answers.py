@@ -13,11 +13,11 @@ from typing import Final
 
 import pytest
 
-from oborona.counters.cluster import asking
+from oborona.counters.cluster import page_queries
 from oborona.counters.cluster.sender import ClusterWriter
 from oborona.counters.cluster.store import ClusterCounters
-from oborona.counters.cluster.wire import Access
-from oborona.types import Amounts, Metric, Pair, Pieces, Shingle, Window
+from oborona.counters.cluster.wire import ClusterAccess
+from oborona.types import Amounts, CountedPieces, Metric, Shingle, UniquePair, Window
 
 NOON: Final = 20_000 * 86_400 + 43_200.0
 STALE_S: Final = 1.0
@@ -28,7 +28,9 @@ SPREAD: Final = tuple(Shingle(8, tag << 56) for tag in range(256))  # one for ea
 class Machine:
     """A worker and its sender, whose clock is set by hand."""
 
-    def __init__(self, directory: Path, access: Access, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(
+        self, directory: Path, access: ClusterAccess, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         self._monkeypatch = monkeypatch
         self._began = time.monotonic()
         self.writer = ClusterWriter(directory, access, report=lambda _line: None)
@@ -45,9 +47,9 @@ class Machine:
         """Let the next looks at the clock show these seconds, and all after them the last."""
         ticking = itertools.chain(times, itertools.repeat(times[-1]))
         told = SimpleNamespace(monotonic=lambda: self._began + next(ticking))
-        self._monkeypatch.setattr(asking, "time", told)
+        self._monkeypatch.setattr(page_queries, "time", told)
 
-    def add(self, pieces: Pieces) -> None:
+    def add(self, pieces: CountedPieces) -> None:
         """Count a message, and bring it into the cluster."""
         self.worker.add(pieces, ONE, NOON)
         self.worker.flush(NOON)
@@ -61,7 +63,9 @@ class Machine:
 
 
 @pytest.fixture
-def machine(tmp_path: Path, access: Access, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
+def machine(
+    tmp_path: Path, access: ClusterAccess, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Machine]:
     made = Machine(tmp_path, access, monkeypatch)
     yield made
     made.writer.close()
@@ -72,12 +76,12 @@ async def test_an_own_pair_counts_whatever_was_remembered_of_its_halves(
     machine: Machine, remembered: bool
 ) -> None:
     """The page of P is younger than what is remembered of U: it has the pair, U's does not yet."""
-    pair = Pair(both=Shingle(30, 10), distinct=Shingle(31, 1))
+    pair = UniquePair(both=Shingle(30, 10), distinct=Shingle(31, 1))
     machine.clock(100.0)
     assert await machine.seen(pair.both) == {0}
     machine.clock(100.5)
     assert await machine.seen(pair.distinct) == {0}
-    machine.add(Pieces(shingles=(), pairs=(pair,)))
+    machine.add(CountedPieces(shingles=(), pairs=(pair,)))
     machine.clock(101.2)
     if remembered:
         assert await machine.seen(pair.both) == {1}
@@ -91,7 +95,7 @@ async def test_a_read_that_takes_long_forgets_nothing_that_its_answers_lack(
     """A machine under load may stand still between looking into its memory and looking at the
     outbox.
     """
-    message = Pieces(shingles=SPREAD, pairs=())
+    message = CountedPieces(shingles=SPREAD, pairs=())
     machine.add(message)
     machine.clock(100.0)
     assert await machine.seen(*SPREAD) == {1}

@@ -11,9 +11,9 @@ from oborona.counters import lmdb_store
 from oborona.counters.cluster.reader import ClusterReader
 from oborona.counters.cluster.sender import ClusterWriter
 from oborona.counters.cluster.store import ClusterCounters
-from oborona.counters.cluster.wire import Access
+from oborona.counters.cluster.wire import ClusterAccess
 from oborona.errors import StoreVersion
-from oborona.types import Amounts, Metric, Pieces, Shingle, Window
+from oborona.types import Amounts, CountedPieces, Metric, Shingle, Window
 
 NOON = 20_000 * 86_400 + 43_200.0
 SPREAD = tuple(Shingle(8, tag << 56) for tag in range(256))  # one for each tag
@@ -23,7 +23,7 @@ SPAM = Amounts(seen=1, spam=1)
 class Machine:
     """A worker and its sender, with an outbox of their own."""
 
-    def __init__(self, directory: Path, access: Access) -> None:
+    def __init__(self, directory: Path, access: ClusterAccess) -> None:
         self.writer = ClusterWriter(directory, access, report=lambda _line: None)
         self.worker = ClusterCounters(
             directory,
@@ -48,7 +48,9 @@ class Machine:
 
 
 @pytest.fixture(params=[False, True], ids=["records", "door"])
-def two(tmp_path: Path, access: Access, request: pytest.FixtureRequest) -> Iterator[list[Machine]]:
+def two(
+    tmp_path: Path, access: ClusterAccess, request: pytest.FixtureRequest
+) -> Iterator[list[Machine]]:
     made = [Machine(tmp_path / str(number), access) for number in range(2)]
     for one in made:
         one.writer._taking._doorkeeper = request.param
@@ -58,10 +60,10 @@ def two(tmp_path: Path, access: Access, request: pytest.FixtureRequest) -> Itera
 
 
 async def test_machines_take_back_what_the_other_added(
-    two: list[Machine], access: Access, tmp_path: Path
+    two: list[Machine], access: ClusterAccess, tmp_path: Path
 ) -> None:
     one, other = two
-    one.worker.add(Pieces(shingles=SPREAD, pairs=()), SPAM, NOON)
+    one.worker.add(CountedPieces(shingles=SPREAD, pairs=()), SPAM, NOON)
     one.settle()
     other.worker.take_back(SPREAD, SPAM, NOON)
     assert await other.seen(*SPREAD) == {0}
@@ -70,7 +72,7 @@ async def test_machines_take_back_what_the_other_added(
     assert await one.seen(*SPREAD) == await other.seen(*SPREAD) == {0}
     other.worker.take_back(SPREAD, SPAM, NOON)  # it overtakes the add
     other.settle()
-    one.worker.add(Pieces(shingles=SPREAD, pairs=()), Amounts(seen=3, spam=1), NOON)
+    one.worker.add(CountedPieces(shingles=SPREAD, pairs=()), Amounts(seen=3, spam=1), NOON)
     assert await one.seen(*SPREAD) == {2}
     [line] = await one.worker.timelines(SPREAD[:1], NOON)
     assert line.days[-1][Metric.SEEN] == 2
@@ -84,10 +86,10 @@ async def test_machines_take_back_what_the_other_added(
 
 
 async def test_an_older_program_refuses_an_outbox_in_which_something_is_taken_back(
-    tmp_path: Path, access: Access, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, access: ClusterAccess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine = Machine(tmp_path, access)
-    machine.worker.add(Pieces(shingles=SPREAD, pairs=()), SPAM, NOON)
+    machine.worker.add(CountedPieces(shingles=SPREAD, pairs=()), SPAM, NOON)
     machine.settle()
     with monkeypatch.context() as older:
         older.setattr(lmdb_store, "VERSION", 2)

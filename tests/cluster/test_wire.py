@@ -14,25 +14,32 @@ from oborona.counters.cluster.layout import (
     field_of,
     page_of,
 )
-from oborona.counters.cluster.wire import Access, Address, Map, members, redirect, tells_old_map
+from oborona.counters.cluster.wire import (
+    ClusterAccess,
+    NodeAddress,
+    SlotMap,
+    members,
+    redirect,
+    tells_old_map,
+)
 from oborona.counters.record import key_of
 from oborona.errors import StoreError
-from oborona.types import Prefix, Shingle
+from oborona.types import CounterPrefix, Shingle
 from tests.peers.redis import Cluster
 
-ASKED = Address("192.0.2.1", 6379)
+ASKED = NodeAddress("192.0.2.1", 6379)
 
 
 @pytest.mark.parametrize(
     ("text", "address"),
     [
-        ("127.0.0.1:7000", Address("127.0.0.1", 7000)),
-        ("[::1]:7000", Address("::1", 7000)),
-        ("node.example:1", Address("node.example", 1)),
+        ("127.0.0.1:7000", NodeAddress("127.0.0.1", 7000)),
+        ("[::1]:7000", NodeAddress("::1", 7000)),
+        ("node.example:1", NodeAddress("node.example", 1)),
     ],
 )
-def test_an_address_is_read_and_written_alike(text: str, address: Address) -> None:
-    assert Address.parse(text) == address
+def test_an_address_is_read_and_written_alike(text: str, address: NodeAddress) -> None:
+    assert NodeAddress.parse(text) == address
     assert str(address) == text
 
 
@@ -41,7 +48,7 @@ def test_an_address_is_read_and_written_alike(text: str, address: Address) -> No
 )
 def test_what_is_no_address_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="HOST:PORT"):
-        Address.parse(text)
+        NodeAddress.parse(text)
 
 
 def test_the_map_says_who_has_which_slot() -> None:
@@ -49,16 +56,16 @@ def test_the_map_says_who_has_which_slot() -> None:
         [0, 99, [b"192.0.2.2", 7000, b"id"], [b"192.0.2.3", 7000, b"id"]],
         [100, 200, [None, 7001, b"id"]],
     ]
-    cluster = Map.parse(told, ASKED)
-    assert cluster.owners[99] == Address("192.0.2.2", 7000)
-    assert cluster.owners[200] == Address("192.0.2.1", 7001)
+    cluster = SlotMap.parse(told, ASKED)
+    assert cluster.owners[99] == NodeAddress("192.0.2.2", 7000)
+    assert cluster.owners[200] == NodeAddress("192.0.2.1", 7001)
     assert cluster.owners[201] is None
-    assert cluster.nodes() == [Address("192.0.2.2", 7000), Address("192.0.2.1", 7001)]
+    assert cluster.nodes() == [NodeAddress("192.0.2.2", 7000), NodeAddress("192.0.2.1", 7001)]
 
 
 def test_a_server_that_is_no_cluster_has_every_slot() -> None:
     error = hiredis.ReplyError("ERR This instance has cluster support disabled")
-    assert Map.parse(error, ASKED).owners == [ASKED] * SLOTS
+    assert SlotMap.parse(error, ASKED).owners == [ASKED] * SLOTS
 
 
 @pytest.mark.parametrize(
@@ -66,7 +73,7 @@ def test_a_server_that_is_no_cluster_has_every_slot() -> None:
 )
 def test_what_is_no_map_is_refused(told: object) -> None:
     with pytest.raises(StoreError, match="does not tell its slots"):
-        Map.parse(told, ASKED)
+        SlotMap.parse(told, ASKED)
 
 
 def test_moved_is_for_good_and_ask_for_once() -> None:
@@ -74,8 +81,12 @@ def test_moved_is_for_good_and_ask_for_once() -> None:
     ask = redirect(hiredis.ReplyError("ASK 3999 :6381"), ASKED)
     assert moved is not None
     assert ask is not None
-    assert (moved.for_good, moved.slot, moved.address) == (True, 3999, Address("192.0.2.9", 6381))
-    assert (ask.for_good, ask.address) == (False, Address("192.0.2.1", 6381))
+    assert (moved.for_good, moved.slot, moved.address) == (
+        True,
+        3999,
+        NodeAddress("192.0.2.9", 6381),
+    )
+    assert (ask.for_good, ask.address) == (False, NodeAddress("192.0.2.1", 6381))
     assert redirect(hiredis.ReplyError("ERR no"), ASKED) is None
 
 
@@ -106,7 +117,7 @@ def test_a_redirection_to_nowhere_is_an_error_like_others(said: str) -> None:
     ],
 )
 def test_slots_that_no_cluster_has_are_no_map(told: object) -> None:
-    for read in (Map.parse, members):
+    for read in (SlotMap.parse, members):
         with pytest.raises(StoreError, match="does not tell its slots"):
             read(told, ASKED)
 
@@ -134,7 +145,7 @@ def test_page_and_field_together_are_the_key() -> None:
     found = set()
     for number in range(1 << 12):
         for place in (0, 12, 24, 40, 52):
-            key = key_of(Shingle(8, number << place), Prefix.IN)
+            key = key_of(Shingle(8, number << place), CounterPrefix.IN)
             assert len(field_of(key)) == FIELD_BYTES
             found.add((key, page_of(key), field_of(key)))
     assert len({(page, field) for _key, page, field in found}) == len(
@@ -144,4 +155,4 @@ def test_page_and_field_together_are_the_key() -> None:
 
 def test_certificates_that_are_not_there_are_an_error() -> None:
     with pytest.raises(StoreError, match="certificates in /nowhere"):
-        Access(nodes=(ASKED,), authority="/nowhere").tls()
+        ClusterAccess(nodes=(ASKED,), authority="/nowhere").tls()

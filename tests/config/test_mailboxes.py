@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oborona.config import Mailboxes, Settings
+from oborona.config import MailboxSettings, Settings
 from oborona.errors import ConfigError
-from oborona.recheck.mailboxes.doveadm import Doveadm
+from oborona.recheck.mailboxes.doveadm import DoveadmMailboxes
 from oborona.stores.mailboxes import maildir_of, open_mailboxes
 
 
@@ -29,12 +29,12 @@ from oborona.stores.mailboxes import maildir_of, open_mailboxes
     ],
 )
 def test_the_owner_of_a_recipients_mailbox(template: str, recipient: str, owner: str) -> None:
-    assert Mailboxes(user=template).owner(recipient) == owner
+    assert MailboxSettings(user=template).owner(recipient) == owner
 
 
 @given(st.text(max_size=40))
 def test_an_owner_is_named_whatever_the_recipient_is(recipient: str) -> None:
-    assert isinstance(Mailboxes(user="{local}").owner(recipient), str)
+    assert isinstance(MailboxSettings(user="{local}").owner(recipient), str)
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_an_owner_is_named_whatever_the_recipient_is(recipient: str) -> None:
     ],
 )
 def test_what_a_kind_needs(kind: str, missing: str) -> None:
-    settings = Settings(mailboxes=msgspec.structs.replace(Mailboxes(), kind=kind))
+    settings = Settings(mailboxes=msgspec.structs.replace(MailboxSettings(), kind=kind))
     if not missing:
         assert open_mailboxes(settings) is None
         return
@@ -72,10 +72,11 @@ def test_a_secret_that_is_none(tmp_path: Path, content: bytes | None, problem: s
     if content is not None:
         file.write_bytes(content)
     with pytest.raises(ConfigError, match=problem):
-        open_mailboxes(Settings(mailboxes=Mailboxes(kind="doveadm", key_file=str(file))))
+        open_mailboxes(Settings(mailboxes=MailboxSettings(kind="doveadm", key_file=str(file))))
     file.write_bytes(b"key\r\n")
     assert isinstance(
-        open_mailboxes(Settings(mailboxes=Mailboxes(kind="doveadm", key_file=str(file)))), Doveadm
+        open_mailboxes(Settings(mailboxes=MailboxSettings(kind="doveadm", key_file=str(file)))),
+        DoveadmMailboxes,
     )
 
 

@@ -10,25 +10,31 @@ import pytest
 
 from oborona.counters.cluster.sender import ClusterWriter
 from oborona.counters.cluster.store import ClusterCounters
-from oborona.counters.cluster.wire import Access, Address
+from oborona.counters.cluster.wire import ClusterAccess, NodeAddress
 from oborona.counters.memory import MemoryCounters
 from oborona.counters.store import LmdbCounters
 from oborona.counters.window import Timeline
-from oborona.counters.writer import CounterWriter
-from oborona.policy.ports import CounterCorrector, Counters, Totals
-from oborona.types import Amounts, Pieces, Prefix, Shingle
+from oborona.counters.writer import LmdbCounterWriter
+from oborona.policy.ports import CounterCorrector, CounterStore, Totals
+from oborona.types import Amounts, CountedPieces, CounterPrefix, Shingle
 from tests.peers.redis import PATIENT, Cluster
 
 NOON = 20_000 * 86_400 + 43_200.0  # a Tuesday; far from every border
 
 
-class Subject(Counters, CounterCorrector, Protocol):
+class Subject(CounterStore, CounterCorrector, Protocol):
     """A store, what people ask of it, and `settle`: whatever brings adds one stage on."""
 
     async def read_add(
-        self, pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix = Prefix.IN
+        self,
+        pieces: CountedPieces,
+        amounts: Amounts,
+        now: float,
+        prefix: CounterPrefix = CounterPrefix.IN,
     ) -> Totals: ...
-    def forget(self, shingle: Shingle, now: float, prefix: Prefix = Prefix.IN) -> None: ...
+    def forget(
+        self, shingle: Shingle, now: float, prefix: CounterPrefix = CounterPrefix.IN
+    ) -> None: ...
     def settle(self, now: float) -> None: ...
 
 
@@ -43,7 +49,7 @@ class InLmdb(LmdbCounters):
     """
 
     def __init__(self, directory: Path, stage: str) -> None:
-        self.writer = CounterWriter(
+        self.writer = LmdbCounterWriter(
             directory, doorkeeper_bytes=1 << 16 if stage == "doorkept" else 0
         )
         super().__init__(directory, "worker-0", environment=self.writer.environment)
@@ -66,14 +72,14 @@ class InCluster(ClusterCounters):
     Nothing stays connected between two reads.
     """
 
-    def __init__(self, directory: Path, access: Access, *, doorkeeper: bool) -> None:
+    def __init__(self, directory: Path, access: ClusterAccess, *, doorkeeper: bool) -> None:
         self.writer = ClusterWriter(directory, access, doorkeeper=doorkeeper)
         super().__init__(
             directory, "worker-0", access, deadline_s=30.0, environment=self.writer.environment
         )
 
     async def read(
-        self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
+        self, shingles: Sequence[Shingle], now: float, prefix: CounterPrefix = CounterPrefix.IN
     ) -> list[list[list[int]]]:
         try:
             return await super().read(shingles, now, prefix)
@@ -81,7 +87,7 @@ class InCluster(ClusterCounters):
             self._nodes.close()
 
     async def timelines(
-        self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
+        self, shingles: Sequence[Shingle], now: float, prefix: CounterPrefix = CounterPrefix.IN
     ) -> list[Timeline]:
         try:
             return await super().timelines(shingles, now, prefix)
@@ -115,8 +121,8 @@ def counters(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Subject
         cluster: Cluster = request.getfixturevalue("redis_cluster")
         for node in cluster.nodes:
             node.ask("FLUSHALL")
-        access = Access(
-            nodes=tuple(Address(*node.address) for node in cluster.nodes), connect_s=20.0
+        access = ClusterAccess(
+            nodes=tuple(NodeAddress(*node.address) for node in cluster.nodes), connect_s=20.0
         )
         sent = InCluster(tmp_path, access, doorkeeper=request.param == "sent doorkept")
         yield sent
@@ -133,7 +139,7 @@ def reports() -> list[str]:
 
 
 @pytest.fixture
-def writer(tmp_path: Path, reports: list[str]) -> Iterator[CounterWriter]:
-    made = CounterWriter(tmp_path / "counters", doorkeeper_bytes=0, report=reports.append)
+def writer(tmp_path: Path, reports: list[str]) -> Iterator[LmdbCounterWriter]:
+    made = LmdbCounterWriter(tmp_path / "counters", doorkeeper_bytes=0, report=reports.append)
     yield made
     made.close()

@@ -28,13 +28,13 @@ from typing import Final, NamedTuple, NoReturn, cast
 
 import lmdb.verify
 
-from oborona.counters import doorkept
+from oborona.counters import doorkeeper_file
 from oborona.counters.durability import Durability
-from oborona.counters.lmdb_store import Reader
+from oborona.counters.lmdb_store import LmdbReader
+from oborona.counters.readonly import ReadOnlyCounters
 from oborona.counters.store import LmdbCounters
-from oborona.counters.stored import StoredCounters
-from oborona.counters.writer import CounterWriter
-from oborona.types import Amounts, Metric, Pair, Pieces, Shingle, Window
+from oborona.counters.writer import LmdbCounterWriter
+from oborona.types import Amounts, CountedPieces, Metric, Shingle, UniquePair, Window
 
 SINGLES: Final = 6
 PAIRS: Final = 4
@@ -55,11 +55,11 @@ def singles(worker: int, flush: int) -> list[Shingle]:
     return [Shingle(1, (first + place) * SPREAD % 2**64) for place in range(SINGLES)]
 
 
-def pairs(worker: int, flush: int) -> list[Pair]:
+def pairs(worker: int, flush: int) -> list[UniquePair]:
     """Return the pairs that this flush alone has; all have one U."""
     first = (worker << 32) + flush * PAIRS
     return [
-        Pair(both=Shingle(30, first + place), distinct=Shingle(31, worker))
+        UniquePair(both=Shingle(30, first + place), distinct=Shingle(31, worker))
         for place in range(PAIRS)
     ]
 
@@ -73,13 +73,13 @@ def work(root: Path, worker: int, pause_s: float, durability: Durability) -> Non
     now = time.time()
     for flush in itertools.count():
         before, now = now, time.time()
-        pieces = Pieces(
+        pieces = CountedPieces(
             shingles=(*singles(worker, flush), SHARED), pairs=tuple(pairs(worker, flush))
         )
         counters.add(pieces, Amounts(seen=1), now)
         if flush:
             counters.take_back([UNDONE], Amounts(seen=1), before)
-        counters.add(Pieces(shingles=(UNDONE,), pairs=()), Amounts(seen=1), now)
+        counters.add(CountedPieces(shingles=(UNDONE,), pairs=()), Amounts(seen=1), now)
         counters.flush(now)
         os.write(said, b"%d\n" % flush)
         time.sleep(pause_s)
@@ -90,9 +90,9 @@ def open_writer(
     durability: Durability,
     report: Callable[[str], None],
     table_bytes: int = TABLE_BYTES,
-) -> CounterWriter:
+) -> LmdbCounterWriter:
     """Open the store of a load."""
-    return CounterWriter(
+    return LmdbCounterWriter(
         root / STORE,
         map_bytes=1 << 16,
         durability=durability,
@@ -103,7 +103,7 @@ def open_writer(
 
 def write(root: Path, durability: Durability, table_bytes: int) -> None:
     """Apply spools until SIGTERM."""
-    doorkept.SYNC_S = TABLE_SYNC_S  # type: ignore[misc]
+    doorkeeper_file.SYNC_S = TABLE_SYNC_S  # type: ignore[misc]
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     writer = open_writer(root, durability, _print, table_bytes)
@@ -122,7 +122,7 @@ class Found(NamedTuple):
     problems: list[str]
 
 
-def found(writer: CounterWriter, tries: dict[int, int]) -> Found:
+def found(writer: LmdbCounterWriter, tries: dict[int, int]) -> Found:
     """Return which flushes a store has, and what is wrong with its counts.
 
     Args:
@@ -159,8 +159,8 @@ def found(writer: CounterWriter, tries: dict[int, int]) -> Found:
     return Found(flushes, problems)
 
 
-def _seen(writer: CounterWriter, shingles: Sequence[Shingle]) -> list[int]:
-    stored = StoredCounters(Reader(writer.directory, writer.environment))
+def _seen(writer: LmdbCounterWriter, shingles: Sequence[Shingle]) -> list[int]:
+    stored = ReadOnlyCounters(LmdbReader(writer.directory, writer.environment))
     totals = asyncio.run(stored.read(shingles, time.time()))
     return [one[Window.FORTNIGHT][Metric.SEEN] for one in totals]
 

@@ -13,27 +13,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oborona.counters import batch, record
-from oborona.counters.batch import HEADER_BYTES, START, Damaged, Torn
-from oborona.counters.buffer import Buffer, cells_of
+from oborona.counters.batch import HEADER_BYTES, START, DamagedRecord, TornRecord
+from oborona.counters.buffer import AddBuffer, cells_of
 from oborona.errors import StoreVersion
-from oborona.types import Amounts, Prefix, Shingle
+from oborona.types import Amounts, CounterPrefix, Shingle
 
 NOON = 20_000 * 86_400 + 43_200.0
 
 
-def key(kind: int, number: int, prefix: Prefix = Prefix.IN) -> bytes:
+def key(kind: int, number: int, prefix: CounterPrefix = CounterPrefix.IN) -> bytes:
     return record.key_of(Shingle(kind, number), prefix)
 
 
-def filled() -> Buffer:
-    buffer = Buffer()
+def filled() -> AddBuffer:
+    buffer = AddBuffer()
     buffer.add(
         [key(8, 1), key(75, 2**64 - 1)],
         [(key(30, 5), key(31, 6))],
         Amounts(1, 0, 0, 0, 0, 300),
         NOON,
     )
-    buffer.add([key(8, 1, Prefix.OUT)], [], Amounts(reads=2**63 - 1), NOON + 600)
+    buffer.add([key(8, 1, CounterPrefix.OUT)], [], Amounts(reads=2**63 - 1), NOON + 600)
     return buffer
 
 
@@ -68,7 +68,7 @@ def test_a_flush_comes_back_as_it_went() -> None:
         ]
     )
     large = record.cells([0, 0, 0, 0, 2**63 - 1, 0], bucket + 1)
-    out = key(8, 1, Prefix.OUT)
+    out = key(8, 1, CounterPrefix.OUT)
     second = sorted((out, large[at : at + 8]) for at in range(0, len(large), 8))
     assert held == [(bucket, first), (bucket + 1, second)]
     assert one.pairs == [(both, key(31, 6), bucket)]
@@ -77,7 +77,7 @@ def test_a_flush_comes_back_as_it_went() -> None:
 def test_every_cut_is_torn() -> None:
     data = batch.encode(filled(), 1, NOON)
     for size in range(len(data)):
-        with pytest.raises(Torn):
+        with pytest.raises(TornRecord):
             batch.decode(data[:size])
 
 
@@ -88,7 +88,7 @@ def test_every_turned_bit_is_found() -> None:
         broken[place // 8] ^= 1 << place % 8
         if 4 * 8 <= place < 6 * 8:
             continue  # the version, below
-        with pytest.raises((Torn, Damaged)):
+        with pytest.raises((TornRecord, DamagedRecord)):
             batch.decode(bytes(broken))
 
 
@@ -111,7 +111,7 @@ def test_counts_that_do_not_fit_are_damage_even_with_a_right_checksum(
     )
     checksum = zlib.crc32(memoryview(data)[START.size :])
     START.pack_into(data, 0, magic, version, segments + change[0], length, checksum)
-    with pytest.raises(Damaged, match="differ"):
+    with pytest.raises(DamagedRecord, match="differ"):
         batch.decode(bytes(data))
 
 
@@ -123,7 +123,7 @@ def test_any_bytes_are_a_record_or_say_what_they_are(
     for offset in (0, 1, len(data)):
         try:
             one = batch.decode(data, offset)
-        except (Torn, Damaged, StoreVersion):
+        except (TornRecord, DamagedRecord, StoreVersion):
             continue
         assert offset + HEADER_BYTES <= one.end <= len(data)
 
@@ -136,7 +136,7 @@ def test_the_next_record_is_found_behind_damage(before: bytes, after: bytes) -> 
 
 
 def test_a_full_buffer_turns_new_keys_away_and_goes_on_with_known_ones() -> None:
-    buffer = Buffer(limit=10)
+    buffer = AddBuffer(limit=10)
     for number in range(30):
         buffer.add([key(1, number)], [], Amounts(seen=1), NOON)
     buffer.add([key(1, 0), key(1, 9)], [(key(30, 1), key(31, 1))], Amounts(seen=1), NOON)
@@ -146,7 +146,7 @@ def test_a_full_buffer_turns_new_keys_away_and_goes_on_with_known_ones() -> None
 
 
 def test_many_large_amounts_do_not_run_into_their_neighbours() -> None:
-    buffer = Buffer()
+    buffer = AddBuffer()
     for amounts in [Amounts(seen=2**63 - 1, spam=1)] * 3 + [Amounts(seen=2**32 - 1)] * 1000:
         buffer.add([key(1, 1)], [], amounts, NOON)
     bucket = int(NOON // 600)
@@ -156,7 +156,7 @@ def test_many_large_amounts_do_not_run_into_their_neighbours() -> None:
 
 
 def test_what_is_forgotten_comes_before_what_is_added() -> None:
-    buffer = Buffer()
+    buffer = AddBuffer()
     buffer.forget(key(1, 1))
     buffer.forget(key(1, 1))
     buffer.add([key(1, 1), key(1, 2)], [], Amounts(seen=1), NOON)

@@ -16,9 +16,9 @@ import pytest
 
 from oborona.counters import decode, record
 from oborona.counters.bench.fill import fill, records, rounds
-from oborona.counters.bench.job import READY, Job
-from oborona.counters.bench.processes import Child
-from oborona.counters.bench.run import Load
+from oborona.counters.bench.job import READY, BenchJob
+from oborona.counters.bench.processes import BenchProcess
+from oborona.counters.bench.run import BenchLoad
 from oborona.counters.bench.subject import LmdbSubject
 from oborona.counters.bench.workload import (
     KNOWN,
@@ -32,16 +32,18 @@ from oborona.counters.bench.workload import (
 )
 from oborona.counters.record import KEY, PREFIXES, key_of
 from oborona.counters.window import bucket_of
-from oborona.counters.writer import CounterWriter
+from oborona.counters.writer import LmdbCounterWriter
 from oborona.errors import StoreError
-from oborona.types import Metric, Pieces, Prefix, Shingle, Window
+from oborona.types import CountedPieces, CounterPrefix, Metric, Shingle, Window
 
 from .conftest import NOON
 
 KEYS = 20_000
 
 
-def messages(count: int, *, worker: int = 0, workers: int = 1, pairs: int = 0) -> list[Pieces]:
+def messages(
+    count: int, *, worker: int = 0, workers: int = 1, pairs: int = 0
+) -> list[CountedPieces]:
     made = Workload(keys=KEYS, worker=worker, workers=workers, pairs=pairs)
     return list(islice(made.messages(), count))
 
@@ -81,13 +83,13 @@ def test_a_load_that_cannot_be_is_refused() -> None:
         {"pairs": -1},
     ):
         with pytest.raises(ValueError, match=r"keys|seconds|adds|workers"):
-            Load(**wrong)
+            BenchLoad(**wrong)
 
 
 def test_a_process_that_is_never_ready_is_not_waited_for_for_ever(tmp_path: Path) -> None:
     """One that has started and whose start is not told says nothing more."""
     subject = LmdbSubject(directory=str(tmp_path / "counters"))
-    job = Job(
+    job = BenchJob(
         subject=f"{LmdbSubject.__module__}:{LmdbSubject.__qualname__}",
         settings=msgspec.Raw(msgspec.json.encode(subject)),
         folder=str(tmp_path),
@@ -100,7 +102,7 @@ def test_a_process_that_is_never_ready_is_not_waited_for_for_ever(tmp_path: Path
         ahead=0,
         number=None,
     )
-    with Child(job) as child:
+    with BenchProcess(job) as child:
         child.expect(READY, 60.0)
         with pytest.raises(StoreError, match="the writer of the bench has said nothing for 0 s"):
             child.expect(READY, 0.1)
@@ -138,7 +140,7 @@ def test_pairs_agree_in_the_bits_of_their_hash_tag() -> None:
 
 def test_records_of_the_fill_are_tidy_and_count_what_the_history_says() -> None:
     reference = bucket_of(NOON)
-    shingles = {key_of(shingle, Prefix.IN): shingle for shingle in stored_shingles()}
+    shingles = {key_of(shingle, CounterPrefix.IN): shingle for shingle in stored_shingles()}
     once = total = 0
     for sample in rounds(KEYS):
         assert sample.keys == sorted(sample.keys)
@@ -164,13 +166,13 @@ def test_pages_of_a_filled_store_are_as_full_as_they_stay(tmp_path: Path) -> Non
     After one pass they grow by half.
     """
     keys = 100_000
-    writer = CounterWriter(tmp_path)
+    writer = LmdbCounterWriter(tmp_path)
     fill(writer.environment, keys, NOON, lambda _share: None)
     before = bytes_a_key(writer.environment)
     for first in range(keys, keys * 11 // 10, 1000):
         numbers = np.arange(first + 1, first + 1001, dtype=np.uint64)
         new = sorted(
-            KEY.pack(PREFIXES[Prefix.IN], *one)
+            KEY.pack(PREFIXES[CounterPrefix.IN], *one)
             for one in zip(types(numbers), hashes(numbers), strict=True)
         )
         with writer.environment.begin(write=True) as txn, txn.cursor() as cursor:

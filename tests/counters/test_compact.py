@@ -18,14 +18,14 @@ import pytest
 
 from oborona import state_files
 from oborona.counters import compact as compaction
-from oborona.counters.compact import Compacted, compact
+from oborona.counters.compact import CompactionResult, compact
 from oborona.counters.lmdb_store import U32, VERSION, VERSION_KEY
+from oborona.counters.readonly import open_reader
 from oborona.counters.store import LmdbCounters
-from oborona.counters.stored import open_reader
-from oborona.counters.writer import CounterWriter
+from oborona.counters.writer import LmdbCounterWriter
 from oborona.errors import StoreBusy, StoreError, StoreFull, StoreVersion
 from oborona.lock import hold
-from oborona.types import Amounts, Metric, Pieces, Shingle, Window
+from oborona.types import Amounts, CountedPieces, Metric, Shingle, Window
 
 from .conftest import NOON
 
@@ -40,7 +40,7 @@ HARMLESS = {
 
 
 def add(worker: LmdbCounters, shingles: list[Shingle], amount: int) -> None:
-    worker.add(Pieces(shingles=tuple(shingles), pairs=()), Amounts(seen=amount), NOON)
+    worker.add(CountedPieces(shingles=tuple(shingles), pairs=()), Amounts(seen=amount), NOON)
     worker.flush(NOON)
 
 
@@ -54,7 +54,7 @@ async def counted(directory: Path, shingles: list[Shingle]) -> set[int]:
 def directory(tmp_path: Path) -> Path:
     """A store of 200 records with room for 3,200, which no process has open."""
     made = tmp_path / "counters"
-    writer = CounterWriter(made)
+    writer = LmdbCounterWriter(made)
     worker = LmdbCounters(made, "worker-0", environment=writer.environment)
     add(worker, KEPT + PASSING, 2)
     writer.step(NOON)
@@ -79,7 +79,7 @@ async def test_the_file_shrinks_and_the_counts_stay(directory: Path) -> None:
     before = (directory / state_files.COUNTERS_DATA).stat()
     done = compact(directory)
     after = (directory / state_files.COUNTERS_DATA).stat()
-    assert done == Compacted(before=before.st_size, after=after.st_size)
+    assert done == CompactionResult(before=before.st_size, after=after.st_size)
     assert after.st_size * 3 < before.st_size
     assert (after.st_mode, after.st_uid, after.st_gid) == (
         before.st_mode,
@@ -89,7 +89,7 @@ async def test_the_file_shrinks_and_the_counts_stay(directory: Path) -> None:
     assert not (directory / state_files.COUNTERS_COMPACTING).exists()
     assert await counted(directory, KEPT) == {2}
     assert await counted(directory, PASSING) == {0}
-    writer = CounterWriter(directory)
+    writer = LmdbCounterWriter(directory)
     assert writer.verify().clean
     assert writer.verify().records == len(KEPT)
     writer.close()
@@ -145,7 +145,7 @@ def test_it_is_refused_while_a_writer_runs_and_stops_one_from_starting(directory
         hold(directory / state_files.COUNTERS_LOCK, compaction.PROGRAM),
         pytest.raises(StoreBusy, match=compaction.PROGRAM),
     ):
-        CounterWriter(directory)
+        LmdbCounterWriter(directory)
 
 
 async def test_without_room_the_store_stays(
@@ -167,7 +167,7 @@ def test_no_store_is_said(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("found", [VERSION + 1, None])
 def test_another_store_than_ours_stays_as_it_is(directory: Path, found: int | None) -> None:
-    writer = CounterWriter(directory)
+    writer = LmdbCounterWriter(directory)
     with writer.environment.begin(write=True) as txn:
         if found is None:
             txn.delete(VERSION_KEY)
@@ -206,7 +206,7 @@ def _compact(directory: Path) -> None:
 
 
 def _count_once(directory: Path) -> None:
-    writer = CounterWriter(directory)
+    writer = LmdbCounterWriter(directory)
     worker = LmdbCounters(directory, "worker-1", environment=writer.environment)
     add(worker, KEPT, 1)
     writer.step(NOON)
@@ -221,14 +221,14 @@ def _stay(directory: Path, ready: Event, leave: Event) -> None:
 
 
 def _commit(directory: Path) -> None:
-    writer = CounterWriter(directory)
+    writer = LmdbCounterWriter(directory)
     with writer.environment.begin(write=True) as txn:
         txn.put(VERSION_KEY, U32.pack(VERSION))
     writer.close()
 
 
 def _verify(directory: Path) -> None:
-    writer = CounterWriter(directory)
+    writer = LmdbCounterWriter(directory)
     assert writer.verify().clean
     writer.close()
 
@@ -240,7 +240,7 @@ def _kill_everywhere(directory: Path) -> None:
     deaths = 0
     while _dies_at_call(directory, deaths):
         deaths += 1
-        writer = CounterWriter(directory)
+        writer = LmdbCounterWriter(directory)
         found = writer.verify()
         assert found.clean
         assert found.records == len(KEPT)

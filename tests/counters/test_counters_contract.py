@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from oborona.counters.memory import MemoryCounters
-from oborona.types import Amounts, Metric, Pair, Pieces, Prefix, Shingle, Window
+from oborona.types import Amounts, CountedPieces, CounterPrefix, Metric, Shingle, UniquePair, Window
 
 from .conftest import NOON, Subject
 
@@ -16,13 +16,13 @@ ONE = Amounts(seen=1)
 MIDNIGHT = 20_000 * DAY
 
 
-def pieces(*shingles: Shingle, pairs: tuple[Pair, ...] = ()) -> Pieces:
-    return Pieces(shingles=shingles, pairs=pairs)
+def pieces(*shingles: Shingle, pairs: tuple[UniquePair, ...] = ()) -> CountedPieces:
+    return CountedPieces(shingles=shingles, pairs=pairs)
 
 
-def to(recipient: int) -> Pair:
+def to(recipient: int) -> UniquePair:
     """The two halves begin with the same bits, as the hashes of a message do."""
-    return Pair(both=Shingle(30, (0xFFF << 52) + recipient), distinct=SENDER)
+    return UniquePair(both=Shingle(30, (0xFFF << 52) + recipient), distinct=SENDER)
 
 
 async def seen(counters: Subject, shingle: Shingle, now: float) -> list[int]:
@@ -57,10 +57,10 @@ async def test_prefixes_types_and_hashes_keep_apart(counters: Subject) -> None:
     counters.add(pieces(Shingle(8, 1)), Amounts(seen=1), NOON)
     counters.add(pieces(Shingle(9, 1)), Amounts(seen=2), NOON)
     counters.add(pieces(Shingle(8, 2)), Amounts(seen=3), NOON)
-    counters.add(pieces(Shingle(8, 1)), Amounts(seen=4), NOON, Prefix.OUT)
+    counters.add(pieces(Shingle(8, 1)), Amounts(seen=4), NOON, CounterPrefix.OUT)
     counters.settle(NOON)
     here = await counters.read([Shingle(8, 2), Shingle(8, 1), Shingle(9, 1), Shingle(8, 1)], NOON)
-    there = await counters.read([Shingle(8, 1)], NOON, Prefix.OUT)
+    there = await counters.read([Shingle(8, 1)], NOON, CounterPrefix.OUT)
     assert [one[Window.RECENT][Metric.SEEN] for one in here + there] == [3, 1, 2, 1, 4]
 
 
@@ -178,10 +178,10 @@ async def test_a_late_pair_is_held_against_its_own_day(counters: Subject) -> Non
 
 async def test_a_pair_of_one_service_is_not_one_of_the_other(counters: Subject) -> None:
     counters.add(pieces(pairs=(to(1),)), ONE, NOON)
-    counters.add(pieces(pairs=(to(1),)), ONE, NOON, Prefix.OUT)
+    counters.add(pieces(pairs=(to(1),)), ONE, NOON, CounterPrefix.OUT)
     counters.settle(NOON)
     [here] = await counters.read([SENDER], NOON)
-    [there] = await counters.read([SENDER], NOON, Prefix.OUT)
+    [there] = await counters.read([SENDER], NOON, CounterPrefix.OUT)
     assert here == there
     assert here[Window.DAY][Metric.SEEN] == 1
 
@@ -262,7 +262,7 @@ async def test_what_is_forgotten_counts_from_nothing(
     for _ in range(times):
         counters.add(pieces(SUBJECT, Shingle(9, 9)), Amounts(seen=1, spam=spam), NOON)
         counters.settle(NOON)
-    counters.add(pieces(SUBJECT), ONE, NOON, Prefix.OUT)
+    counters.add(pieces(SUBJECT), ONE, NOON, CounterPrefix.OUT)
     counters.settle(NOON)
     counters.forget(SUBJECT, NOON)
     assert await seen(counters, SUBJECT, NOON) == [0] * 4
@@ -273,7 +273,7 @@ async def test_what_is_forgotten_counts_from_nothing(
     counters.settle(NOON)
     assert await seen(counters, SUBJECT, NOON) == [1] * 4
     assert await seen(counters, Shingle(9, 9), NOON) == [times] * 4
-    [out] = await counters.read([SUBJECT], NOON, Prefix.OUT)
+    [out] = await counters.read([SUBJECT], NOON, CounterPrefix.OUT)
     assert out[Window.DAY][Metric.SEEN] == 1
 
 
@@ -337,17 +337,17 @@ async def test_what_is_taken_back_was_never_added(
 
 
 async def test_each_service_counts_and_takes_back_apart(counters: Subject) -> None:
-    for number, prefix in enumerate(Prefix, 2):
+    for number, prefix in enumerate(CounterPrefix, 2):
         counters.add(pieces(SUBJECT), some(number), NOON, prefix)
     counters.settle(NOON)
-    for prefix in list(Prefix)[::2]:
+    for prefix in list(CounterPrefix)[::2]:
         counters.take_back([SUBJECT], some(1), NOON, prefix)
     counters.settle(NOON)
     found = [
         (await counters.read([SUBJECT], NOON, prefix))[0][Window.DAY][Metric.SEEN]
-        for prefix in Prefix
+        for prefix in CounterPrefix
     ]
-    assert found == [number - (number % 2 == 0) for number, _prefix in enumerate(Prefix, 2)]
+    assert found == [number - (number % 2 == 0) for number, _prefix in enumerate(CounterPrefix, 2)]
 
 
 async def test_part_of_what_was_added_is_taken_back(counters: Subject) -> None:
@@ -358,7 +358,7 @@ async def test_part_of_what_was_added_is_taken_back(counters: Subject) -> None:
     counters.take_back([SUBJECT], some(0, 1), NOON)
     counters.settle(NOON)
     assert await counters.read([SUBJECT], NOON) == [[[3, 2, 0, 0, 0, 0]] * 4]
-    counters.take_back([SUBJECT], some(0, 2), NOON, Prefix.OUT)
+    counters.take_back([SUBJECT], some(0, 2), NOON, CounterPrefix.OUT)
     counters.settle(NOON)
     assert await counters.read([SUBJECT], NOON) == [[[3, 2, 0, 0, 0, 0]] * 4]
 

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from oborona.counters.store import LmdbCounters
-from oborona.counters.writer import CounterWriter
+from oborona.counters.writer import LmdbCounterWriter
 from oborona.errors import StoreFull
-from oborona.types import Amounts, Pieces, Shingle
+from oborona.types import Amounts, CountedPieces, Shingle
 
 from .conftest import NOON
 
@@ -47,8 +47,8 @@ def fill(directory: Path) -> Path:
     return ballast
 
 
-def text(start: int, count: int) -> Pieces:
-    return Pieces(
+def text(start: int, count: int) -> CountedPieces:
+    return CountedPieces(
         shingles=tuple(Shingle(1, number) for number in range(start, start + count)), pairs=()
     )
 
@@ -59,7 +59,7 @@ async def all_seen(worker: LmdbCounters, count: int) -> set[int]:
 
 
 async def test_a_full_disk_stops_the_writer_and_loses_nothing(small_disk: Path) -> None:
-    writer = CounterWriter(small_disk, doorkeeper_bytes=0)
+    writer = LmdbCounterWriter(small_disk, doorkeeper_bytes=0)
     worker = LmdbCounters(small_disk, "worker-0", environment=writer.environment)
     worker.add(text(0, 20_000), ONE, NOON)
     worker.flush(NOON)
@@ -81,14 +81,14 @@ async def test_a_writer_starts_on_a_full_disk_and_goes_on_when_there_is_room(
     small_disk: Path,
 ) -> None:
     reports: list[str] = []
-    writer = CounterWriter(small_disk, doorkeeper_bytes=0)
+    writer = LmdbCounterWriter(small_disk, doorkeeper_bytes=0)
     worker = LmdbCounters(small_disk, "worker-0", environment=writer.environment)
     worker.add(text(0, 100), ONE, NOON)
     worker.flush(NOON)
     worker.close()
     writer.close()
     ballast = fill(small_disk)
-    writer = CounterWriter(small_disk, doorkeeper_bytes=0, report=reports.append)
+    writer = LmdbCounterWriter(small_disk, doorkeeper_bytes=0, report=reports.append)
     assert any("no room" in report for report in reports)
     ballast.unlink()
     assert writer.step(NOON) == 1
@@ -97,7 +97,7 @@ async def test_a_writer_starts_on_a_full_disk_and_goes_on_when_there_is_room(
 
 
 async def test_a_full_disk_keeps_adds_in_the_worker_and_is_told_once(small_disk: Path) -> None:
-    writer = CounterWriter(small_disk, doorkeeper_bytes=0)
+    writer = LmdbCounterWriter(small_disk, doorkeeper_bytes=0)
     worker = LmdbCounters(small_disk, "worker-0", environment=writer.environment)
     worker.add(text(0, 10), ONE, NOON)
     worker.flush(NOON)
@@ -119,7 +119,7 @@ async def test_a_full_disk_keeps_adds_in_the_worker_and_is_told_once(small_disk:
 
 
 async def test_a_buffer_that_can_go_nowhere_counts_what_it_turns_away(small_disk: Path) -> None:
-    writer = CounterWriter(small_disk, doorkeeper_bytes=0)
+    writer = LmdbCounterWriter(small_disk, doorkeeper_bytes=0)
     worker = LmdbCounters(
         small_disk, "worker-0", environment=writer.environment, buffer_entries=100
     )

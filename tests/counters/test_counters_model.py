@@ -23,19 +23,19 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from oborona.counters.memory import MemoryCounters
 from oborona.counters.spool import parse_name
 from oborona.counters.store import LmdbCounters
-from oborona.counters.writer import CounterWriter
-from oborona.types import Amounts, Pair, Pieces, Prefix, Shingle
+from oborona.counters.writer import LmdbCounterWriter
+from oborona.types import Amounts, CountedPieces, CounterPrefix, Shingle, UniquePair
 
 SHINGLES = [Shingle(kind, number) for kind in (1, 75) for number in (0, 7, 2**64 - 1)]
 PAIRS = [
-    Pair(both=Shingle(30, 10 * sender + to), distinct=Shingle(31, sender))
+    UniquePair(both=Shingle(30, 10 * sender + to), distinct=Shingle(31, sender))
     for sender in (1, 2)
     for to in (1, 2)
 ]
 # that take-backs are tried on: no sum of theirs is ever saturated
 UNDONE = [Shingle(9, 0), Shingle(9, 7)]
 ASKED = [*SHINGLES, *UNDONE, *{shingle for pair in PAIRS for shingle in pair}]
-PREFIXES = [Prefix.IN, Prefix.OUT, Prefix.DELETED]
+PREFIXES = [CounterPrefix.IN, CounterPrefix.OUT, CounterPrefix.DELETED]
 START = 19_990 * 86_400 + 80_000.0
 BACK_S = 3_000.0
 EXPECTED = (
@@ -55,7 +55,7 @@ few = st.one_of(
     st.just(Amounts(seen=1)), st.builds(Amounts, *[st.sampled_from([0, 0, 1, 5, 128, 2**40])] * 6)
 )
 somebody = st.builds(
-    Pieces,
+    CountedPieces,
     shingles=st.lists(st.sampled_from(SHINGLES), unique=True, max_size=4).map(tuple),
     pairs=st.lists(st.sampled_from(PAIRS), max_size=3).map(tuple),
 )
@@ -85,8 +85,8 @@ class Life(RuleBasedStateMachine):
         self.writer = self.new_writer()
         self.worker = self.new_worker()
 
-    def new_writer(self) -> CounterWriter:
-        return CounterWriter(
+    def new_writer(self) -> LmdbCounterWriter:
+        return LmdbCounterWriter(
             self.directory,
             report=self.reports.append,
             map_bytes=1 << 16,
@@ -108,7 +108,9 @@ class Life(RuleBasedStateMachine):
         prefix=st.sampled_from(PREFIXES),
         late=st.sampled_from([0, 0, 0, 700, 90_000]),
     )
-    def add(self, pieces: Pieces, amounts: Amounts, prefix: Prefix, late: float) -> None:
+    def add(
+        self, pieces: CountedPieces, amounts: Amounts, prefix: CounterPrefix, late: float
+    ) -> None:
         for counters in (self.model, self.worker):
             counters.add(pieces, amounts, self.now - late, prefix)
 
@@ -117,7 +119,7 @@ class Life(RuleBasedStateMachine):
         times=st.integers(100, 300),
         apart=st.sampled_from([0.0, 601.0, 20_000.0]),
     )
-    def add_often(self, pieces: Pieces, times: int, apart: float) -> None:
+    def add_often(self, pieces: CountedPieces, times: int, apart: float) -> None:
         for _ in range(times if not apart else times // 10):
             self.move(apart)
             for counters in (self.model, self.worker):
@@ -140,7 +142,7 @@ class Life(RuleBasedStateMachine):
         self.now = max(self.now - seconds, self.latest - BACK_S)
 
     @rule(shingle=st.sampled_from(ASKED), prefix=st.sampled_from(PREFIXES))
-    def forget(self, shingle: Shingle, prefix: Prefix) -> None:
+    def forget(self, shingle: Shingle, prefix: CounterPrefix) -> None:
         """What was counted before it is flushed first, so that both keep their order."""
         self.flush()
         for counters in (self.model, self.worker):
@@ -157,7 +159,7 @@ class Life(RuleBasedStateMachine):
         self,
         undone: tuple[Shingle, ...],
         amounts: Amounts,
-        prefix: Prefix,
+        prefix: CounterPrefix,
         late: float,
         taken: bool,
     ) -> None:
@@ -166,7 +168,9 @@ class Life(RuleBasedStateMachine):
             if taken:
                 counters.take_back(undone, amounts, self.now - late, prefix)
             else:
-                counters.add(Pieces(shingles=undone, pairs=()), amounts, self.now - late, prefix)
+                counters.add(
+                    CountedPieces(shingles=undone, pairs=()), amounts, self.now - late, prefix
+                )
 
     @rule(
         undone=st.lists(st.sampled_from(UNDONE), unique=True, min_size=1).map(tuple),
@@ -183,7 +187,7 @@ class Life(RuleBasedStateMachine):
             if taken:
                 self.worker.take_back(undone, amounts, at)
             else:
-                self.worker.add(Pieces(shingles=undone, pairs=()), amounts, at)
+                self.worker.add(CountedPieces(shingles=undone, pairs=()), amounts, at)
             if between != "nothing":
                 self.flush()
             if between in ("step", "day"):

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import pytest
 
+from oborona.counters.readonly import open_reader
 from oborona.counters.store import LmdbCounters
-from oborona.counters.stored import open_reader
-from oborona.counters.writer import CounterWriter
+from oborona.counters.writer import LmdbCounterWriter
 from oborona.types import Metric, Shingle, Window
 
 from .conftest import NOON
@@ -95,7 +95,7 @@ def counted(directory: Path, *shingles: Shingle) -> list[list[int]]:
 def apply_all(directory: Path) -> list[str]:
     """What a new writer does with all that is left; returns its reports."""
     reports: list[str] = []
-    writer = CounterWriter(directory, report=reports.append)
+    writer = LmdbCounterWriter(directory, report=reports.append)
     while writer.step(NOON):
         pass
     assert writer.verify().problems == []
@@ -149,7 +149,7 @@ with Reader(Path({os.fspath(tmp_path)!r})).transaction() as txn:
     print("reading", flush=True)
     time.sleep(60)
 """
-    writer = CounterWriter(tmp_path)
+    writer = LmdbCounterWriter(tmp_path)
     reader = processes.start(script)
     assert reader.stdout
     assert reader.stdout.readline() == "reading\n"

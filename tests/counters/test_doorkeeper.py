@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oborona.counters import doorkeeper
-from oborona.counters.doorkeeper import LIVES, WAYS, Changes
+from oborona.counters.doorkeeper import LIVES, WAYS, SlotChanges
 from oborona.counters.record import KEY, RING
 
 HEAD = 0x0108
@@ -82,10 +82,10 @@ def test_sightings_of_a_clock_that_was_wrong_go_first() -> None:
 def test_changes_that_are_not_made_yet_are_looked_at() -> None:
     slots = table()
     admit(slots, [7], NOON, NOON)
-    gone = doorkeeper.removed(doorkeeper.find(slots, *keys(7), NOON))
+    gone = doorkeeper.removal_changes(doorkeeper.find(slots, *keys(7), NOON))
     assert not doorkeeper.find(slots, *keys(7), NOON, gone).found.any()
     back = doorkeeper.admit(slots, *keys(7), np.full(1, NOON % RING, np.uint32), NOON, gone)
-    assert doorkeeper.find(slots, *keys(7), NOON, doorkeeper.together([gone, back])).found.all()
+    assert doorkeeper.find(slots, *keys(7), NOON, doorkeeper.concatenate([gone, back])).found.all()
     full = in_one_set(slots, WAYS + 1)
     taken = doorkeeper.admit(
         slots, *keys(*full[:WAYS]), np.full(WAYS, NOON % RING, np.uint32), NOON
@@ -93,7 +93,7 @@ def test_changes_that_are_not_made_yet_are_looked_at() -> None:
     one_more = doorkeeper.admit(
         slots, *keys(full[WAYS]), np.full(1, NOON % RING, np.uint32), NOON, taken
     )
-    doorkeeper.together([taken, one_more]).make(slots)
+    doorkeeper.concatenate([taken, one_more]).make(slots)
     assert found(slots, full, NOON).count(0) == WAYS
 
 
@@ -126,7 +126,7 @@ def test_too_many_for_one_set_at_once_leave_the_others_alone() -> None:
 def test_what_is_removed_is_free() -> None:
     slots = table()
     admit(slots, [1, 2], NOON, NOON)
-    doorkeeper.removed(doorkeeper.find(slots, *keys(1), NOON)).make(slots)
+    doorkeeper.removal_changes(doorkeeper.find(slots, *keys(1), NOON)).make(slots)
     assert found(slots, [1, 2], NOON) == [-1, 0]
     assert np.count_nonzero(slots) == 1
 
@@ -171,14 +171,14 @@ def test_changes_come_back_from_bytes_and_can_be_made_twice(
         changes = doorkeeper.admit(slots, *keys(*hashes), places, NOON)
         changes.make(slots)
         for _ in range(2):
-            Changes.from_bytes(changes.to_bytes(), slots.size).make(again)
+            SlotChanges.from_bytes(changes.to_bytes(), slots.size).make(again)
     assert (slots == again).all()
 
 
 @pytest.mark.parametrize("data", [b"x", b"1234567", b"\xff" * 8])
 def test_broken_changes_are_refused(data: bytes) -> None:
     with pytest.raises(ValueError, match=r"no whole changes|beyond the table"):
-        Changes.from_bytes(data, 64)
+        SlotChanges.from_bytes(data, 64)
 
 
 @given(

@@ -17,8 +17,8 @@ from oborona import state_files
 from oborona.counters.memory import MemoryCounters
 from oborona.counters.store import LmdbCounters
 from oborona.counters.window import BUCKET_S, BUCKETS_A_DAY, DAY_S
-from oborona.counters.writer import PURGE_ROUND_S, CounterWriter
-from oborona.types import Amounts, Pieces, Shingle
+from oborona.counters.writer import PURGE_ROUND_S, LmdbCounterWriter
+from oborona.types import Amounts, CountedPieces, Shingle
 
 START = 20_000 * DAY_S + 1.0
 # days: a fortnight, the day that cells are kept on for set clocks, a purge round after it, and a
@@ -38,7 +38,7 @@ class Size(NamedTuple):
     records: int
 
 
-def size(writer: CounterWriter) -> Size:
+def size(writer: LmdbCounterWriter) -> Size:
     stat = writer.environment.stat()
     used = stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"]
     return Size(
@@ -49,7 +49,9 @@ def size(writer: CounterWriter) -> Size:
 @pytest.mark.slow
 async def test_the_file_stops_growing_and_reads_stay_right(tmp_path: Path) -> None:
     chance = random.Random(1)
-    writer = CounterWriter(tmp_path, durability="none", doorkeeper_bytes=0, report=lambda _: None)
+    writer = LmdbCounterWriter(
+        tmp_path, durability="none", doorkeeper_bytes=0, report=lambda _: None
+    )
     worker = LmdbCounters(tmp_path, "worker", durability="none", environment=writer.environment)
     model = MemoryCounters()
     sample = {Shingle(2, number) for number in range(0, KNOWN, SAMPLED)}
@@ -61,8 +63,10 @@ async def test_the_file_stops_growing_and_reads_stay_right(tmp_path: Path) -> No
         often = {Shingle(2, int(KNOWN * chance.random() ** 4)) for _ in range(OFTEN)}
         sample |= {one for number, one in enumerate(new, born) if not number % SAMPLED}
         born += NEW
-        worker.add(Pieces(shingles=(*new, *often), pairs=()), Amounts(seen=1), now)
-        model.add(Pieces(shingles=tuple(sample & {*new, *often}), pairs=()), Amounts(seen=1), now)
+        worker.add(CountedPieces(shingles=(*new, *often), pairs=()), Amounts(seen=1), now)
+        model.add(
+            CountedPieces(shingles=tuple(sample & {*new, *often}), pairs=()), Amounts(seen=1), now
+        )
         worker.flush(now)
         writer.step(now)
         writer.purge(now, writer.environment.stat()["entries"] * BUCKET_S // int(PURGE_ROUND_S) + 1)

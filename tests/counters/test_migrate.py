@@ -17,12 +17,12 @@ from oborona.counters.lmdb_store import (
     VERSION_KEY,
 )
 from oborona.counters.migrate import MIGRATIONS, migrate
+from oborona.counters.readonly import open_reader
 from oborona.counters.record import cells, key_of
-from oborona.counters.stored import open_reader
 from oborona.counters.window import bucket_of
-from oborona.counters.writer import CounterWriter
+from oborona.counters.writer import LmdbCounterWriter
 from oborona.errors import StoreError
-from oborona.types import Prefix, Shingle, Window
+from oborona.types import CounterPrefix, Shingle, Window
 
 from .conftest import NOON
 
@@ -43,8 +43,8 @@ def first(tmp_path: Path) -> Path:
         txn.put(VERSION_KEY, U32.pack(1))
         txn.put(NEWEST_KEY, bucket.to_bytes(8, "little"))
         txn.put(POSITION_KEY + b"worker-0.0123456789abcdef0123", bytes(20))
-        txn.put(key_of(SUBJECT, Prefix.IN), cells([7, 2, 0, 0, 0, 0], bucket))
-        txn.put(key_of(SUBJECT, Prefix.OUT), cells([300, 0, 0, 0, 0, 1], bucket - 144))
+        txn.put(key_of(SUBJECT, CounterPrefix.IN), cells([7, 2, 0, 0, 0, 0], bucket))
+        txn.put(key_of(SUBJECT, CounterPrefix.OUT), cells([300, 0, 0, 0, 0, 1], bucket - 144))
     return tmp_path
 
 
@@ -52,7 +52,7 @@ async def counted(directory: Path) -> list[list[int]]:
     with open_reader(directory) as store:
         return [
             (await store.read([SUBJECT], NOON, prefix))[0][Window.FORTNIGHT]
-            for prefix in (Prefix.IN, Prefix.OUT)
+            for prefix in (CounterPrefix.IN, CounterPrefix.OUT)
         ]
 
 
@@ -68,7 +68,7 @@ async def test_a_reader_takes_an_older_store_as_it_is(first: Path) -> None:
 
 async def test_the_writer_brings_it_on_and_says_so_once(first: Path) -> None:
     reports: list[str] = []
-    writer = CounterWriter(first, report=reports.append)
+    writer = LmdbCounterWriter(first, report=reports.append)
     assert writer.verify().clean
     assert writer.verify().records == 2
     writer.close()
@@ -78,7 +78,7 @@ async def test_the_writer_brings_it_on_and_says_so_once(first: Path) -> None:
     ]  # it is read as a whole first
     assert version_of(first) == TAKES_NOTHING
     assert await counted(first) == [[7, 2, 0, 0, 0, 0], [300, 0, 0, 0, 0, 1]]
-    CounterWriter(first, report=reports.append).close()
+    LmdbCounterWriter(first, report=reports.append).close()
     assert len(reports) == 2
 
 
@@ -105,20 +105,20 @@ def test_a_step_that_fails_leaves_the_store_as_it_was(
     first: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def half(txn: lmdb.Transaction[bytes]) -> None:
-        txn.delete(key_of(SUBJECT, Prefix.IN))
+        txn.delete(key_of(SUBJECT, CounterPrefix.IN))
         raise StoreError("half of it")
 
     monkeypatch.setattr(migration.migrate, "__defaults__", (VERSION, {1: half}))
     with pytest.raises(StoreError, match="half of it"):
-        CounterWriter(first)
+        LmdbCounterWriter(first)
     assert version_of(first) == 1
     with lmdb.open(str(first)) as environment, environment.begin() as txn:
-        assert txn.get(key_of(SUBJECT, Prefix.IN))
+        assert txn.get(key_of(SUBJECT, CounterPrefix.IN))
 
 
 def test_a_version_that_nothing_leads_on_from_is_refused(first: Path) -> None:
     with lmdb.open(str(first)) as environment, environment.begin(write=True) as txn:
         txn.put(VERSION_KEY, U32.pack(0))
     with pytest.raises(StoreError, match="nothing makes version 1"):
-        CounterWriter(first)
+        LmdbCounterWriter(first)
     assert version_of(first) == 0

@@ -24,7 +24,7 @@ from oborona import state_files
 from oborona.counters.durability import Durability
 from oborona.counters.spool import SUFFIX
 from oborona.counters.store import LmdbCounters
-from oborona.types import Amounts, Pieces, Shingle
+from oborona.types import Amounts, CountedPieces, Shingle
 
 from .disk import Call, Disk, Kind, calls
 from .load import SAID, STORE, Nursery, found, misfits, open_writer
@@ -145,7 +145,7 @@ def judge(where: Path, durability: Durability, said: dict[int, list[int]]) -> Ju
         pass
     there = found(writer, {worker: len(times) + 2 for worker, times in said.items()})
     worker = LmdbCounters(where / STORE, "afterwards", environment=writer.environment)
-    worker.add(Pieces(shingles=(Shingle(9, 1),), pairs=()), Amounts(seen=1, spam=1), now)
+    worker.add(CountedPieces(shingles=(Shingle(9, 1),), pairs=()), Amounts(seen=1, spam=1), now)
     worker.flush(now)
     goes_on = writer.step(now) == 1
     problems = writer.verify().problems

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from oborona.counters import record
 from oborona.counters.lmdb_store import FIRST_RECORD
-from oborona.counters.purge import DEAD_CELLS, TIDIED, Purged, purge_from
+from oborona.counters.purge import DEAD_CELLS, TIDIED, PurgeResult, purge_from
 from oborona.counters.record import FOREIGN_BUCKETS, cells
 from oborona.counters.store import LmdbCounters
 from oborona.counters.window import DAY_S, bucket_of
-from oborona.counters.writer import PURGE_LEAST, PURGE_MOST, CounterWriter
-from oborona.types import Amounts, Pieces, Shingle
+from oborona.counters.writer import PURGE_LEAST, PURGE_MOST, LmdbCounterWriter
+from oborona.types import Amounts, CountedPieces, Shingle
 
 from .conftest import NOON
 
@@ -39,7 +39,7 @@ def environment(tmp_path: Path) -> Iterator[lmdb.Environment]:
         yield opened
 
 
-def purged(environment: lmdb.Environment, place: bytes, limit: int) -> Purged:
+def purged(environment: lmdb.Environment, place: bytes, limit: int) -> PurgeResult:
     with environment.begin() as txn:
         return purge_from(txn, place, NOW, limit)
 
@@ -101,9 +101,11 @@ def test_it_frees_what_tidying_would_leave_empty(
 
 
 async def test_what_a_look_found_goes_with_the_next_step(tmp_path: Path) -> None:
-    writer = CounterWriter(tmp_path, doorkeeper_bytes=0)
+    writer = LmdbCounterWriter(tmp_path, doorkeeper_bytes=0)
     worker = LmdbCounters(tmp_path, "worker", environment=writer.environment)
-    old, new, again = (Pieces(shingles=(Shingle(1, number),), pairs=()) for number in (1, 2, 3))
+    old, new, again = (
+        CountedPieces(shingles=(Shingle(1, number),), pairs=()) for number in (1, 2, 3)
+    )
     for pieces, age_days in ((old, 20), (again, 20), (new, 0)):
         worker.add(pieces, Amounts(seen=1), NOON - age_days * DAY_S)
         worker.flush(NOON)
@@ -120,9 +122,11 @@ async def test_what_a_look_found_goes_with_the_next_step(tmp_path: Path) -> None
 
 
 def test_what_a_look_found_is_freed_by_the_next_when_nothing_comes(tmp_path: Path) -> None:
-    writer = CounterWriter(tmp_path, doorkeeper_bytes=0)
+    writer = LmdbCounterWriter(tmp_path, doorkeeper_bytes=0)
     worker = LmdbCounters(tmp_path, "worker", environment=writer.environment)
-    worker.add(Pieces(shingles=(Shingle(1, 1),), pairs=()), Amounts(seen=1), NOON - 20 * DAY_S)
+    worker.add(
+        CountedPieces(shingles=(Shingle(1, 1),), pairs=()), Amounts(seen=1), NOON - 20 * DAY_S
+    )
     worker.flush(NOON)
     writer.step(NOON)
     assert writer.look(NOON, 500).changes
@@ -134,7 +138,7 @@ def test_what_a_look_found_is_freed_by_the_next_when_nothing_comes(tmp_path: Pat
 
 
 def test_a_look_is_short_however_long_the_last_one_is_ago(
-    writer: CounterWriter, monkeypatch: pytest.MonkeyPatch
+    writer: LmdbCounterWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with writer.environment.begin(write=True) as txn, txn.cursor() as cursor:
         cursor.putmulti(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from oborona.counters import decode, record, window
 from oborona.counters.record import CELL_BYTES, RING, TIDY_BYTES
 from oborona.counters.window import MOST_TAKEN, SATURATED
-from oborona.types import Metric, Prefix, Shingle, Window
+from oborona.types import CounterPrefix, Metric, Shingle, Window
 
 BUCKET = 2_880_072  # a day's noon
 NOW = BUCKET * 600.0
@@ -57,7 +57,7 @@ def test_the_largest_counts_take_nine_cells_and_come_back() -> None:
 def test_keys_sort_by_prefix_type_hash() -> None:
     places = [
         (prefix, Shingle(kind, number))
-        for prefix in (Prefix.IN, Prefix.OUT)
+        for prefix in (CounterPrefix.IN, CounterPrefix.OUT)
         for kind in (1, 75)
         for number in (0, 255, 256, 2**64 - 1)
     ]
@@ -70,7 +70,9 @@ def test_keys_sort_by_prefix_type_hash() -> None:
 def test_cells_hold_what_they_were_given(some: list[int], bucket: int, day: bool) -> None:
     stored = record.cells(some, bucket, day=day)
     assert held(stored) == ({bucket: some} if any(some) else {})
-    assert not stored or record.problem(record.key_of(Shingle(1, 1), Prefix.IN), stored) == ""
+    assert (
+        not stored or record.problem(record.key_of(Shingle(1, 1), CounterPrefix.IN), stored) == ""
+    )
 
 
 @given(st.lists(st.tuples(counts, buckets), max_size=40))
@@ -193,10 +195,12 @@ def test_a_day_is_seen_by_its_cells_of_either_kind() -> None:
 )
 def test_cells_take_back_what_they_were_given(some: list[int], bucket: int, day: bool) -> None:
     stored = record.cells(some, bucket, day=day, taken=True)
-    sums = window.summed(one for _day, _bucket, one in record.split(stored, BUCKET))
+    sums = window.sum_metrics(one for _day, _bucket, one in record.split(stored, BUCKET))
     assert sums == [-count for count in some]
     assert record.takes(stored) == any(some)
-    assert not stored or record.problem(record.key_of(Shingle(1, 1), Prefix.IN), stored) == ""
+    assert (
+        not stored or record.problem(record.key_of(Shingle(1, 1), CounterPrefix.IN), stored) == ""
+    )
 
 
 @given(

@@ -12,21 +12,23 @@ from pathlib import Path
 import pytest
 
 from oborona.counters import batch
-from oborona.counters.buffer import Buffer
-from oborona.counters.follow import Collected, Follower, Position
+from oborona.counters.buffer import AddBuffer
 from oborona.counters.record import key_of
-from oborona.counters.spool import Spool, parse_name
+from oborona.counters.spool import CounterSpool, parse_name
+from oborona.counters.spool_follower import CollectedBatches, SpoolFollower, SpoolPosition
 from oborona.errors import StoreError, StoreFull
-from oborona.types import Amounts, Prefix, Shingle
+from oborona.types import Amounts, CounterPrefix, Shingle
 
 NOON = 20_000 * 86_400 + 43_200.0
 LIMIT = 1 << 20
 
 
 def flush(sequence: int, keys: int = 3) -> bytes:
-    buffer = Buffer()
+    buffer = AddBuffer()
     shingles = [Shingle(1, 1000 * sequence + number) for number in range(keys)]
-    buffer.add([key_of(shingle, Prefix.IN) for shingle in shingles], [], Amounts(seen=1), NOON)
+    buffer.add(
+        [key_of(shingle, CounterPrefix.IN) for shingle in shingles], [], Amounts(seen=1), NOON
+    )
     return batch.encode(buffer, sequence, NOON)
 
 
@@ -36,15 +38,15 @@ class Pipe:
     def __init__(self, directory: Path) -> None:
         self.directory = directory / "spool"
         self.reports: list[str] = []
-        self.kept: dict[str, Position] = {}
+        self.kept: dict[str, SpoolPosition] = {}
         self.spool = self.append_side()
         self.follower = self.follow_side()
 
-    def append_side(self, file_bytes: int = 1 << 20) -> Spool:
-        return Spool(self.directory, "w", file_bytes=file_bytes, sync_s=1e9)
+    def append_side(self, file_bytes: int = 1 << 20) -> CounterSpool:
+        return CounterSpool(self.directory, "w", file_bytes=file_bytes, sync_s=1e9)
 
-    def follow_side(self) -> Follower:
-        return Follower(self.directory, self.kept, self.reports.append)
+    def follow_side(self) -> SpoolFollower:
+        return SpoolFollower(self.directory, self.kept, self.reports.append)
 
     def take(self, limit: int = LIMIT) -> list[int]:
         collected = self.follower.collect(limit)
@@ -184,9 +186,9 @@ def test_a_worker_that_moves_on_while_we_look_loses_nothing(
     pipe.spool.append(flush(1))
     looks = 0
     for name in ("exists", "is_dead", "read"):
-        asked = getattr(Follower, name)
+        asked = getattr(SpoolFollower, name)
 
-        def ask(self: Follower, *args: object, asked: Callable[..., object] = asked) -> object:
+        def ask(self: SpoolFollower, *args: object, asked: Callable[..., object] = asked) -> object:
             nonlocal looks
             answer = asked(self, *args)
             if looks == look:
@@ -195,7 +197,7 @@ def test_a_worker_that_moves_on_while_we_look_loses_nothing(
             looks += 1
             return answer
 
-        monkeypatch.setattr(Follower, name, ask)
+        monkeypatch.setattr(SpoolFollower, name, ask)
     taken = pipe.take()
     monkeypatch.undo()
     assert looks > look
@@ -218,14 +220,14 @@ def test_a_listing_that_missed_a_file_loses_nothing(
         return [name for name in listed(directory) if f"{missed:08d}" not in name]
 
     with monkeypatch.context() as patch:
-        patch.setattr("oborona.counters.follow.os.listdir", miss)
+        patch.setattr("oborona.counters.spool_follower.os.listdir", miss)
         taken = pipe.take()
     assert taken + pipe.take() == [1, 2, 3]
     assert pipe.reports == []
 
 
 def test_a_limit_takes_its_share_of_each(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oborona.counters.follow.LEAST_READ", 100)
+    monkeypatch.setattr("oborona.counters.spool_follower.LEAST_READ", 100)
     other = pipe.append_side()
     for sequence in range(1, 10):
         pipe.spool.append(flush(sequence, keys=30))  # larger than the share
@@ -321,7 +323,7 @@ def test_a_sweep_that_has_the_lock_first_is_given_way(
 @pytest.mark.parametrize("name", ["", "a b", "a/b", "a.b", "x" * 65, "ы"])
 def test_a_name_that_makes_no_file_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(ValueError, match="worker's name"):
-        Spool(tmp_path, name, sync_s=1.0)
+        CounterSpool(tmp_path, name, sync_s=1.0)
 
 
 class Disk:
@@ -376,7 +378,7 @@ def test_an_end_that_cannot_be_cut_back_is_left_behind(
     assert len(pipe.files) == 1
 
 
-def synced(spool: Spool) -> None:
+def synced(spool: CounterSpool) -> None:
     """Wait for the syncer, whatever it met."""
     assert spool._syncing is not None
     spool._syncing.exception(timeout=30)
@@ -392,7 +394,7 @@ def test_a_sync_that_failed_is_told_by_close(
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(f"oborona.counters.spool.os.{call}", refuse_to_sync)
-        pipe.spool = Spool(pipe.directory, "w", sync_s=1.0)
+        pipe.spool = CounterSpool(pipe.directory, "w", sync_s=1.0)
         pipe.spool.append(flush(1))
         with pytest.raises(StoreFull, match=r"cannot sync .*no room for it"):
             pipe.spool.close()
@@ -404,7 +406,7 @@ def test_a_sync_that_failed_is_told_by_close(
 def test_a_sync_that_failed_is_told_though_others_followed(
     pipe: Pipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pipe.spool = Spool(pipe.directory, "w", file_bytes=100, sync_s=1.0)
+    pipe.spool = CounterSpool(pipe.directory, "w", file_bytes=100, sync_s=1.0)
     pipe.spool.append(flush(1))
     synced(pipe.spool)
     with monkeypatch.context() as patch:
@@ -427,7 +429,7 @@ def test_no_sync_is_waited_for(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> N
 
     for call in ("fsync", "fdatasync"):
         monkeypatch.setattr(f"oborona.counters.spool.os.{call}", note)
-    pipe.spool = Spool(pipe.directory, "w", file_bytes=100, sync_s=0.0)
+    pipe.spool = CounterSpool(pipe.directory, "w", file_bytes=100, sync_s=0.0)
     for sequence in range(1, 4):
         pipe.spool.append(flush(sequence))
         pipe.spool.sync_if_due(NOON + sequence)
@@ -472,8 +474,8 @@ def test_a_file_that_cannot_be_removed_is_not_applied_again(
 
 def test_a_directory_that_cannot_be_listed_is_an_error_of_ours(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    follower = Follower(tmp_path / "file", {}, print)
-    nothing = Collected(batches=[], positions={}, finished=[], more=False)
+    follower = SpoolFollower(tmp_path / "file", {}, print)
+    nothing = CollectedBatches(batches=[], positions={}, finished=[], more=False)
     for look in (
         follower.owners,
         lambda: follower.collect(LIMIT),
@@ -487,7 +489,7 @@ def test_a_failed_sync_is_told_and_left_behind(pipe: Pipe, monkeypatch: pytest.M
     def refuse(_: int) -> None:
         raise OSError(errno.EIO, "no")
 
-    pipe.spool = Spool(pipe.directory, "w", sync_s=1.0)
+    pipe.spool = CounterSpool(pipe.directory, "w", sync_s=1.0)
     pipe.spool.append(flush(1))
     synced(pipe.spool)
     monkeypatch.setattr("oborona.counters.spool.os.fdatasync", refuse)
@@ -504,7 +506,7 @@ def test_a_failed_sync_is_told_and_left_behind(pipe: Pipe, monkeypatch: pytest.M
 def test_syncs_are_a_second_apart(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[int] = []
     monkeypatch.setattr("oborona.counters.spool.os.fdatasync", synced.append)
-    pipe.spool = Spool(pipe.directory, "w", sync_s=1.0)
+    pipe.spool = CounterSpool(pipe.directory, "w", sync_s=1.0)
     for tenth in range(35):
         pipe.spool.append(flush(tenth + 1))
         pipe.spool.sync_if_due(NOON + tenth / 10)
@@ -520,4 +522,4 @@ def test_syncs_are_a_second_apart(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -
 def test_a_directory_that_cannot_be_made_says_so(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="cannot make"):
-        Spool(tmp_path / "file" / "spool", "w", sync_s=1.0).append(flush(1))
+        CounterSpool(tmp_path / "file" / "spool", "w", sync_s=1.0).append(flush(1))

@@ -8,37 +8,41 @@ from pathlib import Path
 import pytest
 
 from oborona import state_files
-from oborona.counters.backlog import Waiting, lag_s, waiting
+from oborona.counters.backlog import SpoolBacklog, lag_s, spool_backlog
 from oborona.counters.lmdb_store import TAKES_NOTHING, begin, positions
 from oborona.counters.spool import MODE
 from oborona.counters.stats import look
 from oborona.counters.store import LmdbCounters
-from oborona.counters.walk import Share
-from oborona.counters.writer import CounterWriter
+from oborona.counters.store_walk import TypeShare
+from oborona.counters.writer import LmdbCounterWriter
 from oborona.errors import StoreError
 from oborona.lock import hold
-from oborona.types import Amounts, Pieces, Prefix, Shingle
+from oborona.types import Amounts, CountedPieces, CounterPrefix, Shingle
 
 from .conftest import NOON
 
 
 def add(
-    worker: LmdbCounters, kind: int, number: int, now: float, prefix: Prefix = Prefix.IN
+    worker: LmdbCounters,
+    kind: int,
+    number: int,
+    now: float,
+    prefix: CounterPrefix = CounterPrefix.IN,
 ) -> None:
     shingles = tuple(Shingle(kind, hash_) for hash_ in range(number))
-    worker.add(Pieces(shingles=shingles, pairs=()), Amounts(seen=2), now, prefix)
+    worker.add(CountedPieces(shingles=shingles, pairs=()), Amounts(seen=2), now, prefix)
 
 
-def of(writer: CounterWriter) -> list[Waiting]:
+def of(writer: LmdbCounterWriter) -> list[SpoolBacklog]:
     with begin(writer.environment) as txn:
-        return waiting(writer.directory, positions(txn))
+        return spool_backlog(writer.directory, positions(txn))
 
 
 def spool_bytes(directory: Path) -> int:
     return sum(path.stat().st_size for path in (directory / state_files.COUNTERS_SPOOL).iterdir())
 
 
-def test_what_is_flushed_waits_until_it_is_applied(writer: CounterWriter) -> None:
+def test_what_is_flushed_waits_until_it_is_applied(writer: LmdbCounterWriter) -> None:
     assert of(writer) == []
     worker = LmdbCounters(writer.directory, "worker-0")
     for step in range(3):
@@ -61,7 +65,7 @@ def test_what_is_flushed_waits_until_it_is_applied(writer: CounterWriter) -> Non
 
 
 def test_all_files_of_a_spool_wait_and_the_oldest_worker_gives_the_lag(
-    writer: CounterWriter,
+    writer: LmdbCounterWriter,
 ) -> None:
     many = LmdbCounters(writer.directory, "many", file_bytes=100)
     late = LmdbCounters(writer.directory, "late")
@@ -83,7 +87,7 @@ def test_all_files_of_a_spool_wait_and_the_oldest_worker_gives_the_lag(
 
 @pytest.mark.parametrize("damage", [b"", b"XXXX", struct.pack("<4sH", b"OBSP", 1)])
 def test_a_damaged_spool_waits_since_nobody_knows_when(
-    writer: CounterWriter, damage: bytes
+    writer: LmdbCounterWriter, damage: bytes
 ) -> None:
     spools = writer.directory / state_files.COUNTERS_SPOOL
     spools.mkdir()
@@ -95,7 +99,7 @@ def test_a_damaged_spool_waits_since_nobody_knows_when(
     assert lag_s([found], NOON) == 0
 
 
-def test_a_spool_that_cannot_be_read_is_an_error(writer: CounterWriter) -> None:
+def test_a_spool_that_cannot_be_read_is_an_error(writer: LmdbCounterWriter) -> None:
     spools = writer.directory / state_files.COUNTERS_SPOOL
     spools.mkdir()
     (spools / f"worker-0.{'0' * 20}.00000001.spool").mkdir()
@@ -104,11 +108,11 @@ def test_a_spool_that_cannot_be_read_is_an_error(writer: CounterWriter) -> None:
 
 
 def test_the_numbers_of_a_store_are_those_that_were_put_there(tmp_path: Path) -> None:
-    writer = CounterWriter(tmp_path)
+    writer = LmdbCounterWriter(tmp_path)
     worker = LmdbCounters(tmp_path, "worker-0", environment=writer.environment)
     add(worker, 8, 300, NOON)
     add(worker, 14, 20, NOON)
-    add(worker, 14, 5, NOON, Prefix.OUT)
+    add(worker, 14, 5, NOON, CounterPrefix.OUT)
     worker.flush(NOON)
     writer.step(NOON)
     worker.close()
@@ -129,9 +133,9 @@ def test_the_numbers_of_a_store_are_those_that_were_put_there(tmp_path: Path) ->
     assert found.writer.startswith("a writer (pid ")
     assert (found.waiting_bytes, found.lag_s) == (0, 0)
     assert found.types == [
-        Share(prefix=Prefix.IN, type=8, records=300, bytes=300 * 18, largest=18),
-        Share(prefix=Prefix.IN, type=14, records=20, bytes=20 * 18, largest=18),
-        Share(prefix=Prefix.OUT, type=14, records=5, bytes=5 * 18, largest=18),
+        TypeShare(prefix=CounterPrefix.IN, type=8, records=300, bytes=300 * 18, largest=18),
+        TypeShare(prefix=CounterPrefix.IN, type=14, records=20, bytes=20 * 18, largest=18),
+        TypeShare(prefix=CounterPrefix.OUT, type=14, records=5, bytes=5 * 18, largest=18),
     ]
     plain = look(tmp_path, NOON)
     assert (plain.writer, plain.types) == (None, None)
@@ -140,8 +144,8 @@ def test_the_numbers_of_a_store_are_those_that_were_put_there(tmp_path: Path) ->
 def test_shares_are_those_of_all_chunks_of_the_walk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("oborona.counters.walk.CHUNK", 7)
-    writer = CounterWriter(tmp_path)
+    monkeypatch.setattr("oborona.counters.store_walk.CHUNK", 7)
+    writer = LmdbCounterWriter(tmp_path)
     worker = LmdbCounters(tmp_path, "worker-0", environment=writer.environment)
     for kind in (8, 9, 15):
         add(worker, kind, 21, NOON)
@@ -156,7 +160,7 @@ def test_shares_are_those_of_all_chunks_of_the_walk(
 
 
 def test_without_a_doorkeeper_there_is_none(tmp_path: Path) -> None:
-    CounterWriter(tmp_path, doorkeeper_bytes=0).close()
+    LmdbCounterWriter(tmp_path, doorkeeper_bytes=0).close()
     found = look(tmp_path, NOON)
     assert (found.doorkeeper_slots, found.records, found.newest) == (0, 0, None)
 

@@ -9,18 +9,18 @@ import lmdb
 import pytest
 
 from oborona.counters import decode, record
-from oborona.counters.doorkept import DoorkeeperReader
+from oborona.counters.doorkeeper_file import DoorkeeperReader
 from oborona.counters.record import key_of
-from oborona.counters.remembered import Remembered
 from oborona.counters.rows import NOTHING
 from oborona.counters.stored_rows import KEPT, StoredRows
+from oborona.counters.totals_cache import TotalsCache
 from oborona.counters.window import SATURATED, bucket_of
-from oborona.types import Prefix, Shingle
+from oborona.types import CounterPrefix, Shingle
 
 from .conftest import NOON
 
 BUCKET = bucket_of(NOON)
-KEY = key_of(Shingle(8, 1), Prefix.IN)
+KEY = key_of(Shingle(8, 1), CounterPrefix.IN)
 
 
 def long_record(seen: int, *, first: int = 1) -> bytes:
@@ -56,7 +56,7 @@ SATURATING = [SATURATED, 0, 0, 0, 0, 0]
     ],
 )
 def test_totals_are_those_of_a_plain_decode(one: bytes) -> None:
-    remembered = Remembered()
+    remembered = TotalsCache()
     for _ in range(2):
         assert remembered.totals([KEY, KEY], [one, b""], NOON) == [
             *decode.totals([one], NOON),
@@ -65,7 +65,7 @@ def test_totals_are_those_of_a_plain_decode(one: bytes) -> None:
 
 
 def test_a_record_that_changed_anywhere_is_decoded_anew() -> None:
-    remembered = Remembered()
+    remembered = TotalsCache()
     for one in (
         long_record(1),
         long_record(2),
@@ -76,7 +76,7 @@ def test_a_record_that_changed_anywhere_is_decoded_anew() -> None:
 
 
 def test_another_bucket_is_another_answer() -> None:
-    remembered = Remembered()
+    remembered = TotalsCache()
     for now in (NOON, NOON + 600, NOON + 86_400, NOON):
         assert remembered.totals([KEY], [long_record(3)], now) == decode.totals(
             [long_record(3)], now
@@ -84,9 +84,9 @@ def test_another_bucket_is_another_answer() -> None:
 
 
 def test_what_is_remembered_has_a_bound() -> None:
-    remembered = Remembered(limit=10)
+    remembered = TotalsCache(limit=10)
     for number in range(100):
-        remembered.totals([key_of(Shingle(8, number), Prefix.IN)], [long_record(1)], NOON)
+        remembered.totals([key_of(Shingle(8, number), CounterPrefix.IN)], [long_record(1)], NOON)
     assert len(remembered._starts) <= 11
 
 
@@ -142,7 +142,7 @@ def test_a_key_without_a_record_is_looked_up_each_time(stores: tuple[Store, Stor
 
 def test_rows_kept_have_a_bound(stores: tuple[Store, Store]) -> None:
     store, _ = stores
-    keys = [key_of(Shingle(8, number), Prefix.IN) for number in range(KEPT + 10)]
+    keys = [key_of(Shingle(8, number), CounterPrefix.IN) for number in range(KEPT + 10)]
     with store.environment.begin(write=True) as txn:
         for key in keys:
             txn.put(key, record.cells([1, 0, 0, 0, 0, 0], BUCKET))

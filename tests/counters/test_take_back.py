@@ -15,16 +15,16 @@ import lmdb
 import pytest
 
 from oborona.counters import batch, lmdb_store, record
-from oborona.counters.buffer import Buffer
+from oborona.counters.buffer import AddBuffer
 from oborona.counters.compact import compact
 from oborona.counters.lmdb_store import U32, VERSION_KEY
+from oborona.counters.readonly import open_reader
 from oborona.counters.record import key_of
 from oborona.counters.store import LmdbCounters
-from oborona.counters.stored import open_reader
 from oborona.counters.window import bucket_of
-from oborona.counters.writer import CounterWriter
+from oborona.counters.writer import LmdbCounterWriter
 from oborona.errors import StoreVersion
-from oborona.types import Amounts, Metric, Pieces, Prefix, Shingle, Window
+from oborona.types import Amounts, CountedPieces, CounterPrefix, Metric, Shingle, Window
 
 from .conftest import NOON
 
@@ -57,8 +57,8 @@ writer.run(threading.Event(), 0.002, clock=lambda: {NOON})
 """
 
 
-def message(*shingles: Shingle) -> Pieces:
-    return Pieces(shingles=shingles, pairs=())
+def message(*shingles: Shingle) -> CountedPieces:
+    return CountedPieces(shingles=shingles, pairs=())
 
 
 def version_of(directory: Path) -> int:
@@ -74,8 +74,8 @@ async def seen(counters: LmdbCounters, shingle: Shingle = SUBJECT, now: float = 
 @pytest.fixture(params=[0, 1 << 16], ids=["records", "doorkept"])
 def writer(
     request: pytest.FixtureRequest, tmp_path: Path, reports: list[str]
-) -> Iterator[CounterWriter]:
-    made = CounterWriter(
+) -> Iterator[LmdbCounterWriter]:
+    made = LmdbCounterWriter(
         tmp_path / "counters", doorkeeper_bytes=request.param, report=reports.append
     )
     yield made
@@ -83,7 +83,7 @@ def writer(
 
 
 @pytest.fixture
-def workers(writer: CounterWriter) -> Iterator[list[LmdbCounters]]:
+def workers(writer: LmdbCounterWriter) -> Iterator[list[LmdbCounters]]:
     made = [
         LmdbCounters(writer.directory, f"worker-{number}", environment=writer.environment)
         for number in range(2)
@@ -94,7 +94,7 @@ def workers(writer: CounterWriter) -> Iterator[list[LmdbCounters]]:
 
 
 async def test_a_take_back_that_overtakes_its_add_waits_for_it(
-    writer: CounterWriter, workers: list[LmdbCounters]
+    writer: LmdbCounterWriter, workers: list[LmdbCounters]
 ) -> None:
     adds, takes = workers
     adds.add(message(SUBJECT, OTHER), SPAM, NOON)
@@ -119,7 +119,7 @@ async def test_a_take_back_that_overtakes_its_add_waits_for_it(
 
 
 async def test_what_is_seen_once_and_taken_back_leaves_nothing(
-    writer: CounterWriter, workers: list[LmdbCounters]
+    writer: LmdbCounterWriter, workers: list[LmdbCounters]
 ) -> None:
     one, two = workers
     shingles = [Shingle(8, number) for number in range(500)]
@@ -140,7 +140,7 @@ async def test_what_is_seen_once_and_taken_back_leaves_nothing(
 
 
 async def test_what_is_folded_into_days_is_taken_back_from_its_day(
-    writer: CounterWriter, workers: list[LmdbCounters]
+    writer: LmdbCounterWriter, workers: list[LmdbCounters]
 ) -> None:
     """A day's buckets become one cell, and what comes later is subtracted from it, whatever the
     time is by then.
@@ -170,7 +170,7 @@ async def test_what_is_folded_into_days_is_taken_back_from_its_day(
 
 
 async def test_readers_and_a_compacted_copy_have_it_too(tmp_path: Path) -> None:
-    writer = CounterWriter(tmp_path, doorkeeper_bytes=0)
+    writer = LmdbCounterWriter(tmp_path, doorkeeper_bytes=0)
     worker = LmdbCounters(tmp_path, "worker", environment=writer.environment)
     worker.add(message(SUBJECT, OTHER), Amounts(seen=5, spam=3), NOON)
     worker.take_back([SUBJECT], Amounts(seen=2, spam=3), NOON)
@@ -192,13 +192,13 @@ async def test_readers_and_a_compacted_copy_have_it_too(tmp_path: Path) -> None:
 
 
 def test_a_spool_says_that_something_is_taken_back_only_where_it_is() -> None:
-    buffer = Buffer()
-    buffer.add([key_of(SUBJECT, Prefix.IN)], [], SPAM, NOON)
+    buffer = AddBuffer()
+    buffer.add([key_of(SUBJECT, CounterPrefix.IN)], [], SPAM, NOON)
     assert batch.START.unpack_from(batch.encode(buffer, 1, NOON))[1] == 1
-    buffer.take_back([key_of(SUBJECT, Prefix.IN)], Amounts(), NOON)
+    buffer.take_back([key_of(SUBJECT, CounterPrefix.IN)], Amounts(), NOON)
     assert batch.START.unpack_from(batch.encode(buffer, 1, NOON))[1] == 1, "nothing is taken back"
-    buffer.take_back([key_of(SUBJECT, Prefix.IN)], SPAM, NOON - DAY)
-    buffer.take_back([key_of(SUBJECT, Prefix.IN)], Amounts(seen=300), NOON - DAY)
+    buffer.take_back([key_of(SUBJECT, CounterPrefix.IN)], SPAM, NOON - DAY)
+    buffer.take_back([key_of(SUBJECT, CounterPrefix.IN)], Amounts(seen=300), NOON - DAY)
     data = batch.encode(buffer, 1, NOON)
     assert batch.START.unpack_from(data)[1] == 3
     one = batch.decode(data)
@@ -210,8 +210,8 @@ def test_a_spool_says_that_something_is_taken_back_only_where_it_is() -> None:
 
 
 def test_a_full_buffer_turns_new_keys_away_from_being_taken_back() -> None:
-    buffer = Buffer(limit=10)
-    keys = [key_of(Shingle(8, number), Prefix.IN) for number in range(12)]
+    buffer = AddBuffer(limit=10)
+    keys = [key_of(Shingle(8, number), CounterPrefix.IN) for number in range(12)]
     buffer.take_back(keys, ONE, NOON)
     buffer.take_back(keys, ONE, NOON)
     assert (buffer.entries, buffer.dropped) == (10, 4)
@@ -225,7 +225,7 @@ def older(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def taken_back(directory: Path, *, apply: bool) -> None:
-    writer = CounterWriter(directory, doorkeeper_bytes=0)
+    writer = LmdbCounterWriter(directory, doorkeeper_bytes=0)
     worker = LmdbCounters(directory, "worker", environment=writer.environment)
     worker.add(message(SUBJECT), ONE, NOON)
     worker.flush(NOON)
@@ -239,7 +239,7 @@ def taken_back(directory: Path, *, apply: bool) -> None:
     writer.close()
 
 
-def lmdb_version(writer: CounterWriter) -> int:
+def lmdb_version(writer: LmdbCounterWriter) -> int:
     with writer.environment.begin() as txn:
         return int(U32.unpack(txn.get(VERSION_KEY, b""))[0])
 
@@ -253,7 +253,7 @@ def test_an_older_program_leaves_such_a_spool_alone(
         newer.setattr(lmdb_store, "VERSION", 3)
         taken_back(tmp_path, apply=False)
     reports: list[str] = []
-    writer = CounterWriter(tmp_path, doorkeeper_bytes=0, report=reports.append)
+    writer = LmdbCounterWriter(tmp_path, doorkeeper_bytes=0, report=reports.append)
     assert writer.step(NOON) == 0
     assert any("is left alone: it has version 3" in line for line in reports)
     writer.close()
@@ -267,7 +267,7 @@ def test_an_older_program_refuses_such_a_store(
         newer.setattr(batch, "VERSION", 3)
         newer.setattr(lmdb_store, "VERSION", 3)
         taken_back(tmp_path, apply=True)
-    for opened in (CounterWriter, open_reader):
+    for opened in (LmdbCounterWriter, open_reader):
         with pytest.raises(StoreVersion, match="version 3, this Oborona knows 2"):
             opened(tmp_path)
 
@@ -275,7 +275,7 @@ def test_an_older_program_refuses_such_a_store(
 def test_a_store_goes_on_being_one_in_which_something_is_taken_back(tmp_path: Path) -> None:
     taken_back(tmp_path, apply=True)
     reports: list[str] = []
-    CounterWriter(tmp_path, doorkeeper_bytes=0, report=reports.append).close()
+    LmdbCounterWriter(tmp_path, doorkeeper_bytes=0, report=reports.append).close()
     assert version_of(tmp_path) == 3
     assert reports == []
 
@@ -311,7 +311,7 @@ async def test_processes_that_are_killed_leave_what_cancels_itself_at_nothing(
             one.wait()
             assert one.stdout is not None
             one.stdout.close()
-    last = CounterWriter(tmp_path, doorkeeper_bytes=1 << 16, report=lambda _line: None)
+    last = LmdbCounterWriter(tmp_path, doorkeeper_bytes=1 << 16, report=lambda _line: None)
     while last.step(NOON):
         pass
     reader = LmdbCounters(tmp_path, "reader", environment=last.environment)
@@ -324,7 +324,7 @@ async def test_processes_that_are_killed_leave_what_cancels_itself_at_nothing(
 
 
 def test_a_step_that_cancels_itself_makes_no_record(
-    writer: CounterWriter, workers: list[LmdbCounters]
+    writer: LmdbCounterWriter, workers: list[LmdbCounters]
 ) -> None:
     for number, worker in enumerate(workers):
         worker.add(message(SUBJECT, Shingle(9, number)), SPAM, NOON)

@@ -14,16 +14,16 @@ import pytest
 from oborona.counters.cluster.reader import ClusterReader
 from oborona.counters.cluster.sender import ClusterWriter
 from oborona.counters.cluster.store import ClusterCounters
-from oborona.counters.cluster.wire import Access, Address
-from oborona.counters.lmdb_store import Reader
+from oborona.counters.cluster.wire import ClusterAccess, NodeAddress
+from oborona.counters.lmdb_store import LmdbReader
 from oborona.counters.memory import MemoryCounters
+from oborona.counters.readonly import ReadOnlyCounters, open_reader
 from oborona.counters.record import KEY
 from oborona.counters.store import LmdbCounters
-from oborona.counters.stored import StoredCounters, open_reader
 from oborona.counters.top import HEAD, TOP_KEY, Ranks
-from oborona.counters.writer import CounterWriter
+from oborona.counters.writer import LmdbCounterWriter
 from oborona.errors import StoreError
-from oborona.types import Amounts, Metric, Pair, Pieces, Prefix, Shingle, Window
+from oborona.types import Amounts, CountedPieces, CounterPrefix, Metric, Shingle, UniquePair, Window
 from tests.peers.redis import Cluster
 
 from .conftest import NOON
@@ -35,25 +35,27 @@ DAY = 86_400.0
 class Counting(Protocol):
     """What is counted into."""
 
-    def add(self, pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix = ...) -> None: ...
+    def add(
+        self, pieces: CountedPieces, amounts: Amounts, now: float, prefix: CounterPrefix = ...
+    ) -> None: ...
 
 
 class Subject(Counting, Protocol):
     """What is asked for its heaviest."""
 
-    def forget(self, shingle: Shingle, now: float, prefix: Prefix = ...) -> None: ...
+    def forget(self, shingle: Shingle, now: float, prefix: CounterPrefix = ...) -> None: ...
     async def top(
         self,
         shingle_type: int,
         metric: Metric,
         window: Window,
         now: float,
-        prefix: Prefix = ...,
+        prefix: CounterPrefix = ...,
         limit: int = ...,
     ) -> Ranks: ...
 
 
-W = TypeVar("W", bound=CounterWriter | ClusterWriter)
+W = TypeVar("W", bound=LmdbCounterWriter | ClusterWriter)
 
 
 class Applied(Generic[W]):
@@ -61,12 +63,20 @@ class Applied(Generic[W]):
 
     writer: W
     worker: LmdbCounters | ClusterCounters
-    reader: StoredCounters | ClusterReader
+    reader: ReadOnlyCounters | ClusterReader
 
-    def add(self, pieces: Pieces, amounts: Amounts, now: float, prefix: Prefix = Prefix.IN) -> None:
+    def add(
+        self,
+        pieces: CountedPieces,
+        amounts: Amounts,
+        now: float,
+        prefix: CounterPrefix = CounterPrefix.IN,
+    ) -> None:
         self.worker.add(pieces, amounts, now, prefix)
 
-    def forget(self, shingle: Shingle, now: float, prefix: Prefix = Prefix.IN) -> None:
+    def forget(
+        self, shingle: Shingle, now: float, prefix: CounterPrefix = CounterPrefix.IN
+    ) -> None:
         self.worker.forget(shingle, now, prefix)
 
     async def top(
@@ -75,7 +85,7 @@ class Applied(Generic[W]):
         metric: Metric,
         window: Window,
         now: float,
-        prefix: Prefix = Prefix.IN,
+        prefix: CounterPrefix = CounterPrefix.IN,
         limit: int = 20,
     ) -> Ranks:
         self.worker.flush(now)
@@ -90,19 +100,19 @@ class Applied(Generic[W]):
         self.writer.close()
 
 
-class InStore(Applied[CounterWriter]):
+class InStore(Applied[LmdbCounterWriter]):
     """In LMDB."""
 
     def __init__(self, directory: Path) -> None:
-        self.writer = CounterWriter(directory)
+        self.writer = LmdbCounterWriter(directory)
         self.worker = LmdbCounters(directory, "worker-0", environment=self.writer.environment)
-        self.reader = StoredCounters(Reader(directory, self.writer.environment))
+        self.reader = ReadOnlyCounters(LmdbReader(directory, self.writer.environment))
 
 
 class InCluster(Applied[ClusterWriter]):
     """In a cluster."""
 
-    def __init__(self, directory: Path, access: Access) -> None:
+    def __init__(self, directory: Path, access: ClusterAccess) -> None:
         self.writer = ClusterWriter(directory, access)
         self.worker = ClusterCounters(
             directory, "worker-0", access, environment=self.writer.environment
@@ -119,7 +129,7 @@ def subject(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Subject]
         cluster: Cluster = request.getfixturevalue("redis_cluster")
         for node in cluster.nodes:
             node.ask("FLUSHALL")
-        access = Access(nodes=tuple(Address(*node.address) for node in cluster.nodes))
+        access = ClusterAccess(nodes=tuple(NodeAddress(*node.address) for node in cluster.nodes))
         clustered = InCluster(tmp_path / "counters", access)
         yield clustered
         clustered.close()
@@ -141,9 +151,13 @@ def sender(hash_: int) -> Shingle:
 
 
 def count(
-    subject: Counting, hash_: int, amounts: Amounts, now: float, prefix: Prefix = Prefix.IN
+    subject: Counting,
+    hash_: int,
+    amounts: Amounts,
+    now: float,
+    prefix: CounterPrefix = CounterPrefix.IN,
 ) -> None:
-    subject.add(Pieces(shingles=(sender(hash_),), pairs=()), amounts, now, prefix)
+    subject.add(CountedPieces(shingles=(sender(hash_),), pairs=()), amounts, now, prefix)
 
 
 async def test_of_nothing_there_is_no_heaviest(subject: Subject) -> None:
@@ -183,10 +197,12 @@ async def test_each_window_and_metric_has_its_own_order(subject: Subject) -> Non
 
 async def test_services_and_types_keep_apart(subject: Subject) -> None:
     count(subject, 1, Amounts(seen=2), NOON)
-    count(subject, 2, Amounts(seen=1), NOON, Prefix.OUT)
-    subject.add(Pieces(shingles=(Shingle(15, 3),), pairs=()), Amounts(seen=9), NOON)
+    count(subject, 2, Amounts(seen=1), NOON, CounterPrefix.OUT)
+    subject.add(CountedPieces(shingles=(Shingle(15, 3),), pairs=()), Amounts(seen=9), NOON)
     assert await subject.top(FROM, Metric.SEEN, Window.DAY, NOON) == [(sender(1), 2)]
-    assert await subject.top(FROM, Metric.SEEN, Window.DAY, NOON, Prefix.OUT) == [(sender(2), 1)]
+    assert await subject.top(FROM, Metric.SEEN, Window.DAY, NOON, CounterPrefix.OUT) == [
+        (sender(2), 1)
+    ]
 
 
 async def test_equal_counts_have_an_order(subject: Subject) -> None:
@@ -198,8 +214,8 @@ async def test_equal_counts_have_an_order(subject: Subject) -> None:
 
 async def test_who_met_most_is_found_through_pairs(subject: Subject) -> None:
     for peer in range(5):
-        pair = Pair(both=Shingle(30, peer), distinct=Shingle(31, peer % 2))
-        subject.add(Pieces(shingles=(), pairs=(pair, pair)), Amounts(), NOON)
+        pair = UniquePair(both=Shingle(30, peer), distinct=Shingle(31, peer % 2))
+        subject.add(CountedPieces(shingles=(), pairs=(pair, pair)), Amounts(), NOON)
     ranks = await subject.top(31, Metric.SEEN, Window.DAY, NOON)
     assert ranks == [(Shingle(31, 0), 3), (Shingle(31, 1), 2)]
 
@@ -270,7 +286,7 @@ async def test_run_writes_the_notes_before_it_ends(tmp_path: Path) -> None:
     worker = LmdbCounters(tmp_path, "worker-0")
     count(worker, 1, Amounts(seen=2), now)
     worker.close()
-    writer = CounterWriter(tmp_path)
+    writer = LmdbCounterWriter(tmp_path)
     stop = threading.Event()
     stop.set()
     writer.run(stop)
@@ -312,14 +328,14 @@ async def test_a_damaged_note_is_said_and_the_others_go_on(tmp_path: Path) -> No
     )
     first.close()
     reports: list[str] = []
-    writer = CounterWriter(tmp_path, report=reports.append)
+    writer = LmdbCounterWriter(tmp_path, report=reports.append)
     worker = LmdbCounters(tmp_path, "worker-1", environment=writer.environment)
     count(worker, 2, Amounts(seen=1), NOON)
     worker.flush(NOON)
     writer.step(NOON)
     writer.keep_top()
     assert len([report for report in reports if "begin anew" in report]) == 2
-    stored = StoredCounters(Reader(tmp_path, writer.environment))
+    stored = ReadOnlyCounters(LmdbReader(tmp_path, writer.environment))
     assert await stored.top(FROM, Metric.SPAM, Window.DAY, NOON) == [(sender(1), 8)]
     assert await stored.top(FROM, Metric.SEEN, Window.DAY, NOON) == [(sender(2), 1)]
     assert writer.verify().clean

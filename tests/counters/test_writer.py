@@ -16,11 +16,11 @@ import pytest
 from oborona import state_files
 from oborona.counters import lmdb_store, record
 from oborona.counters.lmdb_store import U32, VERSION_KEY, set_aside
+from oborona.counters.readonly import open_reader
 from oborona.counters.store import LmdbCounters
-from oborona.counters.stored import open_reader
-from oborona.counters.writer import CounterWriter
+from oborona.counters.writer import LmdbCounterWriter
 from oborona.errors import StoreBusy, StoreError, StoreVersion
-from oborona.types import Amounts, Metric, Pair, Pieces, Prefix, Shingle, Window
+from oborona.types import Amounts, CountedPieces, CounterPrefix, Metric, Shingle, UniquePair, Window
 
 from .conftest import NOON
 
@@ -32,12 +32,12 @@ def text(number: int) -> Shingle:
     return Shingle(1, number)
 
 
-def message(*numbers: int) -> Pieces:
-    return Pieces(shingles=tuple(text(number) for number in numbers), pairs=())
+def message(*numbers: int) -> CountedPieces:
+    return CountedPieces(shingles=tuple(text(number) for number in numbers), pairs=())
 
 
 @pytest.fixture
-def worker(writer: CounterWriter) -> Iterator[LmdbCounters]:
+def worker(writer: LmdbCounterWriter) -> Iterator[LmdbCounters]:
     made = LmdbCounters(writer.directory, "worker-0", environment=writer.environment)
     yield made
     made.close()
@@ -48,7 +48,9 @@ async def seen(counters: LmdbCounters, number: int, now: float = NOON) -> list[i
     return [totals[window][Metric.SEEN] for window in Window]
 
 
-def test_step_says_how_many_flushes_it_applied(writer: CounterWriter, worker: LmdbCounters) -> None:
+def test_step_says_how_many_flushes_it_applied(
+    writer: LmdbCounterWriter, worker: LmdbCounters
+) -> None:
     assert writer.step(NOON) == 0
     for _ in range(3):
         worker.add(message(1, 2), ONE, NOON)
@@ -59,7 +61,7 @@ def test_step_says_how_many_flushes_it_applied(writer: CounterWriter, worker: Lm
 
 
 async def test_pending_flushes_are_forgotten_once_applied(
-    writer: CounterWriter, worker: LmdbCounters
+    writer: LmdbCounterWriter, worker: LmdbCounters
 ) -> None:
     for _ in range(3):
         worker.add(message(1), ONE, NOON)
@@ -72,9 +74,9 @@ async def test_pending_flushes_are_forgotten_once_applied(
 
 
 async def test_with_no_writer_reads_forget_the_oldest_and_the_spool_keeps_all(
-    writer: CounterWriter, worker: LmdbCounters, monkeypatch: pytest.MonkeyPatch
+    writer: LmdbCounterWriter, worker: LmdbCounters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("oborona.counters.pending.PENDING_ENTRIES", 4)
+    monkeypatch.setattr("oborona.counters.pending_adds.PENDING_ENTRIES", 4)
     for _ in range(6):
         worker.add(message(1, 2), ONE, NOON)
         worker.flush(NOON)
@@ -83,17 +85,17 @@ async def test_with_no_writer_reads_forget_the_oldest_and_the_spool_keeps_all(
     assert await seen(worker, 1) == [6] * 4
 
 
-def test_a_newer_store_is_refused_by_everyone(writer: CounterWriter) -> None:
+def test_a_newer_store_is_refused_by_everyone(writer: LmdbCounterWriter) -> None:
     with writer.environment.begin(write=True) as txn:
         txn.put(VERSION_KEY, U32.pack(lmdb_store.VERSION + 1))
     writer.close()
     versions = rf"has version {lmdb_store.VERSION + 1}, this Oborona knows {lmdb_store.VERSION}"
     with pytest.raises(StoreVersion, match=versions):
-        CounterWriter(writer.directory)
+        LmdbCounterWriter(writer.directory)
     with pytest.raises(StoreVersion):
         open_reader(writer.directory)
     with pytest.raises(StoreVersion):  # the lock was let go again
-        CounterWriter(writer.directory)
+        LmdbCounterWriter(writer.directory)
 
 
 def test_another_programs_environment_is_left_alone(tmp_path: Path) -> None:
@@ -102,7 +104,7 @@ def test_another_programs_environment_is_left_alone(tmp_path: Path) -> None:
         txn.put(b"theirs", b"data")
     environment.close()
     with pytest.raises(StoreError, match="another program"):
-        CounterWriter(tmp_path)
+        LmdbCounterWriter(tmp_path)
     with pytest.raises(StoreError, match="no counter store"):
         open_reader(tmp_path)
 
@@ -124,7 +126,7 @@ HARM = {
 
 @pytest.mark.parametrize("harm", HARM.values(), ids=HARM)
 async def test_a_damaged_data_file_is_set_aside_and_a_new_one_begun(
-    writer: CounterWriter,
+    writer: LmdbCounterWriter,
     worker: LmdbCounters,
     caplog: pytest.LogCaptureFixture,
     harm: Callable[[bytes], bytes],
@@ -137,7 +139,7 @@ async def test_a_damaged_data_file_is_set_aside_and_a_new_one_begun(
     data = writer.directory / state_files.COUNTERS_DATA
     damaged = harm(data.read_bytes())
     data.write_bytes(damaged)
-    again = CounterWriter(writer.directory)
+    again = LmdbCounterWriter(writer.directory)
     [aside] = writer.directory.glob("data.mdb.damaged-*")
     assert aside.read_bytes().rstrip(b"\0") == damaged.rstrip(b"\0")
     assert len(list(writer.directory.glob("lock.mdb.damaged-*"))) == 1
@@ -153,7 +155,7 @@ async def test_a_damaged_data_file_is_set_aside_and_a_new_one_begun(
 
 
 async def test_a_data_file_that_is_taken_away_costs_no_descriptor(
-    writer: CounterWriter, worker: LmdbCounters
+    writer: LmdbCounterWriter, worker: LmdbCounters
 ) -> None:
     def opened() -> int:
         links = Path("/proc/self/fd").iterdir()
@@ -171,7 +173,7 @@ async def test_a_data_file_that_is_taken_away_costs_no_descriptor(
 
 
 async def test_a_reader_notices_that_the_store_was_set_aside(
-    writer: CounterWriter, worker: LmdbCounters, monkeypatch: pytest.MonkeyPatch
+    writer: LmdbCounterWriter, worker: LmdbCounters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lmdb_store, "LOOK_S", 0.0)
     worker.add(message(1), ONE, NOON)
@@ -193,24 +195,24 @@ async def test_a_reader_notices_that_the_store_was_set_aside(
 
 
 def test_a_newer_or_foreign_store_is_never_set_aside(
-    writer: CounterWriter, monkeypatch: pytest.MonkeyPatch
+    writer: LmdbCounterWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with writer.environment.begin(write=True) as txn:
         txn.put(VERSION_KEY, U32.pack(lmdb_store.VERSION + 1))
     writer.close()
     with pytest.raises(StoreVersion, match="written by a newer Oborona"):
-        CounterWriter(writer.directory)
+        LmdbCounterWriter(writer.directory)
 
     def other_lmdb(*_: object, **__: object) -> None:
         raise lmdb.VersionMismatchError("MDB_VERSION_MISMATCH")
 
     monkeypatch.setattr(lmdb, "open", other_lmdb)
     with pytest.raises(StoreError, match="MDB_VERSION_MISMATCH"):
-        CounterWriter(writer.directory)
+        LmdbCounterWriter(writer.directory)
     assert not list(writer.directory.glob("*.damaged-*"))
 
 
-def test_a_second_writer_is_told_who_the_first_is(writer: CounterWriter) -> None:
+def test_a_second_writer_is_told_who_the_first_is(writer: LmdbCounterWriter) -> None:
     script = f"""
 from oborona.counters.writer import CounterWriter
 from oborona.errors import StoreBusy
@@ -225,9 +227,9 @@ except StoreBusy as error:
     assert f"oborona writer (pid {os.getpid()}" in told.stdout
 
 
-def test_a_second_writer_in_one_process_too(writer: CounterWriter) -> None:
+def test_a_second_writer_in_one_process_too(writer: LmdbCounterWriter) -> None:
     with pytest.raises(StoreBusy):
-        CounterWriter(writer.directory)
+        LmdbCounterWriter(writer.directory)
 
 
 async def test_a_reader_before_the_first_writer_reads_its_own(tmp_path: Path) -> None:
@@ -238,7 +240,7 @@ async def test_a_reader_before_the_first_writer_reads_its_own(tmp_path: Path) ->
     assert await seen(worker, 1) == [1] * 4
     with pytest.raises(StoreError, match="has the writer run"):
         open_reader(tmp_path / "not yet")
-    writer = CounterWriter(tmp_path / "not yet")
+    writer = LmdbCounterWriter(tmp_path / "not yet")
     writer.step(NOON)
     writer.close()
     assert await seen(worker, 1) == [1] * 4
@@ -259,7 +261,9 @@ for _ in sys.stdin:
     [one] = asyncio.run(stored.read([Shingle(1, 0)], {NOON}))
     print(one[0][0], flush=True)
 """
-    writer = CounterWriter(tmp_path, map_bytes=1 << 16, doorkeeper_bytes=0, report=reports.append)
+    writer = LmdbCounterWriter(
+        tmp_path, map_bytes=1 << 16, doorkeeper_bytes=0, report=reports.append
+    )
     worker = LmdbCounters(tmp_path, "worker-0", environment=writer.environment)
     reader = subprocess.Popen(
         [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -285,7 +289,7 @@ for _ in sys.stdin:
 
 
 def test_a_store_opened_before_a_fork_says_so_in_the_child(
-    writer: CounterWriter, worker: LmdbCounters
+    writer: LmdbCounterWriter, worker: LmdbCounters
 ) -> None:
     child = os.fork()
     if not child:
@@ -298,7 +302,7 @@ def test_a_store_opened_before_a_fork_says_so_in_the_child(
 
 
 def test_purge_walks_in_small_steps_and_goes_on_after_a_restart(
-    writer: CounterWriter, worker: LmdbCounters
+    writer: LmdbCounterWriter, worker: LmdbCounters
 ) -> None:
     worker.add(message(*range(100)), ONE, NOON)
     worker.flush(NOON)
@@ -316,7 +320,7 @@ def test_purge_walks_in_small_steps_and_goes_on_after_a_restart(
     assert sum(step.scanned for step in steps) == 90
     worker.close()
     writer.close()
-    again = CounterWriter(writer.directory, doorkeeper_bytes=0)
+    again = LmdbCounterWriter(writer.directory, doorkeeper_bytes=0)
     while not (step := again.purge(later, 30)).round_done:
         steps.append(step)
     steps.append(step)
@@ -326,7 +330,7 @@ def test_purge_walks_in_small_steps_and_goes_on_after_a_restart(
     again.close()
 
 
-def test_purge_tidies_what_is_mostly_old(writer: CounterWriter, worker: LmdbCounters) -> None:
+def test_purge_tidies_what_is_mostly_old(writer: LmdbCounterWriter, worker: LmdbCounters) -> None:
     for hour in range(0, 24 * 40, 12):
         worker.add(message(1), ONE, NOON + hour * 3600)
         worker.flush(NOON)
@@ -340,7 +344,7 @@ def test_purge_tidies_what_is_mostly_old(writer: CounterWriter, worker: LmdbCoun
 
 
 async def test_a_wild_clock_purges_and_folds_nothing_within_its_first_hour(
-    writer: CounterWriter, worker: LmdbCounters
+    writer: LmdbCounterWriter, worker: LmdbCounters
 ) -> None:
     for bucket in range(40):
         worker.add(message(1), ONE, NOON + bucket * 600)
@@ -360,9 +364,13 @@ async def test_a_wild_clock_purges_and_folds_nothing_within_its_first_hour(
 
 
 async def test_a_count_of_another_age_is_left_out_and_told(
-    writer: CounterWriter, worker: LmdbCounters, reports: list[str]
+    writer: LmdbCounterWriter, worker: LmdbCounters, reports: list[str]
 ) -> None:
-    worker.add(Pieces(shingles=(text(1),), pairs=(Pair(text(2), text(3)),)), ONE, NOON - 900 * DAY)
+    worker.add(
+        CountedPieces(shingles=(text(1),), pairs=(UniquePair(text(2), text(3)),)),
+        ONE,
+        NOON - 900 * DAY,
+    )
     worker.add(message(4), ONE, NOON)
     worker.flush(NOON)
     writer.step(NOON)
@@ -370,8 +378,8 @@ async def test_a_count_of_another_age_is_left_out_and_told(
     assert [await seen(worker, number) for number in (1, 2, 3, 4)] == [[0] * 4] * 3 + [[1] * 4]
 
 
-def test_verify_names_what_is_wrong(writer: CounterWriter) -> None:
-    key = record.key_of(text(1), Prefix.IN)
+def test_verify_names_what_is_wrong(writer: LmdbCounterWriter) -> None:
+    key = record.key_of(text(1), CounterPrefix.IN)
     with writer.environment.begin(write=True) as txn:
         txn.put(key, b"short")
         txn.put(b"\0strange", b"")
@@ -385,7 +393,7 @@ def test_verify_names_what_is_wrong(writer: CounterWriter) -> None:
 
 
 def test_positions_of_spools_that_are_gone_go_too(
-    writer: CounterWriter, worker: LmdbCounters
+    writer: LmdbCounterWriter, worker: LmdbCounters
 ) -> None:
     for _ in range(2):
         worker.add(message(1), ONE, NOON)
@@ -399,7 +407,9 @@ def test_positions_of_spools_that_are_gone_go_too(
         assert lmdb_store.positions(txn) == {}
 
 
-async def test_run_applies_purges_and_drains(writer: CounterWriter, worker: LmdbCounters) -> None:
+async def test_run_applies_purges_and_drains(
+    writer: LmdbCounterWriter, worker: LmdbCounters
+) -> None:
     stop = threading.Event()
     running = threading.Thread(
         target=writer.run, args=(stop, 0.005), kwargs={"clock": lambda: NOON}
@@ -421,9 +431,9 @@ async def test_run_applies_purges_and_drains(writer: CounterWriter, worker: Lmdb
 
 
 def test_run_reports_a_failure_once_and_goes_on(
-    writer: CounterWriter, reports: list[str], monkeypatch: pytest.MonkeyPatch
+    writer: LmdbCounterWriter, reports: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("oborona.counters.running.RETRY_S", 0.0)
+    monkeypatch.setattr("oborona.counters.writer_loop.RETRY_S", 0.0)
     outcomes = iter([StoreError("no disk"), StoreError("no disk"), None, StoreError("no disk")])
 
     class Stop:
@@ -450,7 +460,10 @@ def test_run_reports_a_failure_once_and_goes_on(
 
 
 def test_stopping_with_a_full_disk_leaves_the_spools_and_says_so(
-    writer: CounterWriter, worker: LmdbCounters, reports: list[str], monkeypatch: pytest.MonkeyPatch
+    writer: LmdbCounterWriter,
+    worker: LmdbCounters,
+    reports: list[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     worker.add(message(1), ONE, NOON)
     worker.flush(NOON)
@@ -464,7 +477,7 @@ def test_stopping_with_a_full_disk_leaves_the_spools_and_says_so(
 
 
 async def test_an_environment_that_panics_is_opened_again(
-    writer: CounterWriter, monkeypatch: pytest.MonkeyPatch
+    writer: LmdbCounterWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     worker = LmdbCounters(writer.directory, "worker-1")
     worker.add(message(1), ONE, NOON)
@@ -475,14 +488,14 @@ async def test_an_environment_that_panics_is_opened_again(
             writer.step(NOON)
     assert writer.step(NOON) == 1
     with writer.environment.begin() as txn:
-        assert txn.get(record.key_of(text(1), Prefix.IN)) == record.cells(
+        assert txn.get(record.key_of(text(1), CounterPrefix.IN)) == record.cells(
             [1, 0, 0, 0, 0, 0], int(NOON // 600)
         )
     worker.close()
 
 
 def test_an_environment_that_cannot_be_opened_again_is_tried_again(
-    writer: CounterWriter, monkeypatch: pytest.MonkeyPatch
+    writer: LmdbCounterWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     worker = LmdbCounters(writer.directory, "worker-1")
     worker.add(message(1), ONE, NOON)
@@ -499,7 +512,10 @@ def test_an_environment_that_cannot_be_opened_again_is_tried_again(
 
 
 def test_slots_of_readers_that_cannot_be_looked_at_stop_no_counting(
-    writer: CounterWriter, worker: LmdbCounters, reports: list[str], monkeypatch: pytest.MonkeyPatch
+    writer: LmdbCounterWriter,
+    worker: LmdbCounters,
+    reports: list[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     class Stop:
         looks = 0
@@ -531,7 +547,7 @@ def test_slots_of_readers_that_cannot_be_looked_at_stop_no_counting(
 
 
 def test_a_reader_that_is_refused_lets_go_of_the_store(
-    writer: CounterWriter, monkeypatch: pytest.MonkeyPatch
+    writer: LmdbCounterWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writer.close()
     opened: list[lmdb.Environment] = []

@@ -14,9 +14,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from oborona.daemon.child import Closable
+from oborona.daemon.child import ClosableSocket
 from oborona.daemon.sd_notify import notify
-from oborona.daemon.supervisor import Job, Supervisor
+from oborona.daemon.supervisor import ProcessJob, Supervisor
 from oborona.errors import ConfigError, StoreBusy
 from oborona.heartbeat import beat
 from oborona.telemetry import log
@@ -136,7 +136,7 @@ def broken_file(_: str, _ready: Ready) -> int:
     raise ConfigError("unknown rule", file="10-rules.toml", line=3)
 
 
-def job(argument: str, listening: socket.socket) -> Job:
+def job(argument: str, listening: socket.socket) -> ProcessJob:
     name, _, kind = argument.partition(":")
     kind, *options = kind.split(",")
     drain_s = 0.4 if "slow" in options else 0.0
@@ -148,9 +148,9 @@ def job(argument: str, listening: socket.socket) -> Job:
         say(name, "born")
         return int(do(name, ready))
 
-    sockets: tuple[Closable, ...] = (listening,) if "socket" in options else ()
+    sockets: tuple[ClosableSocket, ...] = (listening,) if "socket" in options else ()
     reload_signal = signal.SIGUSR2 if "usr2" in options else signal.SIGHUP
-    return Job(
+    return ProcessJob(
         name=name,
         run=run,
         stops_last="last" in options,

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from oborona.daemon.child import READY, Job, exit_status
+from oborona.daemon.child import READY, ProcessJob, exit_status
 from oborona.daemon.restart import (
     ALONE_S,
     FIRST_DELAY_S,
@@ -19,7 +19,7 @@ from oborona.daemon.restart import (
     how_it_ended,
     restart_delay_s,
 )
-from oborona.daemon.watched import Watched
+from oborona.daemon.supervised_process import SupervisedProcess
 from oborona.errors import (
     ConfigError,
     OboronaError,
@@ -69,13 +69,13 @@ class Site(RuleBasedStateMachine):
         super().__init__()
         self.now = 1000.0
         self.last_death = self.now
-        self.workers: list[Watched] = []
+        self.workers: list[SupervisedProcess] = []
 
     @initialize(number=st.integers(1, 4))
     def begin(self, number: int) -> None:
         for each in range(number):
-            job = Job(name=f"worker-{each}", run=lambda _ready: 0)
-            self.workers.append(Watched(job=job))
+            job = ProcessJob(name=f"worker-{each}", run=lambda _ready: 0)
+            self.workers.append(SupervisedProcess(job=job))
         self.pass_on(0.0)
 
     def pass_on(self, seconds: float) -> None:
@@ -94,7 +94,7 @@ class Site(RuleBasedStateMachine):
             worker.pid = 1
         self.now = until
 
-    def due(self, worker: Watched) -> float:
+    def due(self, worker: SupervisedProcess) -> float:
         return worker.due(alone=not any(one.serves for one in self.workers))
 
     @rule(seconds=st.floats(0, 100))

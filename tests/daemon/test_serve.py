@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from oborona.config import Work, load_settings
-from oborona.doors.context import STAGES_AT_ONCE, glance_guard_s, guard_s
+from oborona.config import WorkerSettings, load_settings
+from oborona.doors.context import STAGES_AT_ONCE, guard_s, several_stages_guard_s
 from oborona.errors import ConfigError
 from oborona.policy.tables import SLOWEST_S
 
@@ -19,10 +19,10 @@ POSTFIX_POLICY_S = 100  # smtpd_policy_service_timeout
 def test_a_transport_waits_longer_than_a_session_takes(
     command_deadline_s: float, deadline_s: float
 ) -> None:
-    asked = Work(command_deadline_s=command_deadline_s, deadline_s=deadline_s)
+    asked = WorkerSettings(command_deadline_s=command_deadline_s, deadline_s=deadline_s)
     assert guard_s(asked) > deadline_s
     assert guard_s(asked) > command_deadline_s + SLOWEST_S
-    assert glance_guard_s(asked) > STAGES_AT_ONCE * command_deadline_s + SLOWEST_S
+    assert several_stages_guard_s(asked) > STAGES_AT_ONCE * command_deadline_s + SLOWEST_S
 
 
 def test_postfix_waits_longer_than_any_command_may_take() -> None:
@@ -30,4 +30,4 @@ def test_postfix_waits_longer_than_any_command_may_take() -> None:
     with pytest.raises(ConfigError):
         load_settings(None, {"worker.command_deadline_s": str(MOST_S + 0.1)})
     assert MOST_S + SLOWEST_S < POSTFIX_MILTER_S
-    assert glance_guard_s(Work(command_deadline_s=MOST_S)) < POSTFIX_POLICY_S
+    assert several_stages_guard_s(WorkerSettings(command_deadline_s=MOST_S)) < POSTFIX_POLICY_S

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from oborona import begun, state_files
+from oborona import state_files, store_birth
 from oborona.config import Settings
 from oborona.daemon.state import OPTIONAL, prepare_state
 from oborona.errors import StoreError, StoreForeign, StoreVersion
 from oborona.journal import schema
 from oborona.stores.counters import open_writer
-from oborona.stores.persons.store import Store as Persons
+from oborona.stores.persons.store import PersonStore as Persons
 
 AT_ONCE = [one.file for one in OPTIONAL if one.at_once]
 EVERY = [state_files.JOURNAL, *(one.file for one in OPTIONAL)]
@@ -40,12 +40,12 @@ def test_a_first_start_and_the_next_say_nothing(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     prepare_state(tmp_path)
-    assert set(begun.all_of(tmp_path)) == {state_files.JOURNAL, *AT_ONCE}
+    assert set(store_birth.read_records(tmp_path)) == {state_files.JOURNAL, *AT_ONCE}
     prepare_all(tmp_path)
-    records = begun.all_of(tmp_path)
+    records = store_birth.read_records(tmp_path)
     assert set(records) == set(EVERY)
     prepare_state(tmp_path)
-    assert begun.all_of(tmp_path) == records
+    assert store_birth.read_records(tmp_path) == records
     assert not caplog.records
 
 
@@ -58,7 +58,7 @@ def test_a_state_of_an_older_version_gets_its_records_quietly(
             db.execute("DROP TABLE begun")
     shutil.rmtree(tmp_path / state_files.BEGUN)
     prepare_state(tmp_path)
-    assert set(begun.all_of(tmp_path)) == set(EVERY)
+    assert set(store_birth.read_records(tmp_path)) == set(EVERY)
     assert not caplog.records
 
 
@@ -76,11 +76,11 @@ def test_a_store_that_is_gone_or_empty_is_begun_anew_with_an_error(
     assert record.levelname == "ERROR"
     assert str(tmp_path / file) in record.message
     assert "begun anew" in record.message
-    assert begun.all_of(tmp_path)[file].lost_at
+    assert store_birth.read_records(tmp_path)[file].lost_at
     caplog.clear()
     prepare_state(tmp_path)
     assert not caplog.records, "it is said once"
-    assert begun.all_of(tmp_path)[file].lost_at, "and kept"
+    assert store_birth.read_records(tmp_path)[file].lost_at, "and kept"
 
 
 @pytest.mark.parametrize("file", EVERY)
@@ -99,7 +99,7 @@ def test_a_store_of_another_site_is_set_aside(
     assert aside.read_bytes() == octets
     assert "another site" in caplog.text
     assert "begun anew" in caplog.text
-    assert begun.all_of(ours)[file].lost_at
+    assert store_birth.read_records(ours)[file].lost_at
 
 
 def test_a_secret_that_came_with_its_notes_and_without_its_stores_is_refused(
@@ -176,23 +176,23 @@ def test_whatever_an_optional_store_raises_is_one_line(
 ) -> None:
     """A fault of the module that reads SQLite, which no file of ours raises at will."""
     prepare_all(tmp_path)
-    real = begun.carry
+    real = store_birth.ensure_birth
 
-    def carry(db: sqlite3.Connection, folder: Path) -> tuple[begun.Birth, bool]:
+    def carry(db: sqlite3.Connection, folder: Path) -> tuple[store_birth.StoreBirth, bool]:
         (_, _, path) = db.execute("PRAGMA database_list").fetchone()
         if Path(path).name == file:
             raise fault
         return real(db, folder)
 
-    monkeypatch.setattr(begun, "carry", carry)
+    monkeypatch.setattr(store_birth, "ensure_birth", carry)
     prepare_state(tmp_path)
     (record,) = caplog.records
     assert record.levelname == "ERROR"
     assert record.exc_info is None
-    assert begun.all_of(tmp_path)[file].off
+    assert store_birth.read_records(tmp_path)[file].off
     monkeypatch.undo()
     prepare_state(tmp_path)
-    assert not begun.all_of(tmp_path)[file].off
+    assert not store_birth.read_records(tmp_path)[file].off
 
 
 def test_any_bit_of_an_optional_store_stops_no_start(tmp_path: Path) -> None:
@@ -233,14 +233,14 @@ def test_counts_that_are_gone_or_empty_begin_anew_with_an_error(
     open_writer(Settings(), tmp_path).close()
     open_writer(Settings(), tmp_path).close()
     assert not caplog.records
-    lost(tmp_path / begun.COUNTERS)
+    lost(tmp_path / store_birth.COUNTERS)
     if not recorded:
         shutil.rmtree(tmp_path / state_files.BEGUN)
     open_writer(Settings(), tmp_path).close()
     errors = [one.message for one in caplog.records if one.levelname == "ERROR"]
     assert len(errors) == 1
     assert "begun anew" in errors[0]
-    assert begun.all_of(tmp_path)[begun.COUNTERS].lost_at
+    assert store_birth.read_records(tmp_path)[store_birth.COUNTERS].lost_at
     caplog.clear()
     open_writer(Settings(), tmp_path).close()
     assert not caplog.records
@@ -253,11 +253,11 @@ def test_counts_of_another_site_are_set_aside(
     for state in (ours, theirs):
         prepare_state(state)
         open_writer(Settings(), state).close()
-    shutil.copy(theirs / begun.COUNTERS, ours / begun.COUNTERS)
+    shutil.copy(theirs / store_birth.COUNTERS, ours / store_birth.COUNTERS)
     open_writer(Settings(), ours).close()
     assert list((ours / "counters").glob("data.mdb.damaged-*"))
     assert "another site" in caplog.text
-    assert begun.all_of(ours)[begun.COUNTERS].lost_at
+    assert store_birth.read_records(ours)[store_birth.COUNTERS].lost_at
 
 
 def test_counts_that_go_while_they_are_written_begin_anew_with_an_error(
@@ -266,9 +266,9 @@ def test_counts_that_go_while_they_are_written_begin_anew_with_an_error(
     prepare_state(tmp_path)
     with closing(open_writer(Settings(), tmp_path)) as writer:
         writer.step(1.0)
-        (tmp_path / begun.COUNTERS).unlink()
+        (tmp_path / store_birth.COUNTERS).unlink()
         writer.step(2.0)
-        assert (tmp_path / begun.COUNTERS).stat().st_size
+        assert (tmp_path / store_birth.COUNTERS).stat().st_size
     assert "while it was in use: begun anew" in caplog.text
 
 
@@ -280,13 +280,13 @@ def test_a_record_that_is_damaged_is_made_again(
     record.write_bytes(b"\xff{")
     prepare_state(tmp_path)
     assert [one.levelname for one in caplog.records] == ["WARNING"]
-    assert begun.read(tmp_path, state_files.JOURNAL) is not None
+    assert store_birth.read_record(tmp_path, state_files.JOURNAL) is not None
 
 
 def test_a_damaged_journal_is_recorded_as_lost(tmp_path: Path) -> None:
     prepare_state(tmp_path)
     (tmp_path / state_files.JOURNAL).write_bytes(b"no database" * 1000)
     prepare_state(tmp_path)
-    found = begun.all_of(tmp_path)[state_files.JOURNAL]
+    found = store_birth.read_records(tmp_path)[state_files.JOURNAL]
     assert "set aside" in found.lost
-    assert schema.suspected(tmp_path / state_files.JOURNAL) == ""
+    assert schema.suspicion(tmp_path / state_files.JOURNAL) == ""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pytest
 
-from oborona.daemon.silence import ABORT_S
+from oborona.daemon.hang_detector import ABORT_S
 from oborona.daemon.supervisor import READY_WITHOUT_S, SAME_STOP_S
 from oborona.heartbeat import LEAST_S
 

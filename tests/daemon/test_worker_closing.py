@@ -14,24 +14,24 @@ from typing import Any
 import pytest
 
 from oborona.config import Settings
-from oborona.daemon.listeners import Entrance
-from oborona.daemon.publisher.publisher import Publisher
-from oborona.daemon.reader.client import Line
-from oborona.daemon.reader.late import LateReading
+from oborona.daemon.listeners import DoorListener
+from oborona.daemon.publisher.publisher import PolicyPublisher
+from oborona.daemon.reader.connection import ReaderConnection
+from oborona.daemon.reader.late_reader import LateReader
 from oborona.daemon.state import prepare_state
-from oborona.daemon.worker import Worker
-from oborona.doors.context import Premises, Server
+from oborona.daemon.worker import WorkerProcess
+from oborona.doors.context import DoorContext, DoorServer
 from oborona.errors import StoreError
-from oborona.journal.journal import Journal
+from oborona.journal.journal import JournalWriter
 from oborona.policy.fact_table import SCHEMA
-from oborona.session.lookups import Asking
-from oborona.session.pulse import Pulse
-from oborona.session.traps import Trapping
-from oborona.stores.persons.contacts import Contacts
-from oborona.stores.persons.follow import FollowedPersons
-from oborona.stores.pins.follow import FollowedPins
+from oborona.session.lookups import DnsLookups
+from oborona.session.loop_lag import LoopLag
+from oborona.session.traps import TrapEventLog
+from oborona.stores.persons.contacts import ContactLearner
+from oborona.stores.persons.follower import FollowedPersons
+from oborona.stores.pins.follower import FollowedPins
 from oborona.stores.policy_folders import policy_folders
-from oborona.stores.signatures.follow import Followed
+from oborona.stores.signatures.follower import FollowedSignatures
 from oborona.telemetry import status
 
 KEY = b"k" * 32
@@ -40,17 +40,17 @@ ORDER = [
     "flush", "counters", "status", "journal",
 ]  # fmt: skip
 PARTS: dict[str, tuple[Any, str]] = {
-    "pulse": (Pulse, "stop"),
-    "late": (LateReading, "close"),
-    "line": (Line, "close"),
-    "asking": (Asking, "close"),
-    "signatures": (Followed, "close"),
+    "pulse": (LoopLag, "stop"),
+    "late": (LateReader, "close"),
+    "line": (ReaderConnection, "close"),
+    "asking": (DnsLookups, "close"),
+    "signatures": (FollowedSignatures, "close"),
     "pins": (FollowedPins, "close"),
     "persons": (FollowedPersons, "close"),
-    "contacts": (Contacts, "close"),
-    "trapping": (Trapping, "close"),
+    "contacts": (ContactLearner, "close"),
+    "trapping": (TrapEventLog, "close"),
     "status": (status, "remove"),
-    "journal": (Journal, "close"),
+    "journal": (JournalWriter, "close"),
 }
 
 
@@ -78,17 +78,17 @@ class Site:
         self.breaks: set[str] = set()
         self.error: type[Exception] = OSError
         prepare_state(state)
-        Publisher(policy_folders(Settings().paths), SCHEMA, state, KEY).begin()
+        PolicyPublisher(policy_folders(Settings().paths), SCHEMA, state, KEY).begin()
         patch.setattr("oborona.daemon.worker.open_counters", lambda *_: Counted(self.note))
         for name, (owner, method) in PARTS.items():
             patch.setattr(owner, method, self._noted(name, getattr(owner, method)))
-        self.worker = Worker(
+        self.worker = WorkerProcess(
             number=0,
             settings=Settings(),
             name="mx.example",
             state=state,
             key=KEY,
-            entrances=[Entrance(listener, "door", self._enter)],
+            entrances=[DoorListener(listener, "door", self._enter)],
         )
 
     def note(self, name: str) -> None:
@@ -112,7 +112,7 @@ class Site:
 
         return noted_at_once
 
-    async def _enter(self, _: Premises, __: socket.socket) -> Server:
+    async def _enter(self, _: DoorContext, __: socket.socket) -> DoorServer:
         return self
 
     async def drain(self, grace_s: float) -> None:
@@ -162,10 +162,10 @@ async def test_a_chore_that_fails_ends_the_worker_with_its_counters_flushed(
 async def test_a_start_that_fails_closes_what_is_open(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def begin(_: Followed, __: object) -> None:
+    def begin(_: FollowedSignatures, __: object) -> None:
         raise RuntimeError("a fault of the start")
 
-    monkeypatch.setattr(Followed, "begin", begin)
+    monkeypatch.setattr(FollowedSignatures, "begin", begin)
     with pytest.raises(RuntimeError):
         await site.worker._serve(lambda: None)
     assert site.closed == ORDER[ORDER.index("signatures") :]

@@ -17,42 +17,42 @@ import pytest
 from oborona import state_files
 from oborona.config import Settings
 from oborona.counters.store import LmdbCounters
-from oborona.daemon.listeners import Entrance
-from oborona.daemon.publisher.publisher import Publisher
+from oborona.daemon.listeners import DoorListener
+from oborona.daemon.publisher.publisher import PolicyPublisher
 from oborona.daemon.state import prepare_state
-from oborona.daemon.worker import Worker
-from oborona.doors.context import Premises, Server
+from oborona.daemon.worker import WorkerProcess
+from oborona.doors.context import DoorContext, DoorServer
 from oborona.policy.fact_table import SCHEMA
 from oborona.stores.policy_folders import policy_folders
-from oborona.types import Amounts, Pieces, Shingle
+from oborona.types import Amounts, CountedPieces, Shingle
 
 KEY = b"k" * 32
 
 
-async def start(_: Premises, __: socket.socket) -> Server:
+async def start(_: DoorContext, __: socket.socket) -> DoorServer:
     raise NotImplementedError
 
 
 @pytest.fixture
-def worker(tmp_path: Path) -> Iterator[Worker]:
+def worker(tmp_path: Path) -> Iterator[WorkerProcess]:
     with socket.socket() as listener:
-        yield Worker(
+        yield WorkerProcess(
             number=0,
             settings=Settings(),
             name="mx.example",
             state=tmp_path,
             key=KEY,
-            entrances=[Entrance(listener, "door", start)],
+            entrances=[DoorListener(listener, "door", start)],
         )
 
 
 def add(counters: LmdbCounters, first: int, count: int) -> None:
     shingles = tuple(Shingle(1, number) for number in range(first, first + count))
-    counters.add(Pieces(shingles=shingles, pairs=()), Amounts(seen=1), time.time())
+    counters.add(CountedPieces(shingles=shingles, pairs=()), Amounts(seen=1), time.time())
 
 
 def test_a_full_disk_is_told_once_and_the_total_at_the_end(
-    worker: Worker,
+    worker: WorkerProcess,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -61,7 +61,7 @@ def test_a_full_disk_is_told_once_and_the_total_at_the_end(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     caplog.set_level(logging.INFO)
-    monkeypatch.setattr("oborona.counters.outgoing.RETRY_S", 0.0)
+    monkeypatch.setattr("oborona.counters.add_spooler.RETRY_S", 0.0)
     counters = LmdbCounters(tmp_path / "counters", "worker-0", buffer_entries=10)
     for round_ in range(2):  # the second time is told as the first, with a number of its own
         caplog.clear()
@@ -84,7 +84,7 @@ def test_a_full_disk_is_told_once_and_the_total_at_the_end(
 
 
 def test_trouble_is_not_over_while_nothing_is_tried(
-    worker: Worker,
+    worker: WorkerProcess,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -92,7 +92,7 @@ def test_trouble_is_not_over_while_nothing_is_tried(
     def no_room(*_: object) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("oborona.counters.outgoing.RETRY_S", 1e9)
+    monkeypatch.setattr("oborona.counters.add_spooler.RETRY_S", 1e9)
     counters = LmdbCounters(tmp_path / "counters", "worker-0")
     add(counters, 0, 8)
     with monkeypatch.context() as patch:
@@ -129,23 +129,23 @@ class Drained:
 async def test_a_status_that_can_not_be_taken_away_costs_no_counters(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def enter(_: Premises, __: socket.socket) -> Server:
+    async def enter(_: DoorContext, __: socket.socket) -> DoorServer:
         return Drained()
 
     counters = Kept()
     monkeypatch.setattr("oborona.daemon.worker.open_counters", lambda *_: counters)
     prepare_state(tmp_path)
-    Publisher(policy_folders(Settings().paths), SCHEMA, tmp_path, KEY).begin()
+    PolicyPublisher(policy_folders(Settings().paths), SCHEMA, tmp_path, KEY).begin()
     # what stands here is no file
     (tmp_path / state_files.STATUS / "worker-0.json").mkdir(parents=True)
     with socket.socket() as listener:
-        worker = Worker(
+        worker = WorkerProcess(
             number=0,
             settings=Settings(),
             name="mx.example",
             state=tmp_path,
             key=KEY,
-            entrances=[Entrance(listener, "door", enter)],
+            entrances=[DoorListener(listener, "door", enter)],
         )
         await worker._serve(worker._stop.set)
     assert counters.done[-2:] == ["flush", "close"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from oborona.doors.gather import Gathered
-from oborona.doors.reply import CONTINUE, Reply
+from oborona.doors.raw_message import RawMessage
+from oborona.doors.reply import CONTINUE, SessionReply
 from oborona.types import Client, Stage
 
 
@@ -17,22 +17,22 @@ class Nod:
     def learn(self, macros: Mapping[str, str]) -> None:
         pass
 
-    async def connect(self, client: Client) -> Reply:
+    async def connect(self, client: Client) -> SessionReply:
         return CONTINUE
 
-    async def helo(self, name: str) -> Reply:
+    async def helo(self, name: str) -> SessionReply:
         return CONTINUE
 
-    async def mail(self, sender: str, params: tuple[str, ...]) -> Reply:
+    async def mail(self, sender: str, params: tuple[str, ...]) -> SessionReply:
         return CONTINUE
 
-    async def rcpt(self, recipient: str, params: tuple[str, ...]) -> Reply:
+    async def rcpt(self, recipient: str, params: tuple[str, ...]) -> SessionReply:
         return CONTINUE
 
-    async def end_of_message(self, message: Gathered) -> Reply:
+    async def end_of_message(self, message: RawMessage) -> SessionReply:
         raise AssertionError("no content is sent")
 
-    def unjudged(self, message: Gathered) -> Reply:
+    def unjudged(self, message: RawMessage) -> SessionReply:
         raise AssertionError("no content is sent")
 
     def abort(self) -> None:

@@ -8,7 +8,7 @@ import asyncio
 import logging
 
 from oborona.doors.acceptor import Acceptor
-from oborona.doors.stream import Stream
+from oborona.doors.stream import StreamConnection
 from oborona.errors import PeerError
 
 log = logging.getLogger("oborona.lines")
@@ -23,12 +23,12 @@ class LineServer(Acceptor):
         self.nap_s = nap_s
         self.met = 0
 
-    def _connection(self) -> Stream:
+    def _connection(self) -> StreamConnection:
         self.met += 1
         return _Lines(self)
 
 
-class _Lines(Stream):
+class _Lines(StreamConnection):
     def __init__(self, server: LineServer) -> None:
         super().__init__(server, log, half_s=server.half_s)
         self._nap_s = server.nap_s

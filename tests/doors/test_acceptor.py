@@ -19,8 +19,8 @@ import pytest
 from oborona.config.address import InetAddress, UnixAddress
 from oborona.daemon import sockets
 from oborona.doors import overload as turned_away
-from oborona.doors.client_key import whose
-from oborona.doors.overload import Said
+from oborona.doors.client_key import client_key
+from oborona.doors.overload import ThrottledLog
 from tests.doors.lines import LineServer
 from tests.peers.ports import free_port
 
@@ -222,7 +222,7 @@ async def test_the_log_has_a_line_now_and_then_and_not_one_each(
 
 
 def test_what_is_said_again_tells_how_often_it_was_so(caplog: pytest.LogCaptureFixture) -> None:
-    said = Said(logging.getLogger("oborona.lines"), every_s=60.0)
+    said = ThrottledLog(logging.getLogger("oborona.lines"), every_s=60.0)
     for now in (100.0, 101.0, 159.0, 160.0, 161.0, 219.0, 500.0):
         said.say("full", f"full at {now:g}", now)
     said.say("other", "something else", 501.0)
@@ -246,14 +246,14 @@ def test_a_client_is_an_address_a_network_or_a_user(open_folder: Path) -> None:
         four = sockets.listen(InetAddress("127.0.0.1", port))
         four.setblocking(True)
         assert (
-            whose(_accepted(stack, four, socket.create_connection(("127.0.0.1", port))))
+            client_key(_accepted(stack, four, socket.create_connection(("127.0.0.1", port))))
             == "127.0.0.1"
         )
         unix = sockets.listen(UnixAddress(f"{open_folder}/x.sock"))
         unix.setblocking(True)
         client = socket.socket(socket.AF_UNIX)
         client.connect(f"{open_folder}/x.sock")
-        assert whose(_accepted(stack, unix, client)) == f"user {os.getuid()}"
+        assert client_key(_accepted(stack, unix, client)) == f"user {os.getuid()}"
 
 
 class _From:
@@ -281,7 +281,7 @@ class _From:
     ],
 )
 def test_addresses_of_ipv6(address: str, client: str) -> None:
-    assert whose(_From(address)) == client  # type: ignore[arg-type]
+    assert client_key(_From(address)) == client  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

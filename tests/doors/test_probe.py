@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from oborona import secret
-from oborona.cli.proving import Outcome, prove
+from oborona.cli.gtube import GtubeOutcome, prove
 from oborona.config import UnixAddress, parse_address
 from oborona.counters.memory import MemoryCounters
-from oborona.doors.probe import FRESH_S, MACRO, TOLD, believed, proof
-from oborona.doors.reply import Answer
+from oborona.doors.probe import FRESH_S, MACRO, TOLD, is_probe, probe_value
+from oborona.doors.reply import ReplyAction
 from oborona.session.verdict_metrics import VERDICTS
 from tests.peers.oborona import Oborona
 from tests.session.test_session import GTUBE, KEY, NOW, Table
@@ -22,19 +22,19 @@ OTHER = b"o" * 32
 
 
 def test_a_proof_is_believed_while_it_is_fresh_and_by_its_own_site() -> None:
-    said = proof(KEY, NOW)
-    assert believed(KEY, said, NOW)
-    assert believed(KEY, said, NOW + FRESH_S - 1)
-    assert not believed(KEY, said, NOW + FRESH_S + 2)
-    assert not believed(KEY, said, NOW - FRESH_S - 2)
-    assert not believed(OTHER, said, NOW)
+    said = probe_value(KEY, NOW)
+    assert is_probe(KEY, said, NOW)
+    assert is_probe(KEY, said, NOW + FRESH_S - 1)
+    assert not is_probe(KEY, said, NOW + FRESH_S + 2)
+    assert not is_probe(KEY, said, NOW - FRESH_S - 2)
+    assert not is_probe(OTHER, said, NOW)
 
 
 @pytest.mark.parametrize(
     "said", ["", ".", "x", "1", f"{int(NOW)}", f"{int(NOW)}.", f"{int(NOW)}.0", "9" * 5000, f"{int(NOW)}.é", "²." + "0" * 32, f"-{int(NOW)}.x"]
 )  # fmt: skip
 def test_nonsense_is_not_believed(said: str) -> None:
-    assert not believed(KEY, said, NOW)
+    assert not is_probe(KEY, said, NOW)
 
 
 async def test_nothing_stays_of_a_probe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,9 +43,9 @@ async def test_nothing_stays_of_a_probe(tmp_path: Path, monkeypatch: pytest.Monk
         MemoryCounters, "add", lambda _self, *told, **more: counted.append((told, more))
     )
     table = Table(tmp_path / "policy.d")
-    table.session.learn({MACRO: proof(KEY, NOW)})
+    table.session.learn({MACRO: probe_value(KEY, NOW)})
     reply = await table.message(GTUBE)
-    assert reply.answer is Answer.REJECT
+    assert reply.answer is ReplyAction.REJECT
     assert reply.text.endswith(f"({TOLD})")
     assert table.journal == []
     assert VERDICTS.values == {}
@@ -58,7 +58,7 @@ async def test_nothing_stays_of_a_probe(tmp_path: Path, monkeypatch: pytest.Monk
 
 async def test_a_forged_proof_is_mail_like_any_other(tmp_path: Path) -> None:
     table = Table(tmp_path / "policy.d")
-    table.session.learn({MACRO: proof(OTHER, NOW)})
+    table.session.learn({MACRO: probe_value(OTHER, NOW)})
     reply = await table.message(GTUBE)
     assert TOLD not in reply.text
     assert len(table.journal) == 1
@@ -67,7 +67,7 @@ async def test_a_forged_proof_is_mail_like_any_other(tmp_path: Path) -> None:
 @pytest.mark.parametrize("transport", ["native", "libmilter"])
 def test_a_daemon_proves_that_it_refuses(transport: str) -> None:
     with Oborona({"worker.processes": 1, "doors.milter.transport": transport}) as daemon:
-        for key, outcome in ((_key(daemon), Outcome.REFUSED), (OTHER, Outcome.NOT_OURS)):
+        for key, outcome in ((_key(daemon), GtubeOutcome.REFUSED), (OTHER, GtubeOutcome.NOT_OURS)):
             found = prove(_dial(daemon), key)
             assert found.outcome is outcome, found
         until = time.monotonic() + 10
@@ -80,8 +80,8 @@ def test_a_daemon_proves_that_it_refuses(transport: str) -> None:
 
 def test_a_site_that_marks_is_told_from_one_that_does_nothing(tmp_path: Path) -> None:
     for name, text, outcome in (
-        ("mark", "[verdict]\nrefuse = false\n", Outcome.MARKED),
-        ("off", '[[rule]]\nname = "GTUBE"\nscore = 0\n', Outcome.LET_IN),
+        ("mark", "[verdict]\nrefuse = false\n", GtubeOutcome.MARKED),
+        ("off", '[[rule]]\nname = "GTUBE"\nscore = 0\n', GtubeOutcome.LET_IN),
     ):
         folder = tmp_path / name
         folder.mkdir()

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oborona.doors.gather import MAX_HEADERS, Gather
+from oborona.doors.memory_budget import MemoryBudget
+from oborona.doors.raw_message import MAX_HEADERS, RawMessageBuilder
 from oborona.doors.reply import AddHeader, RemoveHeader
-from oborona.doors.rfc5322 import crlf, edited, fields, gathered
-from oborona.doors.room import Room
+from oborona.doors.rfc5322 import header_fields, raw_message_of, with_crlf, with_edits
 
 LETTER = (
     b"Subject: one\r\nX-Mras: Ok\r\nTo: a@b.example,\r\n\tc@d.example\r\nx-mras: "
@@ -34,11 +34,11 @@ OCTETS = st.lists(
 ).map(b"".join)
 
 
-def by_milter(raw: bytes, limit: int = 1 << 20) -> Gather:
+def by_milter(raw: bytes, limit: int = 1 << 20) -> RawMessageBuilder:
     """Have a message gathered piece by piece."""
-    gather = Gather(limit, Room(1 << 40).hold())
+    gather = RawMessageBuilder(limit, MemoryBudget(1 << 40).hold())
     end = 0
-    for field in fields(raw):
+    for field in header_fields(raw):
         gather.header(field.name, field.value, leading_space=True)
         end = field.end
     if raw[end + 2 :]:
@@ -47,13 +47,13 @@ def by_milter(raw: bytes, limit: int = 1 << 20) -> Gather:
 
 
 def test_it_is_what_a_milter_gathers() -> None:
-    assert gathered(LETTER, 1 << 20) == by_milter(LETTER).finish()
-    assert gathered(LETTER.replace(b"\r\n", b"\n"), 1 << 20) == by_milter(LETTER).finish()
+    assert raw_message_of(LETTER, 1 << 20) == by_milter(LETTER).finish()
+    assert raw_message_of(LETTER.replace(b"\r\n", b"\n"), 1 << 20) == by_milter(LETTER).finish()
 
 
 @pytest.mark.parametrize("limit", [0, 10, 40, 80, 1000])
 def test_beyond_the_limit_the_head_is_kept_and_names_of_headers(limit: int) -> None:
-    found = gathered(LETTER, limit)
+    found = raw_message_of(LETTER, limit)
     assert (found.raw, found.size, found.truncated) == (
         LETTER[:limit],
         len(LETTER),
@@ -63,17 +63,20 @@ def test_beyond_the_limit_the_head_is_kept_and_names_of_headers(limit: int) -> N
 
 
 def test_the_empty_line_that_is_missing_is_put_in() -> None:
-    assert gathered(b"Subject: x\nno field\n", 1000).raw == b"Subject: x\r\n\r\nno field\r\n"
-    assert gathered(b"Subject: x", 1000).raw == b"Subject: x\r\n\r\n"
-    assert gathered(b"", 1000).raw == b"\r\n"
+    assert raw_message_of(b"Subject: x\nno field\n", 1000).raw == b"Subject: x\r\n\r\nno field\r\n"
+    assert raw_message_of(b"Subject: x", 1000).raw == b"Subject: x\r\n\r\n"
+    assert raw_message_of(b"", 1000).raw == b"\r\n"
 
 
 def test_too_many_headers_are_cut() -> None:
-    assert len(gathered(b"A: b\r\n" * (MAX_HEADERS + 5) + b"\r\n", 1 << 30).headers) == MAX_HEADERS
+    assert (
+        len(raw_message_of(b"A: b\r\n" * (MAX_HEADERS + 5) + b"\r\n", 1 << 30).headers)
+        == MAX_HEADERS
+    )
 
 
 def test_edits_are_done_by_the_names_and_places_of_the_message_as_it_came() -> None:
-    done = edited(
+    done = with_edits(
         LETTER,
         (
             RemoveHeader("X-Mras", 2),
@@ -92,17 +95,19 @@ def test_edits_are_done_by_the_names_and_places_of_the_message_as_it_came() -> N
 
 @given(OCTETS)
 def test_any_octets_are_a_message_and_nothing_is_lost(raw: bytes) -> None:
-    raw = crlf(raw)
-    whole = gathered(raw, 1 << 20)
+    raw = with_crlf(raw)
+    whole = raw_message_of(raw, 1 << 20)
     assert b"".join(whole.raw.split()) == b"".join(raw.split())
-    again = edited(raw, ())
+    again = with_edits(raw, ())
     assert again == whole.raw
-    assert gathered(again, 1 << 20) == whole
+    assert raw_message_of(again, 1 << 20) == whole
 
 
 @given(OCTETS)
 def test_what_was_added_can_be_removed(raw: bytes) -> None:
-    raw = gathered(raw, 1 << 20).raw
-    added = edited(raw, (AddHeader("Unheard-Of", "yes"), AddHeader("Unheard-Of", "yes", top=True)))
-    assert [name for name, _ in gathered(added, 1 << 20).headers].count(b"Unheard-Of") == 2
-    assert edited(added, (RemoveHeader("Unheard-Of", 1), RemoveHeader("Unheard-Of", 2))) == raw
+    raw = raw_message_of(raw, 1 << 20).raw
+    added = with_edits(
+        raw, (AddHeader("Unheard-Of", "yes"), AddHeader("Unheard-Of", "yes", top=True))
+    )
+    assert [name for name, _ in raw_message_of(added, 1 << 20).headers].count(b"Unheard-Of") == 2
+    assert with_edits(added, (RemoveHeader("Unheard-Of", 1), RemoveHeader("Unheard-Of", 2))) == raw

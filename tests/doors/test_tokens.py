@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from oborona.doors.tokens import LONGEST, MOST, SHORTEST, Tokens
+from oborona.doors.tokens import LONGEST, MOST, SHORTEST, AccessTokens
 from oborona.errors import ConfigError
 
 GOOD = "0123456789abcdef"
@@ -17,7 +17,7 @@ OTHER = "fedcba9876543210"
 def test_who_is_in_the_file_is_known(tmp_path: Path) -> None:
     file = tmp_path / "tokens"
     file.write_text(f"# the console\n{GOOD}\n\n  {OTHER}  \n")
-    tokens = Tokens(file)
+    tokens = AccessTokens(file)
     assert tokens.knows(GOOD)
     assert tokens.knows(OTHER)
     for one in (
@@ -36,7 +36,7 @@ def test_who_is_in_the_file_is_known(tmp_path: Path) -> None:
 def test_a_change_is_seen_and_a_broken_one_leaves_what_was(tmp_path: Path) -> None:
     file = tmp_path / "tokens"
     file.write_text(f"{GOOD}\n")
-    tokens = Tokens(file)
+    tokens = AccessTokens(file)
     fresh = tmp_path / "fresh"
     fresh.write_text(f"{OTHER}\n")
     fresh.replace(file)
@@ -65,12 +65,12 @@ def test_what_is_no_file_of_tokens(tmp_path: Path, text: str, problem: str) -> N
     file = tmp_path / "tokens"
     file.write_text(text)
     with pytest.raises(ConfigError, match=problem):
-        Tokens(file)
+        AccessTokens(file)
 
 
 def test_a_file_that_is_no_text(tmp_path: Path) -> None:
     (tmp_path / "tokens").write_bytes(b"\xff\xfe")
     with pytest.raises(ConfigError, match="UTF-8"):
-        Tokens(tmp_path / "tokens")
+        AccessTokens(tmp_path / "tokens")
     with pytest.raises(ConfigError, match=os.strerror(21)):
-        Tokens(tmp_path)
+        AccessTokens(tmp_path)

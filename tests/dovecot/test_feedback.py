@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import imapclient
 import pytest
 
-from oborona.feedback.events.model import Stored, Way, What
+from oborona.feedback.events.model import EventChannel, EventKind, StoredEvent
 from tests.peers.dovecot_feedback import FeedbackDovecot, left
 from tests.peers.intake import DOMAIN, Intake
 
@@ -62,7 +62,7 @@ class Box:
         client.select_folder(folder)
         return client
 
-    def said(self) -> list[Stored]:
+    def said(self) -> list[StoredEvent]:
         return [one for one in self._intake.events() if one.person == self.person]
 
     def lost(self) -> int:
@@ -72,7 +72,7 @@ class Box:
             f"imap({self.user})" in line and "Connection timed out" in line for line in lines
         )
 
-    def until(self, number: int) -> list[Stored]:
+    def until(self, number: int) -> list[StoredEvent]:
         """Return what was said, once it is so much."""
         self._intake.until(lambda found: sum(one.person == self.person for one in found) >= number)
         return self.said()
@@ -89,7 +89,7 @@ def test_a_move_to_the_spam_folder_is_a_complaint(box: Box, intake: Intake) -> N
     with box.client() as client:
         client.move([1], "Junk")
     (one,) = box.until(1)
-    assert (one.what, one.way, one.mailbox) == (What.COMPLAINT, Way.SIEVE, "Junk")
+    assert (one.what, one.way, one.mailbox) == (EventKind.COMPLAINT, EventChannel.SIEVE, "Junk")
     assert (one.ident, one.message_id, one.source) == (
         ident,
         f"{ident}@a.example",
@@ -110,8 +110,8 @@ def test_a_move_out_of_the_spam_folder_is_a_pardon_but_not_into_the_trash(box: B
         client.move([3], "Bin")  # a trash by its mark alone
         client.copy([4], "Archive")
     assert [(one.what, one.ident, one.mailbox) for one in box.until(2)] == [
-        (What.PARDON, idents[0], "INBOX"),
-        (What.PARDON, idents[3], "Archive"),
+        (EventKind.PARDON, idents[0], "INBOX"),
+        (EventKind.PARDON, idents[3], "Archive"),
     ]
 
 
@@ -120,7 +120,7 @@ def test_what_a_mail_program_puts_into_the_spam_folder_is_a_complaint(box: Box) 
         client.append("Junk", b"Subject: from another mailbox\r\n\r\nBuy!\r\n")
         client.append("INBOX", b"Subject: from another mailbox\r\n\r\nGood day.\r\n")
     (one,) = box.until(1)
-    assert (one.what, one.ident, one.mailbox) == (What.COMPLAINT, None, "Junk")
+    assert (one.what, one.ident, one.mailbox) == (EventKind.COMPLAINT, None, "Junk")
 
 
 def test_our_own_moves_and_those_of_a_master_user_are_nobodys_word(box: Box) -> None:
@@ -140,7 +140,7 @@ def test_our_own_moves_and_those_of_a_master_user_are_nobodys_word(box: Box) -> 
     with box.client("Junk") as client:  # the person takes it back himself: that is one
         client.add_flags([2], ["OboronaMoved"])
         client.move([2], "INBOX")
-    assert [one.what for one in box.until(1)] == [What.PARDON]
+    assert [one.what for one in box.until(1)] == [EventKind.PARDON]
 
 
 def test_reading_and_throwing_away_unread_are_said_once(box: Box) -> None:
@@ -161,12 +161,12 @@ def test_reading_and_throwing_away_unread_are_said_once(box: Box) -> None:
     lost = box.lost()  # Dovecot has said them, and a busy machine did not connect it within 5 ms
     said = box.until(4 - lost)
     assert len(said) <= 4
-    assert {one.way for one in said} <= {Way.MAILBOX}
+    assert {one.way for one in said} <= {EventChannel.MAILBOX}
     assert {(one.what, one.ident) for one in said} <= {
-        (What.READ, idents[0]),
-        (What.DELETED, idents[2]),
-        (What.DELETED, idents[3]),
-        (What.DELETED, idents[4]),
+        (EventKind.READ, idents[0]),
+        (EventKind.DELETED, idents[2]),
+        (EventKind.DELETED, idents[3]),
+        (EventKind.DELETED, idents[4]),
     }
 
 
@@ -182,7 +182,7 @@ def test_what_becomes_of_mail_in_the_spam_folder_and_the_trash_says_nothing(box:
         client.add_flags([1], ["\\Deleted"])
         client.append("INBOX", b"Subject: last\r\n\r\nGood day.\r\n")
         client.append("Junk", b"Subject: last\r\n\r\nGood day.\r\n")
-    assert [one.what for one in box.until(1)] == [What.COMPLAINT]  # the last one alone
+    assert [one.what for one in box.until(1)] == [EventKind.COMPLAINT]  # the last one alone
 
 
 def test_two_hundred_messages_moved_at_once_are_two_hundred_events(
@@ -215,9 +215,9 @@ def test_while_nobody_answers_the_move_succeeds_and_the_word_waits_in_the_spool(
     intake.start()
     found = box.until(3)
     assert [(one.what, one.ident) for one in found] == [
-        (What.COMPLAINT, idents[0]),
-        (What.COMPLAINT, idents[1]),
-        (What.PARDON, idents[0]),
+        (EventKind.COMPLAINT, idents[0]),
+        (EventKind.COMPLAINT, idents[1]),
+        (EventKind.PARDON, idents[0]),
     ]
     assert all(before - 1 <= one.time <= after + 1 for one in found)
     assert intake.raw(found[0].id) == intake.raw(found[2].id)

@@ -16,10 +16,10 @@ import pytest
 
 from oborona import secret, state_files
 from oborona.counters.store import LmdbCounters
-from oborona.message.hashing import Hasher, Type
+from oborona.message.hashing import Hasher, ShingleType
 from oborona.message.sender_pieces import client_network
-from oborona.policy.memory import ALL_MAIL
-from oborona.types import Amounts, Pieces
+from oborona.policy.memory_age import ALL_MAIL
+from oborona.types import Amounts, CountedPieces
 from tests.exim.site import GTUBE, NAME, Site, letter
 from tests.peers.dns import Zones
 from tests.peers.dovecot import Dovecot
@@ -169,12 +169,17 @@ def remember(site: Site, ip: str) -> None:
     """
     state = site.oborona.state
     keys = Hasher(secret.load(state).shingles)
-    of = (keys.shingle(Type.CLIENT_IP, ip), keys.shingle(Type.CLIENT_NETWORK, client_network(ip)))
+    of = (
+        keys.shingle(ShingleType.CLIENT_IP, ip),
+        keys.shingle(ShingleType.CLIENT_NETWORK, client_network(ip)),
+    )
     counters = LmdbCounters(state / state_files.COUNTERS, "test")
     counters.add(
-        Pieces(shingles=of, pairs=()), Amounts(seen=50, spam=50, traps=1), time.time() - 600
+        CountedPieces(shingles=of, pairs=()), Amounts(seen=50, spam=50, traps=1), time.time() - 600
     )
-    counters.add(Pieces(shingles=(ALL_MAIL,), pairs=()), Amounts(seen=1), time.time() - 12 * 86_400)
+    counters.add(
+        CountedPieces(shingles=(ALL_MAIL,), pairs=()), Amounts(seen=1), time.time() - 12 * 86_400
+    )
     counters.flush(time.time())
     counters.close()
 

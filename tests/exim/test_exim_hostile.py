@@ -16,7 +16,7 @@ import pytest
 
 from oborona import state_files
 from oborona.ident import from_text
-from oborona.journal.queries import Reader
+from oborona.journal.queries import JournalReader
 from tests.exim.site import Site, letter
 from tests.peers.dns import Zones
 from tests.peers.exim import Exim, available
@@ -143,7 +143,7 @@ def test_a_login_is_told_as_it_is(exim: Exim, site: Site, number: int) -> None:
 
 async def logins(site: Site, ident: str) -> list[str]:
     """Return the login that the journal has of a message, nothing until it is written."""
-    async with await Reader.open(site.oborona.state / state_files.JOURNAL) as journal:
+    async with await JournalReader.open(site.oborona.state / state_files.JOURNAL) as journal:
         entry = await journal.get(from_text(ident) or 0)
         return [] if entry is None else [entry.login]
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from oborona.config import Export
-from oborona.daemon.exporter.files import Files, tables
-from oborona.daemon.exporter.row import ALLOW, Row, refused
+from oborona.config import ExportSettings
+from oborona.daemon.exporter.files import ExportFiles, export_tables
+from oborona.daemon.exporter.row import ALLOW, ExportRow, deny_row
 from tests.cli.remembered import run
 from tests.exim.site import Site, letter
 from tests.peers.dns import Zones
@@ -26,25 +26,25 @@ from tests.whole.gate import eventually
 pytestmark = pytest.mark.skipif(not available(), reason="needs Exim and root")
 
 WHY = 'LIST "quoted" \\ $sender_host_address ${run{/bin/id}} }{'
-DENY, LET_IN = refused("Client", WHY), Row(ALLOW, "IN")
+DENY, LET_IN = deny_row("Client", WHY), ExportRow(ALLOW, "IN")
 CLIENTS = {
     "192.0.2.7": DENY,
     "192.0.2.0/24": LET_IN,
     "198.51.100.0/24": DENY,
     "198.51.100.128/25": LET_IN,
-    "198.51.100.1": refused("Client", "over", until=1),
-    "198.51.100.200": refused("Client", "not over", until=int(time.time()) + 3600),
+    "198.51.100.1": deny_row("Client", "over", until=1),
+    "198.51.100.200": deny_row("Client", "not over", until=int(time.time()) + 3600),
     "2001:db8::/32": DENY,
     "2001:db8:1::/48": LET_IN,
     "2001:db8:1::7": DENY,
 }
 SENDERS = {
-    "ann@a.example": refused("Sender", WHY),
+    "ann@a.example": deny_row("Sender", WHY),
     "*@a.example": LET_IN,
-    ".a.example": refused("Sender", WHY),
-    "*@b.example": refused("Sender", WHY),
+    ".a.example": deny_row("Sender", WHY),
+    "*@b.example": deny_row("Sender", WHY),
     "boss@b.example": LET_IN,
-    "o'hara@c.example": refused("Sender", WHY),
+    "o'hara@c.example": deny_row("Sender", WHY),
 }
 HOSTILE = [
     "' or '1'='1",
@@ -76,8 +76,8 @@ def exim() -> Iterator[Exim]:
     """An Exim that has tables, and no daemon."""
     folder = tempfile.mkdtemp(prefix="oborona-tables-", dir="/tmp")
     Path(folder).chmod(0o755)
-    Files(Export(folder=folder)).write(
-        tables({ip_network(key): row for key, row in CLIENTS.items()}, SENDERS)
+    ExportFiles(ExportSettings(folder=folder)).write(
+        export_tables({ip_network(key): row for key, row in CLIENTS.items()}, SENDERS)
     )
     macros = {
         "OBORONA_SOCKET": "/nowhere",

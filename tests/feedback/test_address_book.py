@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oborona.feedback import address_book
-from oborona.feedback.address_book import MAX_ADDRESSES, BrokenBook, read_book
+from oborona.feedback.address_book import MAX_ADDRESSES, BrokenAddressBook, read_address_book
 from oborona.reputation.personal import mail_address
 
 ANN, BOB, KIM = "ann@a.example", "bob@b.example", "kim@k.example"
@@ -54,19 +54,19 @@ THUNDERBIRD: Final = (
     ],
 )
 def test_as_programs_write_them(octets: bytes, form: str, passed_over: int) -> None:
-    book = read_book(octets)
+    book = read_address_book(octets)
     assert book.addresses == (ANN, BOB, KIM)
     assert (book.format, book.passed_over) == (form, passed_over)
 
 
 def test_what_is_no_address_is_told_with_its_line_and_breaks_nothing() -> None:
-    book = read_book(
+    book = read_address_book(
         b"Name,E-mail Address\nA,=HYPERLINK(1)\nB,ann@a.example\nC,=a@b.example\nD,+x\nE,\n"
     )
     assert book.addresses == (ANN,)
     assert book.passed_over == 3
     assert book.problems[0] == "line 2: '=HYPERLINK(1)' is no mail address"
-    many = read_book(b"E-mail\n" + b"no\n" * 500 + b"ann@a.example\n")
+    many = read_address_book(b"E-mail\n" + b"no\n" * 500 + b"ann@a.example\n")
     assert (many.passed_over, len(many.problems)) == (500, address_book.MAX_TOLD)
 
 
@@ -92,8 +92,8 @@ def test_what_is_no_address_is_told_with_its_line_and_breaks_nothing() -> None:
     ids=lambda value: None if isinstance(value, bytes) else value,
 )
 def test_what_is_no_address_book_is_refused_as_a_whole(octets: bytes, words: str) -> None:
-    with pytest.raises(BrokenBook, match=words):
-        read_book(octets)
+    with pytest.raises(BrokenAddressBook, match=words):
+        read_address_book(octets)
 
 
 @pytest.mark.parametrize(
@@ -111,17 +111,17 @@ def test_what_is_no_address_book_is_refused_as_a_whole(octets: bytes, words: str
 )
 def test_a_hostile_file_costs_no_time(octets: bytes) -> None:
     began = time.process_time()
-    with suppress(BrokenBook):
-        assert len(read_book(octets).addresses) <= 1
+    with suppress(BrokenAddressBook):
+        assert len(read_address_book(octets).addresses) <= 1
     assert time.process_time() - began < 5.0
 
 
 def test_encoded_lines_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(address_book, "MAX_CODED_LINES", 3)
     line = b"EMAIL;ENCODING=QUOTED-PRINTABLE:bob=40b.example\n"
-    assert read_book(b"BEGIN:VCARD\n" + line * 3).addresses == (BOB,)
-    with pytest.raises(BrokenBook, match="more than 3 encoded"):
-        read_book(b"BEGIN:VCARD\n" + line * 4)
+    assert read_address_book(b"BEGIN:VCARD\n" + line * 3).addresses == (BOB,)
+    with pytest.raises(BrokenAddressBook, match="more than 3 encoded"):
+        read_address_book(b"BEGIN:VCARD\n" + line * 4)
 
 
 @given(
@@ -136,8 +136,8 @@ def test_any_octets_are_a_book_of_addresses_or_refused(octets: bytes) -> None:
     No other error.
     """
     try:
-        book = read_book(octets)
-    except BrokenBook:
+        book = read_address_book(octets)
+    except BrokenAddressBook:
         return
     assert len(set(book.addresses)) == len(book.addresses)
     assert all(mail_address(one) == one for one in book.addresses)

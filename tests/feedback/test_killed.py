@@ -9,9 +9,9 @@ import time
 from pathlib import Path
 
 from oborona import state_files
-from oborona.feedback.store import Store
+from oborona.feedback.label import LabelState
+from oborona.feedback.label_store import LabelStore
 from oborona.feedback.weights_file import HEADER_BYTES, WeightsFile
-from oborona.feedback.word import State
 from tests.feedback.words import NOW, mixed, settle, teach, trainer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,7 +41,7 @@ def test_a_trainer_that_is_killed_again_and_again_learns_each_word_once(tmp_path
         try:
             teach(state, words[first : first + 40])
             if first == 200:
-                with Store(state / state_files.FEEDBACK) as store:
+                with LabelStore(state / state_files.FEEDBACK) as store:
                     store.take_back(TAKEN_BACK, reason="test", by="ann", now=NOW)
             time.sleep(drawn.random() * 0.15)
         finally:
@@ -50,9 +50,9 @@ def test_a_trainer_that_is_killed_again_and_again_learns_each_word_once(tmp_path
             assert process.stdout is not None
             process.stdout.close()
     one = settle(trainer(state))
-    with Store(state / state_files.FEEDBACK) as store:
+    with LabelStore(state / state_files.FEEDBACK) as store:
         states = store.states(range(1, WORDS + 1))
-    assert {ident for ident, found in states.items() if found is not State.LEARNED} == set(
+    assert {ident for ident, found in states.items() if found is not LabelState.LEARNED} == set(
         TAKEN_BACK
     )
     (tmp_path / "b").mkdir()

@@ -12,15 +12,15 @@ import pytest
 from oborona import state_files
 from oborona.errors import StoreError
 from oborona.feedback import snapshots
-from oborona.feedback.store import Store
+from oborona.feedback.label import Label, LabelKind, LabelState
+from oborona.feedback.label_store import LabelStore
 from oborona.feedback.trainer import Trainer
 from oborona.feedback.weights_file import HEADER_BYTES, WeightsFile
-from oborona.feedback.word import Kind, State, Word
-from oborona.policy.models.content.features import Features
+from oborona.policy.models.content.features import ContentFeatures
 from tests.feedback.words import NOW, mixed, settle, teach, trainer, word
 
 
-def learned(state: Path, words: list[Word], *, kept: int = 1000) -> Trainer:
+def learned(state: Path, words: list[Label], *, kept: int = 1000) -> Trainer:
     """Teach words to a new trainer of a folder, and return it."""
     state.mkdir(exist_ok=True)
     teach(state, words)
@@ -41,8 +41,8 @@ def test_what_is_written_down_is_learned_in_order_and_told(tmp_path: Path) -> No
     settle(one)
     assert weights(tmp_path) != before
     assert WeightsFile(tmp_path / state_files.WEIGHTS).header == one.header
-    with Store(tmp_path / state_files.FEEDBACK) as store:
-        assert set(store.states(idents).values()) == {State.LEARNED}
+    with LabelStore(tmp_path / state_files.FEEDBACK) as store:
+        assert set(store.states(idents).values()) == {LabelState.LEARNED}
         assert all(store.get(ident).margin is not None for ident in idents)
     one.close()
 
@@ -66,7 +66,7 @@ def test_what_is_taken_back_leaves_no_trace_bit_for_bit(tmp_path: Path, *, snaps
     else:
         one = learned(state, words)
     before = weights(state)
-    with Store(state / state_files.FEEDBACK) as store:
+    with LabelStore(state / state_files.FEEDBACK) as store:
         assert store.take_back(
             [number + 1 for number in gone], reason="test", by="ann", now=NOW
         ) == [number + 1 for number in gone]
@@ -89,7 +89,7 @@ def test_what_is_taken_back_leaves_no_trace_bit_for_bit(tmp_path: Path, *, snaps
 def test_learning_goes_on_while_weights_are_made_anew_and_is_in_them(tmp_path: Path) -> None:
     words = mixed(90)
     one = learned(tmp_path / "a", words[:60])
-    with Store(tmp_path / "a" / state_files.FEEDBACK) as store:
+    with LabelStore(tmp_path / "a" / state_files.FEEDBACK) as store:
         store.take_back([5], reason="test", by="ann", now=NOW)
     one.step()
     assert one.relearning is not None
@@ -105,9 +105,9 @@ def test_learning_goes_on_while_weights_are_made_anew_and_is_in_them(tmp_path: P
 
 def test_the_opposite_word_of_the_same_person_replaces_the_first_exactly(tmp_path: Path) -> None:
     words = mixed(40)
-    wrong = word(7, Kind.SPAM, person="ann@b.example")
-    right = Word(
-        **{name: getattr(wrong, name) for name in wrong.__struct_fields__} | {"kind": Kind.HAM}
+    wrong = word(7, LabelKind.SPAM, person="ann@b.example")
+    right = Label(
+        **{name: getattr(wrong, name) for name in wrong.__struct_fields__} | {"kind": LabelKind.HAM}
     )
     one = learned(tmp_path / "a", [*words[:20], wrong, *words[20:], right])
     other = learned(tmp_path / "b", [*words, right])
@@ -126,11 +126,11 @@ def test_a_roll_back_gives_the_weights_of_then_and_can_be_undone(tmp_path: Path)
     one = trainer(tmp_path)
     newest, first = one.lessons.snapshots()
     assert (first.position, newest.position) == (30, 60)
-    with Store(tmp_path / state_files.FEEDBACK) as store:
+    with LabelStore(tmp_path / state_files.FEEDBACK) as store:
         assert store.roll_back(first.id, by="ann", now=NOW) == (30, 0)
         settle(one)
         assert weights(tmp_path) == then
-        assert store.get(31).state is State.SET_ASIDE
+        assert store.get(31).state is LabelState.SET_ASIDE
         assert store.roll_back(newest.id, by="ann", now=NOW) == (0, 30)
         one.close()
         one = settle(trainer(tmp_path))
@@ -144,7 +144,7 @@ def test_a_roll_back_does_not_bring_back_what_was_taken_back(tmp_path: Path) -> 
     learned(tmp_path / "a", mixed(30)).close()
     one = learned(tmp_path / "a", mixed(10, first=30))
     (first,) = one.lessons.snapshots()
-    with Store(tmp_path / "a" / state_files.FEEDBACK) as store:
+    with LabelStore(tmp_path / "a" / state_files.FEEDBACK) as store:
         store.take_back([5], reason="test", by="ann", now=NOW)
         store.roll_back(first.id, by="ann", now=NOW)
     settle(one)
@@ -165,19 +165,19 @@ def test_weights_from_scratch_are_of_the_examples_that_are_kept_alone(tmp_path: 
     one = trainer(state, kept=100)
     for _ in range(20):
         one.lessons.forget_examples(100, 300, 50)
-    assert {kind: len(one.lessons.kept(kind, 1000)) for kind in Kind} == {
-        Kind.SPAM: 110,
-        Kind.HAM: 110,
+    assert {kind: len(one.lessons.kept(kind, 1000)) for kind in LabelKind} == {
+        LabelKind.SPAM: 110,
+        LabelKind.HAM: 110,
     }
-    gone = one.lessons.kept(Kind.SPAM, 100)[:5]
-    with Store(state / state_files.FEEDBACK) as store:
+    gone = one.lessons.kept(LabelKind.SPAM, 100)[:5]
+    with LabelStore(state / state_files.FEEDBACK) as store:
         store.take_back(gone, reason="test", by="ann", now=NOW)
-    one.lessons.ask_anew()
+    one.lessons.request_rebuild()
     settle(one)
     other = learned(
         tmp_path / "b", [each for number, each in enumerate(words) if number + 1 not in gone]
     )
-    other.lessons.ask_anew()
+    other.lessons.request_rebuild()
     other.close()
     other = settle(trainer(tmp_path / "b", kept=100))
     assert (one.header.spam, one.header.ham) == (100, 100)
@@ -210,10 +210,10 @@ def test_features_of_another_version_are_refused(tmp_path: Path) -> None:
     with one.lessons.transaction() as db:
         db.execute("UPDATE example SET layout = 'older'")
     settle(one)
-    with Store(tmp_path / state_files.FEEDBACK) as store:
+    with LabelStore(tmp_path / state_files.FEEDBACK) as store:
         found = store.get(ident)
     assert (found.state, found.reason) == (
-        State.REFUSED,
+        LabelState.REFUSED,
         "its features are those of another version of Oborona",
     )
     assert one.header.position == 0
@@ -226,9 +226,13 @@ def test_damaged_features_are_refused_and_the_next_word_is_learned(tmp_path: Pat
     with one.lessons.transaction() as db:
         db.execute("UPDATE example SET features = ? WHERE id = ?", (b"\xff" * 9, idents[1]))
     settle(one)
-    with Store(tmp_path / state_files.FEEDBACK) as store:
+    with LabelStore(tmp_path / state_files.FEEDBACK) as store:
         states = store.states(idents)
-    assert [states[ident] for ident in idents] == [State.LEARNED, State.REFUSED, State.LEARNED]
+    assert [states[ident] for ident in idents] == [
+        LabelState.LEARNED,
+        LabelState.REFUSED,
+        LabelState.LEARNED,
+    ]
     assert one.header.spam + one.header.ham == 2
     one.close()
 
@@ -251,7 +255,7 @@ def test_a_base_is_learned_on_top_of(tmp_path: Path) -> None:
     )
     assert one.header.base == there.header.version
     assert weights(here) != weights(tmp_path / "there")
-    with Store(here / state_files.FEEDBACK) as store:
+    with LabelStore(here / state_files.FEEDBACK) as store:
         store.take_back(range(1, 7), reason="test", by="ann", now=NOW)
     settle(one)
     assert weights(here) == weights(tmp_path / "there")
@@ -290,8 +294,8 @@ def test_mail_that_is_taught_sorted_is_learned_mixed(tmp_path: Path) -> None:
         wrong = [
             each
             for each in words[160:]
-            if (file.weights.margin(Features.from_bytes(each.features)) > 0)
-            is not (each.kind is Kind.SPAM)
+            if (file.weights.margin(ContentFeatures.from_bytes(each.features)) > 0)
+            is not (each.kind is LabelKind.SPAM)
         ]
         assert not wrong
         assert header.spam == header.ham == 80
@@ -307,8 +311,8 @@ def test_what_people_change_rests_between_and_what_an_admin_asks_for_does_not(
     one = Trainer(tmp_path, kept=1000, retention_s=1e9, clock=lambda: NOW, monotonic=lambda: now[0])
     settle(one)
     for number in (1, 3):
-        wrong = word(100 + number, Kind.SPAM, person="ann@b.example")
-        right = msgspec.structs.replace(wrong, kind=Kind.HAM)
+        wrong = word(100 + number, LabelKind.SPAM, person="ann@b.example")
+        right = msgspec.structs.replace(wrong, kind=LabelKind.HAM)
         teach(tmp_path, [wrong])
         settle(one)
         teach(tmp_path, [right])
@@ -316,7 +320,7 @@ def test_what_people_change_rests_between_and_what_an_admin_asks_for_does_not(
         now[0] += 10.0  # what it takes
         settle(one)
     assert one.header.epoch == 1  # the second time it rests
-    with Store(tmp_path / state_files.FEEDBACK) as store:
+    with LabelStore(tmp_path / state_files.FEEDBACK) as store:
         store.take_back([1], reason="test", by="ann", now=NOW)
     settle(one)
     assert one.header.epoch == 2

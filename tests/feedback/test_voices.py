@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from oborona.feedback.label import LabelKind
 from oborona.feedback.voices import NOBODY, of_person
-from oborona.feedback.word import Kind
 
 
 @pytest.mark.parametrize(
     "name", ["mallory+1@b.example", "mallory+a+b@b.example", "Mallory@B.example"]
 )
 def test_all_addresses_of_a_mailbox_are_one_voice(name: str) -> None:
-    assert of_person(name, Kind.SPAM) == of_person("mallory@b.example", Kind.SPAM)
+    assert of_person(name, LabelKind.SPAM) == of_person("mallory@b.example", LabelKind.SPAM)
 
 
 def test_others_are_others() -> None:
@@ -24,6 +24,6 @@ def test_others_are_others() -> None:
         "mallory",
         "",
     ]
-    assert len({of_person(name, Kind.SPAM) for name in names}) == len(names)
-    assert of_person("", Kind.SPAM) == of_person(NOBODY, Kind.SPAM)
-    assert of_person("a@b.example", Kind.SPAM) != of_person("a@b.example", Kind.HAM)
+    assert len({of_person(name, LabelKind.SPAM) for name in names}) == len(names)
+    assert of_person("", LabelKind.SPAM) == of_person(NOBODY, LabelKind.SPAM)
+    assert of_person("a@b.example", LabelKind.SPAM) != of_person("a@b.example", LabelKind.HAM)

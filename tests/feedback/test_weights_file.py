@@ -14,21 +14,21 @@ from oborona.errors import StoreError, StoreVersion
 from oborona.feedback import snapshots
 from oborona.feedback.weights_file import (
     HEADER_BYTES,
-    Header,
     WeightsFile,
-    made,
-    packed,
-    published,
-    unpacked,
+    WeightsHeader,
+    create_weights,
+    pack_snapshot,
+    publish_weights,
+    unpack_snapshot,
 )
 from oborona.policy.models.content.weights import Weights
 
-HEADER = Header(epoch=2, position=33, time=5.0, spam=7, ham=9, base="1.5", base_spam=3)
+HEADER = WeightsHeader(epoch=2, position=33, time=5.0, spam=7, ham=9, base="1.5", base_spam=3)
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    made(tmp_path / "weights", HEADER)
+    create_weights(tmp_path / "weights", HEADER)
     return tmp_path / "weights"
 
 
@@ -68,8 +68,8 @@ def test_new_weights_take_the_place_of_the_old_and_who_has_mapped_these_keeps_th
     path: Path,
 ) -> None:
     old = WeightsFile(path)
-    fresh = made(path.with_name("fresh"), Header(position=1), b"\1" * Weights.SIZE)
-    published(fresh, path)
+    fresh = create_weights(path.with_name("fresh"), WeightsHeader(position=1), b"\1" * Weights.SIZE)
+    publish_weights(fresh, path)
     assert old.follow() == HEADER
     assert WeightsFile(path).header.position == 1
     assert WeightsFile(path).weights.pull.all()
@@ -98,7 +98,7 @@ def test_there_is_none(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="No such file"):
         WeightsFile(tmp_path / "weights")
     with pytest.raises(StoreError, match="No such file"):
-        made(tmp_path / "nowhere" / "weights", HEADER)
+        create_weights(tmp_path / "nowhere" / "weights", HEADER)
 
 
 def test_a_snapshot_is_read_as_it_was_written(path: Path, tmp_path: Path) -> None:
@@ -115,8 +115,8 @@ def test_a_snapshot_with_an_octet_changed_or_cut_off_is_refused_or_means_the_sam
 ) -> None:
     """Whatever is done to a snapshot, it is read as it was or refused."""
     path = tmp_path_factory.mktemp("s") / "1"
-    image = bytearray(made(path.with_name("w"), HEADER).image())
-    octets = bytearray(zlib.compress(packed(bytes(image), b"more"), 1))
+    image = bytearray(create_weights(path.with_name("w"), HEADER).image())
+    octets = bytearray(zlib.compress(pack_snapshot(bytes(image), b"more"), 1))
     place = data.draw(st.integers(0, len(octets) - 1))
     if data.draw(st.booleans()):
         octets[place] ^= data.draw(st.integers(1, 255))
@@ -133,7 +133,7 @@ def test_a_snapshot_with_an_octet_changed_or_cut_off_is_refused_or_means_the_sam
 @given(st.binary(max_size=200))
 def test_octets_that_are_no_snapshot_are_refused(octets: bytes) -> None:
     with pytest.raises(StoreError):
-        unpacked(octets, Path("s"))
+        unpack_snapshot(octets, Path("s"))
 
 
 def test_a_snapshot_that_unfolds_without_end_is_refused(

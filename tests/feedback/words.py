@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import Final
 
 from oborona import state_files
-from oborona.feedback.hearing import heard
-from oborona.feedback.store import Store
+from oborona.feedback.label import Label, LabelKind, LabelSource
+from oborona.feedback.label_extraction import extract_label
+from oborona.feedback.label_store import LabelStore
 from oborona.feedback.trainer import Trainer
-from oborona.feedback.word import Kind, Source, Word
 from oborona.message.shingles import Hasher
 
 KEY: Final = bytes(range(32))
 HASHER: Final = Hasher(KEY)
 NOW: Final = 1_800_000_000.0
 _WORDS: Final = {
-    Kind.SPAM: "cheap pills casino winner million dollars click here loan urgent replica watches",
-    Kind.HAM: (
+    LabelKind.SPAM: "cheap pills casino winner million dollars click here loan urgent replica watches",
+    LabelKind.HAM: (
         "meeting minutes kernel patch review dinner on friday invoice attached thanks regards "
         "school"
     ),
@@ -28,7 +28,7 @@ _WORDS: Final = {
 _SHARED: Final = "the and of to a in is you that it he was for on are with as his they at"
 
 
-def letter(number: int, kind: Kind) -> bytes:
+def letter(number: int, kind: LabelKind) -> bytes:
     """Return a message; the same number and class always give the same."""
     drawn = random.Random(f"{kind} {number}")
     text = " ".join(
@@ -40,24 +40,28 @@ def letter(number: int, kind: Kind) -> bytes:
     ).encode()
 
 
-def word(number: int, kind: Kind, *, person: str = "", when: float = NOW) -> Word:
+def word(number: int, kind: LabelKind, *, person: str = "", when: float = NOW) -> Label:
     """Return a word that a letter is what it is."""
     return said(letter(number, kind), kind, person=person, when=when)
 
 
-def said(raw: bytes, kind: Kind, *, person: str = "", when: float = NOW) -> Word:
+def said(raw: bytes, kind: LabelKind, *, person: str = "", when: float = NOW) -> Label:
     """Return a word that a message is of a class."""
     source = (
-        Source.COMMAND if not person else Source.COMPLAINT if kind is Kind.SPAM else Source.PARDON
+        LabelSource.COMMAND
+        if not person
+        else LabelSource.COMPLAINT
+        if kind is LabelKind.SPAM
+        else LabelSource.PARDON
     )
-    found, _ = heard(raw, kind, source, hasher=HASHER, key=KEY, now=when, person=person)
+    found, _ = extract_label(raw, kind, source, hasher=HASHER, key=KEY, now=when, person=person)
     return found
 
 
-def mixed(count: int, *, first: int = 0) -> list[Word]:
+def mixed(count: int, *, first: int = 0) -> list[Label]:
     """Return so many words, of spam and ham in turn."""
     return [
-        word(number, Kind.SPAM if number % 2 else Kind.HAM, when=NOW + number)
+        word(number, LabelKind.SPAM if number % 2 else LabelKind.HAM, when=NOW + number)
         for number in range(first, first + count)
     ]
 
@@ -75,7 +79,7 @@ def settle(one: Trainer) -> Trainer:
     raise AssertionError("it does not come to an end")
 
 
-def teach(state: Path, words: list[Word]) -> list[int]:
+def teach(state: Path, words: list[Label]) -> list[int]:
     """Write words down; return their ids."""
-    with Store(state / state_files.FEEDBACK) as store:
+    with LabelStore(state / state_files.FEEDBACK) as store:
         return [one.id for one in store.add(words, now=NOW)]

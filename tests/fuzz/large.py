@@ -19,7 +19,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))  # started as a script
-from oborona.message.pictures.album import MAX_OCTETS  # noqa: E402
+from oborona.message.pictures.collection import MAX_OCTETS  # noqa: E402
 from tests.fuzz.seeds import seeds  # noqa: E402
 from tests.fuzz.targets import TARGETS  # noqa: E402
 from tests.fuzz.watched import most_memory  # noqa: E402

@@ -8,19 +8,19 @@ from collections.abc import Callable
 
 import msgspec
 
-from oborona.daemon.reader.frames import Found
-from oborona.message import archives, contents, kinds, signed_data, tnef
+from oborona.daemon.reader.wire import PictureContent
+from oborona.message import archives, contents, file_types, signed_data, tnef
 from oborona.message.archives.entry import MAX_ENTRIES, take
-from oborona.message.documents import macros, office, page, paper, pdf
+from oborona.message.documents import macros, office, pdf, pdf_text, web_page
 from oborona.message.documents.compound_file import CompoundFile
 from oborona.message.findings import NAMES, Findings
-from oborona.message.pictures.look import look
+from oborona.message.pictures.inspection import look
 from tests.fuzz.common import known, text_of
 
 logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it warns of all that is broken
 
 
-def attached(octets: bytes, name: str = "a.zip") -> contents.Contents:
+def attached(octets: bytes, name: str = "a.zip") -> contents.AttachmentContents:
     """What is in an attachment stays within limits, is the same each time, and has names that UTF-8
     can hold.
     """
@@ -93,7 +93,7 @@ def document(octets: bytes) -> None:
     inside, heads = office.one_note(octets)
     assert len(inside.embedded) == len(heads) <= office.MAX_EMBEDDED
     pdf.look(octets, "a", findings)
-    page.look(octets, "a", findings)
+    web_page.look(octets, "a", findings)
     known(findings)
 
 
@@ -110,7 +110,7 @@ def envelope(octets: bytes) -> None:
 
 def kind_of(octets: bytes) -> None:
     """What a file is, is a short word."""
-    assert len(kinds.kind(octets)) < 20
+    assert len(file_types.kind(octets)) < 20
 
 
 def streams(octets: bytes) -> None:
@@ -132,13 +132,13 @@ def paper_read(octets: bytes) -> None:
     What one page makes of the processor is the reader's to bound, which kills; here each page
     program ends within `_BOUNDS`.
     """
-    found = paper.read(octets, time.process_time)
+    found = pdf_text.read(octets, time.process_time)
     assert set(found.findings) <= NAMES.keys()
-    assert len(set(found.links)) == len(found.links) <= paper.MAX_LINKS
-    assert all(0 < len(one) <= paper.MAX_URL for one in found.links)
-    assert len(found.text) <= paper.MAX_TEXT
+    assert len(set(found.links)) == len(found.links) <= pdf_text.MAX_LINKS
+    assert all(0 < len(one) <= pdf_text.MAX_URL for one in found.links)
+    assert len(found.text) <= pdf_text.MAX_TEXT
     msgspec.msgpack.encode(
-        Found(kind="pdf", codes=found.links, text=found.text, findings=found.findings)
+        PictureContent(kind="pdf", codes=found.links, text=found.text, findings=found.findings)
     )
 
 

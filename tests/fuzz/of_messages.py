@@ -10,42 +10,42 @@ from selectolax.lexbor import LexborHTMLParser
 
 from oborona import domains
 from oborona.message import (
-    armour,
     boilerplate,
     calendars,
     charset_guess,
     charsets,
     css,
     css_colours,
-    defanged,
+    defanged_links,
     handles,
     headers,
+    html_skeleton,
     hypertext,
     language,
-    lettering,
     links,
     mailboxes,
     mime,
+    mixed_scripts,
     parameters,
     path_templates,
+    pgp_armor,
     phones,
     redirects,
     rfc2047,
-    skeleton,
     templates,
-    transfer,
+    transfer_encoding,
     wallets,
     yenc,
 )
 from oborona.message.findings import NAMES, Findings
 from oborona.message.hashing import Hasher
 from oborona.message.limits import DEFAULT
-from oborona.message.model import Message, Place
+from oborona.message.model import EntityLocation, Message
 from oborona.message.normalise import MAX_GROWTH, normalise
-from oborona.message.own_words import own_words
 from oborona.message.parse import parse
-from oborona.message.respelled import respelled
+from oborona.message.respelling import respellings
 from oborona.message.shingles import shingles
+from oborona.message.unquoted import unquoted_text
 from oborona.policy.signatures.check import options as signature_options
 from oborona.types import Client, Envelope
 from tests.fuzz.common import known, text_of
@@ -114,8 +114,8 @@ def transferred(octets: bytes) -> None:
     """Nothing that is decoded grows."""
     findings = Findings()
     for encoding in ("quoted-printable", "base64", "x-uuencode", "?"):
-        assert len(transfer.decode(octets, encoding, findings)) <= len(octets)
-    rest, files = transfer.uuencoded(octets, findings)
+        assert len(transfer_encoding.decode(octets, encoding, findings)) <= len(octets)
+    rest, files = transfer_encoding.uuencoded(octets, findings)
     assert len(rest) + sum(len(content) for _, content in files) <= len(octets)
     rest, files = yenc.files(octets)
     assert len(rest) + sum(len(content) for _, content in files) <= len(octets)
@@ -130,7 +130,7 @@ def web_page(octets: bytes) -> None:
         assert "\0" not in found.text + found.hidden
         assert len(found.targets) <= LINKS
         known(findings)
-    skeleton.skeleton(text_of(octets))
+    html_skeleton.skeleton(text_of(octets))
 
 
 def style_sheet(octets: bytes) -> None:
@@ -145,7 +145,7 @@ def any_links(octets: bytes) -> None:
     """A normal URL is its own normal form, and what it holds is followed within limits."""
     text = text_of(octets)
     for url in (*links.in_text(text.split(), LINKS), *text.split("\n")[:20]):
-        link = links.link(url, "", Place.TEXT)
+        link = links.link(url, "", EntityLocation.TEXT)
         if link is None:
             continue
         again = links.normal(link.url)
@@ -169,7 +169,7 @@ def any_contacts(octets: bytes) -> None:
     wallets.in_text(text, findings)
     handles.in_text(normal)
     handles.of_scheme(text)
-    urls, addresses = defanged.read(normal, LINKS)
+    urls, addresses = defanged_links.read(normal, LINKS)
     assert max(len(urls), len(addresses)) <= LINKS
 
 
@@ -189,7 +189,7 @@ def own_and_words(octets: bytes) -> None:
     """
     text = text_of(octets)
     lines = set(text.split("\n"))
-    assert all(line in lines for line in own_words(text).split("\n"))
+    assert all(line in lines for line in unquoted_text(text).split("\n"))
     words = templates.words(normalise(text))
     assert not any(" " in word for word in words)
     HASHER.fingerprinter.likeness(words)
@@ -200,7 +200,7 @@ def own(octets: bytes) -> None:
     findings = Findings()
     text = text_of(octets)
     assert len(boilerplate.cut(text)) <= len(text)
-    assert len(armour.without(text, findings)) <= len(text)
+    assert len(pgp_armor.strip_armor(text, findings)) <= len(text)
     known(findings)
 
 
@@ -210,10 +210,10 @@ def letters(octets: bytes) -> None:
     """
     findings = Findings()
     text = text_of(octets)
-    lettering.judge(text, text, text[:100], findings)
-    assert len(lettering.turned(text)) <= len(text)
+    mixed_scripts.judge(text, text, text[:100], findings)
+    assert len(mixed_scripts.visual_order(text)) <= len(text)
     assert len(language.language(text)) in {0, 2}
-    respelled(text)
+    respellings(text)
     known(findings)
 
 

@@ -15,22 +15,22 @@ from pathlib import Path
 import msgspec
 
 from oborona.errors import PolicyError, StoreError
-from oborona.feedback.weights_file import HEADER_BYTES, Header, WeightsFile, made
-from oborona.journal.evidence import unpacked
+from oborona.feedback.weights_file import HEADER_BYTES, WeightsFile, WeightsHeader, create_weights
+from oborona.journal.evidence import unpack_evidence
 from oborona.journal.rows import unpack
+from oborona.policy.counts import MessageCounts
 from oborona.policy.expression import CompiledRules, compile_rules
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.facts import Facts
-from oborona.policy.known import Known
 from oborona.policy.merge import merge
 from oborona.policy.models.final.file import MAGIC, BrokenModel, decode
 from oborona.policy.rules import Rule
-from oborona.policy.scripts.loading import Loaded
+from oborona.policy.scripts.loader import LoadedScripts
 from oborona.toml import parse
 from oborona.types import Stage
 from tests.fuzz.common import text_of
 
-EMPTY = Facts(known=Known())
+EMPTY = Facts(known=MessageCounts())
 _START = struct.calcsize("<8sII16sQQ")
 _ROW = 20  # columns of a verdict
 
@@ -72,7 +72,7 @@ def policy(octets: bytes) -> None:
 def script(octets: bytes) -> None:
     """A script is loaded and can be run, or is refused."""
     try:
-        loaded = Loaded({"a.lua": octets}, SCHEMA)
+        loaded = LoadedScripts({"a.lua": octets}, SCHEMA)
         bound = loaded.bound(merge([loaded.document("a.lua")]).rules)
     except PolicyError as error:
         str(error).encode()
@@ -85,7 +85,7 @@ def script(octets: bytes) -> None:
 def _weights() -> tuple[tempfile.TemporaryDirectory[str], Path]:
     folder = tempfile.TemporaryDirectory(prefix="fuzz-weights-")
     path = Path(folder.name) / "weights"
-    made(path, Header())
+    create_weights(path, WeightsHeader())
     return folder, path
 
 
@@ -134,4 +134,4 @@ def kept(octets: bytes) -> None:
     """Counts of any contents are read, or refused by a ValueError."""
     for stored in (octets, zlib.compress(octets)):
         with contextlib.suppress(ValueError):
-            unpacked(stored)
+            unpack_evidence(stored)

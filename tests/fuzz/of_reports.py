@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from oborona.daemon.intake.arf import MOST_PERSONS, report
-from oborona.daemon.intake.forwarded import MOST_MESSAGES, opened
-from oborona.doors.delivery import marks
-from oborona.feedback.events.spoken import named
+from oborona.daemon.intake.arf import MOST_PERSONS, arf_report
+from oborona.daemon.intake.report_mail import MOST_MESSAGES, report_mail
+from oborona.doors.delivery import header_marks
+from oborona.feedback.events.message_reference import read_reference
 
 KEY = b"f" * 32
 
@@ -15,16 +15,16 @@ def letter(octets: bytes) -> None:
 
     None of them has an id that we did not sign.
     """
-    mail = opened(octets)
+    mail = report_mail(octets)
     assert len(mail.messages) <= MOST_MESSAGES
     assert sum(len(one.raw) for one in mail.messages) <= len(octets)
     for one in mail.messages:
-        name = named(one.raw, KEY)
+        name = read_reference(one.raw, KEY)
         assert name.ident is None, "nobody but us has the key"
         name.message_id.encode()
-    marks.read(octets)
+    header_marks.read_marks(octets)
     if mail.feedback is not None:
-        found = report(mail.feedback)
+        found = arf_report(mail.feedback)
         assert len(found.persons) <= MOST_PERSONS
         assert all(one.count("@") == 1 for one in found.persons)
         f"{found.kind}{found.agent}{found.source_ip}{found.domain}".encode()

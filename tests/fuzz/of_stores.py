@@ -59,7 +59,7 @@ def spool_record(octets: bytes) -> None:
             + covered
         )
     for data in (octets, sealed):
-        with contextlib.suppress(batch.Torn, batch.Damaged, StoreVersion):
+        with contextlib.suppress(batch.TornRecord, batch.DamagedRecord, StoreVersion):
             found = batch.decode(data)
             assert batch.HEADER_BYTES <= found.end <= len(data)
             assert all(len(segment.keys) == len(segment.cells) for segment in found.segments)
@@ -78,7 +78,7 @@ def entry_name(octets: bytes) -> None:
     if found is not None:
         assert ident.from_text(ident.to_text(found)) == found
         assert ident.verify(ident.sign(found, KEY), KEY) == found
-        assert ident.first_at(ident.time_of(found)) <= found | (1 << ident.TIME_SHIFT) - 1
+        assert ident.first_id_at(ident.time_of_id(found)) <= found | (1 << ident.TIME_SHIFT) - 1
     if len(octets) >= 8:
         (number,) = struct.unpack_from(">Q", octets)
         assert ident.from_text(ident.to_text(number & ident.HIGHEST)) == number & ident.HIGHEST

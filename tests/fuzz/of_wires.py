@@ -12,19 +12,23 @@ from typing import Final
 
 import hiredis
 
-from oborona.authentication.dmarc_record import Unusable, is_record, parse
-from oborona.authentication.header import dmarc_of, results
+from oborona.authentication.dmarc_record import (
+    UnusableDmarcRecord,
+    is_dmarc_record,
+    parse_dmarc_record,
+)
+from oborona.authentication.header import authentication_results, dmarc_of
 from oborona.authentication.iprev import check_iprev
 from oborona.authentication.keys import read_key
-from oborona.authentication.letter import read_letter
-from oborona.authentication.model import Identity, Result
+from oborona.authentication.model import AuthIdentity, AuthResult
 from oborona.authentication.names import fqdn
+from oborona.authentication.signed_message import read_signed_message
 from oborona.authentication.spf import check_spf
-from oborona.authentication.verify import verify
+from oborona.authentication.verification import verify
 from oborona.counters.cluster.layout import SLOTS
-from oborona.counters.cluster.wire import BROKEN, Address, Map, members, redirect
+from oborona.counters.cluster.wire import BROKEN, NodeAddress, SlotMap, members, redirect
 from oborona.daemon.intake import sieve_codec
-from oborona.dns import Answer, Kind, Outcome, Record
+from oborona.dns import DnsAnswer, DnsOutcome, DnsRecord, DnsType
 from oborona.doors.policy_service import codec as policy_codec
 from oborona.errors import PeerError, StoreError
 from oborona.milter import codec as milter_codec
@@ -36,23 +40,23 @@ KEPT: Final = 2048  # octets of a message
 # of one message, with SPF: what RFC 7208 and our own limits let a sender make us ask
 MOST_QUESTIONS: Final = 40
 NOW: Final = 1_795_170_000.0
-_CLUSTER: Final = Address("192.0.2.1", 6379)
+_CLUSTER: Final = NodeAddress("192.0.2.1", 6379)
 _VAST: Final = re.compile(rb"[*%~>|][+0-9]{7}")
-_KINDS: Final = tuple(Kind)
-_ASKED: Final = wire.question(b"\1a\7example\0", Kind.A)[:-4]
+_KINDS: Final = tuple(DnsType)
+_ASKED: Final = wire.question(b"\1a\7example\0", DnsType.A)[:-4]
 
 
 def milter(octets: bytes) -> None:
     """Packets are events, the same in whatever pieces they come."""
-    for event in fed(milter_codec.Codec, octets):
+    for event in fed(milter_codec.MilterCodec, octets):
         match event:
             case milter_codec.Connect(client=client):
                 client.name.encode()
             case milter_codec.Helo(name=name):
                 name.encode()
-            case milter_codec.Mail(sender=address) | milter_codec.Rcpt(recipient=address):
+            case milter_codec.MailFrom(sender=address) | milter_codec.RcptTo(recipient=address):
                 address.encode()
-            case milter_codec.Macros(values=values):
+            case milter_codec.MilterMacros(values=values):
                 "".join((*values, *values.values())).encode()
             case str():
                 event.encode()
@@ -62,7 +66,7 @@ def milter(octets: bytes) -> None:
 
 def policy_service(octets: bytes) -> None:
     """Requests are attributes, of one request each, in text that can be logged."""
-    for request in fed(policy_codec.Codec, octets):
+    for request in fed(policy_codec.PolicyServiceCodec, octets):
         if isinstance(request, dict):
             assert request["request"] == policy_codec.REQUEST
             assert len(request) <= policy_codec.MAX_ATTRIBUTES
@@ -72,8 +76,8 @@ def policy_service(octets: bytes) -> None:
 def sieve(octets: bytes) -> None:
     """What a script of Dovecot's says is one request, or refused."""
 
-    def read(pieces: list[bytes]) -> list[sieve_codec.Request | str]:
-        codec = sieve_codec.Codec(KEPT)
+    def read(pieces: list[bytes]) -> list[sieve_codec.SieveRequest | str]:
+        codec = sieve_codec.SieveCodec(KEPT)
         try:
             for piece in pieces:
                 codec.feed(piece)
@@ -83,7 +87,7 @@ def sieve(octets: bytes) -> None:
             return [str(error).partition(":")[0]]
 
     for request in the_same(read, octets):
-        if isinstance(request, sieve_codec.Request):
+        if isinstance(request, sieve_codec.SieveRequest):
             assert len(request.raw) == min(request.size, KEPT)
             assert len(request.arguments) <= sieve_codec.MAX_ARGUMENTS
             "".join(request.arguments.values()).encode()
@@ -94,14 +98,14 @@ def name_server(octets: bytes) -> None:
 
     What is read is bounded, and names go there and back. The first octet is the kind asked for.
     """
-    kind = _KINDS[octets[0] % len(_KINDS)] if octets else Kind.A
+    kind = _KINDS[octets[0] % len(_KINDS)] if octets else DnsType.A
     asked = wire.question(_ASKED, kind)
     for answer in (octets[1:], b"\0\1\x81\x80\0\1\0\1\0\0\0\0" + asked + octets[1:]):
         if not wire.matches(answer, asked) or wire.truncated(answer) or wire.refusal(answer):
             continue
         try:
             found = wire.read(answer, asked, kind)
-        except names.Malformed:
+        except names.MalformedDnsMessage:
             continue
         assert sum(len(records) for records, _ in found.records.values()) <= wire.MAX_RECORDS
         for owner in (*found.records, *found.aliases):
@@ -129,13 +133,13 @@ def cluster_map(octets: bytes) -> None:
             redirect(reply, _CLUSTER)
         except StoreError as error:
             str(error).encode("utf-8", "replace")
-    for read in (Map.parse, members):
+    for read in (SlotMap.parse, members):
         try:
             found = read(reply, _CLUSTER)
         except StoreError as error:
             str(error).encode("utf-8", "replace")
             continue
-        if isinstance(found, Map):
+        if isinstance(found, SlotMap):
             assert len(found.owners) == SLOTS
 
 
@@ -146,26 +150,26 @@ class Liar:
         self._lines = lines
         self.asked = 0
 
-    async def ask(self, name: str, kind: Kind) -> Answer:
+    async def ask(self, name: str, kind: DnsType) -> DnsAnswer:
         name.encode()
         line = self._lines[self.asked % len(self._lines)] if self._lines else b""
         self.asked += 1
         if not line:
-            return Answer(outcome=Outcome.NO_NAME, ttl=60)
+            return DnsAnswer(outcome=DnsOutcome.NO_NAME, ttl=60)
         if line == b"?":
-            return Answer(outcome=Outcome.TEMPERROR, why="timeout")
-        return Answer(outcome=Outcome.FOUND, records=(_record(line, kind),), ttl=60)
+            return DnsAnswer(outcome=DnsOutcome.TEMPERROR, why="timeout")
+        return DnsAnswer(outcome=DnsOutcome.FOUND, records=(_record(line, kind),), ttl=60)
 
 
-def _record(line: bytes, kind: Kind) -> Record:
+def _record(line: bytes, kind: DnsType) -> DnsRecord:
     match kind:
-        case Kind.TXT:
+        case DnsType.TXT:
             return line
-        case Kind.A:
+        case DnsType.A:
             return f"192.0.2.{line[0]}"
-        case Kind.AAAA:
+        case DnsType.AAAA:
             return f"2001:db8::{line[0]:x}"
-        case Kind.MX:
+        case DnsType.MX:
             return line[0], _host(line)
         case _:
             return _host(line)
@@ -189,28 +193,28 @@ def lying_dns(octets: bytes) -> None:
     lines = records.split(b"\n")
     liar = Liar(lines)
     for line in lines:
-        if is_record(line):
-            with suppress(Unusable):
-                parse(line)
+        if is_dmarc_record(line):
+            with suppress(UnusableDmarcRecord):
+                parse_dmarc_record(line)
         read_key(line)
         dmarc_of(line)
         fqdn(text_of(line)[:300])
 
-    async def envelope() -> Identity:
+    async def envelope() -> AuthIdentity:
         spf = await check_spf(
             ip="192.0.2.1", helo="a.example", sender="ann@a.example", asker=liar, receiver="mx.test"
         )
-        return Identity(spf=spf, iprev=await check_iprev("192.0.2.1", liar))
+        return AuthIdentity(spf=spf, iprev=await check_iprev("192.0.2.1", liar))
 
     identity = _loop().run_until_complete(
         verify(
-            read_letter(raw), ("a.example",), envelope(),
+            read_signed_message(raw), ("a.example",), envelope(),
             asker=lambda: liar, now=NOW, limit=4, trusted=frozenset({"a.example"}), sample=0.0,
         )
     )  # fmt: skip
     assert liar.asked <= MOST_QUESTIONS
     assert len(identity.dkim) <= 4
-    assert isinstance(identity.spf.result, Result)
-    written = results(identity, "mx.test", ip="192.0.2.1")
+    assert isinstance(identity.spf.result, AuthResult)
+    written = authentication_results(identity, "mx.test", ip="192.0.2.1")
     assert written.isascii()
     assert "\0" not in written

@@ -18,17 +18,17 @@ from typing import Final
 import msgspec
 from PIL import Image
 
-from oborona.feedback.weights_file import Header
-from oborona.journal.evidence import Kept
-from oborona.message.documents.paper import samples
+from oborona.feedback.weights_file import WeightsHeader
+from oborona.journal.evidence import VerdictEvidence
+from oborona.message.documents.pdf_text import samples
 from oborona.message.findings import Findings
 from oborona.message.limits import DEFAULT
 from oborona.message.mime import split
-from oborona.message.transfer import decode
+from oborona.message.transfer_encoding import decode
 from oborona.policy.merge import merge
-from oborona.policy.models.content.calibrate import Calibration
-from oborona.policy.models.final.file import FORMAT, Stored
-from oborona.policy.models.final.summary import Summary
+from oborona.policy.models.content.calibration import Calibration
+from oborona.policy.models.final.file import FORMAT, ModelFile
+from oborona.policy.models.final.summary import TrainingSummary
 from oborona.policy.rules import Rule
 from oborona.toml import parse
 from tests.daemon.intake.letters import ABUSE, arf, forwarded, spam
@@ -100,7 +100,7 @@ def _rules() -> tuple[Rule, ...]:
 
 def _final_model() -> bytes:
     """Return what stands under the digest of a file with the smallest model."""
-    stored = Stored(
+    stored = ModelFile(
         format=FORMAT,
         features=("links",),
         depth=1,
@@ -113,7 +113,7 @@ def _final_model() -> bytes:
         calibration=Calibration(),
         policy="x",
         trained_at=1.0,
-        summary=Summary(spam=1, ham=1),
+        summary=TrainingSummary(spam=1, ham=1),
     )
     return msgspec.msgpack.encode(stored)
 
@@ -210,13 +210,15 @@ def seeds(target: str) -> Iterator[bytes]:
             yield b"oborona.rule{name='A', score=1, when=function(f) return f.links > 2 end}\n"
             yield b"oborona.check{name='a', run=function(f) return 'x' end}\n"
         case "weights":
-            yield msgspec.json.encode(Header(epoch=1, spam=2, persons=b"x"))
+            yield msgspec.json.encode(WeightsHeader(epoch=1, spam=2, persons=b"x"))
         case "final":
             yield _final_model()
         case "row":
             yield b'[{"name":"A","score":1.0}]\0["a@b.example"]\0{}\0[{"name":"x"}]\0[1,true,"x",["y"]]\0["a","b","c","d"]\0\1\0\0\0\0\0\0\0\0'
         case "kept":
-            yield msgspec.msgpack.encode(Kept(counts=((15, [[[1] * 6] * 4]),), robotic={14: 0.5}))
+            yield msgspec.msgpack.encode(
+                VerdictEvidence(counts=((15, [[[1] * 6] * 4]),), robotic={14: 0.5})
+            )
         case _ if target in _SEEDS:
             yield from _SEEDS[target]
         case _:

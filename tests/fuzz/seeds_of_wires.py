@@ -8,11 +8,11 @@ import struct
 from typing import Final
 
 from oborona.counters.batch import encode
-from oborona.counters.buffer import Buffer
+from oborona.counters.buffer import AddBuffer
 from oborona.counters.record import cells, key_of
 from oborona.counters.window import bucket_of
 from oborona.ident import to_text
-from oborona.types import Amounts, Prefix, Shingle
+from oborona.types import Amounts, CounterPrefix, Shingle
 
 _NOW: Final = 1_795_170_000.0
 
@@ -22,8 +22,10 @@ def _packet(command: bytes, data: bytes = b"") -> bytes:
 
 
 def _spool() -> bytes:
-    buffer = Buffer()
-    one, other = (key_of(shingle, Prefix.IN) for shingle in (Shingle(1, 7), Shingle(2, 1 << 63)))
+    buffer = AddBuffer()
+    one, other = (
+        key_of(shingle, CounterPrefix.IN) for shingle in (Shingle(1, 7), Shingle(2, 1 << 63))
+    )
     buffer.add([one, other], [(one, other)], Amounts(seen=1, spam=1), _NOW)
     return encode(buffer, 1, _NOW)
 
@@ -72,8 +74,8 @@ SEEDS: Final[dict[str, tuple[bytes, ...]]] = {
             b"ann@a.example\r\n\r\nHello\r\n"),
     ),
     "record": (
-        key_of(Shingle(1, 7), Prefix.IN) + cells([3, 1, 0, 0, 0, 0], _BUCKET) + cells([1000, 0, 0, 0, 0, 0], _BUCKET - 200, day=False),
-        key_of(Shingle(2, 9), Prefix.OUT) + cells([1, 0, 0, 0, 0, 0], _BUCKET, taken=True),
+        key_of(Shingle(1, 7), CounterPrefix.IN) + cells([3, 1, 0, 0, 0, 0], _BUCKET) + cells([1000, 0, 0, 0, 0, 0], _BUCKET - 200, day=False),
+        key_of(Shingle(2, 9), CounterPrefix.OUT) + cells([1, 0, 0, 0, 0, 0], _BUCKET, taken=True),
     ),
     "spool": (_spool(),),
     "entry-name": (to_text(7 << 22).encode(), b"0000000000007.JLEIJFTV2NXDLBFU"),

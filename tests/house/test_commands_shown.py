@@ -12,10 +12,10 @@ from typing import Any, Final
 
 import pytest
 
-from oborona.cli import surface
+from oborona.cli import command_index
 from oborona.cli.document import ROOT
 
-COMMANDS: Final[dict[str, Any]] = json.loads(surface.FILE.read_text())
+COMMANDS: Final[dict[str, Any]] = json.loads(command_index.FILE.read_text())
 GLOBAL: Final = {"--config": 1, "--state": 1, "--set": 1, "--help": 0, "-h": 0, "--version": 0}
 """Options before the command, each with the number of its values."""
 DEFAULTS: Final = {"recheck": "look"}

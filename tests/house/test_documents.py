@@ -8,7 +8,7 @@ import pytest
 from oborona.cli.document import ROOT, files
 from oborona.message.findings import NAMES
 from oborona.policy.checks import FINDINGS
-from oborona.policy.decide import UNFINISHED
+from oborona.policy.decision import UNFINISHED
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import load_policy
 

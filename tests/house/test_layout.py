@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from oborona.policy.shipped import MANIFEST
+from oborona.policy.shipped_files import MANIFEST
 
 ROOT = Path(__file__).resolve().parents[2]
 LINKS = sorted(path for path in (ROOT / "src/oborona").iterdir() if path.is_symlink())

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from oborona.cli import surface
+from oborona.cli import command_index
 from oborona.config import document
 from oborona.config.settings import SECTIONS
 from oborona.daemon import metric_catalogue
@@ -41,7 +41,7 @@ def helps() -> Iterator[tuple[str, str]]:
         for below, more in (told.get("commands") or {}).items():
             yield from of(f"{name} {below}", more)
 
-    for name, told in json.loads(surface.FILE.read_text()).items():
+    for name, told in json.loads(command_index.FILE.read_text()).items():
         yield from of(name, told)
 
 
@@ -52,7 +52,7 @@ def settings() -> Iterator[tuple[str, str]]:
 
 
 def metrics() -> Iterator[tuple[str, str]]:
-    for told in metric_catalogue.described().values():
+    for told in metric_catalogue.described_metrics().values():
         yield from ((one.name, one.help) for one in told)
 
 

@@ -12,17 +12,17 @@ import time
 from pathlib import Path
 from typing import Any
 
-from oborona.ident import Numbers
-from oborona.journal.entry import Entry
-from oborona.journal.journal import Journal
+from oborona.ident import JournalIdGenerator
+from oborona.journal.entry import JournalEntry
+from oborona.journal.journal import JournalWriter
 from oborona.types import Action, Finding, RuleHit, Shingle
 
 NOON = 1_750_000_000.0
 
-_numbers = Numbers(255)
+_numbers = JournalIdGenerator(255)
 
 
-def make_entry(**changes: Any) -> Entry:
+def make_entry(**changes: Any) -> JournalEntry:
     """Return a usual entry, with a new id for its time unless one is given."""
     when = changes.get("time", NOON)
     usual: dict[str, Any] = {
@@ -54,12 +54,12 @@ def make_entry(**changes: Any) -> Entry:
         "policy_version": "3f2a9c1b",
         "partial": True,
     }
-    return Entry(**usual | changes)
+    return JournalEntry(**usual | changes)
 
 
 async def _write(path: Path, worker: int, number: int) -> None:
-    numbers = Numbers(worker)
-    async with await Journal.open(path, batch_s=0.01) as journal:
+    numbers = JournalIdGenerator(worker)
+    async with await JournalWriter.open(path, batch_s=0.01) as journal:
         for done in range(number):
             now = time.time()
             journal.append(make_entry(id=numbers.next(now), time=now, queue_id=f"W{worker}N{done}"))

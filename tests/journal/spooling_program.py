@@ -12,22 +12,24 @@ import sys
 import time
 from pathlib import Path
 
-from oborona.ident import Numbers
-from oborona.journal.entry import Went
-from oborona.journal.journal import Journal
+from oborona.ident import JournalIdGenerator
+from oborona.journal.entry import CopyDelivery
+from oborona.journal.journal import JournalWriter
 from tests.journal.entries import make_entry
 
 
 async def main(path: Path, worker: int, batch_s: float) -> None:
     """Append until killed."""
-    numbers = Numbers(worker)
-    async with await Journal.open(path, batch_s=batch_s) as journal:
+    numbers = JournalIdGenerator(worker)
+    async with await JournalWriter.open(path, batch_s=batch_s) as journal:
         journal.append_policy("3f2a9c1b", {"MASS_TEXT": "x"})
         while True:
             now = time.time()
             ident = numbers.next(now)
             journal.append(make_entry(id=ident, time=now))
-            journal.append_went(Went(id=ident, recipient="joe@example.test", spam=False, time=now))
+            journal.append_went(
+                CopyDelivery(id=ident, recipient="joe@example.test", spam=False, time=now)
+            )
             print(ident, flush=True)
             await asyncio.sleep(0.001)
 

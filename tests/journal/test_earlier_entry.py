@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 
 from oborona.journal import rows
-from oborona.journal.entry import Entry
+from oborona.journal.entry import JournalEntry
 from oborona.policy.fact_table import KEPT
-from oborona.recheck.then import facts_then
+from oborona.recheck.facts_at_delivery import facts_then
 
 ROW = Path(__file__).with_name("earlier_row.msgpack")
 """Columns of the verdict, columns of the evidence, names of the facts: of a letter with a link and
@@ -40,7 +40,7 @@ EXPECTED = {
 }
 
 
-def earlier() -> tuple[Entry, list[str]]:
+def earlier() -> tuple[JournalEntry, list[str]]:
     verdict, evidence, names = msgspec.msgpack.decode(ROW.read_bytes())
     return rows.unpack(tuple(verdict), tuple(evidence), rows.names_json(tuple(names))), names
 

@@ -17,26 +17,26 @@ from oborona import state_files
 from oborona.config import Settings
 from oborona.errors import StoreBusy, StoreError
 from oborona.journal import journal as journal_module
-from oborona.journal.journal import Journal
-from oborona.journal.queries import FOUND, Reader
+from oborona.journal.journal import JournalWriter
+from oborona.journal.queries import FOUND, JournalReader
 from oborona.types import Shingle
 from tests.journal.entries import NOON, make_entry
 
 
 @pytest.fixture
-async def journal(tmp_path: Path) -> AsyncIterator[Journal]:
-    async with await Journal.open(tmp_path / "journal.db", batch_s=0.01) as opened:
+async def journal(tmp_path: Path) -> AsyncIterator[JournalWriter]:
+    async with await JournalWriter.open(tmp_path / "journal.db", batch_s=0.01) as opened:
         yield opened
 
 
-async def all_written(journal: Journal) -> None:
+async def all_written(journal: JournalWriter) -> None:
     """Wait without asking for it, as `flush` would."""
     async with asyncio.timeout(30):
         while journal.waiting:  # noqa: ASYNC110 - the journal tells nobody
             await asyncio.sleep(0.01)
 
 
-async def test_an_entry_is_written_soon_and_by_itself(journal: Journal) -> None:
+async def test_an_entry_is_written_soon_and_by_itself(journal: JournalWriter) -> None:
     entry = make_entry()
     journal.append(entry)
     assert journal.waiting == 1
@@ -45,7 +45,7 @@ async def test_an_entry_is_written_soon_and_by_itself(journal: Journal) -> None:
     assert (journal.written, journal.lost) == (1, 0)
 
 
-async def test_flush_writes_what_was_appended_before(journal: Journal) -> None:
+async def test_flush_writes_what_was_appended_before(journal: JournalWriter) -> None:
     entries = [make_entry(queue_id=f"Q{i}") for i in range(1234)]
     for entry in entries:
         journal.append(entry)
@@ -58,7 +58,7 @@ async def test_flush_writes_what_was_appended_before(journal: Journal) -> None:
 async def test_a_connection_that_is_gone_is_no_rows_fault(
     tmp_path: Path, entries: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with await Journal.open(tmp_path / "journal.db", batch_s=0.01) as journal:
+    async with await JournalWriter.open(tmp_path / "journal.db", batch_s=0.01) as journal:
         for _ in range(entries):
             journal.append(make_entry())
         await journal._db._execute(journal._db._conn.close)  # type: ignore[no-untyped-call]
@@ -70,7 +70,7 @@ async def test_a_connection_that_is_gone_is_no_rows_fault(
         f"{entries} entries wait in {tmp_path / state_files.JOURNAL_SPOOL} for the next start"
     ) in caplog.text
     assert journal.lost == 0
-    async with await Journal.open(tmp_path / "journal.db") as following:
+    async with await JournalWriter.open(tmp_path / "journal.db") as following:
         async with asyncio.timeout(60):
             while await following.count() < entries:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
@@ -81,7 +81,7 @@ def test_the_setting_and_the_default_are_one() -> None:
 
 
 async def test_flush_does_not_wait_for_the_batch(tmp_path: Path) -> None:
-    async with await Journal.open(tmp_path / "journal.db", batch_s=3600) as journal:
+    async with await JournalWriter.open(tmp_path / "journal.db", batch_s=3600) as journal:
         journal.append(make_entry())
         async with asyncio.timeout(30):
             await journal.flush()
@@ -90,25 +90,25 @@ async def test_flush_does_not_wait_for_the_batch(tmp_path: Path) -> None:
 
 
 async def test_a_full_batch_does_not_wait_either(tmp_path: Path) -> None:
-    async with await Journal.open(tmp_path / "journal.db", batch_s=3600) as journal:
+    async with await JournalWriter.open(tmp_path / "journal.db", batch_s=3600) as journal:
         for _ in range(journal_module.BATCH_ROWS):
             journal.append(make_entry())
         await all_written(journal)
 
 
 async def test_close_writes_everything_and_ends_it(tmp_path: Path) -> None:
-    journal = await Journal.open(tmp_path / "journal.db", batch_s=3600)
+    journal = await JournalWriter.open(tmp_path / "journal.db", batch_s=3600)
     entry = make_entry()
     journal.append(entry)
     await journal.close()
     await journal.close()
     with pytest.raises(RuntimeError, match="closed"):
         journal.append(entry)
-    async with await Reader.open(tmp_path / "journal.db") as reader:
+    async with await JournalReader.open(tmp_path / "journal.db") as reader:
         assert await reader.get(entry.id) == entry
 
 
-async def test_entries_are_found_by_queue_id_and_message_id(journal: Journal) -> None:
+async def test_entries_are_found_by_queue_id_and_message_id(journal: JournalWriter) -> None:
     first = make_entry(queue_id="AAA", message_id="<1@x>")
     second = make_entry(queue_id="AAA", message_id="<2@x>")
     broken = make_entry(queue_id="\ud800\0", message_id="<\udcff\0@x>")
@@ -131,7 +131,9 @@ async def test_entries_are_found_by_queue_id_and_message_id(journal: Journal) ->
         await journal.find()
 
 
-async def test_searches_use_an_index_and_are_bounded(journal: Journal, tmp_path: Path) -> None:
+async def test_searches_use_an_index_and_are_bounded(
+    journal: JournalWriter, tmp_path: Path
+) -> None:
     for _ in range(FOUND + 5):
         journal.append(make_entry(queue_id="AAA"))
     await journal.flush()
@@ -145,7 +147,7 @@ async def test_searches_use_an_index_and_are_bounded(journal: Journal, tmp_path:
 
 
 async def test_an_entry_that_cannot_be_packed_is_dropped_and_told(
-    journal: Journal, caplog: pytest.LogCaptureFixture
+    journal: JournalWriter, caplog: pytest.LogCaptureFixture
 ) -> None:
     good = make_entry()
     journal.append(make_entry(shingles=(Shingle(300, 1),)))  # a type has one byte
@@ -157,7 +159,7 @@ async def test_an_entry_that_cannot_be_packed_is_dropped_and_told(
 
 
 async def test_an_entry_that_sqlite_refuses_takes_no_other_with_it(
-    journal: Journal, caplog: pytest.LogCaptureFixture
+    journal: JournalWriter, caplog: pytest.LogCaptureFixture
 ) -> None:
     good, also_good = make_entry(), make_entry()
     for entry in (good, make_entry(size=2**70), make_entry(score=None), also_good):
@@ -170,7 +172,7 @@ async def test_an_entry_that_sqlite_refuses_takes_no_other_with_it(
 
 
 async def test_the_same_id_twice_is_one_entry(
-    journal: Journal, caplog: pytest.LogCaptureFixture
+    journal: JournalWriter, caplog: pytest.LogCaptureFixture
 ) -> None:
     entry = make_entry()
     journal.append(entry)
@@ -183,7 +185,7 @@ async def test_the_same_id_twice_is_one_entry(
 
 async def test_a_locked_file_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("oborona.sqlite_file.BUSY_S", 0.05)
-    async with await Journal.open(tmp_path / "journal.db", batch_s=0.01) as journal:
+    async with await JournalWriter.open(tmp_path / "journal.db", batch_s=0.01) as journal:
         with closing(sqlite3.connect(tmp_path / "journal.db", isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             entry = make_entry()
@@ -204,7 +206,7 @@ async def test_what_waits_is_bounded_and_the_oldest_go_first(
 ) -> None:
     monkeypatch.setattr("oborona.sqlite_file.BUSY_S", 0.05)
     monkeypatch.setattr(journal_module, "WAITING_BYTES", 50_000)
-    async with await Journal.open(tmp_path / "journal.db", batch_s=0.01) as journal:
+    async with await JournalWriter.open(tmp_path / "journal.db", batch_s=0.01) as journal:
         with closing(sqlite3.connect(tmp_path / "journal.db", isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             entries = [make_entry() for _ in range(100)]
@@ -227,7 +229,7 @@ async def test_what_close_cannot_write_waits_for_the_next_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("oborona.sqlite_file.BUSY_S", 0.05)
-    journal = await Journal.open(tmp_path / "journal.db", batch_s=0.01)
+    journal = await JournalWriter.open(tmp_path / "journal.db", batch_s=0.01)
     with closing(sqlite3.connect(tmp_path / "journal.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         journal.append(make_entry())
@@ -237,12 +239,12 @@ async def test_what_close_cannot_write_waits_for_the_next_start(
         f"1 entries wait in {tmp_path / state_files.JOURNAL_SPOOL} for the next start"
         in caplog.text
     )
-    async with await Journal.open(tmp_path / "journal.db") as following, asyncio.timeout(10):
+    async with await JournalWriter.open(tmp_path / "journal.db") as following, asyncio.timeout(10):
         while await following.count() < 1:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
 
-async def test_a_flush_whose_caller_gave_up_breaks_nothing(journal: Journal) -> None:
+async def test_a_flush_whose_caller_gave_up_breaks_nothing(journal: JournalWriter) -> None:
     journal.append(make_entry())
     flush = asyncio.create_task(journal.flush())
     await asyncio.sleep(0)
@@ -252,7 +254,7 @@ async def test_a_flush_whose_caller_gave_up_breaks_nothing(journal: Journal) -> 
     assert await journal.count() == 2
 
 
-async def test_purge_by_age_goes_in_small_steps(journal: Journal) -> None:
+async def test_purge_by_age_goes_in_small_steps(journal: JournalWriter) -> None:
     old = [make_entry(time=NOON - 1000 + i) for i in range(50)]
     new = [make_entry(id=(1 << 62) + i, time=NOON + i) for i in range(5)]
     for entry in (*old, *new):
@@ -270,7 +272,7 @@ async def test_purge_by_age_goes_in_small_steps(journal: Journal) -> None:
     assert await journal.get(old[0].id) is None
 
 
-async def test_purge_by_number_keeps_the_newest(journal: Journal) -> None:
+async def test_purge_by_number_keeps_the_newest(journal: JournalWriter) -> None:
     entries = [make_entry() for _ in range(30)]
     for entry in entries:
         journal.append(entry)
@@ -281,7 +283,7 @@ async def test_purge_by_number_keeps_the_newest(journal: Journal) -> None:
     assert await journal.recent(100) == entries[:-13:-1]
 
 
-async def test_evidence_can_go_before_the_verdict(journal: Journal, tmp_path: Path) -> None:
+async def test_evidence_can_go_before_the_verdict(journal: JournalWriter, tmp_path: Path) -> None:
     entry = make_entry()
     journal.append(entry)
     await journal.flush()
@@ -295,7 +297,7 @@ async def test_evidence_can_go_before_the_verdict(journal: Journal, tmp_path: Pa
         assert db.execute("SELECT count(*) FROM names").fetchone() == (0,)
 
 
-async def test_names_that_are_in_use_stay(journal: Journal) -> None:
+async def test_names_that_are_in_use_stay(journal: JournalWriter) -> None:
     old, new = make_entry(facts={"a": 1}), make_entry(facts={"a": 2})
     journal.append(old)
     await journal.flush()
@@ -309,7 +311,7 @@ async def test_names_that_are_in_use_stay(journal: Journal) -> None:
 
 async def test_the_file_shrinks_once_much_of_it_is_free(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
-    async with await Journal.open(path) as journal:
+    async with await JournalWriter.open(path) as journal:
         for _ in range(4000):
             journal.append(make_entry(facts={"pad": "x" * 3000}))
         await journal.flush()
@@ -322,9 +324,9 @@ async def test_the_file_shrinks_once_much_of_it_is_free(tmp_path: Path) -> None:
 
 
 async def test_a_reader_sees_what_a_daemon_writes_beside_it(
-    journal: Journal, tmp_path: Path
+    journal: JournalWriter, tmp_path: Path
 ) -> None:
-    async with await Reader.open(tmp_path / "journal.db") as reader:
+    async with await JournalReader.open(tmp_path / "journal.db") as reader:
         entry = make_entry()
         journal.append(entry)
         await journal.flush()
@@ -336,12 +338,12 @@ async def test_a_reader_sees_what_a_daemon_writes_beside_it(
 
 async def test_a_reader_of_a_file_that_is_not_there_says_so(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="there is no journal"):
-        await Reader.open(tmp_path / "journal.db")
+        await JournalReader.open(tmp_path / "journal.db")
     assert not (tmp_path / "journal.db").exists()
 
 
 async def test_an_entry_that_is_found_is_found_whole_while_it_is_being_written(
-    journal: Journal,
+    journal: JournalWriter,
 ) -> None:
     entries = [make_entry() for _ in range(400)]
     found = []

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from oborona import sqlite_file
-from oborona.ident import Numbers
+from oborona.ident import JournalIdGenerator
 from oborona.journal import schema
-from oborona.journal.entry import Went
-from oborona.journal.journal import Journal
-from oborona.journal.queries import Arrival, Reader
+from oborona.journal.entry import CopyDelivery
+from oborona.journal.journal import JournalWriter
+from oborona.journal.queries import JournalArrival, JournalReader
 from oborona.types import Action
 from tests.journal.entries import NOON, make_entry
 from tests.journal.test_journal_late import late
@@ -25,9 +25,9 @@ from tests.journal.test_journal_late import late
 DAY_S = 86_400.0
 
 
-async def all_of(reader: Reader, most: int = 2) -> list[Arrival]:
+async def all_of(reader: JournalReader, most: int = 2) -> list[JournalArrival]:
     """Return all arrivals, followed by place."""
-    found: list[Arrival] = []
+    found: list[JournalArrival] = []
     while some := await reader.arrived(found[-1].place if found else 0, most):
         found += some
     return found
@@ -37,9 +37,9 @@ async def test_who_follows_by_place_misses_nothing_that_comes_with_an_older_id(
     tmp_path: Path,
 ) -> None:
     """Two workers: the slow one writes its batch after the follower has seen newer ids."""
-    path, slow, fast = tmp_path / "journal.db", Numbers(1), Numbers(2)
+    path, slow, fast = tmp_path / "journal.db", JournalIdGenerator(1), JournalIdGenerator(2)
     early = [slow.next(NOON + number) for number in range(3)]
-    async with await Journal.open(path) as one, await Journal.open(path) as other:
+    async with await JournalWriter.open(path) as one, await JournalWriter.open(path) as other:
         one.append(make_entry(id=fast.next(NOON + 60)))
         await one.flush()
         [seen] = await one.arrived(0)
@@ -51,9 +51,9 @@ async def test_who_follows_by_place_misses_nothing_that_comes_with_an_older_id(
 
 
 async def test_only_what_passed_arrives_and_what_was_found_late_does_again(tmp_path: Path) -> None:
-    numbers = Numbers()
+    numbers = JournalIdGenerator()
     wanted = {action: numbers.next(NOON) for action in Action}
-    async with await Journal.open(tmp_path / "journal.db") as journal:
+    async with await JournalWriter.open(tmp_path / "journal.db") as journal:
         for action, ident in wanted.items():
             journal.append(make_entry(id=ident, verdict=action))
         await journal.flush()
@@ -71,9 +71,9 @@ async def test_only_what_passed_arrives_and_what_was_found_late_does_again(tmp_p
 async def test_a_place_is_never_given_twice_not_even_when_all_are_gone(tmp_path: Path) -> None:
     path, numbers = (
         tmp_path / "journal.db",
-        Numbers(),
+        JournalIdGenerator(),
     )  # its own: ids follow no clock backwards, and other tests have moved on
-    async with await Journal.open(path) as journal:
+    async with await JournalWriter.open(path) as journal:
         for _ in range(5):
             journal.append(make_entry(id=numbers.next(NOON)))
         await journal.flush()
@@ -99,7 +99,7 @@ async def test_the_places_of_a_new_journal_lie_above_those_of_the_one_before(
 ) -> None:
     places = []
     for name in ("old.db", "new.db"):
-        async with await Journal.open(tmp_path / name) as journal:
+        async with await JournalWriter.open(tmp_path / name) as journal:
             journal.append(make_entry())
             await journal.flush()
             places.append(await journal.last_place())
@@ -108,11 +108,11 @@ async def test_the_places_of_a_new_journal_lie_above_those_of_the_one_before(
 
 
 async def test_an_arrival_of_a_clock_that_is_ahead_keeps_no_other(tmp_path: Path) -> None:
-    numbers = Numbers()
-    async with await Journal.open(tmp_path / "journal.db") as journal:
+    numbers = JournalIdGenerator()
+    async with await JournalWriter.open(tmp_path / "journal.db") as journal:
         ahead = numbers.next(NOON + 5 * DAY_S)
         journal.append(make_entry(id=ahead))
-        for ident in [Numbers(1).next(NOON) for _ in range(3)]:
+        for ident in [JournalIdGenerator(1).next(NOON) for _ in range(3)]:
             journal.append(make_entry(id=ident))
         await journal.flush()
         await journal.purge(NOON + 2 * DAY_S, retention_s=9 * DAY_S, max_rows=100)
@@ -126,7 +126,7 @@ async def test_an_arrival_of_a_clock_that_is_ahead_keeps_no_other(tmp_path: Path
 
 
 async def test_an_earlier_journal_has_its_last_day_as_arrivals(tmp_path: Path) -> None:
-    path, now, numbers = tmp_path / "journal.db", time.time(), Numbers()
+    path, now, numbers = tmp_path / "journal.db", time.time(), JournalIdGenerator()
     insert = (
         "INSERT INTO verdict (id, time, verdict, score, line, decided_by, partial, "
         "policy_version, size, client_ip, helo, sender, login,"
@@ -139,7 +139,7 @@ async def test_an_earlier_journal_has_its_last_day_as_arrivals(tmp_path: Path) -
         for ident, verdict in zip(ids, ("accept", "accept", "reject", "spam"), strict=True):
             db.execute(insert, (ident, verdict))
     assert schema.prepare(path) is None
-    async with await Reader.open(path) as reader:
+    async with await JournalReader.open(path) as reader:
         assert [one.id for one in await all_of(reader)] == [ids[1], ids[3]]
         assert await reader.went(ids[1]) == []
 
@@ -148,16 +148,19 @@ async def test_an_earlier_journal_has_its_last_day_as_arrivals(tmp_path: Path) -
 async def test_where_copies_went_is_kept_as_long_as_the_entry(
     tmp_path: Path, recipient: str
 ) -> None:
-    numbers = Numbers()
+    numbers = JournalIdGenerator()
     old, new = numbers.next(NOON), numbers.next(NOON + 10)
     told = [
-        Went(id=new, recipient=recipient, spam=False, time=NOON + 11),
-        Went(id=new, recipient="zoe@example.test", spam=True, time=NOON + 12),
+        CopyDelivery(id=new, recipient=recipient, spam=False, time=NOON + 11),
+        CopyDelivery(id=new, recipient="zoe@example.test", spam=True, time=NOON + 12),
     ]
-    async with await Journal.open(tmp_path / "journal.db") as journal:
+    async with await JournalWriter.open(tmp_path / "journal.db") as journal:
         journal.append(make_entry(id=old))
-        journal.append_went(Went(id=old, recipient="a@b.test", spam=True, time=NOON))
-        for one in (*told, Went(id=new, recipient="zoe@example.test", spam=False, time=NOON + 13)):
+        journal.append_went(CopyDelivery(id=old, recipient="a@b.test", spam=True, time=NOON))
+        for one in (
+            *told,
+            CopyDelivery(id=new, recipient="zoe@example.test", spam=False, time=NOON + 13),
+        ):
             journal.append_went(one)  # a copy that comes again is where it was
         journal.append(make_entry(id=new))
         await journal.flush()

@@ -16,7 +16,7 @@ NUMBERS = st.integers(0, 2**63 - 1)
 @example([1.7e9, 1.8e9] * 12, 7)  # set back to the same moment oftener than there are eras
 @example([0.0, 1e13] * 12, 7)
 def test_ids_are_never_given_twice_whatever_the_clock_does(times: list[float], worker: int) -> None:
-    numbers = ident.Numbers(worker, start=lambda: 0)
+    numbers = ident.JournalIdGenerator(worker, start=lambda: 0)
     given_out = [numbers.next(now) for now in times]
     assert len(set(given_out)) == len(times)
     assert all(one >> 14 & 255 == worker for one in given_out)
@@ -25,45 +25,45 @@ def test_ids_are_never_given_twice_whatever_the_clock_does(times: list[float], w
 
 @given(st.lists(st.floats(0, ident.BEHIND_S - 1), min_size=2, max_size=50))
 def test_ids_grow_while_the_clock_steps_back_by_little(steps: list[float]) -> None:
-    numbers = ident.Numbers()
+    numbers = ident.JournalIdGenerator()
     given_out = [numbers.next(1_750_000_000 + step) for step in steps]
     assert given_out == sorted(set(given_out))
 
 
 def test_a_clock_that_steps_back_is_followed_once_it_has_caught_up() -> None:
-    numbers = ident.Numbers()
+    numbers = ident.JournalIdGenerator()
     before = numbers.next(1_750_000_020)
     during = numbers.next(1_750_000_000)
     after = numbers.next(1_750_000_200)
     assert before < during < after
-    assert ident.time_of(during) == pytest.approx(1_750_000_020, abs=0.002)
-    assert ident.time_of(after) == pytest.approx(1_750_000_200, abs=0.002)
+    assert ident.time_of_id(during) == pytest.approx(1_750_000_020, abs=0.002)
+    assert ident.time_of_id(after) == pytest.approx(1_750_000_200, abs=0.002)
 
 
 @pytest.mark.parametrize("ahead_s", [60.0, 400 * 86_400.0, 70 * 365 * 86_400.0])
 def test_a_clock_that_was_ahead_and_is_set_back_is_followed_at_once(ahead_s: float) -> None:
-    numbers = ident.Numbers(7, start=lambda: 0)
+    numbers = ident.JournalIdGenerator(7, start=lambda: 0)
     given_out = []
     for jump in range(6):  # the same times come again and again
         given_out += [
             numbers.next(1_750_000_000 + (jump % 2) * ahead_s + place / 1000) for place in range(20)
         ]
-        assert ident.time_of(given_out[-1]) <= 1_750_000_000 + ahead_s + 0.02
+        assert ident.time_of_id(given_out[-1]) <= 1_750_000_000 + ahead_s + 0.02
         if jump % 2 == 0:
-            assert ident.time_of(given_out[-1]) == pytest.approx(1_750_000_000.02, abs=0.002)
+            assert ident.time_of_id(given_out[-1]) == pytest.approx(1_750_000_000.02, abs=0.002)
     assert len(set(given_out)) == len(given_out)
 
 
 def test_more_ids_than_a_millisecond_holds_borrow_from_the_next() -> None:
-    numbers = ident.Numbers(7, start=lambda: 0)
+    numbers = ident.JournalIdGenerator(7, start=lambda: 0)
     given_out = [numbers.next(1_750_000_000) for _ in range(40_000)]
     assert len(set(given_out)) == 40_000
     assert given_out == sorted(given_out)
-    assert ident.time_of(given_out[-1]) == pytest.approx(1_750_000_000.019, abs=0.0005)
+    assert ident.time_of_id(given_out[-1]) == pytest.approx(1_750_000_000.019, abs=0.0005)
 
 
 def test_two_workers_never_give_the_same_id() -> None:
-    one, other = ident.Numbers(0), ident.Numbers(1)
+    one, other = ident.JournalIdGenerator(0), ident.JournalIdGenerator(1)
     assert not {one.next(1_750_000_000) for _ in range(5000)} & {
         other.next(1_750_000_000) for _ in range(5000)
     }
@@ -72,14 +72,14 @@ def test_two_workers_never_give_the_same_id() -> None:
 @pytest.mark.parametrize("worker", [-1, 256])
 def test_a_worker_number_that_an_id_cannot_carry_is_refused(worker: int) -> None:
     with pytest.raises(ValueError, match="worker number"):
-        ident.Numbers(worker)
+        ident.JournalIdGenerator(worker)
 
 
 def test_all_ids_before_a_time_are_below_its_first() -> None:
-    numbers = ident.Numbers(255)
+    numbers = ident.JournalIdGenerator(255)
     assert (
         numbers.next(1_750_000_000.25)
-        < ident.first_at(1_750_000_000.5)
+        < ident.first_id_at(1_750_000_000.5)
         <= numbers.next(1_750_000_000.5)
     )
 

@@ -10,17 +10,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from oborona.ident import Numbers
-from oborona.journal.entry import Entry, Late
-from oborona.journal.journal import Journal
-from oborona.journal.queries import Reader
-from oborona.types import Action, Finding, Mode, RuleHit, Shingle
+from oborona.ident import JournalIdGenerator
+from oborona.journal.entry import JournalEntry, LateFindings
+from oborona.journal.journal import JournalWriter
+from oborona.journal.queries import JournalReader
+from oborona.types import Action, Finding, RuleHit, RuleMode, Shingle
 
 NOW = 1_795_170_000.0
 
 
-def entry(ident: int, when: float = NOW) -> Entry:
-    return Entry(
+def entry(ident: int, when: float = NOW) -> JournalEntry:
+    return JournalEntry(
         id=ident,
         time=when,
         verdict=Action.ACCEPT,
@@ -30,8 +30,8 @@ def entry(ident: int, when: float = NOW) -> Entry:
     )
 
 
-def late(ident: int) -> Late:
-    return Late(
+def late(ident: int) -> LateFindings:
+    return LateFindings(
         id=ident,
         time=NOW + 5,
         before=Action.ACCEPT,
@@ -42,7 +42,7 @@ def late(ident: int) -> Late:
         decided_by="WHISPER",
         rules=(
             RuleHit(name="WHISPER", score=80.0, say="ё \ud800"),
-            RuleHit(name="S", score=1.0, mode=Mode.SHADOW),
+            RuleHit(name="S", score=1.0, mode=RuleMode.SHADOW),
         ),
         findings=(Finding("picture-stopped", "plan.png"),),
         facts={"pictures_text": "шёпот", "links": 2, "links_domains": ["casino.example"]},
@@ -52,14 +52,14 @@ def late(ident: int) -> Late:
 
 async def test_it_comes_back_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
-    first, second = (Numbers().next(NOW + place) for place in range(2))
-    async with await Journal.open(path) as journal:
+    first, second = (JournalIdGenerator().next(NOW + place) for place in range(2))
+    async with await JournalWriter.open(path) as journal:
         journal.append(entry(first))
         journal.append(entry(second))
         journal.append_late(late(first))
         await journal.flush()
         assert (journal.written, journal.lost) == (2, 0)
-    async with await Reader.open(path) as reader:
+    async with await JournalReader.open(path) as reader:
         assert await reader.late(first) == late(first)
         assert await reader.late(second) is None
         assert await reader.count() == 2
@@ -69,8 +69,8 @@ async def test_a_batch_of_nothing_else_is_written_and_a_second_word_on_a_message
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "journal.db"
-    ident = Numbers().next(NOW)
-    async with await Journal.open(path) as journal:
+    ident = JournalIdGenerator().next(NOW)
+    async with await JournalWriter.open(path) as journal:
         journal.append(entry(ident))
         await journal.flush()
         journal.append_late(late(ident))
@@ -83,8 +83,8 @@ async def test_a_batch_of_nothing_else_is_written_and_a_second_word_on_a_message
 
 
 async def test_facts_that_are_too_large_lose_their_texts(tmp_path: Path) -> None:
-    ident = Numbers().next(NOW)
-    async with await Journal.open(tmp_path / "journal.db") as journal:
+    ident = JournalIdGenerator().next(NOW)
+    async with await JournalWriter.open(tmp_path / "journal.db") as journal:
         journal.append_late(
             msgspec.structs.replace(late(ident), facts={"pictures_text": "x" * 70_000, "links": 2})
         )
@@ -96,9 +96,9 @@ async def test_facts_that_are_too_large_lose_their_texts(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("evidence", [False, True])
 async def test_it_goes_with_its_entry_or_with_the_evidence(tmp_path: Path, evidence: bool) -> None:
-    numbers = Numbers()
+    numbers = JournalIdGenerator()
     old, new = numbers.next(NOW - 1000), numbers.next(NOW)
-    async with await Journal.open(tmp_path / "journal.db") as journal:
+    async with await JournalWriter.open(tmp_path / "journal.db") as journal:
         for ident in (old, new):
             journal.append(entry(ident))
             journal.append_late(late(ident))

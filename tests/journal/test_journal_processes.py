@@ -16,8 +16,8 @@ import pytest
 
 from oborona.errors import StoreError
 from oborona.journal import schema
-from oborona.journal.journal import Journal
-from oborona.journal.queries import Reader
+from oborona.journal.journal import JournalWriter
+from oborona.journal.queries import JournalReader
 from tests.journal.entries import make_entry
 
 ROOT = Path(__file__).parents[2]
@@ -63,7 +63,7 @@ async def test_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None
     for process in processes:
         process.communicate(timeout=120)
         assert process.returncode == 0
-    async with await Reader.open(path) as reader:
+    async with await JournalReader.open(path) as reader:
         assert await reader.count() == 2100
     with closing(sqlite3.connect(path)) as db:
         assert db.execute("SELECT count(DISTINCT queue_id) FROM verdict").fetchone() == (2100,)
@@ -118,7 +118,7 @@ async def test_purging_beside_a_writer_keeps_the_number_exact(tmp_path: Path) ->
     path = tmp_path / "journal.db"
     schema.prepare(path)
     process = writer(path, 1, 1000)
-    async with await Journal.open(path) as keeper:
+    async with await JournalWriter.open(path) as keeper:
         while process.poll() is None:
             await keeper.purge(0, retention_s=0, max_rows=100, limit=30)
         assert process.stdout is not None
@@ -150,7 +150,7 @@ async def test_a_full_disk_holds_nobody_up_and_is_over_when_it_is_over(
 ) -> None:
     assert callable(small_disk)
     path = tmp_path / "journal.db"
-    async with await Journal.open(path, batch_s=0.01) as journal:
+    async with await JournalWriter.open(path, batch_s=0.01) as journal:
         before = [make_entry() for _ in range(100)]
         for entry in before:
             journal.append(entry)

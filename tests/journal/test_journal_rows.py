@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oborona.journal import rows, texts
-from oborona.journal.entry import FACTS_BYTES, SUBJECT_LENGTH, Entry
+from oborona.journal.entry import FACTS_BYTES, SUBJECT_LENGTH, JournalEntry
 from oborona.journal.texts import TEXT_LENGTH
-from oborona.types import Action, Finding, Mode, RuleHit, Shingle
+from oborona.types import Action, Finding, RuleHit, RuleMode, Shingle
 from tests.journal.entries import make_entry
 
 # Any str, lone surrogates and NUL included.
@@ -24,7 +24,7 @@ FACT = st.one_of(
 )
 
 ENTRIES = st.builds(
-    Entry,
+    JournalEntry,
     id=st.integers(0, 2**63 - 1),
     time=NUMBER,
     verdict=st.sampled_from(Action),
@@ -41,7 +41,7 @@ ENTRIES = st.builds(
     size=st.integers(0, 2**62),
     subject=PEER,
     rules=st.lists(
-        st.builds(RuleHit, name=PEER, score=NUMBER, say=PEER, mode=st.sampled_from(Mode)),
+        st.builds(RuleHit, name=PEER, score=NUMBER, say=PEER, mode=st.sampled_from(RuleMode)),
         max_size=3,
     ).map(tuple),
     findings=st.lists(st.builds(Finding, PEER, PEER), max_size=3).map(tuple),
@@ -68,7 +68,7 @@ def through(db: sqlite3.Connection, values: tuple[object, ...]) -> tuple[Any, ..
     return row
 
 
-def back(db: sqlite3.Connection, entry: Entry) -> Entry:
+def back(db: sqlite3.Connection, entry: JournalEntry) -> JournalEntry:
     row = rows.pack(entry)
     (names,) = through(db, (rows.names_json(row.names),))
     return rows.unpack(
@@ -79,7 +79,7 @@ def back(db: sqlite3.Connection, entry: Entry) -> Entry:
 
 
 @given(entry=ENTRIES)
-def test_an_entry_comes_back_as_it_was(columns: sqlite3.Connection, entry: Entry) -> None:
+def test_an_entry_comes_back_as_it_was(columns: sqlite3.Connection, entry: JournalEntry) -> None:
     assert back(columns, entry) == entry
 
 

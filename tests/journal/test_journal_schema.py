@@ -11,13 +11,13 @@ import pytest
 from oborona import sqlite_file
 from oborona.errors import StoreError, StoreFull, StoreVersion
 from oborona.journal import schema
-from oborona.journal.journal import Journal
-from oborona.journal.queries import Reader
+from oborona.journal.journal import JournalWriter
+from oborona.journal.queries import JournalReader
 from tests.journal.entries import make_entry
 
 
 async def fill(path: Path, number: int) -> None:
-    async with await Journal.open(path) as journal:
+    async with await JournalWriter.open(path) as journal:
         for _ in range(number):
             journal.append(make_entry())
 
@@ -39,7 +39,7 @@ async def test_preparing_again_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
     await fill(path, 3)
     assert schema.prepare(path) is None
-    async with await Reader.open(path) as reader:
+    async with await JournalReader.open(path) as reader:
         assert await reader.count() == 3
 
 
@@ -59,9 +59,9 @@ async def test_a_newer_version_is_refused_and_left_alone(tmp_path: Path) -> None
     with pytest.raises(StoreVersion, match="newer"):
         schema.prepare(path)
     with pytest.raises(StoreVersion, match="newer"):
-        await Journal.open(path)
+        await JournalWriter.open(path)
     with pytest.raises(StoreVersion, match="newer"):
-        await Reader.open(path)
+        await JournalReader.open(path)
     assert path.read_bytes() == before
 
 
@@ -74,11 +74,11 @@ async def test_an_older_version_is_brought_up_by_a_writer_only(
     monkeypatch.setattr(schema, "FORMAT", schema.FORMAT._replace(migrations=more))
     monkeypatch.setattr(schema, "VERSION", schema.VERSION + 1)
     with pytest.raises(StoreError, match="starting Oborona brings it up"):
-        await Reader.open(path)
+        await JournalReader.open(path)
     schema.prepare(path)
     with closing(schema.open_writer(path)) as db:
         assert db.execute("SELECT extra FROM verdict").fetchall() == [(None,), (None,)]
-    async with await Reader.open(path) as reader:
+    async with await JournalReader.open(path) as reader:
         assert await reader.count() == 2
 
 
@@ -106,7 +106,7 @@ async def test_somebody_elses_database_is_refused_and_left_alone(tmp_path: Path)
     with pytest.raises(StoreError, match="not a journal of Oborona"):
         schema.prepare(path)
     with pytest.raises(StoreError, match="not a journal of Oborona"):
-        await Reader.open(path)
+        await JournalReader.open(path)
     assert path.read_bytes() == before
 
 
@@ -129,7 +129,7 @@ async def test_a_damaged_file_is_set_aside_whole(
     damaged = damage(path.read_bytes())
     path.write_bytes(damaged)
 
-    with pytest.raises(sqlite_file.Damaged, match="damaged"):
+    with pytest.raises(sqlite_file.SqliteFileDamaged, match="damaged"):
         schema.open_writer(path)
     assert path.read_bytes() == damaged
 
@@ -158,7 +158,7 @@ async def test_any_byte_that_rots_gives_an_error_of_ours_or_none(tmp_path: Path)
     for place in range(0, len(whole), 997):
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
         try:
-            async with await Reader.open(path) as reader:
+            async with await JournalReader.open(path) as reader:
                 await reader.count()
                 await reader.find(queue_id="4Xk2mT0gZ9z")
         except StoreError:
@@ -171,7 +171,7 @@ async def test_a_path_that_cannot_be_opened_is_named(tmp_path: Path, place: str)
     with pytest.raises(StoreError, match=place.removesuffix(".db")):  # or its lock
         schema.prepare(tmp_path / place)
     with pytest.raises(StoreError, match=place):
-        await Journal.open(tmp_path / place)
+        await JournalWriter.open(tmp_path / place)
 
 
 @pytest.mark.parametrize("suffix", ["", "-wal", "-shm"])
@@ -216,12 +216,12 @@ def test_an_error_text_that_is_no_unicode_is_damage(tmp_path: Path) -> None:
     whole = path.read_bytes()
     place = whole.index(b"CREATE TABLE tally")
     path.write_bytes(whole[:place] + b"\xc3\x28" + whole[place + 2 :])
-    with pytest.raises(sqlite_file.Damaged):
+    with pytest.raises(sqlite_file.SqliteFileDamaged):
         schema.open_writer(path)
 
 
 def test_errors_of_sqlite_are_told_in_an_admins_words() -> None:
     full = sqlite3.OperationalError("database or disk is full")
     full.sqlite_errorcode = sqlite3.SQLITE_FULL
-    assert isinstance(sqlite_file.explained(full, Path("j")), StoreFull)
-    assert str(sqlite_file.explained(full, Path("j"))) == "j: no room left on the disk"
+    assert isinstance(sqlite_file.explained_error(full, Path("j")), StoreFull)
+    assert str(sqlite_file.explained_error(full, Path("j"))) == "j: no room left on the disk"

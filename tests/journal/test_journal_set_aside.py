@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
-from oborona import begun, state_files
+from oborona import state_files, store_birth
 from oborona.errors import StoreError
-from oborona.journal import rows, schema, writing
-from oborona.journal.index.follow import Following
-from oborona.journal.index.index import Index
-from oborona.journal.journal import Journal
-from oborona.journal.queries import Reader
+from oborona.journal import batch_insert, rows, schema
+from oborona.journal.index.follower import IndexFollower
+from oborona.journal.index.index import JournalIndex
+from oborona.journal.journal import JournalWriter
+from oborona.journal.queries import JournalReader
 from oborona.journal.spool import JournalSpool
-from oborona.journal.watch import watched
+from oborona.journal.watch import watch_journal
 from oborona.lock import hold
 from oborona.recheck.keeper import keep
 from oborona.sqlite_damage import set_aside
@@ -29,7 +29,7 @@ from tests.journal.entries import NOON, make_entry
 PATIENCE_S = 20.0
 
 
-async def fill(journal: Journal, number: int) -> None:
+async def fill(journal: JournalWriter, number: int) -> None:
     for _ in range(number):
         journal.append(make_entry())
     await journal.flush()
@@ -53,10 +53,10 @@ def spoil(path: Path) -> None:
 
 
 @asynccontextmanager
-async def filled(path: Path, number: int) -> AsyncIterator[Journal]:
+async def filled(path: Path, number: int) -> AsyncIterator[JournalWriter]:
     """Give the journal of a new file, with so many entries."""
     schema.prepare(path)
-    async with await Journal.open(path, batch_s=0.01) as journal:
+    async with await JournalWriter.open(path, batch_s=0.01) as journal:
         await fill(journal, number)
         yield journal
 
@@ -97,7 +97,7 @@ async def until_set_aside(path: Path) -> Path:
             found = [
                 one for one in path.parent.glob(f"{path.name}.damaged-*") if one.name[-4] != "-"
             ]
-            if found and path.exists() and not schema.suspected(path):
+            if found and path.exists() and not schema.suspicion(path):
                 return found[0]
             await asyncio.sleep(0.05)
 
@@ -107,7 +107,7 @@ async def test_one_that_rots_is_set_aside_and_what_waits_goes_into_the_new_one(
 ) -> None:
     path = tmp_path / "journal.db"
     schema.prepare(path)
-    async with await Journal.open(path, batch_s=0.01) as worker, keeping(path):
+    async with await JournalWriter.open(path, batch_s=0.01) as worker, keeping(path):
         await fill(worker, 300)
         spoil(path)
         entry = make_entry()
@@ -120,11 +120,11 @@ async def test_one_that_rots_is_set_aside_and_what_waits_goes_into_the_new_one(
         assert await worker.count() == 6
     assert aside.stat().st_size
     assert "begun anew" in caplog.text
-    record = begun.read(tmp_path, path.name)
+    record = store_birth.read_record(tmp_path, path.name)
     assert record is not None
     assert "set aside" in record.lost
     assert schema.prepare(path) is None, "nobody who left the old one has harmed the new one"
-    async with await Reader.open(path) as reader:
+    async with await JournalReader.open(path) as reader:
         assert await reader.count() == 6
 
 
@@ -133,11 +133,11 @@ async def test_damage_that_a_reader_meets_is_looked_at_by_the_keeper(tmp_path: P
     async with filled(path, 300):
         pass
     spoil(path)
-    async with await Reader.open(path) as reader:
+    async with await JournalReader.open(path) as reader:
         with pytest.raises(StoreError, match="damaged"):
             await reader.recent(100)
-        assert "damaged" in schema.suspected(path)
-        async with watched(path, asyncio.Event(), look_s=0.05):
+        assert "damaged" in schema.suspicion(path)
+        async with watch_journal(path, asyncio.Event(), look_s=0.05):
             await until_set_aside(path)
         assert not reader.in_place()
 
@@ -147,9 +147,9 @@ async def test_a_sound_journal_stays_whatever_somebody_says(
 ) -> None:
     path = tmp_path / "journal.db"
     async with filled(path, 50) as worker:
-        schema.suspect(path, "it is damaged, says somebody")
-        async with watched(path, asyncio.Event(), look_s=0.05):
-            await until(lambda: not schema.suspected(path))
+        schema.mark_suspect(path, "it is damaged, says somebody")
+        async with watch_journal(path, asyncio.Event(), look_s=0.05):
+            await until(lambda: not schema.suspicion(path))
         assert await worker.count() == 50
     assert not list(tmp_path.glob("journal.db.damaged*"))
     assert "all of it can be read" in caplog.text
@@ -165,7 +165,7 @@ async def test_one_that_is_taken_away_is_begun_anew_with_an_error(
         await fill(worker, 3)
         assert await worker.count() == 3
     assert "begun anew" in caplog.text
-    async with await Reader.open(path) as reader:
+    async with await JournalReader.open(path) as reader:
         assert await reader.count() == 3
 
 
@@ -176,16 +176,16 @@ async def test_two_writers_leave_one_that_is_set_aside_and_neither_harms_the_new
     the new file's.
     """
     path = tmp_path / "journal.db"
-    async with filled(path, 300) as first, await Journal.open(path, batch_s=0.01) as second:
+    async with filled(path, 300) as first, await JournalWriter.open(path, batch_s=0.01) as second:
         await fill(second, 300)
         spoil(path)
-        schema.suspect(path, "damaged")
+        schema.mark_suspect(path, "damaged")
         assert await asyncio.to_thread(schema.prepare, path) is not None
         await fill(first, 3)
         await fill(second, 4)
         assert await first.count() == 7
         assert (first.lost, second.lost) == (0, 0)
-    async with await Reader.open(path) as reader:
+    async with await JournalReader.open(path) as reader:
         assert await reader.count() == 7
     with closing(sqlite3.connect(path)) as db:
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
@@ -195,11 +195,11 @@ async def test_the_index_follows_the_new_one(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
     schema.prepare(path)
     stop = asyncio.Event()
-    following = Following(Index(tmp_path / "index", path), retry_s=0.1)
+    following = IndexFollower(JournalIndex(tmp_path / "index", path), retry_s=0.1)
     task = asyncio.create_task(following.run(stop))
     async with filled(path, 20) as worker:
         spoil(path)
-        schema.suspect(path, "damaged")
+        schema.mark_suspect(path, "damaged")
         assert await asyncio.to_thread(schema.prepare, path) is not None
         entry = make_entry()
         worker.append(entry)
@@ -227,7 +227,7 @@ async def test_what_was_being_written_as_it_was_set_aside_goes_into_the_new_one(
     take longer.
     """
     monkeypatch.setattr("oborona.sqlite_file.BUSY_S", 0.05)
-    path, insert, written = tmp_path / "journal.db", writing.insert, asyncio.Event()
+    path, insert, written = tmp_path / "journal.db", batch_insert.insert, asyncio.Event()
 
     async def slow(*arguments: Any) -> int:
         added = await insert(*arguments)
@@ -237,7 +237,7 @@ async def test_what_was_being_written_as_it_was_set_aside_goes_into_the_new_one(
         return added
 
     async with filled(path, 1) as worker:
-        monkeypatch.setattr(writing, "insert", slow)
+        monkeypatch.setattr(batch_insert, "insert", slow)
         worker.append(make_entry())
         worker.append(entry := make_entry())
         await worker.flush()
@@ -252,7 +252,7 @@ async def test_what_a_dead_process_left_is_not_passed_over_for_what_the_old_one_
 ) -> None:
     path = tmp_path / "journal.db"
     entries = [make_entry() for _ in range(5)]
-    async with await Journal.open(path, batch_s=0.01) as worker:
+    async with await JournalWriter.open(path, batch_s=0.01) as worker:
         for one in entries:
             worker.append(one)
         await worker.flush()
@@ -271,7 +271,7 @@ async def test_what_a_dead_process_left_is_not_passed_over_for_what_the_old_one_
 
 async def test_the_new_one_knows_the_policy_in_force(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
-    async with await Journal.open(path, batch_s=0.01) as worker:
+    async with await JournalWriter.open(path, batch_s=0.01) as worker:
         worker.append_policy("1", {"A": "x"})
         worker.append_policy("2", {"A": "y"})
         await fill(worker, 1)
@@ -289,11 +289,11 @@ async def test_who_is_started_while_it_is_damaged_begins_a_new_one(
     path = tmp_path / "journal.db"
     async with filled(path, 300) as worker:
         spoil(path)
-        async with await Journal.open(path, batch_s=0.01) as another:
+        async with await JournalWriter.open(path, batch_s=0.01) as another:
             await fill(another, 3)
         await fill(worker, 2)
         assert await worker.count() == 5
     assert "was set aside whole" in caplog.text
-    record = begun.read(tmp_path, path.name)
+    record = store_birth.read_record(tmp_path, path.name)
     assert record is not None
     assert "damaged" in record.lost

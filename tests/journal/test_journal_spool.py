@@ -20,14 +20,14 @@ from pathlib import Path
 import pytest
 
 from oborona import state_files
-from oborona.config import Delivery
+from oborona.config import DeliverySettings
 from oborona.errors import StoreError, StoreFull
 from oborona.journal import rows, schema
-from oborona.journal.entry import Entry, Late, Went
-from oborona.journal.journal import BATCH_S, Journal
-from oborona.journal.spool import JournalSpool, left
+from oborona.journal.entry import CopyDelivery, JournalEntry, LateFindings
+from oborona.journal.journal import BATCH_S, JournalWriter
+from oborona.journal.spool import JournalSpool, orphan_spools
 from oborona.journal.spool_record import HEADER, MAGIC, Spooled, decode_all, encode, pack_policy
-from oborona.journal.taking_over import LOOK_S
+from oborona.journal.spool_takeover import LOOK_S
 from oborona.types import Action
 from tests.journal.entries import make_entry
 
@@ -38,7 +38,7 @@ PATIENCE_S = 60.0  # against hangs alone
 
 def one_of_each() -> list[Spooled]:
     entry = make_entry(subject="\udcff lone", helo="a\0b")
-    late = Late(
+    late = LateFindings(
         id=entry.id,
         time=1.0,
         before=Action.ACCEPT,
@@ -48,7 +48,7 @@ def one_of_each() -> list[Spooled]:
         line=5.0,
         decided_by="X",
     )
-    went = Went(id=entry.id, recipient="j\udcffe@example.test", spam=True, time=2.0)
+    went = CopyDelivery(id=entry.id, recipient="j\udcffe@example.test", spam=True, time=2.0)
     return [
         rows.pack(entry),
         rows.pack_late(late),
@@ -57,7 +57,7 @@ def one_of_each() -> list[Spooled]:
     ]
 
 
-def abandoned(folder: Path, entries: list[Entry]) -> Path:
+def abandoned(folder: Path, entries: list[JournalEntry]) -> Path:
     """Write entries into a spool whose process is then as good as dead; return its file."""
     spool = JournalSpool(folder)
     for one in entries:
@@ -67,10 +67,10 @@ def abandoned(folder: Path, entries: list[Entry]) -> Path:
     return path
 
 
-async def settled(path: Path, number: int) -> list[Entry]:
+async def settled(path: Path, number: int) -> list[JournalEntry]:
     """Return the entries of a journal, once it has so many and nothing is left of others."""
     folder = path.with_name(state_files.JOURNAL_SPOOL)
-    async with await Journal.open(path) as journal, asyncio.timeout(20):
+    async with await JournalWriter.open(path) as journal, asyncio.timeout(20):
         while await journal.count() < number or list(folder.glob("*.spool")):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         return await journal.recent(1000)
@@ -116,7 +116,7 @@ async def test_a_file_is_written_once_however_often_its_removal_failed(
     with monkeypatch.context() as patch:
         patch.setattr(Path, "unlink", _no_removal)
         async with (
-            await Journal.open(tmp_path / "journal.db") as journal,
+            await JournalWriter.open(tmp_path / "journal.db") as journal,
             asyncio.timeout(PATIENCE_S),
         ):
             while await journal.count() < len(entries):  # noqa: ASYNC110
@@ -173,7 +173,7 @@ async def test_a_file_that_cannot_be_read_holds_no_other_up(
         tmp_path / state_files.JOURNAL_SPOOL / f"0.{name.split('.')[1]}.00000001.spool"
     )  # the first to be looked at
     of_another.symlink_to(of_another)
-    async with await Journal.open(path) as journal, asyncio.timeout(PATIENCE_S):
+    async with await JournalWriter.open(path) as journal, asyncio.timeout(PATIENCE_S):
         while await journal.get(entry.id) is None:  # noqa: ASYNC110
             await asyncio.sleep(0.05)
     said = [one.message for one in caplog.records if of_another.name in one.message]
@@ -193,10 +193,10 @@ def test_what_cannot_be_read_once_is_taken_once_it_can(tmp_path: Path) -> None:
     aside = first.rename(tmp_path / "aside")
     first.symlink_to(first)
     with pytest.raises(StoreError):
-        list(left(tmp_path))
+        list(orphan_spools(tmp_path))
     first.unlink()
     aside.rename(first)
-    found = list(left(tmp_path))
+    found = list(orphan_spools(tmp_path))
     assert [one.path for one in found] == [first, second]
     for one in found:
         one.close()
@@ -206,7 +206,7 @@ def test_who_delivers_waits_longer_than_taking_over_takes() -> None:
     """A message whose worker was killed behind the answer is mostly delivered at once, and by
     another worker.
     """
-    assert Delivery().journal_wait_s > LOOK_S + BATCH_S
+    assert DeliverySettings().journal_wait_s > LOOK_S + BATCH_S
 
 
 async def test_a_living_process_keeps_its_files(tmp_path: Path) -> None:
@@ -214,7 +214,7 @@ async def test_a_living_process_keeps_its_files(tmp_path: Path) -> None:
     for _ in range(3):
         spool.append(rows.pack(make_entry()))
     assert len(list(tmp_path.iterdir())) == 3
-    assert list(left(tmp_path)) == []
+    assert list(orphan_spools(tmp_path)) == []
     spool.written(3)
     assert len(list(tmp_path.iterdir())) == 1
     spool.written(None)
@@ -225,7 +225,7 @@ async def test_a_living_process_keeps_its_files(tmp_path: Path) -> None:
 
 
 async def test_what_sqlite_has_leaves_the_spool(tmp_path: Path) -> None:
-    async with await Journal.open(tmp_path / "journal.db", batch_s=60) as journal:
+    async with await JournalWriter.open(tmp_path / "journal.db", batch_s=60) as journal:
         for _ in range(10):
             journal.append(make_entry())
         (path,) = (tmp_path / state_files.JOURNAL_SPOOL).iterdir()
@@ -256,7 +256,7 @@ async def test_what_is_dropped_from_memory_leaves_the_spool(
 ) -> None:
     monkeypatch.setattr("oborona.journal.journal.WAITING_BYTES", 20_000)
     monkeypatch.setattr("oborona.sqlite_file.BUSY_S", 0.01)
-    async with await Journal.open(tmp_path / "journal.db", batch_s=0.01) as journal:
+    async with await JournalWriter.open(tmp_path / "journal.db", batch_s=0.01) as journal:
         journal._spool = JournalSpool(tmp_path / state_files.JOURNAL_SPOOL, file_bytes=2000)
         with closing(sqlite3.connect(tmp_path / "journal.db", isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
@@ -277,7 +277,7 @@ async def test_a_full_disk_is_told_once_and_mail_goes_on(
         resource.getrlimit(resource.RLIMIT_FSIZE),
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN),
     )
-    async with await Journal.open(tmp_path / "journal.db", batch_s=0.01) as journal:
+    async with await JournalWriter.open(tmp_path / "journal.db", batch_s=0.01) as journal:
         try:
             resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
             for _ in range(5):

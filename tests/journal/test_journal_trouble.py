@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from oborona.errors import StoreFull
-from oborona.journal.trouble import REMIND_S, RETRY_S, Trouble
+from oborona.journal.trouble import REMIND_S, RETRY_S, JournalTrouble
 
 
 def test_a_long_failure_is_told_each_minute_and_at_its_end(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    trouble = Trouble(Path("journal.db"))
+    trouble = JournalTrouble(Path("journal.db"))
     for second in range(150):
         trouble.failed(StoreFull("no room"), waiting=second, lost=0, now=1000.0 + second)
     trouble.succeeded(lost=7, now=1150.0)
@@ -24,7 +24,7 @@ def test_a_long_failure_is_told_each_minute_and_at_its_end(
 
 
 def test_attempts_become_rarer_to_a_bound() -> None:
-    trouble = Trouble(Path("journal.db"))
+    trouble = JournalTrouble(Path("journal.db"))
     pauses = []
     for _ in range(12):
         trouble.failed(StoreFull("no room"), waiting=0, lost=0, now=0.0)
@@ -36,7 +36,7 @@ def test_attempts_become_rarer_to_a_bound() -> None:
 
 
 def test_losses_without_a_failure_are_told_too(caplog: pytest.LogCaptureFixture) -> None:
-    trouble = Trouble(Path("journal.db"))
+    trouble = JournalTrouble(Path("journal.db"))
     trouble.succeeded(lost=0, now=0.0)
     trouble.succeeded(lost=3, now=1.0)
     trouble.succeeded(lost=5, now=2.0)

@@ -13,15 +13,15 @@ import pytest
 
 from oborona import sqlite_file
 from oborona.errors import StoreError
-from oborona.ident import Numbers
+from oborona.ident import JournalIdGenerator
 from oborona.journal import schema
-from oborona.journal.entry import Entry
-from oborona.journal.evidence import Kept
-from oborona.journal.journal import Journal
-from oborona.journal.queries import CHUNK, Reader
-from oborona.journal.writing import POLICIES
-from oborona.recheck.then import facts_then, why_not
-from oborona.types import Action, Would
+from oborona.journal.batch_insert import POLICIES
+from oborona.journal.entry import JournalEntry
+from oborona.journal.evidence import VerdictEvidence
+from oborona.journal.journal import JournalWriter
+from oborona.journal.queries import CHUNK, JournalReader
+from oborona.recheck.facts_at_delivery import facts_then, why_not
+from oborona.types import Action, ShadowVerdict
 from tests.journal.entries import NOON, make_entry
 
 VERDICT = (
@@ -49,13 +49,13 @@ def made(path: Path, version: int, idents: list[int]) -> None:
 async def test_an_earlier_journal_keeps_its_entries_which_say_what_they_lack(
     tmp_path: Path, version: int
 ) -> None:
-    path, numbers = tmp_path / "journal.db", Numbers()
+    path, numbers = tmp_path / "journal.db", JournalIdGenerator()
     old, new = numbers.next(NOON), numbers.next(NOON + 1)
     made(path, version, [old])
     assert schema.prepare(path) is None
-    would = Would(action=Action.REJECT, score=250.0, line=200.0, decided_by="TRIAL")
-    entry = make_entry(id=new, time=NOON + 1, would=would, kept=Kept(away=True))
-    async with await Journal.open(path) as journal:
+    would = ShadowVerdict(action=Action.REJECT, score=250.0, line=200.0, decided_by="TRIAL")
+    entry = make_entry(id=new, time=NOON + 1, would=would, kept=VerdictEvidence(away=True))
+    async with await JournalWriter.open(path) as journal:
         journal.append(entry)
         await journal.flush()
         before = await journal.get(old)
@@ -67,22 +67,22 @@ async def test_an_earlier_journal_keeps_its_entries_which_say_what_they_lack(
         assert await journal.late(old) is None
 
 
-async def told(path: Path, when: float) -> list[Entry | int]:
-    async with await Reader.open(path) as reader:
+async def told(path: Path, when: float) -> list[JournalEntry | int]:
+    async with await JournalReader.open(path) as reader:
         return [entry async for entry in reader.since(when)]
 
 
 async def test_entries_since_a_time_come_in_order_and_all_of_them(tmp_path: Path) -> None:
-    path, numbers = tmp_path / "journal.db", Numbers()
+    path, numbers = tmp_path / "journal.db", JournalIdGenerator()
     total = 2 * CHUNK + 7
-    async with await Journal.open(path) as journal:
+    async with await JournalWriter.open(path) as journal:
         for second in range(total):
             journal.append(make_entry(id=numbers.next(NOON + second), time=NOON + second))
     found = await told(path, NOON + 5)
-    assert [entry.time for entry in found if isinstance(entry, Entry)] == [
+    assert [entry.time for entry in found if isinstance(entry, JournalEntry)] == [
         NOON + second for second in range(5, total)
     ]
-    async with await Reader.open(path) as reader:
+    async with await JournalReader.open(path) as reader:
         assert await reader.count_since(NOON + 5) == len(found)
     assert await told(path, NOON + total) == []
 
@@ -105,17 +105,17 @@ BROKEN = (
 async def test_a_damaged_entry_is_told_by_its_id_and_the_others_are_read(
     tmp_path: Path, damage: str
 ) -> None:
-    path, numbers = tmp_path / "journal.db", Numbers()
+    path, numbers = tmp_path / "journal.db", JournalIdGenerator()
     idents = [numbers.next(NOON + second) for second in range(3)]
-    async with await Journal.open(path) as journal:
+    async with await JournalWriter.open(path) as journal:
         for ident in idents:
-            journal.append(make_entry(id=ident, kept=Kept()))
+            journal.append(make_entry(id=ident, kept=VerdictEvidence()))
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute(damage, (idents[1],))
     found = await told(path, NOON - 1)
     assert found[1] == idents[1]
-    assert [one.id for one in found if isinstance(one, Entry)] == [idents[0], idents[2]]
-    async with await Reader.open(path) as reader:
+    assert [one.id for one in found if isinstance(one, JournalEntry)] == [idents[0], idents[2]]
+    async with await JournalReader.open(path) as reader:
         with pytest.raises(StoreError, match="damaged"):
             await reader.get(idents[1])
 
@@ -124,7 +124,7 @@ async def test_what_policies_asked_is_written_before_their_entries_once_and_for_
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "journal.db"
-    async with await Journal.open(path) as journal:
+    async with await JournalWriter.open(path) as journal:
         journal.append_policy("one", {"A": "aa", "B\ud800": "bb"})
         journal.append(make_entry(policy_version="one"))
         await journal.flush()
@@ -141,11 +141,11 @@ async def test_what_policies_asked_is_written_before_their_entries_once_and_for_
 
 async def test_damaged_rules_of_a_policy_are_an_error_with_the_file(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
-    async with await Journal.open(path) as journal:
+    async with await JournalWriter.open(path) as journal:
         journal.append_policy("one", {})
         journal.append(make_entry())
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("UPDATE policy SET rules = '[1]'")
-    async with await Reader.open(path) as reader:
+    async with await JournalReader.open(path) as reader:
         with pytest.raises(StoreError, match=r"journal\.db.*policies"):
             await reader.policies()

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from oborona.journal import schema
-from oborona.journal.index.index import Index
-from oborona.recheck.moves import Moves, State
+from oborona.journal.index.index import JournalIndex
+from oborona.recheck.moves import MoveState, MoveStore
 from tests.journal.entries import NOON
 from tests.journal.index.test_index import HOT, all_of, follow_all, ids_of, messages, write
 from tests.recheck import killed_moves
@@ -45,7 +45,7 @@ def test_a_killed_follower_leaves_an_index_that_the_next_one_makes_whole(tmp_pat
             finally:
                 process.send_signal(signal.SIGKILL)
             assert process.wait(timeout=30) == -signal.SIGKILL
-    with Index(tmp_path / "index", tmp_path / "journal.db") as index:
+    with JournalIndex(tmp_path / "index", tmp_path / "journal.db") as index:
         follow_all(index, NOON)
         assert all_of(index, HOT, most=500) == ids_of(sent)
         assert index.rows == 2 * len(sent)
@@ -62,10 +62,10 @@ def test_a_killed_mover_is_followed_by_one_who_makes_each_move_once(
     mailbox.mkdir()
     command = [sys.executable, "-m", "tests.recheck.killed_moves", str(file), str(mailbox), point]
     assert subprocess.run(command, cwd=ROOT, timeout=60, check=False).returncode == -signal.SIGKILL
-    with Moves(file) as moves:  # what it has left: it died where it should
+    with MoveStore(file) as moves:  # what it has left: it died where it should
         assert (len(list(mailbox.iterdir())), len(moves.issued())) == (moved, issued)
     killed_moves.main(file, mailbox, "never")
     assert [one.read_bytes() for one in mailbox.iterdir()] == [b"."] * COPIES
-    with Moves(file) as moves:
-        assert moves.counted() == {State.DONE: COPIES}
+    with MoveStore(file) as moves:
+        assert moves.counted() == {MoveState.DONE: COPIES}
         assert [one.tries for one in moves.last(100)] == [1] * COPIES

@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oborona.journal.query import MOST_TERMS, BadQuery, Bound, Field, Term, moment, parsed
+from oborona.journal.query import (
+    MOST_TERMS,
+    BadQuery,
+    QueryField,
+    QueryTerm,
+    ScoreBound,
+    parse_moment,
+    parse_query,
+)
 
 NOW = 1_750_000_000.0
 
@@ -17,40 +25,40 @@ NOW = 1_750_000_000.0
 @pytest.mark.parametrize(
     ("line", "terms"),
     [
-        ("maria", [Term(Field.ANY, "maria")]),
-        ("from:<maria@client.example> to:joe", [Term(Field.FROM, "maria@client.example"), Term(Field.TO, "joe")]),
-        ("From:a SUBJECT:b", [Term(Field.FROM, "a"), Term(Field.SUBJECT, "b")]),
-        ('"your parcel" -newsletter', [Term(Field.ANY, "your parcel"), Term(Field.ANY, "newsletter", negated=True)]),
-        ('subject:"your parcel" -to:joe', [Term(Field.SUBJECT, "your parcel"), Term(Field.TO, "joe", negated=True)]),
-        ("Re: https://a.example/ a=b", [Term(Field.ANY, "Re:"), Term(Field.ANY, "https://a.example/"), Term(Field.ANY, "a=b")]),
-        ("verdict:Junk verdict:refused", [Term(Field.VERDICT, "spam"), Term(Field.VERDICT, "reject")]),
-        ("client:192.0.2.7/24 client:[2001:db8::1]", [Term(Field.CLIENT, "192.0.2.0/24"), Term(Field.CLIENT, "2001:db8::1")]),
-        ('"never closed', [Term(Field.ANY, "never closed")]),
-        ('from: "" -', [Term(Field.ANY, "from:"), Term(Field.ANY, "-")]),
-        ("a\0b", [Term(Field.ANY, "a"), Term(Field.ANY, "b")]),
-        ("\udcff", [Term(Field.ANY, "?")]),
+        ("maria", [QueryTerm(QueryField.ANY, "maria")]),
+        ("from:<maria@client.example> to:joe", [QueryTerm(QueryField.FROM, "maria@client.example"), QueryTerm(QueryField.TO, "joe")]),
+        ("From:a SUBJECT:b", [QueryTerm(QueryField.FROM, "a"), QueryTerm(QueryField.SUBJECT, "b")]),
+        ('"your parcel" -newsletter', [QueryTerm(QueryField.ANY, "your parcel"), QueryTerm(QueryField.ANY, "newsletter", negated=True)]),
+        ('subject:"your parcel" -to:joe', [QueryTerm(QueryField.SUBJECT, "your parcel"), QueryTerm(QueryField.TO, "joe", negated=True)]),
+        ("Re: https://a.example/ a=b", [QueryTerm(QueryField.ANY, "Re:"), QueryTerm(QueryField.ANY, "https://a.example/"), QueryTerm(QueryField.ANY, "a=b")]),
+        ("verdict:Junk verdict:refused", [QueryTerm(QueryField.VERDICT, "spam"), QueryTerm(QueryField.VERDICT, "reject")]),
+        ("client:192.0.2.7/24 client:[2001:db8::1]", [QueryTerm(QueryField.CLIENT, "192.0.2.0/24"), QueryTerm(QueryField.CLIENT, "2001:db8::1")]),
+        ('"never closed', [QueryTerm(QueryField.ANY, "never closed")]),
+        ('from: "" -', [QueryTerm(QueryField.ANY, "from:"), QueryTerm(QueryField.ANY, "-")]),
+        ("a\0b", [QueryTerm(QueryField.ANY, "a"), QueryTerm(QueryField.ANY, "b")]),
+        ("\udcff", [QueryTerm(QueryField.ANY, "?")]),
         ("", []),
     ],
 )  # fmt: skip
-def test_a_line_asks_for(line: str, terms: list[Term]) -> None:
-    assert list(parsed(line, NOW).terms) == terms
+def test_a_line_asks_for(line: str, terms: list[QueryTerm]) -> None:
+    assert list(parse_query(line, NOW).terms) == terms
 
 
 def test_scores_and_times_are_bounds() -> None:
-    query = parsed("score>80 score<=120.5 since:2h until:2026-11-22", NOW)
-    assert query.bounds == (Bound(">", 80.0), Bound("<=", 120.5))
+    query = parse_query("score>80 score<=120.5 since:2h until:2026-11-22", NOW)
+    assert query.bounds == (ScoreBound(">", 80.0), ScoreBound("<=", 120.5))
     assert query.since == NOW - 7200
     assert query.until == time.mktime((2026, 11, 23, 0, 0, 0, 0, 0, -1))
     assert not query.terms
 
 
 def test_moments_are_spans_days_and_days_with_a_time() -> None:
-    assert moment("90s", NOW) == NOW - 90
-    assert moment("2026-11-22", NOW) == time.mktime((2026, 11, 22, 0, 0, 0, 0, 0, -1))
+    assert parse_moment("90s", NOW) == NOW - 90
+    assert parse_moment("2026-11-22", NOW) == time.mktime((2026, 11, 22, 0, 0, 0, 0, 0, -1))
     assert (
-        moment("2026-11-22 14:00", NOW)
-        == moment("2026-11-22T14:00:00", NOW)
-        == moment("2026-11-22", NOW) + 14 * 3600
+        parse_moment("2026-11-22 14:00", NOW)
+        == parse_moment("2026-11-22T14:00:00", NOW)
+        == parse_moment("2026-11-22", NOW) + 14 * 3600
     )
 
 
@@ -69,13 +77,13 @@ def test_moments_are_spans_days_and_days_with_a_time() -> None:
 )
 def test_what_cannot_be_asked_says_what_to_write(line: str, says: str) -> None:
     with pytest.raises(BadQuery, match=says):
-        parsed(line, NOW)
+        parse_query(line, NOW)
 
 
 @given(st.text(max_size=300))
 def test_any_line_is_a_question_or_said_to_be_none(line: str) -> None:
     with suppress(BadQuery):
-        for term in parsed(line, NOW).terms:
+        for term in parse_query(line, NOW).terms:
             term.text.encode()  # SQLite takes it
             assert "\0" not in term.text
 
@@ -84,7 +92,7 @@ def test_a_huge_line_is_cut_short_at_once() -> None:
     began = time.process_time()
     for line in ("a" * 1_000_000, '"' * 1_000_000, "-" * 1_000_000, "from:" * 200_000):
         try:
-            parsed(line, NOW)
+            parse_query(line, NOW)
         except BadQuery:
             continue
     assert time.process_time() - began < 5

@@ -16,16 +16,16 @@ from hypothesis import strategies as st
 from oborona import ident
 from oborona.errors import StoreError
 from oborona.journal import schema
-from oborona.journal.journal import Journal
-from oborona.journal.query import BadQuery, parsed
-from oborona.journal.search import Search
-from oborona.types import Action, Mode, RuleHit
+from oborona.journal.journal import JournalWriter
+from oborona.journal.query import BadQuery, parse_query
+from oborona.journal.search import JournalSearch
+from oborona.types import Action, RuleHit, RuleMode
 from tests.journal.entries import NOON, make_entry
 
 MARIA = make_entry(
     time=NOON, sender="maria@client.example", header_from="Maria López <maria@client.example>", recipients=("joe@shop.example",),
     subject="Rechnung 50% für JÜRGEN", verdict=Action.ACCEPT, score=12.0, decided_by="below-line", queue_id="4Abc1", message_id="<m1@client.example>",
-    client_ip="203.0.113.9", helo="out.client.example", rules=(RuleHit(name="NO_NAME", score=10.0), RuleHit(name="A_TRIAL", score=90.0, mode=Mode.SHADOW)),
+    client_ip="203.0.113.9", helo="out.client.example", rules=(RuleHit(name="NO_NAME", score=10.0), RuleHit(name="A_TRIAL", score=90.0, mode=RuleMode.SHADOW)),
 )  # fmt: skip
 CASINO = make_entry(
     time=NOON + 60, sender="bounce-77@casino.example", header_from="Казино Вулкан <win@casino.example>", recipients=("joe@shop.example", "ann@shop.example"),
@@ -44,7 +44,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     async def fill() -> None:
         schema.prepare(found)
-        async with await Journal.open(found) as journal:
+        async with await JournalWriter.open(found) as journal:
             for one in (MARIA, CASINO, HOSTILE):
                 journal.append(one)
 
@@ -53,8 +53,10 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def found(path: Path, line: str, most: int = 20) -> list[int | None]:
-    with Search(path) as journal:
-        return [ident.from_text(one.id) for one in journal.find(parsed(line, NOON + 180), most)]
+    with JournalSearch(path) as journal:
+        return [
+            ident.from_text(one.id) for one in journal.find(parse_query(line, NOON + 180), most)
+        ]
 
 
 @pytest.mark.parametrize(
@@ -122,8 +124,8 @@ def test_no_more_than_asked_for_and_the_newest_of_them(path: Path) -> None:
 
 
 def test_a_row_tells_what_came_and_the_two_live_rules_that_weigh_most(path: Path) -> None:
-    with Search(path) as journal:
-        (one,) = journal.find(parsed("casino", NOON), 1)
+    with JournalSearch(path) as journal:
+        (one,) = journal.find(parse_query("casino", NOON), 1)
         assert (one.sender, one.header_from, one.subject) == (
             CASINO.sender,
             CASINO.header_from,
@@ -131,7 +133,7 @@ def test_a_row_tells_what_came_and_the_two_live_rules_that_weigh_most(path: Path
         )
         assert one.recipients == CASINO.recipients
         assert [hit.name for hit in one.reasons] == ["GAMBLING_MUCH", "MASS_TEXT"]
-        (two,) = journal.find(parsed("maria", NOON), 1)
+        (two,) = journal.find(parse_query("maria", NOON), 1)
         assert [hit.name for hit in two.reasons] == ["NO_NAME"], "a rule on trial is no reason"
         assert journal.oldest() == MARIA.time
 
@@ -164,10 +166,10 @@ def test_a_row_tells_what_came_and_the_two_live_rules_that_weigh_most(path: Path
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_no_question_breaks_the_journal(path: Path, parts: list[str]) -> None:
     try:
-        query = parsed("".join(parts), NOON)
+        query = parse_query("".join(parts), NOON)
     except BadQuery:
         return
-    with Search(path) as journal:
+    with JournalSearch(path) as journal:
         list(journal.find(query, 20))
 
 
@@ -190,10 +192,10 @@ def test_entries_of_an_older_oborona_are_found_by_their_envelope(tmp_path: Path)
         )
         db.commit()
     with pytest.raises(StoreError, match="starting Oborona brings it up"):
-        Search(older)
+        JournalSearch(older)
     schema.prepare(older)
-    with Search(older) as journal:
-        (one,) = journal.find(parsed("from:s@a.example -from:nobody", NOON), 20)
+    with JournalSearch(older) as journal:
+        (one,) = journal.find(parse_query("from:s@a.example -from:nobody", NOON), 20)
         assert one.header_from == ""
 
 
@@ -215,5 +217,5 @@ def test_a_damaged_row_is_passed_over(tmp_path: Path) -> None:
                 ),
             )
         db.commit()
-    with Search(damaged) as journal:
-        assert [one.subject for one in journal.find(parsed("", NOON), 20)] == ["lunch"]
+    with JournalSearch(damaged) as journal:
+        assert [one.subject for one in journal.find(parse_query("", NOON), 20)] == ["lunch"]

@@ -19,8 +19,8 @@ import pytest
 from oborona import state_files
 from oborona.daemon.state import prepare_state
 from oborona.journal import schema
-from oborona.journal.journal import Journal
-from oborona.journal.watch import watched
+from oborona.journal.journal import JournalWriter
+from oborona.journal.watch import watch_journal
 from tests.journal.test_journal_set_aside import fill, put_aside, spoil, until
 
 ROOT = Path(__file__).parents[2]
@@ -50,7 +50,7 @@ def ids(path: Path) -> list[int]:
 
 
 async def _take_over(path: Path) -> None:
-    async with await Journal.open(path), asyncio.timeout(PATIENCE_S):
+    async with await JournalWriter.open(path), asyncio.timeout(PATIENCE_S):
         while list(path.with_name(state_files.JOURNAL_SPOOL).glob("*.spool")):  # noqa: ASYNC110
             await asyncio.sleep(0.05)
 
@@ -104,7 +104,7 @@ async def test_what_a_killed_one_left_goes_into_the_one_that_a_start_begins(
 ) -> None:
     prepare_state(tmp_path)
     path = tmp_path / state_files.JOURNAL
-    async with await Journal.open(path) as journal:
+    async with await JournalWriter.open(path) as journal:
         await fill(journal, 300)
     said = await asyncio.to_thread(lambda: killed(acknowledging(path)))
     path.write_bytes(path.read_bytes()[:20_000])
@@ -121,14 +121,14 @@ async def test_what_a_killed_one_left_waits_until_the_damaged_one_is_set_aside(
 ) -> None:
     path = tmp_path / state_files.JOURNAL
     schema.prepare(path)
-    async with await Journal.open(path, batch_s=0.01) as worker:
+    async with await JournalWriter.open(path, batch_s=0.01) as worker:
         await fill(worker, 300)
         process = await asyncio.to_thread(acknowledging, path)
         spoil(path)
         said = await asyncio.to_thread(killed, process)
         await until(lambda: "what a dead process has left waits" in caplog.text)
-        assert schema.suspected(path)
-        async with watched(path, asyncio.Event(), look_s=0.05):
+        assert schema.suspicion(path)
+        async with watch_journal(path, asyncio.Event(), look_s=0.05):
             await until(lambda: "of a process that died are written" in caplog.text)
     there_once(path, said)
 

@@ -7,14 +7,21 @@ from collections.abc import AsyncIterator, Callable, Sequence
 import msgspec
 import pytest
 
-from oborona.recheck.mailboxes.model import MOVED, MOVING, Done, Letter, Mailboxes, Outcome
+from oborona.recheck.mailboxes.model import (
+    MOVED,
+    MOVING,
+    MailboxItem,
+    MoveOutcome,
+    MoveResult,
+    SiteMailboxes,
+)
 from tests.peers.dovecot_mailboxes import MailboxDovecot, Reports, made
 
 KINDS = ("doveadm", "imap", "maildir")
 KEEP_KEYWORDS = ("doveadm", "imap")
 ABSENT = "0ABCDEFGH9999"
 
-Moves = Callable[..., Mailboxes]
+Moves = Callable[..., SiteMailboxes]
 
 
 @pytest.fixture(params=KINDS)
@@ -23,21 +30,21 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-async def boxes(dovecot: MailboxDovecot, kind: str) -> AsyncIterator[Mailboxes]:
+async def boxes(dovecot: MailboxDovecot, kind: str) -> AsyncIterator[SiteMailboxes]:
     opened = dovecot.opened(kind)
     yield opened
     await opened.close()
 
 
 @pytest.fixture
-async def bold(dovecot: MailboxDovecot, kind: str) -> AsyncIterator[Mailboxes]:
+async def bold(dovecot: MailboxDovecot, kind: str) -> AsyncIterator[SiteMailboxes]:
     """Mailboxes that move what was listed, too."""
     opened = dovecot.opened(kind, move_listed=True)
     yield opened
     await opened.close()
 
 
-def outcomes(done: Sequence[Done]) -> list[Outcome]:
+def outcomes(done: Sequence[MoveResult]) -> list[MoveOutcome]:
     return [one.outcome for one in done]
 
 
@@ -79,11 +86,11 @@ def person(
 
 
 async def test_what_nobody_has_listed_is_moved(
-    dovecot: MailboxDovecot, boxes: Mailboxes, kind: str, user: str
+    dovecot: MailboxDovecot, boxes: SiteMailboxes, kind: str, user: str
 ) -> None:
     letter = dovecot.deliver_letter(user)
-    assert await boxes.look([letter], "INBOX") == [Done(Outcome.MOVED)]
-    assert await boxes.move([letter], "INBOX", "Junk") == [Done(Outcome.MOVED)]
+    assert await boxes.look([letter], "INBOX") == [MoveResult(MoveOutcome.MOVED)]
+    assert await boxes.move([letter], "INBOX", "Junk") == [MoveResult(MoveOutcome.MOVED)]
     assert dovecot.files(user) == []
     assert len(dovecot.files(user, "Junk")) == 1
     (kept,) = flags(dovecot, user, "Junk")
@@ -91,52 +98,54 @@ async def test_what_nobody_has_listed_is_moved(
 
 
 async def test_looking_changes_nothing(
-    dovecot: MailboxDovecot, boxes: Mailboxes, user: str
+    dovecot: MailboxDovecot, boxes: SiteMailboxes, user: str
 ) -> None:
     letters = [dovecot.deliver_letter(user) for _ in range(3)]
     before = dovecot.files(user)
     assert all(name.startswith("new/") for name in before)
-    assert outcomes(await boxes.look(letters, "INBOX")) == [Outcome.MOVED] * 3
+    assert outcomes(await boxes.look(letters, "INBOX")) == [MoveOutcome.MOVED] * 3
     assert dovecot.files(user) == before
     assert all(kept == {"\\Recent"} for kept in flags(dovecot, user, "INBOX"))
 
 
 async def test_other_messages_stay_unlisted_except_by_imap(
-    dovecot: MailboxDovecot, boxes: Mailboxes, kind: str, user: str
+    dovecot: MailboxDovecot, boxes: SiteMailboxes, kind: str, user: str
 ) -> None:
     other = dovecot.deliver_letter(user)
     letter = dovecot.deliver_letter(user)
-    assert outcomes(await boxes.move([letter], "INBOX", "Junk")) == [Outcome.MOVED]
+    assert outcomes(await boxes.move([letter], "INBOX", "Junk")) == [MoveOutcome.MOVED]
     assert [kept == {"\\Recent"} for kept in flags(dovecot, user, "INBOX")] == [kind != "imap"]
     assert outcomes(await boxes.look([other], "INBOX")) == [
-        Outcome.LISTED if kind == "imap" else Outcome.MOVED
+        MoveOutcome.LISTED if kind == "imap" else MoveOutcome.MOVED
     ]
 
 
 async def test_a_move_given_twice_is_made_once(
-    dovecot: MailboxDovecot, boxes: Mailboxes, user: str
+    dovecot: MailboxDovecot, boxes: SiteMailboxes, user: str
 ) -> None:
     letter = dovecot.deliver_letter(user)
     for _ in range(3):
-        assert outcomes(await boxes.move([letter], "INBOX", "Junk")) == [Outcome.MOVED]
+        assert outcomes(await boxes.move([letter], "INBOX", "Junk")) == [MoveOutcome.MOVED]
     assert where(dovecot, user) == {"Junk": 1}
-    assert outcomes(await boxes.look([letter], "INBOX")) == [Outcome.MOVED]  # and says that it was
+    assert outcomes(await boxes.look([letter], "INBOX")) == [
+        MoveOutcome.MOVED
+    ]  # and says that it was
 
 
 TOUCHED = {
-    "opens": Outcome.SEEN,
-    "\\Seen": Outcome.SEEN,
-    "\\Flagged": Outcome.PERSON,
-    "\\Answered": Outcome.PERSON,
-    "\\Deleted": Outcome.PERSON,
-    "$Forwarded": Outcome.PERSON,
-    "$NotJunk": Outcome.PERSON,
-    "lists": Outcome.LISTED,
+    "opens": MoveOutcome.SEEN,
+    "\\Seen": MoveOutcome.SEEN,
+    "\\Flagged": MoveOutcome.PERSON,
+    "\\Answered": MoveOutcome.PERSON,
+    "\\Deleted": MoveOutcome.PERSON,
+    "$Forwarded": MoveOutcome.PERSON,
+    "$NotJunk": MoveOutcome.PERSON,
+    "lists": MoveOutcome.LISTED,
 }
 
 
 async def test_what_a_person_has_touched_stays(
-    dovecot: MailboxDovecot, boxes: Mailboxes, bold: Mailboxes, new_user: Callable[[], str]
+    dovecot: MailboxDovecot, boxes: SiteMailboxes, bold: SiteMailboxes, new_user: Callable[[], str]
 ) -> None:
     users = [new_user() for _ in TOUCHED]
     letters = [dovecot.deliver_letter(user) for user in users]
@@ -147,7 +156,7 @@ async def test_what_a_person_has_touched_stays(
     assert outcomes(await boxes.look(letters, "INBOX")) == wanted
     assert outcomes(await boxes.move(letters, "INBOX", "Junk")) == wanted
     assert [dovecot.files(user) for user in users] == before
-    wanted[-1] = Outcome.MOVED
+    wanted[-1] = MoveOutcome.MOVED
     assert outcomes(await bold.look(letters, "INBOX")) == wanted
     assert outcomes(await bold.move(letters, "INBOX", "Junk")) == wanted
     assert [dovecot.files(user) for user in users[:-1]] == before[:-1]
@@ -155,14 +164,14 @@ async def test_what_a_person_has_touched_stays(
 
 
 async def test_what_a_person_has_taken_away_is_left_there(
-    dovecot: MailboxDovecot, bold: Mailboxes, new_user: Callable[[], str]
+    dovecot: MailboxDovecot, bold: SiteMailboxes, new_user: Callable[[], str]
 ) -> None:
     folders = ("Archive", "Trash", "Junk", "")
     users = [new_user() for _ in folders]
     letters = [dovecot.deliver_letter(user) for user in users]
     for user, folder in zip(users, folders, strict=True):
         person(dovecot, user, "moves" if folder else "expunges", to=folder)
-    wanted = [Outcome.PERSON] * 3 + [Outcome.GONE]
+    wanted = [MoveOutcome.PERSON] * 3 + [MoveOutcome.GONE]
     assert outcomes(await bold.look(letters, "INBOX")) == wanted
     done = await bold.move(letters, "INBOX", "Junk")
     assert outcomes(done) == wanted
@@ -173,19 +182,19 @@ async def test_what_a_person_has_taken_away_is_left_there(
 
 
 async def test_what_a_person_brought_back_is_never_moved_again(
-    dovecot: MailboxDovecot, boxes: Mailboxes, bold: Mailboxes, user: str
+    dovecot: MailboxDovecot, boxes: SiteMailboxes, bold: SiteMailboxes, user: str
 ) -> None:
     letter = dovecot.deliver_letter(user)
     await boxes.move([letter], "INBOX", "Junk")
     person(dovecot, user, "moves", mailbox="Junk", to="INBOX")
     for mailboxes in (boxes, bold):
-        assert outcomes(await mailboxes.look([letter], "INBOX")) == [Outcome.PERSON]
-        assert outcomes(await mailboxes.move([letter], "INBOX", "Junk")) == [Outcome.PERSON]
+        assert outcomes(await mailboxes.look([letter], "INBOX")) == [MoveOutcome.PERSON]
+        assert outcomes(await mailboxes.move([letter], "INBOX", "Junk")) == [MoveOutcome.PERSON]
     assert where(dovecot, user) == {"INBOX": 1}
 
 
 async def test_a_move_of_ours_is_taken_back_and_stays_so(
-    dovecot: MailboxDovecot, boxes: Mailboxes, new_user: Callable[[], str]
+    dovecot: MailboxDovecot, boxes: SiteMailboxes, new_user: Callable[[], str]
 ) -> None:
     users = [new_user() for _ in range(3)]
     letters = [dovecot.deliver_letter(user) for user in users]
@@ -194,14 +203,15 @@ async def test_a_move_of_ours_is_taken_back_and_stays_so(
     person(dovecot, users[2], "opens", mailbox="Junk")
     for _ in range(2):
         assert (
-            outcomes(await boxes.move(letters, "Junk", "INBOX", force=True)) == [Outcome.MOVED] * 3
+            outcomes(await boxes.move(letters, "Junk", "INBOX", force=True))
+            == [MoveOutcome.MOVED] * 3
         )
     assert [where(dovecot, user) for user in users] == [{"INBOX": 1}] * 3
-    assert outcomes(await boxes.move(letters, "INBOX", "Junk")) == [Outcome.PERSON] * 3
+    assert outcomes(await boxes.move(letters, "INBOX", "Junk")) == [MoveOutcome.PERSON] * 3
 
 
 async def test_only_moves_of_ours_are_taken_back(
-    dovecot: MailboxDovecot, boxes: Mailboxes, new_user: Callable[[], str]
+    dovecot: MailboxDovecot, boxes: SiteMailboxes, new_user: Callable[[], str]
 ) -> None:
     filed, put, taken = new_user(), new_user(), new_user()
     letters = [dovecot.deliver_letter(filed, headers=["X-Mras: Probable"])]
@@ -211,7 +221,7 @@ async def test_only_moves_of_ours_are_taken_back(
     await boxes.move(letters[-1:], "INBOX", "Junk")
     person(dovecot, taken, "moves", mailbox="Junk", to="Trash")
     done = await boxes.move(letters, "Junk", "INBOX", force=True)
-    assert outcomes(done) == [Outcome.PERSON] * 3
+    assert outcomes(done) == [MoveOutcome.PERSON] * 3
     assert [where(dovecot, user) for user in (filed, put, taken)] == [
         {"Junk": 1},
         {"Junk": 1},
@@ -220,7 +230,7 @@ async def test_only_moves_of_ours_are_taken_back(
 
 
 async def test_what_was_filed_wrongly_comes_back(
-    dovecot: MailboxDovecot, boxes: Mailboxes, new_user: Callable[[], str]
+    dovecot: MailboxDovecot, boxes: SiteMailboxes, new_user: Callable[[], str]
 ) -> None:
     users = [new_user(), new_user(), new_user()]
     letters = [dovecot.deliver_letter(user, headers=["X-Mras: Probable"]) for user in users[:2]]
@@ -228,35 +238,35 @@ async def test_what_was_filed_wrongly_comes_back(
     letters.append(dovecot.deliver_letter(users[2]))
     await boxes.move(letters[2:], "INBOX", "Junk")  # by us: what was decided then is not so now
     done = await boxes.move(letters, "Junk", "INBOX")
-    assert outcomes(done) == [Outcome.MOVED, Outcome.SEEN, Outcome.MOVED]
+    assert outcomes(done) == [MoveOutcome.MOVED, MoveOutcome.SEEN, MoveOutcome.MOVED]
     assert [where(dovecot, user) for user in users] == [{"INBOX": 1}, {"Junk": 1}, {"INBOX": 1}]
 
 
 async def test_each_copy_is_held_to_its_own_flags(
-    dovecot: MailboxDovecot, bold: Mailboxes, user: str
+    dovecot: MailboxDovecot, bold: SiteMailboxes, user: str
 ) -> None:
     raw, letter = made(user)
     dovecot.deliver(raw, f"{user}@example.test")
     person(dovecot, user, "opens")
     dovecot.deliver(raw, f"{user}@example.test")
     (done,) = await bold.move([letter], "INBOX", "Junk")
-    assert (done.outcome, done.say) == (Outcome.MOVED, "another copy stays in INBOX")
+    assert (done.outcome, done.say) == (MoveOutcome.MOVED, "another copy stays in INBOX")
     assert where(dovecot, user) == {"INBOX": 1, "Junk": 1}
     assert ["\\Seen" in kept for kept in flags(dovecot, user, "INBOX")] == [True]
 
 
 async def test_two_copies_that_nobody_has_seen_go_together(
-    dovecot: MailboxDovecot, boxes: Mailboxes, user: str
+    dovecot: MailboxDovecot, boxes: SiteMailboxes, user: str
 ) -> None:
     raw, letter = made(user)
     for _ in range(2):
         dovecot.deliver(raw, f"{user}@example.test")
-    assert outcomes(await boxes.move([letter], "INBOX", "Junk")) == [Outcome.MOVED]
+    assert outcomes(await boxes.move([letter], "INBOX", "Junk")) == [MoveOutcome.MOVED]
     assert where(dovecot, user) == {"Junk": 2}
 
 
 async def test_a_message_with_the_id_of_another_is_not_that(
-    dovecot: MailboxDovecot, boxes: Mailboxes, new_user: Callable[[], str]
+    dovecot: MailboxDovecot, boxes: SiteMailboxes, new_user: Callable[[], str]
 ) -> None:
     """An X-Mras-Id that somebody has copied moves nothing, as long as the Message-ID is known."""
     names = ("<{}>", "{}", "", "<>", "with a blank", "ärger@a.example", "x" * 2000)
@@ -267,7 +277,7 @@ async def test_a_message_with_the_id_of_another_is_not_that(
         for one in (raw, forged):
             dovecot.deliver(one, f"{letter.user}@example.test")
         asked.append(msgspec.structs.replace(letter, message_id=name.format(letter.message_id)))
-    assert outcomes(await boxes.move(asked, "INBOX", "Junk")) == [Outcome.MOVED] * len(names)
+    assert outcomes(await boxes.move(asked, "INBOX", "Junk")) == [MoveOutcome.MOVED] * len(names)
     for name, letter in zip(names, asked, strict=True):
         stays = [b"other@b.example" in raw for raw in dovecot.messages(letter.user)]
         assert stays == ([True] if "{}" in name else []), name
@@ -275,7 +285,7 @@ async def test_a_message_with_the_id_of_another_is_not_that(
 
 
 async def test_answers_come_in_the_order_of_letters_whatever_they_are(
-    dovecot: MailboxDovecot, boxes: Mailboxes, new_user: Callable[[], str]
+    dovecot: MailboxDovecot, boxes: SiteMailboxes, new_user: Callable[[], str]
 ) -> None:
     users = [new_user() for _ in range(12)]
     letters = [dovecot.deliver_letter(user) for user in users for _ in range(2)]
@@ -296,27 +306,29 @@ async def test_answers_come_in_the_order_of_letters_whatever_they_are(
     wanted = []
     for place, letter in enumerate(asked):
         if place in odd:
-            wanted.append(Outcome.GONE if letter.ident == ABSENT else Outcome.UNABLE)
+            wanted.append(MoveOutcome.GONE if letter.ident == ABSENT else MoveOutcome.UNABLE)
         else:
-            wanted.append(Outcome.SEEN if letter.user in users[::3] else Outcome.MOVED)
+            wanted.append(MoveOutcome.SEEN if letter.user in users[::3] else MoveOutcome.MOVED)
     assert outcomes(await boxes.look(asked, "INBOX")) == wanted
     assert outcomes(await boxes.move(asked, "INBOX", "Junk")) == wanted
     assert await boxes.move([], "INBOX", "Junk") == []
-    assert sum(len(dovecot.files(user, "Junk")) for user in users) == wanted.count(Outcome.MOVED)
+    assert sum(len(dovecot.files(user, "Junk")) for user in users) == wanted.count(
+        MoveOutcome.MOVED
+    )
 
 
 async def test_a_folder_that_is_missing_is_made(
-    dovecot: MailboxDovecot, boxes: Mailboxes, kind: str, user: str
+    dovecot: MailboxDovecot, boxes: SiteMailboxes, kind: str, user: str
 ) -> None:
     letter = dovecot.deliver_letter(user)
     source = "INBOX"
     for folder in ("Спам и прочее", "Bulk/Suspect"):
         assert outcomes(await boxes.move([letter], source, folder, force=source != "INBOX")) == [
-            Outcome.MOVED
+            MoveOutcome.MOVED
         ]
         assert where(dovecot, user) == {folder: 1}
         source = folder
-    assert outcomes(await boxes.move([letter], source, "INBOX", force=True)) == [Outcome.MOVED]
+    assert outcomes(await boxes.move([letter], source, "INBOX", force=True)) == [MoveOutcome.MOVED]
     assert where(dovecot, user) == {"INBOX": 1}
     with dovecot.client(user) as client:
         subscribed = [name for _, _, name in client.list_sub_folders()]
@@ -324,28 +336,28 @@ async def test_a_folder_that_is_missing_is_made(
 
 
 async def test_nothing_is_moved_from_a_folder_that_is_not_there(
-    dovecot: MailboxDovecot, boxes: Mailboxes, kind: str, user: str
+    dovecot: MailboxDovecot, boxes: SiteMailboxes, kind: str, user: str
 ) -> None:
     letter = dovecot.deliver_letter(user)
     for force in (False, True):
         (done,) = await boxes.move([letter], "Nowhere", "Junk", force=force)
         # it does not tell
-        assert done.outcome is (Outcome.PERSON if kind == "doveadm" else Outcome.UNABLE)
+        assert done.outcome is (MoveOutcome.PERSON if kind == "doveadm" else MoveOutcome.UNABLE)
     assert where(dovecot, user) == {"INBOX": 1}
     assert "Panic" not in dovecot.log()
 
 
 async def test_what_stays_needs_no_folder_to_go_to(
-    dovecot: MailboxDovecot, boxes: Mailboxes, user: str
+    dovecot: MailboxDovecot, boxes: SiteMailboxes, user: str
 ) -> None:
     letter = dovecot.deliver_letter(user)
     person(dovecot, user, "opens")
-    assert outcomes(await boxes.move([letter], "INBOX", "Elsewhere")) == [Outcome.SEEN]
+    assert outcomes(await boxes.move([letter], "INBOX", "Elsewhere")) == [MoveOutcome.SEEN]
     assert where(dovecot, user) == {"INBOX": 1}
     assert "Panic" not in dovecot.log()
 
 
-async def test_from_a_folder_to_itself_is_no_move(boxes: Mailboxes) -> None:
+async def test_from_a_folder_to_itself_is_no_move(boxes: SiteMailboxes) -> None:
     with pytest.raises(ValueError, match="no move"):
         await boxes.move([], "INBOX", "inbox")
 
@@ -354,7 +366,7 @@ async def test_after_closing_nothing_is_done(dovecot: MailboxDovecot, kind: str,
     letter = dovecot.deliver_letter(user)
     boxes = dovecot.opened(kind)
     await boxes.close()
-    assert outcomes(await boxes.move([letter], "INBOX", "Junk")) == [Outcome.BUSY]
+    assert outcomes(await boxes.move([letter], "INBOX", "Junk")) == [MoveOutcome.BUSY]
     assert where(dovecot, user) == {"INBOX": 1}
 
 
@@ -376,7 +388,7 @@ async def test_a_move_that_was_cut_off_is_brought_to_its_end(
             if mailbox == "INBOX":
                 client.move(client.search("ALL"), "INBOX")
         boxes = dovecot.opened(kind, move_listed=True)
-        assert outcomes(await boxes.move([letter], "INBOX", "Junk")) == [Outcome.MOVED]
+        assert outcomes(await boxes.move([letter], "INBOX", "Junk")) == [MoveOutcome.MOVED]
         await boxes.close()
         (kept,) = flags(dovecot, user, "Junk")
         assert kept & {MOVED, MOVING} == {MOVED}
@@ -392,20 +404,22 @@ async def test_a_mark_of_a_move_that_was_not_made_is_taken_off(
         person(dovecot, user, MOVING)
         person(dovecot, user, "opens")
         boxes = dovecot.opened(kind)
-        assert outcomes(await boxes.move([letter], "INBOX", "Junk")) == [Outcome.SEEN]
+        assert outcomes(await boxes.move([letter], "INBOX", "Junk")) == [MoveOutcome.SEEN]
         await boxes.close()
         (kept,) = flags(dovecot, user, "INBOX")
         assert MOVING not in kept
 
 
 async def test_our_moves_are_nobodys_word(
-    dovecot: MailboxDovecot, boxes: Mailboxes, reports: Reports, new_user: Callable[[], str]
+    dovecot: MailboxDovecot, boxes: SiteMailboxes, reports: Reports, new_user: Callable[[], str]
 ) -> None:
     """IMAPSieve tells of what people do, and of nothing that we do."""
     before = len(reports.said)
     letters = [dovecot.deliver_letter(new_user()) for _ in range(3)]
     await boxes.move(letters, "INBOX", "Junk")
-    assert outcomes(await boxes.move(letters[:1], "Junk", "INBOX", force=True)) == [Outcome.MOVED]
+    assert outcomes(await boxes.move(letters[:1], "Junk", "INBOX", force=True)) == [
+        MoveOutcome.MOVED
+    ]
     assert len(reports.said) == before
     person(dovecot, letters[1].user, "moves", mailbox="Junk", to="INBOX")
     person(dovecot, letters[0].user, "moves", to="Junk")
@@ -415,12 +429,12 @@ async def test_our_moves_are_nobodys_word(
     assert b"complaint" in said[1]
 
 
-def letter_of(user: str) -> Letter:
+def letter_of(user: str) -> MailboxItem:
     return made(user)[1]
 
 
 async def test_a_user_who_is_not_there(dovecot: MailboxDovecot) -> None:
-    for kind, outcome in (("doveadm", Outcome.UNABLE), ("maildir", Outcome.UNABLE)):
+    for kind, outcome in (("doveadm", MoveOutcome.UNABLE), ("maildir", MoveOutcome.UNABLE)):
         boxes = dovecot.opened(kind)
         assert outcomes(await boxes.look([letter_of("nobody")], "INBOX")) == [outcome]
         assert outcomes(await boxes.move([letter_of("nobody")], "INBOX", "Junk")) == [outcome]

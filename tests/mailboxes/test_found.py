@@ -7,33 +7,37 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oborona.recheck.mailboxes.found import (
+from oborona.recheck.mailboxes.located_copy import (
     HANDLED,
-    Found,
-    Guard,
-    after,
-    asked_id,
-    before,
+    LocatedCopy,
+    MoveGuard,
     carries,
-    elsewhere,
-    same,
-    unfit,
+    expected_result,
+    move_result,
+    reason_unsearchable,
+    result_elsewhere,
+    same_folder,
+    searchable_id,
 )
-from oborona.recheck.mailboxes.model import MOVED, MOVING, Done, Letter, Outcome
+from oborona.recheck.mailboxes.model import MOVED, MOVING, MailboxItem, MoveOutcome, MoveResult
 
-LETTER = Letter(user="joe", ident="0ABCDEFGH0000", message_id="1@a.example", delivered=0.0)
+LETTER = MailboxItem(user="joe", ident="0ABCDEFGH0000", message_id="1@a.example", delivered=0.0)
 WORDS = ["\\Seen", "\\Recent", MOVED, MOVING, "$label1", *HANDLED]
 FOUND = st.builds(
-    Found.of, st.sampled_from(["INBOX", "Junk"]), st.frozensets(st.sampled_from(WORDS), max_size=5)
+    LocatedCopy.of,
+    st.sampled_from(["INBOX", "Junk"]),
+    st.frozensets(st.sampled_from(WORDS), max_size=5),
 )
 
 
 @given(st.lists(FOUND, max_size=4), st.booleans(), st.booleans())
-def test_what_was_opened_is_never_said_to_go(found: list[Found], listed: bool, force: bool) -> None:
+def test_what_was_opened_is_never_said_to_go(
+    found: list[LocatedCopy], listed: bool, force: bool
+) -> None:
     """Whatever is found: a copy goes only if nobody has opened it, or it was moved by us and is
     taken back.
     """
-    guard = Guard(move_listed=listed)
+    guard = MoveGuard(move_listed=listed)
     for one in found:
         if one.stays(guard, force=force) is not None:
             continue
@@ -48,46 +52,53 @@ def test_what_was_opened_is_never_said_to_go(found: list[Found], listed: bool, f
 
 @given(st.lists(FOUND, max_size=4), st.booleans(), st.booleans())
 def test_moved_is_told_only_of_what_is_in_the_target_with_our_keyword(
-    found: list[Found], listed: bool, force: bool
+    found: list[LocatedCopy], listed: bool, force: bool
 ) -> None:
-    done = after(found, "INBOX", "Junk", Guard(move_listed=listed), force=force)
+    done = move_result(found, "INBOX", "Junk", MoveGuard(move_listed=listed), force=force)
     there = any(one.mailbox == "Junk" and one.has(MOVED) for one in found)
-    assert (done is not None and done.outcome is Outcome.MOVED) == there
+    assert (done is not None and done.outcome is MoveOutcome.MOVED) == there
     assert (done is None) == (not found)
 
 
 @given(st.lists(FOUND, max_size=4), st.booleans())
-def test_a_look_tells_what_a_move_would_do(found: list[Found], listed: bool) -> None:
-    guard = Guard(move_listed=listed)
+def test_a_look_tells_what_a_move_would_do(found: list[LocatedCopy], listed: bool) -> None:
+    guard = MoveGuard(move_listed=listed)
     here = [one for one in found if one.mailbox == "INBOX"]
-    done = before(here, guard)
+    done = expected_result(here, guard)
     goes = any(one.stays(guard, force=False) is None for one in here)
-    assert (done is not None and done.outcome is Outcome.MOVED) == goes
+    assert (done is not None and done.outcome is MoveOutcome.MOVED) == goes
     assert (done is None) == (not here)
 
 
 def test_flags_are_known_in_any_case() -> None:
-    guard = Guard(move_listed=True)
-    assert before([Found.of("INBOX", ["\\SEEN"])], guard) == Done(Outcome.SEEN)
-    assert before([Found.of("INBOX", ["$forwarded"])], guard) == Done(
-        Outcome.PERSON, "marked $Forwarded"
+    guard = MoveGuard(move_listed=True)
+    assert expected_result([LocatedCopy.of("INBOX", ["\\SEEN"])], guard) == MoveResult(
+        MoveOutcome.SEEN
+    )
+    assert expected_result([LocatedCopy.of("INBOX", ["$forwarded"])], guard) == MoveResult(
+        MoveOutcome.PERSON, "marked $Forwarded"
     )
 
 
 def test_the_folder_that_counts_as_brought_back_to_is_the_inbox_of_the_site() -> None:
-    moved = Found.of("Input", [MOVED, "\\Recent"])
-    assert before([moved], Guard(move_listed=False, inbox="Input")) == Done(
-        Outcome.PERSON, "brought back after we had moved it"
+    moved = LocatedCopy.of("Input", [MOVED, "\\Recent"])
+    assert expected_result([moved], MoveGuard(move_listed=False, inbox="Input")) == MoveResult(
+        MoveOutcome.PERSON, "brought back after we had moved it"
     )
-    assert before([moved], Guard(move_listed=False)) == Done(Outcome.MOVED)
+    assert expected_result([moved], MoveGuard(move_listed=False)) == MoveResult(MoveOutcome.MOVED)
 
 
 def test_elsewhere() -> None:
-    assert elsewhere([], looked=True) == Done(Outcome.GONE)
-    assert elsewhere([Found.of("Friends", [])], looked=True) == Done(Outcome.PERSON, "in Friends")
-    assert elsewhere([Found.of("Junk", [MOVED])], looked=True).outcome is Outcome.MOVED
-    assert elsewhere([Found.of("Friends", [MOVED])], looked=False) == Done(
-        Outcome.PERSON, "in Friends"
+    assert result_elsewhere([], looked=True) == MoveResult(MoveOutcome.GONE)
+    assert result_elsewhere([LocatedCopy.of("Friends", [])], looked=True) == MoveResult(
+        MoveOutcome.PERSON, "in Friends"
+    )
+    assert (
+        result_elsewhere([LocatedCopy.of("Junk", [MOVED])], looked=True).outcome
+        is MoveOutcome.MOVED
+    )
+    assert result_elsewhere([LocatedCopy.of("Friends", [MOVED])], looked=False) == MoveResult(
+        MoveOutcome.PERSON, "in Friends"
     )
 
 
@@ -101,32 +112,32 @@ def test_elsewhere() -> None:
     ],
 )
 def test_same(one: str, other: str, equal: bool) -> None:
-    assert same(one, other) is equal
+    assert same_folder(one, other) is equal
 
 
 @given(st.text(max_size=30), st.text(max_size=20))
 def test_who_could_be_many_or_is_no_name_is_not_asked_for(user: str, ident: str) -> None:
     letter = msgspec.structs.replace(LETTER, user=user, ident=ident)
-    if unfit(letter) is None:
+    if reason_unsearchable(letter) is None:
         assert len(ident) == 13
         assert user
         assert user.isprintable()
         assert not set(user) & set(' *?"\\/%')
-    assert unfit(LETTER) is None
+    assert reason_unsearchable(LETTER) is None
 
 
 @pytest.mark.parametrize(
     "user", ["", "*", "u?", 'a"b', "a/b", "a\\b", "a b", "a\nb", "a\0b", "%u", "x" * 321]
 )
 def test_names_that_are_none(user: str) -> None:
-    done = unfit(msgspec.structs.replace(LETTER, user=user))
+    done = reason_unsearchable(msgspec.structs.replace(LETTER, user=user))
     assert done is not None
-    assert done.outcome is Outcome.UNABLE
+    assert done.outcome is MoveOutcome.UNABLE
 
 
 @given(st.text(max_size=600))
 def test_a_message_id_that_is_asked_for_is_plain(name: str) -> None:
-    asked = asked_id(msgspec.structs.replace(LETTER, message_id=name))
+    asked = searchable_id(msgspec.structs.replace(LETTER, message_id=name))
     assert asked == "" or (
         asked.isascii() and asked.isprintable() and " " not in asked and len(asked) <= 500
     )

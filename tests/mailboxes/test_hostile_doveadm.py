@@ -16,13 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oborona.errors import PeerError
-from oborona.recheck.mailboxes.doveadm import Doveadm
-from oborona.recheck.mailboxes.doveadm_api import MAX_ANSWER, Api
-from oborona.recheck.mailboxes.found import Guard
-from oborona.recheck.mailboxes.model import Letter, Outcome
+from oborona.recheck.mailboxes.doveadm import DoveadmMailboxes
+from oborona.recheck.mailboxes.doveadm_api import MAX_ANSWER, DoveadmApi
+from oborona.recheck.mailboxes.located_copy import MoveGuard
+from oborona.recheck.mailboxes.model import MailboxItem, MoveOutcome
 
 LETTERS = [
-    Letter(
+    MailboxItem(
         user=f"user{number}", ident=f"0ABCDEFGH000{number}", message_id=f"{number}@a", delivered=1e9
     )
     for number in range(5)
@@ -63,10 +63,13 @@ async def server(says: Says) -> AsyncIterator[str]:
 
 
 @asynccontextmanager
-async def opened(says: Says, *, deadline_s: float = 20.0) -> AsyncIterator[Doveadm]:
+async def opened(says: Says, *, deadline_s: float = 20.0) -> AsyncIterator[DoveadmMailboxes]:
     async with server(says) as url:
-        boxes = Doveadm(
-            Api(url, b"key"), Guard(move_listed=False), connections=2, deadline_s=deadline_s
+        boxes = DoveadmMailboxes(
+            DoveadmApi(url, b"key"),
+            MoveGuard(move_listed=False),
+            connections=2,
+            deadline_s=deadline_s,
         )
         try:
             yield boxes
@@ -123,7 +126,7 @@ async def test_nonsense_is_busy(said: bytes, words: str) -> None:
             await boxes.look(LETTERS, "INBOX"),
             await boxes.move(LETTERS, "INBOX", "Junk"),
         ):
-            assert [one.outcome for one in done] == [Outcome.BUSY] * 5
+            assert [one.outcome for one in done] == [MoveOutcome.BUSY] * 5
             assert any(words.lower() in one.say.lower() for one in done), done
         assert all(len(one.say) < 1000 and one.say.isprintable() for one in done)
 
@@ -166,7 +169,7 @@ async def test_whatever_is_said_each_letter_has_one_answer() -> None:
             )
             done = calling.result(60)
             assert len(done) == 2
-            assert all(one.outcome is not Outcome.MOVED for one in done)
+            assert all(one.outcome is not MoveOutcome.MOVED for one in done)
 
         await asyncio.to_thread(check)
 
@@ -174,25 +177,25 @@ async def test_whatever_is_said_each_letter_has_one_answer() -> None:
 @pytest.mark.parametrize(
     ("row", "outcome"),
     [
-        ({"mailbox": "Junk", "flags": "\\Recent OboronaMoved", "uid": "1"}, Outcome.MOVED),
+        ({"mailbox": "Junk", "flags": "\\Recent OboronaMoved", "uid": "1"}, MoveOutcome.MOVED),
         (
             {"mailbox": "Junk", "flags": "\\Recent OboronaMoved OboronaMoving", "uid": "1"},
-            Outcome.MOVED,
+            MoveOutcome.MOVED,
         ),
-        ({"mailbox": "Junk", "flags": "OboronaMoving", "uid": "1"}, Outcome.BUSY),
-        ({"mailbox": "Junk", "flags": "\\Recent"}, Outcome.PERSON),
+        ({"mailbox": "Junk", "flags": "OboronaMoving", "uid": "1"}, MoveOutcome.BUSY),
+        ({"mailbox": "Junk", "flags": "\\Recent"}, MoveOutcome.PERSON),
         (
             {"mailbox": "INBOX", "flags": "\\Recent"},
-            Outcome.BUSY,
+            MoveOutcome.BUSY,
         ),  # nobody has opened it, and it is there still
-        ({"mailbox": "INBOX", "flags": "\\Seen"}, Outcome.SEEN),
-        ({"mailbox": "INBOX", "flags": ""}, Outcome.LISTED),
-        ({"mailbox": "INBOX"}, Outcome.LISTED),
-        ({}, Outcome.PERSON),  # in a folder without a name
+        ({"mailbox": "INBOX", "flags": "\\Seen"}, MoveOutcome.SEEN),
+        ({"mailbox": "INBOX", "flags": ""}, MoveOutcome.LISTED),
+        ({"mailbox": "INBOX"}, MoveOutcome.LISTED),
+        ({}, MoveOutcome.PERSON),  # in a folder without a name
     ],
 )
 async def test_only_what_is_seen_in_the_target_is_believed(
-    row: dict[str, str], outcome: Outcome
+    row: dict[str, str], outcome: MoveOutcome
 ) -> None:
     async with opened(lambda request: answer(rows(request, row))) as boxes:
         done = await boxes.move(LETTERS, "INBOX", "Junk")
@@ -209,17 +212,19 @@ async def test_one_letter_that_spoils_the_answer_spoils_only_its_own() -> None:
         many = [msgspec.structs.replace(LETTERS[0], user=f"user{number}") for number in range(30)]
         done = await boxes.look(many, "INBOX")
         assert [one.outcome for one in done] == [
-            Outcome.BUSY if number == 3 else Outcome.SEEN for number in range(30)
+            MoveOutcome.BUSY if number == 3 else MoveOutcome.SEEN for number in range(30)
         ]
 
 
 async def test_silence_has_an_end() -> None:
     async with server(lambda _: b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n[") as url:
-        boxes = Doveadm(Api(url, b"key"), Guard(move_listed=False), connections=2, deadline_s=0.05)
+        boxes = DoveadmMailboxes(
+            DoveadmApi(url, b"key"), MoveGuard(move_listed=False), connections=2, deadline_s=0.05
+        )
         many = [msgspec.structs.replace(LETTERS[0], user=f"user{number}") for number in range(200)]
         async with asyncio.timeout(30):
             done = await boxes.move(many, "INBOX", "Junk")
-        assert {one.outcome for one in done} == {Outcome.BUSY}
+        assert {one.outcome for one in done} == {MoveOutcome.BUSY}
         closing = asyncio.create_task(boxes.close())
         await asyncio.sleep(0)
         for task in list(boxes._requests._running):
@@ -230,8 +235,10 @@ async def test_silence_has_an_end() -> None:
 async def test_nobody_there() -> None:
     async with server(lambda _: b"") as url:
         pass
-    boxes = Doveadm(Api(url, b"key"), Guard(move_listed=False), connections=2, deadline_s=20)
-    assert [one.outcome for one in await boxes.look(LETTERS, "INBOX")] == [Outcome.BUSY] * 5
+    boxes = DoveadmMailboxes(
+        DoveadmApi(url, b"key"), MoveGuard(move_listed=False), connections=2, deadline_s=20
+    )
+    assert [one.outcome for one in await boxes.look(LETTERS, "INBOX")] == [MoveOutcome.BUSY] * 5
     await boxes.close()
 
 
@@ -243,7 +250,7 @@ async def test_the_key_is_told_as_dovecot_wants_it_and_commands_by_name() -> Non
         return answer([{"command": "batch", "parameters": []}, {"command": "fetch"}])
 
     async with server(says) as url:
-        api = Api(url, b"s\xc3\xa9kret")
+        api = DoveadmApi(url, b"s\xc3\xa9kret")
         assert await api.names() == {"batch", "fetch"}
         await api.close()
         with pytest.raises(PeerError):

@@ -10,12 +10,12 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from oborona.recheck.mailboxes.found import Guard
-from oborona.recheck.mailboxes.imap import Imap
-from oborona.recheck.mailboxes.imap_session import Server
-from oborona.recheck.mailboxes.model import MOVING, Letter, Outcome
+from oborona.recheck.mailboxes.imap import ImapMailboxes
+from oborona.recheck.mailboxes.imap_session import ImapServer
+from oborona.recheck.mailboxes.located_copy import MoveGuard
+from oborona.recheck.mailboxes.model import MOVING, MailboxItem, MoveOutcome
 
-LETTER = Letter(user="joe", ident="0ABCDEFGH0000", message_id="1@a", delivered=1e9)
+LETTER = MailboxItem(user="joe", ident="0ABCDEFGH0000", message_id="1@a", delivered=1e9)
 HEADER = b"X-Mras-Id: 0ABCDEFGH0000.AAAA\r\nMessage-ID: <1@a>\r\n\r\n"
 GREETING = b"* OK [CAPABILITY IMAP4rev1 MOVE UIDPLUS] hello\r\n"
 Says = Callable[[bytes, bytes], bytes]
@@ -63,9 +63,9 @@ def server(says: Says, *, greeting: bytes = GREETING) -> Iterator[int]:
         listener.close()
 
 
-def boxes(port: int, *, deadline_s: float = 20.0) -> Imap:
-    where = Server("127.0.0.1", port, "none", "", "master", "secret", "*")
-    return Imap(where, Guard(move_listed=True), connections=2, deadline_s=deadline_s)
+def boxes(port: int, *, deadline_s: float = 20.0) -> ImapMailboxes:
+    where = ImapServer("127.0.0.1", port, "none", "", "master", "secret", "*")
+    return ImapMailboxes(where, MoveGuard(move_listed=True), connections=2, deadline_s=deadline_s)
 
 
 def fine(tag: bytes, command: bytes) -> bytes:
@@ -122,7 +122,7 @@ async def test_a_greeting_that_is_none(greeting: bytes) -> None:
     with server(fine, greeting=greeting) as port:
         imap = boxes(port)
         (done,) = await imap.move([LETTER], "INBOX", "Junk")
-        assert done.outcome is Outcome.BUSY
+        assert done.outcome is MoveOutcome.BUSY
         assert len(done.say) <= 200
         await imap.close()
 
@@ -130,38 +130,42 @@ async def test_a_greeting_that_is_none(greeting: bytes) -> None:
 @pytest.mark.parametrize(
     ("command", "said", "outcome"),
     [
-        (b"LOGIN", b"%T NO [UNAVAILABLE] later\r\n", Outcome.BUSY),
+        (b"LOGIN", b"%T NO [UNAVAILABLE] later\r\n", MoveOutcome.BUSY),
         (
             b"LOGIN",
             b"%T NO [AUTHENTICATIONFAILED] no\r\n",
-            Outcome.BUSY,
+            MoveOutcome.BUSY,
         ),  # the master's password, for all we know
-        (b"LOGIN", b"* BYE\r\n", Outcome.BUSY),
-        (b"EXAMINE", b"%T NO [NONEXISTENT] no such folder\r\n", Outcome.UNABLE),
-        (b"EXAMINE", b"%T NO [INUSE] locked\r\n", Outcome.BUSY),
-        (b"EXAMINE", b"%T BAD what\r\n", Outcome.BUSY),
-        (b"EXAMINE", b"", Outcome.BUSY),
-        (b"UID SEARCH", b"* SEARCH \xff\xfe x\r\n%T OK done\r\n", Outcome.BUSY),
-        (b"UID SEARCH", b"* SEARCH " + b"1 " * 100 + b"\r\n%T OK done\r\n", Outcome.GONE),
-        (b"UID SEARCH", b"%T NO [SERVERBUG] oh\r\n", Outcome.BUSY),
-        (b"UID FETCH", b"* 1 FETCH (UID\r\n%T OK done\r\n", Outcome.BUSY),
-        (b"UID FETCH", b"* 1 FETCH (UID 7 FLAGS (\\Seen) BODY[] {99999999999}\r\n", Outcome.BUSY),
-        (b"UID FETCH", b"* 1 FETCH (UID 7 FLAGS ((((\r\n%T OK done\r\n", Outcome.BUSY),
-        (b"UID FETCH", b"%T OK done\r\n", Outcome.GONE),
+        (b"LOGIN", b"* BYE\r\n", MoveOutcome.BUSY),
+        (b"EXAMINE", b"%T NO [NONEXISTENT] no such folder\r\n", MoveOutcome.UNABLE),
+        (b"EXAMINE", b"%T NO [INUSE] locked\r\n", MoveOutcome.BUSY),
+        (b"EXAMINE", b"%T BAD what\r\n", MoveOutcome.BUSY),
+        (b"EXAMINE", b"", MoveOutcome.BUSY),
+        (b"UID SEARCH", b"* SEARCH \xff\xfe x\r\n%T OK done\r\n", MoveOutcome.BUSY),
+        (b"UID SEARCH", b"* SEARCH " + b"1 " * 100 + b"\r\n%T OK done\r\n", MoveOutcome.GONE),
+        (b"UID SEARCH", b"%T NO [SERVERBUG] oh\r\n", MoveOutcome.BUSY),
+        (b"UID FETCH", b"* 1 FETCH (UID\r\n%T OK done\r\n", MoveOutcome.BUSY),
+        (
+            b"UID FETCH",
+            b"* 1 FETCH (UID 7 FLAGS (\\Seen) BODY[] {99999999999}\r\n",
+            MoveOutcome.BUSY,
+        ),
+        (b"UID FETCH", b"* 1 FETCH (UID 7 FLAGS ((((\r\n%T OK done\r\n", MoveOutcome.BUSY),
+        (b"UID FETCH", b"%T OK done\r\n", MoveOutcome.GONE),
         (
             b"SELECT",
             b"* OK [PERMANENTFLAGS (\\Seen)] ok\r\n* 1 EXISTS\r\n%T OK done\r\n",
-            Outcome.UNABLE,
+            MoveOutcome.UNABLE,
         ),
-        (b"SELECT", b"* 1 EXISTS\r\n%T OK done\r\n", Outcome.UNABLE),
-        (b"SELECT", b"%T NO read-only\r\n", Outcome.BUSY),
-        (b"UID STORE", b"%T NO no\r\n", Outcome.BUSY),
-        (b"UID MOVE", b"%T NO [OVERQUOTA] full\r\n", Outcome.UNABLE),
-        (b"UID MOVE", b"%T NO [LIMIT] later\r\n", Outcome.BUSY),
-        (b"UID MOVE", b"", Outcome.BUSY),
+        (b"SELECT", b"* 1 EXISTS\r\n%T OK done\r\n", MoveOutcome.UNABLE),
+        (b"SELECT", b"%T NO read-only\r\n", MoveOutcome.BUSY),
+        (b"UID STORE", b"%T NO no\r\n", MoveOutcome.BUSY),
+        (b"UID MOVE", b"%T NO [OVERQUOTA] full\r\n", MoveOutcome.UNABLE),
+        (b"UID MOVE", b"%T NO [LIMIT] later\r\n", MoveOutcome.BUSY),
+        (b"UID MOVE", b"", MoveOutcome.BUSY),
     ],
 )
-async def test_nonsense_and_refusals(command: bytes, said: bytes, outcome: Outcome) -> None:
+async def test_nonsense_and_refusals(command: bytes, said: bytes, outcome: MoveOutcome) -> None:
     with server(instead(command, said)) as port:
         imap = boxes(port, deadline_s=20.0 if b"{9" not in said else 0.3)
         (done,) = await imap.move([LETTER], "INBOX", "Junk")
@@ -178,7 +182,7 @@ async def test_a_server_that_knows_no_way_to_move() -> None:
         imap = boxes(port)
         (done,) = await imap.move([LETTER], "INBOX", "Junk")
         assert (done.outcome, done.say) == (
-            Outcome.UNABLE,
+            MoveOutcome.UNABLE,
             "the mail server knows neither MOVE nor UIDPLUS",
         )
         await imap.close()
@@ -211,13 +215,13 @@ async def test_no_login_is_the_users_affair_once_the_master_was_let_in() -> None
             return b"%b NO [AUTHENTICATIONFAILED] no\r\n" % tag
         return fine(tag, command)
 
-    nobody = Letter(user="nobody", ident=LETTER.ident, delivered=1e9)
+    nobody = MailboxItem(user="nobody", ident=LETTER.ident, delivered=1e9)
     with server(says) as port:
         imap = boxes(port)
         outcomes = [
             (await imap.look([one], "INBOX"))[0].outcome for one in (nobody, LETTER, nobody)
         ]
-        assert outcomes == [Outcome.BUSY, Outcome.MOVED, Outcome.UNABLE]
+        assert outcomes == [MoveOutcome.BUSY, MoveOutcome.MOVED, MoveOutcome.UNABLE]
         await imap.close()
 
 
@@ -225,7 +229,7 @@ async def test_silence_has_an_end_and_the_secret_is_not_told() -> None:
     with server(instead(b"UID SEARCH", b"* OK still here\r\n")) as port:
         imap = boxes(port, deadline_s=0.2)
         done = await imap.move([LETTER, LETTER], "INBOX", "Junk")
-        assert [one.outcome for one in done] == [Outcome.BUSY] * 2
+        assert [one.outcome for one in done] == [MoveOutcome.BUSY] * 2
         assert "secret" not in str(done)
         again = await imap.move([LETTER], "INBOX", "Junk")
         assert "still on the way" in again[0].say
@@ -239,6 +243,6 @@ async def test_nobody_there() -> None:
         port = listener.getsockname()[1]
     imap = boxes(port)
     (done,) = await imap.look([LETTER], "INBOX")
-    assert done.outcome is Outcome.BUSY
+    assert done.outcome is MoveOutcome.BUSY
     assert "refused" in done.say
     await imap.close()

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from oborona.recheck.mailboxes.model import Done, Outcome
+from oborona.recheck.mailboxes.model import MoveOutcome, MoveResult
 from tests.peers.dovecot_mailboxes import MailboxDovecot
 from tests.peers.ports import free_port
 
@@ -91,7 +91,7 @@ async def test_a_move_over_tls(
         imap_certificates=str(certificates / "certificate"),
         master_separator=separator,
     )
-    assert await boxes.move([letter], "INBOX", "Junk") == [Done(Outcome.MOVED)]
+    assert await boxes.move([letter], "INBOX", "Junk") == [MoveResult(MoveOutcome.MOVED)]
     await boxes.close()
 
 
@@ -110,7 +110,7 @@ async def test_nobody_who_can_not_show_who_he_is_gets_the_password(
     )
     logins = encrypted.log().count("Login: user=<joe>")
     (done,) = await boxes.look([encrypted.deliver_letter("joe")], "INBOX")
-    assert done.outcome is Outcome.BUSY
+    assert done.outcome is MoveOutcome.BUSY
     assert "certificate" in done.say.lower()
     assert encrypted.log().count("Login: user=<joe>") == logins
     await boxes.close()

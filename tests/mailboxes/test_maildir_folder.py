@@ -10,14 +10,21 @@ from pathlib import Path
 
 import pytest
 
-from oborona.recheck.mailboxes.found import Guard
-from oborona.recheck.mailboxes.maildir import Maildirs
-from oborona.recheck.mailboxes.maildir_folder import HEAD, MARK, File, Folder, folders, make
-from oborona.recheck.mailboxes.model import Letter, Outcome
+from oborona.recheck.mailboxes.located_copy import MoveGuard
+from oborona.recheck.mailboxes.maildir import MaildirMailboxes
+from oborona.recheck.mailboxes.maildir_folder import (
+    HEAD,
+    MARK,
+    MaildirFile,
+    MaildirFolder,
+    folders,
+    make_folder,
+)
+from oborona.recheck.mailboxes.model import MailboxItem, MoveOutcome
 
 ID = "0ABCDEFGH0000"
 HEADERS = f"X-Mras-Id: {ID}.AAAA\nMessage-ID: <1@a>\n"
-LETTER = Letter(user="joe", ident=ID, message_id="1@a", delivered=time.time())
+LETTER = MailboxItem(user="joe", ident=ID, message_id="1@a", delivered=time.time())
 DEADLINE_S = 20.0
 
 
@@ -42,14 +49,14 @@ def put(maildir: Path, name: str, text: str = HEADERS + "\nGood day.\n") -> Path
     return file
 
 
-def read(root: int, name: str = "INBOX") -> list[File]:
-    with Folder(root, name) as folder:
+def read(root: int, name: str = "INBOX") -> list[MaildirFile]:
+    with MaildirFolder(root, name) as folder:
         return list(folder.since(0))
 
 
-def opened(maildir: Path, *, listed: bool = False) -> Maildirs:
-    return Maildirs(
-        lambda _: str(maildir), Guard(move_listed=listed), connections=1, deadline_s=DEADLINE_S
+def opened(maildir: Path, *, listed: bool = False) -> MaildirMailboxes:
+    return MaildirMailboxes(
+        lambda _: str(maildir), MoveGuard(move_listed=listed), connections=1, deadline_s=DEADLINE_S
     )
 
 
@@ -112,7 +119,7 @@ def test_only_messages_that_are_young_enough_and_files(
     os.mkfifo(maildir / "new/pipe")
     put(maildir, "new/.hidden")
     put(maildir, "tmp/unfinished")
-    with Folder(root, "INBOX") as folder:
+    with MaildirFolder(root, "INBOX") as folder:
         assert [file.name for file in folder.since(2e9 - 1e9 + 1)] == ["young"]
 
 
@@ -126,13 +133,13 @@ async def test_links_lead_nowhere(maildir: Path, tmp_path: Path) -> None:
     (maildir / ".Junk").symlink_to(elsewhere)
     boxes = opened(maildir)
     (done,) = await boxes.move([LETTER], "INBOX", "Junk")
-    assert done.outcome is Outcome.UNABLE
+    assert done.outcome is MoveOutcome.UNABLE
     assert letter.exists()
     (maildir / ".Junk").unlink()
     (maildir / ".Junk").mkdir()
     (maildir / ".Junk/new").symlink_to(elsewhere / "new")
     (done,) = await boxes.move([LETTER], "INBOX", "Junk")
-    assert done.outcome is Outcome.UNABLE
+    assert done.outcome is MoveOutcome.UNABLE
     assert letter.exists()
     await boxes.close()
     assert not list((elsewhere / "new").iterdir())
@@ -142,7 +149,7 @@ def test_a_folder_that_is_made_belongs_to_the_maildirs_owner(maildir: Path, root
     os.chown(maildir, 65534, 65534)
     maildir.chmod(0o2750)
     for _ in range(2):
-        make(root, "Спам/x")
+        make_folder(root, "Спам/x")
     (made,) = [inside for name, inside in folders(root) if name == "Спам/x"]
     for path in (
         maildir / made,
@@ -155,9 +162,9 @@ def test_a_folder_that_is_made_belongs_to_the_maildirs_owner(maildir: Path, root
 @pytest.mark.parametrize("name", ["", "/", "a/", "../x", "a.b", "..", "a\nb", "a\0b"])
 def test_names_that_lead_elsewhere_are_no_folders(root: int, name: str) -> None:
     with pytest.raises(FileNotFoundError):
-        Folder(root, name)
+        MaildirFolder(root, name)
     with pytest.raises(FileNotFoundError):
-        make(root, name)
+        make_folder(root, name)
 
 
 def test_folders_of_any_name(maildir: Path, root: int) -> None:
@@ -174,10 +181,10 @@ async def test_a_move_keeps_the_octets_and_takes_keywords_off(maildir: Path) -> 
     letter = put(maildir, "cur/17.M1P1.host,S=99:2,ac")
     raw = letter.read_bytes()
     boxes = opened(maildir, listed=True)
-    assert (await boxes.move([LETTER], "INBOX", "Junk"))[0].outcome is Outcome.MOVED
+    assert (await boxes.move([LETTER], "INBOX", "Junk"))[0].outcome is MoveOutcome.MOVED
     moved = maildir / f".Junk/cur/17.M1P1.host,S=99{MARK}:2,"
     assert moved.read_bytes() == raw
-    assert (await boxes.move([LETTER], "Junk", "INBOX", force=True))[0].outcome is Outcome.MOVED
+    assert (await boxes.move([LETTER], "Junk", "INBOX", force=True))[0].outcome is MoveOutcome.MOVED
     assert (maildir / "cur" / moved.name).read_bytes() == raw
     await boxes.close()
 
@@ -185,8 +192,8 @@ async def test_a_move_keeps_the_octets_and_takes_keywords_off(maildir: Path) -> 
 async def test_what_we_may_not_enter_is_told(maildir: Path, tmp_path: Path) -> None:
     boxes = opened(tmp_path / "nowhere")
     (done,) = await boxes.look([LETTER], "INBOX")
-    assert (done.outcome, "no such mailbox" in done.say) == (Outcome.UNABLE, True)
+    assert (done.outcome, "no such mailbox" in done.say) == (MoveOutcome.UNABLE, True)
     await boxes.close()
     boxes = opened(put(tmp_path, "file"))
-    assert (await boxes.look([LETTER], "INBOX"))[0].outcome is Outcome.UNABLE
+    assert (await boxes.look([LETTER], "INBOX"))[0].outcome is MoveOutcome.UNABLE
     await boxes.close()

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from imapclient.exceptions import IMAPClientError
 
-from oborona.recheck.mailboxes.imap_session import Copy, Session
-from oborona.recheck.mailboxes.maildir_folder import File, Folder
-from oborona.recheck.mailboxes.model import MOVED, MOVING, Letter, Outcome
+from oborona.recheck.mailboxes.imap_session import ImapCopy, ImapSession
+from oborona.recheck.mailboxes.maildir_folder import MaildirFile, MaildirFolder
+from oborona.recheck.mailboxes.model import MOVED, MOVING, MailboxItem, MoveOutcome
 from tests.mailboxes.test_contract import KEEP_KEYWORDS, KINDS, flags, outcomes, person, where
 from tests.peers.dovecot import READY_S
 from tests.peers.dovecot_mailboxes import MailboxDovecot
@@ -46,7 +46,7 @@ def locked(index: Path) -> Iterator[None]:
         yield
 
 
-def fate(dovecot: MailboxDovecot, letter: Letter) -> list[str]:
+def fate(dovecot: MailboxDovecot, letter: MailboxItem) -> list[str]:
     """The folders that a letter is in."""
     folders = ("INBOX", "Junk", "Archive")
     name = letter.message_id.encode()
@@ -79,16 +79,16 @@ async def test_a_reader_at_work_while_messages_go(
     for place, (letter, one) in enumerate(zip(flat, done, strict=True)):
         act, is_in = acts[place // 3], fate(dovecot, letter)
         match one.outcome:
-            case Outcome.MOVED:
+            case MoveOutcome.MOVED:
                 assert is_in == ["Junk"]
-            case Outcome.SEEN:
+            case MoveOutcome.SEEN:
                 assert act == "opens"
                 assert is_in == ["INBOX"]
-            case Outcome.PERSON:
+            case MoveOutcome.PERSON:
                 # who was about to expunge it may have done so by now
                 wanted = {"moves": [["Archive"]], "expunges": [[], ["INBOX"]]}.get(act, [["INBOX"]])
                 assert is_in in wanted
-            case Outcome.GONE:
+            case MoveOutcome.GONE:
                 assert act == "expunges"
                 assert is_in == []
             case _:
@@ -99,16 +99,16 @@ async def test_opened_between_the_look_and_the_move_by_imap(
     dovecot: MailboxDovecot, user: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     letter = dovecot.deliver_letter(user)
-    mark = Session.mark
+    mark = ImapSession.mark
 
-    def late(self: Session, copies: list[Copy], folder: str) -> list[Copy]:
+    def late(self: ImapSession, copies: list[ImapCopy], folder: str) -> list[ImapCopy]:
         with meanwhile(lambda: person(dovecot, user, "opens")):
             pass
         return mark(self, copies, folder)
 
-    monkeypatch.setattr(Session, "mark", late)
+    monkeypatch.setattr(ImapSession, "mark", late)
     boxes = dovecot.opened("imap", move_listed=True)
-    assert outcomes(await boxes.move([letter], "INBOX", "Junk")) == [Outcome.SEEN]
+    assert outcomes(await boxes.move([letter], "INBOX", "Junk")) == [MoveOutcome.SEEN]
     await boxes.close()
     assert where(dovecot, user) == {"INBOX": 1}
     assert flags(dovecot, user, "INBOX")[0] & {MOVED, MOVING} == set()
@@ -117,23 +117,27 @@ async def test_opened_between_the_look_and_the_move_by_imap(
 @pytest.mark.parametrize(
     ("act", "outcome"),
     [
-        ("lists", Outcome.LISTED),
-        ("opens", Outcome.SEEN),
-        ("expunges", Outcome.GONE),
-        ("moves", Outcome.PERSON),
+        ("lists", MoveOutcome.LISTED),
+        ("opens", MoveOutcome.SEEN),
+        ("expunges", MoveOutcome.GONE),
+        ("moves", MoveOutcome.PERSON),
     ],
 )
 async def test_touched_between_the_look_and_the_rename(
-    dovecot: MailboxDovecot, user: str, monkeypatch: pytest.MonkeyPatch, act: str, outcome: Outcome
+    dovecot: MailboxDovecot,
+    user: str,
+    monkeypatch: pytest.MonkeyPatch,
+    act: str,
+    outcome: MoveOutcome,
 ) -> None:
     letter = dovecot.deliver_letter(user)
-    take = Folder.take
+    take = MaildirFolder.take
 
-    def late(self: Folder, file: File, other: Folder) -> bool:
+    def late(self: MaildirFolder, file: MaildirFile, other: MaildirFolder) -> bool:
         person(dovecot, user, act)
         return take(self, file, other)
 
-    monkeypatch.setattr(Folder, "take", late)
+    monkeypatch.setattr(MaildirFolder, "take", late)
     boxes = dovecot.opened("maildir")
     assert outcomes(await boxes.move([letter], "INBOX", "Junk")) == [outcome]
     await boxes.close()
@@ -150,10 +154,10 @@ async def test_a_mailbox_that_is_locked_is_busy_and_holds_up_nobody_else(
         await boxes.look(letters, "INBOX")  # makes the index
         with locked(dovecot.maildir(held)):
             done = await boxes.move(letters, "INBOX", "Junk")
-            assert outcomes(done) == [Outcome.BUSY, Outcome.MOVED], kind
+            assert outcomes(done) == [MoveOutcome.BUSY, MoveOutcome.MOVED], kind
         await boxes.close()
         boxes = dovecot.opened(kind, deadline_s=READY_S)
-        assert outcomes(await boxes.move(letters, "INBOX", "Junk")) == [Outcome.MOVED] * 2, kind
+        assert outcomes(await boxes.move(letters, "INBOX", "Junk")) == [MoveOutcome.MOVED] * 2, kind
         await boxes.close()
         assert where(dovecot, held) == where(dovecot, free) == {"Junk": 1}, kind
 
@@ -171,7 +175,9 @@ async def test_who_is_killed_between_leaves_nothing_undone_or_done_twice(
             await moving
         await boxes.close()
         boxes = dovecot.opened(kind, move_listed=True, deadline_s=READY_S)
-        assert outcomes(await boxes.move(letters, "INBOX", "Junk")) == [Outcome.MOVED] * 12, kind
+        assert outcomes(await boxes.move(letters, "INBOX", "Junk")) == [MoveOutcome.MOVED] * 12, (
+            kind
+        )
         await boxes.close()
         assert [fate(dovecot, letter) for letter in letters] == [["Junk"]] * 12, kind
 
@@ -193,13 +199,13 @@ async def test_dovecot_is_restarted_in_the_middle() -> None:
         await asyncio.to_thread(dovecot.restart)
         for kind, task in zip(boxes, moving, strict=True):
             done = await task
-            assert {one.outcome for one in done} <= {Outcome.MOVED, Outcome.BUSY}, kind
+            assert {one.outcome for one in done} <= {MoveOutcome.MOVED, MoveOutcome.BUSY}, kind
             for letter, one in zip(letters[kind], done, strict=True):
-                if one.outcome is Outcome.MOVED:
+                if one.outcome is MoveOutcome.MOVED:
                     assert fate(dovecot, letter) == ["Junk"], kind
             again = await boxes[kind].move(letters[kind], "INBOX", "Junk")
             await boxes[kind].close()
-            assert outcomes(again) == [Outcome.MOVED] * 8, kind
+            assert outcomes(again) == [MoveOutcome.MOVED] * 8, kind
             assert [fate(dovecot, letter) for letter in letters[kind]] == [["Junk"]] * 8, kind
             for kept in flags(dovecot, users[kind][0], "Junk") + flags(
                 dovecot, users[kind][-1], "Junk"

@@ -10,14 +10,14 @@ from functools import partial
 import pytest
 
 from oborona.errors import PeerError
-from oborona.recheck.mailboxes.requests import GIVE_UP, Requests
+from oborona.recheck.mailboxes.requests import GIVE_UP, MailServerRequests
 
 SOON_S = 0.02
 LATE_S = 20.0
 
 
 async def test_so_many_at_once_and_one_for_an_owner() -> None:
-    requests = Requests(2, deadline_s=LATE_S)
+    requests = MailServerRequests(2, deadline_s=LATE_S)
     running: list[str] = []
     most = 0
 
@@ -39,7 +39,7 @@ async def test_so_many_at_once_and_one_for_an_owner() -> None:
 
 
 async def test_who_waits_no_longer_leaves_his_request_and_its_owner_taken() -> None:
-    requests = Requests(2, deadline_s=SOON_S)
+    requests = MailServerRequests(2, deadline_s=SOON_S)
     end = asyncio.Event()
     made = 0
 
@@ -63,7 +63,7 @@ async def test_who_waits_no_longer_leaves_his_request_and_its_owner_taken() -> N
 
 
 async def test_who_is_cancelled_leaves_his_request_running() -> None:
-    requests = Requests(1, deadline_s=LATE_S)
+    requests = MailServerRequests(1, deadline_s=LATE_S)
     end, ended = asyncio.Event(), asyncio.Event()
 
     async def slow() -> None:
@@ -84,7 +84,7 @@ async def test_who_is_cancelled_leaves_his_request_running() -> None:
 async def test_a_server_that_does_not_answer_is_asked_no_longer_and_once_more_in_the_next_call() -> (
     None
 ):
-    requests = Requests(1, deadline_s=LATE_S)
+    requests = MailServerRequests(1, deadline_s=LATE_S)
     made = 0
 
     async def away() -> None:
@@ -112,7 +112,7 @@ async def test_a_server_that_does_not_answer_is_asked_no_longer_and_once_more_in
 
 
 async def test_closing_ends_who_waits_and_begins_nothing() -> None:
-    requests = Requests(1, deadline_s=LATE_S)
+    requests = MailServerRequests(1, deadline_s=LATE_S)
     end = asyncio.Event()
 
     async def slow() -> str:

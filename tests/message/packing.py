@@ -8,7 +8,7 @@ import zipfile
 from struct import pack
 
 from oborona.message import contents
-from oborona.message.contents import Contents
+from oborona.message.contents import AttachmentContents
 from oborona.message.findings import Findings
 
 
@@ -67,7 +67,7 @@ def image(files: dict[str, bytes]) -> bytes:
     )
 
 
-def look(octets: bytes, name: str = "a.bin") -> tuple[Contents, dict[str, str]]:
+def look(octets: bytes, name: str = "a.bin") -> tuple[AttachmentContents, dict[str, str]]:
     """Return what is seen in an attached file, and the findings with their evidence."""
     findings = Findings()
     found = contents.look(

@@ -17,7 +17,7 @@ from struct import pack
 
 import pytest
 
-from oborona.message.contents import Contents
+from oborona.message.contents import AttachmentContents
 from tests.message.packing import image, look, tarred, zipped
 
 FILES = Path(__file__).parent / "files"
@@ -25,7 +25,7 @@ PROGRAM = b"MZ\x90\0" + bytes(200)
 LETTER = b"a letter to read " * 20
 
 
-def rows(found: Contents) -> list[tuple[str, str, int, int]]:
+def rows(found: AttachmentContents) -> list[tuple[str, str, int, int]]:
     return [(member.name, member.kind, member.size, member.crc) for member in found.members]
 
 

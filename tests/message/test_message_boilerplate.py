@@ -14,14 +14,21 @@ from hypothesis import strategies as st
 
 from oborona.message.boilerplate import MAX_CUT, cut
 from oborona.message.parse import parse
-from oborona.message.shingles import Hasher, Type, shingles
+from oborona.message.shingles import Hasher, ShingleType, shingles
 from oborona.types import Client, Envelope
 
 HASHER = Hasher(b"a secret of the site")
 ENVELOPE = Envelope(
     client=Client(ip="192.0.2.1"), sender="a@b.example", recipients=("c@d.example",)
 )
-OF_TEXT = {Type.TEXT, Type.TEMPLATE, Type.OPENING, Type.CLOSING, Type.WORDS, Type.CHARACTERS}
+OF_TEXT = {
+    ShingleType.TEXT,
+    ShingleType.TEMPLATE,
+    ShingleType.OPENING,
+    ShingleType.CLOSING,
+    ShingleType.WORDS,
+    ShingleType.CHARACTERS,
+}
 
 BOILERPLATE = {
     "telephone": "Sent from my iPhone",
@@ -72,8 +79,8 @@ def of_text(body: str, head: str = "") -> set[int]:
     raw = f"From: a@b.example\n{head}Content-Type: text/plain; charset=utf-8\n\n{body}\n".encode()
     found = shingles(parse(raw), ENVELOPE, HASHER)
     kinds: set[int] = {shingle.type for shingle in found.shingles} & OF_TEXT
-    if any(pair.distinct.type == Type.TEXT_IPS for pair in found.pairs):
-        kinds.add(Type.TEXT_IPS)
+    if any(pair.distinct.type == ShingleType.TEXT_IPS for pair in found.pairs):
+        kinds.add(ShingleType.TEXT_IPS)
     return kinds
 
 
@@ -87,7 +94,12 @@ def test_boilerplate_alone_counts_for_nothing(name: str) -> None:
 def test_what_stands_above_is_what_counts(name: str) -> None:
     plain = f"From: a@b.example\nContent-Type: text/plain; charset=utf-8\n\n{LETTER}\n"
     with_it = parse(f"{plain}\n{BOILERPLATE[name]}\n".encode())
-    fingerprint = {Type.WORDS, Type.CHARACTERS, Type.OPENING, Type.CLOSING}
+    fingerprint = {
+        ShingleType.WORDS,
+        ShingleType.CHARACTERS,
+        ShingleType.OPENING,
+        ShingleType.CLOSING,
+    }
     one, other = (
         {
             shingle

@@ -17,14 +17,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from oborona.message.contents import Contents
+from oborona.message.contents import AttachmentContents
 from tests.fuzz.of_attachments import attached
 from tests.message.office_files import compound_file, macro_project
 
 FILES = Path(__file__).parent / "files"
 
 
-def hold(octets: bytes, name: str = "a.zip") -> Contents:
+def hold(octets: bytes, name: str = "a.zip") -> AttachmentContents:
     begun = time.process_time()
     found = attached(octets, name)
     assert time.process_time() - begun < 0.5  # it is looked into twice

@@ -6,7 +6,7 @@ import email
 from email.message import Message as Oracle
 from pathlib import Path
 
-from oborona.message import mime, transfer
+from oborona.message import mime, transfer_encoding
 from oborona.message.findings import NAMES, Findings
 from oborona.message.limits import DEFAULT
 from oborona.message.parse import parse
@@ -32,7 +32,9 @@ def texts_of_ours(raw: bytes) -> list[bytes]:
     found = []
     for entity in mime.split(data, DEFAULT, findings):
         if entity.leaf and entity.content_type.startswith("text/"):
-            octets = transfer.decode(data[entity.start : entity.end], entity.encoding, findings)
+            octets = transfer_encoding.decode(
+                data[entity.start : entity.end], entity.encoding, findings
+            )
             found.append(b"".join(octets.split()))
     return [text for text in found if text]
 

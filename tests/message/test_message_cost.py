@@ -16,10 +16,10 @@ from typing import Final
 import pytest
 
 from oborona.authentication import keys
-from oborona.authentication.keys import NoKey
+from oborona.authentication.keys import NoDkimKey
 from oborona.message.limits import DEFAULT
 from oborona.message.parse import MAX_SUBJECT, parse
-from oborona.policy.evidence import Evidence
+from oborona.policy.evidence import SenderEvidence
 from tests.bombs import MARKS, PIECES, PLACES, STRUCTURES
 from tests.policy.test_scan_evidence import scanned
 
@@ -44,7 +44,7 @@ async def test_so_is_that_of_any_structure(name: str) -> None:
 async def _bounded(built: Callable[[], bytes]) -> None:
     raw = built()
     began = time.process_time()
-    result = await scanned(Evidence(), raw=raw)
+    result = await scanned(SenderEvidence(), raw=raw)
     spent = time.process_time() - began
     assert spent < A_SCAN_S + A_MB_S * len(raw) / 1e6
     message = result.message
@@ -79,14 +79,14 @@ async def test_what_is_remembered_of_messages_is_short(written: str) -> None:
     """Caches have room for so many entries, not for so many octets: what is remembered is cut
     before.
     """
-    await scanned(Evidence(), raw=written.replace("{}", "warm").encode())
+    await scanned(SenderEvidence(), raw=written.replace("{}", "warm").encode())
     gc.collect()
     tracemalloc.start()
     try:
         before, _ = tracemalloc.get_traced_memory()
         for number in range(MANY):
             raw = written.replace("{}", f"{number}x".ljust(LARGE, "y")).encode()
-            await scanned(Evidence(), raw=b"From: a@b.example\n" + raw)
+            await scanned(SenderEvidence(), raw=b"From: a@b.example\n" + raw)
         del raw
         gc.collect()
         after, _ = tracemalloc.get_traced_memory()
@@ -98,7 +98,7 @@ async def test_what_is_remembered_of_messages_is_short(written: str) -> None:
 def test_of_keys_in_the_dns_those_of_a_usual_size_are_remembered() -> None:
     keys._read_key.cache_clear()  # full, it would grow no more
     before = keys._read_key.cache_info().currsize
-    assert isinstance(keys.read_key(b"v=DKIM1; p=" + b"A" * LARGE), NoKey)
+    assert isinstance(keys.read_key(b"v=DKIM1; p=" + b"A" * LARGE), NoDkimKey)
     assert keys._read_key.cache_info().currsize == before
     assert keys.read_key(b"v=DKIM1; p=QQ==; n=usual") is keys.read_key(b"v=DKIM1; p=QQ==; n=usual")
     assert keys._read_key.cache_info().currsize == before + 1

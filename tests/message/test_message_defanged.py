@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oborona.message import defanged
-from oborona.message.model import Place
+from oborona.message import defanged_links
+from oborona.message.model import EntityLocation
 from oborona.message.normalise import normalise
 from oborona.message.parse import parse
 
 
 def read(text: str) -> tuple[list[str], list[str]]:
-    return defanged.read(normalise(text), 50)
+    return defanged_links.read(normalise(text), 50)
 
 
 @pytest.mark.parametrize(
@@ -88,8 +88,8 @@ def test_they_are_links_and_addresses_of_the_message() -> None:
         b"or ann (at) shop (dot) com"
     )
     assert {(link.host, link.place) for link in message.links} == {
-        ("www.google.com", Place.TEXT),
-        ("evil.example.com", Place.TEXT),
+        ("www.google.com", EntityLocation.TEXT),
+        ("evil.example.com", EntityLocation.TEXT),
     }
     assert message.addresses == ("ann@shop.com",)
 
@@ -152,5 +152,5 @@ def test_any_text(text: str) -> None:
 def test_a_megabyte_is_read_in_bounded_time(piece: str) -> None:
     text = normalise("hxxp " + piece * (1_000_000 // len(piece)))
     began = time.process_time()
-    defanged.read(text, 200)
+    defanged_links.read(text, 200)
     assert time.process_time() - began < 0.5

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oborona.message import templates
-from oborona.message.disguise import joined, letters_for_signs
 from oborona.message.normalise import normalise
+from oborona.message.obfuscation import join_spaced_letters, letters_for_signs
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_what_is_no_disguise_stays(text: str) -> None:
         if not any(mark in token for mark in (b"@", b"://", b"www."))
     ]
     assert [token for token in letters_for_signs(octets).split() if token in kept] == kept
-    assert joined(b" " + octets + b" ").split() == octets.decode().split()
+    assert join_spaced_letters(b" " + octets + b" ").split() == octets.decode().split()
     assert not any(
         "h" in word and "st" in word for word in templates.words(normalise(text))
     )  # no link becomes a word
@@ -66,7 +66,7 @@ def test_only_signs_become_letters_and_only_spaces_go(text: str) -> None:
     changed = letters_for_signs(octets)
     assert len(changed) == len(octets)
     assert all(was == now or was in b"0134579$!@" for was, now in zip(octets, changed, strict=True))
-    assert joined(b" " + octets + b" ").replace(" ", "") == octets.decode(
+    assert join_spaced_letters(b" " + octets + b" ").replace(" ", "") == octets.decode(
         "utf-8", "surrogatepass"
     ).replace(" ", "")
 
@@ -83,4 +83,4 @@ def test_only_signs_become_letters_and_only_spaces_go(text: str) -> None:
 )
 @pytest.mark.timeout(2)
 def test_hostile_texts_take_no_time(hostile: str) -> None:
-    assert isinstance(joined(letters_for_signs(f" {hostile} ".encode())), str)
+    assert isinstance(join_spaced_letters(letters_for_signs(f" {hostile} ".encode())), str)

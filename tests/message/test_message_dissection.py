@@ -7,13 +7,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from oborona.message.dissecting import dissection
-from oborona.message.dissection import Dissection, Node
+from oborona.message.dissection import DissectedPart, Dissection
+from oborona.message.dissector import build_dissection
 from oborona.message.findings import NAMES
 from oborona.message.fingerprint import WORD_VALUES
-from oborona.message.hashing import Hasher, Type
+from oborona.message.hashing import Hasher, ShingleType
 from oborona.message.parse import parse
-from oborona.message.recording import Recorder
+from oborona.message.recording_hasher import RecordingHasher
 from oborona.message.shingles import shingles
 from oborona.types import Client, Envelope
 
@@ -30,9 +30,9 @@ MAILS = sorted([*GOLDEN.glob("mails/*.eml"), *GOLDEN.glob("torture/*.txt")])
 
 def dissect(raw: bytes, envelope: Envelope = ENVELOPE) -> Dissection:
     message = parse(raw, regions=("DE",))
-    recorder = Recorder(KEY)
+    recorder = RecordingHasher(KEY)
     pieces = shingles(message, envelope, recorder, ("a.example",))
-    return dissection(
+    return build_dissection(
         message, pieces, recorder.sources, message.findings, NAMES, file="f", keyed=True
     )
 
@@ -76,7 +76,7 @@ def test_the_tree_holds_each_part_once_where_it_stands() -> None:
     )
     root = dissect(raw).tree
 
-    def paths(node: Node) -> list[object]:
+    def paths(node: DissectedPart) -> list[object]:
         return [node.path, node.type, [paths(child) for child in node.children]]
 
     assert paths(root) == [
@@ -103,17 +103,17 @@ def test_a_unique_pair_says_what_is_counted_of_what() -> None:
     pairs = {(one.name, one.a, one.b) for one in found.pairs}
     assert ("sender_recipient", "bounce@a.example", "two@b.example") in pairs
     assert ("ip_sender", "192.0.2.7", "bounce@a.example") in pairs
-    assert {one.counts_type for one in found.pairs if one.type == Type.IP_SENDER} == {
-        Type.IP_SENDERS
+    assert {one.counts_type for one in found.pairs if one.type == ShingleType.IP_SENDER} == {
+        ShingleType.IP_SENDERS
     }
 
 
 def test_values_of_a_fingerprint_are_numbered() -> None:
     text = " ".join(f"{chr(97 + n % 26) * 3}{chr(97 + n // 26) * 2}ord" for n in range(60))
     found = dissect(f"From: a@a.example\n\n{text}\n".encode())
-    values = [one.source for one in found.shingles if one.type == Type.WORDS]
+    values = [one.source for one in found.shingles if one.type == ShingleType.WORDS]
     assert [int(value.partition(":")[0]) for value in values] == list(range(WORD_VALUES))
-    assert {one.form for one in found.shingles if one.type == Type.WORDS} == {"value"}
+    assert {one.form for one in found.shingles if one.type == ShingleType.WORDS} == {"value"}
     (first, *_) = [one for one in found.pairs if one.name == "text_ip"]
     assert first.a == values[0]
     assert first.b == "192.0.2.7"

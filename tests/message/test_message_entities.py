@@ -8,9 +8,9 @@ import time
 
 import pytest
 
-from oborona.message.model import Entity, Kind, Place
+from oborona.message.model import EntityKind, EntityLocation, NamedEntity
 from oborona.message.parse import parse
-from oborona.message.shingles import MAX_CONTACTS, Hasher, Type, shingles
+from oborona.message.shingles import MAX_CONTACTS, Hasher, ShingleType, shingles
 from oborona.types import Envelope
 
 HASHER = Hasher(b"k" * 32)
@@ -30,25 +30,25 @@ RAW = (
 
 def test_each_with_its_place() -> None:
     assert {(each.kind, each.value, each.place) for each in parse(RAW).entities} == {
-        (Kind.PHONE, "+79051234567", Place.TEXT),
-        (Kind.WALLET, f"bitcoin:{BITCOIN}", Place.TEXT),
-        (Kind.PHONE, "+4930901820", Place.ANCHOR),
-        (Kind.WALLET, f"bitcoin:{BITCOIN}", Place.ANCHOR),
-        (Kind.HANDLE, "telegram:easy_money", Place.ANCHOR),
-        (Kind.HANDLE, "whatsapp:+79051234567", Place.ANCHOR),
-        (Kind.PHONE, "+79051234567", Place.ANCHOR),
-        (Kind.PHONE, "+12015550123", Place.HEADER),
-        (Kind.HANDLE, "telegram:subject_name", Place.HEADER),
-        (Kind.LIST, "news.shop.example", Place.HEADER),
-        (Kind.UNSUBSCRIBE, "leave-*@shop.example", Place.HEADER),
-        (Kind.UNSUBSCRIBE, "img#.shop.example.com/u/#/*?e", Place.HEADER),
+        (EntityKind.PHONE, "+79051234567", EntityLocation.TEXT),
+        (EntityKind.WALLET, f"bitcoin:{BITCOIN}", EntityLocation.TEXT),
+        (EntityKind.PHONE, "+4930901820", EntityLocation.ANCHOR),
+        (EntityKind.WALLET, f"bitcoin:{BITCOIN}", EntityLocation.ANCHOR),
+        (EntityKind.HANDLE, "telegram:easy_money", EntityLocation.ANCHOR),
+        (EntityKind.HANDLE, "whatsapp:+79051234567", EntityLocation.ANCHOR),
+        (EntityKind.PHONE, "+79051234567", EntityLocation.ANCHOR),
+        (EntityKind.PHONE, "+12015550123", EntityLocation.HEADER),
+        (EntityKind.HANDLE, "telegram:subject_name", EntityLocation.HEADER),
+        (EntityKind.LIST, "news.shop.example", EntityLocation.HEADER),
+        (EntityKind.UNSUBSCRIBE, "leave-*@shop.example", EntityLocation.HEADER),
+        (EntityKind.UNSUBSCRIBE, "img#.shop.example.com/u/#/*?e", EntityLocation.HEADER),
     }
 
 
 def test_raw_is_as_found() -> None:
     raws = {(each.kind, each.place): each.raw for each in parse(RAW).entities}
-    assert raws[Kind.PHONE, Place.TEXT] == "+7 (905) 123-45-67"
-    assert raws[Kind.LIST, Place.HEADER] == "The List <News.Shop.Example>"
+    assert raws[EntityKind.PHONE, EntityLocation.TEXT] == "+7 (905) 123-45-67"
+    assert raws[EntityKind.LIST, EntityLocation.HEADER] == "The List <News.Shop.Example>"
     long = parse(b"List-Unsubscribe: <http://a.example/\x01" + b"x" * 500 + b">\n\nx").entities[0]
     assert len(long.raw) <= 80
     assert long.raw.isprintable()
@@ -57,28 +57,28 @@ def test_raw_is_as_found() -> None:
 def test_they_are_counted() -> None:
     found = shingles(parse(RAW), Envelope(), HASHER).shingles
     for kind, piece in (
-        (Type.PHONE, "+79051234567"),
-        (Type.PHONE, "+12015550123"),
-        (Type.WALLET, f"bitcoin:{BITCOIN}"),
-        (Type.HANDLE, "whatsapp:+79051234567"),
-        (Type.LIST, "news.shop.example"),
-        (Type.LIST, "leave-*@shop.example"),
-        (Type.PICTURE_HOST, "pics.example.net"),
-        (Type.PATH, "l.facebook.com/l.php?u"),
-        (Type.PATH, "wa.me/#"),
-        (Type.HOST, "wa.me"),
+        (ShingleType.PHONE, "+79051234567"),
+        (ShingleType.PHONE, "+12015550123"),
+        (ShingleType.WALLET, f"bitcoin:{BITCOIN}"),
+        (ShingleType.HANDLE, "whatsapp:+79051234567"),
+        (ShingleType.LIST, "news.shop.example"),
+        (ShingleType.LIST, "leave-*@shop.example"),
+        (ShingleType.PICTURE_HOST, "pics.example.net"),
+        (ShingleType.PATH, "l.facebook.com/l.php?u"),
+        (ShingleType.PATH, "wa.me/#"),
+        (ShingleType.HOST, "wa.me"),
     ):
         assert HASHER.shingle(kind, piece) in found, kind
     counted = [shingle.type for shingle in found]
-    assert counted.count(Type.PHONE) == 3
-    assert counted.count(Type.WALLET) == 1
+    assert counted.count(ShingleType.PHONE) == 3
+    assert counted.count(ShingleType.WALLET) == 1
 
 
 def test_regions_are_an_argument() -> None:
     raw = b"From: a@b.example\n\ncall 8 (905) 123-45-67 today"
     assert parse(raw).entities == ()
     assert parse(raw, regions=("RU", "DE")).entities == (
-        Entity(Kind.PHONE, "+79051234567", "8 (905) 123-45-67", Place.TEXT),
+        NamedEntity(EntityKind.PHONE, "+79051234567", "8 (905) 123-45-67", EntityLocation.TEXT),
     )
 
 
@@ -122,7 +122,7 @@ def test_a_megabyte_of_one_trick_costs_no_more_than_a_large_message(piece: bytes
     pieces = shingles(parse(raw, regions=("RU", "US", "DE")), Envelope(), HASHER)
     assert time.process_time() - began < 1.0
     counted = [shingle.type for shingle in pieces.shingles]
-    for kind in (Type.PHONE, Type.WALLET, Type.HANDLE):
+    for kind in (ShingleType.PHONE, ShingleType.WALLET, ShingleType.HANDLE):
         assert counted.count(kind) <= MAX_CONTACTS
 
 

@@ -16,12 +16,12 @@ from oborona.message.fingerprint import (
     VALUES,
     WORD_VALUES,
     Fingerprinter,
-    Likeness,
+    TextFingerprints,
 )
-from oborona.message.hashing import Type
+from oborona.message.hashing import ShingleType
 from oborona.message.normalise import normalise
 from oborona.message.parse import parse
-from oborona.policy.known import shared_values
+from oborona.policy.counts import shared_values
 
 PRINTER = Fingerprinter(b"0123456789abcdef")
 SLOTS = [  # a quarter of the words differ between two copies
@@ -57,7 +57,7 @@ def variant(chance: random.Random) -> list[str]:
     return templates.words(normalise("".join(text) + link + f"ref {chance.randrange(10**6)}"))
 
 
-SHARED = shared_values(Type.WORDS, WORD_VALUES)
+SHARED = shared_values(ShingleType.WORDS, WORD_VALUES)
 
 
 def shared_counts(messages: list[list[str]]) -> list[int]:
@@ -84,7 +84,7 @@ def test_shape() -> None:
     assert PRINTER.likeness(words[: MIN_LONG_WORDS - 1]).words == ()
     assert len(PRINTER.likeness(words[:MIN_LONG_WORDS]).characters) == VALUES
     assert len(PRINTER.likeness(["\ud800long"] * 100_000).words) == WORD_VALUES
-    assert PRINTER.likeness([]) == PRINTER.likeness(["short", "text"]) == Likeness()
+    assert PRINTER.likeness([]) == PRINTER.likeness(["short", "text"]) == TextFingerprints()
 
 
 def test_shared_values_follow_similarity() -> None:
@@ -131,7 +131,7 @@ def test_one_line_in_another_dress_meets_itself(copy: str) -> None:
     line = "Cheap watches and good pills at half the price, order now"
     one, other = (PRINTER.likeness(templates.words(normalise(text))) for text in (line, copy))
     assert one.words == ()
-    assert common(one.characters, other.characters) >= shared_values(Type.CHARACTERS, VALUES)
+    assert common(one.characters, other.characters) >= shared_values(ShingleType.CHARACTERS, VALUES)
 
 
 def test_other_lines_do_not_meet() -> None:

@@ -27,7 +27,7 @@ from oborona.message.homograph import looks_like
 )
 def test_painted(host: str, reads: str) -> None:
     assert looks_like(host) == reads
-    assert looks_like(domains.normal(host)) == reads
+    assert looks_like(domains.normal_host(host)) == reads
 
 
 @pytest.mark.parametrize(

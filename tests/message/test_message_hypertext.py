@@ -8,12 +8,12 @@ import pytest
 
 from oborona.message import hypertext
 from oborona.message.findings import Findings
-from oborona.message.model import Place
+from oborona.message.model import EntityLocation
 
 LOREM = " ".join(f"word{number}" for number in range(60))
 
 
-def page(source: str) -> hypertext.Page:
+def page(source: str) -> hypertext.HtmlPage:
     return hypertext.read(source, 200, Findings())
 
 
@@ -214,11 +214,11 @@ def test_links() -> None:
         "src=http://i.example></iframe>"
     )
     assert [(each.url, each.shown, each.place) for each in found.targets] == [
-        ("http://evil.example/x", "http://bank.example", Place.ANCHOR),
-        ("//c.example/p.gif", "", Place.PICTURE),
-        ("https://f.example", "", Place.FORM),
-        ("http://m.example", "", Place.ANCHOR),
-        ("http://i.example", "", Place.FRAME),
+        ("http://evil.example/x", "http://bank.example", EntityLocation.ANCHOR),
+        ("//c.example/p.gif", "", EntityLocation.PICTURE),
+        ("https://f.example", "", EntityLocation.FORM),
+        ("http://m.example", "", EntityLocation.ANCHOR),
+        ("http://i.example", "", EntityLocation.FRAME),
     ]
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oborona.message import kinds
+from oborona.message import file_types
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ from oborona.message import kinds
     ],
 )  # fmt: skip
 def test_kinds(octets: bytes, kind: str) -> None:
-    assert kinds.kind(octets) == kind
+    assert file_types.kind(octets) == kind
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_kinds(octets: bytes, kind: str) -> None:
     ],
 )
 def test_contradictions(found: str, extension: str, content_type: str, wrong: bool) -> None:
-    assert kinds.contradiction(found, extension, content_type) is wrong
+    assert file_types.contradiction(found, extension, content_type) is wrong
 
 
 @given(st.binary(max_size=2000))
@@ -93,8 +93,8 @@ def test_any_octets_have_a_kind_or_none(octets: bytes) -> None:
     """Invariant: never raises, and what follows the head does not change the answer but for a disk
     image.
     """
-    assert kinds.kind(octets) == kinds.kind(
-        octets + b"tail" if len(octets) >= kinds.HEAD else octets
+    assert file_types.kind(octets) == file_types.kind(
+        octets + b"tail" if len(octets) >= file_types.HEAD else octets
     )
 
 
@@ -104,7 +104,7 @@ def test_markup_that_never_begins_costs_nothing(piece: bytes) -> None:
 
     def cost_s() -> float:
         begun = time.process_time()
-        kinds.kind(octets)
+        file_types.kind(octets)
         return time.process_time() - begun
 
     assert min(cost_s() for _ in range(3)) < 0.01  # once may be the collector's turn

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oborona.message.findings import Findings
-from oborona.message.lettering import judge, turned
+from oborona.message.mixed_scripts import judge, visual_order
 from oborona.message.parse import parse
 
 # Written as escapes where letters of one script stand for those of another: the Cyrillic a e o p c
@@ -117,8 +117,8 @@ def test_a_few_painted_words_of_many_are_slips() -> None:
 
 
 def test_what_is_turned_round_is_read_as_it_is_seen() -> None:
-    assert turned("go to \u202emoc.elpmaxe\u202c now") == "go to example.com now"
-    assert turned("plain") == "plain"
+    assert visual_order("go to \u202emoc.elpmaxe\u202c now") == "go to example.com now"
+    assert visual_order("plain") == "plain"
     head = "From: a@b.example\nContent-Type: text/html; charset=utf-8\n\n"
     for page in (
         "<p>see <bdo dir=rtl>moc.elpmaxe//:ptth</bdo>",
@@ -135,7 +135,7 @@ def test_any_text_is_judged(text: str) -> None:
     assert found(text, header=text) <= {
         "mixed-scripts", "painted-letters", "zero-width", "marks-piled", "direction-override", "soft-hyphens",
     }  # fmt: skip
-    assert sorted(turned(text).replace("\u202e", "").replace("\u202c", "")) == sorted(
+    assert sorted(visual_order(text).replace("\u202e", "").replace("\u202c", "")) == sorted(
         text.replace("\u202e", "").replace("\u202c", "")
     )
 

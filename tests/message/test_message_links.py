@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from oborona import domains
 from oborona.message import links
-from oborona.message.model import Place
+from oborona.message.model import EntityLocation
 from oborona.message.parse import parse
 
 
@@ -141,9 +141,9 @@ def test_links_of_a_message() -> None:
     )
     message = parse(raw)
     assert [(link.url, link.shown, link.place) for link in message.links] == [
-        ("http://evil.example/", "http://bank.example/", Place.ANCHOR),
-        ("http://base.example/d/page", "relative", Place.ANCHOR),
-        ("http://t.example/", "", Place.TEXT),
+        ("http://evil.example/", "http://bank.example/", EntityLocation.ANCHOR),
+        ("http://base.example/d/page", "relative", EntityLocation.ANCHOR),
+        ("http://t.example/", "", EntityLocation.TEXT),
     ]
     assert message.addresses == ("c@d.example",)
 
@@ -172,4 +172,4 @@ def test_links_of_a_message() -> None:
 def test_links_of_the_subject(subject: str, body: str, urls: list[str]) -> None:
     message = parse(f"From: a@b.example\nSubject: {subject}\n\n{body}\n".encode())
     assert [link.url for link in message.links] == urls
-    assert all(link.place in (Place.HEADER, Place.TEXT) for link in message.links)
+    assert all(link.place in (EntityLocation.HEADER, EntityLocation.TEXT) for link in message.links)

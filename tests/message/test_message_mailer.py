@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from oborona.message.header_order import COMPOSED, MAX_FIELDS, MIN_FIELDS, order
 from oborona.message.mailer import program
-from oborona.message.model import Header, Message
+from oborona.message.model import HeaderField, Message
 from oborona.message.normalise import normalise
 
 
 def said(value: str, name: str = "x-mailer") -> str:
-    return program(Message(raw=b"", headers=(Header(name, b"", value),)))
+    return program(Message(raw=b"", headers=(HeaderField(name, b"", value),)))
 
 
 @pytest.mark.parametrize(
@@ -48,9 +48,11 @@ def test_programs(value: str, wanted: str) -> None:
 
 
 def test_x_mailer_comes_before_user_agent_and_an_empty_one_does_not() -> None:
-    both = (Header("user-agent", b"", "Mutt/1.5"), Header("x-mailer", b"", "KMail 1.4"))
+    both = (HeaderField("user-agent", b"", "Mutt/1.5"), HeaderField("x-mailer", b"", "KMail 1.4"))
     assert program(Message(raw=b"", headers=both)) == "kmail 1"
-    assert program(Message(raw=b"", headers=(both[0], Header("x-mailer", b"", "")))) == "mutt/1"
+    assert (
+        program(Message(raw=b"", headers=(both[0], HeaderField("x-mailer", b"", "")))) == "mutt/1"
+    )
     assert program(Message(raw=b"")) == ""
 
 
@@ -78,6 +80,6 @@ def test_no_value_takes_long(unit: str) -> None:
     )
 )
 def test_an_order_holds_the_fields_that_count_in_their_order(names: list[str]) -> None:
-    found = order(tuple(Header(name, b"", "") for name in names)).split()
+    found = order(tuple(HeaderField(name, b"", "") for name in names)).split()
     counted = [name for name in names if name in COMPOSED]
     assert found == (counted[:MAX_FIELDS] if len(counted) >= MIN_FIELDS else [])

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from oborona.message.findings import NAMES
-from oborona.message.limits import Limits
+from oborona.message.limits import ParserLimits
 from oborona.message.parse import parse
 from oborona.message.shingles import Hasher, shingles
 from oborona.types import Client, Envelope
@@ -21,7 +21,7 @@ BOUND = 5.0  # seconds: far above what any of these takes, far below what a quad
 
 
 def names(raw: bytes, **limits: int) -> set[str]:
-    return {finding.name for finding in parse(raw, Limits(**limits)).findings}
+    return {finding.name for finding in parse(raw, ParserLimits(**limits)).findings}
 
 
 def multipart(
@@ -178,7 +178,7 @@ def test_limits_are_findings() -> None:
     )
     assert "attachment-too-large" in names(multipart(image), attachment_octets=500)
     urls = b" ".join(b"http://h%d.example.com/" % number for number in range(30))
-    assert len(parse(HEAD + b"\n" + urls, Limits(links=10)).links) == 10
+    assert len(parse(HEAD + b"\n" + urls, ParserLimits(links=10)).links) == 10
 
 
 def test_the_caller_may_say_that_it_cut() -> None:
@@ -234,8 +234,8 @@ def test_hostile_mail_takes_bounded_time(name: str) -> None:
     message = parse(raw)
     assert time.process_time() - start < BOUND
     assert {finding.name for finding in message.findings} <= NAMES.keys()
-    assert len(message.parts) <= Limits().parts
-    assert message.depth <= Limits().depth
+    assert len(message.parts) <= ParserLimits().parts
+    assert message.depth <= ParserLimits().depth
 
 
 def page(source: bytes) -> bytes:

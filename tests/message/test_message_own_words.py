@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oborona.message.own_words import TAIL_WORDS, own_words
+from oborona.message.unquoted import TAIL_WORDS, unquoted_text
 
 FOOTER = (
     "_______________________________________________\nRazor-users mailing list\nUnsubscribe here"
@@ -40,20 +40,20 @@ YAHOO = (
     ],
 )
 def test_what_is_cut(text: str, own: str) -> None:
-    assert own_words(text) == own
+    assert unquoted_text(text) == own
 
 
 def test_a_long_tail_is_no_footer() -> None:
     """Else a campaign would hide behind a line of dashes."""
     text = "hi\n" + "-" * 20 + "\n" + "spam " * (TAIL_WORDS + 1)
-    assert own_words(text) == text
+    assert unquoted_text(text) == text
 
 
 @pytest.mark.parametrize(
     "text", ["> all\n> of it", "\n\n-- \nAnn", "-----Original Message-----\nFrom: Bob", "=" * 30]
 )
 def test_a_text_that_would_vanish_stays(text: str) -> None:
-    assert own_words(text) == text
+    assert unquoted_text(text) == text
 
 
 @given(
@@ -65,11 +65,11 @@ def test_a_text_that_would_vanish_stays(text: str) -> None:
 )
 def test_lines_are_only_taken_away_and_never_all(lines: list[str]) -> None:
     text = "\n".join(lines)
-    own = own_words(text)
+    own = unquoted_text(text)
     assert own == text or [line for line in own.split("\n") if line not in lines] == []
     assert bool(own.strip()) == bool(text.strip())
 
 
 @given(st.text(max_size=2000))
 def test_any_text_is_taken(text: str) -> None:
-    assert len(own_words(text)) <= len(text)
+    assert len(unquoted_text(text)) <= len(text)

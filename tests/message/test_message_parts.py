@@ -8,7 +8,7 @@ import hashlib
 
 import pytest
 
-from oborona.message import file_names, kinds, transfer
+from oborona.message import file_names, file_types, transfer_encoding
 from oborona.message.findings import Findings
 from oborona.message.model import Message
 from oborona.message.parse import parse
@@ -171,9 +171,9 @@ def test_a_text_sent_as_attachment_is_read_when_there_is_nothing_else() -> None:
 def test_pictures_are_told_by_their_octets() -> None:
     bitmap = b"BM" + (1000).to_bytes(4, "little") + bytes(8)
     for octets in (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff\xe0", b"GIF89a", b"RIFF....WEBP", bitmap):
-        assert kinds.kind(octets + b"...") in kinds.PICTURES
-    assert kinds.kind(b"%PDF-1.4") not in kinds.PICTURES
-    assert not kinds.kind(b"BMW is a make of cars")
+        assert file_types.kind(octets + b"...") in file_types.PICTURES
+    assert file_types.kind(b"%PDF-1.4") not in file_types.PICTURES
+    assert not file_types.kind(b"BMW is a make of cars")
 
 
 def test_uuencoded_files_leave_the_text() -> None:
@@ -190,24 +190,28 @@ def test_uuencoded_files_leave_the_text() -> None:
 
 def test_uuencoded_lines_give_no_more_than_they_are() -> None:
     findings = Findings()
-    octets = transfer.decode(b"begin 644 a\n" + b"M\n" * 1000 + b"end\n", "x-uuencode", findings)
+    octets = transfer_encoding.decode(
+        b"begin 644 a\n" + b"M\n" * 1000 + b"end\n", "x-uuencode", findings
+    )
     assert len(octets) <= 2000
     assert "uuencode-broken" in {each.name for each in findings.all()}
     short = (
         binascii.b2a_uu(b"ends in zeros" + bytes(9)).rstrip(b"\n ") + b"\n"
     )  # a program took the spaces off
     line = binascii.b2a_uu(b"x" * 45)
-    found = transfer.decode(b"begin 644 a\n" + line + short + b"`\nend\n", "x-uuencode", Findings())
+    found = transfer_encoding.decode(
+        b"begin 644 a\n" + line + short + b"`\nend\n", "x-uuencode", Findings()
+    )
     assert found == b"x" * 45 + b"ends in zeros" + bytes(9)
 
 
 def test_transfer_encodings() -> None:
     findings = Findings()
-    assert transfer.decode(b"a=3Db=\nc", "quoted-printable", findings) == b"a=bc"
-    assert transfer.decode(b"aGk=\n", "base64", findings) == b"hi"
-    assert transfer.decode(b"aGk\n", "base64", Findings()) == b"hi"
-    assert transfer.decode(b"=" * 9000 + b"aGk=", "base64", Findings()) == b"hi"
-    assert transfer.decode(b"as is", "8bit", findings) == b"as is"
+    assert transfer_encoding.decode(b"a=3Db=\nc", "quoted-printable", findings) == b"a=bc"
+    assert transfer_encoding.decode(b"aGk=\n", "base64", findings) == b"hi"
+    assert transfer_encoding.decode(b"aGk\n", "base64", Findings()) == b"hi"
+    assert transfer_encoding.decode(b"=" * 9000 + b"aGk=", "base64", Findings()) == b"hi"
+    assert transfer_encoding.decode(b"as is", "8bit", findings) == b"as is"
     assert findings.all() == ()
 
 

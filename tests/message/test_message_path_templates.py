@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oborona.message import links
-from oborona.message.model import Place
+from oborona.message.model import EntityLocation
 from oborona.message.path_templates import template
 
 
 def of(url: str) -> str:
-    link = links.link(url, "", Place.ANCHOR)
+    link = links.link(url, "", EntityLocation.ANCHOR)
     assert link is not None
     return template(link.url, link.host, link.domain)
 
@@ -54,7 +54,7 @@ def test_copies_meet_and_pages_do_not() -> None:
 @given(st.text(st.sampled_from("abf019-_./?&=%@*#+~A"), max_size=80))
 def test_the_registrable_domain_stays(path: str) -> None:
     """Invariant: a template is empty or holds the domain, and no digit after it."""
-    link = links.link("http://x.example.com/" + path, "", Place.ANCHOR)
+    link = links.link("http://x.example.com/" + path, "", EntityLocation.ANCHOR)
     if link is not None:
         found = template(link.url, link.host, link.domain)
         assert not found or found.startswith("x.example.com/")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oborona.message.received import FIRST_LINE, HELO, NOBODY, Hop, canonical, read
+from oborona.message.received import FIRST_LINE, HELO, NOBODY, ReceivedHop, canonical, read
 
 POSTFIX = (
     " from client.example (mail.a.example [192.0.2.9])\n"
@@ -18,12 +18,12 @@ POSTFIX = (
 FORMS = {
     "Postfix": (
         POSTFIX,
-        Hop(ip="192.0.2.9", name="mail.a.example", helo="client.example", queue_id="4bQ1xYz", recipient="joe@example.test"),
+        ReceivedHop(ip="192.0.2.9", name="mail.a.example", helo="client.example", queue_id="4bQ1xYz", recipient="joe@example.test"),
     ),
     "Postfix, no name, IPv6": (
         (" from [192.0.2.1] (unknown [IPv6:2001:DB8::0:1])\r\n\tby mx.test (Postfix) with "
             "SMTP id A1\r\n\tfor <x@y>; Sun"),
-        Hop(ip="2001:db8::1", helo="[192.0.2.1]", queue_id="A1", recipient="x@y"),
+        ReceivedHop(ip="2001:db8::1", helo="[192.0.2.1]", queue_id="A1", recipient="x@y"),
     ),
     "Postfix, TLS and login": (
         (" from client.example (mail.a.example [192.0.2.9])\n"
@@ -33,7 +33,7 @@ FORMS = {
         "\t(Authenticated sender: joe@example.test)\n"
         "\tby mx.test (Postfix) with ESMTPSA id 4bQ1\n"
         "\tfor <ann@b.example>; Sun, 22 Nov 2026 10:00:00 +0000 (UTC)"),
-        Hop(
+        ReceivedHop(
             ip="192.0.2.9", name="mail.a.example", helo="client.example", login="joe@example.test", authenticated=True,
             queue_id="4bQ1", recipient="ann@b.example",
         ),
@@ -41,23 +41,23 @@ FORMS = {
     "Postfix, login without its name": (
         (" from c (unknown [192.0.2.9])\n\tby mx.test (Postfix) with ESMTPSA id "
             "4bQ1\n\tfor <a@b>; Sun"),
-        Hop(ip="192.0.2.9", helo="c", authenticated=True, queue_id="4bQ1", recipient="a@b"),
+        ReceivedHop(ip="192.0.2.9", helo="c", authenticated=True, queue_id="4bQ1", recipient="a@b"),
     ),
     "Postfix, several recipients": (
         (" from c (unknown [192.0.2.9])\n\tby mx.test (Postfix) with ESMTPS id "
             "4bQ1;\n\tSun, 22 Nov 2026 10:00:00 +0000"),
-        Hop(ip="192.0.2.9", helo="c", queue_id="4bQ1"),
+        ReceivedHop(ip="192.0.2.9", helo="c", queue_id="4bQ1"),
     ),
     "Postfix, sendmail(1)": (
         " by mx.test (Postfix, from userid 1000)\n\tid 4bQ1; Sun, 22 Nov 2026 10:00:00 +0000",
-        Hop(queue_id="4bQ1"),
+        ReceivedHop(queue_id="4bQ1"),
     ),
     "Exim": (
         (" from mail.a.example ([192.0.2.9])\n\tby mx.test with esmtps  (TLS1.3) tls "
             "TLS_AES_256_GCM_SHA384\n"
         "\t(Exim 4.96)\n\t(envelope-from <ann@a.example>)\n\tid 1xVCbh-0007BX-2J\n\tfor "
             "joe@example.test;\n\tSun, 22 Nov"),
-        Hop(
+        ReceivedHop(
             ip="192.0.2.9", name="mail.a.example", helo="mail.a.example", queue_id="1xVCbh-0007BX-2J",
             sender="ann@a.example", recipient="joe@example.test",
         ),
@@ -65,67 +65,67 @@ FORMS = {
     "Exim, HELO is another": (
         (" from mail.a.example ([192.0.2.9]:4711 helo=client.example ident=joe)\n\tby "
             "mx.test with esmtp (Exim 4.96)\n\tid 1x-0-2J; Sun"),
-        Hop(ip="192.0.2.9", name="mail.a.example", helo="client.example", queue_id="1x-0-2J"),
+        ReceivedHop(ip="192.0.2.9", name="mail.a.example", helo="client.example", queue_id="1x-0-2J"),
     ),
     "Exim, no name": (
         (" from [198.51.100.66] (helo=client.example)\n\tby mx.test with esmtpsa (Exim "
             "4.96)\n\tid 1x-0-2J;\n\tSun, 22 Nov"),
-        Hop(ip="198.51.100.66", helo="client.example", authenticated=True, queue_id="1x-0-2J"),
+        ReceivedHop(ip="198.51.100.66", helo="client.example", authenticated=True, queue_id="1x-0-2J"),
     ),
     "Exim, neither": (
         " from [2001:db8::1]\n\tby mx.test with smtp (Exim 4.96)\n\tid 1x-0-2J; Sun",
-        Hop(ip="2001:db8::1", helo="[2001:db8::1]", queue_id="1x-0-2J"),
+        ReceivedHop(ip="2001:db8::1", helo="[2001:db8::1]", queue_id="1x-0-2J"),
     ),
     "Exim, port": (
         (" from [192.0.2.9] (port=4711 helo=c.example)\n\tby mx.test with esmtp (Exim "
             "4.96)\n\tid 1x-0-2J; Sun"),
-        Hop(ip="192.0.2.9", helo="c.example", queue_id="1x-0-2J"),
+        ReceivedHop(ip="192.0.2.9", helo="c.example", queue_id="1x-0-2J"),
     ),
     "Exim, a local program": (
         (" from joe by mx.test with local (Exim 4.96)\n\t(envelope-from "
             "<joe@mx.test>)\n\tid 1x-0-2J; Sun"),
-        Hop(queue_id="1x-0-2J", sender="joe@mx.test"),
+        ReceivedHop(queue_id="1x-0-2J", sender="joe@mx.test"),
     ),
     "Sendmail": (
         (" from client.example (mail.a.example [192.0.2.9])\n\tby mx.test (8.17.1/8.17.1) with "
             "ESMTPS id 0AMA0Yx\n"
         "\t(version=TLSv1.3 cipher=TLS_AES_256_GCM_SHA384 bits=256 verify=NO)\n\tfor "
             "<joe@example.test>; Sun, 22 Nov"),
-        Hop(ip="192.0.2.9", name="mail.a.example", helo="client.example", queue_id="0AMA0Yx", recipient="joe@example.test"),
+        ReceivedHop(ip="192.0.2.9", name="mail.a.example", helo="client.example", queue_id="0AMA0Yx", recipient="joe@example.test"),
     ),
     "Sendmail, a name that leads elsewhere": (
         (" from c (mail.a.example [192.0.2.9] (may be forged))\n\t(authenticated "
             "bits=0)\n\tby mx.test (8.17.1/8.17.1) with ESMTPSA id 0AMA; Sun"),
-        Hop(ip="192.0.2.9", helo="c", authenticated=True, queue_id="0AMA"),
+        ReceivedHop(ip="192.0.2.9", helo="c", authenticated=True, queue_id="0AMA"),
     ),
     "Sendmail, no name": (
         " from client.example ([192.0.2.9])\n\tby mx.test (8.17.1/8.17.1) with SMTP id 0AMA; Sun",
-        Hop(ip="192.0.2.9", helo="client.example", queue_id="0AMA"),
+        ReceivedHop(ip="192.0.2.9", helo="client.example", queue_id="0AMA"),
     ),
     "Sendmail, ident": (
         " from c (eve@[192.0.2.9])\n\tby mx.test (8.17.1/8.17.1) with SMTP id 0AMA; Sun",
-        Hop(ip="192.0.2.9", helo="c", queue_id="0AMA"),
+        ReceivedHop(ip="192.0.2.9", helo="c", queue_id="0AMA"),
     ),
     "Sendmail, ident and a name": (
         (" from c (eve@friend.example@mail.a.example [192.0.2.9])\n\tby mx.test "
             "(8.17.1/8.17.1) with SMTP id 0AMA; Sun"),
-        Hop(ip="192.0.2.9", name="mail.a.example", helo="c", queue_id="0AMA"),
+        ReceivedHop(ip="192.0.2.9", name="mail.a.example", helo="c", queue_id="0AMA"),
     ),
     "Exim, ident": (
         (" from [192.0.2.9] (helo=c ident=eve [10.0.0.1])\n\tby mx.test with esmtp (Exim "
             "4.96)\n\tid 1x-0-2J; Sun"),
-        Hop(ip="192.0.2.9", helo="c", queue_id="1x-0-2J"),
+        ReceivedHop(ip="192.0.2.9", helo="c", queue_id="1x-0-2J"),
     ),
     "Sendmail, a local program": (
         " (from joe@localhost)\n\tby mx.test (8.17.1/8.17.1/Submit) id 0AMA; Sun",
-        Hop(queue_id="0AMA"),
+        ReceivedHop(queue_id="0AMA"),
     ),
     "OpenSMTPD": (
         (" from client.example (mail.a.example [192.0.2.9])\n\tby mx.test (OpenSMTPD) with "
             "ESMTPSA id 5a6b7c8d"
         " (TLSv1.3:TLS_AES_256_GCM_SHA384:256:NO) auth=yes user=joe\n\tfor "
             "<ann@b.example>;\n\tSun, 22 Nov 2026"),
-        Hop(
+        ReceivedHop(
             ip="192.0.2.9", helo="client.example", login="joe", authenticated=True, queue_id="5a6b7c8d",
             recipient="ann@b.example",
         ),
@@ -133,35 +133,35 @@ FORMS = {
     "OpenSMTPD, a local program": (
         (" from localhost (mx.test [local])\n\tby mx.test (OpenSMTPD) with ESMTPA id "
             "5a6b7c8d\n\tfor <a@b>;\n\tSun"),
-        Hop(name="", helo="localhost", authenticated=True, queue_id="5a6b7c8d", recipient="a@b"),
+        ReceivedHop(name="", helo="localhost", authenticated=True, queue_id="5a6b7c8d", recipient="a@b"),
     ),
     "qmail": (
         (" from unknown (HELO client.example) (192.0.2.9)\n  by mx.test with SMTP; 22 Nov "
             "2026 10:00:00 -0000"),
-        Hop(ip="192.0.2.9", helo="client.example"),
+        ReceivedHop(ip="192.0.2.9", helo="client.example"),
     ),
     "qmail, a name nobody verified": (
         (" from mail.a.example (joe@192.0.2.9)\n  by mx.test with ESMTPA; 22 Nov 2026 "
             "10:00:00 -0000"),
-        Hop(ip="192.0.2.9", helo="mail.a.example", authenticated=True),
+        ReceivedHop(ip="192.0.2.9", helo="mail.a.example", authenticated=True),
     ),
-    "qmail's queue, from the network": (" (qmail 4711 invoked from network); 22 Nov 2026", Hop(handed_on=True)),
-    "qmail's queue, from a program": (" (qmail 4711 invoked by uid 1000); 22 Nov 2026", Hop()),
+    "qmail's queue, from the network": (" (qmail 4711 invoked from network); 22 Nov 2026", ReceivedHop(handed_on=True)),
+    "qmail's queue, from a program": (" (qmail 4711 invoked by uid 1000); 22 Nov 2026", ReceivedHop()),
     "Dovecot": (
         (" from mx.test ([127.0.0.1])\n\tby imap.test with LMTP\n\tid "
             "2AaBKx\n\t(envelope-from <ann@a.example>)\n\tfor <joe@example.test>; Sun"),
-        Hop(handed_on=True, queue_id="2AaBKx", sender="ann@a.example", recipient="joe@example.test"),
+        ReceivedHop(handed_on=True, queue_id="2AaBKx", sender="ann@a.example", recipient="joe@example.test"),
     ),
     "spamass-milter": (
         (" from client.example (mail.a.example [192.0.2.9])\n\tby mx.test (Postfix/3.7) "
             "with ESMTP id 4bQ1;\n\tSun, 22 Nov"),
-        Hop(ip="192.0.2.9", name="mail.a.example", helo="client.example", queue_id="4bQ1"),
+        ReceivedHop(ip="192.0.2.9", name="mail.a.example", helo="client.example", queue_id="4bQ1"),
     ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("value", "want"), FORMS.values(), ids=FORMS)
-def test_each_mail_server_is_understood(value: str, want: Hop) -> None:
+def test_each_mail_server_is_understood(value: str, want: ReceivedHop) -> None:
     assert read(value.encode()) == want
 
 
@@ -245,7 +245,7 @@ def test_a_long_helo_is_cut_and_one_that_a_relay_may_have_broken_makes_the_clien
     assert hop is not None
     assert (hop.ip, hop.helo) == ("192.0.2.9", "x" * HELO)
     forged = "x" * 950 + " (friend.example [10.0.0.1])\n by mx.test (Postfix) with ESMTPSA id 1"
-    assert read(POSTFIX.replace("client.example", forged).encode()) == Hop(ip=NOBODY)
+    assert read(POSTFIX.replace("client.example", forged).encode()) == ReceivedHop(ip=NOBODY)
 
 
 def test_ipv4_in_ipv6_is_ipv4() -> None:

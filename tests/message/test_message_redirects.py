@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oborona.message import links, redirects
-from oborona.message.model import Place
+from oborona.message.model import EntityLocation
 from oborona.message.parse import parse
 
 EVIL = "http://evil.example.com/a?b=1"
@@ -19,10 +19,11 @@ BASE64 = base64.urlsafe_b64encode(EVIL.encode()).decode()
 
 
 def inside(url: str) -> list[str]:
-    link = links.link(url, "", Place.ANCHOR)
+    link = links.link(url, "", EntityLocation.ANCHOR)
     assert link is not None
     found = [
-        links.link(each, "", Place.ANCHOR) for each in redirects.targets(link.url, link.domain)
+        links.link(each, "", EntityLocation.ANCHOR)
+        for each in redirects.targets(link.url, link.domain)
     ]
     return [each.url for each in found if each is not None]
 
@@ -103,7 +104,7 @@ def test_both_are_links_of_the_message() -> None:
     assert (target.url, target.shown, target.place, target.through) == (
         EVIL,
         "click",
-        Place.ANCHOR,
+        EntityLocation.ANCHOR,
         wrapper.url,
     )
 
@@ -134,13 +135,13 @@ PIECES = st.sampled_from(
 )
 def test_any_url_gives_few_targets_that_are_links_or_nothing(rest: str, host: str) -> None:
     """Invariant: no exception, at most MAX_TARGETS, the same each time, whatever the URL."""
-    link = links.link(f"http://{host}/{rest}", "", Place.ANCHOR)
+    link = links.link(f"http://{host}/{rest}", "", EntityLocation.ANCHOR)
     if link is not None:
         found = redirects.targets(link.url, link.domain)
         assert len(found) <= redirects.MAX_TARGETS
         assert found == redirects.targets(link.url, link.domain)
         for each in found:
-            links.link(each, "", Place.ANCHOR)
+            links.link(each, "", EntityLocation.ANCHOR)
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oborona.message.normalise import normalise
-from oborona.message.own_words import own_words
-from oborona.message.respelled import not_own, respelled
+from oborona.message.respelling import removed_lines, respellings
+from oborona.message.unquoted import unquoted_text
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,9 @@ from oborona.message.respelled import not_own, respelled
     ],
 )
 def test_a_word_in_disguise_is_told(written: str, read: str) -> None:
-    assert [(one.written, one.read) for one in respelled(f"Buy {written} now")] == [(written, read)]
+    assert [(one.written, one.read) for one in respellings(f"Buy {written} now")] == [
+        (written, read)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -43,11 +45,11 @@ def test_a_word_in_disguise_is_told(written: str, read: str) -> None:
     ],
 )
 def test_plain_words_are_not(text: str) -> None:
-    assert respelled(text) == ()
+    assert respellings(text) == ()
 
 
 def test_words_spaced_out_come_last() -> None:
-    found = respelled("Get v i a g r a and c.a.s.h ca$h")
+    found = respellings("Get v i a g r a and c.a.s.h ca$h")
     assert [(one.written, one.read) for one in found] == [
         ("ca$h", "cash"),
         ("v i a g r a", "viagra"),
@@ -56,15 +58,15 @@ def test_words_spaced_out_come_last() -> None:
 
 
 def test_each_word_is_told_once() -> None:
-    assert len(respelled("fr3e fr3e\nfr3e")) == 1
+    assert len(respellings("fr3e fr3e\nfr3e")) == 1
 
 
 def test_lines_that_are_not_the_senders_own() -> None:
     text = "Yes.\nOn Monday Ann wrote:\n> Lunch?\n> At noon?\nYes.\n-- \nBob\nShop Ltd"
     left_out = ("On Monday Ann wrote:", "> Lunch?", "> At noon?", "-- ", "Bob", "Shop Ltd")
-    assert not_own(text, own_words(text)) == left_out
-    assert not_own("Yes.\nNo.", "Yes.\nNo.") == ()
-    assert not_own("Yes. This mail is confidential.", "Yes.") == (
+    assert removed_lines(text, unquoted_text(text)) == left_out
+    assert removed_lines("Yes.\nNo.", "Yes.\nNo.") == ()
+    assert removed_lines("Yes. This mail is confidential.", "Yes.") == (
         "Yes. This mail is confidential.",
     )
 
@@ -78,13 +80,13 @@ def test_lines_that_are_not_the_senders_own() -> None:
 def test_own_words_and_the_rest_are_all_lines(lines: list[str]) -> None:
     """Invariant: what is left out and what is kept are the lines of the text, each once."""
     text = "\n".join(lines)
-    own = own_words(text)
-    assert sorted([*own.split("\n"), *not_own(text, own)]) == sorted(text.split("\n"))
+    own = unquoted_text(text)
+    assert sorted([*own.split("\n"), *removed_lines(text, own)]) == sorted(text.split("\n"))
 
 
 @given(st.text())
 def test_whatever_is_told_differs(text: str) -> None:
     """Invariant: never raises, and no word is told that was read as written."""
-    for one in respelled(text):
+    for one in respellings(text):
         assert one.written != one.read
         assert one.read == normalise(one.read) or " " in one.read

@@ -8,9 +8,9 @@ import pytest
 
 from oborona.message.parse import parse
 from oborona.message.sender_pieces import client_network
-from oborona.message.shingles import MAX_URLS, TYPES, Hasher, Type, shingles
+from oborona.message.shingles import MAX_URLS, TYPES, Hasher, ShingleType, shingles
 from oborona.message.unique_pairs import MAX_PAIRED_LINKS, MAX_PAIRED_RECIPIENTS
-from oborona.types import PAIR_BITS, Client, Envelope, Pieces
+from oborona.types import PAIR_BITS, Client, CountedPieces, Envelope
 
 KEY = b"0123456789abcdef0123456789abcdef"
 HASHER = Hasher(KEY)
@@ -36,11 +36,11 @@ RAW = (
 )  # fmt: skip
 
 
-def pieces(raw: bytes, envelope: Envelope = ENVELOPE) -> Pieces:
+def pieces(raw: bytes, envelope: Envelope = ENVELOPE) -> CountedPieces:
     return shingles(parse(raw), envelope, HASHER)
 
 
-def kinds(found: Pieces) -> dict[int, int]:
+def kinds(found: CountedPieces) -> dict[int, int]:
     counted: dict[int, int] = {}
     for shingle in found.shingles:
         counted[shingle.type] = counted.get(shingle.type, 0) + 1
@@ -48,7 +48,7 @@ def kinds(found: Pieces) -> dict[int, int]:
 
 
 def test_numbers_are_for_ever() -> None:
-    assert {kind.name: kind.value for kind in Type} == {
+    assert {kind.name: kind.value for kind in ShingleType} == {
         "TEXT": 1, "TEMPLATE": 2, "OPENING": 3, "CLOSING": 4, "WORDS": 5, "CHARACTERS": 6, "SKELETON": 7, "SUBJECT": 8, "SUBJECT_TEMPLATE": 9, "FROM": 14,
         "CLIENT_IP": 15, "CLIENT_NETWORK": 16, "AS_NUMBER": 17, "HELO": 18, "RDNS": 19, "RDNS_DOMAIN": 20, "MAIL_FROM": 21, "MAIL_FROM_DOMAIN": 22, "FROM_DOMAIN": 23,
         "FROM_NAME": 24, "DKIM_DOMAIN": 25, "REPLY_TO": 26, "MESSAGE_ID_DOMAIN": 27, "MAILER": 28, "HEADER_ORDER": 29,
@@ -61,16 +61,21 @@ def test_numbers_are_for_ever() -> None:
         "ENTITY_RECIPIENT": 10, "ENTITY_RECIPIENTS": 11, "AUTHOR": 12, "AUTHOR_DOMAIN": 13, "PROVED_SENDER": 54, "ACCOUNT": 68,
         "COUNTRY": 70, "SENDER_COUNTRY": 71, "SENDER_COUNTRIES": 72, "LANGUAGE": 73, "ACCOUNT_IP": 74, "ACCOUNT_IPS": 75,
     }  # fmt: skip
-    assert TYPES.keys() == set(Type)
+    assert TYPES.keys() == set(ShingleType)
     assert len({row.name for row in TYPES.values()}) == len(TYPES)
 
 
 def test_the_hash_is_keyed_blake2b_over_type_and_piece() -> None:
     wanted = hashlib.blake2b(bytes((50,)) + b"http://a.example/", digest_size=8, key=KEY).digest()
-    assert HASHER.shingle(Type.URL, "http://a.example/") == (50, int.from_bytes(wanted, "big"))
-    assert HASHER.shingle(Type.HOST, "x").hash != HASHER.shingle(Type.URL, "x").hash
-    assert Hasher(b"another secret of 16").shingle(Type.URL, "x") != HASHER.shingle(Type.URL, "x")
-    assert type(HASHER.shingle(Type.URL, "x").type) is int
+    assert HASHER.shingle(ShingleType.URL, "http://a.example/") == (
+        50,
+        int.from_bytes(wanted, "big"),
+    )
+    assert HASHER.shingle(ShingleType.HOST, "x").hash != HASHER.shingle(ShingleType.URL, "x").hash
+    assert Hasher(b"another secret of 16").shingle(ShingleType.URL, "x") != HASHER.shingle(
+        ShingleType.URL, "x"
+    )
+    assert type(HASHER.shingle(ShingleType.URL, "x").type) is int
     with pytest.raises(ValueError, match="at least 16"):
         Hasher(b"short")
     assert Hasher(b"k" * 100).shingle(1, "x") != Hasher(b"k" * 101).shingle(1, "x")
@@ -79,29 +84,29 @@ def test_the_hash_is_keyed_blake2b_over_type_and_piece() -> None:
 def test_pieces_of_a_message() -> None:
     found = pieces(RAW)
     assert kinds(found) == {
-        Type.TEXT: 1, Type.TEMPLATE: 1, Type.OPENING: 1, Type.CLOSING: 1, Type.WORDS: 32, Type.SUBJECT: 1, Type.SUBJECT_TEMPLATE: 1,
-        Type.CLIENT_IP: 1, Type.CLIENT_NETWORK: 1, Type.RDNS: 1, Type.RDNS_DOMAIN: 1, Type.HELO: 1, Type.MAIL_FROM: 1, Type.MAIL_FROM_DOMAIN: 1, Type.FROM: 1,
-        Type.FROM_DOMAIN: 1, Type.FROM_NAME: 1, Type.REPLY_TO: 1, Type.MESSAGE_ID_DOMAIN: 1, Type.HEADER_ORDER: 1, Type.URL: 1, Type.HOST: 1, Type.LINK_DOMAIN: 1,
-        Type.LANGUAGE: 1, Type.PATH: 1, Type.PICTURE_HOST: 1, Type.ADDRESS: 1, Type.MIME_TREE: 1, Type.ATTACHMENT_NAME: 1, Type.ATTACHMENT_TYPE: 1, Type.CHECKSUM: 1, Type.PICTURE: 1,
+        ShingleType.TEXT: 1, ShingleType.TEMPLATE: 1, ShingleType.OPENING: 1, ShingleType.CLOSING: 1, ShingleType.WORDS: 32, ShingleType.SUBJECT: 1, ShingleType.SUBJECT_TEMPLATE: 1,
+        ShingleType.CLIENT_IP: 1, ShingleType.CLIENT_NETWORK: 1, ShingleType.RDNS: 1, ShingleType.RDNS_DOMAIN: 1, ShingleType.HELO: 1, ShingleType.MAIL_FROM: 1, ShingleType.MAIL_FROM_DOMAIN: 1, ShingleType.FROM: 1,
+        ShingleType.FROM_DOMAIN: 1, ShingleType.FROM_NAME: 1, ShingleType.REPLY_TO: 1, ShingleType.MESSAGE_ID_DOMAIN: 1, ShingleType.HEADER_ORDER: 1, ShingleType.URL: 1, ShingleType.HOST: 1, ShingleType.LINK_DOMAIN: 1,
+        ShingleType.LANGUAGE: 1, ShingleType.PATH: 1, ShingleType.PICTURE_HOST: 1, ShingleType.ADDRESS: 1, ShingleType.MIME_TREE: 1, ShingleType.ATTACHMENT_NAME: 1, ShingleType.ATTACHMENT_TYPE: 1, ShingleType.CHECKSUM: 1, ShingleType.PICTURE: 1,
     }  # fmt: skip
     for kind, piece in (
-        (Type.FROM, "ann@mail.example.co.uk"),
-        (Type.FROM_DOMAIN, "example.co.uk"),
-        (Type.FROM_NAME, "ann b"),
-        (Type.CLIENT_NETWORK, "192.0.2.0/24"),
-        (Type.RDNS, "mail.example.org"),
-        (Type.HELO, "mail.example.org"),
-        (Type.MAIL_FROM, "bounce@example.org"),
-        (Type.MESSAGE_ID_DOMAIN, "host.example"),
-        (Type.SUBJECT, "re: offer 77 for bob"),
-        (Type.SUBJECT_TEMPLATE, "offer for"),
-        (Type.URL, "http://www.shop.example.com/a?b"),
-        (Type.HOST, "www.shop.example.com"),
-        (Type.LINK_DOMAIN, "example.com"),
-        (Type.ADDRESS, "a@c.example"),
-        (Type.MIME_TREE, "multipart/mixed(text/html,image/png)"),
-        (Type.ATTACHMENT_NAME, "pic.png"),
-        (Type.ATTACHMENT_TYPE, "png image/png"),
+        (ShingleType.FROM, "ann@mail.example.co.uk"),
+        (ShingleType.FROM_DOMAIN, "example.co.uk"),
+        (ShingleType.FROM_NAME, "ann b"),
+        (ShingleType.CLIENT_NETWORK, "192.0.2.0/24"),
+        (ShingleType.RDNS, "mail.example.org"),
+        (ShingleType.HELO, "mail.example.org"),
+        (ShingleType.MAIL_FROM, "bounce@example.org"),
+        (ShingleType.MESSAGE_ID_DOMAIN, "host.example"),
+        (ShingleType.SUBJECT, "re: offer 77 for bob"),
+        (ShingleType.SUBJECT_TEMPLATE, "offer for"),
+        (ShingleType.URL, "http://www.shop.example.com/a?b"),
+        (ShingleType.HOST, "www.shop.example.com"),
+        (ShingleType.LINK_DOMAIN, "example.com"),
+        (ShingleType.ADDRESS, "a@c.example"),
+        (ShingleType.MIME_TREE, "multipart/mixed(text/html,image/png)"),
+        (ShingleType.ATTACHMENT_NAME, "pic.png"),
+        (ShingleType.ATTACHMENT_TYPE, "png image/png"),
     ):
         assert HASHER.shingle(kind, piece) in found.shingles, kind
 
@@ -119,7 +124,7 @@ def test_unique_pairs() -> None:
     }  # fmt: skip
     assert len({pair.both for pair in found.pairs}) == len(found.pairs)
     assert {pair.distinct for pair in found.pairs if pair.distinct.type == 31} == {
-        HASHER.shingle(Type.SENDER_RECIPIENTS, "bounce@example.org")
+        HASHER.shingle(ShingleType.SENDER_RECIPIENTS, "bounce@example.org")
     }
 
 
@@ -137,35 +142,35 @@ def test_the_same_text_from_elsewhere_shares_what_is_distinct_and_not_the_pair()
         }
     shared = {pair.both for pair in here.pairs} & {pair.both for pair in there.pairs}
     # the same From in both
-    assert {both.type for both in shared} == {Type.LINK_SENDER, Type.TEXT_SENDER}
+    assert {both.type for both in shared} == {ShingleType.LINK_SENDER, ShingleType.TEXT_SENDER}
 
 
 def test_a_bounce_counts_recipients_of_its_from() -> None:
     found = pieces(RAW, Envelope(sender="", recipients=("one@b.example",)))
     (pair,) = [pair for pair in found.pairs if pair.distinct.type == 31]
-    assert pair.distinct == HASHER.shingle(Type.SENDER_RECIPIENTS, "ann@mail.example.co.uk")
+    assert pair.distinct == HASHER.shingle(ShingleType.SENDER_RECIPIENTS, "ann@mail.example.co.uk")
 
 
 def test_nothing_short_or_empty_is_hashed() -> None:
     found = pieces(b"From: a@b.example\nSubject: Hi\n\nThanks", Envelope())
-    assert kinds(found).keys() == {Type.FROM, Type.FROM_DOMAIN}
+    assert kinds(found).keys() == {ShingleType.FROM, ShingleType.FROM_DOMAIN}
     assert found.pairs == ()
-    assert pieces(b"", Envelope()) == Pieces(shingles=(), pairs=())
+    assert pieces(b"", Envelope()) == CountedPieces(shingles=(), pairs=())
     greeting = kinds(
         pieces(b"Subject: x\n\nThank you very much indeed, see you tomorrow at noon", Envelope())
     )
-    assert Type.OPENING not in greeting
-    assert Type.WORDS not in greeting
-    assert Type.SKELETON not in greeting
-    assert Type.TEXT in greeting
+    assert ShingleType.OPENING not in greeting
+    assert ShingleType.WORDS not in greeting
+    assert ShingleType.SKELETON not in greeting
+    assert ShingleType.TEXT in greeting
 
 
 @pytest.mark.parametrize(
     ("text", "counted"),
     [
-        (SENTENCE, {Type.WORDS: 32}),
-        (" ".join(SENTENCE.split()[:20]), {Type.WORDS: 32, Type.CHARACTERS: 16}),
-        ("Cheap pills for everybody who writes back", {Type.CHARACTERS: 16}),
+        (SENTENCE, {ShingleType.WORDS: 32}),
+        (" ".join(SENTENCE.split()[:20]), {ShingleType.WORDS: 32, ShingleType.CHARACTERS: 16}),
+        ("Cheap pills for everybody who writes back", {ShingleType.CHARACTERS: 16}),
         ("Call me at six", {}),
     ],
     ids=["long", "between", "short", "too short"],
@@ -174,7 +179,7 @@ def test_texts_count_by_words_by_letters_or_both(text: str, counted: dict[int, i
     found = pieces(f"Subject: x\n\n{text} 12345".encode(), ENVELOPE)
     again = pieces(f"Subject: y\n\n{text} 99".encode(), ENVELOPE)
     assert {kind: number for kind, number in kinds(found).items() if kind in (5, 6)} == counted
-    ours = [pair for pair in found.pairs if pair.distinct.type == Type.TEXT_IPS]
+    ours = [pair for pair in found.pairs if pair.distinct.type == ShingleType.TEXT_IPS]
     assert len(ours) == 8 * len(counted)
     assert set(ours) <= set(again.pairs)
 
@@ -182,7 +187,7 @@ def test_texts_count_by_words_by_letters_or_both(text: str, counted: dict[int, i
 def test_a_text_below_any_fingerprint_counts_addresses_under_its_template() -> None:
     found = pieces(b"Subject: x\n\nIt is to be 12345 or so", ENVELOPE)
     again = pieces(b"Subject: y\n\nIt is to be 99 or so", ENVELOPE)
-    ours = [pair for pair in found.pairs if pair.distinct.type == Type.TEXT_IPS]
+    ours = [pair for pair in found.pairs if pair.distinct.type == ShingleType.TEXT_IPS]
     assert len(ours) == 1
     assert ours[0] in again.pairs
 
@@ -202,7 +207,7 @@ def test_pages_of_one_build_share_their_skeleton_and_no_word() -> None:
     shared = page(["alpha", "bravo", "charlie", "delta"]) & page(
         ["golf", "hotel", "india", "juliet"]
     )
-    assert {kind for kind, _ in shared} == {Type.SKELETON}
+    assert {kind for kind, _ in shared} == {ShingleType.SKELETON}
 
 
 def test_names_and_numbers_of_the_reader_leave_the_template_alone() -> None:
@@ -214,12 +219,12 @@ def test_names_and_numbers_of_the_reader_leave_the_template_alone() -> None:
         b"To: Eve Brook <eve@b.example>\nSubject: Eve, win 999\n\nDear Eve Brook, you won "
         b"$999 today, call us now"
     )
-    for kind in (Type.TEMPLATE, Type.SUBJECT_TEMPLATE):
+    for kind in (ShingleType.TEMPLATE, ShingleType.SUBJECT_TEMPLATE):
         assert [shingle for shingle in one.shingles if shingle.type == kind] == [
             shingle for shingle in two.shingles if shingle.type == kind
         ]
-    assert [s for s in one.shingles if s.type == Type.TEXT] != [
-        s for s in two.shingles if s.type == Type.TEXT
+    assert [s for s in one.shingles if s.type == ShingleType.TEXT] != [
+        s for s in two.shingles if s.type == ShingleType.TEXT
     ]
 
 
@@ -227,7 +232,7 @@ def test_caps() -> None:
     urls = b" ".join(b"http://h%d.example%d.com/" % (number, number) for number in range(100))
     recipients = tuple(f"r{number}@b.example" for number in range(200))
     found = pieces(b"Subject: x\n\n" + urls, Envelope(sender="a@b.example", recipients=recipients))
-    assert kinds(found)[Type.URL] == MAX_URLS
+    assert kinds(found)[ShingleType.URL] == MAX_URLS
     assert len([pair for pair in found.pairs if pair.distinct.type == 31]) == MAX_PAIRED_RECIPIENTS
     assert len(found.shingles) < 200
     assert len(found.pairs) <= MAX_PAIRED_RECIPIENTS * 5 + MAX_PAIRED_LINKS + 8 + 2
@@ -270,7 +275,7 @@ def test_letters_of_one_list_do_not_look_alike_for_their_footer_or_quotations() 
         return {
             shingle.hash
             for shingle in pieces.shingles
-            if shingle.type in (Type.WORDS, Type.CHARACTERS)
+            if shingle.type in (ShingleType.WORDS, ShingleType.CHARACTERS)
         }
 
     assert len(words(first)) == 16

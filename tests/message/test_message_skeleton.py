@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oborona.message.skeleton import MIN_KINDS, MIN_PIECES, skeleton
+from oborona.message.html_skeleton import MIN_KINDS, MIN_PIECES, skeleton
 
 OUTLOOK = (
     (

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from oborona.message.shingles import TYPES, Type
+from oborona.message.shingles import TYPES, ShingleType
 from tests.message.types.case import Case, of
 
 MODULES = {
@@ -18,7 +18,7 @@ MODULES = {
     for path in sorted((Path(__file__).parent / "types").glob("*.py"))
     if path.stem != "case"
 }
-CASES: dict[Type, Case] = {
+CASES: dict[ShingleType, Case] = {
     kind: case for module in MODULES.values() for kind, case in module.CASES.items()
 }
 each_type = pytest.mark.parametrize("kind", CASES, ids=lambda kind: kind.name.lower())
@@ -31,7 +31,7 @@ def test_every_type_has_its_cases_once() -> None:
 
 
 @each_type
-def test_what_is_normalised_away_makes_no_difference(kind: Type) -> None:
+def test_what_is_normalised_away_makes_no_difference(kind: ShingleType) -> None:
     first, *others = (of(kind, pieces) for pieces in CASES[kind].same)
     assert first
     assert others
@@ -40,7 +40,7 @@ def test_what_is_normalised_away_makes_no_difference(kind: Type) -> None:
 
 
 @each_type
-def test_what_must_stay_different_does(kind: Type) -> None:
+def test_what_must_stay_different_does(kind: ShingleType) -> None:
     found = [of(kind, pieces) for pieces in CASES[kind].differ]
     assert len(found) > 1
     assert all(found)
@@ -49,7 +49,7 @@ def test_what_must_stay_different_does(kind: Type) -> None:
 
 
 @each_type
-def test_too_little_is_not_counted(kind: Type) -> None:
+def test_too_little_is_not_counted(kind: ShingleType) -> None:
     assert CASES[kind].none
     for pieces in CASES[kind].none:
         assert not of(kind, pieces)

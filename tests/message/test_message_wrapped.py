@@ -18,9 +18,9 @@ from cryptography.x509.oid import NameOID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oborona.message import armour, calendars, signed_data, yenc
+from oborona.message import calendars, pgp_armor, signed_data, yenc
 from oborona.message.findings import Findings
-from oborona.message.limits import Limits
+from oborona.message.limits import ParserLimits
 from oborona.message.model import Message
 from oborona.message.parse import parse
 
@@ -233,7 +233,7 @@ def test_armour_of_an_encrypted_text() -> None:
 )
 def test_armour_never_adds(text: str) -> None:
     findings = Findings()
-    assert len(armour.without(text, findings)) <= len(text)
+    assert len(pgp_armor.strip_armor(text, findings)) <= len(text)
 
 
 CALENDAR = """BEGIN:VCALENDAR
@@ -368,6 +368,6 @@ def test_a_limit_of_parts_holds_inside_too() -> None:
         + b"Content-Type: application/pkcs7-mime\nContent-Transfer-Encoding: base64\n\n"
         + octets
     )
-    message = parse(raw, Limits(parts=10))
+    message = parse(raw, ParserLimits(parts=10))
     assert "mime-too-many-parts" in names(message)
     assert len(message.parts) <= 11

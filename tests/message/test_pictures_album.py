@@ -8,9 +8,9 @@ import subprocess
 import sys
 from email.message import EmailMessage
 
-from oborona.message.model import Held, Message
+from oborona.message.model import Message, PictureOrigin
 from oborona.message.parse import parse
-from oborona.message.pictures import album
+from oborona.message.pictures import collection
 from tests.message.drawing import advertisement, code, file
 
 PICTURE = file(advertisement(1))
@@ -40,7 +40,7 @@ def test_attached() -> None:
         PICTURE,
         "0.png",
         "png",
-        Held.ATTACHED,
+        PictureOrigin.ATTACHED,
     )
     assert picture.sha256 == hashlib.sha256(PICTURE).digest()
     assert not picture.looked
@@ -51,7 +51,9 @@ def test_shown_inside() -> None:
     message = EmailMessage()
     message.set_content("<img src='cid:a@b'>", subtype="html")
     message.add_related(PICTURE, "image", "png", cid="<a@b>")
-    assert [picture.place for picture in parse(message.as_bytes()).pictures] == [Held.INLINE]
+    assert [picture.place for picture in parse(message.as_bytes()).pictures] == [
+        PictureOrigin.INLINE
+    ]
 
 
 def test_written_into_html() -> None:
@@ -63,9 +65,11 @@ def test_written_into_html() -> None:
         f"<img src={written(PICTURE, 'image/jpeg').rstrip('=')}>",
     ):
         (picture,) = letter(page).pictures
-        assert (picture.octets, picture.kind, picture.place) == (PICTURE, "png", Held.DATA), page[
-            :60
-        ]
+        assert (picture.octets, picture.kind, picture.place) == (
+            PICTURE,
+            "png",
+            PictureOrigin.DATA,
+        ), page[:60]
 
 
 def test_one_picture_is_one_wherever_it_stands() -> None:
@@ -81,15 +85,17 @@ def test_a_picture_in_html_hides_no_text_behind_it() -> None:
 
 
 def test_the_largest_are_kept() -> None:
-    many = [file(code(f"https://a.example/{number}", 2)) for number in range(album.MAX_PICTURES)]
+    many = [
+        file(code(f"https://a.example/{number}", 2)) for number in range(collection.MAX_PICTURES)
+    ]
     message = letter("<p>hello", *many, PICTURE)
-    assert len(message.pictures) == album.MAX_PICTURES
+    assert len(message.pictures) == collection.MAX_PICTURES
     assert message.pictures[-1].octets == PICTURE
     assert "pictures-too-many" in names(message)
 
 
 def test_too_large_and_too_small() -> None:
-    message = letter("<p>hello", PICTURE + bytes(album.MAX_OCTETS), b"GIF89a" + bytes(30))
+    message = letter("<p>hello", PICTURE + bytes(collection.MAX_OCTETS), b"GIF89a" + bytes(30))
     assert message.pictures == ()
     assert "picture-too-large" in names(message)
 
@@ -104,7 +110,7 @@ def test_thousands_in_html_are_bounded() -> None:
         f"<img src='{written(PICTURE[:200] + number.to_bytes(4))}'>" for number in range(800)
     )
     message = letter(page)
-    assert len(message.pictures) == album.MAX_PICTURES
+    assert len(message.pictures) == collection.MAX_PICTURES
     assert "pictures-too-many" in names(message)
 
 
@@ -114,7 +120,7 @@ def test_a_worker_loads_no_decoder() -> None:
     """
     code = (
         "import sys, oborona.message.parse, oborona.message.shingles, "
-        "oborona.message.pictures.seen, oborona.policy.scan, oborona.daemon.worker;"
+        "oborona.message.pictures.enrichment, oborona.policy.scan, oborona.daemon.worker;"
         "print([name for name in ('PIL', 'zxingcpp', 'tesserocr') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageEnhance, ImageOps
 
-from oborona.message.pictures.alike import MIN_SIDE, VALUES, values
+from oborona.message.pictures.perceptual_hash import MIN_SIDE, VALUES, values
 from tests.message.drawing import advertisement, file
 
 MANY = 40

@@ -22,7 +22,7 @@ from PIL import ExifTags, Image, ImageDraw, ImageOps
 from oborona.message.findings import NAMES
 from oborona.message.pictures import decode as decoding
 from oborona.message.pictures.decode import decode
-from oborona.message.pictures.look import look
+from oborona.message.pictures.inspection import look
 from tests.message.drawing import advertisement, code, file, png, text
 
 LINK = "https://shop.example/a?b=1"

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from oborona.errors import ConfigError
-from oborona.message.pictures.read import Ocr
+from oborona.message.pictures.ocr import Ocr
 from tests.message.drawing import advertisement, file, png, text
 
 TESSDATA = next(

@@ -7,12 +7,12 @@ import hashlib
 import msgspec
 import pytest
 
-from oborona.message.hashing import Hasher, Type
-from oborona.message.model import Held, Kind, Message, Picture, Place
+from oborona.message.hashing import Hasher, ShingleType
+from oborona.message.model import EntityKind, EntityLocation, Message, Picture, PictureOrigin
 from oborona.message.parse import parse
 from oborona.message.pictures import pieces
-from oborona.message.pictures.misread import folded, mended
-from oborona.message.pictures.seen import seen
+from oborona.message.pictures.enrichment import enrich_message
+from oborona.message.pictures.ocr_confusions import correct_text, fold_confusions
 from oborona.message.shingles import shingles
 from oborona.types import Client, Envelope
 
@@ -32,56 +32,56 @@ def picture(number: int = 0, **found: object) -> Picture:
         sha256=hashlib.sha256(octets).digest(),
         name="",
         kind="png",
-        place=Held.INLINE,
+        place=PictureOrigin.INLINE,
     )
     return msgspec.structs.replace(plain, looked=True, width=400, height=300, **found)
 
 
 def of(*pictures: Picture, regions: tuple[str, ...] = ()) -> Message:
-    return seen(MAIL, pictures, regions)
+    return enrich_message(MAIL, pictures, regions)
 
 
-def links(message: Message, place: Place) -> list[str]:
+def links(message: Message, place: EntityLocation) -> list[str]:
     return [link.url for link in message.links if link.place is place]
 
 
 def test_a_code_is_a_link() -> None:
     message = of(picture(codes=("HTTPS://Shop.Example/Way?utm_source=x",)))
-    assert links(message, Place.CODE) == ["https://shop.example/Way"]
-    assert links(message, Place.TEXT) == ["http://text.example/"]
-    (link,) = [link for link in message.links if link.place is Place.CODE]
+    assert links(message, EntityLocation.CODE) == ["https://shop.example/Way"]
+    assert links(message, EntityLocation.TEXT) == ["http://text.example/"]
+    (link,) = [link for link in message.links if link.place is EntityLocation.CODE]
     assert link.domain == "shop.example"
 
 
 def test_a_link_inside_the_link_of_a_code() -> None:
     message = of(picture(codes=("https://www.google.com/url?q=https%3A%2F%2Fbad.example%2F",)))
-    assert "https://bad.example/" in links(message, Place.CODE)
+    assert "https://bad.example/" in links(message, EntityLocation.CODE)
 
 
 @pytest.mark.parametrize(
     ("payload", "kind", "value"),
     [
-        ("tel:+74951234567", Kind.PHONE, "+74951234567"),
-        ("SMSTO:+74951234567:hello", Kind.PHONE, "+74951234567"),
+        ("tel:+74951234567", EntityKind.PHONE, "+74951234567"),
+        ("SMSTO:+74951234567:hello", EntityKind.PHONE, "+74951234567"),
         (
             "BEGIN:VCARD\nN:Ann\nTEL;TYPE=WORK:+7 495 123-45-67\nEND:VCARD",
-            Kind.PHONE,
+            EntityKind.PHONE,
             "+74951234567",
         ),
         (
             "bitcoin:1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa?amount=1",
-            Kind.WALLET,
+            EntityKind.WALLET,
             "bitcoin:1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa",
         ),
-        ("https://t.me/shop_bot", Kind.HANDLE, "telegram:shop_bot"),
-        ("tg://resolve?domain=shop_bot", Kind.HANDLE, "telegram:shop_bot"),
+        ("https://t.me/shop_bot", EntityKind.HANDLE, "telegram:shop_bot"),
+        ("tg://resolve?domain=shop_bot", EntityKind.HANDLE, "telegram:shop_bot"),
     ],
 )
-def test_what_codes_name(payload: str, kind: Kind, value: str) -> None:
+def test_what_codes_name(payload: str, kind: EntityKind, value: str) -> None:
     named = [
         (each.kind, each.value)
         for each in of(picture(codes=(payload,))).entities
-        if each.place is Place.CODE
+        if each.place is EntityLocation.CODE
     ]
     assert (kind, value) in named
 
@@ -96,23 +96,25 @@ def test_addresses_in_codes(payload: str) -> None:
 def test_what_is_drawn() -> None:
     text = "Call now\n+7 (495) 123-45-67\nwww.shop.example.com\nbob@c.example\nTelegram: @shop_bot"
     message = of(picture(read=True, text=text))
-    assert links(message, Place.DRAWN) == ["http://www.shop.example.com/"]
+    assert links(message, EntityLocation.DRAWN) == ["http://www.shop.example.com/"]
     assert message.addresses == ("ann@text.example", "bob@c.example")
     named = {(each.kind, each.value, each.place) for each in message.entities}
-    assert (Kind.PHONE, "+74951234567", Place.DRAWN) in named
-    assert (Kind.HANDLE, "telegram:shop_bot", Place.DRAWN) in named
+    assert (EntityKind.PHONE, "+74951234567", EntityLocation.DRAWN) in named
+    assert (EntityKind.HANDLE, "telegram:shop_bot", EntityLocation.DRAWN) in named
 
 
 def test_telephones_of_the_sites_countries() -> None:
     message = of(picture(read=True, text="тел. 8 (495) I23-45-\u04317"), regions=("RU",))
-    assert [each.value for each in message.entities if each.kind is Kind.PHONE] == ["+74951234567"]
+    assert [each.value for each in message.entities if each.kind is EntityKind.PHONE] == [
+        "+74951234567"
+    ]
 
 
 def test_putting_in_twice_is_as_once() -> None:
     found = (picture(codes=("https://shop.example/",), read=True, text="www.other.example.com"),)
-    once = seen(MAIL, found)
-    assert seen(once, found) == once
-    assert msgspec.structs.replace(seen(once, (picture(),)), links=()) != once
+    once = enrich_message(MAIL, found)
+    assert enrich_message(once, found) == once
+    assert msgspec.structs.replace(enrich_message(once, (picture(),)), links=()) != once
 
 
 def test_nothing_found_changes_nothing_else() -> None:
@@ -133,7 +135,7 @@ def test_nothing_found_changes_nothing_else() -> None:
     ],
 )
 def test_mended(read: str, drawn: str) -> None:
-    assert mended(read) == drawn
+    assert correct_text(read) == drawn
 
 
 @pytest.mark.parametrize(
@@ -147,12 +149,12 @@ def test_mended(read: str, drawn: str) -> None:
     ],
 )
 def test_readings_of_one_picture_fold_to_one(one: str, other: str) -> None:
-    assert folded(one) == folded(other)
+    assert fold_confusions(one) == fold_confusions(other)
 
 
 def test_numbers_stay_numbers() -> None:
-    assert folded("10 and 15") != folded("lo and ls")
-    assert folded("1000") == "1000"
+    assert fold_confusions("10 and 15") != fold_confusions("lo and ls")
+    assert fold_confusions("1000") == "1000"
 
 
 def kinds(message: Message) -> dict[int, int]:
@@ -177,16 +179,16 @@ def test_all_pieces() -> None:
         if count != before.get(kind, 0)
     }
     assert new == {
-        Type.CODE: 1,
-        Type.PICTURE_HASH: 24,
-        Type.PICTURE_TEXT: 16,
-        Type.PICTURE_PHONE: 1,
-        Type.PICTURE_ADDRESS: 2,
-        Type.PHONE: 1,
-        Type.ADDRESS: 1,
-        Type.URL: 2,
-        Type.HOST: 2,
-        Type.LINK_DOMAIN: 1 + (before[Type.LINK_DOMAIN] == 1),
+        ShingleType.CODE: 1,
+        ShingleType.PICTURE_HASH: 24,
+        ShingleType.PICTURE_TEXT: 16,
+        ShingleType.PICTURE_PHONE: 1,
+        ShingleType.PICTURE_ADDRESS: 2,
+        ShingleType.PHONE: 1,
+        ShingleType.ADDRESS: 1,
+        ShingleType.URL: 2,
+        ShingleType.HOST: 2,
+        ShingleType.LINK_DOMAIN: 1 + (before[ShingleType.LINK_DOMAIN] == 1),
     }
 
 
@@ -194,7 +196,7 @@ def codes_hashed(*codes: str) -> set[bytes]:
     return {
         piece
         for kind, piece in pieces.pieces(of(picture(codes=codes)), HASHER.fingerprinter)
-        if kind is Type.CODE
+        if kind is ShingleType.CODE
     }
 
 
@@ -219,9 +221,10 @@ def test_pieces_are_few() -> None:
     ]
     found = list(pieces.pieces(of(*many), HASHER.fingerprinter))
     assert (
-        len([piece for kind, piece in found if kind is Type.PICTURE_HASH]) == 24 * pieces.MAX_HASHED
+        len([piece for kind, piece in found if kind is ShingleType.PICTURE_HASH])
+        == 24 * pieces.MAX_HASHED
     )
-    assert len([piece for kind, piece in found if kind is Type.CODE]) == pieces.MAX_PAYLOADS
+    assert len([piece for kind, piece in found if kind is ShingleType.CODE]) == pieces.MAX_PAYLOADS
 
 
 def text_values(text: str) -> set[bytes]:
@@ -229,7 +232,7 @@ def text_values(text: str) -> set[bytes]:
     return {
         piece
         for kind, piece in pieces.pieces(message, HASHER.fingerprinter)
-        if kind is Type.PICTURE_TEXT
+        if kind is ShingleType.PICTURE_TEXT
     }
 
 

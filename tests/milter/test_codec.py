@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from oborona.errors import PeerError
 from oborona.milter import codec
-from oborona.milter.codec import MAX_PACKET, Codec
+from oborona.milter.codec import MAX_PACKET, MilterCodec
 from oborona.types import Client
 
 
@@ -20,24 +20,24 @@ def packet(letter: bytes, data: bytes = b"") -> bytes:
 
 SESSION = [
     (packet(b"O", struct.pack("!III", 6, 0x1FF, 0x1FFFFF)), codec.Negotiate(6, 0x1FF, 0x1FFFFF)),
-    (packet(b"D", b"Cj\0mx.test\0{client_addr}\x00192.0.2.9\0"), codec.Macros({"j": "mx.test", "client_addr": "192.0.2.9"})),
+    (packet(b"D", b"Cj\0mx.test\0{client_addr}\x00192.0.2.9\0"), codec.MilterMacros({"j": "mx.test", "client_addr": "192.0.2.9"})),
     (
         packet(b"C", b"Client.Test\x004" + struct.pack("!H", 25) + b"192.0.2.9\0"),
         codec.Connect(Client(ip="192.0.2.9", name="client.test", port=25)),
     ),
     (packet(b"D", b"H"), None),  # nothing to tell
     (packet(b"H", b"client.test\0"), codec.Helo("client.test")),
-    (packet(b"U", b"XYZZY\0"), codec.Unknown()),
-    (packet(b"M", b"<a@b.test>\0SIZE=10\0BODY=8BITMIME\0"), codec.Mail("a@b.test", ("SIZE=10", "BODY=8BITMIME"))),
-    (packet(b"R", b"<c@d.test>\0"), codec.Rcpt("c@d.test", ())),
-    (packet(b"T"), codec.Data()),
-    (packet(b"L", b"Subject\0 a\n\tb\0"), codec.Header(b"Subject", b" a\n\tb")),
-    (packet(b"L", b"X-Empty\0\0"), codec.Header(b"X-Empty", b"")),
+    (packet(b"U", b"XYZZY\0"), codec.UnknownCommand()),
+    (packet(b"M", b"<a@b.test>\0SIZE=10\0BODY=8BITMIME\0"), codec.MailFrom("a@b.test", ("SIZE=10", "BODY=8BITMIME"))),
+    (packet(b"R", b"<c@d.test>\0"), codec.RcptTo("c@d.test", ())),
+    (packet(b"T"), codec.DataCommand()),
+    (packet(b"L", b"Subject\0 a\n\tb\0"), codec.MilterHeader(b"Subject", b" a\n\tb")),
+    (packet(b"L", b"X-Empty\0\0"), codec.MilterHeader(b"X-Empty", b"")),
     (packet(b"N"), codec.EndOfHeaders()),
-    (packet(b"B", b"body\0with\xffbytes\r\n"), codec.Body(b"body\0with\xffbytes\r\n")),
+    (packet(b"B", b"body\0with\xffbytes\r\n"), codec.BodyChunk(b"body\0with\xffbytes\r\n")),
     (packet(b"E", b"last"), codec.EndOfMessage(b"last")),
     (packet(b"A"), codec.Abort()),
-    (packet(b"M", b"<>\0"), codec.Mail("", ())),
+    (packet(b"M", b"<>\0"), codec.MailFrom("", ())),
     (packet(b"K"), codec.QuitAndReuse()),
     (packet(b"C", b"localhost\0U"), codec.Connect(Client(name="localhost"))),
     (packet(b"C", b"localhost\0L\0\0/run/socket\0"), codec.Connect(Client(name="localhost"))),
@@ -47,9 +47,9 @@ STREAM = b"".join(data for data, _ in SESSION)
 EVENTS = [event for _, event in SESSION if event]
 
 
-def run(stream: bytes, size: int) -> tuple[list[codec.Event], str]:
+def run(stream: bytes, size: int) -> tuple[list[codec.MilterEvent], str]:
     """Feed a stream in pieces; return its events and the error that ended them."""
-    reader, events = Codec(), []
+    reader, events = MilterCodec(), []
     try:
         for start in range(0, len(stream), size):
             for event in reader.feed(stream[start : start + size]):
@@ -79,7 +79,7 @@ def test_a_truncated_stream_gives_the_events_that_are_whole(cut: int) -> None:
 def test_the_largest_packet_is_taken_and_one_more_byte_is_not(size: int) -> None:
     data = b"x" * (MAX_PACKET - 1)
     if size > 1:
-        assert run(packet(b"B", data), size) == ([codec.Body(data)], "")
+        assert run(packet(b"B", data), size) == ([codec.BodyChunk(data)], "")
     events, error = run(struct.pack("!I", MAX_PACKET + 1) + b"B", size)
     assert events == []
     assert str(MAX_PACKET + 1) in error
@@ -133,16 +133,20 @@ def test_macros_said_again_within_a_message_are_told_once() -> None:
     events, _ = run(
         said + header + said + header + again + packet(b"B", b"x") + other + packet(b"E"), 4096
     )
-    assert [event for event in events if isinstance(event, codec.Macros)] == [
-        codec.Macros({"i": "4ABC"}),
-        codec.Macros({"i": "4ABD"}),
+    assert [event for event in events if isinstance(event, codec.MilterMacros)] == [
+        codec.MilterMacros({"i": "4ABC"}),
+        codec.MilterMacros({"i": "4ABD"}),
     ]
 
 
 def test_macros_of_the_next_message_are_told_though_they_are_the_same() -> None:
     said = packet(b"D", b"M{mail_addr}\0a@b.test\0")
     events, _ = run((said + packet(b"M", b"<a@b.test>\0") + packet(b"A")) * 2, 4096)
-    assert [type(event) for event in events] == [codec.Macros, codec.Mail, codec.Abort] * 2
+    assert [type(event) for event in events] == [
+        codec.MilterMacros,
+        codec.MailFrom,
+        codec.Abort,
+    ] * 2
 
 
 def test_text_that_is_not_utf8_stays_apart_and_can_be_encoded() -> None:
@@ -184,4 +188,4 @@ def test_any_packets_are_events_or_a_peer_error_however_they_are_cut(
     """The same invariant, beyond the first five bytes."""
     events, error = run(stream, size)
     assert (events, error) == run(stream, len(stream) or 1)
-    assert all(isinstance(event, codec.Event) for event in events)
+    assert all(isinstance(event, codec.MilterEvent) for event in events)

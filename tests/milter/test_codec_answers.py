@@ -15,13 +15,13 @@ from oborona.doors.reply import (
     MAX_TEXT_LINE,
     MAX_TEXT_LINES,
     AddHeader,
-    Answer,
     RemoveHeader,
-    Reply,
-    in_order,
-    refuse,
+    ReplyAction,
+    SessionReply,
+    in_removal_order,
+    refusal_reply,
 )
-from oborona.milter import encode as answers
+from oborona.milter import encoder as answers
 from oborona.milter import protocol
 from oborona.milter.protocol import agree
 from oborona.types import Stage
@@ -32,28 +32,28 @@ TEXT = "Message refused as spam"
 @pytest.mark.parametrize(
     "parts",
     [
-        {"answer": Answer.TEMPFAIL, "code": 450, "enhanced": "5.7.1", "text": TEXT},
-        {"answer": Answer.REJECT, "code": 450, "enhanced": "4.7.1", "text": TEXT},
-        {"answer": Answer.TEMPFAIL, "code": 550, "enhanced": "5.7.1", "text": TEXT},
-        {"answer": Answer.REJECT, "code": 550, "enhanced": "4.7.1", "text": TEXT},
-        {"answer": Answer.REJECT, "code": 550, "enhanced": "2.0.0", "text": TEXT},
-        {"answer": Answer.REJECT, "code": 550, "enhanced": "", "text": TEXT},
-        {"answer": Answer.REJECT, "code": 550, "enhanced": "5.7", "text": TEXT},
-        {"answer": Answer.REJECT, "code": 550, "enhanced": "5.7.1000", "text": TEXT},
-        {"answer": Answer.REJECT, "code": 250, "enhanced": "2.0.0", "text": TEXT},
-        {"answer": Answer.REJECT, "code": 5500, "enhanced": "5.7.1", "text": TEXT},
-        {"answer": Answer.REJECT, "code": 600, "enhanced": "5.7.1", "text": TEXT},
-        {"answer": Answer.ACCEPT, "code": 550, "enhanced": "5.7.1", "text": TEXT},
-        {"answer": Answer.CONTINUE, "code": 451, "enhanced": "4.7.1", "text": TEXT},
-        {"answer": Answer.DISCARD, "code": 550, "enhanced": "5.7.1", "text": TEXT},
-        {"answer": Answer.REJECT, "enhanced": "5.7.1"},
-        {"answer": Answer.REJECT, "text": TEXT},
+        {"answer": ReplyAction.TEMPFAIL, "code": 450, "enhanced": "5.7.1", "text": TEXT},
+        {"answer": ReplyAction.REJECT, "code": 450, "enhanced": "4.7.1", "text": TEXT},
+        {"answer": ReplyAction.TEMPFAIL, "code": 550, "enhanced": "5.7.1", "text": TEXT},
+        {"answer": ReplyAction.REJECT, "code": 550, "enhanced": "4.7.1", "text": TEXT},
+        {"answer": ReplyAction.REJECT, "code": 550, "enhanced": "2.0.0", "text": TEXT},
+        {"answer": ReplyAction.REJECT, "code": 550, "enhanced": "", "text": TEXT},
+        {"answer": ReplyAction.REJECT, "code": 550, "enhanced": "5.7", "text": TEXT},
+        {"answer": ReplyAction.REJECT, "code": 550, "enhanced": "5.7.1000", "text": TEXT},
+        {"answer": ReplyAction.REJECT, "code": 250, "enhanced": "2.0.0", "text": TEXT},
+        {"answer": ReplyAction.REJECT, "code": 5500, "enhanced": "5.7.1", "text": TEXT},
+        {"answer": ReplyAction.REJECT, "code": 600, "enhanced": "5.7.1", "text": TEXT},
+        {"answer": ReplyAction.ACCEPT, "code": 550, "enhanced": "5.7.1", "text": TEXT},
+        {"answer": ReplyAction.CONTINUE, "code": 451, "enhanced": "4.7.1", "text": TEXT},
+        {"answer": ReplyAction.DISCARD, "code": 550, "enhanced": "5.7.1", "text": TEXT},
+        {"answer": ReplyAction.REJECT, "enhanced": "5.7.1"},
+        {"answer": ReplyAction.REJECT, "text": TEXT},
         {"text": TEXT},
     ],
 )
 def test_parts_that_disagree_make_no_reply(parts: dict[str, object]) -> None:
     with pytest.raises(ValueError):
-        Reply(**parts)  # type: ignore[arg-type]
+        SessionReply(**parts)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_parts_that_disagree_make_no_reply(parts: dict[str, object]) -> None:
 )
 def test_text_that_would_garble_the_dialogue_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
-        refuse(550, "5.7.1", text)
+        refusal_reply(550, "5.7.1", text)
 
 
 @pytest.mark.parametrize("name", ["", "Two Words", "Colon:", "Line\n", "Ключ", "Nul\0"])
@@ -97,33 +97,33 @@ def test_headers_are_counted_from_one() -> None:
 
 
 def test_the_answer_follows_from_the_code() -> None:
-    assert refuse(550, "5.7.1", TEXT).answer is Answer.REJECT
-    assert refuse(451, "4.7.1", TEXT).answer is Answer.TEMPFAIL
+    assert refusal_reply(550, "5.7.1", TEXT).answer is ReplyAction.REJECT
+    assert refusal_reply(451, "4.7.1", TEXT).answer is ReplyAction.TEMPFAIL
     with pytest.raises(ValueError):
-        refuse(250, "2.0.0", TEXT)
+        refusal_reply(250, "2.0.0", TEXT)
 
 
 @pytest.mark.parametrize(
     ("reply", "data"),
     [
-        (Reply(), b"\0\0\0\x01c"),
-        (Reply(answer=Answer.ACCEPT), b"\0\0\0\x01a"),
-        (Reply(answer=Answer.REJECT), b"\0\0\0\x01r"),
-        (Reply(answer=Answer.TEMPFAIL), b"\0\0\0\x01t"),
-        (Reply(answer=Answer.DISCARD), b"\0\0\0\x01d"),
-        (refuse(550, "5.7.1", "no"), b"\0\0\0\x0ey550 5.7.1 no\0"),
+        (SessionReply(), b"\0\0\0\x01c"),
+        (SessionReply(answer=ReplyAction.ACCEPT), b"\0\0\0\x01a"),
+        (SessionReply(answer=ReplyAction.REJECT), b"\0\0\0\x01r"),
+        (SessionReply(answer=ReplyAction.TEMPFAIL), b"\0\0\0\x01t"),
+        (SessionReply(answer=ReplyAction.DISCARD), b"\0\0\0\x01d"),
+        (refusal_reply(550, "5.7.1", "no"), b"\0\0\0\x0ey550 5.7.1 no\0"),
         (
-            refuse(451, "4.7.1", "a\nb\nc"),
+            refusal_reply(451, "4.7.1", "a\nb\nc"),
             b"\0\0\0\x27y451-4.7.1 a\r\n451-4.7.1 b\r\n451 4.7.1 c\0",
         ),
     ],
 )
-def test_answers_as_packets(reply: Reply, data: bytes) -> None:
+def test_answers_as_packets(reply: SessionReply, data: bytes) -> None:
     assert answers.answer(reply) == data
 
 
 def test_edits_come_before_the_answer_in_one_piece() -> None:
-    reply = Reply(
+    reply = SessionReply(
         edits=(AddHeader("X-Mras", "Ok"), RemoveHeader("X-Old", 1), RemoveHeader("X-Old", 2))
     )
     assert answers.verdict(reply, agree(6, 0x1FF, 0xFFFFF, frozenset())) == (
@@ -133,15 +133,15 @@ def test_edits_come_before_the_answer_in_one_piece() -> None:
 
 
 def test_where_leading_spaces_are_kept_ours_is_too() -> None:
-    reply = Reply(edits=(AddHeader("X-Mras", "Ok"),))
+    reply = SessionReply(edits=(AddHeader("X-Mras", "Ok"),))
     assert answers.verdict(reply, agree(6, 0x1FF, 0x1FFFFF, frozenset())).startswith(
         b"\0\0\0\x0chX-Mras\0 Ok\0"
     )
 
 
-@pytest.mark.parametrize("answer", [Answer.REJECT, Answer.TEMPFAIL, Answer.DISCARD])
-def test_what_is_not_taken_is_not_edited(answer: Answer) -> None:
-    reply = Reply(answer=answer, edits=(AddHeader("X-Mras", "Ok"),))
+@pytest.mark.parametrize("answer", [ReplyAction.REJECT, ReplyAction.TEMPFAIL, ReplyAction.DISCARD])
+def test_what_is_not_taken_is_not_edited(answer: ReplyAction) -> None:
+    reply = SessionReply(answer=answer, edits=(AddHeader("X-Mras", "Ok"),))
     assert answers.verdict(reply, agree(6, 0x1FF, 0, frozenset())) == answers.answer(reply)
 
 
@@ -167,7 +167,7 @@ def test_removals_mean_what_they_meant_whichever_way_the_mail_server_counts(
     numbered = [(name, headers[: i + 1].count(name)) for i, name in enumerate(headers)]
     named = {(edit.name, edit.index) for edit in edits if isinstance(edit, RemoveHeader)}
     left: list[tuple[str, int] | None] = list(numbered)
-    for edit in in_order(tuple(edits)):
+    for edit in in_removal_order(tuple(edits)):
         if isinstance(edit, RemoveHeader):
             alike = [
                 i

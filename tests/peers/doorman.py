@@ -5,10 +5,10 @@ all it is told.
     ["sender"]}'
 
 What a name asks for, as HELO, sender's or recipient's local part, or value of the header X-Do:
-`refuse`, `tempfail`, `accept`, `discard`, `fail` (raise), `hang`, `nap` (half a second); at the end
-of a message also `lines` (a refusal of two lines) and `edit` (remove what claims to be ours, add
-ours) and `remove ADDRESS` (of a recipient). Clients from 192.0.2.66 are refused. The journal has
-one JSON array a line.
+`refusal_reply`, `tempfail`, `accept`, `discard`, `fail` (raise), `hang`, `nap` (half a second); at
+the end of a message also `lines` (a refusal of two lines) and `edit` (remove what claims to be
+ours, add ours) and `remove ADDRESS` (of a recipient). Clients from 192.0.2.66 are refused. The
+journal has one JSON array a line.
 """
 
 from __future__ import annotations
@@ -31,9 +31,17 @@ import uvloop
 
 from oborona.config.address import InetAddress, UnixAddress
 from oborona.daemon import sockets
-from oborona.doors.gather import Gathered
-from oborona.doors.reply import ACCEPT, CONTINUE, AddHeader, Answer, RemoveHeader, Reply, refuse
-from oborona.doors.room import Room
+from oborona.doors.memory_budget import MemoryBudget
+from oborona.doors.raw_message import RawMessage
+from oborona.doors.reply import (
+    ACCEPT,
+    CONTINUE,
+    AddHeader,
+    RemoveHeader,
+    ReplyAction,
+    SessionReply,
+    refusal_reply,
+)
 from oborona.milter.libmilter import LibmilterServer
 from oborona.milter.native import NativeServer
 from oborona.types import Client, Stage
@@ -188,27 +196,27 @@ class ScriptedDoor:
         """Write it down."""
         self.write("learn", dict(macros))
 
-    async def connect(self, client: Client) -> Reply:
+    async def connect(self, client: Client) -> SessionReply:
         """Refuse one address."""
         self.write("connect", client.ip, client.name, client.port)
-        return refuse(554, "5.7.1", "no entry") if client.ip == "192.0.2.66" else CONTINUE
+        return refusal_reply(554, "5.7.1", "no entry") if client.ip == "192.0.2.66" else CONTINUE
 
-    async def helo(self, name: str) -> Reply:
+    async def helo(self, name: str) -> SessionReply:
         """Do what the name's first label asks for."""
         self.write("helo", name)
         return await _do(name.partition(".")[0])
 
-    async def mail(self, sender: str, params: tuple[str, ...]) -> Reply:
+    async def mail(self, sender: str, params: tuple[str, ...]) -> SessionReply:
         """Do what the local part asks for."""
         self.write("mail", sender, *params)
         return await _do(sender.partition("@")[0])
 
-    async def rcpt(self, recipient: str, params: tuple[str, ...]) -> Reply:
+    async def rcpt(self, recipient: str, params: tuple[str, ...]) -> SessionReply:
         """Do what the local part asks for."""
         self.write("rcpt", recipient, *params)
         return await _do(recipient.partition("@")[0])
 
-    async def end_of_message(self, message: Gathered) -> Reply:
+    async def end_of_message(self, message: RawMessage) -> SessionReply:
         """Do what the header X-Do asks for."""
         self.write(
             "end",
@@ -228,18 +236,18 @@ class ScriptedDoor:
         ]
         order = orders[0] if orders else "edit"
         if order == "edit":
-            return Reply(edits=edits)
+            return SessionReply(edits=edits)
         if order.startswith("remove "):
-            return Reply(removed=(order.partition(" ")[2],))
+            return SessionReply(removed=(order.partition(" ")[2],))
         if order == "lines":
-            return refuse(550, "5.7.1", "Message refused as spam\nSee https://mx.test/why")
+            return refusal_reply(550, "5.7.1", "Message refused as spam\nSee https://mx.test/why")
         return await _do(order)
 
-    def unjudged(self, message: Gathered) -> Reply:
+    def unjudged(self, message: RawMessage) -> SessionReply:
         """Mark it, or fail once more."""
         if (b"X-Do", b" fail twice") in message.headers:
             raise RuntimeError("the door fails again, as it was asked to")
-        return Reply(edits=(RemoveHeader("X-Do", 1), AddHeader("X-Mras-Reason", "partial")))
+        return SessionReply(edits=(RemoveHeader("X-Do", 1), AddHeader("X-Mras-Reason", "partial")))
 
     def abort(self) -> None:
         """Write it down."""
@@ -250,16 +258,16 @@ class ScriptedDoor:
         self.write("close")
 
 
-async def _do(order: str) -> Reply:
+async def _do(order: str) -> SessionReply:
     match order:
         case "refuse":
-            return refuse(550, "5.7.1", "refused by the door")
+            return refusal_reply(550, "5.7.1", "refused by the door")
         case "tempfail":
-            return refuse(451, "4.7.1", "try again later")
+            return refusal_reply(451, "4.7.1", "try again later")
         case "accept":
             return ACCEPT
         case "discard":
-            return Reply(answer=Answer.DISCARD)
+            return SessionReply(answer=ReplyAction.DISCARD)
         case "fail" | "fail twice":
             raise RuntimeError("the door fails, as it was asked to")
         case "hang":
@@ -278,9 +286,9 @@ async def _serve(settings: dict[str, Any]) -> None:
         limit_bytes=settings.get("limit_bytes", 1 << 20),
         idle_s=settings.get("idle_s", 60.0),
         max_sessions=settings.get("max_sessions", 100),
-        on_failure=Answer(settings.get("on_failure", "tempfail")),
+        on_failure=ReplyAction(settings.get("on_failure", "tempfail")),
         guard_s=settings.get("guard_s", 0.3),
-        room=Room(settings.get("room", 1 << 30)),
+        room=MemoryBudget(settings.get("room", 1 << 30)),
     )
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     loop.add_signal_handler(signal.SIGTERM, stop.set)

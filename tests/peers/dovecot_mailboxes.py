@@ -18,10 +18,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Self
 
-from oborona.config import Mailboxes as MailboxSettings
-from oborona.config import Recheck, Settings
-from oborona.ident import Numbers, sign, to_text
-from oborona.recheck.mailboxes.model import Letter, Mailboxes
+from oborona.config import MailboxSettings, RecheckSettings, Settings
+from oborona.ident import JournalIdGenerator, sign, to_text
+from oborona.recheck.mailboxes.model import MailboxItem, SiteMailboxes
 from oborona.stores.mailboxes import open_mailboxes
 from tests.peers.dovecot import READY_S, SHIPPED
 from tests.peers.dovecot_feedback import MASTER, MASTER_PASSWORD, FeedbackDovecot
@@ -29,7 +28,7 @@ from tests.peers.ports import free_port
 
 KEY: Final = "sekret"
 _SIGNATURE_KEY: Final = b"0" * 16
-_numbers: Final = Numbers(7)
+_numbers: Final = JournalIdGenerator(7)
 
 
 class MailboxDovecot(FeedbackDovecot):
@@ -86,9 +85,9 @@ class MailboxDovecot(FeedbackDovecot):
             "maildir": f"{self.root}/mail/{{local}}/Maildir",
         }
         mailboxes = MailboxSettings(**(given | others))  # type: ignore[arg-type]
-        return Settings(mailboxes=mailboxes, recheck=Recheck(move_listed=move_listed))
+        return Settings(mailboxes=mailboxes, recheck=RecheckSettings(move_listed=move_listed))
 
-    def opened(self, kind: str, *, move_listed: bool = False, **others: object) -> Mailboxes:
+    def opened(self, kind: str, *, move_listed: bool = False, **others: object) -> SiteMailboxes:
         """Return the mailboxes."""
         mailboxes = open_mailboxes(self.settings(kind, move_listed=move_listed, **others))
         assert mailboxes is not None
@@ -96,7 +95,7 @@ class MailboxDovecot(FeedbackDovecot):
 
     def deliver_letter(
         self, user: str, *, headers: Sequence[str] = ("X-Mras: Ok",), subject: str = "Hello"
-    ) -> Letter:
+    ) -> MailboxItem:
         """Deliver a message of ours to a user and return its letter."""
         raw, letter = made(user, headers=headers, subject=subject)
         self.deliver(raw, f"{user}@example.test")
@@ -117,7 +116,7 @@ class MailboxDovecot(FeedbackDovecot):
 
 def made(
     user: str, *, headers: Sequence[str] = ("X-Mras: Ok",), subject: str = "Hello"
-) -> tuple[bytes, Letter]:
+) -> tuple[bytes, MailboxItem]:
     """Return a message that we have judged, and its letter to a user."""
     now = time.time()
     ident = _numbers.next(now)
@@ -132,7 +131,7 @@ def made(
         "Good day.",
         "",
     ]
-    letter = Letter(user=user, ident=to_text(ident), message_id=name, delivered=now)
+    letter = MailboxItem(user=user, ident=to_text(ident), message_id=name, delivered=now)
     return "\r\n".join(lines).encode(), letter
 
 

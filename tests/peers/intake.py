@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Final, Self
 
 from oborona import secret, state_files
-from oborona.feedback.events.log import Log
-from oborona.feedback.events.model import Stored
+from oborona.feedback.events.log import EventLog
+from oborona.feedback.events.model import StoredEvent
 from oborona.ident import sign
 from tests.peers.oborona import PROGRAM, READY_S, SETTINGS, STOP_S
 
@@ -116,11 +116,11 @@ class Intake:
         """Return the X-Mras-Id of a message."""
         return sign(ident, self._key)
 
-    def events(self) -> list[Stored]:
+    def events(self) -> list[StoredEvent]:
         """Return what is written down, in order."""
         if not (self.state / state_files.EVENTS).exists():
             return []
-        log = Log(self.state / state_files.EVENTS)
+        log = EventLog(self.state / state_files.EVENTS)
         try:
             return log.last(10_000)[::-1]
         finally:
@@ -128,13 +128,13 @@ class Intake:
 
     def raw(self, ident: int) -> bytes:
         """Return the message of an event."""
-        log = Log(self.state / state_files.EVENTS)
+        log = EventLog(self.state / state_files.EVENTS)
         try:
             return log.raw(ident)
         finally:
             log.close()
 
-    def until(self, holds: Callable[[list[Stored]], bool]) -> list[Stored]:
+    def until(self, holds: Callable[[list[StoredEvent]], bool]) -> list[StoredEvent]:
         """Return what is written down, once something holds of it.
 
         Raises:

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from oborona.policy.expression import Counted, Fact, Schema
+from oborona.policy.expression import CountedType, Fact, FactSchema
 from oborona.types import Stage
 
-SCHEMA = Schema(
+SCHEMA = FactSchema(
     facts=(
         Fact(name="client.ip", type=str, stage=Stage.CONNECT, doc="Address of the client."),
         Fact(name="client.listed", type=bool, stage=Stage.CONNECT, doc="On a list."),
@@ -36,9 +36,9 @@ SCHEMA = Schema(
         ),
     ),
     counted=(
-        Counted(name="ClientIp", number=15, stage=Stage.CONNECT, doc="Client address."),
-        Counted(name="From", number=14, stage=Stage.CONTENT, doc="From address."),
-        Counted(
+        CountedType(name="ClientIp", number=15, stage=Stage.CONNECT, doc="Client address."),
+        CountedType(name="From", number=14, stage=Stage.CONTENT, doc="From address."),
+        CountedType(
             name="SenderRecipients",
             number=31,
             stage=Stage.CONTENT,

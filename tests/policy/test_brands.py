@@ -14,7 +14,7 @@ from oborona.errors import PolicyError
 from oborona.message.parse import parse
 from oborona.policy.brands import Brands
 from oborona.policy.checks import CHECKS
-from oborona.policy.checks.context import Context
+from oborona.policy.checks.context import CheckContext
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import load_policy
 from oborona.types import Client, Envelope
@@ -30,7 +30,7 @@ mailboxes = ["mail.vbm"]
 
 
 def found(raw: str, brands: Brands | None = None) -> dict[str, str]:
-    context = Context(
+    context = CheckContext(
         message=parse(raw.encode()),
         envelope=Envelope(client=Client(ip="198.51.100.7", name="mail.a.test")),
         site="mx.b.test",

@@ -11,12 +11,12 @@ import pytest
 
 from oborona.counters.memory import MemoryCounters
 from oborona.message.shingles import Hasher
-from oborona.policy.budget import HEAD_OCTETS, Course, OverBudgetError
-from oborona.policy.evidence import Silence
+from oborona.policy.budget import HEAD_OCTETS, OverBudgetError, ScanProgress
+from oborona.policy.evidence import NoInquiry
 from oborona.policy.fact_table import SCHEMA
-from oborona.policy.folders import Folders
+from oborona.policy.folders import PolicyFolders
 from oborona.policy.load import Policy, load_policy
-from oborona.policy.scan import Scan, Site, scan
+from oborona.policy.scan import Scan, ScanSite, scan
 from oborona.types import Action, Client, Envelope
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -60,18 +60,20 @@ class Steps:
 def policy(tmp_path_factory: pytest.TempPathFactory) -> Policy:
     folder = tmp_path_factory.mktemp("policy")
     (folder / "90-local.toml").write_text(RULES)
-    return load_policy(Folders(own=folder, shipped=ROOT / "etc/policy.d"), SCHEMA)
+    return load_policy(PolicyFolders(own=folder, shipped=ROOT / "etc/policy.d"), SCHEMA)
 
 
 async def judged(policy: Policy, raw: bytes, budget: Steps, helo: str = "mail.a.example") -> Scan:
-    site = Site(name="mx.test", hasher=Hasher(b"k" * 32), counters=MemoryCounters())
+    site = ScanSite(name="mx.test", hasher=Hasher(b"k" * 32), counters=MemoryCounters())
     envelope = Envelope(
         client=Client(ip="192.0.2.7"),
         helo=helo,
         sender="ann@a.example",
         recipients=("bob@b.example",),
     )
-    return await scan(raw, envelope, site, policy, Silence(), now=NOW, course=Course(budget))
+    return await scan(
+        raw, envelope, site, policy, NoInquiry(), now=NOW, course=ScanProgress(budget)
+    )
 
 
 async def steps(policy: Policy, raw: bytes) -> int:

@@ -7,8 +7,8 @@ import pytest
 from oborona.message.findings import NAMES
 from oborona.message.parse import parse
 from oborona.policy.checks import CHECKS, FINDINGS
-from oborona.policy.checks.context import Context
-from oborona.policy.decide import PARTIAL
+from oborona.policy.checks.context import CheckContext
+from oborona.policy.decision import PARTIAL
 from oborona.types import Client, Envelope
 
 HEAD = (
@@ -21,7 +21,7 @@ ENVELOPE = Envelope(client=Client(ip="198.51.100.7", name="mail.a.example"))
 
 def found(raw: str | bytes, envelope: Envelope = ENVELOPE) -> dict[str, str]:
     message = parse(raw if isinstance(raw, bytes) else raw.encode())
-    context = Context(message=message, envelope=envelope, site="mx.b.example", now=NOW)
+    context = CheckContext(message=message, envelope=envelope, site="mx.b.example", now=NOW)
     return {
         finding.name: finding.evidence
         for check in CHECKS

@@ -8,7 +8,7 @@ import pytest
 from oborona.errors import PolicyError
 from oborona.policy.expression import compile_rules
 from oborona.policy.rules import Condition, Rule
-from oborona.types import Mode, RuleHit, Stage
+from oborona.types import RuleHit, RuleMode, Stage
 from tests.policy.small_schema import SCHEMA, facts
 
 
@@ -82,8 +82,11 @@ def test_a_chain_that_nobody_follows_is_refused() -> None:
 
 
 def test_what_is_on_trial_decides_nothing() -> None:
-    trial = rule("TRIAL", "true", mode=Mode.SHADOW)
-    live, shadow = rule("LIVE", "fired(TRIAL)"), rule("SHADOW", "fired(TRIAL)", mode=Mode.SHADOW)
+    trial = rule("TRIAL", "true", mode=RuleMode.SHADOW)
+    live, shadow = (
+        rule("LIVE", "fired(TRIAL)"),
+        rule("SHADOW", "fired(TRIAL)", mode=RuleMode.SHADOW),
+    )
     assert hit_names([live, shadow, trial]) == ["TRIAL", "SHADOW"]
     compiled = compile_rules([live, trial], SCHEMA)
     assert [warned.problem for warned in compiled.warnings] == [
@@ -98,12 +101,15 @@ def test_a_rule_that_is_switched_off_never_fired() -> None:
 
 
 def test_hits_of_lists_and_scripts_are_named_alike() -> None:
-    before = (RuleHit(name="ZEN", score=5.0), RuleHit(name="TRIED", score=5.0, mode=Mode.SHADOW))
+    before = (
+        RuleHit(name="ZEN", score=5.0),
+        RuleHit(name="TRIED", score=5.0, mode=RuleMode.SHADOW),
+    )
     rules = [
         rule("ZEN_TOO", "fired(ZEN)"),
         rule("MANY", "any_of(link.hosts, fired(ZEN) and fired(ZEN_TOO))"),
         rule("LIVE", "fired(TRIED)"),
-        rule("TRIAL", "fired(TRIED) and fired(ZEN)", mode=Mode.SHADOW),
+        rule("TRIAL", "fired(TRIED) and fired(ZEN)", mode=RuleMode.SHADOW),
     ]
     assert hit_names(rules, before=before) == ["ZEN_TOO", "TRIAL", "MANY"]
     names = {hit.name: Stage.CONNECT for hit in before}
@@ -171,9 +177,9 @@ def test_a_formula_is_checked(formula: str, words: str) -> None:
 
 
 def test_a_condition_without_facts_that_never_holds_is_told() -> None:
-    from oborona.toml import Place
+    from oborona.toml import TomlPlace
 
-    place = {"when": Place(file="a.toml", line=3, column=8)}
+    place = {"when": TomlPlace(file="a.toml", line=3, column=8)}
     rules = [rule("NEVER", "1 > 2", places=place), rule("ALWAYS", "true", places=place)]
     warned = compile_rules(rules, SCHEMA).warnings
     assert [(one.problem, one.place.line) for one in warned] == [

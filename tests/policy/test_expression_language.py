@@ -10,7 +10,7 @@ import pytest
 from oborona.errors import PolicyError
 from oborona.policy.expression import REFERENCE, compile_rules
 from oborona.policy.rules import Rule
-from oborona.types import Mode, Stage
+from oborona.types import RuleMode, Stage
 from tests.policy.small_schema import SCHEMA, facts
 
 
@@ -302,9 +302,9 @@ def test_facts_of_later_stages_are_not_read() -> None:
 
 
 def test_a_hit_carries_score_mode_and_words() -> None:
-    rule = Rule(name="X", when="true", score=-2.5, say="{text.words} words", mode=Mode.SHADOW)
+    rule = Rule(name="X", when="true", score=-2.5, say="{text.words} words", mode=RuleMode.SHADOW)
     (hit,), _ = compile_rules([rule], SCHEMA).run(facts(), Stage.CONTENT)
-    assert (hit.name, hit.score, hit.mode, hit.say) == ("X", -2.5, Mode.SHADOW, "7 words")
+    assert (hit.name, hit.score, hit.mode, hit.say) == ("X", -2.5, RuleMode.SHADOW, "7 words")
 
 
 def test_a_rule_switched_off_is_neither_run_nor_checked() -> None:

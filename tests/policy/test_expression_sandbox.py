@@ -5,7 +5,7 @@ import builtins
 import pytest
 
 from oborona.errors import PolicyError
-from oborona.policy.expression import Counted, Fact, Schema, compile_rules
+from oborona.policy.expression import CountedType, Fact, FactSchema, compile_rules
 from oborona.policy.rules import Rule
 from oborona.types import Stage
 from tests.policy.small_schema import SCHEMA, facts
@@ -180,11 +180,11 @@ def test_a_schema_refuses_names_that_meet() -> None:
     one = Fact(name="a.b", type=int, stage=Stage.CONTENT, doc="")
     other = Fact(name="a_b", type=int, stage=Stage.CONTENT, doc="")
     with pytest.raises(ValueError, match="two facts"):
-        Schema(facts=(one, other))
-    counted = Counted(name="From", number=14, stage=Stage.CONTENT, doc="")
+        FactSchema(facts=(one, other))
+    counted = CountedType(name="From", number=14, stage=Stage.CONTENT, doc="")
     with pytest.raises(ValueError, match="two shingle types"):
-        Schema(counted=(counted, counted))
+        FactSchema(counted=(counted, counted))
     with pytest.raises(ValueError, match="not a name"):
-        Counted(name="F rom", number=14, stage=Stage.CONTENT, doc="")
+        CountedType(name="F rom", number=14, stage=Stage.CONTENT, doc="")
     with pytest.raises(KeyError):
         Fact(name="a.b", type=bytes, stage=Stage.CONTENT, doc="")  # type: ignore[arg-type]

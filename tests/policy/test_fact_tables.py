@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oborona.message.parse import parse
-from oborona.policy.evidence import Evidence
+from oborona.policy.counts import MessageCounts
+from oborona.policy.evidence import SenderEvidence
 from oborona.policy.expression.schema import Fact
 from oborona.policy.fact_table import DISTINCT, SCHEMA, STAGES, TABLE
 from oborona.policy.facts import Facts
-from oborona.policy.facts.declaration import Area, Declaration, by_area, declared
-from oborona.policy.gathered import facts_of
-from oborona.policy.known import Known
+from oborona.policy.facts.build import facts_of
+from oborona.policy.facts.declaration import FactArea, FactDeclaration, by_area, declared
 from oborona.policy.models.opinion import UNTAUGHT
-from oborona.policy.signatures import Matched
+from oborona.policy.signatures import SignatureMatches
 from oborona.types import Client, Envelope, Stage
 
 EMPTY = Facts()
@@ -29,9 +29,9 @@ def facts(raw: bytes, **envelope: Any) -> Facts:
         parse(raw),
         Envelope(**envelope),
         [],
-        Known(),
-        Evidence(),
-        Matched(),
+        MessageCounts(),
+        SenderEvidence(),
+        SignatureMatches(),
         UNTAUGHT,
         now=1.7e9,
         size=len(raw),
@@ -69,22 +69,28 @@ def test_every_field_declares_a_fact() -> None:
 
 def test_a_fact_has_the_name_of_its_field() -> None:
     class Wrong(msgspec.Struct):
-        words: Annotated[int, Declaration(Area.TEXT, Stage.CONTENT, "text.words", "words", 3)] = 0
+        words: Annotated[
+            int, FactDeclaration(FactArea.TEXT, Stage.CONTENT, "text.words", "words", 3)
+        ] = 0
 
     with pytest.raises(ValueError, match=r"'text\.words' is declared as 'words'"):
         list(declared(Wrong))
 
 
 def test_the_reference_has_its_own_order_where_a_fact_says_so() -> None:
-    def text(name: str, before: str = "") -> Declaration:
-        return Declaration(Area.TEXT, Stage.CONTENT, name, "words", 3, before=before)
+    def text(name: str, before: str = "") -> FactDeclaration:
+        return FactDeclaration(FactArea.TEXT, Stage.CONTENT, name, "words", 3, before=before)
 
     class Moved(msgspec.Struct):
         one: Annotated[int, text("one")] = 0
         two: Annotated[int, text("two")] = 0
         three: Annotated[int, text("three", before="two")] = 0
 
-    assert [fact.name for fact in by_area(declared(Moved))[Area.TEXT]] == ["one", "three", "two"]
+    assert [fact.name for fact in by_area(declared(Moved))[FactArea.TEXT]] == [
+        "one",
+        "three",
+        "two",
+    ]
 
 
 def test_what_counts_distinct_things_has_a_name() -> None:
@@ -186,7 +192,7 @@ def test_what_a_letter_does_not_tell_is_none() -> None:
 
 
 def test_counts_are_none_while_the_counters_are_away() -> None:
-    found = msgspec.structs.replace(facts(LETTER), known=Known(away=True))
+    found = msgspec.structs.replace(facts(LETTER), known=MessageCounts(away=True))
     assert (
         found.count(14, 2, 0)
         is found.ham(14, 2)

@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oborona.counters.window import Timeline
-from oborona.message.shingles import Type
+from oborona.message.shingles import ShingleType
+from oborona.policy.counts import MAX_LINES, MessageCounts, timelines_to_read
 from oborona.policy.expression.flow import per_hour, trend
-from oborona.policy.known import MAX_LINES, Known, lines_wanted
-from oborona.reputation.judgement.rhythm import MIN_MESSAGES, robotic
+from oborona.reputation.judgement.rhythm import MIN_MESSAGES, regularity
 from oborona.types import Metric, Shingle, Window
 
 DAY = 144
@@ -19,11 +19,11 @@ def test_a_clock_is_regular_and_people_are_not() -> None:
     steady = [50] * DAY
     morning = [0] * 48 + [1, 0, 7, 0, 0, 2, 0, 0, 0, 1] + [0] * 60 + [5, 1] + [0] * 24
     blast = [0] * 100 + [400] + [0] * 43
-    assert robotic(hourly) == pytest.approx(1.0)
-    assert robotic(steady) == pytest.approx(1.0)
+    assert regularity(hourly) == pytest.approx(1.0)
+    assert regularity(steady) == pytest.approx(1.0)
     # evenly spread within its bucket, as far as is known
-    assert robotic(blast) == pytest.approx(1.0)
-    assert robotic(morning) == 0.0
+    assert regularity(blast) == pytest.approx(1.0)
+    assert regularity(morning) == 0.0
 
 
 def test_a_rhythm_by_chance_is_no_clock() -> None:
@@ -32,20 +32,20 @@ def test_a_rhythm_by_chance_is_no_clock() -> None:
         state = state * 1_103_515_245 + 12_345 & 0x7FFFFFFF
         drawn.append(int(state % 1000 < 200))
     assert sum(drawn) > MIN_MESSAGES
-    regular = robotic(drawn)
+    regular = regularity(drawn)
     assert regular is not None
     assert regular < 0.3
 
 
 def test_too_few_say_nothing() -> None:
-    assert robotic([1] * (MIN_MESSAGES - 1) + [0] * (DAY - MIN_MESSAGES + 1)) is None
-    assert robotic([0] * DAY) is None
-    assert robotic([]) is None
+    assert regularity([1] * (MIN_MESSAGES - 1) + [0] * (DAY - MIN_MESSAGES + 1)) is None
+    assert regularity([0] * DAY) is None
+    assert regularity([]) is None
 
 
 @given(st.lists(st.integers(min_value=0, max_value=2**63 - 1), max_size=DAY))
 def test_it_is_none_or_a_share(buckets: list[int]) -> None:
-    regular = robotic(buckets)
+    regular = regularity(buckets)
     assert regular is None or 0 <= regular <= 1
 
 
@@ -62,12 +62,18 @@ def rows(seen: int) -> list[list[int]]:
 
 
 def test_lines_are_asked_for_where_they_can_say_something() -> None:
-    shingles = [Shingle(Type.FROM, 1), Shingle(Type.URL, 2), Shingle(Type.URL, 3)]
+    shingles = [
+        Shingle(ShingleType.FROM, 1),
+        Shingle(ShingleType.URL, 2),
+        Shingle(ShingleType.URL, 3),
+    ]
     totals = [rows(100), rows(MIN_MESSAGES), rows(MIN_MESSAGES - 1)]
-    assert lines_wanted(shingles, totals, frozenset({Type.URL})) == (Shingle(Type.URL, 2),)
-    assert lines_wanted(shingles, totals, frozenset()) == ()
-    many = [Shingle(Type.URL, number) for number in range(50)]
-    assert len(lines_wanted(many, [rows(99)] * 50, frozenset({Type.URL}))) == MAX_LINES
+    assert timelines_to_read(shingles, totals, frozenset({ShingleType.URL})) == (
+        Shingle(ShingleType.URL, 2),
+    )
+    assert timelines_to_read(shingles, totals, frozenset()) == ()
+    many = [Shingle(ShingleType.URL, number) for number in range(50)]
+    assert len(timelines_to_read(many, [rows(99)] * 50, frozenset({ShingleType.URL}))) == MAX_LINES
 
 
 def test_the_most_regular_piece_answers() -> None:
@@ -75,7 +81,9 @@ def test_the_most_regular_piece_answers() -> None:
         return Timeline(buckets=[[count, 0, 0, 0, 0, 0] for count in buckets], days=[])
 
     burst = [30] + [0] * 100 + [1] * 3 + [0] * 40
-    known = Known(lines={Type.URL: [line(burst), line([1] * DAY)], Type.FROM: [line([0] * DAY)]})
-    assert known.robotic(Type.URL) == pytest.approx(1.0)
-    assert known.robotic(Type.FROM) is None
-    assert known.robotic(Type.SUBJECT) is None
+    known = MessageCounts(
+        lines={ShingleType.URL: [line(burst), line([1] * DAY)], ShingleType.FROM: [line([0] * DAY)]}
+    )
+    assert known.robotic(ShingleType.URL) == pytest.approx(1.0)
+    assert known.robotic(ShingleType.FROM) is None
+    assert known.robotic(ShingleType.SUBJECT) is None

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from oborona.errors import PolicyError
-from oborona.policy.before import Before
-from oborona.policy.folders import PACKAGED, Folders, Whose
+from oborona.policy.folders import PACKAGED, FileOwner, PolicyFolders
 from oborona.policy.list_files import MAX_BYTES
 from oborona.policy.load import Policy, load_policy
-from oborona.policy.shipped import MANIFEST, Version, written
+from oborona.policy.load_cache import PolicyCache
+from oborona.policy.shipped_files import MANIFEST, FileVersion, shipped_table
 from oborona.policy.watch import LivePolicy, folder_state
 from tests.policy.small_schema import SCHEMA
 
@@ -33,7 +33,7 @@ class Two:
     """Two folders, what ships and what is the admin's."""
 
     def __init__(self, root: Path) -> None:
-        self.folders = Folders(own=root / "own", shipped=root / "shipped")
+        self.folders = PolicyFolders(own=root / "own", shipped=root / "shipped")
         self.own, self.shipped = root / "own", root / "shipped"
         self.shipped.mkdir()
         self.ship(**SHIPPED)
@@ -42,14 +42,16 @@ class Two:
         for name, text in files.items():
             (self.shipped / name).write_text(text)
         there = sorted(path.name for path in self.shipped.iterdir() if path.name != MANIFEST)
-        (self.shipped / MANIFEST).write_text(written(Version(name, True, "0") for name in there))
+        (self.shipped / MANIFEST).write_text(
+            shipped_table(FileVersion(name, True, "0") for name in there)
+        )
 
     def write(self, **files: str) -> None:
         self.own.mkdir(exist_ok=True)
         for name, text in files.items():
             (self.own / name).write_text(text)
 
-    def load(self, before: Before | None = None) -> Policy:
+    def load(self, before: PolicyCache | None = None) -> Policy:
         return load_policy(self.folders, SCHEMA, before)
 
     def refused(self) -> PolicyError:
@@ -134,10 +136,10 @@ def test_whose_a_file_is(two: Two) -> None:
     two.write(**{"10-verdict.toml": "# none\n", "90.toml": "# none\n"})
     whose = {Path(name).name: two.folders.whose(Path(name)) for name in two.load().files}
     assert whose == {
-        "20-lists.toml": Whose.SHIPPED,
-        "30-rules.toml": Whose.SHIPPED,
-        "10-verdict.toml": Whose.INSTEAD,
-        "90.toml": Whose.OWN,
+        "20-lists.toml": FileOwner.SHIPPED,
+        "30-rules.toml": FileOwner.SHIPPED,
+        "10-verdict.toml": FileOwner.INSTEAD,
+        "90.toml": FileOwner.OWN,
     }
 
 
@@ -239,10 +241,10 @@ def test_files_of_both_folders_count(two: Two) -> None:
 
 def test_a_site_may_have_its_own_policy_alone(two: Two) -> None:
     two.write(**{"90.toml": "[verdict]\nspam_score = 80\n"})
-    found = load_policy(Folders(own=two.own), SCHEMA)
+    found = load_policy(PolicyFolders(own=two.own), SCHEMA)
     assert (found.rules, found.verdict.spam_score) == ((), 80)
     with pytest.raises(PolicyError, match="cannot be read"):
-        load_policy(Folders(own=two.own / "missing"), SCHEMA)
+        load_policy(PolicyFolders(own=two.own / "missing"), SCHEMA)
 
 
 def test_a_running_program_sees_both_folders_change_come_and_go(two: Two) -> None:
@@ -279,7 +281,7 @@ def test_a_copy_is_read_as_what_it_is_a_copy_of(two: Two, tmp_path: Path) -> Non
     for path in two.folders.files(".toml", ".list"):
         to = copy.shipped if path.parent == two.shipped else copy.own
         (to / path.name).write_bytes(path.read_bytes())
-    before = Before()
+    before = PolicyCache()
     first = two.load(before)
     again = load_policy(copy, SCHEMA, before, named=two.folders)
     assert (again.version, again.origins, again.files) == (
@@ -290,5 +292,5 @@ def test_a_copy_is_read_as_what_it_is_a_copy_of(two: Two, tmp_path: Path) -> Non
 
 
 def test_the_policy_of_the_program_is_whole() -> None:
-    files = Folders(shipped=PACKAGED).files(".toml", ".list", ".lua")
+    files = PolicyFolders(shipped=PACKAGED).files(".toml", ".list", ".lua")
     assert len(files) > 40

@@ -9,7 +9,7 @@ import pytest
 
 from oborona.errors import PolicyError
 from oborona.message.normalise import normalise, normalised_letters, normalised_piece
-from oborona.policy.expression.forms import Form
+from oborona.policy.expression.forms import TextForm
 from oborona.policy.expression.patterns import pattern_for
 from oborona.policy.expression.word_class import WORD
 from oborona.policy.fact_table import SCHEMA
@@ -134,33 +134,33 @@ def test_what_can_never_match_is_refused_with_what_to_write(when: str, words: st
 @pytest.mark.parametrize(
     ("pattern", "form", "made"),
     [
-        (r"(?i)Бонус", Form.FOLDED, "\u0431ohyc"),
-        (r"(?i)Бонус", Form.SMALL, "бонус"),
-        (r"(?i)Бонус", Form.SENT, "(?i:Бонус)"),
-        (r"nl", Form.CAPITAL, "NL"),
-        (r"[А-В]x", Form.FOLDED, "[ab\u0431]x"),
-        (r"[^А-В]x", Form.FOLDED, "[^ab\u0431]x"),
-        (r"[aß]", Form.FOLDED, "[a]|ss"),
-        (r"ü+", Form.FOLDED, "u+"),
-        (r"ß{2}", Form.FOLDED, "(?:ss){2}"),
-        (r"и\x{306}", Form.FOLDED, "й"),
-        ("за\u0301мок", Form.FOLDED, normalise("замок")),
-        (r"ｶﾞ", Form.FOLDED, "ガ"),
-        (r"\QA.B\E+", Form.FOLDED, r"a\.b+"),
-        (r"a \s+ b", Form.FOLDED, "a b"),
-        (r"^\s+a {2,}$", Form.FOLDED, r"\A ?a ?\z"),
-        (r"(?i)a(?-i:B)c", Form.SENT, "(?i:a)B(?i:c)"),
-        (r"(?P<name>a|b)", Form.SENT, "a|b"),
-        (r"a*?b{2,3}?c{4}", Form.SENT, "a*b{2,3}c{4}"),
-        (r"[[:alpha:]\d]", Form.SENT, "[0-9A-Za-z]"),
-        (r"[]a-]", Form.SENT, r"[\-\]a]"),
-        (r"\pL\p{^Greek}", Form.SENT, r"\pL\p{^Greek}"),
-        (r"(?s).(?-s).", Form.SENT, r"[\x{0}-\x{10ffff}][^\x{a}]"),
-        (r"(?m)^a$", Form.SENT, "(?m:^)a(?m:$)"),
-        (r"foo\b bar\b-", Form.SENT, "foo bar-"),
+        (r"(?i)Бонус", TextForm.FOLDED, "\u0431ohyc"),
+        (r"(?i)Бонус", TextForm.SMALL, "бонус"),
+        (r"(?i)Бонус", TextForm.SENT, "(?i:Бонус)"),
+        (r"nl", TextForm.CAPITAL, "NL"),
+        (r"[А-В]x", TextForm.FOLDED, "[ab\u0431]x"),
+        (r"[^А-В]x", TextForm.FOLDED, "[^ab\u0431]x"),
+        (r"[aß]", TextForm.FOLDED, "[a]|ss"),
+        (r"ü+", TextForm.FOLDED, "u+"),
+        (r"ß{2}", TextForm.FOLDED, "(?:ss){2}"),
+        (r"и\x{306}", TextForm.FOLDED, "й"),
+        ("за\u0301мок", TextForm.FOLDED, normalise("замок")),
+        (r"ｶﾞ", TextForm.FOLDED, "ガ"),
+        (r"\QA.B\E+", TextForm.FOLDED, r"a\.b+"),
+        (r"a \s+ b", TextForm.FOLDED, "a b"),
+        (r"^\s+a {2,}$", TextForm.FOLDED, r"\A ?a ?\z"),
+        (r"(?i)a(?-i:B)c", TextForm.SENT, "(?i:a)B(?i:c)"),
+        (r"(?P<name>a|b)", TextForm.SENT, "a|b"),
+        (r"a*?b{2,3}?c{4}", TextForm.SENT, "a*b{2,3}c{4}"),
+        (r"[[:alpha:]\d]", TextForm.SENT, "[0-9A-Za-z]"),
+        (r"[]a-]", TextForm.SENT, r"[\-\]a]"),
+        (r"\pL\p{^Greek}", TextForm.SENT, r"\pL\p{^Greek}"),
+        (r"(?s).(?-s).", TextForm.SENT, r"[\x{0}-\x{10ffff}][^\x{a}]"),
+        (r"(?m)^a$", TextForm.SENT, "(?m:^)a(?m:$)"),
+        (r"foo\b bar\b-", TextForm.SENT, "foo bar-"),
     ],
 )
-def test_how_patterns_are_looked_for(pattern: str, form: Form, made: str) -> None:
+def test_how_patterns_are_looked_for(pattern: str, form: TextForm, made: str) -> None:
     assert pattern_for(pattern, form).text == made
 
 

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from oborona.errors import PolicyError
-from oborona.policy.expression.forms import Form
+from oborona.policy.expression.forms import TextForm
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.facts import with_values
 from tests.policy.written import compiled, fires, letter
@@ -57,7 +57,7 @@ def test_there_are_examples() -> None:
 
 def test_words_of_look_alikes_are_latin_words() -> None:
     for word, latin in re.findall(r"`(\w+)` is `(\w+)`", SECTION):
-        assert Form.FOLDED.whole(word) == latin
+        assert TextForm.FOLDED.whole(word) == latin
         assert fires(f"matches(text, r'\\b{word}\\b')", SimpleNamespace(text=latin))
 
 
@@ -69,4 +69,6 @@ def test_what_is_said_to_be_refused_is() -> None:
 
 def test_the_facts_it_names_are_normalised() -> None:
     named = set(re.findall(r"`([a-z.]+)`", SECTION.partition(" are normalised")[0]))
-    assert sorted(named) == sorted(fact.name for fact in SCHEMA.facts if fact.form is Form.FOLDED)
+    assert sorted(named) == sorted(
+        fact.name for fact in SCHEMA.facts if fact.form is TextForm.FOLDED
+    )

@@ -12,7 +12,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from oborona.policy.expression.fault import PatternError
-from oborona.policy.expression.forms import Form
+from oborona.policy.expression.forms import TextForm
 from oborona.policy.expression.patterns import MAX_MADE, compile_pattern, pattern_for
 from tests.policy.written import fires, letter
 
@@ -59,7 +59,7 @@ def patterns(*more: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return st.recursive(atoms, larger, max_leaves=8)
 
 
-def is_found(pattern: str, text: str, form: Form) -> bool:
+def is_found(pattern: str, text: str, form: TextForm) -> bool:
     """Tell whether a pattern, brought into a form, is found in a text of that form.
 
     One with too many cases is passed over.
@@ -95,7 +95,7 @@ def test_a_word_is_found_in_every_text_that_has_it(word: str, before: str, behin
 def test_no_form_loses_a_hit(pattern: str, text: str) -> None:
     if re.search(pattern, text, re.IGNORECASE) is None:
         return
-    for form in (Form.FOLDED, Form.SMALL):
+    for form in (TextForm.FOLDED, TextForm.SMALL):
         assert is_found(pattern, text, form)
 
 
@@ -105,7 +105,7 @@ def test_no_form_loses_a_hit(pattern: str, text: str) -> None:
 @example(r".*\b.*\b.*", "а-а")
 def test_borders_are_where_python_has_them(pattern: str, text: str) -> None:
     expected = re.search(pattern, text) is not None
-    assert is_found(pattern, text, Form.SENT) is expected
+    assert is_found(pattern, text, TextForm.SENT) is expected
 
 
 _PIECES = st.sampled_from(
@@ -124,7 +124,7 @@ _PIECES = st.sampled_from(
 @example("[" + "а-я" * 100 + "]")
 @example("x" * 501)
 def test_hostile_patterns_are_refused_or_taken(pattern: str) -> None:
-    for form in Form:
+    for form in TextForm:
         with suppress(PatternError):
             compile_pattern(pattern_for(pattern, form).text, most=MAX_MADE)
 
@@ -134,6 +134,6 @@ def test_hostile_patterns_are_refused_or_taken(pattern: str) -> None:
 )
 def test_every_beginning_of_a_pattern_is_refused_or_taken(pattern: str) -> None:
     for end in range(len(pattern)):
-        for form in Form:
+        for form in TextForm:
             with suppress(PatternError):
                 pattern_for(pattern[:end], form)

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import pytest
 
-from oborona.authentication.model import Identity, Result, Signature, Spf
+from oborona.authentication.model import AuthIdentity, AuthResult, DkimSignature, Spf
 from oborona.counters.memory import MemoryCounters
 from oborona.errors import StoreError
-from oborona.message.shingles import Hasher, Type, envelope_shingles
-from oborona.policy.evidence import Evidence
-from oborona.policy.greylist import GREYLISTED, PutOff, greylisted
-from oborona.policy.known import Known, asked
-from oborona.policy.settling import read_known, settle_put_off
+from oborona.message.shingles import Hasher, ShingleType, envelope_shingles
+from oborona.policy.accounting import read_counts, record_greylisted
+from oborona.policy.counts import MessageCounts, shingles_to_read
+from oborona.policy.evidence import SenderEvidence
+from oborona.policy.greylist import GREYLISTED, GreylistReply, check_greylist
 from oborona.policy.tables import GreylistTable
-from oborona.types import Action, Amounts, Client, Envelope, Pieces, Prefix, Verdict
+from oborona.types import Action, Amounts, Client, CountedPieces, CounterPrefix, Envelope, Verdict
 
 NOW = 1_795_170_000.0
 BEFORE = NOW - 2 * 86_400  # what came within the last day makes nobody known
 HASHER = Hasher(b"k" * 32)
 ON = GreylistTable(enabled=True, score=60, known_after=3)
-NOBODY, NOTHING = Identity(), Known()
+NOBODY, NOTHING = AuthIdentity(), MessageCounts()
 ENVELOPE = Envelope(
     client=Client(ip="192.0.2.7"), sender="ann@a.example", recipients=("bob@b.example",)
 )
-SIGNED = Identity(dkim=(Signature(result=Result.PASS, domain="bank.example"),))
+SIGNED = AuthIdentity(dkim=(DkimSignature(result=AuthResult.PASS, domain="bank.example"),))
 
 
 def verdict(score: float, action: Action = Action.ACCEPT) -> Verdict:
@@ -32,10 +32,10 @@ def verdict(score: float, action: Action = Action.ACCEPT) -> Verdict:
 
 async def ask(
     counters: MemoryCounters, *, now: float = NOW, score: float = 70.0, action: Action = Action.ACCEPT,
-    table: GreylistTable = ON, envelope: Envelope = ENVELOPE, identity: Identity = NOBODY, known: Known = NOTHING,
-) -> PutOff | None:  # fmt: skip
-    return await greylisted(
-        verdict(score, action), envelope, Evidence(identity=identity), known,
+    table: GreylistTable = ON, envelope: Envelope = ENVELOPE, identity: AuthIdentity = NOBODY, known: MessageCounts = NOTHING,
+) -> GreylistReply | None:  # fmt: skip
+    return await check_greylist(
+        verdict(score, action), envelope, SenderEvidence(identity=identity), known,
         counters=counters, hasher=HASHER, table=table, now=now,
     )  # fmt: skip
 
@@ -46,7 +46,7 @@ async def test_grey_mail_of_a_stranger_comes_through_in_a_later_bucket() -> None
     assert first is not None
     assert first.verdict.action is Action.TEMPFAIL
     assert first.verdict.decided_by == GREYLISTED
-    settle_put_off(first.shingle, counters, now=NOW)
+    record_greylisted(first.shingle, counters, now=NOW)
     assert await ask(counters, now=NOW + 1) is not None, "at once is too early"
     assert await ask(counters, now=NOW + 601) is None
     assert await ask(counters, now=NOW + 13 * 86_400) is None
@@ -57,7 +57,7 @@ async def test_another_address_of_the_farm_may_try_again_another_sender_may_not(
     counters = MemoryCounters()
     first = await ask(counters)
     assert first is not None
-    settle_put_off(first.shingle, counters, now=NOW)
+    record_greylisted(first.shingle, counters, now=NOW)
     farm = Envelope(client=Client(ip="192.0.2.99"), sender="ann@a.example")
     other = Envelope(client=Client(ip="192.0.2.7"), sender="eve@a.example")
     assert await ask(counters, now=NOW + 700, envelope=farm) is None
@@ -96,34 +96,34 @@ async def test_our_own_people_are_never_put_off(envelope: Envelope) -> None:
 @pytest.mark.parametrize(
     ("identity", "kind", "piece"),
     [
-        (SIGNED, Type.DKIM_DOMAIN, "bank.example"),
+        (SIGNED, ShingleType.DKIM_DOMAIN, "bank.example"),
         (
-            Identity(spf=Spf(result=Result.PASS, domain="a.example")),
-            Type.MAIL_FROM_DOMAIN,
+            AuthIdentity(spf=Spf(result=AuthResult.PASS, domain="a.example")),
+            ShingleType.MAIL_FROM_DOMAIN,
             "a.example",
         ),
-        (Identity(), Type.CLIENT_IP, "192.0.2.7"),
+        (AuthIdentity(), ShingleType.CLIENT_IP, "192.0.2.7"),
     ],
 )
 async def test_an_identity_with_good_mail_is_known_and_a_login_code_comes_through_at_once(
-    identity: Identity, kind: Type, piece: str
+    identity: AuthIdentity, kind: ShingleType, piece: str
 ) -> None:
     counters = MemoryCounters()
     shingle = HASHER.shingle(kind, piece)
 
-    async def known() -> Known:
-        return (await read_known(counters, (shingle,), NOW))[0]
+    async def known() -> MessageCounts:
+        return (await read_counts(counters, (shingle,), NOW))[0]
 
     assert await ask(counters, identity=identity, known=await known()) is not None
-    counters.add(Pieces(shingles=(shingle,), pairs=()), Amounts(seen=9, spam=7), BEFORE)
+    counters.add(CountedPieces(shingles=(shingle,), pairs=()), Amounts(seen=9, spam=7), BEFORE)
     assert await ask(counters, identity=identity, known=await known()) is not None, (
         "two good ones are no history"
     )
-    counters.add(Pieces(shingles=(shingle,), pairs=()), Amounts(seen=9), NOW)
+    counters.add(CountedPieces(shingles=(shingle,), pairs=()), Amounts(seen=9), NOW)
     assert await ask(counters, identity=identity, known=await known()) is not None, (
         "nor is what came today"
     )
-    counters.add(Pieces(shingles=(shingle,), pairs=()), Amounts(seen=1), BEFORE)
+    counters.add(CountedPieces(shingles=(shingle,), pairs=()), Amounts(seen=1), BEFORE)
     assert await ask(counters, identity=identity, known=await known()) is None
 
 
@@ -131,12 +131,12 @@ async def test_a_mail_server_whose_bounces_were_good_is_known_by_its_name() -> N
     bounce = Envelope(
         client=Client(ip="192.0.2.7"), helo="MX.a.example.", recipients=("bob@b.example",)
     )
-    passed = Identity(spf=Spf(result=Result.PASS, domain="mx.a.example"))
+    passed = AuthIdentity(spf=Spf(result=AuthResult.PASS, domain="mx.a.example"))
     counters = MemoryCounters()
     pieces = envelope_shingles(bounce, HASHER)
 
-    async def put_off(now: float) -> PutOff | None:
-        known, _ = await read_known(counters, asked(pieces), now)
+    async def put_off(now: float) -> GreylistReply | None:
+        known, _ = await read_counts(counters, shingles_to_read(pieces), now)
         return await ask(counters, now=now, envelope=bounce, identity=passed, known=known)
 
     first = await put_off(NOW)
@@ -146,7 +146,7 @@ async def test_a_mail_server_whose_bounces_were_good_is_known_by_its_name() -> N
         counters.add(pieces, Amounts(seen=1), BEFORE)
     assert await put_off(NOW) is None
     assert await put_off(NOW + 15 * 86_400) is not None
-    settle_put_off(first.shingle, counters, now=NOW)
+    record_greylisted(first.shingle, counters, now=NOW)
     assert await ask(counters, now=NOW + 700, envelope=bounce, identity=passed) is None
 
 
@@ -162,20 +162,21 @@ async def test_its_memory_is_apart_from_the_counts_of_mail() -> None:
     counters = MemoryCounters()
     first = await ask(counters)
     assert first is not None
-    settle_put_off(first.shingle, counters, now=NOW)
-    assert (await counters.read([first.shingle], NOW, Prefix.IN))[0][3][0] == 0
-    assert (await counters.read([first.shingle], NOW, Prefix.GREY))[0][3][0] == 1
+    record_greylisted(first.shingle, counters, now=NOW)
+    assert (await counters.read([first.shingle], NOW, CounterPrefix.IN))[0][3][0] == 0
+    assert (await counters.read([first.shingle], NOW, CounterPrefix.GREY))[0][3][0] == 1
 
 
 async def test_one_known_signature_is_enough_whoever_else_signed() -> None:
     counters = MemoryCounters()
     bank, mailer = (
-        HASHER.shingle(Type.DKIM_DOMAIN, name) for name in ("bank.example", "mailer.example")
+        HASHER.shingle(ShingleType.DKIM_DOMAIN, name) for name in ("bank.example", "mailer.example")
     )
-    counters.add(Pieces(shingles=(bank,), pairs=()), Amounts(seen=5), BEFORE)
-    counters.add(Pieces(shingles=(mailer,), pairs=()), Amounts(seen=2, spam=2), BEFORE)
+    counters.add(CountedPieces(shingles=(bank,), pairs=()), Amounts(seen=5), BEFORE)
+    counters.add(CountedPieces(shingles=(mailer,), pairs=()), Amounts(seen=2, spam=2), BEFORE)
     signatures = tuple(
-        Signature(result=Result.PASS, domain=name) for name in ("mailer.example", "bank.example")
+        DkimSignature(result=AuthResult.PASS, domain=name)
+        for name in ("mailer.example", "bank.example")
     )
-    known, _ = await read_known(counters, (mailer, bank), NOW)
-    assert await ask(counters, identity=Identity(dkim=signatures), known=known) is None
+    known, _ = await read_counts(counters, (mailer, bank), NOW)
+    assert await ask(counters, identity=AuthIdentity(dkim=signatures), known=known) is None

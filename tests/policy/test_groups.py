@@ -8,22 +8,22 @@ from hypothesis import strategies as st
 
 from oborona.errors import PolicyError
 from oborona.policy.fact_table import SCHEMA
-from oborona.policy.groups import Groups, capped, uncut
+from oborona.policy.groups import RuleGroups, cap_hits, uncapped_hit
 from oborona.policy.load import load_policy
-from oborona.types import Mode, RuleHit
+from oborona.types import RuleHit, RuleMode
 
-GROUPS = Groups(
+GROUPS = RuleGroups(
     caps={"MASS": 100.0, "NONE": 0.0}, members=dict.fromkeys("ABCD", "MASS") | {"Z": "NONE"}
 )
 
 
-def hit(name: str, score: float, mode: Mode = Mode.LIVE, say: str = "") -> RuleHit:
+def hit(name: str, score: float, mode: RuleMode = RuleMode.LIVE, say: str = "") -> RuleHit:
     return RuleHit(name=name, score=score, mode=mode, say=say)
 
 
 def test_the_lightest_give_way() -> None:
     hits = [hit("A", 60, say="seen 9"), hit("B", 50), hit("C", 20), hit("OTHER", 70)]
-    assert [(one.name, one.score, one.say) for one in capped(hits, GROUPS)] == [
+    assert [(one.name, one.score, one.say) for one in cap_hits(hits, GROUPS)] == [
         ("A", 60, "seen 9"),
         ("B", 40, "40 of 50, cap 100 of MASS"),
         ("C", 0, "0 of 20, cap 100 of MASS"),
@@ -35,26 +35,26 @@ def test_of_equals_the_same_gives_way_in_whatever_order_they_come() -> None:
     """What is taken as it was then stands behind the rules that are judged again."""
     hits = [hit("C", 52), hit("A", 52), hit("B", 52)]
     for order in (hits, hits[::-1]):
-        kept = {one.name: one.score for one in capped(order, GROUPS)}
+        kept = {one.name: one.score for one in cap_hits(order, GROUPS)}
         assert kept == {"A": 0, "B": 48, "C": 52}
 
 
 def test_what_speaks_for_a_message_is_capped_too() -> None:
-    kept = capped([hit("A", -80, say="known"), hit("B", -70), hit("C", 10)], GROUPS)
+    kept = cap_hits([hit("A", -80, say="known"), hit("B", -70), hit("C", 10)], GROUPS)
     assert [one.score for one in kept] == [-80, -30, 10]
     assert kept[1].say == "-30 of -70, cap 100 of MASS"
 
 
 def test_below_the_cap_nothing_changes() -> None:
     hits = [hit("A", 60), hit("B", 40), hit("C", -50)]
-    assert capped(hits, GROUPS) == hits
-    assert capped(hits, Groups()) == hits
-    assert capped([], GROUPS) == []
+    assert cap_hits(hits, GROUPS) == hits
+    assert cap_hits(hits, RuleGroups()) == hits
+    assert cap_hits([], GROUPS) == []
 
 
 def test_what_is_on_trial_counts_for_nothing_and_is_not_cut() -> None:
-    hits = [hit("A", 90), hit("B", 90, Mode.SHADOW)]
-    assert capped(hits, GROUPS) == hits
+    hits = [hit("A", 90), hit("B", 90, RuleMode.SHADOW)]
+    assert cap_hits(hits, GROUPS) == hits
 
 
 SCORES = st.lists(
@@ -62,7 +62,7 @@ SCORES = st.lists(
         hit,
         st.sampled_from([*"ABCDZ", "OTHER"]),
         st.floats(min_value=-1000, max_value=1000),
-        st.sampled_from(Mode),
+        st.sampled_from(RuleMode),
     ),
     max_size=12,
 )
@@ -70,16 +70,18 @@ SCORES = st.lists(
 
 @given(SCORES)
 def test_no_group_weighs_more_than_its_cap(hits: list[RuleHit]) -> None:
-    kept = capped(hits, GROUPS)
+    kept = cap_hits(hits, GROUPS)
     assert [(one.name, one.mode) for one in kept] == [(one.name, one.mode) for one in hits]
     for group, cap in GROUPS.caps.items():
         live = [
-            one for one in kept if GROUPS.members.get(one.name) == group and one.mode is Mode.LIVE
+            one
+            for one in kept
+            if GROUPS.members.get(one.name) == group and one.mode is RuleMode.LIVE
         ]
         before = sum(
             one.score
             for one in hits
-            if GROUPS.members.get(one.name) == group and one.mode is Mode.LIVE
+            if GROUPS.members.get(one.name) == group and one.mode is RuleMode.LIVE
         )
         after = sum(one.score for one in live)
         assert abs(after) <= cap + 1e-3
@@ -106,13 +108,13 @@ cap = 100
 
 def test_a_policy_names_groups(tmp_path: Path) -> None:
     (tmp_path / "10.toml").write_text(RULES.format(group="MASS"))
-    assert load_policy(tmp_path, SCHEMA).groups == Groups(
+    assert load_policy(tmp_path, SCHEMA).groups == RuleGroups(
         caps={"MASS": 100.0}, members={"A": "MASS"}
     )
     (tmp_path / "20.toml").write_text('[[group]]\nname = "MASS"\ncap = 50\n')
     assert load_policy(tmp_path, SCHEMA).groups.caps == {"MASS": 50.0}
     (tmp_path / "20.toml").write_text('[[group]]\nname = "MASS"\nenabled = false\n')
-    assert load_policy(tmp_path, SCHEMA).groups == Groups()
+    assert load_policy(tmp_path, SCHEMA).groups == RuleGroups()
 
 
 @pytest.mark.parametrize(
@@ -144,4 +146,4 @@ def test_a_group_that_cannot_be_is_refused(
 )
 def test_what_a_cap_has_cut_is_told_by_its_words(heavy: int, light: int, say: str) -> None:
     hits = [hit("A", heavy, say=say), hit("B", light / 8, say=say), hit("Z", 7, say=say)]
-    assert [uncut(one) for one in capped(hits, GROUPS)] == hits
+    assert [uncapped_hit(one) for one in cap_hits(hits, GROUPS)] == hits

@@ -9,8 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oborona.policy.headers import REASON_LENGTH, Detail, fold, foreign, ours, reason
-from oborona.types import Action, Mode, RuleHit, Verdict, Would
+from oborona.policy.headers import (
+    REASON_LENGTH,
+    HeaderDetail,
+    fold,
+    is_forged_header,
+    our_headers,
+    reason,
+)
+from oborona.types import Action, RuleHit, RuleMode, ShadowVerdict, Verdict
 
 
 def verdict(action: Action, *rules: RuleHit) -> Verdict:
@@ -61,11 +68,11 @@ def verdict(action: Action, *rules: RuleHit) -> Verdict:
     ],
 )
 def test_what_is_taken_away(name: str, value: str, is_foreign: bool) -> None:
-    assert foreign(name, value, "mx.test") is is_foreign
+    assert is_forged_header(name, value, "mx.test") is is_foreign
 
 
 def test_good_mail_says_why_too() -> None:
-    headers = dict(ours(verdict(Action.ACCEPT), "ID.SIG", Detail.FULL))
+    headers = dict(our_headers(verdict(Action.ACCEPT), "ID.SIG", HeaderDetail.FULL))
     assert headers == {
         "X-Mras": "Ok",
         "X-Mras-Score": "37.5 / 100",
@@ -76,7 +83,7 @@ def test_good_mail_says_why_too() -> None:
 
 @pytest.mark.parametrize(("action", "word"), [(Action.SPAM, "Probable"), (Action.REJECT, "Spam")])
 def test_spam_carries_the_flag_that_clients_know(action: Action, word: str) -> None:
-    headers = dict(ours(verdict(action), "ID.SIG", Detail.NONE))
+    headers = dict(our_headers(verdict(action), "ID.SIG", HeaderDetail.NONE))
     assert headers["X-Mras"] == word
     assert headers["X-Spam-Flag"] == "YES"
 
@@ -86,39 +93,41 @@ ALL_SORTS = (
     RuleHit(name="KNOWN", score=-20),
     RuleHit(name="QUIET", score=7.5),
     RuleHit(name="CUT_OFF", score=0.0, say="0 of 5, cap 90 of MASS"),
-    RuleHit(name="TRIAL", score=50, mode=Mode.SHADOW),
+    RuleHit(name="TRIAL", score=50, mode=RuleMode.SHADOW),
 )
 
 
 def test_by_names_alone_nobody_learns_scores_words_or_what_is_on_trial() -> None:
     found = msgspec.structs.replace(
         verdict(Action.SPAM, *ALL_SORTS),
-        would=Would(action=Action.REJECT, score=250, line=200, decided_by="MASS_TEXT"),
+        would=ShadowVerdict(action=Action.REJECT, score=250, line=200, decided_by="MASS_TEXT"),
     )
     named = dict(
-        ours(msgspec.structs.replace(found, decided_by="MASS_TEXT"), "ID.SIG", Detail.NAMES)
+        our_headers(
+            msgspec.structs.replace(found, decided_by="MASS_TEXT"), "ID.SIG", HeaderDetail.NAMES
+        )
     )
     assert named["X-Mras-Reason"] == "MASS_TEXT KNOWN QUIET"
     assert named["X-Mras-Score"] == "37.5 / 100"
     assert (
-        reason(verdict(Action.ACCEPT, *ALL_SORTS), Detail.NAMES)
+        reason(verdict(Action.ACCEPT, *ALL_SORTS), HeaderDetail.NAMES)
         == "below-threshold MASS_TEXT KNOWN QUIET"
     )
-    assert reason(verdict(Action.ACCEPT), Detail.NAMES) == "below-threshold"
+    assert reason(verdict(Action.ACCEPT), HeaderDetail.NAMES) == "below-threshold"
     many = verdict(
         Action.ACCEPT, *(RuleHit(name=f"RULE_{number}", score=1) for number in range(5000))
     )
-    assert len(reason(many, Detail.NAMES)) < REASON_LENGTH + 100
+    assert len(reason(many, HeaderDetail.NAMES)) < REASON_LENGTH + 100
 
 
 def test_without_reason_there_is_no_score_either_and_a_list_that_decided_is_named() -> None:
-    headers = dict(ours(verdict(Action.SPAM, *ALL_SORTS), "ID.SIG", Detail.NONE))
+    headers = dict(our_headers(verdict(Action.SPAM, *ALL_SORTS), "ID.SIG", HeaderDetail.NONE))
     assert headers == {"X-Mras": "Probable", "X-Mras-Id": "ID.SIG", "X-Spam-Flag": "YES"}
     listed = RuleHit(name="PERSONAL", score=0.0, say="their list: deny address ann@a.example")
     decided = msgspec.structs.replace(
         verdict(Action.SPAM, listed, *ALL_SORTS), decided_by="PERSONAL"
     )
-    assert dict(ours(decided, "ID.SIG", Detail.NONE))["X-Mras-Reason"] == "PERSONAL"
+    assert dict(our_headers(decided, "ID.SIG", HeaderDetail.NONE))["X-Mras-Reason"] == "PERSONAL"
 
 
 def test_the_reason_lists_each_part_and_marks_shadow_rules() -> None:
@@ -127,7 +136,7 @@ def test_the_reason_lists_each_part_and_marks_shadow_rules() -> None:
             Action.ACCEPT,
             RuleHit(name="MASS_TEXT", score=30, say="seen 412 in 1h from 96 addresses"),
             RuleHit(name="QUIET", score=7.5),
-            RuleHit(name="TRIAL", score=50, mode=Mode.SHADOW),
+            RuleHit(name="TRIAL", score=50, mode=RuleMode.SHADOW),
         )
     )
     assert text == (
@@ -138,8 +147,8 @@ def test_the_reason_lists_each_part_and_marks_shadow_rules() -> None:
 
 def test_the_reason_tells_what_everything_in_shadow_mode_would_have_done() -> None:
     given = msgspec.structs.replace(
-        verdict(Action.ACCEPT, RuleHit(name="TRIAL", score=150, mode=Mode.SHADOW)),
-        would=Would(action=Action.SPAM, score=150, line=100, decided_by="TRIAL"),
+        verdict(Action.ACCEPT, RuleHit(name="TRIAL", score=150, mode=RuleMode.SHADOW)),
+        would=ShadowVerdict(action=Action.SPAM, score=150, line=100, decided_by="TRIAL"),
     )
     assert reason(given) == "below-threshold TRIAL=150.0[shadow] would:spam=150.0[shadow]"
 

@@ -13,10 +13,10 @@ from oborona.errors import PolicyError
 from oborona.policy import list_files
 from oborona.policy.load import Policy, load_policy
 from oborona.policy.watch import LivePolicy, folder_state
-from oborona.reputation.dnslists import DnsList, Hash
-from oborona.reputation.locallists import Match, Table, read
-from oborona.reputation.subject import Subject
-from oborona.types import Mode
+from oborona.reputation.dnsbl import DnsList, EmailHash
+from oborona.reputation.locallists import ListTable, LocalListMatch, read
+from oborona.reputation.subject import ListSubject
+from oborona.types import RuleMode
 from tests.policy.small_schema import SCHEMA
 
 ROOT = Path(__file__).parents[2]
@@ -47,8 +47,8 @@ def policy(folder: Path, **files: str) -> Policy:
     return load_policy(folder, SCHEMA)
 
 
-def client(of: Policy, address: str) -> Match | None:
-    return of.local_lists.look(Subject.CLIENT, address)
+def client(of: Policy, address: str) -> LocalListMatch | None:
+    return of.local_lists.look(ListSubject.CLIENT, address)
 
 
 def test_a_dns_list_is_what_its_fields_say(tmp_path: Path) -> None:
@@ -56,13 +56,13 @@ def test_a_dns_list_is_what_its_fields_say(tmp_path: Path) -> None:
     assert (one.name, one.zone, one.of, one.enabled) == (
         "ZEN",
         "zen.list.example",
-        (Subject.CLIENT,),
+        (ListSubject.CLIENT,),
         False,
     )
     assert one.codes.scores == (100.0, 60.0)
     assert (one.mode, one.hash, one.ipv4, one.ipv6, one.probe) == (
-        Mode.LIVE,
-        Hash.NONE,
+        RuleMode.LIVE,
+        EmailHash.NONE,
         True,
         False,
         None,
@@ -90,7 +90,7 @@ def test_later_files_change_only_the_fields_they_give(tmp_path: Path) -> None:
     (one,) = changed.dns_lists
     assert (one.enabled, one.mode, one.zone, one.codes.scores) == (
         True,
-        Mode.SHADOW,
+        RuleMode.SHADOW,
         "key.list.example",
         (100.0, 60.0, 5.0),
     )
@@ -135,7 +135,7 @@ def test_entries_stand_in_the_policy_file_and_in_a_list_file(tmp_path: Path) -> 
         match = client(loaded, address)
         assert match is not None
         assert (match.list, match.entry) == ("KEPT_OUT", entry)
-    assert loaded.local_lists.look(Subject.SENDER, "Spammer@Spam.Example") is not None
+    assert loaded.local_lists.look(ListSubject.SENDER, "Spammer@Spam.Example") is not None
     assert client(loaded, "203.0.113.1") is None
 
 
@@ -206,7 +206,7 @@ class Counted:
     def __init__(self) -> None:
         self.times = 0
 
-    def __call__(self, raw: bytes) -> Table:
+    def __call__(self, raw: bytes) -> ListTable:
         self.times += 1
         return read(raw)
 
@@ -273,7 +273,7 @@ def test_a_forced_reload_looks_into_list_files_whatever_the_signature_says(
     os.utime(deny, ns=(before.st_atime_ns, before.st_mtime_ns))
     following._seen = folder_state(tmp_path)
     following._before.lists._known[deny.name] = following._before.lists._known[deny.name]._replace(
-        look=list_files.look(deny)
+        look=list_files.file_state(deny)
     )
     assert following.reload() is False
     assert following.reload(force=True) is True

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from oborona.message.parse import parse
 from oborona.policy.checks import CHECKS
-from oborona.policy.checks.context import Context
+from oborona.policy.checks.context import CheckContext
 from oborona.types import Client, Envelope
 from tests.policy.shipped import shipped
 
@@ -29,7 +29,7 @@ def letter(text: str = "At noon?", **fields: str) -> str:
 
 def found(raw: str | bytes) -> dict[str, str]:
     message = parse(raw if isinstance(raw, bytes) else raw.encode("utf-8", "surrogateescape"))
-    context = Context(
+    context = CheckContext(
         message=message, envelope=ENVELOPE, site="mx.b.example", now=NOW, brands=shipped().brands
     )
     return {

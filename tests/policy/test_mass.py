@@ -14,11 +14,11 @@ import pytest
 
 from oborona.counters.memory import MemoryCounters
 from oborona.message.shingles import Hasher
-from oborona.policy.evidence import Silence
+from oborona.policy.accounting import record_verdict
+from oborona.policy.evidence import NoInquiry
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import load_policy
-from oborona.policy.scan import Scan, Site, scan
-from oborona.policy.settling import settle
+from oborona.policy.scan import Scan, ScanSite, scan
 from oborona.types import Action, Client, Envelope
 
 POLICY = load_policy(Path(__file__).parents[2] / "etc/policy.d", SCHEMA)
@@ -59,7 +59,7 @@ def written(body: str, *, sender: str, kind: str = "plain") -> bytes:
 async def judged(letters: Iterable[tuple[bytes, str, str]]) -> list[Scan]:
     """Return what was found of (message, sender, client) that came one a second."""
     counters = MemoryCounters()
-    site = Site(name="mx.example.test", hasher=Hasher(b"k" * 32), counters=counters)
+    site = ScanSite(name="mx.example.test", hasher=Hasher(b"k" * 32), counters=counters)
     found = []
     for second, (raw, sender, ip) in enumerate(letters):
         envelope = Envelope(
@@ -68,8 +68,8 @@ async def judged(letters: Iterable[tuple[bytes, str, str]]) -> list[Scan]:
             sender=sender,
             recipients=(f"u{second}@example.test",),
         )
-        result = await scan(raw, envelope, site, POLICY, Silence(), now=NOW + second)
-        settle(result.pieces, result.verdict, counters, now=NOW + second)
+        result = await scan(raw, envelope, site, POLICY, NoInquiry(), now=NOW + second)
+        record_verdict(result.pieces, result.verdict, counters, now=NOW + second)
         found.append(result)
     return found
 

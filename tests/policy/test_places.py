@@ -11,12 +11,12 @@ import msgspec
 
 from oborona.counters.memory import MemoryCounters
 from oborona.message.shingles import Hasher, envelope_shingles
-from oborona.policy.evidence import Silence
+from oborona.policy.accounting import record_verdict
+from oborona.policy.envelope_stages import StageVerdict, check_envelope
+from oborona.policy.evidence import NoInquiry
 from oborona.policy.fact_table import SCHEMA
-from oborona.policy.glance import Glance, glance
 from oborona.policy.load import load_policy
-from oborona.policy.scan import Scan, Site, scan
-from oborona.policy.settling import settle
+from oborona.policy.scan import Scan, ScanSite, scan
 from oborona.types import Action, Amounts, Client, Envelope, Location, Stage
 
 NOW = 1_800_000_000.0
@@ -72,15 +72,15 @@ class Post:
         (folder / "10.toml").write_text(RULES)
         self.policy = load_policy(folder, SCHEMA)
         self.counters = MemoryCounters()
-        self.site = Site(name="mx.test", hasher=HASHER, counters=self.counters, places=Atlas())
+        self.site = ScanSite(name="mx.test", hasher=HASHER, counters=self.counters, places=Atlas())
 
-    async def look(self, envelope: Envelope, stage: Stage = Stage.CONNECT) -> Glance:
-        return await glance(envelope, stage, self.site, self.policy, Silence(), now=NOW)
+    async def look(self, envelope: Envelope, stage: Stage = Stage.CONNECT) -> StageVerdict:
+        return await check_envelope(envelope, stage, self.site, self.policy, NoInquiry(), now=NOW)
 
     async def take(self, envelope: Envelope, author: str, text: str = TEXT) -> Scan:
         raw = f"From: {author}\nSubject: hello to all\n\n{text}\n".encode()
-        result = await scan(raw, envelope, self.site, self.policy, Silence(), now=NOW)
-        settle(result.pieces, result.verdict, self.counters, now=NOW)
+        result = await scan(raw, envelope, self.site, self.policy, NoInquiry(), now=NOW)
+        record_verdict(result.pieces, result.verdict, self.counters, now=NOW)
         return result
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from oborona.errors import PolicyError
 from oborona.policy.load import load_policy
 from oborona.policy.watch import LivePolicy, folder_state
-from oborona.types import Mode, Stage
+from oborona.types import RuleMode, Stage
 from tests.policy.small_schema import SCHEMA, facts
 
 BASE = """\
@@ -71,7 +71,7 @@ def test_later_files_change_only_the_fields_they_give(tmp_path: Path) -> None:
     assert (short.name, short.score, short.mode, short.when) == (
         "SHORT",
         7.5,
-        Mode.SHADOW,
+        RuleMode.SHADOW,
         "text.words < 10",
     )
     assert (short.say, short.why) == ("{text.words} words", "Bots write little.")
@@ -79,8 +79,8 @@ def test_later_files_change_only_the_fields_they_give(tmp_path: Path) -> None:
     assert (ours.name, ours.stage) == ("OURS", Stage.CONTENT)
     hits, errors = policy.compiled.run(facts(), Stage.CONTENT)
     assert [(hit.name, hit.score, hit.mode, hit.say) for hit in hits] == [
-        ("SHORT", 7.5, Mode.SHADOW, "7 words"),
-        ("OURS", -3.0, Mode.LIVE, ""),
+        ("SHORT", 7.5, RuleMode.SHADOW, "7 words"),
+        ("OURS", -3.0, RuleMode.LIVE, ""),
     ]
     assert errors == []
 

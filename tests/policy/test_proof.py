@@ -19,14 +19,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from oborona.authentication.model import Dmarc, Identity, Result, Signature, Spf
+from oborona.authentication.model import AuthIdentity, AuthResult, DkimSignature, Dmarc, Spf
 from oborona.counters.memory import MemoryCounters
 from oborona.message.model import Message
 from oborona.message.parse import parse
 from oborona.message.shingles import Hasher
-from oborona.policy.evidence import Evidence, Silence
+from oborona.policy.evidence import NoInquiry, SenderEvidence
 from oborona.policy.load import Policy
-from oborona.policy.scan import Site, scan
+from oborona.policy.scan import ScanSite, scan
 from oborona.policy.signatures import LiveSignatures
 from oborona.types import Client, Envelope, Verdict
 from tests.letters import CORPUS
@@ -39,7 +39,7 @@ OF_CORPUS: Final = 100  # messages; the same in each run
 WAYS: Final = ("spf", "dkim", "both")
 
 
-class Proving(Silence):
+class Proving(NoInquiry):
     """An inquiry that finds a message proved in one way."""
 
     def __init__(self, way: str) -> None:
@@ -47,18 +47,18 @@ class Proving(Silence):
 
     async def whole(
         self, message: Message, envelope: Envelope, policy: Policy, *, truncated: bool
-    ) -> Evidence:
+    ) -> SenderEvidence:
         """Say that SPF, DKIM or both passed for From's domain."""
         domain = message.from_.domain if message.from_ else ""
         if not domain or not self._way:
-            return Evidence()
+            return SenderEvidence()
         spf, dkim = self._way in ("spf", "both"), self._way in ("dkim", "both")
-        return Evidence(
-            identity=Identity(
-                spf=Spf(result=Result.PASS, domain=domain) if spf else Spf(),
-                dkim=(Signature(result=Result.PASS, domain=domain),) if dkim else (),
+        return SenderEvidence(
+            identity=AuthIdentity(
+                spf=Spf(result=AuthResult.PASS, domain=domain) if spf else Spf(),
+                dkim=(DkimSignature(result=AuthResult.PASS, domain=domain),) if dkim else (),
                 dmarc=Dmarc(
-                    result=Result.PASS,
+                    result=AuthResult.PASS,
                     domain=domain,
                     organisational=domain,
                     spf_aligned=spf,
@@ -69,8 +69,8 @@ class Proving(Silence):
 
 
 @cache
-def site() -> Site:
-    return Site(
+def site() -> ScanSite:
+    return ScanSite(
         name="mx.firm.test",
         hasher=Hasher(b"k" * 32),
         counters=MemoryCounters(),

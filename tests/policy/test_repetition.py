@@ -21,16 +21,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from oborona.authentication.model import Dmarc, Identity, Result, Signature, Spf
+from oborona.authentication.model import AuthIdentity, AuthResult, DkimSignature, Dmarc, Spf
 from oborona.counters.memory import MemoryCounters
-from oborona.policy.evidence import Evidence
+from oborona.policy.accounting import record_verdict
+from oborona.policy.evidence import SenderEvidence
 from oborona.policy.history import REPIP_BAD
 from oborona.policy.karma import KARMA
-from oborona.policy.reputed import first_contact
-from oborona.policy.scan import Scan, Site, scan
-from oborona.policy.settling import settle
+from oborona.policy.reputation_facts import first_contact
+from oborona.policy.scan import Scan, ScanSite, scan
 from oborona.policy.signatures import LiveSignatures
-from oborona.types import Action, Amounts, Client, Envelope, Location, Span
+from oborona.types import Action, Amounts, Client, Envelope, Location, RuleWindow
 from tests.policy.test_scan_evidence import HASHER, NOW, SHIPPED, Told
 
 LIVE: Final = LiveSignatures(SHIPPED.signatures)
@@ -100,17 +100,19 @@ class Who(NamedTuple):
     proof: str  # "dmarc", "spf" of another domain, or none
 
     @property
-    def identity(self) -> Identity:
+    def identity(self) -> AuthIdentity:
         domain = self.address.rpartition("@")[2]
         if self.proof == "dmarc":
-            return Identity(
-                spf=Spf(result=Result.PASS, domain=domain),
-                dkim=(Signature(result=Result.PASS, domain=domain),),
-                dmarc=Dmarc(result=Result.PASS, domain=domain, spf_aligned=True, dkim_aligned=True),
+            return AuthIdentity(
+                spf=Spf(result=AuthResult.PASS, domain=domain),
+                dkim=(DkimSignature(result=AuthResult.PASS, domain=domain),),
+                dmarc=Dmarc(
+                    result=AuthResult.PASS, domain=domain, spf_aligned=True, dkim_aligned=True
+                ),
             )
         if self.proof == "spf":
-            return Identity(spf=Spf(result=Result.PASS, domain="bounces.example"))
-        return Identity()
+            return AuthIdentity(spf=Spf(result=AuthResult.PASS, domain="bounces.example"))
+        return AuthIdentity()
 
 
 SENDERS: Final = (
@@ -189,14 +191,16 @@ def raw(kind: str, who: Who, reader: str, twin: int = 0) -> bytes:
 async def judged(
     counters: MemoryCounters, message: bytes, who: Who, reader: str, now: float
 ) -> Scan:
-    site = Site(name="mx.test", hasher=HASHER, counters=counters, signatures=LIVE.book)
+    site = ScanSite(name="mx.test", hasher=HASHER, counters=counters, signatures=LIVE.book)
     envelope = Envelope(
         client=Client(ip=who.ip, name="mail.x.example"),
         helo="mail.x.example",
         sender=who.address,
         recipients=(reader,),
     )
-    told = Told(Evidence(identity=who.identity, location=Location(country="DE", as_number=64500)))
+    told = Told(
+        SenderEvidence(identity=who.identity, location=Location(country="DE", as_number=64500))
+    )
     return await scan(message, envelope, site, SHIPPED, told, now=now)
 
 
@@ -216,12 +220,12 @@ async def remembered(past: Sequence[Earlier]) -> MemoryCounters:
 async def came(counters: MemoryCounters, message: bytes, who: Who, reader: str, now: float) -> Scan:
     """Judge a message and count it, as the daemon does."""
     found = await judged(counters, message, who, reader, now)
-    settle(
+    record_verdict(
         found.pieces,
         found.verdict,
         counters,
         now=now,
-        first=first_contact(found.facts.known, Span.FORTNIGHT),
+        first=first_contact(found.facts.known, RuleWindow.FORTNIGHT),
     )
     return found
 

@@ -10,33 +10,33 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from oborona.authentication.model import Dmarc, Identity, Result, Signature, Spf
+from oborona.authentication.model import AuthIdentity, AuthResult, DkimSignature, Dmarc, Spf
 from oborona.counters.memory import MemoryCounters
 from oborona.errors import PolicyError
-from oborona.message.hashing import Type
-from oborona.policy.evidence import Evidence, Silence
+from oborona.message.hashing import ShingleType
+from oborona.policy.accounting import REFUSABLE, record_refused, record_verdict
+from oborona.policy.evidence import NoInquiry, SenderEvidence
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.karma import KARMA
 from oborona.policy.load import Policy, load_policy
-from oborona.policy.reputed import first_contact
-from oborona.policy.scan import Scan, Site, scan
-from oborona.policy.settling import REFUSABLE, settle, settle_refused
+from oborona.policy.reputation_facts import first_contact
+from oborona.policy.scan import Scan, ScanSite, scan
 from oborona.policy.signatures import LiveSignatures
-from oborona.reputation.flag import Flag
-from oborona.reputation.pins import Book, NoPins, Pin, Pins
+from oborona.reputation.flag import ReputationFlag
+from oborona.reputation.pins import NoPins, Pin, Pins, PinTable
 from oborona.types import (
     Action,
     Amounts,
     Client,
+    CountedPieces,
+    CounterPrefix,
     Envelope,
     Location,
     Metric,
-    Mode,
-    Pieces,
-    Prefix,
     RuleHit,
+    RuleMode,
+    RuleWindow,
     Shingle,
-    Span,
     Window,
 )
 from tests.policy.test_scan_evidence import HASHER, NOW, SHIPPED, Told
@@ -50,14 +50,14 @@ ENVELOPE = Envelope(
     sender="ann@a.example",
     recipients=("bob@b.example",),
 )
-ANN = Identity(
-    spf=Spf(result=Result.PASS, domain="a.example"),
-    dkim=(Signature(result=Result.PASS, domain="a.example"),),
-    dmarc=Dmarc(result=Result.PASS, domain="a.example", spf_aligned=True, dkim_aligned=True),
+ANN = AuthIdentity(
+    spf=Spf(result=AuthResult.PASS, domain="a.example"),
+    dkim=(DkimSignature(result=AuthResult.PASS, domain="a.example"),),
+    dmarc=Dmarc(result=AuthResult.PASS, domain="a.example", spf_aligned=True, dkim_aligned=True),
 )
-FORGED = Identity(
-    spf=Spf(result=Result.PASS, domain="evil.example"),
-    dmarc=Dmarc(result=Result.FAIL, domain="a.example"),
+FORGED = AuthIdentity(
+    spf=Spf(result=AuthResult.PASS, domain="evil.example"),
+    dmarc=Dmarc(result=AuthResult.FAIL, domain="a.example"),
 )
 BY_EVIL = msgspec.structs.replace(
     ENVELOPE, client=Client(ip="9.99.1.1"), sender="x@evil.example", helo="evil.example"
@@ -88,20 +88,20 @@ async def judged(
     counters: MemoryCounters,
     policy: Policy = SHIPPED,
     *,
-    identity: Identity = ANN,
+    identity: AuthIdentity = ANN,
     envelope: Envelope = ENVELOPE,
     text: bytes = b"At noon?",
     pins: Pins | None = None,
     now: float = NOW,
 ) -> Scan:
-    site = Site(
+    site = ScanSite(
         name="mx.test",
         hasher=HASHER,
         counters=counters,
         pins=pins or NoPins(),
         signatures=LIVE.book,
     )
-    told = Told(Evidence(identity=identity, location=Location(country="DE", as_number=64500)))
+    told = Told(SenderEvidence(identity=identity, location=Location(country="DE", as_number=64500)))
     return await scan(LETTER % text, envelope, site, policy, told, now=now)
 
 
@@ -109,7 +109,7 @@ async def past_of(
     counters: MemoryCounters,
     amounts: Amounts,
     *,
-    identity: Identity = ANN,
+    identity: AuthIdentity = ANN,
     envelope: Envelope = ENVELOPE,
     days: Sequence[float] = (1.5, 3, 5, 7, 9, 11, 12),
 ) -> None:
@@ -118,7 +118,7 @@ async def past_of(
         envelope, recipients=("bob@b.example", *(f"r{n}@b.example" for n in range(7)))
     )
     earlier = await judged(MemoryCounters(), identity=identity, envelope=many)
-    pieces = Pieces(shingles=earlier.pieces.shingles, pairs=earlier.pieces.pairs)
+    pieces = CountedPieces(shingles=earlier.pieces.shingles, pairs=earlier.pieces.pairs)
     for ago in days:
         counters.add(pieces, amounts, NOW - ago * DAY_S)
 
@@ -164,7 +164,7 @@ async def test_a_forger_from_a_good_address_gets_nothing_either() -> None:
     counters = MemoryCounters()
     await past_of(counters, GOOD)
     forged = await judged(
-        counters, identity=Identity(dmarc=Dmarc(result=Result.FAIL, domain="a.example"))
+        counters, identity=AuthIdentity(dmarc=Dmarc(result=AuthResult.FAIL, domain="a.example"))
     )
     assert forged.facts.repip_flag == "good"
     assert forged.facts.karma == 0
@@ -213,9 +213,9 @@ async def test_karma_on_trial_is_told_and_scores_nothing(tmp_path: Path) -> None
     result = await judged(counters, shipped(tmp_path, '[karma]\nmode = "shadow"\n'))
     hit = karma_of(result)
     assert hit is not None
-    assert hit.mode is Mode.SHADOW
+    assert hit.mode is RuleMode.SHADOW
     assert result.verdict.score == sum(
-        one.score for one in result.verdict.rules if one.mode is Mode.LIVE
+        one.score for one in result.verdict.rules if one.mode is RuleMode.LIVE
     )
 
 
@@ -233,8 +233,11 @@ async def test_a_bad_link_speaks_and_a_shortener_does_not() -> None:
     counters = MemoryCounters()
     for name in ("evil.example", "bit.ly"):
         counters.add(
-            Pieces(
-                shingles=(HASHER.shingle(Type.LINK_DOMAIN, name), HASHER.shingle(Type.HOST, name)),
+            CountedPieces(
+                shingles=(
+                    HASHER.shingle(ShingleType.LINK_DOMAIN, name),
+                    HASHER.shingle(ShingleType.HOST, name),
+                ),
                 pairs=(),
             ),
             Amounts(seen=200, spam=190),
@@ -253,7 +256,7 @@ async def test_a_bad_link_speaks_and_a_shortener_does_not() -> None:
         ["bit.ly"],
     )
     counters.add(
-        Pieces(shingles=(HASHER.shingle(Type.URL, "http://bit.ly/a"),), pairs=()),
+        CountedPieces(shingles=(HASHER.shingle(ShingleType.URL, "http://bit.ly/a"),), pairs=()),
         Amounts(seen=20, spam=20),
         NOW,
     )
@@ -265,12 +268,14 @@ async def test_a_bad_link_speaks_and_a_shortener_does_not() -> None:
 async def test_the_readers_own_names_are_nobodys_fault() -> None:
     counters = MemoryCounters()
     for kind, name in (
-        (Type.ADDRESS, "bob@b.example"),
-        (Type.LINK_DOMAIN, "b.example"),
-        (Type.HOST, "b.example"),
+        (ShingleType.ADDRESS, "bob@b.example"),
+        (ShingleType.LINK_DOMAIN, "b.example"),
+        (ShingleType.HOST, "b.example"),
     ):
         counters.add(
-            Pieces(shingles=(HASHER.shingle(kind, name),), pairs=()), Amounts(seen=90, spam=90), NOW
+            CountedPieces(shingles=(HASHER.shingle(kind, name),), pairs=()),
+            Amounts(seen=90, spam=90),
+            NOW,
         )
     facts = (await judged(counters, text=b"Dear bob@b.example, see http://b.example/")).facts
     assert facts.repentity_worst == 0
@@ -278,19 +283,24 @@ async def test_the_readers_own_names_are_nobodys_fault() -> None:
 
 async def test_a_domain_out_of_nothing() -> None:
     counters = MemoryCounters()
-    domain = HASHER.shingle(Type.LINK_DOMAIN, "x.example")
-    counters.add(Pieces(shingles=(domain,), pairs=()), GOOD, NOW)
+    domain = HASHER.shingle(ShingleType.LINK_DOMAIN, "x.example")
+    counters.add(CountedPieces(shingles=(domain,), pairs=()), GOOD, NOW)
     for number in range(90):
         pairs = HASHER.pairs(
-            Type.LINK_SENDER, Type.LINK_SENDERS, [b"x.example"], [b"%d@y.example" % number]
+            ShingleType.LINK_SENDER,
+            ShingleType.LINK_SENDERS,
+            [b"x.example"],
+            [b"%d@y.example" % number],
         )
-        counters.add(Pieces(shingles=(), pairs=tuple(pairs)), Amounts(seen=1), NOW)
+        counters.add(CountedPieces(shingles=(), pairs=tuple(pairs)), Amounts(seen=1), NOW)
     result = await judged(counters, text=b"http://x.example/a")
     assert (result.facts.repentity_sudden, result.facts.repentity_fresh) == (1, 1)
-    assert "SUDDEN_LINK" in {hit.name for hit in result.verdict.rules if hit.mode is Mode.SHADOW}
+    assert "SUDDEN_LINK" in {
+        hit.name for hit in result.verdict.rules if hit.mode is RuleMode.SHADOW
+    }
 
 
-def pin(kind: Type, name: str, flag: Flag) -> Pin:
+def pin(kind: ShingleType, name: str, flag: ReputationFlag) -> Pin:
     type_, hash_ = HASHER.shingle(kind, name)
     return Pin(type_, hash_, name, flag, "an audit", "eve", NOW - 60, NOW + 60)
 
@@ -299,7 +309,7 @@ async def test_pins_stand_above_what_is_counted(tmp_path: Path) -> None:
     counters = MemoryCounters()
     await past_of(counters, Amounts(seen=60, spam=60), days=[0.1])
     policy = shipped(tmp_path, "[verdict]\nrefuse = false\n")
-    pins = Book([pin(Type.CLIENT_IP, "9.10.11.12", Flag.GOOD)])
+    pins = PinTable([pin(ShingleType.CLIENT_IP, "9.10.11.12", ReputationFlag.GOOD)])
     assert "REPIP_BAD" in {hit.name for hit in (await judged(counters, policy)).verdict.rules}
     pinned = await judged(counters, policy, pins=pins)
     assert (pinned.facts.repip_flag, pinned.facts.repip_share) == ("good", 0.0)
@@ -308,27 +318,27 @@ async def test_pins_stand_above_what_is_counted(tmp_path: Path) -> None:
     assert over.facts.repip_flag == "bad"
 
     for kind, name, part in (
-        (Type.AUTHOR, "ann@a.example", "author -50 (set to bad by eve: an audit)"),
+        (ShingleType.AUTHOR, "ann@a.example", "author -50 (set to bad by eve: an audit)"),
         (
-            Type.LINK_DOMAIN,
+            ShingleType.LINK_DOMAIN,
             "x.example",
             "entities -50 (link domain x.example: set to bad by eve: an audit)",
         ),
     ):
         found = await judged(
             MemoryCounters(),
-            pins=Book([pin(kind, name, Flag.BAD)]),
+            pins=PinTable([pin(kind, name, ReputationFlag.BAD)]),
             text=b"http://y.example/ http://x.example/",
         )
         assert part in found.facts.karma_why
 
 
 async def test_a_pin_of_a_network_is_asked_for_where_the_address_has_none() -> None:
-    network = pin(Type.CLIENT_NETWORK, "9.10.11.0/24", Flag.BAD)
-    found = await judged(MemoryCounters(), pins=Book([network]))
+    network = pin(ShingleType.CLIENT_NETWORK, "9.10.11.0/24", ReputationFlag.BAD)
+    found = await judged(MemoryCounters(), pins=PinTable([network]))
     assert found.facts.repip_flag == "bad"
-    own = pin(Type.CLIENT_IP, "9.10.11.12", Flag.UNKNOWN)
-    found = await judged(MemoryCounters(), pins=Book([network, own]))
+    own = pin(ShingleType.CLIENT_IP, "9.10.11.12", ReputationFlag.UNKNOWN)
+    found = await judged(MemoryCounters(), pins=PinTable([network, own]))
     assert found.facts.repip_flag == "unknown"
 
 
@@ -337,39 +347,39 @@ async def test_first_contacts_are_written_beside_the_counts() -> None:
 
     async def settled(**how: object) -> Scan:
         result = await judged(counters, **how)  # type: ignore[arg-type]
-        settle(
+        record_verdict(
             result.pieces,
             result.verdict,
             counters,
             now=NOW,
-            first=first_contact(result.facts.known, Span.FORTNIGHT),
+            first=first_contact(result.facts.known, RuleWindow.FORTNIGHT),
         )
         return result
 
-    async def firsts(kind: Type, name: str) -> int:
-        (row,) = await counters.read([HASHER.shingle(kind, name)], NOW, Prefix.FIRST)
+    async def firsts(kind: ShingleType, name: str) -> int:
+        (row,) = await counters.read([HASHER.shingle(kind, name)], NOW, CounterPrefix.FIRST)
         return row[Window.DAY][Metric.SEEN]
 
     await settled()
     await settled()
-    assert await firsts(Type.AUTHOR, "ann@a.example") == 1
-    assert await firsts(Type.CLIENT_IP, "9.10.11.12") == 1
+    assert await firsts(ShingleType.AUTHOR, "ann@a.example") == 1
+    assert await firsts(ShingleType.CLIENT_IP, "9.10.11.12") == 1
     await settled(
         envelope=msgspec.structs.replace(ENVELOPE, recipients=("bob@b.example", "joe@b.example"))
     )
-    assert await firsts(Type.AUTHOR, "ann@a.example") == 1, "one of them knows her"
+    assert await firsts(ShingleType.AUTHOR, "ann@a.example") == 1, "one of them knows her"
     await settled(envelope=msgspec.structs.replace(ENVELOPE, recipients=("zoe@b.example",)))
-    assert await firsts(Type.AUTHOR, "ann@a.example") == 2
+    assert await firsts(ShingleType.AUTHOR, "ann@a.example") == 2
     forged = await settled(identity=FORGED, envelope=BY_EVIL)
     assert forged.facts.repuser_first is True, "that her name stands in From makes no acquaintance"
-    assert await firsts(Type.AUTHOR, "ann@a.example") == 2
+    assert await firsts(ShingleType.AUTHOR, "ann@a.example") == 2
 
 
 async def test_refusals_are_written_beside_the_counts_and_change_no_judgement() -> None:
     counters = MemoryCounters()
     before = (await judged(counters)).facts
     for _ in range(500):
-        settle_refused(ENVELOPE, HASHER, Location(as_number=64500), counters, now=NOW)
+        record_refused(ENVELOPE, HASHER, Location(as_number=64500), counters, now=NOW)
     after = (await judged(counters)).facts
     assert (after.repip_flag, after.repip_share, after.karma) == (
         before.repip_flag,
@@ -377,18 +387,18 @@ async def test_refusals_are_written_beside_the_counts_and_change_no_judgement() 
         before.karma,
     )
     for kind, name in (
-        (Type.CLIENT_IP, "9.10.11.12"),
-        (Type.CLIENT_NETWORK, "9.10.11.0/24"),
-        (Type.AS_NUMBER, "64500"),
-        (Type.MAIL_FROM, "ann@a.example"),
+        (ShingleType.CLIENT_IP, "9.10.11.12"),
+        (ShingleType.CLIENT_NETWORK, "9.10.11.0/24"),
+        (ShingleType.AS_NUMBER, "64500"),
+        (ShingleType.MAIL_FROM, "ann@a.example"),
     ):
         assert kind in REFUSABLE
         shingle = HASHER.shingle(kind, name)
-        assert await seen(counters, shingle, Prefix.REFUSED) == 500
-        assert await seen(counters, shingle, Prefix.IN) == 0
+        assert await seen(counters, shingle, CounterPrefix.REFUSED) == 500
+        assert await seen(counters, shingle, CounterPrefix.IN) == 0
 
 
-async def seen(counters: MemoryCounters, shingle: Shingle, prefix: Prefix) -> int:
+async def seen(counters: MemoryCounters, shingle: Shingle, prefix: CounterPrefix) -> int:
     (row,) = await counters.read([shingle], NOW, prefix)
     return row[Window.DAY][Metric.SEEN]
 
@@ -396,8 +406,8 @@ async def seen(counters: MemoryCounters, shingle: Shingle, prefix: Prefix) -> in
 async def test_our_own_people_are_judged_by_their_accounts() -> None:
     counters = MemoryCounters()
     own = msgspec.structs.replace(ENVELOPE, login="Bob", client=Client(ip="9.10.11.12"))
-    await past_of(counters, GOOD, identity=Identity(), envelope=own)
-    good = await judged(counters, identity=Identity(), envelope=own)
+    await past_of(counters, GOOD, identity=AuthIdentity(), envelope=own)
+    good = await judged(counters, identity=AuthIdentity(), envelope=own)
     assert good.facts.repuser_flag == "good"
     assert good.facts.karma_why.startswith("account +")
     assert "address" not in good.facts.karma_why
@@ -429,7 +439,7 @@ def test_a_table_that_says_nothing_sensible(table: str, problem: str, tmp_path: 
 
 async def test_the_mails_that_are_known_are_judged_as_before_where_nothing_is_counted() -> None:
     """Nobody's score moves on the first day."""
-    site = Site(name="mx.test", hasher=HASHER, counters=MemoryCounters())
+    site = ScanSite(name="mx.test", hasher=HASHER, counters=MemoryCounters())
     for mail in sorted((Path(__file__).parents[1] / "golden/mails").glob("*.eml"))[::4]:
-        result = await scan(mail.read_bytes(), ENVELOPE, site, SHIPPED, Silence(), now=NOW)
+        result = await scan(mail.read_bytes(), ENVELOPE, site, SHIPPED, NoInquiry(), now=NOW)
         assert (result.facts.karma, karma_of(result)) == (0.0, None), mail.name

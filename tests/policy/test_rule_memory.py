@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from oborona.errors import PolicyError
 from oborona.policy.expression import CompiledRules, RuleMemory, compile_rules
 from oborona.policy.expression import rule_set as rule_sets
-from oborona.policy.expression.check import Checker
-from oborona.policy.expression.typed import Typed
+from oborona.policy.expression.check import ExpressionChecker
+from oborona.policy.expression.typed_piece import TypedPiece
 from oborona.policy.rules import Condition, Rule
-from oborona.types import Mode, Stage
+from oborona.types import RuleMode, Stage
 from tests.policy.small_schema import SCHEMA
 
 NAMES = ("A", "B", "C")
@@ -43,7 +43,7 @@ RULES = st.builds(
     when=WHENS,
     score=st.sampled_from([1.0, 2.0, "recipients * 2", "recipients / text.words"]),
     say=st.sampled_from(["", "{recipients} of them", "{subject:.5s}"]),
-    mode=st.sampled_from(Mode),
+    mode=st.sampled_from(RuleMode),
     enabled=st.sampled_from([True, True, True, False]),
 )
 CONDITIONS = st.builds(
@@ -82,12 +82,12 @@ def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Note the rules that are checked."""
     names: list[str] = []
 
-    class Noting(Checker):
-        def check_condition(self, text: str) -> Typed:
+    class Noting(ExpressionChecker):
+        def check_condition(self, text: str) -> TypedPiece:
             names.append(text)
             return super().check_condition(text)
 
-    monkeypatch.setattr(rule_sets, "Checker", Noting)
+    monkeypatch.setattr(rule_sets, "ExpressionChecker", Noting)
     return names
 
 

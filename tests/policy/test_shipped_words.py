@@ -10,17 +10,26 @@ from types import SimpleNamespace
 import pytest
 
 from oborona.message.parse import parse
-from oborona.policy.expression.forms import Form
-from oborona.policy.expression.pattern_read import tree_of
-from oborona.policy.expression.pattern_tree import Border, Edge, Either, Many, Row, Set, Text, Tree
-from oborona.policy.expression.schema import Kind
-from oborona.policy.expression.syntax import Source
+from oborona.policy.expression.forms import TextForm
+from oborona.policy.expression.pattern_parser import tree_of
+from oborona.policy.expression.pattern_tree import (
+    CharacterSet,
+    PatternAlternation,
+    PatternRepeat,
+    PatternSequence,
+    PatternText,
+    TextEdge,
+    Tree,
+    WordBorder,
+)
+from oborona.policy.expression.schema import PieceKind
+from oborona.policy.expression.syntax import ExpressionSource
 from oborona.policy.expression.syntax import parse as parse_expression
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import Policy, load_policy
 from oborona.policy.scripts.source import source
-from oborona.policy.signatures.book import Book
-from oborona.policy.signatures.model import Kind as Sort
+from oborona.policy.signatures.book import SignatureBook
+from oborona.policy.signatures.model import SignatureKind as Sort
 from tests.policy.written import fires, letter
 
 SHIPPED = Path(__file__).parents[2] / "etc/policy.d"
@@ -38,17 +47,17 @@ def witnesses(tree: Tree) -> list[str]:
     them.
     """
     match tree:
-        case Text(text):
+        case PatternText(text):
             return [text]
-        case Set():
+        case CharacterSet():
             return [chr(code) for code in _members(tree)]
-        case Edge() | Border():
+        case TextEdge() | WordBorder():
             return [""]
-        case Either(options):
+        case PatternAlternation(options):
             return [text for one in options for text in witnesses(one)]
-        case Many(item, least):
+        case PatternRepeat(item, least):
             return [text * max(least, 1) for text in witnesses(item)] + ([""] if not least else [])
-        case Row(items):
+        case PatternSequence(items):
             several = [witnesses(one) for one in items]
             longest = max(map(len, several), default=1)
             return [
@@ -56,7 +65,7 @@ def witnesses(tree: Tree) -> list[str]:
             ]
 
 
-def _members(one: Set) -> list[int]:
+def _members(one: CharacterSet) -> list[int]:
     usual = [*range(ord("a"), ord("z") + 1), *range(ord("0"), ord("9") + 1), ord("."), ord("-")]
     if one.negated or one.names:
         return [
@@ -79,7 +88,7 @@ def asked(when: str) -> Iterator[tuple[str, str, list[str]]]:
                     if function == "matches":
                         yield fact, condition, witnesses(tree_of(text))
                     elif function in ("startswith", "endswith", "contains"):
-                        as_sent = SCHEMA.by_name[fact].form is Form.SENT
+                        as_sent = SCHEMA.by_name[fact].form is TextForm.SENT
                         yield fact, condition, [text] if as_sent else [text, text.upper()]
         elif isinstance(node, ast.Compare) and len(node.ops) == 1:
             left, right = node.left, node.comparators[0]
@@ -88,14 +97,14 @@ def asked(when: str) -> Iterator[tuple[str, str, list[str]]]:
                 if (
                     fact in SCHEMA.by_name
                     and given
-                    and SCHEMA.by_name[fact].kind in (Kind.TEXT, Kind.SET)
+                    and SCHEMA.by_name[fact].kind in (PieceKind.TEXT, PieceKind.SET)
                 ):
-                    sign = "in" if SCHEMA.by_name[fact].kind is Kind.SET else "=="
+                    sign = "in" if SCHEMA.by_name[fact].kind is PieceKind.SET else "=="
                     for text in filter(None, given):
                         yield fact, f"{text!r} {sign} {fact}", [text]
 
 
-def _name(node: ast.AST, written: Source) -> str:
+def _name(node: ast.AST, written: ExpressionSource) -> str:
     return (
         written.text[written.index(node) : written.end(node)] if isinstance(node, ast.expr) else ""
     )
@@ -121,7 +130,7 @@ def hits(fact: str, condition: str, text: str) -> bool:
         )
     value = form.whole(text)
     facts = SimpleNamespace(
-        **{SCHEMA.by_name[fact].attribute: frozenset({value}) if kind is Kind.SET else value}
+        **{SCHEMA.by_name[fact].attribute: frozenset({value}) if kind is PieceKind.SET else value}
     )
     return fires(condition, facts)
 
@@ -142,7 +151,7 @@ def test_each_phrase_of_each_list_can_hit(shipped: Policy) -> None:
     some = list(shipped.signatures.values())
     assert {one.kind for one in some} <= {Sort.PHRASE, Sort.DOMAIN}
     assert len(some) > 4_000
-    book = Book.of(some)
+    book = SignatureBook.of(some)
     missed = []
     for change in (str, str.upper):
         for start in range(0, len(some), PHRASES):

@@ -6,7 +6,7 @@ import pytest
 
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import load_policy
-from oborona.policy.stages import awaited, deciding, said_at
+from oborona.policy.stages import awaited_answers, deciding, waiting_stages
 from oborona.types import Stage
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,7 +47,9 @@ def test_a_stage_waits_when_its_rules_can_reach_the_line(
 def test_the_policy_that_ships_decides_at_connect_by_memory_and_else_with_the_content() -> None:
     policy = load_policy(ROOT / "etc/policy.d", SCHEMA)
     assert deciding(policy) == {Stage.CONNECT}
-    assert awaited(policy, Stage.CONNECT) == (False, False), "no connection waits for the DNS"
+    assert awaited_answers(policy, Stage.CONNECT) == (False, False), (
+        "no connection waits for the DNS"
+    )
 
 
 LIST = """
@@ -94,9 +96,9 @@ def test_what_rules_name_is_awaited_from_their_stage_on(tmp_path: Path) -> None:
         "[[rule]]\nname = 'B'\nwhen = \"iprev.result == 'fail'\"\nscore = 1\nstage = 'recipient'\n"
     )
     policy = load_policy(tmp_path, SCHEMA)
-    assert awaited(policy, Stage.CONNECT) == (False, False)
-    assert awaited(policy, Stage.SENDER) == (True, False)
-    assert awaited(policy, Stage.RECIPIENT) == (True, True)
+    assert awaited_answers(policy, Stage.CONNECT) == (False, False)
+    assert awaited_answers(policy, Stage.SENDER) == (True, False)
+    assert awaited_answers(policy, Stage.RECIPIENT) == (True, True)
 
 
 @pytest.mark.parametrize(
@@ -119,4 +121,4 @@ def test_nobody_waits_before_the_place_where_clients_are_refused(
     policy = load_policy(tmp_path, SCHEMA)
     falls = deciding(policy)
     assert falls == {Stage.CONNECT if of == "client" else Stage.SENDER}
-    assert said_at(falls, policy) == stages
+    assert waiting_stages(falls, policy) == stages

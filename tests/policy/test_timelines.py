@@ -13,12 +13,12 @@ from oborona.counters.memory import MemoryCounters
 from oborona.counters.window import Timeline
 from oborona.errors import StoreError
 from oborona.message.hashing import Hasher
-from oborona.policy.evidence import Silence
+from oborona.policy.evidence import NoInquiry
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import load_policy
-from oborona.policy.ports import View
-from oborona.policy.scan import Scan, Site, again, scan
-from oborona.types import Amounts, Client, Envelope, Pieces, Prefix, Shingle, Stage
+from oborona.policy.ports import PictureView
+from oborona.policy.scan import Scan, ScanSite, rescan, scan
+from oborona.types import Amounts, Client, CountedPieces, CounterPrefix, Envelope, Shingle, Stage
 
 NOW = 1.7e9
 LETTER = b"From: Anna <anna@example.org>\nSubject: lunch on friday\n\nShall we?\n"
@@ -51,7 +51,7 @@ class Watched(MemoryCounters):
         self._fails = fails
 
     async def timelines(
-        self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
+        self, shingles: Sequence[Shingle], now: float, prefix: CounterPrefix = CounterPrefix.IN
     ) -> list[Timeline]:
         self.asked.append([shingle.type for shingle in shingles])
         if self._fails:
@@ -59,21 +59,23 @@ class Watched(MemoryCounters):
         return await super().timelines(shingles, now, prefix)
 
 
-async def scanned(folder: Path, counters: Watched, rules: str = RULES) -> tuple[Scan, Site]:
+async def scanned(folder: Path, counters: Watched, rules: str = RULES) -> tuple[Scan, ScanSite]:
     (folder / "10.toml").write_text(rules)
-    site = Site(name="mx.example.org", hasher=Hasher(b"k" * 32), counters=counters)
+    site = ScanSite(name="mx.example.org", hasher=Hasher(b"k" * 32), counters=counters)
     policy = load_policy(folder, SCHEMA)
     envelope = Envelope(
         client=Client(ip="192.0.2.1"), sender="anna@example.org", recipients=("b@example.com",)
     )
-    return await scan(LETTER, envelope, site, policy, Silence(), now=NOW), site
+    return await scan(LETTER, envelope, site, policy, NoInquiry(), now=NOW), site
 
 
 async def clockwork(folder: Path, counters: Watched) -> None:
     first, _ = await scanned(folder, counters)
     for hours in range(1, 23):
         counters.add(
-            Pieces(shingles=first.pieces.shingles, pairs=()), Amounts(seen=1), NOW - 3600 * hours
+            CountedPieces(shingles=first.pieces.shingles, pairs=()),
+            Amounts(seen=1),
+            NOW - 3600 * hours,
         )
     counters.asked.clear()
 
@@ -115,5 +117,7 @@ async def test_rules_of_the_recheck_run_at_the_recheck(
 ) -> None:
     result, site = await scanned(tmp_path, Watched())
     assert "LATER" not in names(result)
-    looked = await again(result, View(pictures=()), site, Silence(), now=NOW + 60, stage=stage)
+    looked = await rescan(
+        result, PictureView(pictures=()), site, NoInquiry(), now=NOW + 60, stage=stage
+    )
     assert ("LATER" in names(looked)) is late

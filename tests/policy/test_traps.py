@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oborona.errors import PolicyError
-from oborona.policy.before import Before
 from oborona.policy.load import Policy, load_policy
-from oborona.policy.traps import NO_TRAPS, Then, Traps
+from oborona.policy.load_cache import PolicyCache
+from oborona.policy.traps import NO_TRAPS, TrapAction, Traps
 from tests.policy.small_schema import SCHEMA
 
 RULE = '[[rule]]\nname = "A"\nwhen = "true"\nscore = 1\n'
 
 
-def load(folder: Path, text: str, before: Before | None = None, **files: str) -> Policy:
+def load(folder: Path, text: str, before: PolicyCache | None = None, **files: str) -> Policy:
     (folder / "10.toml").write_text(RULE.replace("true", "sender == 'a'") + text)
     for name, content in files.items():
         (folder / f"{name}.list").write_text(content)
@@ -107,7 +107,7 @@ def test_files_give_them_together(tmp_path: Path) -> None:
     ):
         assert policy.trapped.has(one), one
     assert len(policy.trapped) == 6
-    assert policy.traps.then is Then.FILE
+    assert policy.traps.then is TrapAction.FILE
     assert policy.traps.addresses == ("old@example.test",)
     assert policy.origins["traps.files"].endswith("10.toml:9")
 
@@ -115,11 +115,11 @@ def test_files_give_them_together(tmp_path: Path) -> None:
 def test_without_a_table_there_are_none(tmp_path: Path) -> None:
     policy = load(tmp_path, "")
     assert not len(policy.trapped)
-    assert policy.traps.then is Then.DROP
+    assert policy.traps.then is TrapAction.DROP
 
 
 def test_a_file_that_changes_is_another_policy(tmp_path: Path) -> None:
-    before, text = Before(), '[traps]\nfiles = ["more.list"]\n'
+    before, text = PolicyCache(), '[traps]\nfiles = ["more.list"]\n'
     first = load(tmp_path, text, before, more="a@example.test\n")
     same = load(tmp_path, text, before, more="a@example.test\n")
     assert same.trapped is first.trapped

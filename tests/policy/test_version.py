@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from oborona.policy.before import Before
 from oborona.policy.fact_table import SCHEMA
-from oborona.policy.folders import PACKAGED, Folders
+from oborona.policy.folders import PACKAGED, PolicyFolders
 from oborona.policy.load import load_policy
+from oborona.policy.load_cache import PolicyCache
 from oborona.policy.version import LENGTH, plain
 from oborona.policy.watch import LivePolicy
 
@@ -157,7 +157,7 @@ def test_names_and_division_of_files_are_no_matter(folder: Path) -> None:
 
 
 def test_what_was_known_before_changes_no_version(folder: Path) -> None:
-    before = Before()
+    before = PolicyCache()
     first = load_policy(folder, SCHEMA, before)
     (folder / "out.list").write_text("# later\n198.51.100.7\n198.51.100.9\n")
     assert (
@@ -182,4 +182,6 @@ def test_the_pieces_of_an_expression() -> None:
 
 def test_the_policy_that_ships_means_the_same_in_one_folder_and_in_two(tmp_path: Path) -> None:
     alone = load_policy(PACKAGED, SCHEMA)
-    assert load_policy(Folders(own=tmp_path, shipped=PACKAGED), SCHEMA).version == alone.version
+    assert (
+        load_policy(PolicyFolders(own=tmp_path, shipped=PACKAGED), SCHEMA).version == alone.version
+    )

@@ -7,8 +7,8 @@ from oborona.message.parse import parse
 from oborona.policy.expression import CompiledRules, compile_rules
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.facts import Facts
-from oborona.policy.gathered_body import with_body
-from oborona.policy.gathered_header import with_header
+from oborona.policy.facts.build_body import with_body
+from oborona.policy.facts.build_header import with_header
 from oborona.policy.rules import Rule
 from oborona.types import Envelope, Stage
 

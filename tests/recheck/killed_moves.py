@@ -13,17 +13,17 @@ import signal
 import sys
 from pathlib import Path
 
-from oborona.recheck.moves import Decision, Move, Moves, State
+from oborona.recheck.moves import Move, MoveDecision, MoveState, MoveStore
 from tests.journal.entries import NOON
 
 COPIES = 7
 BATCH = 3
 
 
-def wanted() -> list[Decision]:
+def wanted() -> list[MoveDecision]:
     """Return what is to be moved, the same each time."""
     return [
-        Decision(
+        MoveDecision(
             message=1000 + number,
             recipient=f"p{number}@example.test",
             source="INBOX",
@@ -52,10 +52,10 @@ def main(file: Path, mailbox: Path, point: str) -> None:
         if moves:
             here("moved")
         for one in moves:
-            store.settle(one.id, State.DONE, now=NOON)
+            store.settle(one.id, MoveState.DONE, now=NOON)
             here("settled")
 
-    with Moves(file) as store:
+    with MoveStore(file) as store:
         store.decide(wanted(), now=NOON)
         here("decided")
         make(store.issued())

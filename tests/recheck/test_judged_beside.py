@@ -11,24 +11,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oborona.doors.delivery.judged import Shows, of_entry
+from oborona.doors.delivery.entry_lookup import ClaimedIdentity, delivered_by_entry
 from oborona.journal import rows
-from oborona.journal.entry import Entry
-from oborona.journal.evidence import Kept, packed, unpacked, without_counts
-from oborona.policy.engines import EngineSays, Says
-from oborona.policy.evidence import Evidence, Silence
+from oborona.journal.entry import JournalEntry
+from oborona.journal.evidence import VerdictEvidence, pack_evidence, unpack_evidence, without_counts
+from oborona.policy.engines import EngineOpinion, OpinionClass
+from oborona.policy.evidence import NoInquiry, SenderEvidence
 from oborona.policy.load import Policy
-from oborona.policy.personal import PERSONAL, outcome
-from oborona.policy.ports import View
-from oborona.policy.scan import Scan, again, scan
-from oborona.policy.scan import Site as ScanSite
-from oborona.recheck.asks import asks
-from oborona.recheck.engine.model import Cause, Taken
-from oborona.recheck.judged import Judge
-from oborona.recheck.then import facts_then, why_not
-from oborona.reputation.personal import NOBODY, Kind, Side
+from oborona.policy.personal_list_match import PERSONAL, reader_verdict
+from oborona.policy.ports import PictureView
+from oborona.policy.scan import Scan, ScanSite, rescan, scan
+from oborona.recheck.engine.model import RecheckCandidate, RecheckCause
+from oborona.recheck.facts_at_delivery import facts_then, why_not
+from oborona.recheck.rejudgement import Rejudger
+from oborona.recheck.rule_fingerprints import rule_fingerprints
+from oborona.reputation.personal import NOBODY, EntryAction, PersonalEntryKind
 from oborona.session.journal_entry import entry_of
-from oborona.types import Action, Mode, Stage
+from oborona.types import Action, RuleMode, Stage
 from tests.policy.test_engines import (
     ENVELOPE,
     LETTER,
@@ -53,12 +52,14 @@ say = "{rspamd.score} {spamd.score}"
 """
 
 
-async def journaled(by: Policy, *said: EngineSays) -> tuple[Scan, Entry]:
+async def journaled(by: Policy, *said: EngineOpinion) -> tuple[Scan, JournalEntry]:
     """Scan a message that others have an opinion of.
 
     Return that and what the journal gives back of it.
     """
-    result = await scan(LETTER, ENVELOPE, site(*said), by, Told(Evidence(identity=CLEAN)), now=NOW)
+    result = await scan(
+        LETTER, ENVELOPE, site(*said), by, Told(SenderEvidence(identity=CLEAN)), now=NOW
+    )
     row = rows.pack(entry_of(1 << 40, NOW, by, ENVELOPE, len(LETTER), result.verdict, result))
     return result, rows.unpack(row.verdict, row.evidence, rows.names_json(row.names))
 
@@ -66,22 +67,22 @@ async def journaled(by: Policy, *said: EngineSays) -> tuple[Scan, Entry]:
 @pytest.mark.parametrize(
     "said",
     [
-        (OF[Says.PERHAPS], SPAMD[Says.GOOD]),
-        (OF[Says.CERTAIN],),
-        (SPAMD[Says.CERTAIN], VIRUS),
-        (OF[Says.UNKNOWN], SPAMD[Says.PERHAPS]),
-        (OF[Says.GOOD],),
+        (OF[OpinionClass.PERHAPS], SPAMD[OpinionClass.GOOD]),
+        (OF[OpinionClass.CERTAIN],),
+        (SPAMD[OpinionClass.CERTAIN], VIRUS),
+        (OF[OpinionClass.UNKNOWN], SPAMD[OpinionClass.PERHAPS]),
+        (OF[OpinionClass.GOOD],),
         (),
     ],
 )
 async def test_a_replay_under_the_same_policy_gives_the_same_verdict(
-    tmp_path: Path, said: tuple[EngineSays, ...]
+    tmp_path: Path, said: tuple[EngineOpinion, ...]
 ) -> None:
     by = policy(tmp_path, NAMED)
     result, entry = await journaled(by, *said)
     assert entry.kept is not None
     assert entry.kept.engines == said
-    again_ = Judge(by).judge(entry, asks(by))
+    again_ = Rejudger(by).judge(entry, rule_fingerprints(by))
     assert again_ is not None
     assert again_.unjudged == {}
     assert again_.verdict == result.verdict
@@ -102,7 +103,7 @@ async def test_a_replay_under_the_same_policy_gives_the_same_verdict(
 
 async def test_another_table_judges_the_words_of_then(tmp_path: Path) -> None:
     by = policy(tmp_path / "then")
-    _, perhaps = await journaled(by, OF[Says.PERHAPS])
+    _, perhaps = await journaled(by, OF[OpinionClass.PERHAPS])
     _, virus = await journaled(by, VIRUS)
     assert (perhaps.verdict, virus.verdict) == (Action.SPAM, Action.REJECT)
     for number, (text, entry, wanted) in enumerate(
@@ -116,7 +117,7 @@ async def test_another_table_judges_the_words_of_then(tmp_path: Path) -> None:
             ('[engines]\nshadow = ["clamd"]', virus, Action.ACCEPT),
         ]
     ):
-        found = Judge(policy(tmp_path / str(number), text)).judge(entry, None)
+        found = Rejudger(policy(tmp_path / str(number), text)).judge(entry, None)
         assert found is not None
         assert found.verdict.action is found.mildest is found.severest is wanted, text
         finding = {one.name for one in found.verdict.findings}
@@ -127,10 +128,10 @@ async def test_another_table_judges_the_words_of_then(tmp_path: Path) -> None:
 
 async def test_a_rule_that_can_t_be_judged_is_held_to_the_table_too(tmp_path: Path) -> None:
     """What an unjudged rule could make of a message never gets milder than what others said."""
-    _, entry = await journaled(policy(tmp_path / "then"), OF[Says.PERHAPS])
+    _, entry = await journaled(policy(tmp_path / "then"), OF[OpinionClass.PERHAPS])
     unknown = '[[rule]]\nname = "TEXT"\nwhen = "\'noon\' in text"\nscore = {score}\n'
-    worse = Judge(policy(tmp_path / "worse", unknown.format(score=250))).judge(entry, None)
-    better = Judge(policy(tmp_path / "better", unknown.format(score=-50))).judge(entry, None)
+    worse = Rejudger(policy(tmp_path / "worse", unknown.format(score=250))).judge(entry, None)
+    better = Rejudger(policy(tmp_path / "better", unknown.format(score=-50))).judge(entry, None)
     assert worse is not None
     assert better is not None
     assert list(worse.unjudged) == ["TEXT"]
@@ -149,23 +150,23 @@ async def test_an_entry_of_before_there_were_engines_says_that_nobody_was_asked(
         if name.partition("_")[0] not in ("rspamd", "spamd", "clamd")
     }
     assert older.keys() != entry.facts.keys()
-    found = Judge(by).judge(msgspec.structs.replace(entry, facts=older), None)
+    found = Rejudger(by).judge(msgspec.structs.replace(entry, facts=older), None)
     assert found is not None
     assert found.unjudged == {}
     assert found.verdict == result.verdict
 
 
 def test_an_entry_without_evidence_is_not_judged(tmp_path: Path) -> None:
-    entry = Entry(
+    entry = JournalEntry(
         id=1, time=NOW, verdict=Action.SPAM, score=1, line=100, decided_by="ENGINE_RSPAMD"
     )
-    assert Judge(policy(tmp_path)).judge(entry, None) is None
+    assert Rejudger(policy(tmp_path)).judge(entry, None) is None
     assert why_not(entry)
 
 
 words = st.text(max_size=20)
 engine_words = st.builds(
-    EngineSays,
+    EngineOpinion,
     engine=st.sampled_from(["rspamd", "spamd", "clamd"]),
     action=words,
     score=st.none() | st.floats(-1e6, 1e6),
@@ -179,32 +180,32 @@ engine_words = st.builds(
 
 @given(st.lists(engine_words, max_size=3).map(tuple))
 def test_words_of_engines_come_back_from_the_journal_as_they_were(
-    said: tuple[EngineSays, ...],
+    said: tuple[EngineOpinion, ...],
 ) -> None:
     """Also where the counts, which are most of a row, are left in it."""
-    kept = Kept(engines=said)
-    assert unpacked(packed(kept)) == kept
-    assert without_counts(packed(kept)).engines == said
+    kept = VerdictEvidence(engines=said)
+    assert unpack_evidence(pack_evidence(kept)) == kept
+    assert without_counts(pack_evidence(kept)).engines == said
 
 
 async def test_what_is_seen_late_is_judged_with_the_words_of_before(tmp_path: Path) -> None:
     by = policy(tmp_path, NAMED)
-    here = site(OF[Says.PERHAPS], SPAMD[Says.GOOD])
-    first = await scan(LETTER, ENVELOPE, here, by, Told(Evidence(identity=CLEAN)), now=NOW)
+    here = site(OF[OpinionClass.PERHAPS], SPAMD[OpinionClass.GOOD])
+    first = await scan(LETTER, ENVELOPE, here, by, Told(SenderEvidence(identity=CLEAN)), now=NOW)
     engines = here.engines
     assert isinstance(engines, Fixed)
-    late = await again(
+    late = await rescan(
         first,
-        View(pictures=first.message.pictures),
+        PictureView(pictures=first.message.pictures),
         here,
-        Silence(),
+        NoInquiry(),
         now=NOW + 60,
         stage=Stage.RECHECK,
     )
     assert engines.asked == 1
     assert late.engines == first.engines
     assert late.verdict == first.verdict
-    assert {hit.name for hit in late.verdict.rules if hit.mode is Mode.LIVE} >= {
+    assert {hit.name for hit in late.verdict.rules if hit.mode is RuleMode.LIVE} >= {
         "THEY_SAY",
         "ENGINE_RSPAMD",
     }
@@ -213,7 +214,7 @@ async def test_what_is_seen_late_is_judged_with_the_words_of_before(tmp_path: Pa
 class Site(Scene):
     """A site that has another engine beside ours."""
 
-    beside: tuple[EngineSays, ...] = ()
+    beside: tuple[EngineOpinion, ...] = ()
 
     @property
     def site(self) -> ScanSite:
@@ -228,7 +229,7 @@ async def test_the_second_look_leaves_what_another_engine_had_filed(tmp_path: Pa
     """
     by = written(tmp_path / "policy", COMPLAINED)
     async with Site(tmp_path, by, looks_s=(60.0,)) as found:
-        found.beside = (OF[Says.PERHAPS],)
+        found.beside = (OF[OpinionClass.PERHAPS],)
         filed = await found.deliver(letter(1, CAMPAIGN))
         assert (filed.verdict, filed.decided_by) == (Action.SPAM, "ENGINE_RSPAMD")
         found.beside = ()  # it is away by now
@@ -238,7 +239,9 @@ async def test_the_second_look_leaves_what_another_engine_had_filed(tmp_path: Pa
         await found.look()
         assert found.made(filed) == []
         second = (
-            await found.rescorer().again([Taken(filed, None, (), None)], Cause.PARDON, found.now)
+            await found.rescorer().again(
+                [RecheckCandidate(filed, None, (), None)], RecheckCause.PARDON, found.now
+            )
         )[0]
         assert second.again is not None
         assert second.again.verdict.action is second.again.mildest is Action.SPAM
@@ -246,14 +249,16 @@ async def test_the_second_look_leaves_what_another_engine_had_filed(tmp_path: Pa
         assert filed.kept is not None
         deaf = msgspec.structs.replace(filed, kept=msgspec.structs.replace(filed.kept, engines=()))
         without = (
-            await found.rescorer().again([Taken(deaf, None, (), None)], Cause.PARDON, found.now)
+            await found.rescorer().again(
+                [RecheckCandidate(deaf, None, (), None)], RecheckCause.PARDON, found.now
+            )
         )[0]
         assert [one.target for one in without.moves] == ["INBOX"]
 
 
 async def test_the_second_look_moves_what_another_engine_had_called_good(tmp_path: Path) -> None:
     async with Site(tmp_path, written(tmp_path / "policy", COMPLAINED)) as found:
-        found.beside = (OF[Says.GOOD],)
+        found.beside = (OF[OpinionClass.GOOD],)
         passed = await found.deliver(letter(1, CAMPAIGN))
         assert passed.verdict is Action.ACCEPT
         found.say(passed, 3)
@@ -269,11 +274,11 @@ async def test_a_message_that_a_reader_let_in_is_the_site_s_again_for_others(
     other still has it in the spam folder.
     """
     by = policy(tmp_path)
-    friend = person(Kind.ADDRESS, "ann@a.example", Side.ALLOW)
-    here = site(OF[Says.PERHAPS], person=friend)
-    result = await scan(LETTER, ENVELOPE, here, by, Told(Evidence(identity=CLEAN)), now=NOW)
+    friend = person(PersonalEntryKind.ADDRESS, "ann@a.example", EntryAction.ALLOW)
+    here = site(OF[OpinionClass.PERHAPS], person=friend)
+    result = await scan(LETTER, ENVELOPE, here, by, Told(SenderEvidence(identity=CLEAN)), now=NOW)
     assert (result.verdict.action, result.verdict.decided_by) == (Action.ACCEPT, PERSONAL)
     entry = entry_of(1 << 40, NOW, by, ENVELOPE, len(LETTER), result.verdict, result)
-    letter_ = of_entry(entry, Shows(message_id="<1@a.example>"), by)
-    assert outcome(letter_, NOBODY, NOW).action is Action.SPAM
-    assert outcome(letter_, friend, NOW).action is Action.ACCEPT
+    letter_ = delivered_by_entry(entry, ClaimedIdentity(message_id="<1@a.example>"), by)
+    assert reader_verdict(letter_, NOBODY, NOW).action is Action.SPAM
+    assert reader_verdict(letter_, friend, NOW).action is Action.ACCEPT

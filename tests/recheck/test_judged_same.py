@@ -14,33 +14,33 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oborona.authentication.model import Identity
+from oborona.authentication.model import AuthIdentity
 from oborona.counters.memory import MemoryCounters
 from oborona.message.shingles import Hasher
-from oborona.policy.engines import EngineSays
-from oborona.policy.evidence import Evidence, Silence
+from oborona.policy.engines import EngineOpinion
+from oborona.policy.evidence import NoInquiry, SenderEvidence
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.facts import Facts
 from oborona.policy.load import Policy, load_policy
 from oborona.policy.models.final.features import NAME as FINAL_MODEL
-from oborona.policy.models.ports import Untaught
-from oborona.policy.ports import View
+from oborona.policy.models.ports import NoModels
+from oborona.policy.ports import PictureView
 from oborona.policy.rules import VerdictLines
-from oborona.policy.scan import Scan, Site, again, scan
+from oborona.policy.scan import Scan, ScanSite, rescan, scan
 from oborona.policy.tables import FinalTable
-from oborona.recheck.asks import asks
-from oborona.recheck.judged import Judge
-from oborona.reputation.dnslists import Listing
-from oborona.reputation.subject import Subject
+from oborona.recheck.rejudgement import Rejudger
+from oborona.recheck.rule_fingerprints import rule_fingerprints
+from oborona.reputation.dnsbl import DnsblListing
+from oborona.reputation.subject import ListSubject
 from oborona.session.journal_entry import entry_of
 from oborona.types import Amounts, Finding, RuleHit, Stage, Verdict
 from tests.policy.test_engines import CLEAN, OF, SPAMD, VIRUS, Fixed
 from tests.policy.test_scan_evidence import Told
-from tests.recheck.test_judged import ANN, ENVELOPE, GOOD, LETTER, NOW, dns_list, stored
+from tests.recheck.test_rejudgement import ANN, ENVELOPE, GOOD, LETTER, NOW, dns_list, stored
 
-LISTING = Listing(
+LISTING = DnsblListing(
     name="ZEN",
-    of=Subject.CLIENT,
+    of=ListSubject.CLIENT,
     asked="9.10.11.12",
     codes=("127.0.0.2",),
     score=40.0,
@@ -81,14 +81,14 @@ class Case(NamedTuple):
 
     toml: str
     lua: str
-    said: tuple[EngineSays, ...]
-    identity: Identity
+    said: tuple[EngineOpinion, ...]
+    identity: AuthIdentity
     listed: bool
     past: Amounts
     weight: float  # that the final model gives
 
 
-class Final(Untaught):
+class Final(NoModels):
     """A final model whose word hangs on all that it sees."""
 
     def __init__(self, weight: float) -> None:
@@ -177,16 +177,18 @@ def cases(draw: st.DrawFn) -> Case:
         toml=tables + draw(rules()) + lists + dns_list('{"127.0.0.2" = 40}'),
         lua=draw(scripts()),
         said=tuple(one for one in said if one is not None),
-        identity=draw(st.sampled_from([ANN, Identity()])),
+        identity=draw(st.sampled_from([ANN, AuthIdentity()])),
         listed=draw(st.booleans()),
         past=draw(st.sampled_from([GOOD, SPAM])),
         weight=draw(st.sampled_from([-7.5, 0.0, 12.25])),
     )
 
 
-async def delivered(case: Case, by: Policy, site: Site) -> Scan:
+async def delivered(case: Case, by: Policy, site: ScanSite) -> Scan:
     """Judge a message of somebody with two weeks of the past that the case says."""
-    inquiry = Told(Evidence(identity=case.identity, listings=(LISTING,) if case.listed else ()))
+    inquiry = Told(
+        SenderEvidence(identity=case.identity, listings=(LISTING,) if case.listed else ())
+    )
     counters = site.counters
     assert isinstance(counters, MemoryCounters)
     first = await scan(LETTER, ENVELOPE, site, by, inquiry, now=NOW)
@@ -211,7 +213,7 @@ def test_whatever_is_journaled_is_judged_again_as_it_was(case: Case) -> None:
         Path(folder, "2.lua").write_text(case.lua)
         by = load_policy(Path(folder), SCHEMA)
     final = Final(case.weight)
-    site = Site(
+    site = ScanSite(
         name="mx.b.example",
         hasher=Hasher(b"k" * 32),
         counters=MemoryCounters(),
@@ -220,8 +222,8 @@ def test_whatever_is_journaled_is_judged_again_as_it_was(case: Case) -> None:
     )
     result = asyncio.run(delivered(case, by, site))
     entry = stored(entry_of(1 << 40, NOW, by, ENVELOPE, len(LETTER), result.verdict, result))
-    judge = Judge(by, final)
-    same = judge.judge(entry, asks(by))
+    judge = Rejudger(by, final)
+    same = judge.judge(entry, rule_fingerprints(by))
     assert same is not None
     assert told(same.verdict) == told(result.verdict)
     assert (same.unjudged, same.mildest, same.severest) == (
@@ -229,9 +231,9 @@ def test_whatever_is_journaled_is_judged_again_as_it_was(case: Case) -> None:
         result.verdict.action,
         result.verdict.action,
     )
-    unseen = View(pictures=result.message.pictures)
-    late = asyncio.run(again(result, unseen, site, Silence(), now=NOW, stage=Stage.RECHECK))
-    later = judge.judge(entry, asks(by), stage=Stage.RECHECK)
+    unseen = PictureView(pictures=result.message.pictures)
+    late = asyncio.run(rescan(result, unseen, site, NoInquiry(), now=NOW, stage=Stage.RECHECK))
+    later = judge.judge(entry, rule_fingerprints(by), stage=Stage.RECHECK)
     assert later is not None
     assert told(later.verdict) == told(late.verdict)
     assert later.unjudged == {}

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from oborona.ident import Numbers
-from oborona.journal.journal import Journal
+from oborona.ident import JournalIdGenerator
+from oborona.journal.journal import JournalWriter
 from oborona.recheck.keeper import STEP_ROWS, keep
 from tests.journal.entries import NOON, make_entry
 
@@ -31,7 +31,7 @@ async def keeping(path: Path, *, retention_s: float, max_rows: int, until_left: 
     )
     async with asyncio.timeout(20):
         await ready.wait()
-        async with await Journal.open(path) as journal:
+        async with await JournalWriter.open(path) as journal:
             while await journal.count() != until_left:  # noqa: ASYNC110 - a file tells nobody that it changed
                 await asyncio.sleep(0.02)
         stop.set()
@@ -57,8 +57,10 @@ class Clock:
 
 
 async def filled(path: Path, ages_s: list[float]) -> None:
-    numbers = Numbers(1)  # its own: ids follow no clock backwards, and other tests have moved on
-    async with await Journal.open(path) as journal:
+    numbers = JournalIdGenerator(
+        1
+    )  # its own: ids follow no clock backwards, and other tests have moved on
+    async with await JournalWriter.open(path) as journal:
         for age_s in ages_s:
             journal.append(make_entry(id=numbers.next(NOON - age_s), time=NOON - age_s))
 
@@ -71,7 +73,7 @@ async def test_what_is_too_old_goes_in_several_steps(tmp_path: Path) -> None:
 async def test_what_is_too_much_goes_the_oldest_first(tmp_path: Path) -> None:
     await filled(tmp_path / "journal.db", [float(age) for age in range(30, 0, -1)])
     await keeping(tmp_path / "journal.db", retention_s=3600, max_rows=10, until_left=10)
-    async with await Journal.open(tmp_path / "journal.db") as journal:
+    async with await JournalWriter.open(tmp_path / "journal.db") as journal:
         assert {NOON - entry.time for entry in await journal.recent(20)} == {
             float(age) for age in range(1, 11)
         }
@@ -85,7 +87,7 @@ async def test_a_clock_that_jumps_purges_nothing_until_it_has_lasted_an_hour(
     keeper = asyncio.create_task(
         keep(path, retention_s=14 * DAY_S, max_rows=100, stop=stop, clock=clock, round_s=0.01)
     )
-    async with asyncio.timeout(20), await Journal.open(path) as journal:
+    async with asyncio.timeout(20), await JournalWriter.open(path) as journal:
         for now in (
             NOON,
             NOON + 20 * DAY_S,
@@ -112,7 +114,7 @@ async def test_a_start_with_a_wrong_clock_purges_nothing(tmp_path: Path) -> None
     keeper = asyncio.create_task(
         keep(path, retention_s=DAY_S, max_rows=100, stop=stop, clock=clock, round_s=0.01)
     )
-    async with asyncio.timeout(20), await Journal.open(path) as journal:
+    async with asyncio.timeout(20), await JournalWriter.open(path) as journal:
         await clock.seen()
         assert await journal.count() == 1
         stop.set()

@@ -13,16 +13,16 @@ import msgspec
 
 from oborona.counters.memory import MemoryCounters
 from oborona.counters.window import BUCKET_S, BUCKETS_A_DAY, DAY_S, bucket_of
-from oborona.message.hashing import Hasher, Type
+from oborona.message.hashing import Hasher, ShingleType
 from oborona.message.unique_pairs import entity_recipients
+from oborona.policy.counts import MessageCounts
 from oborona.policy.facts import Facts
-from oborona.policy.known import Known
-from oborona.policy.pasts import Pasts, judge_pasts
-from oborona.policy.reputed import Seen, with_reputation
+from oborona.policy.histories import Histories, judge_histories
+from oborona.policy.reputation_facts import ReputationInputs, with_reputation
 from oborona.reputation.address import RepIP
-from oborona.reputation.flag import Flag
-from oborona.reputation.timeline import Past, past
-from oborona.types import Amounts, Pieces, Prefix, Proved, Shingle
+from oborona.reputation.flag import ReputationFlag
+from oborona.reputation.timeline import EntityHistory, entity_history
+from oborona.types import Amounts, CountedPieces, CounterPrefix, ProvedIdentity, Shingle
 
 FOLDER: Final = Path(__file__).parents[1] / "golden" / "reputation"
 NOW: Final = datetime(2026, 3, 4, 15, 25, tzinfo=UTC)  # a Wednesday
@@ -35,7 +35,7 @@ HASHER: Final = Hasher(b"a secret of histories")
 class Piece(NamedTuple):
     """What is counted of a message."""
 
-    kind: Type
+    kind: ShingleType
     text: str
 
     @property
@@ -49,30 +49,42 @@ class Subject(NamedTuple):
 
     own: Piece
     around: Piece
-    who: Proved = Proved()  # of its messages
+    who: ProvedIdentity = ProvedIdentity()  # of its messages
 
 
-ANNA: Final = Proved(author="anna@example.org", author_domain="example.org")
+ANNA: Final = ProvedIdentity(author="anna@example.org", author_domain="example.org")
 SUBJECTS: Final = {
     "address": Subject(
-        Piece(Type.CLIENT_IP, "192.0.2.7"), Piece(Type.CLIENT_NETWORK, "192.0.2.0/24")
+        Piece(ShingleType.CLIENT_IP, "192.0.2.7"), Piece(ShingleType.CLIENT_NETWORK, "192.0.2.0/24")
     ),
     "author": Subject(
-        Piece(Type.AUTHOR, ANNA.author), Piece(Type.AUTHOR_DOMAIN, ANNA.author_domain), ANNA
+        Piece(ShingleType.AUTHOR, ANNA.author),
+        Piece(ShingleType.AUTHOR_DOMAIN, ANNA.author_domain),
+        ANNA,
     ),
     "domain": Subject(
-        Piece(Type.AUTHOR_DOMAIN, ANNA.author_domain), Piece(Type.AS_NUMBER, "64496"), ANNA
+        Piece(ShingleType.AUTHOR_DOMAIN, ANNA.author_domain),
+        Piece(ShingleType.AS_NUMBER, "64496"),
+        ANNA,
     ),
     "account": Subject(
-        Piece(Type.ACCOUNT, "anna"), Piece(Type.HELO, "nothing"), Proved(account="anna")
+        Piece(ShingleType.ACCOUNT, "anna"),
+        Piece(ShingleType.HELO, "nothing"),
+        ProvedIdentity(account="anna"),
     ),
-    "link": Subject(Piece(Type.LINK_DOMAIN, "example.net"), Piece(Type.HELO, "nothing")),
+    "link": Subject(
+        Piece(ShingleType.LINK_DOMAIN, "example.net"), Piece(ShingleType.HELO, "nothing")
+    ),
 }
 """What each kind of entity is counted under; there is nothing around accounts and links."""
 
 METRICS: Final = {"mail": "seen", "spam": "spam", "complaint": "complaints", "pardon": "pardons",
                   "read": "reads", "trap": "traps"}  # fmt: skip
-BESIDE: Final = {"refused": Prefix.REFUSED, "first": Prefix.FIRST, "deleted": Prefix.DELETED}
+BESIDE: Final = {
+    "refused": CounterPrefix.REFUSED,
+    "first": CounterPrefix.FIRST,
+    "deleted": CounterPrefix.DELETED,
+}
 DISTINCT: Final = {"recipient": 1, "sender": 2}
 
 _WHEN: Final = re.compile(
@@ -89,24 +101,24 @@ class History(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     what: str
     entity: str
     own: list[str]
-    flag: Flag | list[Flag]
+    flag: ReputationFlag | list[ReputationFlag]
     trust: tuple[float, float]
     karma: tuple[int, int]
     because: str
     around: list[str] = []
     now: datetime = NOW
-    repip: Flag | list[Flag] | None = None
-    repip_is: Flag | None = None  # where connect is known to say something else
+    repip: ReputationFlag | list[ReputationFlag] | None = None
+    repip_is: ReputationFlag | None = None  # where connect is known to say something else
     says: list[str] = []
     never: list[str] = []
 
     @property
-    def flags(self) -> list[Flag]:
+    def flags(self) -> list[ReputationFlag]:
         """Any of these is right."""
         return self.flag if isinstance(self.flag, list) else [self.flag]
 
     @property
-    def repips(self) -> list[Flag]:
+    def repips(self) -> list[ReputationFlag]:
         """The same at connect."""
         return self.repip if isinstance(self.repip, list) else [self.repip] if self.repip else []
 
@@ -114,8 +126,8 @@ class History(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class Counted(NamedTuple):
     """What the counters say of an entity."""
 
-    past: Past
-    around: Past
+    past: EntityHistory
+    around: EntityHistory
     repip: RepIP  # at connect
     karma: int  # of a message with nothing else to it
 
@@ -139,22 +151,24 @@ async def counted(history: History) -> Counted:
     asked = [subject.own.shingle, subject.around.shingle]
     if history.entity == "address":
         asked.append(_distinct(subject.own, "sender"))
-    known = Known(asked, await counters.read(asked, now))
-    judgements, faults = await judge_pasts(counters, known, subject.who, HASHER, Pasts(), now=now)
+    known = MessageCounts(asked, await counters.read(asked, now))
+    judgements, faults = await judge_histories(
+        counters, known, subject.who, HASHER, Histories(), now=now
+    )
     assert not faults
-    seen = Seen(subject.who, HASHER, judgements=judgements)
+    seen = ReputationInputs(subject.who, HASHER, judgements=judgements)
     facts = with_reputation(Facts(known=known, links_domains=frozenset({"example.net"})), seen)
     return Counted(own, around, known.repip(), int(facts.karma))
 
 
-async def _past(counters: MemoryCounters, piece: Piece, now: float) -> Past:
+async def _past(counters: MemoryCounters, piece: Piece, now: float) -> EntityHistory:
     (line,) = await counters.timelines([piece.shingle], now)
     beside = {
         name: (await counters.timelines([piece.shingle], now, prefix))[0]
         for name, prefix in BESIDE.items()
     }
     (recipients,) = await counters.timelines([_distinct(piece, "recipient")], now)
-    return past(line, recipients=recipients, **beside)
+    return entity_history(line, recipients=recipients, **beside)
 
 
 def _count(counters: MemoryCounters, event: str, whose: tuple[Piece, ...], now: float) -> None:
@@ -175,13 +189,17 @@ def _add(
 ) -> None:
     if noun in METRICS:
         pieces = tuple(one.shingle for one in whose)
-        counters.add(Pieces(shingles=pieces, pairs=()), Amounts(**{METRICS[noun]: some}), moment)
+        counters.add(
+            CountedPieces(shingles=pieces, pairs=()), Amounts(**{METRICS[noun]: some}), moment
+        )
     elif noun in BESIDE:
         pieces = tuple(one.shingle for one in whose)
-        counters.add(Pieces(shingles=pieces, pairs=()), Amounts(seen=some), moment, BESIDE[noun])
+        counters.add(
+            CountedPieces(shingles=pieces, pairs=()), Amounts(seen=some), moment, BESIDE[noun]
+        )
     else:
         pieces = tuple(_distinct(one, noun) for one in whose)
-        counters.add(Pieces(shingles=pieces, pairs=()), Amounts(seen=some), moment)
+        counters.add(CountedPieces(shingles=pieces, pairs=()), Amounts(seen=some), moment)
 
 
 def _distinct(piece: Piece, noun: str) -> Shingle:
@@ -190,7 +208,7 @@ def _distinct(piece: Piece, noun: str) -> Shingle:
     That a pair counts once a day is the store's part, and tested there.
     """
     if noun == "sender":
-        return HASHER.shingle(Type.IP_SENDERS, piece.text)
+        return HASHER.shingle(ShingleType.IP_SENDERS, piece.text)
     assert noun == "recipient", f"{noun!r} is nothing that is counted"
     return entity_recipients(HASHER, piece.kind, piece.text)
 

@@ -7,23 +7,23 @@ from collections.abc import Sequence
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from oborona.message.hashing import Type
+from oborona.message.hashing import ShingleType
 from oborona.reputation.entity import (
     ALL,
     CLEAR,
     MAX_ENTITIES,
     SHARED_SENDERS,
     TOLD,
+    EntityGroup,
+    EntityStanding,
     RepEntity,
     Row,
-    Sort,
-    Standing,
     is_shared,
     is_sudden,
     standing,
 )
 from oborona.reputation.entity import judge as judge_all
-from oborona.reputation.flag import Flag
+from oborona.reputation.flag import ReputationFlag
 from oborona.types import Metric, Window
 
 
@@ -37,11 +37,11 @@ def counted(
     return [now, now, today, whole]
 
 
-def sort(*rows: Row, linked: bool = False, senders: Sequence[Row] = ()) -> Sort:
-    return Sort(Type.LINK_DOMAIN, "link domain", rows, linked, senders)
+def sort(*rows: Row, linked: bool = False, senders: Sequence[Row] = ()) -> EntityGroup:
+    return EntityGroup(ShingleType.LINK_DOMAIN, "link domain", rows, linked, senders)
 
 
-def judge(sorts: Sequence[Sort], *, shared: bool = False) -> RepEntity:
+def judge(sorts: Sequence[EntityGroup], *, shared: bool = False) -> RepEntity:
     return judge_all(sorts, lambda _kind, place: f"d{place}.example", lambda _kind, _place: shared)
 
 
@@ -80,22 +80,22 @@ def test_what_speaks_against_it_never_helps_and_a_pardon_never_harms(
 def test_a_flag_and_the_trust_beside_it_say_the_same(row: list[list[int]]) -> None:
     found = standing(row)
     assert 0 <= found.share <= 1
-    if found.flag in (Flag.BAD, Flag.POOR):
+    if found.flag in (ReputationFlag.BAD, ReputationFlag.POOR):
         assert found.share > 0.4
-    if found.flag is Flag.BAD:
+    if found.flag is ReputationFlag.BAD:
         assert found.trust < 0
-    if found.flag is Flag.GOOD:
+    if found.flag is ReputationFlag.GOOD:
         assert found.trust > 0
 
 
 def test_nothing_known_is_nothing_said() -> None:
-    assert standing(counted()) == Standing(Flag.UNKNOWN, 0.0, 0.5)
+    assert standing(counted()) == EntityStanding(ReputationFlag.UNKNOWN, 0.0, 0.5)
     assert standing(counted()).say == ""
 
 
 def test_who_is_new_is_unknown_and_not_good() -> None:
     few = standing(counted([5]))
-    assert few.flag is Flag.UNKNOWN
+    assert few.flag is ReputationFlag.UNKNOWN
     assert 0 < few.trust < 15
     assert standing(counted([5], [5])).trust == 0, "of today alone"
 
@@ -103,7 +103,7 @@ def test_who_is_new_is_unknown_and_not_good() -> None:
 def test_good_mail_of_one_day_makes_nobody_known() -> None:
     """A fresh name is warmed up in an hour: what came within the last day speaks for nobody."""
     assert standing(counted([19], [5])).trust == standing(counted([14])).trust > 0
-    assert standing(counted([4000], [4000])).flag is Flag.UNKNOWN
+    assert standing(counted([4000], [4000])).flag is ReputationFlag.UNKNOWN
     assert standing(counted([4000], [4000])).trust == 0
 
 
@@ -137,10 +137,10 @@ def test_a_good_message_never_harms_and_never_as_it_grows_older(
 
 def test_a_long_good_past_is_good_and_bad_mail_spoils_it() -> None:
     good = standing(counted([300, 1, 0, 0, 200], [20]))
-    assert good.flag is Flag.GOOD
+    assert good.flag is ReputationFlag.GOOD
     assert good.trust > 80
     spoiled = standing(counted([700, 401, 20], [420, 400, 20]))
-    assert spoiled.flag in (Flag.POOR, Flag.UNKNOWN)
+    assert spoiled.flag in (ReputationFlag.POOR, ReputationFlag.UNKNOWN)
     assert spoiled.trust < 0
 
 
@@ -158,7 +158,7 @@ def test_the_worst_entity_speaks_and_good_ones_do_not_help() -> None:
     good, bad = counted([900, 1], [90]), counted([400, 390], [400, 390])
     alone, among = judge([sort(bad)]), judge([sort(*[good] * 50, bad)])
     assert among.worst == alone.worst < -90
-    assert (among.flag, among.bad) == (Flag.BAD, 1)
+    assert (among.flag, among.bad) == (ReputationFlag.BAD, 1)
     assert alone.say == "link domain d0.example: 390 spam of 400"
     assert judge([sort(good, good)]) == CLEAR
 
@@ -222,8 +222,8 @@ def test_a_domain_that_was_there_last_week_is_not_fresh() -> None:
 def test_a_pin_stands_in_the_place_of_the_counts() -> None:
     bad, good = counted([400, 390], [400, 390]), counted([900], [90])
     pinned = {
-        0: Standing(Flag.GOOD, 100.0, 0.0, "pinned good"),
-        1: Standing(Flag.BAD, -100.0, 1.0, "set to bad by ann: x"),
+        0: EntityStanding(ReputationFlag.GOOD, 100.0, 0.0, "pinned good"),
+        1: EntityStanding(ReputationFlag.BAD, -100.0, 1.0, "set to bad by ann: x"),
     }
     found = judge([sort(bad, good)._replace(pinned=pinned)])
     assert (found.worst, found.bad, found.say) == (

@@ -3,13 +3,13 @@
 import pytest
 
 from oborona.reputation.judgement.judge import judge
-from oborona.reputation.judgement.model import Judgement
+from oborona.reputation.judgement.model import EntityJudgement
 from tests.reputation.histories import History, counted, histories
 
 HISTORIES = histories()
 
 
-def told(found: Judgement) -> str:
+def told(found: EntityJudgement) -> str:
     """A judgement with its parts, for who has to find out what went wrong."""
     parts = [f"  {one.name} {one.points:+.1f}: {one.value:.4g} {one.say}" for one in found.measures]
     return "\n".join([f"{found.flag} {found.trust:.0f}: {found.say}", *parts])

@@ -9,30 +9,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oborona.reputation.entity import Standing
-from oborona.reputation.flag import Flag
-from oborona.reputation.karma import Karma, Standings, karma
+from oborona.reputation.entity import EntityStanding
+from oborona.reputation.flag import ReputationFlag
+from oborona.reputation.karma import Karma, KarmaInputs, karma
 
 NAMES = ("account", "author", "sender", "domain", "address", "network", "system", "entities")
 TRUST = st.floats(-100, 100)
 
 
-def of(*, has_author: bool = False, **trust: float) -> Standings:
+def of(*, has_author: bool = False, **trust: float) -> KarmaInputs:
     values: dict[str, Any] = {
-        name: Standing(Flag.UNKNOWN, points, 0.5, "x") for name, points in trust.items()
+        name: EntityStanding(ReputationFlag.UNKNOWN, points, 0.5, "x")
+        for name, points in trust.items()
     }
-    return Standings(has_author=has_author, **values)
+    return KarmaInputs(has_author=has_author, **values)
 
 
 everybody = st.builds(of, has_author=st.booleans(), **dict.fromkeys(NAMES, TRUST))
 
 
 def test_nothing_known_is_nothing() -> None:
-    assert karma(Standings()) == Karma(value=0, parts=())
+    assert karma(KarmaInputs()) == Karma(value=0, parts=())
 
 
 @given(everybody)
-def test_bounds(standings: Standings) -> None:
+def test_bounds(standings: KarmaInputs) -> None:
     found = karma(standings)
     assert -100 <= found.value <= 100
     assert (
@@ -44,7 +45,7 @@ def test_bounds(standings: Standings) -> None:
 
 @given(everybody, st.sampled_from(NAMES), TRUST)
 def test_more_trust_in_anything_never_lowers_it(
-    standings: Standings, name: str, trust: float
+    standings: KarmaInputs, name: str, trust: float
 ) -> None:
     had = getattr(standings, name)
     other = msgspec.structs.replace(standings, **{name: had._replace(trust=trust)})
@@ -53,7 +54,7 @@ def test_more_trust_in_anything_never_lowers_it(
 
 
 @given(everybody)
-def test_what_is_around_him_speaks_for_nobody_more_than_he_does(standings: Standings) -> None:
+def test_what_is_around_him_speaks_for_nobody_more_than_he_does(standings: KarmaInputs) -> None:
     own = sum(
         part.points
         for part in karma(standings).parts
@@ -98,5 +99,5 @@ def test_its_words_have_every_part() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_bad_alone_is_felt(name: str) -> None:
-    standings = msgspec.structs.replace(Standings(), **{name: Standing(trust=-100.0)})
+    standings = msgspec.structs.replace(KarmaInputs(), **{name: EntityStanding(trust=-100.0)})
     assert karma(standings).value < 0

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oborona.reputation.networks import Address, Network, Networks, network, networks, pack, plain
+from oborona.reputation.networks import Address, Network, NetworkSet, network, networks, pack, plain
 
 # Few bits vary, so that networks lie inside each other and addresses inside networks.
 FOUR = st.integers(0, 63).map(lambda low: IPv4Address(0xC0000200 + low))
@@ -33,7 +33,7 @@ def some_networks(draw: st.DrawFn) -> Network:
 
 @given(st.lists(some_networks(), max_size=40), st.lists(ADDRESSES, min_size=1, max_size=20))
 def test_the_narrowest_network_is_found(wanted: list[Network], asked: list[Address]) -> None:
-    table = Networks((pack(wanted[:7]), pack(wanted[7:])))
+    table = NetworkSet((pack(wanted[:7]), pack(wanted[7:])))
     assert len(table) == len(set(wanted))
     for address in [
         *asked,
@@ -47,16 +47,16 @@ def test_the_narrowest_network_is_found(wanted: list[Network], asked: list[Addre
 
 
 def test_no_networks_hold_nothing() -> None:
-    assert len(Networks()) == 0
-    assert IPv4Address("0.0.0.0") not in Networks()
-    assert IPv6Address("::") not in Networks()
+    assert len(NetworkSet()) == 0
+    assert IPv4Address("0.0.0.0") not in NetworkSet()
+    assert IPv6Address("::") not in NetworkSet()
 
 
 def test_a_deep_nest_is_climbed_to_its_end() -> None:
     nest: list[Network] = [
         IPv4Network((0xFFFFFFFF >> 32 - n << 32 - n if n else 0, n)) for n in range(33)
     ]
-    table = Networks((pack(nest),))
+    table = NetworkSet((pack(nest),))
     for length in range(32):
         address = IPv4Address(0xFFFFFFFF ^ 1 << 31 - length)  # leaves the nest at this length
         assert table.find(address) == nest[length]

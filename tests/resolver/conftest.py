@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import pytest
 import uvloop
 
-from oborona.resolver import Resolver, Server
+from oborona.resolver import Resolver, ResolverAddress
 from tests.peers.dns import Zones
 
 TIMEOUT_S = 0.5
@@ -20,7 +20,7 @@ def pytest_asyncio_loop_factories(
     return {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
 
 
-class Far(Server, frozen=True):
+class Far(ResolverAddress, frozen=True):
     """A server that is taken for one on another machine."""
 
     @property
@@ -28,14 +28,14 @@ class Far(Server, frozen=True):
         return False
 
 
-@pytest.fixture(params=[Server, Far], ids=["near", "far"])
-def server_of(request: pytest.FixtureRequest) -> Callable[[Zones], Server]:
+@pytest.fixture(params=[ResolverAddress, Far], ids=["near", "far"])
+def server_of(request: pytest.FixtureRequest) -> Callable[[Zones], ResolverAddress]:
     """How to name a server, taken for one on this machine or on another."""
     return lambda zones: request.param(zones.host, zones.port)
 
 
 @pytest.fixture
-def make(zones: Zones, server_of: Callable[[Zones], Server]) -> Callable[..., Resolver]:
+def make(zones: Zones, server_of: Callable[[Zones], ResolverAddress]) -> Callable[..., Resolver]:
     """A resolver on the test's own DNS, and on others after it."""
 
     def make(*others: Zones, **arguments: object) -> Resolver:

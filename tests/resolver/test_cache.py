@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from oborona.dns import Answer, Outcome
-from oborona.resolver.cache import FAILURE_S, MAX_TTL_S, Cache
+from oborona.dns import DnsAnswer, DnsOutcome
+from oborona.resolver.cache import FAILURE_S, MAX_TTL_S, AnswerCache
 from oborona.resolver.chain import failure
 
 
@@ -23,16 +23,16 @@ def clock() -> Clock:
     return Clock()
 
 
-def found(ttl: int, *records: str | bytes) -> Answer:
-    return Answer(outcome=Outcome.FOUND, records=records or ("192.0.2.1",), ttl=ttl)
+def found(ttl: int, *records: str | bytes) -> DnsAnswer:
+    return DnsAnswer(outcome=DnsOutcome.FOUND, records=records or ("192.0.2.1",), ttl=ttl)
 
 
-def again(answer: Answer) -> Answer:
+def again(answer: DnsAnswer) -> DnsAnswer:
     return msgspec.structs.replace(answer, again=True)
 
 
 def test_an_answer_is_kept_for_its_ttl_and_says_what_is_left(clock: Clock) -> None:
-    cache = Cache(10, clock)
+    cache = AnswerCache(10, clock)
     cache.put(b"a", found(60))
     clock.now += 20.5
     assert cache.get(b"a") == again(found(39))
@@ -41,20 +41,20 @@ def test_an_answer_is_kept_for_its_ttl_and_says_what_is_left(clock: Clock) -> No
     assert len(cache) == 0
 
 
-@pytest.mark.parametrize("outcome", [Outcome.NO_DATA, Outcome.NO_NAME])
-def test_denials_are_kept_for_their_ttl(clock: Clock, outcome: Outcome) -> None:
-    cache = Cache(10, clock)
-    cache.put(b"a", Answer(outcome=outcome, ttl=10))
-    cache.put(b"b", Answer(outcome=outcome, ttl=0))
+@pytest.mark.parametrize("outcome", [DnsOutcome.NO_DATA, DnsOutcome.NO_NAME])
+def test_denials_are_kept_for_their_ttl(clock: Clock, outcome: DnsOutcome) -> None:
+    cache = AnswerCache(10, clock)
+    cache.put(b"a", DnsAnswer(outcome=outcome, ttl=10))
+    cache.put(b"b", DnsAnswer(outcome=outcome, ttl=0))
     clock.now += 9
-    assert cache.get(b"a") == Answer(outcome=outcome, ttl=1, again=True)
+    assert cache.get(b"a") == DnsAnswer(outcome=outcome, ttl=1, again=True)
     assert cache.get(b"b") is None
     clock.now += 1
     assert cache.get(b"a") is None
 
 
 def test_a_long_ttl_is_cut(clock: Clock) -> None:
-    cache = Cache(10, clock)
+    cache = AnswerCache(10, clock)
     cache.put(b"a", found(2**31 - 1))
     assert cache.get(b"a") == again(found(MAX_TTL_S))
     clock.now += MAX_TTL_S
@@ -62,7 +62,7 @@ def test_a_long_ttl_is_cut(clock: Clock) -> None:
 
 
 def test_a_failure_is_kept_for_a_moment(clock: Clock) -> None:
-    cache = Cache(10, clock)
+    cache = AnswerCache(10, clock)
     cache.put(b"a", failure("servfail"))
     clock.now += FAILURE_S - 0.1
     assert cache.get(b"a") == again(failure("servfail"))
@@ -71,7 +71,7 @@ def test_a_failure_is_kept_for_a_moment(clock: Clock) -> None:
 
 
 def test_what_was_not_asked_for_longest_goes_first(clock: Clock) -> None:
-    cache = Cache(2, clock)
+    cache = AnswerCache(2, clock)
     cache.put(b"a", found(60))
     cache.put(b"b", found(60))
     assert cache.get(b"a")
@@ -83,7 +83,7 @@ def test_what_was_not_asked_for_longest_goes_first(clock: Clock) -> None:
 
 
 def test_large_answers_count_as_several(clock: Clock) -> None:
-    cache = Cache(4, clock)
+    cache = AnswerCache(4, clock)
     cache.put(b"a", found(60))
     cache.put(b"large", found(60, b"x" * 3500))  # three and a bit: alone
     assert cache.get(b"a") is None
@@ -98,6 +98,6 @@ def test_large_answers_count_as_several(clock: Clock) -> None:
 
 
 def test_no_room_keeps_nothing(clock: Clock) -> None:
-    cache = Cache(0, clock)
+    cache = AnswerCache(0, clock)
     cache.put(b"a", found(60))
     assert cache.get(b"a") is None

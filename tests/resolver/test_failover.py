@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterator
 import dns.message
 import pytest
 
-from oborona.dns import Answer, Kind, Outcome
-from oborona.resolver import Resolver, Server
-from oborona.resolver.standing import LAST_S, SILENT, Standing
+from oborona.dns import DnsAnswer, DnsOutcome, DnsType
+from oborona.resolver import Resolver, ResolverAddress
+from oborona.resolver.server_health import LAST_S, SILENT, ServerHealth
 from tests.peers.dns import Fault, Zones
 
 Make = Callable[..., Resolver]
 SLACK_S = 5.0  # bounds a hang on a busy machine
-FOUND = Answer(outcome=Outcome.FOUND, records=("192.0.2.1",), ttl=300)
+FOUND = DnsAnswer(outcome=DnsOutcome.FOUND, records=("192.0.2.1",), ttl=300)
 RECORDS = {"example.test": {"A": "192.0.2.1", "TXT": "x" * 3000}}
 
 
@@ -31,7 +31,7 @@ def second() -> Iterator[Zones]:
         yield server
 
 
-async def ask(resolver: Resolver, kind: Kind = Kind.A) -> Answer:
+async def ask(resolver: Resolver, kind: DnsType = DnsType.A) -> DnsAnswer:
     return await asyncio.wait_for(resolver.ask("example.test", kind), SLACK_S)
 
 
@@ -44,7 +44,7 @@ async def test_a_question_that_nobody_answers_ends_in_its_time(
     zones.fault("*", fault)
     async with make(timeout_s=0.3) as resolver:
         begin = time.monotonic()
-        assert await ask(resolver) == Answer(outcome=Outcome.TEMPERROR, why="timeout")
+        assert await ask(resolver) == DnsAnswer(outcome=DnsOutcome.TEMPERROR, why="timeout")
         assert time.monotonic() - begin >= 0.29
     assert sum(not one.tcp for one in zones.asked) == 2  # tries
 
@@ -58,8 +58,8 @@ async def test_the_deadline_holds_over_a_chain_of_slow_links(make: Make, zones: 
 
     zones.reply("*", slowly)
     async with make(timeout_s=0.35) as resolver:
-        answer = await asyncio.wait_for(resolver.ask("n0.test", Kind.A), SLACK_S)
-        assert answer == Answer(outcome=Outcome.TEMPERROR, why="timeout")
+        answer = await asyncio.wait_for(resolver.ask("n0.test", DnsType.A), SLACK_S)
+        assert answer == DnsAnswer(outcome=DnsOutcome.TEMPERROR, why="timeout")
     assert len({one.name for one in zones.asked}) < 8
 
 
@@ -98,7 +98,9 @@ async def test_the_next_server_is_asked_at_once_when_the_first_is_unwilling(
     async with make(second, timeout_s=60.0) as resolver:
         assert await ask(resolver) == FOUND
         second.fault("*", Fault.REFUSED)
-        assert await ask(resolver, Kind.MX) == Answer(outcome=Outcome.TEMPERROR, why=fault.value)
+        assert await ask(resolver, DnsType.MX) == DnsAnswer(
+            outcome=DnsOutcome.TEMPERROR, why=fault.value
+        )
     assert (len(zones.asked), len(second.asked)) == (2, 2)
 
 
@@ -119,12 +121,14 @@ async def test_a_server_that_is_away_is_known_at_once(
         assert await ask(resolver) == FOUND
         assert resolver.stats.unreachable == 1
         second.stop()
-        assert await ask(resolver, Kind.MX) == Answer(outcome=Outcome.TEMPERROR, why="unreachable")
+        assert await ask(resolver, DnsType.MX) == DnsAnswer(
+            outcome=DnsOutcome.TEMPERROR, why="unreachable"
+        )
         zones.start()
-        assert (await ask(resolver, Kind.TXT)).texts == (b"x" * 3000,)
+        assert (await ask(resolver, DnsType.TXT)).texts == (b"x" * 3000,)
         second.start()
         zones.stop()
-        assert (await ask(resolver, Kind.AAAA)).outcome is Outcome.NO_DATA
+        assert (await ask(resolver, DnsType.AAAA)).outcome is DnsOutcome.NO_DATA
 
 
 async def test_a_server_without_tcp_is_asked_no_more(
@@ -132,7 +136,7 @@ async def test_a_server_without_tcp_is_asked_no_more(
 ) -> None:
     zones.fault("*", Fault.CUT_OFF)
     async with make(second, timeout_s=1.0) as resolver:
-        assert (await ask(resolver, Kind.TXT)).texts == (b"x" * 3000,)
+        assert (await ask(resolver, DnsType.TXT)).texts == (b"x" * 3000,)
         assert resolver.stats.streams == 2
     assert [one.tcp for one in second.asked] == [False, True]
 
@@ -143,16 +147,16 @@ async def test_a_silent_server_is_asked_last_for_a_while(
     zones.fault("*", Fault.HANG)
     async with make(second, timeout_s=0.3) as resolver:
         for number in range(SILENT):
-            assert (await resolver.ask(f"n{number}.test", Kind.A)).outcome is Outcome.NO_NAME
+            assert (await resolver.ask(f"n{number}.test", DnsType.A)).outcome is DnsOutcome.NO_NAME
         asked = len(zones.asked)
         assert asked == SILENT
-        assert (await resolver.ask("another.test", Kind.A)).outcome is Outcome.NO_NAME
+        assert (await resolver.ask("another.test", DnsType.A)).outcome is DnsOutcome.NO_NAME
         assert len(zones.asked) == asked
 
 
 def test_standing_is_forgotten_in_time_or_by_an_answer() -> None:
-    one, two = Server("192.0.2.1"), Server("192.0.2.2")
-    standing = Standing([one, two])
+    one, two = ResolverAddress("192.0.2.1"), ResolverAddress("192.0.2.2")
+    standing = ServerHealth([one, two])
     for _ in range(SILENT):
         assert standing.order(10.0) == [one, two]
         standing.silent(one, 10.0)
@@ -170,14 +174,14 @@ def test_standing_is_forgotten_in_time_or_by_an_answer() -> None:
 
 
 async def test_a_server_no_way_leads_to() -> None:
-    async with Resolver([Server("fe80::1%nowhere")], timeout_s=60.0) as resolver:
-        assert await ask(resolver) == Answer(outcome=Outcome.TEMPERROR, why="unreachable")
+    async with Resolver([ResolverAddress("fe80::1%nowhere")], timeout_s=60.0) as resolver:
+        assert await ask(resolver) == DnsAnswer(outcome=DnsOutcome.TEMPERROR, why="unreachable")
 
 
 async def test_a_server_that_may_not_be_asked() -> None:
     # EACCES: a broadcast
-    async with Resolver([Server("255.255.255.255")], timeout_s=60.0) as resolver:
-        assert await ask(resolver) == Answer(outcome=Outcome.TEMPERROR, why="unreachable")
+    async with Resolver([ResolverAddress("255.255.255.255")], timeout_s=60.0) as resolver:
+        assert await ask(resolver) == DnsAnswer(outcome=DnsOutcome.TEMPERROR, why="unreachable")
         assert resolver.stats.unreachable == 1
 
 
@@ -186,7 +190,7 @@ async def test_many_questions_to_a_server_that_is_away_all_end_at_once(
 ) -> None:
     zones.stop()
     async with make(timeout_s=60.0) as resolver:
-        asking = (resolver.ask(f"n{number}.test", Kind.A) for number in range(20))
+        asking = (resolver.ask(f"n{number}.test", DnsType.A) for number in range(20))
         answers = await asyncio.wait_for(asyncio.gather(*asking), SLACK_S)
         assert {answer.why for answer in answers} == {"unreachable"}
         assert resolver.stats.sent + resolver.stats.unreachable >= 20

@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterable
 import dns.message
 import pytest
 
-from oborona.dns import Answer, Kind, Outcome
-from oborona.resolver import Resolver, Server
+from oborona.dns import DnsAnswer, DnsOutcome, DnsType
+from oborona.resolver import Resolver, ResolverAddress
 from tests.peers.dns import Zones
 from tests.resolver.conftest import Far
 
 Make = Callable[..., Resolver]
-FOUND = Answer(outcome=Outcome.FOUND, records=("192.0.2.1",), ttl=300)
+FOUND = DnsAnswer(outcome=DnsOutcome.FOUND, records=("192.0.2.1",), ttl=300)
 HANG_S = 60.0
 
 
@@ -28,8 +28,8 @@ def fill(zones: Zones) -> None:
     zones.add({"example.test": {"A": "192.0.2.1"}})
 
 
-async def ask(resolver: Resolver, name: str = "example.test") -> Answer:
-    return await asyncio.wait_for(resolver.ask(name, Kind.A), HANG_S)
+async def ask(resolver: Resolver, name: str = "example.test") -> DnsAnswer:
+    return await asyncio.wait_for(resolver.ask(name, DnsType.A), HANG_S)
 
 
 def forged(
@@ -109,7 +109,7 @@ async def test_only_the_server_itself_is_heard(make: Make, zones: Zones) -> None
 async def test_ids_are_random_and_so_are_ports_towards_other_machines(zones: Zones) -> None:
     zones.add({f"n{number}.test": {"A": "192.0.2.1"} for number in range(200)})
     for server, ports in (
-        (Server("127.0.0.1", zones.port), 1),
+        (ResolverAddress("127.0.0.1", zones.port), 1),
         (Far("127.0.0.1", zones.port), 150),
     ):
         zones.asked.clear()
@@ -146,14 +146,14 @@ async def test_mutated_answers_end_every_question(make: Make, zones: Zones) -> N
     )
     async with make(timeout_s=0.3, tries=1) as resolver:
         answers = await asyncio.gather(*(ask(resolver, f"n{number}.test") for number in range(300)))
-        assert all(isinstance(answer, Answer) for answer in answers)
-        assert {answer.outcome for answer in answers} >= {Outcome.TEMPERROR}
+        assert all(isinstance(answer, DnsAnswer) for answer in answers)
+        assert {answer.outcome for answer in answers} >= {DnsOutcome.TEMPERROR}
         zones.heal()
         for number in range(20):  # a busy machine may take longer than that over one or two
             later = await ask(resolver, f"w{number}.example.test")
             if later.why != "timeout":
                 break
-        assert later == Answer(outcome=Outcome.NO_NAME, ttl=300)
+        assert later == DnsAnswer(outcome=DnsOutcome.NO_NAME, ttl=300)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ async def test_nonsense_over_tcp_is_an_error(make: Make, zones: Zones, data: byt
     with Datagrams(zones.port):
         async with make(timeout_s=60.0) as resolver:
             answer = await ask(resolver)
-            assert answer.outcome is Outcome.TEMPERROR
+            assert answer.outcome is DnsOutcome.TEMPERROR
             assert answer.why in ("unreachable", "malformed")
     server.close()
     await server.wait_closed()

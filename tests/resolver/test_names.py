@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oborona.resolver import names
-from oborona.resolver.names import Malformed
+from oborona.resolver.names import MalformedDnsMessage
 
 LABELS = st.lists(st.binary(min_size=1, max_size=63), min_size=1, max_size=6).filter(
     lambda labels: sum(map(len, labels)) + len(labels) < 255
@@ -89,7 +89,7 @@ def test_any_text_is_a_name_that_may_travel_or_none(text: str) -> None:
 def test_any_bytes_are_a_name_or_malformed_as_dnspython_says(data: bytes, at: int) -> None:
     try:
         ours: tuple[bytes, int] | None = names.read(data, at)
-    except (Malformed, IndexError):
+    except (MalformedDnsMessage, IndexError):
         ours = None
     try:
         name, used = dns.name.from_wire(data, at)
@@ -108,14 +108,14 @@ def test_pointers_that_lead_on_and_on_end() -> None:
         b"\1a\0",
         hundred_and_twenty_seventh + 2,
     )
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedDnsMessage):
         names.read(ladder, hundred_and_twenty_seventh + 2)
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedDnsMessage):
         names.read(ladder, len(ladder) - 2)
 
 
 def test_pointers_in_a_circle_end() -> None:
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedDnsMessage):
         names.read(b"\xc0\x02\xc0\x00", 2)
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedDnsMessage):
         names.read(b"\1a\xc0\x00", 0)

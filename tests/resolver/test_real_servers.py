@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from oborona.dns import Answer, Kind, Outcome
-from oborona.resolver import Resolver, Server
+from oborona.dns import DnsAnswer, DnsOutcome, DnsType
+from oborona.resolver import Resolver, ResolverAddress
 from tests.peers.dns import Fault, Zones
 from tests.peers.dns_servers import Rbldnsd, Unbound
 
@@ -35,46 +35,48 @@ def unbound(zones: Zones) -> Iterator[Unbound]:
 
 
 async def test_unbound_answers_every_kind(unbound: Unbound) -> None:
-    async with Resolver([Server("127.0.0.1", unbound.port)], timeout_s=20.0) as resolver:
-        assert sorted((await resolver.ask("Example.test", Kind.A)).names) == [
+    async with Resolver([ResolverAddress("127.0.0.1", unbound.port)], timeout_s=20.0) as resolver:
+        assert sorted((await resolver.ask("Example.test", DnsType.A)).names) == [
             "192.0.2.1",
             "192.0.2.2",
         ]
-        assert (await resolver.ask("mx.example.test", Kind.AAAA)).names == ("2001:db8::1",)
-        assert (await resolver.ask("example.test", Kind.MX)).exchanges == ((10, "mx.example.test"),)
-        assert (await resolver.ask("example.test", Kind.TXT)).texts == (b"v=spf1 -all",)
-        assert sorted((await resolver.ask("alias.test", Kind.A)).names) == [
+        assert (await resolver.ask("mx.example.test", DnsType.AAAA)).names == ("2001:db8::1",)
+        assert (await resolver.ask("example.test", DnsType.MX)).exchanges == (
+            (10, "mx.example.test"),
+        )
+        assert (await resolver.ask("example.test", DnsType.TXT)).texts == (b"v=spf1 -all",)
+        assert sorted((await resolver.ask("alias.test", DnsType.A)).names) == [
             "192.0.2.1",
             "192.0.2.2",
         ]
-        assert (await resolver.ask("alias.test", Kind.CNAME)).names == ("second.test",)
-        assert (await resolver.ask("long.test", Kind.TXT)).texts == (b"x" * 20_000,)
+        assert (await resolver.ask("alias.test", DnsType.CNAME)).names == ("second.test",)
+        assert (await resolver.ask("long.test", DnsType.TXT)).texts == (b"x" * 20_000,)
         assert resolver.stats.streams == 1
-        assert (await resolver.ask("1.2.0.192.in-addr.arpa", Kind.PTR)).names == (
+        assert (await resolver.ask("1.2.0.192.in-addr.arpa", DnsType.PTR)).names == (
             "mx.example.test",
         )
-        denied = await resolver.ask("example.test", Kind.AAAA)
-        assert (denied.outcome, 0 < denied.ttl <= 300) == (Outcome.NO_DATA, True)
-        assert (await resolver.ask("alias.test", Kind.PTR)).outcome is Outcome.NO_DATA
-        assert (await resolver.ask("nobody.test", Kind.A)).outcome is Outcome.NO_NAME
-        assert (await resolver.ask("loop.test", Kind.A)).outcome is Outcome.TEMPERROR
+        denied = await resolver.ask("example.test", DnsType.AAAA)
+        assert (denied.outcome, 0 < denied.ttl <= 300) == (DnsOutcome.NO_DATA, True)
+        assert (await resolver.ask("alias.test", DnsType.PTR)).outcome is DnsOutcome.NO_DATA
+        assert (await resolver.ask("nobody.test", DnsType.A)).outcome is DnsOutcome.NO_NAME
+        assert (await resolver.ask("loop.test", DnsType.A)).outcome is DnsOutcome.TEMPERROR
 
 
 async def test_what_unbound_can_t_resolve_is_an_error(unbound: Unbound, zones: Zones) -> None:
     zones.fault("*", Fault.SERVFAIL)
-    async with Resolver([Server("127.0.0.1", unbound.port)], timeout_s=30.0) as resolver:
-        assert await resolver.ask("example.test", Kind.A) == Answer(
-            outcome=Outcome.TEMPERROR, why="servfail"
+    async with Resolver([ResolverAddress("127.0.0.1", unbound.port)], timeout_s=30.0) as resolver:
+        assert await resolver.ask("example.test", DnsType.A) == DnsAnswer(
+            outcome=DnsOutcome.TEMPERROR, why="servfail"
         )
 
 
 async def test_a_restarted_unbound_is_asked_again(unbound: Unbound) -> None:
-    async with Resolver([Server("127.0.0.1", unbound.port)], timeout_s=20.0) as resolver:
-        assert (await resolver.ask("example.test", Kind.TXT)).outcome is Outcome.FOUND
+    async with Resolver([ResolverAddress("127.0.0.1", unbound.port)], timeout_s=20.0) as resolver:
+        assert (await resolver.ask("example.test", DnsType.TXT)).outcome is DnsOutcome.FOUND
         unbound.stop()
-        assert (await resolver.ask("example.test", Kind.A)).why == "unreachable"
+        assert (await resolver.ask("example.test", DnsType.A)).why == "unreachable"
         unbound.start()
-        assert (await resolver.ask("example.test", Kind.MX)).outcome is Outcome.FOUND
+        assert (await resolver.ask("example.test", DnsType.MX)).outcome is DnsOutcome.FOUND
 
 
 async def test_rbldnsd_lists() -> None:
@@ -83,15 +85,15 @@ async def test_rbldnsd_lists() -> None:
         "https://bl.test/$\n192.0.2.66\n"
     )
     with Rbldnsd({"bl.test:ip4set": zone, "bare.test:ip4set": "192.0.2.66\n"}) as lists:
-        async with Resolver([Server("127.0.0.1", lists.port)], timeout_s=20.0) as resolver:
-            assert (await resolver.ask("66.2.0.192.bl.test", Kind.A)).names == ("127.0.0.2",)
-            assert (await resolver.ask("66.2.0.192.bl.test", Kind.TXT)).texts == (
+        async with Resolver([ResolverAddress("127.0.0.1", lists.port)], timeout_s=20.0) as resolver:
+            assert (await resolver.ask("66.2.0.192.bl.test", DnsType.A)).names == ("127.0.0.2",)
+            assert (await resolver.ask("66.2.0.192.bl.test", DnsType.TXT)).texts == (
                 b"Listed, see https://bl.test/192.0.2.66",
             )
-            assert await resolver.ask("67.2.0.192.bl.test", Kind.A) == Answer(
-                outcome=Outcome.NO_NAME, ttl=60
+            assert await resolver.ask("67.2.0.192.bl.test", DnsType.A) == DnsAnswer(
+                outcome=DnsOutcome.NO_NAME, ttl=60
             )
-            assert await resolver.ask("67.2.0.192.bare.test", Kind.A) == Answer(
-                outcome=Outcome.NO_NAME
+            assert await resolver.ask("67.2.0.192.bare.test", DnsType.A) == DnsAnswer(
+                outcome=DnsOutcome.NO_NAME
             )
-            assert (await resolver.ask("other.test", Kind.A)).why == "refused"
+            assert (await resolver.ask("other.test", DnsType.A)).why == "refused"

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from oborona.dns import Kind, Record
+from oborona.dns import DnsRecord, DnsType
 from oborona.resolver import names, wire
-from oborona.resolver.names import Malformed
+from oborona.resolver.names import MalformedDnsMessage
 
 ASKED = "Www.Example.test."
 NAME = b"\3www\7example\4test\0"
@@ -26,44 +26,44 @@ HOST = st.from_regex(r"\A([a-z0-9_-]{1,20}\.){1,5}\Z")
 SECONDS = st.integers(0, 2**31 - 1)
 
 RDATA = {
-    Kind.A: st.integers(0, 2**32 - 1).map(lambda number: str(IPv4Address(number))),
-    Kind.AAAA: st.integers(0, 2**128 - 1).map(lambda number: str(IPv6Address(number))),
-    Kind.NS: HOST,
-    Kind.CNAME: HOST,
-    Kind.PTR: HOST,
-    Kind.MX: st.builds("{} {}".format, st.integers(0, 65535), HOST),
-    Kind.TXT: st.lists(st.binary(max_size=255), min_size=1, max_size=4).map(
+    DnsType.A: st.integers(0, 2**32 - 1).map(lambda number: str(IPv4Address(number))),
+    DnsType.AAAA: st.integers(0, 2**128 - 1).map(lambda number: str(IPv6Address(number))),
+    DnsType.NS: HOST,
+    DnsType.CNAME: HOST,
+    DnsType.PTR: HOST,
+    DnsType.MX: st.builds("{} {}".format, st.integers(0, 65535), HOST),
+    DnsType.TXT: st.lists(st.binary(max_size=255), min_size=1, max_size=4).map(
         lambda strings: " ".join(
             '"' + "".join(f"\\{octet:03d}" for octet in one) + '"' for one in strings
         )
     ),
-    Kind.SOA: st.builds("{} {} {} 2 3 4 5".format, HOST, HOST, st.integers(0, 2**32 - 1)),
+    DnsType.SOA: st.builds("{} {} {} 2 3 4 5".format, HOST, HOST, st.integers(0, 2**32 - 1)),
 }
 
 
-def expected(rdata: dns.rdata.Rdata, kind: Kind) -> Record:
+def expected(rdata: dns.rdata.Rdata, kind: DnsType) -> DnsRecord:
     match kind:
-        case Kind.A | Kind.AAAA:
+        case DnsType.A | DnsType.AAAA:
             return str(ip_address(rdata.address))  # type: ignore[attr-defined]
-        case Kind.TXT:
+        case DnsType.TXT:
             return b"".join(rdata.strings)  # type: ignore[attr-defined]
-        case Kind.MX:
+        case DnsType.MX:
             return rdata.preference, rdata.exchange.to_text(omit_final_dot=True).lower()  # type: ignore[attr-defined]
-        case Kind.SOA:
+        case DnsType.SOA:
             return rdata.to_text().replace(". ", " ").lower()
         case _:
             return rdata.to_text().removesuffix(".").lower()
 
 
 @st.composite
-def answers(draw: st.DrawFn) -> tuple[Kind, dns.message.Message]:
-    kind = draw(st.sampled_from(list(Kind)))
+def answers(draw: st.DrawFn) -> tuple[DnsType, dns.message.Message]:
+    kind = draw(st.sampled_from(list(DnsType)))
     response = dns.message.make_response(
         dns.message.make_query(ASKED, dns.rdatatype.RdataType(kind))
     )
     for owner in draw(st.lists(OWNER, unique=True, max_size=3)):
         values = draw(st.lists(RDATA[kind], min_size=1, max_size=5))
-        if kind in (Kind.CNAME, Kind.SOA):  # singletons
+        if kind in (DnsType.CNAME, DnsType.SOA):  # singletons
             values = values[:1]
         response.answer.append(
             dns.rrset.from_text_list(owner, draw(SECONDS), "IN", kind.name, values)
@@ -73,8 +73,8 @@ def answers(draw: st.DrawFn) -> tuple[Kind, dns.message.Message]:
     return kind, response
 
 
-@given(st.sampled_from(list(Kind)), st.integers(0, 65535))
-def test_questions_are_what_dnspython_reads(kind: Kind, ident: int) -> None:
+@given(st.sampled_from(list(DnsType)), st.integers(0, 65535))
+def test_questions_are_what_dnspython_reads(kind: DnsType, ident: int) -> None:
     question = dns.message.from_wire(ident.to_bytes(2) + wire.message(wire.question(NAME, kind)))
     assert question.id == ident
     assert question.flags == dns.flags.RD
@@ -86,7 +86,7 @@ def test_questions_are_what_dnspython_reads(kind: Kind, ident: int) -> None:
 
 
 @given(answers())
-def test_answers_say_what_dnspython_says(case: tuple[Kind, dns.message.Message]) -> None:
+def test_answers_say_what_dnspython_says(case: tuple[DnsType, dns.message.Message]) -> None:
     kind, response = case
     data = response.to_wire()
     asked = wire.question(NAME, kind)
@@ -105,7 +105,7 @@ def test_answers_say_what_dnspython_says(case: tuple[Kind, dns.message.Message])
 
 @given(answers(), st.data())
 def test_a_mutated_answer_is_read_or_malformed(
-    case: tuple[Kind, dns.message.Message], data: st.DataObject
+    case: tuple[DnsType, dns.message.Message], data: st.DataObject
 ) -> None:
     kind, response = case
     octets = bytearray(response.to_wire())
@@ -121,18 +121,18 @@ def test_a_mutated_answer_is_read_or_malformed(
     look_at(bytes(octets), kind)
 
 
-@given(st.binary(max_size=1500), st.sampled_from(list(Kind)))
-def test_any_bytes_behind_the_question_are_read_or_malformed(data: bytes, kind: Kind) -> None:
+@given(st.binary(max_size=1500), st.sampled_from(list(DnsType)))
+def test_any_bytes_behind_the_question_are_read_or_malformed(data: bytes, kind: DnsType) -> None:
     asked = wire.question(NAME, kind)
     look_at(b"\0\0\x81\x80\0\1" + data[:6] + asked + data[6:], kind)
 
 
 @given(st.binary(max_size=1500))
 def test_any_bytes_are_ours_or_not(data: bytes) -> None:
-    look_at(data, Kind.A)
+    look_at(data, DnsType.A)
 
 
-def look_at(data: bytes, kind: Kind) -> None:
+def look_at(data: bytes, kind: DnsType) -> None:
     """The order in which a resolver looks.
 
     Invariant: a bool, a word, a Reply or Malformed, and every name in it can be asked for.
@@ -142,7 +142,7 @@ def look_at(data: bytes, kind: Kind) -> None:
         return
     try:
         reply = wire.read(data, asked, kind)
-    except Malformed:
+    except MalformedDnsMessage:
         return
     for owner, (target, ttl) in reply.aliases.items():
         assert names.read(owner, 0)[0] == owner
@@ -164,13 +164,13 @@ def response(
     return made
 
 
-def read(made: dns.message.Message, kind: Kind = Kind.A) -> wire.Reply:
+def read(made: dns.message.Message, kind: DnsType = DnsType.A) -> wire.DnsResponse:
     return wire.read(made.to_wire(), wire.question(NAME, kind), kind)
 
 
 def test_case_of_the_question_means_nothing() -> None:
     data = response("A", "WWW.example.TEST. 5 A 192.0.2.1").to_wire()
-    assert wire.matches(data, wire.question(NAME, Kind.A))
+    assert wire.matches(data, wire.question(NAME, DnsType.A))
     assert read(response("A", "WWW.example.TEST. 5 A 192.0.2.1")).records == {
         NAME: (("192.0.2.1",), 5)
     }
@@ -197,7 +197,7 @@ def test_what_answers_another_question_does_not_match(change: str) -> None:
             made.question.append(question)
         case "none":
             made.question = []
-    assert not wire.matches(made.to_wire(), wire.question(NAME, Kind.A))
+    assert not wire.matches(made.to_wire(), wire.question(NAME, DnsType.A))
 
 
 @pytest.mark.parametrize(
@@ -208,21 +208,21 @@ def test_refusals_have_a_word(rcode: str, why: str) -> None:
     assert wire.refusal(made.to_wire()) == why
     made.question = []
     # some servers cut the question off
-    assert wire.matches(made.to_wire(), wire.question(NAME, Kind.A))
+    assert wire.matches(made.to_wire(), wire.question(NAME, DnsType.A))
 
 
 def test_extended_errors_are_no_denial() -> None:
     made = response("A")
     made.use_edns(0)
     made.set_rcode(dns.rcode.BADVERS)  # its lower bits are those of NOERROR
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedDnsMessage):
         read(made)
 
 
 def test_a_referral_is_no_denial() -> None:
     made = response("A")
     made.authority.append(dns.rrset.from_text("test.", 5, "IN", "NS", "ns.test."))
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedDnsMessage):
         read(made)
 
 
@@ -232,7 +232,7 @@ def test_a_denial_is_kept_for_the_soa_s_ttl_and_minimum(ttl: int, minimum: int, 
     made.authority.append(
         dns.rrset.from_text("test.", ttl, "IN", "SOA", f"ns.test. a.test. 1 2 3 4 {minimum}")
     )
-    assert read(made) == wire.Reply(False, {}, {}, kept)
+    assert read(made) == wire.DnsResponse(False, {}, {}, kept)
     made.authority.clear()
     assert read(made).denied is None
 
@@ -240,17 +240,17 @@ def test_a_denial_is_kept_for_the_soa_s_ttl_and_minimum(ttl: int, minimum: int, 
 def test_a_ttl_with_its_highest_bit_is_none() -> None:
     data = bytearray(response("A", "www.example.test. 5 A 192.0.2.1").to_wire())
     data[-10] |= 0x80
-    assert wire.read(bytes(data), wire.question(NAME, Kind.A), Kind.A).records[NAME] == (
+    assert wire.read(bytes(data), wire.question(NAME, DnsType.A), DnsType.A).records[NAME] == (
         ("192.0.2.1",),
         0,
     )
 
 
 def test_names_are_lower_case_and_the_root_is_empty() -> None:
-    assert read(response("MX", "www.example.test. 5 MX 0 ."), Kind.MX).records[NAME][0] == (
+    assert read(response("MX", "www.example.test. 5 MX 0 ."), DnsType.MX).records[NAME][0] == (
         (0, ""),
     )
-    assert read(response("PTR", "www.example.test. 5 PTR Mail.EXAMPLE.test."), Kind.PTR).records[
+    assert read(response("PTR", "www.example.test. 5 PTR Mail.EXAMPLE.test."), DnsType.PTR).records[
         NAME
     ][0] == ("mail.example.test",)
 
@@ -258,23 +258,23 @@ def test_names_are_lower_case_and_the_root_is_empty() -> None:
 @pytest.mark.parametrize(
     ("kind", "rdata"),
     [
-        (Kind.A, "010203"), (Kind.A, "0102030405"), (Kind.A, ""), (Kind.AAAA, "00" * 15), (Kind.TXT, ""), (Kind.TXT, "0561"),
-        (Kind.MX, "00"), (Kind.MX, "0001"), (Kind.MX, "000100ff"), (Kind.PTR, ""), (Kind.PTR, "c0ff"), (Kind.PTR, "0000"),
-        (Kind.PTR, "40"), (Kind.PTR, "8000"), (Kind.SOA, "0000" + "00" * 19), (Kind.SOA, "0000" + "00" * 21), (Kind.CNAME, "0161"),
+        (DnsType.A, "010203"), (DnsType.A, "0102030405"), (DnsType.A, ""), (DnsType.AAAA, "00" * 15), (DnsType.TXT, ""), (DnsType.TXT, "0561"),
+        (DnsType.MX, "00"), (DnsType.MX, "0001"), (DnsType.MX, "000100ff"), (DnsType.PTR, ""), (DnsType.PTR, "c0ff"), (DnsType.PTR, "0000"),
+        (DnsType.PTR, "40"), (DnsType.PTR, "8000"), (DnsType.SOA, "0000" + "00" * 19), (DnsType.SOA, "0000" + "00" * 21), (DnsType.CNAME, "0161"),
     ],
 )  # fmt: skip
-def test_a_broken_record_is_malformed(kind: Kind, rdata: str) -> None:
+def test_a_broken_record_is_malformed(kind: DnsType, rdata: str) -> None:
     data = bytes.fromhex(rdata)
     record = b"\xc0\x0c" + kind.to_bytes(2) + b"\0\1\0\0\0\5" + len(data).to_bytes(2) + data
     asked = wire.question(NAME, kind)
     message = b"\0\0\x81\x80\0\1\0\1\0\0\0\0" + asked + record
     assert wire.matches(message, asked)
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedDnsMessage):
         wire.read(message, asked, kind)
 
 
 def test_records_are_bounded() -> None:
-    asked = wire.question(NAME, Kind.A)
+    asked = wire.question(NAME, DnsType.A)
     record = b"\xc0\x0c\0\1\0\1\0\0\0\5\0\4\x7f\0\0"
     counts = wire.MAX_RECORDS.to_bytes(2), (wire.MAX_RECORDS + 1).to_bytes(2)
     few, many = (
@@ -285,14 +285,14 @@ def test_records_are_bounded() -> None:
         + b"".join(record + bytes([n % 256]) for n in range(600))
         for count in counts
     )
-    assert len(wire.read(few, asked, Kind.A).records[NAME][0]) == 256  # distinct ones
-    with pytest.raises(Malformed):
-        wire.read(many, asked, Kind.A)
+    assert len(wire.read(few, asked, DnsType.A).records[NAME][0]) == 256  # distinct ones
+    with pytest.raises(MalformedDnsMessage):
+        wire.read(many, asked, DnsType.A)
 
 
 @given(st.binary(min_size=12, max_size=12), st.binary(max_size=40))
 def test_a_datagram_that_breaks_off_is_no_answer(header: bytes, rest: bytes) -> None:
     assume(len(rest) < len(NAME))
     data = header + rest
-    asked = wire.question(NAME, Kind.A)
+    asked = wire.question(NAME, DnsType.A)
     assert not wire.matches(data, asked) or wire.refusal(data)

@@ -12,22 +12,22 @@ from pathlib import Path
 import pytest
 
 from oborona.config import parse_servers
-from oborona.dns import Answer, Kind, Outcome
+from oborona.dns import DnsAnswer, DnsOutcome, DnsType
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import load_policy
-from oborona.reputation.dnslists import Asked, DnsList
-from oborona.reputation.dnslists.health import FIRST_S, HEALTHY_S, LOST, SPAN_S
+from oborona.reputation.dnsbl import DnsblInputs, DnsList
+from oborona.reputation.dnsbl.health import FIRST_S, HEALTHY_S, LOST, SPAN_S
 from oborona.reputation.networks import NOWHERE, networks
-from oborona.resolver import Budgeted, Resolver
+from oborona.resolver import BudgetedAsker, Resolver
 from oborona.session import dnsbl as lists_module
-from oborona.session.dnsbl import HEALTHY, QUESTIONS, Lists, Looked
+from oborona.session.dnsbl import HEALTHY, QUESTIONS, DnsblClient, DnsblResult
 from tests.asking import Table
 from tests.peers.dns import Fault, Records, Zones
 
 WALL = 1_800_000_000.0
 IP = "9.10.11.12"
 TABLE = '[[dns_list]]\nname = "{name}"\nzone = "{zone}"\nof = ["client"]\nscore = 60\n'
-NOBODY = Answer(outcome=Outcome.NO_NAME, ttl=60)
+NOBODY = DnsAnswer(outcome=DnsOutcome.NO_NAME, ttl=60)
 
 
 def right(zone: str) -> Records:
@@ -46,7 +46,7 @@ class Bank:
         self.folder = folder
         self.policy = self.lists_of(*zones)
         self.dns = Table({name: said for zone in zones for name, said in right(zone).items()})
-        self.lists = Lists(self.dns, networks(own), lambda: self.now, lambda: WALL + self.now)
+        self.lists = DnsblClient(self.dns, networks(own), lambda: self.now, lambda: WALL + self.now)
 
     def lists_of(self, *zones: str) -> tuple[DnsList, ...]:
         text = "".join(
@@ -65,8 +65,8 @@ class Bank:
     async def probe(self) -> None:
         await self.lists.probe(self.policy)
 
-    async def look(self, client: str = IP) -> Looked:
-        return await self.lists.look(Asked(client=client), self.policy, self.dns)
+    async def look(self, client: str = IP) -> DnsblResult:
+        return await self.lists.look(DnsblInputs(client=client), self.policy, self.dns)
 
     def state(self, name: str) -> str:
         return self.lists.statuses()[name].state
@@ -75,7 +75,7 @@ class Bank:
 class Unknowing(Table):
     """Has no answer at hand."""
 
-    def known(self, name: str, kind: Kind) -> Answer | None:
+    def known(self, name: str, kind: DnsType) -> DnsAnswer | None:
         return None
 
 
@@ -90,7 +90,7 @@ def lines(caplog: pytest.LogCaptureFixture) -> list[tuple[str, str, dict[str, ob
 async def test_a_list_is_asked_once_it_has_shown_that_it_is_well(tmp_path: Path) -> None:
     bank = Bank(tmp_path, "one.test", "two.test")
     assert bank.lists.statuses() == {}
-    assert await bank.look() == Looked()
+    assert await bank.look() == DnsblResult()
     assert bank.dns.asked == []
     bank.dns.zones.remove("2.0.0.127.two.test")
     await bank.probe()
@@ -107,7 +107,7 @@ async def test_a_list_that_does_not_answer_holds_up_no_other(tmp_path: Path) -> 
     bank = Bank(tmp_path, "one.test", "dead.test")
     ask = bank.dns.ask
 
-    async def wait_for(name: str, kind: Kind) -> Answer:
+    async def wait_for(name: str, kind: DnsType) -> DnsAnswer:
         if name.endswith(".dead.test"):
             await asyncio.Event().wait()
         return await ask(name, kind)
@@ -139,11 +139,11 @@ async def test_our_own_networks_are_not_asked_about(tmp_path: Path) -> None:
     bank = Bank(tmp_path, "one.test", own="9.10.0.0/16")
     await bank.probe()
     bank.dns.asked.clear()
-    assert await bank.look() == Looked()
-    assert await bank.look("10.0.0.1") == Looked()
+    assert await bank.look() == DnsblResult()
+    assert await bank.look("10.0.0.1") == DnsblResult()
     assert bank.dns.asked == []
     await bank.look("9.11.0.1")
-    assert bank.dns.asked == [("1.0.11.9.one.test", Kind.A)]
+    assert bank.dns.asked == [("1.0.11.9.one.test", DnsType.A)]
 
 
 async def test_a_list_that_falls_silent_is_left_alone_until_it_is_back(
@@ -215,8 +215,10 @@ async def test_used_up_budgets_are_no_fault_of_a_list(tmp_path: Path) -> None:
     await bank.probe()
     for _ in range(3 * LOST):
         bank.now += 1
-        spent = Budgeted(Unknowing(), questions=0, seconds=1)
-        assert (await bank.lists.look(Asked(client=IP), bank.policy, spent)).unanswered == ("ONE",)
+        spent = BudgetedAsker(Unknowing(), questions=0, seconds=1)
+        assert (await bank.lists.look(DnsblInputs(client=IP), bank.policy, spent)).unanswered == (
+            "ONE",
+        )
     assert bank.state("ONE") == "healthy"
 
 
@@ -224,10 +226,10 @@ async def test_a_moment_without_the_resolver_makes_no_list_sick(tmp_path: Path) 
     links = TABLE.replace("client", "links").format(name="ONE", zone="one.test")
     (tmp_path / "10.toml").write_text(links + 'probe = ""\n')
     policy = load_policy(tmp_path, SCHEMA).dns_lists
-    asked = Asked(links=tuple(f"l{number}.test" for number in range(6)))
+    asked = DnsblInputs(links=tuple(f"l{number}.test" for number in range(6)))
     with Zones({}) as zones:
         async with Resolver(parse_servers(zones.setting), timeout_s=0.3) as resolver:
-            lists = Lists(resolver, NOWHERE, time.monotonic, time.time)
+            lists = DnsblClient(resolver, NOWHERE, time.monotonic, time.time)
             await lists.probe(policy)
             zones.fault("*", Fault.HANG)
             for _ in range(3):  # a burst, and what the resolver remembers of it
@@ -282,7 +284,7 @@ async def test_they_are_probed_by_the_clock_until_the_worker_stops(
         while bank.state("ONE") != "healthy":  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
-    async def never(name: str, kind: Kind) -> Answer:
+    async def never(name: str, kind: DnsType) -> DnsAnswer:
         await asyncio.Event().wait()
         return NOBODY
 

@@ -16,27 +16,27 @@ from pathlib import Path
 
 import pytest
 
-from oborona.authentication.model import Published, Result
-from oborona.config import Work
+from oborona.authentication.model import AuthResult, DmarcPolicy
+from oborona.config import WorkerSettings
 from oborona.counters.memory import MemoryCounters
-from oborona.dns import Answer, Asker, Kind
-from oborona.doors.gather import Gather, Gathered
-from oborona.doors.reply import Answer as Said
-from oborona.doors.room import Room
-from oborona.ident import Numbers
-from oborona.journal.entry import Entry
+from oborona.dns import DnsAnswer, DnsAsker, DnsType
+from oborona.doors.memory_budget import MemoryBudget
+from oborona.doors.raw_message import RawMessage, RawMessageBuilder
+from oborona.doors.reply import ReplyAction as Said
+from oborona.ident import JournalIdGenerator
+from oborona.journal.entry import JournalEntry
 from oborona.message.model import Message
 from oborona.message.parse import parse
 from oborona.message.shingles import Hasher
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import Policy, load_policy
-from oborona.policy.scan import Site
+from oborona.policy.scan import ScanSite
 from oborona.policy.watch import LivePolicy
 from oborona.reputation.networks import NOWHERE
-from oborona.resolver import Budgeted
-from oborona.session.dnsbl import Lists
-from oborona.session.inquiry import Inquirer, Means
-from oborona.session.services import Bench
+from oborona.resolver import BudgetedAsker
+from oborona.session.dnsbl import DnsblClient
+from oborona.session.inquiry import Inquirer, InquiryServices
+from oborona.session.services import SessionServices
 from oborona.session.session import Session
 from oborona.types import Client, Envelope, Stage
 from tests.asking import Table, means
@@ -72,13 +72,17 @@ DNS: Records = {
     KEY: {"TXT": rsa().record},
     "_dmarc.example.org": {"TXT": "v=DMARC1; p=reject"},
 }
-OF_CLIENT = {("12.11.10.9.list.test", Kind.A), (PTR, Kind.PTR)}
+OF_CLIENT = {("12.11.10.9.list.test", DnsType.A), (PTR, DnsType.PTR)}
 OF_SENDER = {
-    ("example.org", Kind.TXT),
-    ("mail.example.org", Kind.TXT),
-    ("example.org.list.test", Kind.A),
+    ("example.org", DnsType.TXT),
+    ("mail.example.org", DnsType.TXT),
+    ("example.org.list.test", DnsType.A),
 }
-OF_MESSAGE = {(KEY, Kind.TXT), ("_dmarc.example.org", Kind.TXT), ("link.test.list.test", Kind.A)}
+OF_MESSAGE = {
+    (KEY, DnsType.TXT),
+    ("_dmarc.example.org", DnsType.TXT),
+    ("link.test.list.test", DnsType.A),
+}
 
 
 class Reluctant(Table):
@@ -92,11 +96,11 @@ class Reluctant(Table):
         self.faulty: set[str] = set()
         self.held: asyncio.Event | None = None
 
-    def known(self, name: str, kind: Kind) -> Answer | None:
+    def known(self, name: str, kind: DnsType) -> DnsAnswer | None:
         """Nothing is at hand: each question counts."""
         return None
 
-    async def ask(self, name: str, kind: Kind) -> Answer:
+    async def ask(self, name: str, kind: DnsType) -> DnsAnswer:
         answer = await super().ask(name, kind)
         if name in self.silent:
             await asyncio.Event().wait()
@@ -114,16 +118,16 @@ class Desk:
         self, folder: Path, rules: str = LIST, *, questions: int = 0, seconds: float = 0.0
     ) -> None:
         self._budget = (
-            partial(Budgeted, questions=questions, seconds=seconds) if questions else None
+            partial(BudgetedAsker, questions=questions, seconds=seconds) if questions else None
         )
         folder.mkdir(exist_ok=True)
         (folder / "10.toml").write_text(rules)
         self.policy: Policy = load_policy(folder, SCHEMA)
         self.dns = Reluctant()
         self.askers = 0
-        self.means = Means(
+        self.means = InquiryServices(
             asker=self._asker,
-            lists=Lists(self.dns, NOWHERE, time.monotonic, lambda: NOW),
+            lists=DnsblClient(self.dns, NOWHERE, time.monotonic, lambda: NOW),
             receiver="mx.test",
             sample=lambda: 0.0,
             clock=lambda: NOW,
@@ -136,12 +140,12 @@ class Desk:
         self.dns.asked.clear()
         return self
 
-    def _asker(self) -> Asker:
+    def _asker(self) -> DnsAsker:
         self.askers += 1
         return self.dns if self._budget is None else self._budget(self.dns)
 
     @property
-    def asked(self) -> set[tuple[str, Kind]]:
+    def asked(self) -> set[tuple[str, DnsType]]:
         return set(self.dns.asked)
 
 
@@ -195,10 +199,10 @@ async def test_questions_are_put_as_soon_as_their_subject_is_known_and_all_at_on
         ("links", "link.test"),
     }
     identity = evidence.identity
-    assert (identity.spf.result, identity.spf_helo.result) == (Result.PASS, Result.FAIL)
-    assert (identity.iprev.result, identity.iprev.name) == (Result.PASS, "mail.example.org")
+    assert (identity.spf.result, identity.spf_helo.result) == (AuthResult.PASS, AuthResult.FAIL)
+    assert (identity.iprev.result, identity.iprev.name) == (AuthResult.PASS, "mail.example.org")
     assert identity.dkim_domains == ("example.org",)
-    assert identity.dmarc.result is Result.PASS
+    assert identity.dmarc.result is AuthResult.PASS
     assert not others()
 
 
@@ -218,9 +222,9 @@ async def test_each_thing_is_asked_once_for_a_connection_with_several_messages(
         desk.inquirer.end_message()
     times = Counter(desk.dns.asked)
     assert {times[question] for question in OF_CLIENT} == {1}
-    assert times["example.org", Kind.TXT] == 2
-    assert times["other.test", Kind.TXT] == 1
-    assert times["mail.example.org", Kind.TXT] == 1, "HELO is what it was"
+    assert times["example.org", DnsType.TXT] == 2
+    assert times["other.test", DnsType.TXT] == 1
+    assert times["mail.example.org", DnsType.TXT] == 1, "HELO is what it was"
 
 
 async def test_all_is_asked_at_the_end_where_nothing_was_before(tmp_path: Path) -> None:
@@ -228,7 +232,7 @@ async def test_all_is_asked_at_the_end_where_nothing_was_before(tmp_path: Path) 
     desk = await Desk(tmp_path).open()
     evidence = await desk.inquirer.whole(message(), envelope(), desk.policy, truncated=False)
     assert desk.asked >= OF_CLIENT | OF_SENDER | OF_MESSAGE
-    assert evidence.identity.dmarc.result is Result.PASS
+    assert evidence.identity.dmarc.result is AuthResult.PASS
     assert len(evidence.listings) == 2
 
 
@@ -248,8 +252,8 @@ async def test_a_name_that_the_mail_server_verified_is_not_verified_again(tmp_pa
     desk = await Desk(tmp_path).open()
     known = Envelope(client=Client(ip=IP, name="mail.example.org"))
     evidence = await desk.inquirer.until(Stage.CONNECT, known, desk.policy, spf=False, iprev=True)
-    assert desk.asked == {("12.11.10.9.list.test", Kind.A), ("example.org.list.test", Kind.A)}
-    assert evidence.identity.iprev.result is Result.PASS
+    assert desk.asked == {("12.11.10.9.list.test", DnsType.A), ("example.org.list.test", DnsType.A)}
+    assert evidence.identity.iprev.result is AuthResult.PASS
     assert evidence.identity.iprev.name == "mail.example.org"
 
 
@@ -284,25 +288,29 @@ async def test_of_this_machine_and_of_private_networks_signatures_alone_are_look
     evidence = await desk.inquirer.whole(
         message(), envelope(client=Client(ip=ip)), desk.policy, truncated=False
     )
-    assert desk.asked == {(KEY, Kind.TXT)}
+    assert desk.asked == {(KEY, DnsType.TXT)}
     assert evidence.identity.dkim_domains == ("example.org",)
-    assert evidence.identity.spf.result is evidence.identity.dmarc.result is Result.NONE
+    assert evidence.identity.spf.result is evidence.identity.dmarc.result is AuthResult.NONE
 
 
-@pytest.mark.parametrize(("raw", "result"), [(SIGNED, Result.PASS), (LETTER, Result.NONE)])
+@pytest.mark.parametrize(("raw", "result"), [(SIGNED, AuthResult.PASS), (LETTER, AuthResult.NONE)])
 async def test_of_a_client_whom_nobody_knows_all_is_asked_but_what_needs_its_address(
-    tmp_path: Path, raw: bytes, result: Result
+    tmp_path: Path, raw: bytes, result: AuthResult
 ) -> None:
     desk = await Desk(tmp_path).open()
     here = envelope(client=Client(unknown=True), helo="", sender="")
     evidence = await desk.inquirer.whole(message(raw), here, desk.policy, truncated=False)
-    assert desk.asked >= {("link.test.list.test", Kind.A), ("_dmarc.example.org", Kind.TXT)}
-    assert not desk.asked & {*OF_CLIENT, ("example.org", Kind.TXT), ("mail.example.org", Kind.TXT)}
-    assert evidence.identity.spf.result is evidence.identity.iprev.result is Result.NONE
+    assert desk.asked >= {("link.test.list.test", DnsType.A), ("_dmarc.example.org", DnsType.TXT)}
+    assert not desk.asked & {
+        *OF_CLIENT,
+        ("example.org", DnsType.TXT),
+        ("mail.example.org", DnsType.TXT),
+    }
+    assert evidence.identity.spf.result is evidence.identity.iprev.result is AuthResult.NONE
     assert evidence.identity.dmarc.result is result, (
         "it fails for nobody who might have passed by SPF"
     )
-    assert evidence.identity.disposition is Published.NONE
+    assert evidence.identity.disposition is DmarcPolicy.NONE
 
 
 FORGED = LETTER.replace(b"anna@example.org", b"anna@bank.test")
@@ -370,7 +378,7 @@ async def test_a_sender_can_not_spend_what_dmarc_and_lists_need(
             message(fields + FORGED), envelope(), desk.policy, truncated=False
         )
     dmarc = evidence.identity.dmarc
-    assert (dmarc.result, dmarc.disposition) == (Result.FAIL, Published.REJECT)
+    assert (dmarc.result, dmarc.disposition) == (AuthResult.FAIL, DmarcPolicy.REJECT)
     assert ("links", "link.test") in {(one.of.value, one.asked) for one in evidence.listings}
     assert not {"dmarc", "LISTED"} & set(evidence.unanswered)
     desk.inquirer.close()
@@ -386,7 +394,7 @@ async def test_what_dmarc_asks_at_last_does_not_wait_for_spf(tmp_path: Path) -> 
         desk.inquirer.whole(message(forged), envelope(), desk.policy, truncated=False)
     )
     await turns(50)
-    assert ("no.bank.test", Kind.A) in desk.asked
+    assert ("no.bank.test", DnsType.A) in desk.asked
     assert not waiting.done()
     waiting.cancel()
     desk.inquirer.close()
@@ -400,7 +408,7 @@ async def test_a_signature_is_looked_for_where_many_stand_before_it(tmp_path: Pa
     evidence = await desk.inquirer.whole(
         message(CLAIMS + SIGNED), here, desk.policy, truncated=False
     )
-    assert evidence.identity.dmarc.result is Result.PASS
+    assert evidence.identity.dmarc.result is AuthResult.PASS
     assert evidence.identity.dkim_more == 1
 
 
@@ -416,7 +424,7 @@ async def test_of_a_message_whose_end_is_missing_dmarc_fails_only_if_its_header_
     evidence = await desk.inquirer.whole(message(raw), here, desk.policy, truncated=True)
     dmarc = evidence.identity.dmarc
     assert dmarc.result == result
-    assert (dmarc.disposition is Published.REJECT) == (result == "fail")
+    assert (dmarc.disposition is DmarcPolicy.REJECT) == (result == "fail")
     assert evidence.unanswered == (), "no server is to blame"
 
 
@@ -433,7 +441,7 @@ async def test_what_lists_said_of_a_client_is_dropped_when_he_logs_in(tmp_path: 
     at_sender = await desk.inquirer.until(Stage.SENDER, here, desk.policy, spf=False, iprev=False)
     whole = await desk.inquirer.whole(message(), here, desk.policy, truncated=False)
     assert at_sender.listings == whole.listings == ()
-    assert desk.asked == {*OF_CLIENT, ("mail.example.org", Kind.A)}, (
+    assert desk.asked == {*OF_CLIENT, ("mail.example.org", DnsType.A)}, (
         "the name in the reverse zone is the last"
     )
 
@@ -491,8 +499,8 @@ async def test_a_stage_that_was_given_up_goes_on_for_the_next(tmp_path: Path) ->
         Stage.CONNECT, envelope(), desk.policy, spf=False, iprev=True
     )
     assert evidence.listings
-    assert evidence.identity.iprev.result is Result.PASS
-    assert Counter(desk.dns.asked)[PTR, Kind.PTR] == 1
+    assert evidence.identity.iprev.result is AuthResult.PASS
+    assert Counter(desk.dns.asked)[PTR, DnsType.PTR] == 1
 
 
 FAULTS = {
@@ -517,9 +525,9 @@ async def test_a_fault_in_one_method_is_logged_and_leaves_the_others(
     said = {(record.name, record.getMessage()) for record in caplog.records if record.exc_info}
     assert ("oborona.inquiry", f"fault in {what}") in said
     identity = evidence.identity
-    assert (identity.iprev.result is Result.PASS) == (name not in (PTR, "mail.example.org"))
-    assert (identity.spf.result is Result.PASS) == (name != "example.org")
-    assert (identity.spf_helo.result is Result.FAIL) == (name != "mail.example.org")
+    assert (identity.iprev.result is AuthResult.PASS) == (name not in (PTR, "mail.example.org"))
+    assert (identity.spf.result is AuthResult.PASS) == (name != "example.org")
+    assert (identity.spf_helo.result is AuthResult.FAIL) == (name != "mail.example.org")
     assert bool(identity.dkim_domains) == (what != "authentication")
     listed = {one.of.value for one in evidence.listings}
     assert ("client" in listed) == (name != "12.11.10.9.list.test")
@@ -536,27 +544,27 @@ class Post:
         self, desk: Desk, folder: Path, *, content: bool = True, **settings: object
     ) -> None:
         counts = MemoryCounters()
-        self.journal: list[Entry] = []
+        self.journal: list[JournalEntry] = []
         self.session = Session(
-            Bench(
-                site=Site(name="mx.test", hasher=Hasher(b"k" * 32), counters=counts),
-                settings=Work(**settings),  # type: ignore[arg-type]
+            SessionServices(
+                site=ScanSite(name="mx.test", hasher=Hasher(b"k" * 32), counters=counts),
+                settings=WorkerSettings(**settings),  # type: ignore[arg-type]
                 contact="",
                 policy=LivePolicy(folder, SCHEMA),
                 counters=counts,
                 journal=self.journal.append,
-                numbers=Numbers(1),
+                numbers=JournalIdGenerator(1),
                 signing_key=b"k" * 32,
                 clock=lambda: NOW,
-                inquire=lambda: Inquirer(desk.means),
+                new_inquiry=lambda: Inquirer(desk.means),
                 own=lambda _ip, _port: False,
             ),
             content=content,
         )
 
 
-def gathered() -> Gathered:
-    gather = Gather(100_000, Room(1 << 40).hold())
+def gathered() -> RawMessage:
+    gather = RawMessageBuilder(100_000, MemoryBudget(1 << 40).hold())
     head, _, body = SIGNED.partition(b"\r\n\r\n")
     for field in head.replace(b"\r\n ", b"\n ").split(b"\r\n"):
         name, _, value = field.partition(b":")
@@ -683,7 +691,7 @@ async def test_the_questions_of_a_connection_begin_anew_with_the_next_client(
     evidence = await desk.inquirer.until(
         Stage.CONNECT, next_one, desk.policy, spf=False, iprev=False
     )
-    assert ("13.11.10.9.list.test", Kind.A) in desk.asked
+    assert ("13.11.10.9.list.test", DnsType.A) in desk.asked
     assert evidence.listings == ()
     desk.inquirer.close()
 

@@ -11,13 +11,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from oborona.authentication.model import Result
-from oborona.config import Dns, Settings, Site
+from oborona.authentication.model import AuthResult
+from oborona.config import DnsSettings, Settings, SiteSettings
 from oborona.message.parse import parse
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import Policy, load_policy
 from oborona.session import lookups as asking_module
-from oborona.session.lookups import Asking
+from oborona.session.lookups import DnsLookups
 from oborona.types import Client, Envelope
 from tests.authentication.signing import LETTER, dkim_field, rsa
 from tests.peers.dns import Fault, Zones
@@ -29,9 +29,11 @@ ENVELOPE = Envelope(client=Client(ip=IP), helo="mail.example.org", sender="anna@
 
 
 @asynccontextmanager
-async def asking(zones: Zones, site: Site | None = None, **dns: object) -> AsyncIterator[Asking]:
-    settings = Settings(dns=Dns(servers=zones.setting, **dns), site=site or Site())  # type: ignore[arg-type]
-    opened = Asking(settings, "mx.test")
+async def asking(
+    zones: Zones, site: SiteSettings | None = None, **dns: object
+) -> AsyncIterator[DnsLookups]:
+    settings = Settings(dns=DnsSettings(servers=zones.setting, **dns), site=site or SiteSettings())  # type: ignore[arg-type]
+    opened = DnsLookups(settings, "mx.test")
     try:
         yield opened
     finally:
@@ -74,9 +76,12 @@ async def test_a_sender_is_proved_and_each_question_reaches_the_server_once(
             inquirer.end_message()
             identity = evidence.identity
             assert {identity.spf.result, identity.spf_helo.result, identity.iprev.result} == {
-                Result.PASS
+                AuthResult.PASS
             }
-            assert (identity.dkim_domains, identity.dmarc.result) == (("example.org",), Result.PASS)
+            assert (identity.dkim_domains, identity.dmarc.result) == (
+                ("example.org",),
+                AuthResult.PASS,
+            )
             assert [one.name for one in evidence.listings] == ["ONE"], "the dead list is not asked"
             assert evidence.unanswered == ()
         inquirer.close()
@@ -116,7 +121,7 @@ async def test_a_message_asks_within_its_budget_and_names_who_was_not_asked(
         await opened.begin(policy)
         evidence = await opened.inquirer().whole(parse(SIGNED), ENVELOPE, policy, truncated=False)
         assert set(evidence.unanswered) == unanswered
-        assert (evidence.identity.spf.result is Result.TEMPERROR) == ("spf" in unanswered)
+        assert (evidence.identity.spf.result is AuthResult.TEMPERROR) == ("spf" in unanswered)
 
 
 async def test_budgets_are_of_one_message_each(world: Zones, policy: Policy) -> None:
@@ -204,7 +209,7 @@ async def test_closing_ends_what_is_asked(world: Zones, policy: Policy) -> None:
     ],
 )
 async def test_who_is_one_of_ours(zones: Zones, ip: str, port: str, own: bool) -> None:
-    site = Site(networks="198.51.100.0/24 2001:db8::/32", submission_ports="465 587")
+    site = SiteSettings(networks="198.51.100.0/24 2001:db8::/32", submission_ports="465 587")
     async with asking(zones, site) as opened:
         assert opened.is_own(ip, port) is own
 

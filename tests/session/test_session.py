@@ -11,30 +11,30 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from oborona.config import Work
+from oborona.config import WorkerSettings
 from oborona.counters.memory import MemoryCounters
 from oborona.counters.window import Timeline
-from oborona.doors.gather import Gather, Gathered
-from oborona.doors.guard import NO_ANSWER, Guard
-from oborona.doors.reply import AddHeader, Answer, RemoveHeader, Reply
-from oborona.doors.room import Room
+from oborona.doors.guard import NO_ANSWER, HandlerGuard
+from oborona.doors.memory_budget import MemoryBudget
+from oborona.doors.raw_message import RawMessage, RawMessageBuilder
+from oborona.doors.reply import AddHeader, RemoveHeader, ReplyAction, SessionReply
 from oborona.errors import StoreError
-from oborona.ident import Numbers, verify
-from oborona.journal.entry import Entry
-from oborona.message.shingles import Hasher, Type
+from oborona.ident import JournalIdGenerator, verify
+from oborona.journal.entry import JournalEntry
+from oborona.message.shingles import Hasher, ShingleType
 from oborona.policy.fact_table import SCHEMA
-from oborona.policy.headers import Detail
-from oborona.policy.personal import Nobody, Persons
+from oborona.policy.headers import HeaderDetail
+from oborona.policy.personal_list_match import NoPersons, Persons
 from oborona.policy.ports import CounterReader, Totals
-from oborona.policy.scan import Site
+from oborona.policy.scan import ScanSite
 from oborona.policy.watch import LivePolicy
-from oborona.reputation.personal import Personal
-from oborona.session.crowd import BUSY as TURNED_AWAY
-from oborona.session.crowd import Crowd
-from oborona.session.pulse import Pulse
-from oborona.session.services import Bench
+from oborona.reputation.personal import PersonalProfile
+from oborona.session.concurrency_limit import BUSY as TURNED_AWAY
+from oborona.session.concurrency_limit import ConcurrencyLimit
+from oborona.session.loop_lag import LoopLag
+from oborona.session.services import SessionServices
 from oborona.session.session import Session
-from oborona.types import Action, Client, Metric, Prefix, Shingle, Stage, Window
+from oborona.types import Action, Client, CounterPrefix, Metric, Shingle, Stage, Window
 from tests.asking import Table as Answers
 from tests.asking import inquirer
 
@@ -52,9 +52,9 @@ class Table:
         rules: str = "",
         *,
         counters: CounterReader | None = None,
-        journal: Callable[[Entry], None] | None = None,
+        journal: Callable[[JournalEntry], None] | None = None,
         site: str = "mx.test",
-        pulse: Pulse | None = None,
+        pulse: LoopLag | None = None,
         persons: Persons | None = None,
         **settings: object,
     ) -> None:
@@ -66,33 +66,33 @@ class Table:
         self.now = NOW
         self.counts = MemoryCounters()
         self.dns = Answers()
-        self.journal: list[Entry] = []
+        self.journal: list[JournalEntry] = []
         self.session = Session(
-            Bench(
-                site=Site(
+            SessionServices(
+                site=ScanSite(
                     name=site,
                     hasher=Hasher(KEY),
                     counters=counters or self.counts,
-                    persons=persons or Nobody(),
+                    persons=persons or NoPersons(),
                 ),
-                settings=Work(**settings),  # type: ignore[arg-type]
+                settings=WorkerSettings(**settings),  # type: ignore[arg-type]
                 contact="https://b.example/mail",
-                detail=Detail.FULL,
+                detail=HeaderDetail.FULL,
                 policy=LivePolicy(folder, SCHEMA),
                 counters=self.counts,
                 journal=journal or self.journal.append,
-                numbers=Numbers(1),
+                numbers=JournalIdGenerator(1),
                 signing_key=KEY,
                 clock=lambda: self.now,
-                inquire=lambda: inquirer(self.dns, now=NOW),
+                new_inquiry=lambda: inquirer(self.dns, now=NOW),
                 own=lambda _ip, port: port == "587",
-                crowd=Crowd(1 << 30, pulse),
+                concurrency=ConcurrencyLimit(1 << 30, pulse),
             )
         )
 
     async def message(
         self, text: bytes = b"At noon?", *, head: bytes = b"", sender: str = "ann@a.example"
-    ) -> Reply:
+    ) -> SessionReply:
         """Send one message to Bob and let what comes after the answer happen."""
         await self.session.mail(sender, ())
         await self.session.rcpt("bob@b.example", ())
@@ -101,13 +101,13 @@ class Table:
         await asyncio.sleep(0)
         return reply
 
-    async def seen(self, kind: Type, piece: str) -> int:
+    async def seen(self, kind: ShingleType, piece: str) -> int:
         totals = await self.counts.read([Hasher(KEY).shingle(kind, piece)], self.now)
         return totals[0][Window.DAY][Metric.SEEN]
 
 
-def gathered(head: bytes, text: bytes) -> Gathered:
-    gather = Gather(100_000, Room(1 << 40).hold())
+def gathered(head: bytes, text: bytes) -> RawMessage:
+    gather = RawMessageBuilder(100_000, MemoryBudget(1 << 40).hold())
     lines = head + (
         b"From: Ann <ann@a.example>\nSubject: lunch again\nDate: Fri, 20 Nov 2026 "
         b"10:00:00 +0000\nMessage-ID: <1@a.example>\n"
@@ -119,7 +119,7 @@ def gathered(head: bytes, text: bytes) -> Gathered:
     return gather.finish()
 
 
-def added(reply: Reply) -> dict[str, str]:
+def added(reply: SessionReply) -> dict[str, str]:
     return {edit.name: edit.value for edit in reply.edits if isinstance(edit, AddHeader)}
 
 
@@ -135,11 +135,11 @@ async def test_a_message_is_counted_and_journaled_before_the_answer_and_logged_a
     table.session.learn({"i": "QUEUE1"})
     reply = await table.session.end_of_message(gathered(b"", b"hi"))
     (entry,) = table.journal
-    assert await table.seen(Type.CLIENT_IP, "192.0.2.7") == 1
+    assert await table.seen(ShingleType.CLIENT_IP, "192.0.2.7") == 1
     assert [record for record in caplog.records if record.getMessage() == "verdict"] == []
     await asyncio.sleep(0)
 
-    assert reply.answer is Answer.ACCEPT
+    assert reply.answer is ReplyAction.ACCEPT
     assert added(reply)["X-Mras"] == "Ok"
     assert entry.id == verify(added(reply)["X-Mras-Id"], KEY)
     assert (entry.queue_id, entry.client_ip, entry.helo) == (
@@ -163,7 +163,7 @@ async def test_a_refusal_is_generic_and_carries_the_reference_and_the_contact(
 ) -> None:
     table = Table(tmp_path)
     reply = await table.message(GTUBE)
-    assert (reply.answer, reply.code, reply.enhanced) == (Answer.REJECT, 550, "5.7.1")
+    assert (reply.answer, reply.code, reply.enhanced) == (ReplyAction.REJECT, 550, "5.7.1")
     assert reply.text.startswith("Message refused as spam, reference ")
     assert reply.text.endswith("; https://b.example/mail")
     assert "GTUBE" not in reply.text
@@ -173,7 +173,7 @@ async def test_a_refusal_is_generic_and_carries_the_reference_and_the_contact(
 async def test_where_refusing_is_off_the_message_passes_marked(tmp_path: Path) -> None:
     (tmp_path / "20.toml").write_text("[verdict]\nrefuse = false\n")
     reply = await Table(tmp_path).message(GTUBE)
-    assert reply.answer is Answer.ACCEPT
+    assert reply.answer is ReplyAction.ACCEPT
     assert added(reply)["X-Mras"] == "Spam"
     assert added(reply)["X-Spam-Flag"] == "YES"
 
@@ -249,21 +249,21 @@ class Broken:
         self._error = error
 
     async def read(
-        self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
+        self, shingles: Sequence[Shingle], now: float, prefix: CounterPrefix = CounterPrefix.IN
     ) -> Totals:
         if self._error is None:
             await asyncio.sleep(3600)
         raise self._error or AssertionError
 
     async def timelines(
-        self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
+        self, shingles: Sequence[Shingle], now: float, prefix: CounterPrefix = CounterPrefix.IN
     ) -> list[Timeline]:
         raise AssertionError
 
 
 @pytest.mark.parametrize(("error", "why"), [(RuntimeError("a bug"), "fault"), (None, "deadline")])
 @pytest.mark.parametrize(
-    ("on_failure", "answer"), [("accept", Answer.ACCEPT), ("tempfail", Answer.TEMPFAIL)]
+    ("on_failure", "answer"), [("accept", ReplyAction.ACCEPT), ("tempfail", ReplyAction.TEMPFAIL)]
 )
 async def test_a_scan_that_fails_or_hangs_is_answered_as_configured(
     tmp_path: Path,
@@ -271,7 +271,7 @@ async def test_a_scan_that_fails_or_hangs_is_answered_as_configured(
     error: Exception | None,
     why: str,
     on_failure: str,
-    answer: Answer,
+    answer: ReplyAction,
 ) -> None:
     table = Table(tmp_path, counters=Broken(error), deadline_s=0.1, on_failure=on_failure)
     reply = await table.message(head=b"X-Mras: Ok\n")
@@ -281,7 +281,7 @@ async def test_a_scan_that_fails_or_hangs_is_answered_as_configured(
     assert entry.decided_by == "partial"
     assert [finding.evidence for finding in entry.findings] == [why]
     assert any(record.exc_info for record in caplog.records), "the log has the traceback"
-    if answer is Answer.ACCEPT:
+    if answer is ReplyAction.ACCEPT:
         assert RemoveHeader("X-Mras", 1) in reply.edits, "forged headers go even then"
         assert added(reply)["X-Mras-Reason"] == f"partial({why})"
     else:
@@ -291,19 +291,21 @@ async def test_a_scan_that_fails_or_hangs_is_answered_as_configured(
 class Slow:
     """People whose lists are not told in time."""
 
-    async def of(self, address: str) -> Personal:
+    async def of(self, address: str) -> PersonalProfile:
         await asyncio.sleep(3600)
         raise AssertionError
 
 
-@pytest.mark.parametrize(("text", "answer"), [(GTUBE, Answer.REJECT), (b"At noon?", Answer.ACCEPT)])
+@pytest.mark.parametrize(
+    ("text", "answer"), [(GTUBE, ReplyAction.REJECT), (b"At noon?", ReplyAction.ACCEPT)]
+)
 async def test_a_verdict_that_was_reached_stands_when_what_is_asked_after_it_hangs(
-    tmp_path: Path, text: bytes, answer: Answer
+    tmp_path: Path, text: bytes, answer: ReplyAction
 ) -> None:
     table = Table(tmp_path, persons=Slow(), deadline_s=1.5, on_failure="accept")
     assert (await table.message(text)).answer is answer
     (entry,) = table.journal
-    assert entry.decided_by == ("GTUBE" if answer is Answer.REJECT else "below-threshold")
+    assert entry.decided_by == ("GTUBE" if answer is ReplyAction.REJECT else "below-threshold")
     assert [finding.evidence for finding in entry.findings if finding.name == "partial"] == [
         "deadline"
     ]
@@ -312,7 +314,7 @@ async def test_a_verdict_that_was_reached_stands_when_what_is_asked_after_it_han
 UNASKED = AddHeader("Authentication-Results", "mx.test; none", top=True)
 
 
-class Held(Pulse):
+class Held(LoopLag):
     """A loop that was held for long since it was last asked."""
 
     @property
@@ -329,7 +331,7 @@ async def test_who_is_late_because_the_loop_was_held_comes_again_whatever_is_con
         tmp_path, counters=Broken(None), pulse=Held(), deadline_s=0.1, on_failure=on_failure
     )
     reply = await table.message(head=b"X-Mras: Ok\n")
-    assert (reply.code, reply.enhanced, reply.answer) == (451, "4.3.2", Answer.TEMPFAIL)
+    assert (reply.code, reply.enhanced, reply.answer) == (451, "4.3.2", ReplyAction.TEMPFAIL)
     (entry,) = table.journal
     assert (entry.decided_by, [one.evidence for one in entry.findings]) == ("partial", ["load"])
     assert not any(record.exc_info for record in caplog.records), "it is nobody's fault"
@@ -337,7 +339,7 @@ async def test_who_is_late_because_the_loop_was_held_comes_again_whatever_is_con
 
 async def test_a_fault_is_a_fault_however_busy_the_loop_is(tmp_path: Path) -> None:
     table = Table(tmp_path, counters=Broken(RuntimeError("a bug")), pulse=Held())
-    assert (await table.message()).answer is Answer.ACCEPT
+    assert (await table.message()).answer is ReplyAction.ACCEPT
     assert [one.evidence for one in table.journal[0].findings] == ["fault"]
 
 
@@ -345,13 +347,13 @@ FORGERIES = b"X-Mras: Ok\nAuthentication-Results: mx.test; dmarc=pass\n"
 
 
 @pytest.mark.parametrize(
-    ("on_failure", "answer"), [("accept", Answer.ACCEPT), ("tempfail", Answer.TEMPFAIL)]
+    ("on_failure", "answer"), [("accept", ReplyAction.ACCEPT), ("tempfail", ReplyAction.TEMPFAIL)]
 )
 async def test_a_message_whose_judging_was_cut_off_loses_what_is_forged_and_is_marked(
-    tmp_path: Path, on_failure: str, answer: Answer
+    tmp_path: Path, on_failure: str, answer: ReplyAction
 ) -> None:
     table = Table(tmp_path, counters=Broken(None), deadline_s=60, on_failure=on_failure)
-    guard = Guard(Answer.CONTINUE, 0.05)
+    guard = HandlerGuard(ReplyAction.CONTINUE, 0.05)
     message = gathered(FORGERIES, GTUBE)
     await table.session.connect(Client(ip="192.0.2.7"))
     await table.session.mail("ann@a.example", ())
@@ -360,7 +362,7 @@ async def test_a_message_whose_judging_was_cut_off_loses_what_is_forged_and_is_m
     await asyncio.sleep(0)
     assert reply.answer is answer
     assert [(one.decided_by, one.partial) for one in table.journal] == [("partial", True)]
-    if answer is Answer.ACCEPT:
+    if answer is ReplyAction.ACCEPT:
         assert {RemoveHeader("X-Mras", 1), RemoveHeader("Authentication-Results", 1)} <= set(
             reply.edits
         )
@@ -374,7 +376,7 @@ async def test_a_message_that_was_cut_off_because_the_loop_was_held_comes_again(
     table = Table(tmp_path, counters=Broken(None), pulse=Held(), deadline_s=60)
     message = gathered(FORGERIES, GTUBE)
     await table.session.mail("ann@a.example", ())
-    reply = await Guard(Answer.CONTINUE, 0.05).judged(
+    reply = await HandlerGuard(ReplyAction.CONTINUE, 0.05).judged(
         table.session.end_of_message(message), table.session, message
     )
     assert (reply.code, reply.enhanced) == (451, "4.3.2")
@@ -386,19 +388,19 @@ async def test_a_session_that_can_do_nothing_lets_nothing_in(tmp_path: Path) -> 
 
     table = Table(tmp_path)
     message = gathered(FORGERIES, GTUBE)
-    msgspec.structs.force_setattr(table.session._bench, "clock", broken)
-    reply = await Guard(Answer.CONTINUE).judged(
+    msgspec.structs.force_setattr(table.session._services, "clock", broken)
+    reply = await HandlerGuard(ReplyAction.CONTINUE).judged(
         table.session.end_of_message(message), table.session, message
     )
     assert reply is NO_ANSWER
-    assert reply.answer is Answer.TEMPFAIL
+    assert reply.answer is ReplyAction.TEMPFAIL
 
 
 class Dear(MemoryCounters):
     """Counters whose every read takes so much CPU."""
 
     async def read(
-        self, shingles: Sequence[Shingle], now: float, prefix: Prefix = Prefix.IN
+        self, shingles: Sequence[Shingle], now: float, prefix: CounterPrefix = CounterPrefix.IN
     ) -> Totals:
         until = time.thread_time() + 0.15
         while time.thread_time() < until:
@@ -411,20 +413,20 @@ async def test_a_message_that_takes_too_much_twice_is_filed_as_spam_with_our_hea
 ) -> None:
     table = Table(tmp_path, counters=Dear(), scan_cpu_s=0.1)
     reply = await table.message(head=FORGERIES)
-    assert reply.answer is Answer.ACCEPT
+    assert reply.answer is ReplyAction.ACCEPT
     assert RemoveHeader("X-Mras", 1) in reply.edits
     assert (added(reply)["X-Mras"], added(reply)["X-Spam-Flag"]) == ("Probable", "YES")
     assert added(reply)["X-Mras-Reason"] == "partial(costs)"
 
 
 async def test_a_client_that_was_dear_is_told_before_its_message_comes(tmp_path: Path) -> None:
-    class Behind(Pulse):
+    class Behind(LoopLag):
         behind_s = 0.5
 
     table = Table(tmp_path, pulse=Behind())
     await table.session.connect(Client(ip="192.0.2.7"))
-    assert (await table.session.mail("ann@a.example", ())).answer is Answer.CONTINUE
-    table.session._bench.crowd.leave("192.0.2.7", 1.0)
+    assert (await table.session.mail("ann@a.example", ())).answer is ReplyAction.CONTINUE
+    table.session._services.concurrency.leave("192.0.2.7", 1.0)
     assert (await table.session.mail("ann@a.example", ())).enhanced == "4.3.2"
     assert (await table.session.rcpt("bob@b.example", ())).enhanced == "4.3.2"
     assert TURNED_AWAY.value() == 2, "as who is told so with a message"
@@ -441,10 +443,10 @@ async def test_a_store_that_does_not_answer_costs_counts_not_the_verdict(tmp_pat
 async def test_a_journal_that_fails_costs_nobody_an_answer(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail(_: Entry) -> None:
+    def fail(_: JournalEntry) -> None:
         raise RuntimeError("closed")
 
-    assert (await Table(tmp_path, journal=fail).message()).answer is Answer.ACCEPT
+    assert (await Table(tmp_path, journal=fail).message()).answer is ReplyAction.ACCEPT
     assert any("fault" in record.getMessage() for record in caplog.records)
 
 
@@ -471,17 +473,19 @@ async def test_each_stage_refuses_with_its_code_and_counts_nobody(tmp_path: Path
     table = Table(tmp_path, rules)
     refused = await table.session.connect(Client(ip="192.0.2.66"))
     assert (refused.code, refused.enhanced) == (554, "5.7.1")
-    assert await table.seen(Type.CLIENT_IP, "192.0.2.66") == 0, "a refusal must not feed on itself"
+    assert await table.seen(ShingleType.CLIENT_IP, "192.0.2.66") == 0, (
+        "a refusal must not feed on itself"
+    )
 
-    assert (await table.session.connect(Client(ip="192.0.2.7"))).answer is Answer.CONTINUE
+    assert (await table.session.connect(Client(ip="192.0.2.7"))).answer is ReplyAction.CONTINUE
     await table.session.helo("b.example")
     assert (await table.session.mail("x@x.example", ())).code == 550
-    assert await table.seen(Type.HELO, "b.example") == 0
+    assert await table.seen(ShingleType.HELO, "b.example") == 0
 
     await table.session.helo("mail.a.example")
     await table.session.mail("ann@a.example", ())
     assert (await table.session.rcpt("nobody@b.example", ())).code == 550
-    assert (await table.session.rcpt("bob@b.example", ())).answer is Answer.CONTINUE
+    assert (await table.session.rcpt("bob@b.example", ())).answer is ReplyAction.CONTINUE
     await table.session.end_of_message(gathered(b"", b"hi"))
     await asyncio.sleep(0)
     assert table.journal[0].recipients == ("bob@b.example",)
@@ -495,9 +499,9 @@ async def test_a_fault_at_an_early_stage_refuses_nobody(
         RULE.format(name="BANNED", when="client.ip == '192.0.2.66'"),
         counters=Broken(RuntimeError("bug")),
     )
-    assert (await table.session.connect(Client(ip="192.0.2.66"))).answer is Answer.CONTINUE
+    assert (await table.session.connect(Client(ip="192.0.2.66"))).answer is ReplyAction.CONTINUE
     await table.session.mail("ann@a.example", ())
-    assert (await table.session.rcpt("bob@b.example", ())).answer is Answer.CONTINUE
+    assert (await table.session.rcpt("bob@b.example", ())).answer is ReplyAction.CONTINUE
     assert any(record.exc_info for record in caplog.records)
 
 
@@ -525,7 +529,7 @@ async def test_a_message_of_more_headers_than_can_be_cleaned_is_refused(tmp_path
 
 async def test_a_header_name_that_no_mail_server_knows_breaks_nothing(tmp_path: Path) -> None:
     reply = await Table(tmp_path).message(head=b"X-Mras-\xe9: x\nX-Mras: Ok\n")
-    assert reply.answer is Answer.ACCEPT
+    assert reply.answer is ReplyAction.ACCEPT
     assert [edit for edit in reply.edits if isinstance(edit, RemoveHeader)] == [
         RemoveHeader("X-Mras", 1)
     ]
@@ -539,7 +543,7 @@ async def test_a_message_ends_with_the_policy_that_it_began_with_and_says_which(
 ) -> None:
     caplog.set_level(logging.INFO, "oborona.session")
     table = Table(tmp_path, SCORED.format(1))
-    policy = table.session._bench.policy
+    policy = table.session._services.policy
     assert isinstance(policy, LivePolicy)
     before = policy.current.version
     await table.session.connect(Client(ip="192.0.2.7", name="a.example"))
@@ -564,7 +568,7 @@ async def test_a_message_ends_with_the_policy_that_it_began_with_and_says_which(
 
 async def test_a_message_that_was_given_up_holds_no_policy(tmp_path: Path) -> None:
     table = Table(tmp_path, SCORED.format(1))
-    policy = table.session._bench.policy
+    policy = table.session._services.policy
     assert isinstance(policy, LivePolicy)
     await table.session.mail("ann@a.example", ())
     table.session.abort()

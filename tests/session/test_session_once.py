@@ -8,10 +8,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from oborona.doors.reply import BUSY, Answer, Reply
-from oborona.doors.rfc5322 import gathered
-from oborona.session.crowd import BUSY as TURNED_AWAY
-from oborona.session.crowd import Crowd
+from oborona.doors.reply import BUSY, ReplyAction, SessionReply
+from oborona.doors.rfc5322 import raw_message_of
+from oborona.session.concurrency_limit import BUSY as TURNED_AWAY
+from oborona.session.concurrency_limit import ConcurrencyLimit
 from oborona.session.session import Session
 from oborona.types import Action, Client, Envelope, Stage
 from tests.session.test_session import GTUBE, Table
@@ -45,7 +45,7 @@ def envelope(
     )
 
 
-async def step_by_step(session: Session, told: Envelope, text: bytes) -> Reply:
+async def step_by_step(session: Session, told: Envelope, text: bytes) -> SessionReply:
     """Tell a session word by word; return its first refusal, or what it says of the message."""
     replies = [
         await session.connect(told.client),
@@ -54,11 +54,11 @@ async def step_by_step(session: Session, told: Envelope, text: bytes) -> Reply:
         await session.rcpt(told.recipients[0], ()),
     ]
     session.learn({"i": told.queue_id})
-    refused = next((one for one in replies if one.answer is not Answer.CONTINUE), None)
-    return refused or await session.end_of_message(gathered(LETTER + text, 100_000))
+    refused = next((one for one in replies if one.answer is not ReplyAction.CONTINUE), None)
+    return refused or await session.end_of_message(raw_message_of(LETTER + text, 100_000))
 
 
-def said(reply: Reply) -> tuple[Answer, int, str, str]:
+def said(reply: SessionReply) -> tuple[ReplyAction, int, str, str]:
     return reply.answer, reply.code, reply.enhanced, reply.text.partition(", reference")[0]
 
 
@@ -79,7 +79,7 @@ async def test_a_glance_says_what_the_stages_say(tmp_path: Path, told: Envelope)
         await table.session.mail(told.sender, ()),
         await table.session.rcpt(told.recipients[0], ()),
     ]
-    refused = next((said(one) for one in stages if one.answer is not Answer.CONTINUE), None)
+    refused = next((said(one) for one in stages if one.answer is not ReplyAction.CONTINUE), None)
     glance = await table.session.glance(Stage.RECIPIENT, told, "")
     assert (said(glance) if glance.code else None) == refused
     assert glance.judged is not None
@@ -101,7 +101,7 @@ async def test_what_was_asked_about_before_anybody_is_refused_is_judged_where_he
     table = Table(tmp_path, RULES)
     told = envelope(ip="192.0.2.66")
     for stage in (Stage.CONNECT, Stage.SENDER):
-        assert (await table.session.glance(stage, told, "")).answer is Answer.CONTINUE
+        assert (await table.session.glance(stage, told, "")).answer is ReplyAction.CONTINUE
     for after in (None, Stage.CONNECT, Stage.SENDER):
         refused = await table.session.glance(Stage.RECIPIENT, told, "", after=after)
         assert said(refused)[1:] == (554, "5.7.1", "Client refused")
@@ -133,7 +133,7 @@ async def test_a_whole_message_is_judged_and_journaled_as_one_that_came_in_words
     by_words, at_once = Table(tmp_path / "a"), Table(tmp_path / "b")
     told = envelope()
     want = await step_by_step(by_words.session, told, text)
-    reply = await at_once.session.whole(told, gathered(LETTER + text, 100_000), "")
+    reply = await at_once.session.whole(told, raw_message_of(LETTER + text, 100_000), "")
     await asyncio.sleep(0)
     assert said(reply) == said(want)
     assert reply.judged is not None
@@ -147,7 +147,7 @@ async def test_who_logged_in_and_who_came_to_a_submission_port_are_our_own_and_n
     tmp_path: Path,
 ) -> None:
     table = Table(tmp_path)
-    letter = gathered(LETTER + b"hi\r\n", 100_000)
+    letter = raw_message_of(LETTER + b"hi\r\n", 100_000)
     who = []
     for told, port in (
         (msgspec.structs.replace(envelope(), login="ann"), ""),
@@ -174,14 +174,16 @@ async def test_one_message_too_many_is_told_to_come_again_and_leaves_nothing(
     tmp_path: Path,
 ) -> None:
     table = Table(tmp_path)
-    crowd: Crowd = table.session._bench.crowd
+    crowd: ConcurrencyLimit = table.session._services.concurrency
     crowd.most = 0
-    reply = await table.session.whole(envelope(), gathered(LETTER + GTUBE, 100_000), "")
+    reply = await table.session.whole(envelope(), raw_message_of(LETTER + GTUBE, 100_000), "")
     await asyncio.sleep(0)
     assert reply is BUSY
     assert (reply.code, reply.enhanced, reply.judged) == (451, "4.3.2", None)
     assert (table.journal, TURNED_AWAY.value(), crowd.inside) == ([], 1, 0)
     crowd.most = 1
     for _ in range(3):
-        assert (await table.session.whole(envelope(), gathered(LETTER + b"hi", 100_000), "")).judged
+        assert (
+            await table.session.whole(envelope(), raw_message_of(LETTER + b"hi", 100_000), "")
+        ).judged
     assert crowd.inside == 0

@@ -9,12 +9,19 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from oborona.doors.reply import Answer
-from oborona.message.shingles import Hasher, Type
-from oborona.policy.personal import PERSONAL, Persons
-from oborona.recheck.judged import Judge
-from oborona.reputation.personal import NOBODY, Entry, Kind, Personal, Side, entry
-from oborona.session.services import Bench
+from oborona.doors.reply import ReplyAction
+from oborona.message.shingles import Hasher, ShingleType
+from oborona.policy.personal_list_match import PERSONAL, Persons
+from oborona.recheck.rejudgement import Rejudger
+from oborona.reputation.personal import (
+    NOBODY,
+    EntryAction,
+    PersonalEntry,
+    PersonalEntryKind,
+    PersonalProfile,
+    entry,
+)
+from oborona.session.services import SessionServices
 from oborona.session.session import Session
 from oborona.types import Action, Client, Envelope, Metric, Verdict, Window
 from tests.session.test_session import GTUBE, KEY, Table, added
@@ -33,15 +40,15 @@ GREY = (
 class People:
     """A `Persons` of whom one has said something."""
 
-    def __init__(self, *entries: Entry, strictness: float = 1.0) -> None:
-        self._bob = Personal(BOB, strictness, entries)
+    def __init__(self, *entries: PersonalEntry, strictness: float = 1.0) -> None:
+        self._bob = PersonalProfile(BOB, strictness, entries)
 
-    async def of(self, address: str) -> Personal:
+    async def of(self, address: str) -> PersonalProfile:
         return self._bob if address == BOB else NOBODY
 
 
 class Failing:
-    async def of(self, address: str) -> Personal:
+    async def of(self, address: str) -> PersonalProfile:
         raise RuntimeError("a bug")
 
 
@@ -51,23 +58,25 @@ def seated(
     """A table whose session knows persons, and what outgoing mail is told of."""
     table = Table(folder, rules)
     wrote: list[tuple[Envelope, Verdict]] = []
-    bench: Bench = table.session._bench
+    bench: SessionServices = table.session._services
     table.session = Session(
         msgspec.structs.replace(
             bench,
             site=msgspec.structs.replace(bench.site, persons=persons),
-            wrote=lambda envelope, verdict, _now: wrote.append((envelope, verdict)),
+            learn_contacts=lambda envelope, verdict, _now: wrote.append((envelope, verdict)),
         )
     )
     return table, wrote
 
 
-def deny(value: str = "ann@a.example") -> Entry:
-    return entry(Side.DENY, Kind.ADDRESS, value)
+def deny(value: str = "ann@a.example") -> PersonalEntry:
+    return entry(EntryAction.DENY, PersonalEntryKind.ADDRESS, value)
 
 
 async def spam(table: Table) -> int:
-    totals = await table.counts.read([Hasher(KEY).shingle(Type.CLIENT_IP, "192.0.2.7")], table.now)
+    totals = await table.counts.read(
+        [Hasher(KEY).shingle(ShingleType.CLIENT_IP, "192.0.2.7")], table.now
+    )
     return totals[0][Window.DAY][Metric.SPAM]
 
 
@@ -75,14 +84,14 @@ async def test_a_denial_is_told_journaled_and_counted_as_what_the_site_says(tmp_
     table, wrote = seated(tmp_path, People(deny()))
     await table.session.connect(CLIENT)
     reply = await table.message()
-    assert reply.answer is Answer.ACCEPT
+    assert reply.answer is ReplyAction.ACCEPT
     assert added(reply)["X-Mras"] == "Probable"
     assert added(reply)["X-Mras-Reason"] == "PERSONAL=0.0(their list: deny address ann@a.example)"
     (kept,) = table.journal
     assert (kept.verdict, kept.decided_by) == (Action.SPAM, PERSONAL)
     assert kept.kept is not None
     assert kept.kept.site == (Action.ACCEPT, "below-threshold")
-    assert await table.seen(Type.CLIENT_IP, "192.0.2.7") == 1
+    assert await table.seen(ShingleType.CLIENT_IP, "192.0.2.7") == 1
     assert await spam(table) == 0, "what one reader wants says nothing of a sender"
     assert [verdict.action for _envelope, verdict in wrote] == [Action.ACCEPT]
 
@@ -90,7 +99,7 @@ async def test_a_denial_is_told_journaled_and_counted_as_what_the_site_says(tmp_
 async def test_replay_keeps_what_a_readers_list_has_decided(tmp_path: Path) -> None:
     table, _wrote = seated(tmp_path, People(deny()))
     await table.message()
-    again = Judge(table.session._bench.policy.current).judge(table.journal[0], None)
+    again = Rejudger(table.session._services.policy.current).judge(table.journal[0], None)
     assert again is not None
     assert (again.verdict.action, again.verdict.decided_by) == (Action.SPAM, PERSONAL)
     assert again.mildest is again.severest is Action.SPAM
@@ -111,7 +120,9 @@ async def test_strictness_files_what_the_policy_lets_through_and_lets_through_wh
 
 
 async def test_a_refusal_is_only_taken_back_for_whoever_is_proved(tmp_path: Path) -> None:
-    table, _ = seated(tmp_path, People(entry(Side.ALLOW, Kind.ADDRESS, "ann@a.example")))
+    table, _ = seated(
+        tmp_path, People(entry(EntryAction.ALLOW, PersonalEntryKind.ADDRESS, "ann@a.example"))
+    )
     assert (await table.message(GTUBE)).code == 550
 
 
@@ -141,5 +152,5 @@ async def test_a_fault_of_the_lists_costs_no_mail(
 ) -> None:
     table, _ = seated(tmp_path, Failing())
     reply = await table.message()
-    assert reply.answer is Answer.ACCEPT
+    assert reply.answer is ReplyAction.ACCEPT
     assert any(record.exc_info for record in caplog.records)

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from oborona.authentication.model import Result, Spf
-from oborona.dns import Answer, Kind, Outcome
+from oborona.authentication.model import AuthResult, Spf
+from oborona.dns import DnsAnswer, DnsOutcome, DnsType
 from oborona.session.spf_checks import KEPT, SpfChecks
 from oborona.types import Client, Envelope
 from tests.asking import Table
@@ -37,7 +37,7 @@ async def both(checks: SpfChecks, here: Envelope, asker: Table = ZONE) -> tuple[
 
 async def test_an_identity_is_evaluated_once(checks: SpfChecks) -> None:
     first = await both(checks, envelope())
-    assert [one.result for one in first] == [Result.PASS, Result.FAIL]
+    assert [one.result for one in first] == [AuthResult.PASS, AuthResult.FAIL]
     asked = len(ZONE.asked)
     assert await both(checks, envelope()) == first
     assert len(ZONE.asked) == asked
@@ -69,7 +69,7 @@ async def test_a_bounce_is_not_its_helo_name(checks: SpfChecks) -> None:
 async def test_helo_is_kept_however_many_senders_come(checks: SpfChecks) -> None:
     for number in range(3 * KEPT):
         await both(checks, envelope(f"{number}@a.test"))
-    assert ZONE.asked.count(("mail.test", Kind.TXT)) == 1
+    assert ZONE.asked.count(("mail.test", DnsType.TXT)) == 1
     asked = len(ZONE.asked)
     await both(checks, envelope(f"{3 * KEPT - 1}@a.test"))
     assert len(ZONE.asked) == asked
@@ -79,20 +79,23 @@ async def test_helo_is_kept_however_many_senders_come(checks: SpfChecks) -> None
 
 async def test_what_was_not_answered_in_time_is_asked_again(checks: SpfChecks) -> None:
     broken = Table(broken=[("*", "*")])
-    assert {one.result for one in await both(checks, envelope(), broken)} == {Result.TEMPERROR}
-    assert [one.result for one in await both(checks, envelope())] == [Result.PASS, Result.FAIL]
+    assert {one.result for one in await both(checks, envelope(), broken)} == {AuthResult.TEMPERROR}
+    assert [one.result for one in await both(checks, envelope())] == [
+        AuthResult.PASS,
+        AuthResult.FAIL,
+    ]
 
 
 async def test_a_check_that_was_given_up_is_not_kept(checks: SpfChecks) -> None:
     class Hanging:
-        async def ask(self, name: str, kind: Kind) -> Answer:
+        async def ask(self, name: str, kind: DnsType) -> DnsAnswer:
             await asyncio.Event().wait()
-            return Answer(outcome=Outcome.NO_NAME)
+            return DnsAnswer(outcome=DnsOutcome.NO_NAME)
 
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.01):
             await checks.mail_from(envelope(), Hanging())
-    assert (await checks.mail_from(envelope(), ZONE)).result is Result.PASS
+    assert (await checks.mail_from(envelope(), ZONE)).result is AuthResult.PASS
 
 
 async def test_the_next_connection_begins_anew(checks: SpfChecks) -> None:

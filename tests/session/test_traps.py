@@ -10,13 +10,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from oborona.doors.reply import Answer, Reply
-from oborona.feedback.events.log import Log
-from oborona.feedback.events.model import Event, Way, What
-from oborona.message.shingles import Hasher, Type
+from oborona.doors.reply import ReplyAction, SessionReply
+from oborona.feedback.events.log import EventLog
+from oborona.feedback.events.model import EventChannel, EventKind, FeedbackEvent
+from oborona.message.shingles import Hasher, ShingleType
 from oborona.session.judge import REPORT
 from oborona.session.session import Session
-from oborona.session.traps import TRAP, Trapping, event_of
+from oborona.session.traps import TRAP, TrapEventLog, trap_event
 from oborona.session.traps import TRAPS as TO_TRAPS
 from oborona.types import Action, Client, Envelope, Metric, Window
 from tests.session.test_session import GTUBE, KEY, NOW, Table, added, gathered
@@ -40,14 +40,14 @@ class Trapped(Table):
         self, folder: Path, then: str = "drop", *, fails: bool = False, reports: str = ""
     ) -> None:
         super().__init__(folder, TRAPS.format(then=then))
-        self.events: list[Event] = []
+        self.events: list[FeedbackEvent] = []
         self.fails = fails
         bench = msgspec.structs.replace(
-            self.session._bench, trap=self.keep, reports=frozenset(reports.split())
+            self.session._services, trap=self.keep, reports=frozenset(reports.split())
         )
         self.session = Session(bench)
 
-    async def keep(self, event: Event) -> bool:
+    async def keep(self, event: FeedbackEvent) -> bool:
         self.events.append(event)
         return not self.fails
 
@@ -57,11 +57,11 @@ class Trapped(Table):
         text: bytes = b"Cheap pills at noon",
         sender: str = "x@a.example",
         login: str = "",
-    ) -> Reply:
+    ) -> SessionReply:
         await self.session.connect(Client(ip="192.0.2.9", login=login))
         await self.session.mail(sender, ())
         for one in recipients:
-            assert (await self.session.rcpt(one, ())).answer is Answer.CONTINUE
+            assert (await self.session.rcpt(one, ())).answer is ReplyAction.CONTINUE
         reply = await self.session.end_of_message(gathered(b"", text))
         await asyncio.sleep(0)
         return reply
@@ -70,15 +70,15 @@ class Trapped(Table):
 async def test_a_message_to_traps_alone_is_written_down_and_thrown_away(tmp_path: Path) -> None:
     table = Trapped(tmp_path)
     reply = await table.to("old@B.example", "sales@sub.trap.example")
-    assert reply == Reply(answer=Answer.DISCARD, judged=reply.judged)
+    assert reply == SessionReply(answer=ReplyAction.DISCARD, judged=reply.judged)
     assert reply.judged is not None, (
         "a protocol that tells a verdict tells the one that it would have had"
     )
     (event,) = table.events
     (entry,) = table.journal
     assert (event.what, event.way, event.person, event.source) == (
-        What.TRAP,
-        Way.TRAP,
+        EventKind.TRAP,
+        EventChannel.TRAP,
         "",
         "192.0.2.9",
     )
@@ -118,7 +118,7 @@ async def test_a_trap_answers_as_a_person_would(tmp_path: Path, then: str) -> No
     """
     table = Trapped(tmp_path, then)
     replies = [await table.to(who, text=GTUBE) for who in ("bob@b.example", "old@b.example")]
-    assert {one.answer for one in replies} == {Answer.REJECT}
+    assert {one.answer for one in replies} == {ReplyAction.REJECT}
     assert len({(one.code, one.text.partition("reference")[0]) for one in replies}) == 1
     assert len(table.events) == 1
 
@@ -126,7 +126,7 @@ async def test_a_trap_answers_as_a_person_would(tmp_path: Path, then: str) -> No
 async def test_a_trap_may_file(tmp_path: Path) -> None:
     table = Trapped(tmp_path, "file")
     reply = await table.to("old@b.example")
-    assert reply.answer is Answer.ACCEPT
+    assert reply.answer is ReplyAction.ACCEPT
     assert added(reply)["X-Mras"] == "Probable"
     entry = table.journal[0]
     assert (entry.verdict, entry.decided_by, entry.recipients) == (
@@ -136,7 +136,7 @@ async def test_a_trap_may_file(tmp_path: Path) -> None:
     )
     assert entry.kept is not None
     assert entry.kept.site == (Action.ACCEPT, "below-threshold")
-    read = await table.counts.read([Hasher(KEY).shingle(Type.FROM, "ann@a.example")], NOW)
+    read = await table.counts.read([Hasher(KEY).shingle(ShingleType.FROM, "ann@a.example")], NOW)
     assert read[0][Window.DAY][Metric.SEEN] == 1
     assert read[0][Window.DAY][Metric.SPAM] == 0, "that it came to a trap is counted by itself"
 
@@ -144,7 +144,7 @@ async def test_a_trap_may_file(tmp_path: Path) -> None:
 async def test_a_trap_may_refuse(tmp_path: Path) -> None:
     table = Trapped(tmp_path, "reject")
     reply = await table.to("old@b.example")
-    assert (reply.answer, reply.code) == (Answer.REJECT, 550)
+    assert (reply.answer, reply.code) == (ReplyAction.REJECT, 550)
     assert "spam" in reply.text
     assert len(table.events) == 1
     beside = await table.to("old@b.example", "bob@b.example")
@@ -154,9 +154,9 @@ async def test_a_trap_may_refuse(tmp_path: Path) -> None:
 async def test_nothing_is_learned_from_our_own_people_and_from_bounces(tmp_path: Path) -> None:
     table = Trapped(tmp_path)
     own = await table.to("old@b.example", login="ann@b.example")
-    assert own.answer is Answer.ACCEPT, "it goes where they sent it, and comes back to them"
+    assert own.answer is ReplyAction.ACCEPT, "it goes where they sent it, and comes back to them"
     bounce = await table.to("old@b.example", sender="")
-    assert bounce.answer is Answer.DISCARD
+    assert bounce.answer is ReplyAction.DISCARD
     assert not table.events
 
 
@@ -166,7 +166,7 @@ async def test_what_can_t_be_written_down_is_put_off_and_people_s_mail_goes_on(
     table = Trapped(tmp_path, fails=True)
     assert (await table.to("old@b.example")).code == 451
     beside = await table.to("bob@b.example", "old@b.example")
-    assert beside.answer is Answer.ACCEPT
+    assert beside.answer is ReplyAction.ACCEPT
     assert beside.removed == ("old@b.example",)
 
 
@@ -178,12 +178,12 @@ async def test_what_is_put_off_until_it_can_be_written_down_is_counted_once(
     assert (await table.to("old@b.example")).code == 451
     (entry,) = table.journal
     assert (entry.verdict, entry.shingles) == (Action.TEMPFAIL, ()), "nothing is looked up by it"
-    assert await table.seen(Type.FROM, "ann@a.example") == 0
+    assert await table.seen(ShingleType.FROM, "ann@a.example") == 0
     table.fails = False
     assert (await table.to("old@b.example")).answer is (
-        Answer.ACCEPT if then == "file" else Answer.DISCARD
+        ReplyAction.ACCEPT if then == "file" else ReplyAction.DISCARD
     )
-    assert await table.seen(Type.FROM, "ann@a.example") == 1
+    assert await table.seen(ShingleType.FROM, "ann@a.example") == 1
 
 
 async def test_a_message_that_comes_again_has_the_same_key(tmp_path: Path) -> None:
@@ -198,22 +198,22 @@ async def test_a_message_that_comes_again_has_the_same_key(tmp_path: Path) -> No
 async def test_a_report_is_taken_as_it_is_and_counts_nothing(tmp_path: Path) -> None:
     table = Trapped(tmp_path, reports="spam@b.example ham@b.example")
     reply = await table.to("Spam@b.example", text=GTUBE)
-    assert reply.answer is Answer.ACCEPT
+    assert reply.answer is ReplyAction.ACCEPT
     assert added(reply)["X-Mras"] == "Ok"
     entry = table.journal[0]
     assert (entry.decided_by, entry.sender, entry.shingles) == (REPORT, "x@a.example", ())
-    assert await table.seen(Type.FROM, "ann@a.example") == 0
+    assert await table.seen(ShingleType.FROM, "ann@a.example") == 0
     both = await table.to("spam@b.example", "bob@b.example", text=GTUBE)
-    assert both.answer is Answer.REJECT, "people's mail is judged"
+    assert both.answer is ReplyAction.REJECT, "people's mail is judged"
 
 
 async def test_the_log_of_events_may_be_away(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    event = event_of(b"x", Envelope(sender="a@b.example", traps=("t@b.example",)), 5, "", NOW)
+    event = trap_event(b"x", Envelope(sender="a@b.example", traps=("t@b.example",)), 5, "", NOW)
     assert event is not None
     path = tmp_path / "state" / "events.db"
-    trapping = Trapping(path, lambda: NOW)
+    trapping = TrapEventLog(path, lambda: NOW)
     try:
         assert not await trapping.keep(event)
         assert not await trapping.keep(event)
@@ -225,6 +225,6 @@ async def test_the_log_of_events_may_be_away(
     assert TO_TRAPS.values == {("failed",): 2, ("new",): 1, ("known",): 1}
     said = [one for one in caplog.messages if "traps" in one]
     assert said == ["mail to traps is not written down", "mail to traps is written down again"]
-    with Log(path) as log:
+    with EventLog(path) as log:
         (stored,) = log.undecided(0, 10)
-        assert (stored.what, stored.ident, log.raw(stored.id)) == (What.TRAP, 5, b"x")
+        assert (stored.what, stored.ident, log.raw(stored.id)) == (EventKind.TRAP, 5, b"x")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oborona.authentication.model import Identity
+from oborona.authentication.model import AuthIdentity
 from oborona.session.verdict_metrics import (
     AUTHENTICATION,
     RULE_HITS,
@@ -15,7 +15,7 @@ from oborona.session.verdict_metrics import (
     count_scan,
     count_verdict,
 )
-from oborona.types import Action, Mode, RuleHit, Stage, Verdict, Would
+from oborona.types import Action, RuleHit, RuleMode, ShadowVerdict, Stage, Verdict
 
 
 def test_verdicts_are_counted_by_stage_and_action() -> None:
@@ -30,8 +30,8 @@ def test_verdicts_are_counted_by_stage_and_action() -> None:
 
 
 def test_rules_verdicts_that_would_have_been_and_the_time_of_scans_are_counted() -> None:
-    would = Would(action=Action.SPAM, score=120, line=100, decided_by="TRIAL")
-    rules = (RuleHit(name="A", score=1), RuleHit(name="TRIAL", score=119, mode=Mode.SHADOW))
+    would = ShadowVerdict(action=Action.SPAM, score=120, line=100, decided_by="TRIAL")
+    rules = (RuleHit(name="A", score=1), RuleHit(name="TRIAL", score=119, mode=RuleMode.SHADOW))
     given = Verdict(
         action=Action.ACCEPT,
         score=1,
@@ -58,7 +58,7 @@ def test_rules_verdicts_that_would_have_been_and_the_time_of_scans_are_counted()
 
 
 def test_each_method_of_authentication_is_counted() -> None:
-    count_identity(Identity())
+    count_identity(AuthIdentity())
     assert sum(AUTHENTICATION.values.values()) == 4, (
         "without a signature there is no result of DKIM"
     )

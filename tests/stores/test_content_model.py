@@ -9,35 +9,35 @@ from pathlib import Path
 import pytest
 
 from oborona import state_files
-from oborona.feedback.store import Store
-from oborona.feedback.word import Kind
+from oborona.feedback.label import LabelKind
+from oborona.feedback.label_store import LabelStore
 from oborona.message.parse import parse
-from oborona.policy.models.opinion import UNTAUGHT, Opinion
-from oborona.stores.content_model import Taught
+from oborona.policy.models.opinion import UNTAUGHT, ContentOpinion
+from oborona.stores.content_model import FollowedContentModel
 from oborona.types import Envelope
 from tests.feedback.words import NOW, letter, mixed, said, settle, teach, trainer
 
-SPAM, HAM = parse(letter(901, Kind.SPAM)), parse(letter(900, Kind.HAM))
+SPAM, HAM = parse(letter(901, LabelKind.SPAM)), parse(letter(900, LabelKind.HAM))
 NOBODY = Envelope()
 
 
 @pytest.fixture
-def model(tmp_path: Path) -> Taught:
-    return Taught(tmp_path / state_files.WEIGHTS, least=10)
+def model(tmp_path: Path) -> FollowedContentModel:
+    return FollowedContentModel(tmp_path / state_files.WEIGHTS, least=10)
 
 
-def probability(opinion: Opinion) -> float:
+def probability(opinion: ContentOpinion) -> float:
     assert opinion.probability is not None
     return opinion.probability
 
 
-def test_without_weights_it_says_nothing(model: Taught) -> None:
+def test_without_weights_it_says_nothing(model: FollowedContentModel) -> None:
     assert model.read(SPAM, NOBODY) == UNTAUGHT
     assert (model.trouble, model.version) == ("", "")
 
 
 def test_it_is_silent_until_it_has_learned_enough_and_says_how_much_it_has(
-    tmp_path: Path, model: Taught
+    tmp_path: Path, model: FollowedContentModel
 ) -> None:
     teach(tmp_path, mixed(19))
     one = settle(trainer(tmp_path))
@@ -53,16 +53,16 @@ def test_it_is_silent_until_it_has_learned_enough_and_says_how_much_it_has(
 
 
 def test_it_follows_what_is_learned_and_weights_that_are_made_anew(
-    tmp_path: Path, model: Taught
+    tmp_path: Path, model: FollowedContentModel
 ) -> None:
     teach(tmp_path, mixed(40))
     one = settle(trainer(tmp_path))
     before = model.read(SPAM, NOBODY)
-    (ident,) = teach(tmp_path, [said(letter(901, Kind.SPAM), Kind.HAM)])
+    (ident,) = teach(tmp_path, [said(letter(901, LabelKind.SPAM), LabelKind.HAM)])
     settle(one)
     after = model.read(SPAM, NOBODY)
     assert after.margin < before.margin
-    with Store(tmp_path / state_files.FEEDBACK) as store:
+    with LabelStore(tmp_path / state_files.FEEDBACK) as store:
         store.take_back([ident], reason="test", by="ann", now=NOW)
     settle(one)
     again = model.read(SPAM, NOBODY)
@@ -72,9 +72,12 @@ def test_it_follows_what_is_learned_and_weights_that_are_made_anew(
 
 
 def test_a_persons_own_words_count_for_that_person_more_than_for_others(
-    tmp_path: Path, model: Taught
+    tmp_path: Path, model: FollowedContentModel
 ) -> None:
-    teach(tmp_path, [*mixed(60), said(letter(901, Kind.SPAM), Kind.HAM, person="ann@b.example")])
+    teach(
+        tmp_path,
+        [*mixed(60), said(letter(901, LabelKind.SPAM), LabelKind.HAM, person="ann@b.example")],
+    )
     settle(trainer(tmp_path)).close()
     ann = model.read(SPAM, Envelope(recipients=("Ann@b.example",)))
     assert ann.personal < 0
@@ -87,7 +90,7 @@ def test_a_persons_own_words_count_for_that_person_more_than_for_others(
     "octets", [b"", b"nothing", b"OBORONAW" + bytes(100), b"\xff" * 20_000_000]
 )
 def test_a_file_that_is_none_makes_it_silent_and_a_whole_one_speak_again(
-    tmp_path: Path, model: Taught, octets: bytes, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, model: FollowedContentModel, octets: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     teach(tmp_path, mixed(40))
     settle(trainer(tmp_path)).close()
@@ -107,7 +110,7 @@ def test_a_file_that_is_none_makes_it_silent_and_a_whole_one_speak_again(
 
 
 def test_a_file_cut_short_in_place_is_noticed_before_it_is_read(
-    tmp_path: Path, model: Taught
+    tmp_path: Path, model: FollowedContentModel
 ) -> None:
     """Reading behind the end of a mapped file would end the worker."""
     teach(tmp_path, mixed(40))
@@ -123,7 +126,9 @@ def test_a_file_cut_short_in_place_is_noticed_before_it_is_read(
 @pytest.mark.parametrize(
     "raw", [b"", b"\0" * 5000, b"From: \xff\xfe\r\n\r\n" + b"\xf0\x9f" * 4000, b"\n" * 10_000]
 )
-def test_it_has_an_opinion_of_any_octets(tmp_path: Path, model: Taught, raw: bytes) -> None:
+def test_it_has_an_opinion_of_any_octets(
+    tmp_path: Path, model: FollowedContentModel, raw: bytes
+) -> None:
     teach(tmp_path, mixed(40))
     settle(trainer(tmp_path)).close()
     assert 0 <= probability(model.read(parse(raw), NOBODY)) <= 1

@@ -16,38 +16,38 @@ import msgspec
 import pytest
 
 from oborona import state_files
-from oborona.cli.asked import Asked
-from oborona.cli.doctor_model import final
-from oborona.cli.report import State
+from oborona.cli.context import CliContext
+from oborona.cli.doctor.model import final
+from oborona.cli.doctor.report import CheckState
 from oborona.counters.memory import MemoryCounters
 from oborona.message.shingles import Hasher
-from oborona.metrics import Snapshot
-from oborona.policy.evidence import Silence
+from oborona.metrics import MetricsSnapshot
+from oborona.policy.counts import MessageCounts
+from oborona.policy.evidence import NoInquiry
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.facts import Facts
-from oborona.policy.known import Known
 from oborona.policy.load import load_policy
-from oborona.policy.models.content.calibrate import Calibration
+from oborona.policy.models.content.calibration import Calibration
 from oborona.policy.models.final.features import NAME
-from oborona.policy.models.final.file import MAX_OCTETS, Trained, encode, version
-from oborona.policy.models.final.summary import Summary
+from oborona.policy.models.final.file import MAX_OCTETS, TrainedModel, encode, version
+from oborona.policy.models.final.summary import TrainingSummary
 from oborona.policy.rules import VerdictLines
-from oborona.policy.scan import Scan, Site, scan
+from oborona.policy.scan import Scan, ScanSite, scan
 from oborona.policy.tables import FinalTable
 from oborona.stores import final_model
-from oborona.stores.final_model import FollowedFinal
+from oborona.stores.final_model import FollowedFinalModel
 from oborona.telemetry import status
 from oborona.types import Action, Envelope
 from tests.daemon.reader.plans import eventually
 from tests.policy.models.final.made import trees
 
-HTML_IS_SPAM = Trained(
+HTML_IS_SPAM = TrainedModel(
     features=("html",),
     trees=trees([[0]], [[0.5]], [[-3.0, 5.0]]),
     calibration=Calibration(),
     policy="abc",
     trained_at=1.7e9,
-    summary=Summary(),
+    summary=TrainingSummary(),
 )
 HTML_IS_GOOD = msgspec.structs.replace(HTML_IS_SPAM, trees=trees([[0]], [[0.5]], [[5.0, -3.0]]))
 LETTER = b"From: ann@a.example\r\nContent-Type: text/html\r\n\r\n<p>a few words of a letter</p>\r\n"
@@ -66,13 +66,13 @@ def put(path: Path, octets: bytes) -> None:
     fresh.replace(path)
 
 
-def said(followed: FollowedFinal) -> str:
-    hits = followed.weigh(Facts(known=Known(), html=True), (), FinalTable(), VerdictLines())
+def said(followed: FollowedFinalModel) -> str:
+    hits = followed.weigh(Facts(known=MessageCounts(), html=True), (), FinalTable(), VerdictLines())
     return hits[0].say if hits else ""
 
 
 def test_it_comes_changes_and_goes_with_its_file(path: Path) -> None:
-    followed = FollowedFinal(path, SCHEMA)
+    followed = FollowedFinalModel(path, SCHEMA)
     assert not followed.look()
     assert said(followed) == ""
     put(path, encode(HTML_IS_SPAM))
@@ -99,40 +99,40 @@ BROKEN = {
 
 
 def test_the_doctor_says_which_model_is_in_use_and_what_workers_refuse(path: Path) -> None:
-    asked = Asked(None, path.parent, ())
+    asked = CliContext(None, path.parent, ())
     assert list(final(asked)) == []
     put(path, encode(HTML_IS_SPAM))
     used = version(encode(HTML_IS_SPAM))
 
     def worker(number: int, used: str = "", wrong: str = "") -> None:
-        said = status.Status(
+        said = status.WorkerStatus(
             worker=number,
             pid=1,
             time=time.time(),
-            metrics=Snapshot(),
+            metrics=MetricsSnapshot(),
             policy="abc",
             final=used,
             final_wrong=wrong,
         )
-        status.write(path.parent, said)
+        status.write_status(path.parent, said)
 
     worker(0, used)
     (fine,) = final(asked)
-    assert (fine.state, used in fine.words) == (State.OK, True)
+    assert (fine.state, used in fine.words) == (CheckState.OK, True)
     worker(0)
     worker(1, wrong="it sees what is not known here")
     assert [(one.state, one.words.partition(":")[0]) for one in final(asked)][1:] == [
-        (State.WARN, "worker 0 does not use it yet"),
-        (State.FAIL, "worker 1"),
+        (CheckState.WARN, "worker 0 does not use it yet"),
+        (CheckState.FAIL, "worker 1"),
     ]
     put(path, b"broken")
     (wrong,) = final(asked)
-    assert (wrong.state, str(path) in wrong.words) == (State.FAIL, True)
+    assert (wrong.state, str(path) in wrong.words) == (CheckState.FAIL, True)
 
 
 @pytest.mark.parametrize("kind", BROKEN)
 def test_a_broken_file_leaves_the_old_model_and_is_told_once(path: Path, kind: str) -> None:
-    followed = FollowedFinal(path, SCHEMA)
+    followed = FollowedFinalModel(path, SCHEMA)
     put(path, encode(HTML_IS_SPAM))
     followed.look()
     put(path, BROKEN[kind])
@@ -147,7 +147,7 @@ def test_a_broken_file_leaves_the_old_model_and_is_told_once(path: Path, kind: s
 
 def test_a_folder_in_its_place_is_an_error_and_no_fault(path: Path) -> None:
     path.mkdir()
-    followed = FollowedFinal(path, SCHEMA)
+    followed = FollowedFinalModel(path, SCHEMA)
     assert followed.look()
     assert "Is a directory" in str(followed.error)
     assert said(followed) == ""
@@ -158,7 +158,7 @@ async def test_it_is_followed_while_mail_flows_and_the_log_says_so(
 ) -> None:
     monkeypatch.setattr(final_model, "LOOK_S", 0.01)
     caplog.set_level(logging.INFO, "oborona.final")
-    followed = FollowedFinal(path, SCHEMA)
+    followed = FollowedFinalModel(path, SCHEMA)
     followed.begin()
 
     def logged(words: str) -> bool:
@@ -181,16 +181,16 @@ async def test_it_is_followed_while_mail_flows_and_the_log_says_so(
     assert levels == [logging.INFO, logging.ERROR, logging.INFO]
 
 
-async def judged(folder: Path, followed: FollowedFinal, policy: str) -> Scan:
+async def judged(folder: Path, followed: FollowedFinalModel, policy: str) -> Scan:
     (folder / "one.toml").write_text(policy)
-    site = Site(
+    site = ScanSite(
         name="mx.example", hasher=Hasher(b"k" * 32), counters=MemoryCounters(), final=followed
     )
-    return await scan(LETTER, Envelope(), site, load_policy(folder, SCHEMA), Silence(), now=1.7e9)
+    return await scan(LETTER, Envelope(), site, load_policy(folder, SCHEMA), NoInquiry(), now=1.7e9)
 
 
 async def test_in_a_scan_shadow_explains_and_live_decides(path: Path, tmp_path: Path) -> None:
-    followed = FollowedFinal(path, SCHEMA)
+    followed = FollowedFinalModel(path, SCHEMA)
     put(path, encode(HTML_IS_SPAM))
     followed.look()
     shadow = await judged(tmp_path, followed, "[verdict]\n")

@@ -15,22 +15,22 @@ import pytest
 
 from oborona import state_files
 from oborona.errors import StoreBusy, StoreError
-from oborona.policy.signatures.model import Flag as Mark
-from oborona.policy.signatures.model import Kind as What
 from oborona.policy.signatures.model import Signature
-from oborona.reputation.flag import Flag
-from oborona.reputation.personal import Kind, Side, entry
+from oborona.policy.signatures.model import SignatureFlag as Mark
+from oborona.policy.signatures.model import SignatureKind as What
+from oborona.reputation.flag import ReputationFlag
+from oborona.reputation.personal import EntryAction, PersonalEntryKind, entry
 from oborona.reputation.pins import Pin
-from oborona.sqlite_file import Damaged
+from oborona.sqlite_file import SqliteFileDamaged
 from oborona.stores.followed_store import READ_WHOLE, FollowedStore, StoreFollower
-from oborona.stores.persons.follow import FollowedPersons
-from oborona.stores.persons.store import Counted
-from oborona.stores.persons.store import Store as Persons
-from oborona.stores.pins.follow import PINS, FollowedPins
-from oborona.stores.pins.store import Store as Pins
-from oborona.stores.signatures.follow import Followed
-from oborona.stores.signatures.rows import Changes, State
-from oborona.stores.signatures.store import Store as Signatures
+from oborona.stores.persons.follower import FollowedPersons
+from oborona.stores.persons.store import PersonStore as Persons
+from oborona.stores.persons.store import PersonStoreCounts
+from oborona.stores.pins.follower import PINS, FollowedPins
+from oborona.stores.pins.store import PinStore as Pins
+from oborona.stores.signatures.follower import FollowedSignatures
+from oborona.stores.signatures.rows import SignatureState, SignatureStoreChanges
+from oborona.stores.signatures.store import SignatureStore as Signatures
 from oborona.types import Shingle
 
 NOW = 1_795_170_000.0
@@ -46,7 +46,7 @@ def state(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def pin(number: int, flag: Flag = Flag.BAD) -> Pin:
+def pin(number: int, flag: ReputationFlag = ReputationFlag.BAD) -> Pin:
     return Pin(
         type=15, hash=number, name=f"n{number}", flag=flag, reason="spams", by="ann", since=NOW
     )
@@ -69,14 +69,14 @@ def test_pins_of_an_older_oborona_are_read_followed_and_added_to(state: Path) ->
 
 
 def test_signatures_of_an_older_oborona_are_read_followed_and_added_to(state: Path) -> None:
-    followed = Followed(state / state_files.SIGNATURES)
+    followed = FollowedSignatures(state / state_files.SIGNATURES)
     followed.begin({})
     assert followed.number == 1
     with Signatures(state / state_files.SIGNATURES, make=False) as store:
         assert store.version() == 2
-        assert [one.signature.id for one in store.all(State.REMOVED)] == ["s2"]
+        assert [one.signature.id for one in store.all(SignatureState.REMOVED)] == ["s2"]
         assert store.hits(NOW)["s1"].total == 3
-        store.decide("s2", State.ACTIVE, by="ann", now=NOW)
+        store.decide("s2", SignatureState.ACTIVE, by="ann", now=NOW)
     followed.look()
     assert followed.number == 2
     followed.close()
@@ -87,11 +87,16 @@ async def test_persons_of_an_older_oborona_are_read_followed_and_added_to(state:
     await followed.look()
     assert (await followed.of("joe@b.example")).strictness == 0.5
     with Persons(state / state_files.PERSONS, make=False) as store:
-        assert (store.version(), store.counted()) == (3, Counted(persons=2, entries=2, contacts=1))
+        assert (store.version(), store.counted()) == (
+            3,
+            PersonStoreCounts(persons=2, entries=2, contacts=1),
+        )
         (contact,) = store.of("kim@b.example").entries
-        assert (contact.value, contact.side) == ("bob@a.example", Side.CONTACT)
+        assert (contact.value, contact.side) == ("bob@a.example", EntryAction.CONTACT)
         store.put(
-            "ann@b.example", [entry(Side.DENY, Kind.ADDRESS, "eve@e.example", time=NOW)], now=NOW
+            "ann@b.example",
+            [entry(EntryAction.DENY, PersonalEntryKind.ADDRESS, "eve@e.example", time=NOW)],
+            now=NOW,
         )
         assert store.version() == 4
     await followed.look()
@@ -106,8 +111,8 @@ def sign(value: str) -> Signature:
 
 
 @pytest.fixture
-def follower(tmp_path: Path) -> Iterator[StoreFollower[Signatures, Changes]]:
-    made: StoreFollower[Signatures, Changes] = StoreFollower(
+def follower(tmp_path: Path) -> Iterator[StoreFollower[Signatures, SignatureStoreChanges]]:
+    made: StoreFollower[Signatures, SignatureStoreChanges] = StoreFollower(
         tmp_path / state_files.SIGNATURES,
         Signatures,
         Signatures.since,
@@ -119,7 +124,7 @@ def follower(tmp_path: Path) -> Iterator[StoreFollower[Signatures, Changes]]:
     made.close()
 
 
-def taken(changes: Changes | None) -> tuple[int, bool] | None:
+def taken(changes: SignatureStoreChanges | None) -> tuple[int, bool] | None:
     return None if changes is None else (len(changes.active), changes.whole)
 
 
@@ -128,12 +133,12 @@ def taken(changes: Changes | None) -> tuple[int, bool] | None:
     [
         (StoreBusy("it is held"), False, (1, False)),
         (StoreBusy("it is held"), True, (3, True)),
-        (Damaged("it is damaged"), False, (3, True)),
+        (SqliteFileDamaged("it is damaged"), False, (3, True)),
     ],
 )
 def test_after_trouble_a_follower_goes_on_or_reads_all(
     tmp_path: Path,
-    follower: StoreFollower[Signatures, Changes],
+    follower: StoreFollower[Signatures, SignatureStoreChanges],
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     error: StoreError,
@@ -160,7 +165,7 @@ def test_after_trouble_a_follower_goes_on_or_reads_all(
 
 
 def test_nothing_is_written_while_the_store_is_not_open(
-    tmp_path: Path, follower: StoreFollower[Signatures, Changes]
+    tmp_path: Path, follower: StoreFollower[Signatures, SignatureStoreChanges]
 ) -> None:
     def write(store: Signatures) -> None:
         store.add([sign("cheap pills")], now=NOW)

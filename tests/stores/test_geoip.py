@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from oborona.config import Places as Settings
+from oborona.config import GeoIpSettings as Settings
 from oborona.errors import ConfigError
 from oborona.stores import mmdb as databases
-from oborona.stores.geoip import Places, files, open_database
+from oborona.stores.geoip import GeoIpDatabases, files, open_database
 from oborona.types import Location
 from tests.places import COUNTRIES, SYSTEMS, database
 
@@ -29,7 +29,7 @@ def both(tmp_path: Path) -> Settings:
 
 
 def test_addresses_of_both_families_are_found(both: Settings) -> None:
-    places = Places(both)
+    places = GeoIpDatabases(both)
     assert not places.errors
     for ip, wanted in (
         ("192.0.2.7", Location(country="DE", as_number=64496, as_name="Example Net")),
@@ -46,7 +46,7 @@ def test_addresses_of_both_families_are_found(both: Settings) -> None:
 
 
 def test_no_database_is_no_error() -> None:
-    places = Places(Settings())
+    places = GeoIpDatabases(Settings())
     assert places.find("192.0.2.7") == Location()
     assert not places.errors
     assert files(Settings()) == {}
@@ -55,14 +55,14 @@ def test_no_database_is_no_error() -> None:
 def test_one_file_may_serve_for_both_and_is_read_once(tmp_path: Path) -> None:
     record = {"country_code": "SE", "country": "Sweden", "asn": "AS64500", "as_name": "Ex"}
     path = str(database(tmp_path / "lite.mmdb", {"192.0.2.0/24": record}))
-    places = Places(Settings(country_file=path, as_file=path))
+    places = GeoIpDatabases(Settings(country_file=path, as_file=path))
     assert places.find("192.0.2.7") == Location(country="SE", as_number=64500, as_name="Ex")
     assert len(places._open) == 1
 
 
 def test_a_database_of_ipv4_alone_knows_no_ipv6(tmp_path: Path) -> None:
     path = database(tmp_path / "four.mmdb", {"192.0.2.0/24": COUNTRIES["192.0.2.0/24"]}, six=False)
-    places = Places(Settings(country_file=str(path)))
+    places = GeoIpDatabases(Settings(country_file=str(path)))
     assert places.find("192.0.2.7").country == "DE"
     assert places.find("2001:db8::1") == Location()
 
@@ -103,7 +103,7 @@ def test_what_is_no_database_is_refused_with_its_name(
 
 
 async def test_a_new_file_takes_the_place_of_the_old_one(both: Settings, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:  # fmt: skip
-    places = Places(both)
+    places = GeoIpDatabases(both)
     assert places.find("192.0.2.7").country == "DE"
     await places.refresh()
     assert places.find("192.0.2.7").country == "DE"
@@ -119,7 +119,7 @@ async def test_a_new_file_takes_the_place_of_the_old_one(both: Settings, tmp_pat
 async def test_a_broken_file_leaves_the_old_one_in_use_and_is_said_once(
     both: Settings, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    places, file = Places(both), tmp_path / "country.mmdb"
+    places, file = GeoIpDatabases(both), tmp_path / "country.mmdb"
     whole = file.read_bytes()
     file.write_bytes(whole[:100])  # under the one that is open
     await places.refresh()
@@ -140,7 +140,7 @@ async def test_a_broken_file_leaves_the_old_one_in_use_and_is_said_once(
 
 async def test_a_file_that_is_missing_at_the_start_is_used_when_it_comes(tmp_path: Path) -> None:
     file = tmp_path / "country.mmdb"
-    places = Places(Settings(country_file=str(file)))
+    places = GeoIpDatabases(Settings(country_file=str(file)))
     assert "cannot be read" in str(places.errors[file])
     assert places.find("192.0.2.7") == Location()
     database(file, COUNTRIES)
@@ -155,7 +155,7 @@ def test_a_broken_record_is_no_place_and_is_said_once(
     raw = file.read_bytes()
     assert raw.count(b"US") == 1
     file.write_bytes(raw.replace(b"US", b"\xff\xfe"))  # no UTF-8
-    places = Places(Settings(country_file=str(file)))
+    places = GeoIpDatabases(Settings(country_file=str(file)))
     assert not places.errors
     assert places.find("198.51.100.1") == places.find("198.51.100.2") == Location()
     assert caplog.text.count("a place cannot be told") == 1
@@ -175,6 +175,6 @@ def test_whatever_the_octets_a_database_is_used_or_refused(
         raw[at % len(raw)] = octet
     odd = tmp_path / "odd.mmdb"
     odd.write_bytes(raw[: len(raw) - cut])
-    places = Places(Settings(country_file=str(odd)))
+    places = GeoIpDatabases(Settings(country_file=str(odd)))
     for ip in ("192.0.2.7", "198.51.100.1", "2001:db8::1", "203.0.113.1"):
         assert len(places.find(ip).country) in (0, 2)

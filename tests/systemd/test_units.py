@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from oborona.daemon.confine.reach import ALLOWED
+from oborona.daemon.confinement.egress import ALLOWED
 
 ROOT = Path(__file__).resolve().parents[2]
 UNITS = sorted((ROOT / "systemd").glob("*.service"))

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from oborona.telemetry.log import (
     ITEMS,
     VALUE_CHARS,
-    Format,
-    Formatter,
+    LogFormat,
+    LogFormatter,
     event,
     goes_to_journald,
     json_line,
@@ -156,7 +156,7 @@ def test_one_event_is_one_line_of_text(logger: tuple[logging.Logger, io.StringIO
 
 def test_one_event_is_one_object_of_json(logger: tuple[logging.Logger, io.StringIO]) -> None:
     log, stream = logger
-    set_up(Format.JSON, stream=stream, environ={})
+    set_up(LogFormat.JSON, stream=stream, environ={})
     try:
         fail("bad\udcff\n")
     except ValueError:
@@ -213,7 +213,7 @@ def test_journald_gets_priorities_on_every_line_and_no_time(level: int, priority
         fail("bad")
     except ValueError:
         record = logging.LogRecord("oborona.x", level, "", 0, "m", None, sys.exc_info())
-    for line in Formatter(Format.TEXT, journald=True).format(record).splitlines():
+    for line in LogFormatter(LogFormat.TEXT, journald=True).format(record).splitlines():
         assert line.startswith(f"<{priority}>")
         assert "time=" not in line
 

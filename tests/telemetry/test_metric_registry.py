@@ -7,20 +7,22 @@ import threading
 import msgspec
 import pytest
 
-from oborona.metrics import Counter, Gauge, Histogram, Registry, Snapshot
+from oborona.metrics import Counter, Gauge, Histogram, MetricRegistry, MetricsSnapshot
 
 
 @pytest.fixture
-def registry() -> Registry:
-    return Registry()
+def registry() -> MetricRegistry:
+    return MetricRegistry()
 
 
-def read_back(registry: Registry) -> Snapshot:
+def read_back(registry: MetricRegistry) -> MetricsSnapshot:
     """Return the snapshot as the reader of the file has it."""
-    return msgspec.json.decode(msgspec.json.encode(registry.snapshot()), type=Snapshot)
+    return msgspec.json.decode(msgspec.json.encode(registry.snapshot()), type=MetricsSnapshot)
 
 
-def test_what_was_counted_is_read_by_the_labels_it_was_counted_under(registry: Registry) -> None:
+def test_what_was_counted_is_read_by_the_labels_it_was_counted_under(
+    registry: MetricRegistry,
+) -> None:
     traps = Counter("traps", "Messages to traps.", ("outcome",), registry)
     verdicts = Counter("verdicts", "Verdicts.", ("stage", "action"), registry)
     busy = Counter("busy", "Put off.", (), registry)
@@ -35,13 +37,13 @@ def test_what_was_counted_is_read_by_the_labels_it_was_counted_under(registry: R
     assert busy.of(snapshot) == 0.5
 
 
-def test_only_what_has_no_labels_is_there_before_it_was_counted(registry: Registry) -> None:
+def test_only_what_has_no_labels_is_there_before_it_was_counted(registry: MetricRegistry) -> None:
     Counter("busy", "Put off.", (), registry)
     Counter("traps", "Messages to traps.", ("outcome",), registry)
-    assert read_back(registry) == Snapshot(values={"busy": [((), 0)]})
+    assert read_back(registry) == MetricsSnapshot(values={"busy": [((), 0)]})
 
 
-def test_whole_numbers_stay_whole(registry: Registry) -> None:
+def test_whole_numbers_stay_whole(registry: MetricRegistry) -> None:
     """`oborona doctor` prints them."""
     words, when = Gauge("words", "", (), registry), Gauge("when", "", (), registry)
     words.set(4)
@@ -50,14 +52,16 @@ def test_whole_numbers_stay_whole(registry: Registry) -> None:
     assert f"{words.of(snapshot)} {when.of(snapshot)}" == "4 1800000000.25"
 
 
-def test_a_gauge_is_what_was_set_last(registry: Registry) -> None:
+def test_a_gauge_is_what_was_set_last(registry: MetricRegistry) -> None:
     pins = Gauge("pins", "Overrides.", ("flag",), registry)
     pins.set(3, "bad")
     pins.set(1, "bad")
     assert pins.values == {("bad",): 1}
 
 
-def test_a_function_is_asked_at_each_snapshot_and_tells_all_values(registry: Registry) -> None:
+def test_a_function_is_asked_at_each_snapshot_and_tells_all_values(
+    registry: MetricRegistry,
+) -> None:
     waiting: dict[tuple[str], int] = {("read",): 1}
     gauge = Gauge("waiting", "Pictures that wait.", ("task",), registry)
     gauge.set(9, "of before")
@@ -72,7 +76,7 @@ def test_a_function_is_asked_at_each_snapshot_and_tells_all_values(registry: Reg
     ("value", "step"), [(0.0, 0), (0.001, 0), (0.0011, 1), (0.01, 1), (0.02, 2), (float("inf"), 2)]
 )
 def test_an_observation_is_in_the_first_step_that_is_not_below_it(
-    registry: Registry, value: float, step: int
+    registry: MetricRegistry, value: float, step: int
 ) -> None:
     seconds = Histogram("seconds", "Of scans.", (0.001, 0.01), registry)
     seconds.observe(value)
@@ -81,14 +85,14 @@ def test_an_observation_is_in_the_first_step_that_is_not_below_it(
     assert (seconds.counts, seconds.sum) == (counts, value)
 
 
-def test_a_histogram_is_read_with_its_sum(registry: Registry) -> None:
+def test_a_histogram_is_read_with_its_sum(registry: MetricRegistry) -> None:
     seconds = Histogram("seconds", "Of scans.", (0.001, 0.01), registry)
     for value in (0.0, 0.5, 99.0):
         seconds.observe(value)
     assert read_back(registry).histograms == {"seconds": ([1, 0, 2], 99.5)}
 
 
-def test_a_forked_process_begins_at_zero(registry: Registry) -> None:
+def test_a_forked_process_begins_at_zero(registry: MetricRegistry) -> None:
     counter = Counter("counter", "", ("label",), registry)
     gauge = Gauge("gauge", "", (), registry)
     seconds = Histogram("seconds", "", (1.0,), registry)
@@ -100,17 +104,17 @@ def test_a_forked_process_begins_at_zero(registry: Registry) -> None:
     assert registry.snapshot() == fresh
 
 
-def test_a_name_is_declared_once(registry: Registry) -> None:
+def test_a_name_is_declared_once(registry: MetricRegistry) -> None:
     Counter("traps", "Messages to traps.", (), registry)
     with pytest.raises(ValueError, match="traps is declared twice"):
         Gauge("traps", "Others.", (), registry)
 
 
-def test_a_metric_that_an_older_process_did_not_write_is_zero(registry: Registry) -> None:
-    assert Gauge("newer", "", ("flag",), registry).of(Snapshot(), "bad") == 0
+def test_a_metric_that_an_older_process_did_not_write_is_zero(registry: MetricRegistry) -> None:
+    assert Gauge("newer", "", ("flag",), registry).of(MetricsSnapshot(), "bad") == 0
 
 
-def test_a_snapshot_may_be_taken_while_threads_count(registry: Registry) -> None:
+def test_a_snapshot_may_be_taken_while_threads_count(registry: MetricRegistry) -> None:
     counter, done = Counter("counter", "", ("label",), registry), threading.Event()
 
     def count() -> None:

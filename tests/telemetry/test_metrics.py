@@ -14,57 +14,59 @@ import yaml
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
-from oborona.begun import Record
 from oborona.daemon import listeners as entrances
-from oborona.daemon import watched, worker
+from oborona.daemon import supervised_process, worker
 from oborona.daemon.alarm import alarm
-from oborona.daemon.intake import desk as intake_desk
+from oborona.daemon.intake import event_sink as intake_desk
 from oborona.daemon.intake import service as intake
 from oborona.daemon.keeper import recheck
-from oborona.daemon.metric_catalogue import described
-from oborona.daemon.publisher import telling as policy
-from oborona.daemon.reader import client, late
-from oborona.daemon.reader import desk as reader_desk
+from oborona.daemon.metric_catalogue import described_metrics
+from oborona.daemon.publisher import reporter as policy
+from oborona.daemon.reader import connection, late_reader
+from oborona.daemon.reader import picture_queue as reader_desk
 from oborona.daemon.reader import pool as reader_pool
 from oborona.daemon.reader import service as reader
-from oborona.daemon.reader.frames import Outcome, Task
+from oborona.daemon.reader.wire import PictureOutcome, ReaderTask
 from oborona.daemon.trainer import process as believing
 from oborona.daemon.trainer import trainer
-from oborona.doors.delivery import delivering
-from oborona.feedback.believing import believer
-from oborona.feedback.word import Kind, State
-from oborona.metrics import REGISTRY, Snapshot
-from oborona.policy.signatures import Flag
+from oborona.doors.delivery import handover
+from oborona.feedback.label import LabelKind, LabelState
+from oborona.feedback.processing import event_processor
+from oborona.metrics import REGISTRY, MetricsSnapshot
+from oborona.policy.signatures import SignatureFlag
 from oborona.recheck.engine import loop as recheck_loop
 from oborona.recheck.engine import mover
 from oborona.resolver import stats
-from oborona.resolver.stats import Stats
-from oborona.session import crowd, verdict_metrics
+from oborona.resolver.stats import ResolverStats
+from oborona.session import concurrency_limit, verdict_metrics
 from oborona.session import dnsbl as lists
 from oborona.session import traps as trapping
 from oborona.session.engines import engine
+from oborona.store_birth import StoreBirthRecord
 from oborona.stores import content_model, final_model
-from oborona.stores.persons import follow as persons
-from oborona.stores.pins import follow as pins
-from oborona.stores.signatures import follow as signatures
+from oborona.stores.persons import follower as persons
+from oborona.stores.pins import follower as pins
+from oborona.stores.signatures import follower as signatures
 from oborona.telemetry.metrics import exposition
 from oborona.telemetry.status import (
     IntakeStatus,
     PolicyStatus,
     ReaderStatus,
-    SecondStatus,
+    RecheckStatus,
     ServiceStatus,
-    Status,
     TrainerStatus,
+    WorkerStatus,
 )
-from oborona.types import Action, Mode, Stage
+from oborona.types import Action, RuleMode, Stage
 
 EXPOSITION = Path(__file__).with_name("exposition")
-STORES = {"journal.db": Record(mark="ab", since=0.0, lost="was gone", lost_at=1.8e9, off="")}
-EVERY = {one.name: one for told in described().values() for one in told}
+STORES = {
+    "journal.db": StoreBirthRecord(mark="ab", since=0.0, lost="was gone", lost_at=1.8e9, off="")
+}
+EVERY = {one.name: one for told in described_metrics().values() for one in told}
 
 
-def counted(count: Callable[[], None]) -> Snapshot:
+def counted(count: Callable[[], None]) -> MetricsSnapshot:
     """Return what a process tells that has just counted this."""
     REGISTRY.begin()
     count()
@@ -72,11 +74,11 @@ def counted(count: Callable[[], None]) -> Snapshot:
 
 
 def count_service() -> None:
-    watched.SERVES.replace({("worker-0",): True, ("keeper",): False})
+    supervised_process.SERVES.replace({("worker-0",): True, ("keeper",): False})
     for name, starts, deaths, hung in (("worker-0", 3, 2, 1), ("keeper", 1, 0, 0)):
-        watched.STARTS.inc(name, by=starts)
-        watched.DEATHS.inc(name, by=deaths)
-        watched.HUNG.inc(name, by=hung)
+        supervised_process.STARTS.inc(name, by=starts)
+        supervised_process.DEATHS.inc(name, by=deaths)
+        supervised_process.HUNG.inc(name, by=hung)
 
 
 def count_policy() -> None:
@@ -96,7 +98,7 @@ def count_trainer() -> None:
     trainer.LEARNED.set(9, "ham")
     trainer.CHANGED.set(1_799_999_990.0)
     trainer.RELEARNING.set(1)
-    believer.DECIDED.inc("complaint", "sieve", "believed", by=7)
+    event_processor.DECIDED.inc("complaint", "sieve", "believed", by=7)
     believing.WAITING.set(2)
     believing.TROUBLE.set(1)
 
@@ -142,7 +144,7 @@ SERVICE = ServiceStatus(name="worker-0", pid=1, time=NOW, metrics=counted(count_
 POLICY = PolicyStatus(pid=7, time=NOW, version="abc", metrics=counted(count_policy))
 TRAINER = TrainerStatus(pid=8, time=NOW, metrics=counted(count_trainer))
 INTAKE = IntakeStatus(pid=11, time=NOW, metrics=counted(count_intake))
-SECOND = SecondStatus(pid=12, time=NOW, metrics=counted(count_recheck))
+SECOND = RecheckStatus(pid=12, time=NOW, metrics=counted(count_recheck))
 READER = ReaderStatus(pid=9, time=NOW, metrics=counted(count_reader))
 ROOT = Path(__file__).resolve().parents[2]
 RULES = ROOT / "etc/prometheus/oborona.rules"
@@ -160,14 +162,14 @@ def count_worker(number: int, *, healthy: bool) -> None:
     verdict_metrics.VERDICTS.inc("content", "accept", by=5 + number)
     entrances.DOOR.inc("exim", "answered", by=8)
     entrances.DOOR.inc("spamd", "too-large")
-    crowd.BUSY.inc(by=6)
+    concurrency_limit.BUSY.inc(by=6)
     verdict_metrics.AUTHENTICATION.inc("spf", "pass", by=3)
     stats.DNS.set_function(lambda: {("questions",): 40, ("sent",): 30, ("timeouts",): 1})
-    client.PICTURES.inc("look", "done", by=7)
-    client.PICTURES.inc("read", "late")
-    late.LATE.inc("found", by=3)
-    late.LATE.inc("dropped")
-    late.WAITING.set(2)
+    connection.PICTURES.inc("look", "done", by=7)
+    connection.PICTURES.inc("read", "late")
+    late_reader.LATE.inc("found", by=3)
+    late_reader.LATE.inc("dropped")
+    late_reader.WAITING.set(2)
     signatures.SIGNATURES.replace({("live",): 40, ("shadow",): 2, ("expired",): 1, ("broken",): 0})
     signatures.HITS.inc("spam", "live", by=5)
     signatures.HITS.inc("ham", "shadow")
@@ -178,9 +180,9 @@ def count_worker(number: int, *, healthy: bool) -> None:
     trapping.TRAPS.inc("failed")
     pins.PINS.replace({("good",): 1, ("unknown",): 0, ("poor",): 0, ("bad",): 2})
     pins.STALE.set(not healthy)
-    delivering.DELIVERIES.inc("accept", "2xx", by=7)
-    delivering.DELIVERIES.inc("unjudged", "4xx")
-    delivering.NEXT_HOP.inc("connect", "lost")
+    handover.DELIVERIES.inc("accept", "2xx", by=7)
+    handover.DELIVERIES.inc("unjudged", "4xx")
+    handover.NEXT_HOP.inc("connect", "lost")
     content_model.WRONG.set(not healthy)
     final_model.INFO.replace({("0a1b2c",): 1} if healthy else {})
     final_model.WRONG.set(not healthy)
@@ -198,19 +200,19 @@ def count_worker(number: int, *, healthy: bool) -> None:
         lists.QUESTIONS.inc("ZEN", outcome, by=times)
 
 
-def status(number: int, *, healthy: bool = True) -> Status:
+def status(number: int, *, healthy: bool = True) -> WorkerStatus:
     metrics = counted(lambda: count_worker(number, healthy=healthy))
-    return Status(worker=number, pid=100 + number, time=NOW, policy="abc", metrics=metrics)
+    return WorkerStatus(worker=number, pid=100 + number, time=NOW, policy="abc", metrics=metrics)
 
 
 def families(
-    statuses: Sequence[Status],
+    statuses: Sequence[WorkerStatus],
     reader: ReaderStatus | None = None,
     policy: PolicyStatus | None = None,
     trainer: TrainerStatus | None = None,
     intake: IntakeStatus | None = None,
-    second: SecondStatus | None = None,
-    stores: Mapping[str, Record] = MappingProxyType({}),
+    second: RecheckStatus | None = None,
+    stores: Mapping[str, StoreBirthRecord] = MappingProxyType({}),
     services: Sequence[ServiceStatus] = (),
 ) -> dict[str, Metric]:
     said = exposition(statuses, reader, policy, trainer, intake, second, stores, services).decode()
@@ -218,12 +220,12 @@ def families(
 
 
 def samples(
-    statuses: Sequence[Status],
+    statuses: Sequence[WorkerStatus],
     reader: ReaderStatus | None = None,
     policy: PolicyStatus | None = None,
     trainer: TrainerStatus | None = None,
     intake: IntakeStatus | None = None,
-    second: SecondStatus | None = None,
+    second: RecheckStatus | None = None,
 ) -> dict[tuple[str, str], float]:
     """Return the values by name and labels, those of the worker first."""
     return {
@@ -396,14 +398,15 @@ def test_every_metric_is_declared_once_at_the_top_of_a_module() -> None:
 
 def test_a_histogram_of_a_version_with_other_steps_is_left_out() -> None:
     older = msgspec.structs.replace(
-        status(0), metrics=Snapshot(histograms={verdict_metrics.SCAN_SECONDS.name: ([1, 2], 0.5)})
+        status(0),
+        metrics=MetricsSnapshot(histograms={verdict_metrics.SCAN_SECONDS.name: ([1, 2], 0.5)}),
     )
     assert not families([older])["oborona_scan_seconds"].samples
 
 
 def test_the_whole_text_is_what_it_was() -> None:
     """Dashboards and alerts of every site stand on names, labels, types and order."""
-    stores = STORES | {"personal.db": Record(mark="cd", since=0.0, off="is damaged")}
+    stores = STORES | {"personal.db": StoreBirthRecord(mark="cd", since=0.0, off="is damaged")}
     workers = [status(0), status(1, healthy=False), status(10)]
     text = exposition(workers, READER, POLICY, TRAINER, INTAKE, SECOND, stores, [SERVICE])
     assert text.decode() == (EXPOSITION / "all.prom").read_text()
@@ -420,12 +423,12 @@ def test_a_process_that_has_just_begun_says_what_it_did() -> None:
 
     fresh = counted(begin)
     text = exposition(
-        [Status(worker=0, pid=1, time=NOW, policy="p", metrics=fresh)],
+        [WorkerStatus(worker=0, pid=1, time=NOW, policy="p", metrics=fresh)],
         ReaderStatus(pid=1, time=NOW, metrics=fresh),
         PolicyStatus(pid=1, time=NOW, version="p", metrics=fresh),
         TrainerStatus(pid=1, time=NOW, metrics=fresh),
         IntakeStatus(pid=1, time=NOW, metrics=fresh),
-        SecondStatus(pid=1, time=NOW, metrics=fresh),
+        RecheckStatus(pid=1, time=NOW, metrics=fresh),
         services=[ServiceStatus(name="w", pid=1, time=NOW, metrics=fresh)],
     )
     assert text.decode() == (EXPOSITION / "fresh.prom").read_text()
@@ -438,7 +441,7 @@ def test_where_no_worker_runs_there_are_metrics_without_values() -> None:
 
 
 def test_a_store_that_was_lost_or_is_off_is_told() -> None:
-    off = {"personal.db": Record(mark="cd", since=0.0, off="is damaged")}
+    off = {"personal.db": StoreBirthRecord(mark="cd", since=0.0, off="is damaged")}
     read = families([], stores=STORES | off)
     found = {
         (one.name, sample.labels["store"]): sample.value
@@ -466,7 +469,7 @@ SELECTOR = re.compile(r"\b(oborona_\w+)(?:\{([^}]*)\})?")
 VALUES = {
     "stage": {stage.value for stage in Stage},
     "action": {action.value for action in Action},
-    "event": set(Stats.__struct_fields__),
+    "event": set(ResolverStats.__struct_fields__),
     "outcome": {
         *(
             "listed",
@@ -478,13 +481,13 @@ VALUES = {
             "broken",
             "unauthorized",
         ),
-        *Outcome,
+        *PictureOutcome,
     },
-    "task": set(Task),
-    "flag": set(Flag),
-    "mode": set(Mode),
-    "state": set(State),
-    "kind": set(Kind),
+    "task": set(ReaderTask),
+    "flag": set(SignatureFlag),
+    "mode": set(RuleMode),
+    "state": set(LabelState),
+    "kind": set(LabelKind),
 }
 
 

@@ -13,74 +13,82 @@ from hypothesis import strategies as st
 
 from oborona import state_files
 from oborona.errors import StoreError
-from oborona.metrics import Snapshot
+from oborona.metrics import MetricsSnapshot
 from oborona.telemetry.status import (
     STALE_S,
     EngineStatus,
     ListStatus,
     ReaderStatus,
-    SecondStatus,
-    Status,
+    RecheckStatus,
     TrainerStatus,
-    read,
-    read_one,
+    WorkerStatus,
+    read_process,
     read_services,
-    remove,
-    write,
+    read_workers,
+    remove_worker,
+    write_status,
 )
 
 NOW = 1_800_000_000.0
 
 
-def status(worker: int = 0, time: float = NOW, **more: object) -> Status:
-    return Status(worker=worker, pid=7, time=time, policy="abc", **{"metrics": Snapshot(), **more})  # type: ignore[arg-type]
+def status(worker: int = 0, time: float = NOW, **more: object) -> WorkerStatus:
+    return WorkerStatus(
+        worker=worker,
+        pid=7,
+        time=time,
+        policy="abc",
+        **{"metrics": MetricsSnapshot(), **more},  # type: ignore[arg-type]
+    )
 
 
 def test_what_was_written_is_read(tmp_path: Path) -> None:
     full = status(
-        metrics=Snapshot(
+        metrics=MetricsSnapshot(
             values={"oborona_verdicts": [(("connect", "reject"), 3), (("content", "accept"), 5)]}
         ),
         lists={"ZEN": ListStatus(state="sick", since=NOW, why="no answer")},
     )
-    write(tmp_path, full)
-    assert read(tmp_path, NOW) == [full]
-    write(tmp_path, status(metrics=Snapshot(values={"oborona_busy": [((), 6)]})))
-    assert read(tmp_path, NOW) == [status(metrics=Snapshot(values={"oborona_busy": [((), 6)]}))]
+    write_status(tmp_path, full)
+    assert read_workers(tmp_path, NOW) == [full]
+    write_status(tmp_path, status(metrics=MetricsSnapshot(values={"oborona_busy": [((), 6)]})))
+    assert read_workers(tmp_path, NOW) == [
+        status(metrics=MetricsSnapshot(values={"oborona_busy": [((), 6)]}))
+    ]
     assert [file.name for file in (tmp_path / state_files.STATUS).iterdir()] == ["worker-0.json"]
 
 
 def test_workers_come_in_the_order_of_their_numbers(tmp_path: Path) -> None:
     for worker in (10, 2, 0):
-        write(tmp_path, status(worker))
-    assert [one.worker for one in read(tmp_path, NOW)] == [0, 2, 10]
-    remove(tmp_path, 2)
-    remove(tmp_path, 2)
-    assert [one.worker for one in read(tmp_path, NOW)] == [0, 10]
+        write_status(tmp_path, status(worker))
+    assert [one.worker for one in read_workers(tmp_path, NOW)] == [0, 2, 10]
+    remove_worker(tmp_path, 2)
+    remove_worker(tmp_path, 2)
+    assert [one.worker for one in read_workers(tmp_path, NOW)] == [0, 10]
 
 
 def test_a_worker_that_was_killed_is_forgotten(tmp_path: Path) -> None:
-    write(tmp_path, status(0, NOW - STALE_S - 1))
-    write(tmp_path, status(1, NOW - STALE_S + 1))
-    write(tmp_path, status(2, NOW + STALE_S + 1))  # the clock was set back
-    assert [one.worker for one in read(tmp_path, NOW)] == [1]
+    write_status(tmp_path, status(0, NOW - STALE_S - 1))
+    write_status(tmp_path, status(1, NOW - STALE_S + 1))
+    write_status(tmp_path, status(2, NOW + STALE_S + 1))  # the clock was set back
+    assert [one.worker for one in read_workers(tmp_path, NOW)] == [1]
 
 
 def test_where_nobody_has_run_there_is_nothing(tmp_path: Path) -> None:
-    assert read(tmp_path / "nowhere", NOW) == []
-    remove(tmp_path / "nowhere", 0)
+    assert read_workers(tmp_path / "nowhere", NOW) == []
+    remove_worker(tmp_path / "nowhere", 0)
 
 
 def test_a_folder_that_is_none_is_an_error_with_its_name(tmp_path: Path) -> None:
     (tmp_path / state_files.STATUS).write_text("")
     with pytest.raises(StoreError, match=str(tmp_path)):
-        write(tmp_path, status())
+        write_status(tmp_path, status())
     with pytest.raises(StoreError, match=str(tmp_path)):
-        read(tmp_path, NOW)
+        read_workers(tmp_path, NOW)
 
 
 def test_what_is_no_status_is_left_out(tmp_path: Path) -> None:
-    write(tmp_path, status(1))
+    write_status(tmp_path, status(1))
     folder = tmp_path / state_files.STATUS
     (folder / "worker-2.json").mkdir()
     (folder / "worker-3.json").symlink_to(folder / "nowhere")
@@ -90,12 +98,12 @@ def test_what_is_no_status_is_left_out(tmp_path: Path) -> None:
     (folder / "worker-6.json").write_bytes(
         msgspec.json.encode({"worker": 6, "of": "another version"})
     )
-    assert [one.worker for one in read(tmp_path, NOW)] == [1]
+    assert [one.worker for one in read_workers(tmp_path, NOW)] == [1]
 
 
 def test_a_worker_of_an_older_version_is_left_out(tmp_path: Path) -> None:
     """What it counted stood in fields of their own; it is replaced within seconds of an upgrade."""
-    write(tmp_path, status(1))
+    write_status(tmp_path, status(1))
     older = {
         "worker": 2,
         "pid": 7,
@@ -108,16 +116,16 @@ def test_a_worker_of_an_older_version_is_left_out(tmp_path: Path) -> None:
     for name, kind in (
         ("trainer", TrainerStatus),
         ("reader", ReaderStatus),
-        ("recheck", SecondStatus),
+        ("recheck", RecheckStatus),
     ):
         (tmp_path / state_files.STATUS / f"{name}.json").write_bytes(
             msgspec.json.encode({"pid": 7, "time": NOW})
         )
-        assert read_one(tmp_path, kind, NOW) is None  # type: ignore[type-var]
+        assert read_process(tmp_path, kind, NOW) is None  # type: ignore[type-var]
     (tmp_path / state_files.STATUS / "service-worker-0.json").write_bytes(
         msgspec.json.encode({"name": "worker-0", "pid": 7, "time": NOW, "processes": {}})
     )
-    assert [one.worker for one in read(tmp_path, NOW)] == [1]
+    assert [one.worker for one in read_workers(tmp_path, NOW)] == [1]
     assert read_services(tmp_path, NOW) == []
 
 
@@ -128,19 +136,19 @@ def test_a_worker_of_an_older_version_is_left_out(tmp_path: Path) -> None:
 @hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_nothing_that_stands_in_a_file_breaks_the_reader(tmp_path: Path, raw: bytes) -> None:
     """Whatever the bytes: they are left out, and the others are read."""
-    write(tmp_path, status(1))
+    write_status(tmp_path, status(1))
     (tmp_path / state_files.STATUS / "worker-9.json").write_bytes(raw)
-    assert [one.worker for one in read(tmp_path, NOW)] == [1]
+    assert [one.worker for one in read_workers(tmp_path, NOW)] == [1]
 
 
 def test_no_reader_sees_half_of_it(tmp_path: Path) -> None:
     sizes = (1, 20_000)
-    write(tmp_path, status())
+    write_status(tmp_path, status())
     done = threading.Event()
 
     def replace() -> None:
         for turn in range(200):
-            write(
+            write_status(
                 tmp_path,
                 status(
                     engines=dict.fromkeys(
@@ -154,7 +162,7 @@ def test_no_reader_sees_half_of_it(tmp_path: Path) -> None:
     writer.start()
     looks = 0
     while not done.is_set():
-        assert len(read(tmp_path, NOW)) == 1
+        assert len(read_workers(tmp_path, NOW)) == 1
         looks += 1
     writer.join()
     assert looks > 0

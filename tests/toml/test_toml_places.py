@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oborona.errors import ConfigError
-from oborona.toml import Document, parse
+from oborona.toml import TomlDocument, parse
 
 TEXT = '''\
 # comment [not.a.table]
@@ -99,7 +99,7 @@ def paths(value: Any, path: tuple[str | int, ...] = ()) -> set[tuple[str | int, 
     return found
 
 
-def holds(document: Document) -> None:
+def holds(document: TomlDocument) -> None:
     """Assert the scanner's invariant: it finds what tomllib finds, and each text decodes to the
     value at its place.
     """

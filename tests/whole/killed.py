@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from oborona import state_files
-from oborona.counters.stored import open_reader
+from oborona.counters.readonly import open_reader
 from oborona.ident import from_text
-from oborona.journal.queries import Reader
+from oborona.journal.queries import JournalReader
 from oborona.journal.rows import unpack_shingles
-from oborona.message.hashing import Type
+from oborona.message.hashing import ShingleType
 from oborona.types import Metric, Shingle, Window
 from tests.whole.next_hop import Copy
 
@@ -166,7 +166,7 @@ async def _proved(state: Path, ident: int) -> bool:
     """Tell whether an entry knows who wrote the message: a busy machine's DNS may have been
     late.
     """
-    async with await Reader.open(state / state_files.JOURNAL) as journal:
+    async with await JournalReader.open(state / state_files.JOURNAL) as journal:
         entry = await journal.get(ident)
     return entry is not None and bool(entry.facts.get("author"))
 
@@ -175,7 +175,7 @@ async def _seen(state: Path, pieces: dict[str, bytes]) -> dict[str, int]:
     """Return how often the sender of each message, which is its own, was counted."""
     senders: dict[str, Shingle] = {}
     for name, octets in pieces.items():
-        found = [one for one in unpack_shingles(octets) if one.type == Type.MAIL_FROM]
+        found = [one for one in unpack_shingles(octets) if one.type == ShingleType.MAIL_FROM]
         if found:  # else two workers died over it, and it was set apart without being looked into
             (senders[name],) = found
     with open_reader(state / "counters") as counters:

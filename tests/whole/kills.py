@@ -38,9 +38,9 @@ from typing import Final, Self
 
 from oborona import state_files
 from oborona.config import Settings
-from oborona.reputation.personal import Kind, Side, Source, entry
-from oborona.stores.counters import look
-from oborona.stores.persons.store import Store
+from oborona.reputation.personal import EntryAction, PersonalEntryKind, PersonalEntrySource, entry
+from oborona.stores.counters import store_stats
+from oborona.stores.persons.store import PersonStore
 from tests.peers.dns import Zones
 from tests.peers.oborona import Oborona
 from tests.peers.ports import free_port
@@ -143,10 +143,14 @@ class Site:
                 }
             )
             self.oborona.state.mkdir()
-            with Store(self.oborona.state / state_files.PERSONS) as store:
+            with PersonStore(self.oborona.state / state_files.PERSONS) as store:
                 now = time.time()
                 said = entry(
-                    Side.ALLOW, Kind.ADDRESS, "ann@a.example", time=now, source=Source.COMMAND
+                    EntryAction.ALLOW,
+                    PersonalEntryKind.ADDRESS,
+                    "ann@a.example",
+                    time=now,
+                    source=PersonalEntrySource.COMMAND,
                 )
                 store.put(ALLOWED, [said], now=now)
             stack.enter_context(self.oborona)
@@ -196,7 +200,7 @@ class Site:
         """Tell whether the store has all counts: a writer that was killed last may not have begun
         again.
         """
-        found = look(Settings(), self.oborona.state, time.time())
+        found = store_stats(Settings(), self.oborona.state, time.time())
         return found.waiting_bytes == 0
 
     def _begin(self, run: Callable[[], None]) -> None:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from oborona.config.address import parse_address
-from oborona.doors.rfc5322 import fields
+from oborona.doors.rfc5322 import header_fields
 from tests.letters import GTUBE, corpus
 from tests.peers.mail_server import MailServer
 from tests.peers.oborona import Oborona
@@ -117,7 +117,7 @@ def damaged(raw: bytes, others: Sequence[bytes], chance: random.Random) -> bytes
 def _parts(raw: bytes) -> tuple[list[tuple[bytes, bytes]], bytes]:
     """Return header and body as a mail server hands them over."""
     headers, end = [], 0
-    for field in fields(raw):
+    for field in header_fields(raw):
         name, _, value = raw[field.start : field.end].partition(b":")
         headers.append(
             (name.strip().replace(b"\0", b""), value.rstrip(b"\r\n").replace(b"\0", b" "))

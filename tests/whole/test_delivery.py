@@ -22,9 +22,9 @@ from pathlib import Path
 import pytest
 
 from oborona import state_files
-from oborona.reputation.personal import Kind, Side, Source, entry
-from oborona.stores.persons.store import Store
-from oborona.telemetry.status import read
+from oborona.reputation.personal import EntryAction, PersonalEntryKind, PersonalEntrySource, entry
+from oborona.stores.persons.store import PersonStore
+from oborona.telemetry.status import read_workers
 from tests.peers.dns import Zones
 from tests.peers.dovecot import Dovecot
 from tests.peers.oborona import SETTINGS, Oborona
@@ -80,12 +80,12 @@ USERS = (
     "xia",
 )
 LISTS = (
-    ("tim", Side.ALLOW, ANN),
-    ("amy", Side.DENY, ANN),
-    ("max", Side.DENY, "somebody@else.example"),
-    ("joe.alias", Side.DENY, ANN),
-    ("uma", Side.DENY, ANN),
-    ("wes", Side.ALLOW, ANN),
+    ("tim", EntryAction.ALLOW, ANN),
+    ("amy", EntryAction.DENY, ANN),
+    ("max", EntryAction.DENY, "somebody@else.example"),
+    ("joe.alias", EntryAction.DENY, ANN),
+    ("uma", EntryAction.DENY, ANN),
+    ("wes", EntryAction.ALLOW, ANN),
 )
 
 pytestmark = pytest.mark.skipif(not available(), reason="needs Postfix and root")
@@ -137,16 +137,18 @@ class Row:
 
     def workers(self) -> list[int]:
         """Return the process numbers of the workers."""
-        eventually(lambda: len(read(self.oborona.state, time.time())) == 2)
-        return [one.pid for one in read(self.oborona.state, time.time())]
+        eventually(lambda: len(read_workers(self.oborona.state, time.time())) == 2)
+        return [one.pid for one in read_workers(self.oborona.state, time.time())]
 
 
 def write_lists(state: Path) -> None:
     """Write down what people want before the workers first look, so that no test waits for them."""
     now = time.time()
-    with Store(state / state_files.PERSONS) as store:
+    with PersonStore(state / state_files.PERSONS) as store:
         for user, side, value in LISTS:
-            said = entry(side, Kind.ADDRESS, value, time=now, source=Source.COMMAND)
+            said = entry(
+                side, PersonalEntryKind.ADDRESS, value, time=now, source=PersonalEntrySource.COMMAND
+            )
             store.put(f"{user}@example.test", [said], now=now)
         store.strict("una@example.test", 2.0)
 

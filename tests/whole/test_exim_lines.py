@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from oborona.doors.exim.answer import answer, trouble
-from oborona.doors.reply import refuse
+from oborona.doors.exim.answer import answer_line, error_line
+from oborona.doors.reply import refusal_reply
 from tests.peers.exim_expansions import Expansions, asks, program
 from tests.peers.oborona import Oborona
 from tests.peers.ports import free_port
@@ -161,7 +161,10 @@ def test_exim_takes_answers_apart_as_our_tests_do(exim: Expansions) -> None:
         "' = == \" =",
         "x" * 480,
     ]
-    answers = [answer(refuse(550, "5.7.1", one)) for one in words] + [trouble('a"b\\'), trouble("")]
+    answers = [answer_line(refusal_reply(550, "5.7.1", one)) for one in words] + [
+        error_line('a"b\\'),
+        error_line(""),
+    ]
     lines = [one.decode().rstrip("\n") for one in answers]
     keys = ["verdict", "text", "code", "karma", "version", "id", "nothing"]
     found = exim.expand(

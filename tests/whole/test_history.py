@@ -11,12 +11,21 @@ from collections.abc import Iterator
 import pytest
 
 from oborona import secret, state_files
+from oborona.counters.readonly import open_reader
 from oborona.counters.store import LmdbCounters
-from oborona.counters.stored import open_reader
 from oborona.message.sender_pieces import client_network
-from oborona.message.shingles import Hasher, Type, envelope_shingles
-from oborona.policy.memory import ALL_MAIL
-from oborona.types import Amounts, Client, Envelope, Metric, Pieces, Prefix, Shingle, Window
+from oborona.message.shingles import Hasher, ShingleType, envelope_shingles
+from oborona.policy.memory_age import ALL_MAIL
+from oborona.types import (
+    Amounts,
+    Client,
+    CountedPieces,
+    CounterPrefix,
+    Envelope,
+    Metric,
+    Shingle,
+    Window,
+)
 from tests.peers.dns import Zones
 from tests.whole.gate import CONTACT, LETTER, SPAM, Gate, eventually, reference
 
@@ -38,7 +47,7 @@ def shipped(gate: Gate) -> Iterator[None]:
     gate.policy("")
 
 
-def seen(gate: Gate, shingle: Shingle, prefix: Prefix = Prefix.IN) -> int:
+def seen(gate: Gate, shingle: Shingle, prefix: CounterPrefix = CounterPrefix.IN) -> int:
     with open_reader(gate.oborona.state / state_files.COUNTERS) as store:
         (row,) = asyncio.run(store.read([shingle], time.time(), prefix))
     return row[Window.FORTNIGHT][Metric.SEEN]
@@ -49,12 +58,12 @@ def remember(
     shingles: tuple[Shingle, ...],
     amounts: Amounts,
     when: float,
-    prefix: Prefix = Prefix.IN,
+    prefix: CounterPrefix = CounterPrefix.IN,
 ) -> None:
     """Add to the counters beside the running daemon, and wait until they have it."""
     before = seen(gate, shingles[0], prefix)
     counters = LmdbCounters(gate.oborona.state / state_files.COUNTERS, "test")
-    counters.add(Pieces(shingles=shingles, pairs=()), amounts, when, prefix)
+    counters.add(CountedPieces(shingles=shingles, pairs=()), amounts, when, prefix)
     counters.flush(time.time())
     counters.close()
     eventually(lambda: seen(gate, shingles[0], prefix) >= before + amounts.seen)
@@ -165,9 +174,9 @@ def test_grey_mail_of_a_stranger_is_let_in_when_it_comes_again(gate: Gate) -> No
     )
 
     hasher = Hasher(secret.load(gate.oborona.state).shingles)
-    known = hasher.shingle(Type.CLIENT_NETWORK, f"{client_network(ip)}\0eve@b.example")
-    eventually(lambda: seen(gate, known, Prefix.GREY) == 2)
-    remember(gate, (known,), Amounts(seen=1), time.time() - 2 * BUCKET_S, Prefix.GREY)
+    known = hasher.shingle(ShingleType.CLIENT_NETWORK, f"{client_network(ip)}\0eve@b.example")
+    eventually(lambda: seen(gate, known, CounterPrefix.GREY) == 2)
+    remember(gate, (known,), Amounts(seen=1), time.time() - 2 * BUCKET_S, CounterPrefix.GREY)
     assert gate.send(ip, letter, sender="other@b.example")[-1].startswith("451"), (
         "it is about this sender"
     )

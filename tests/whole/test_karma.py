@@ -13,11 +13,11 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from oborona import secret, state_files
+from oborona.counters.readonly import open_reader
 from oborona.counters.store import LmdbCounters
-from oborona.counters.stored import open_reader
-from oborona.message.hashing import Hasher, Type
-from oborona.policy.memory import ALL_MAIL
-from oborona.types import Amounts, Metric, Pieces, Prefix, Shingle, Window
+from oborona.message.hashing import Hasher, ShingleType
+from oborona.policy.memory_age import ALL_MAIL
+from oborona.types import Amounts, CountedPieces, CounterPrefix, Metric, Shingle, Window
 from tests.peers.dns import Zones
 from tests.whole.gate import Gate, eventually
 from tests.whole.signed import letter, publish, signed
@@ -64,7 +64,7 @@ def hasher(gate: Gate) -> Hasher:
     return Hasher(secret.load(gate.oborona.state).shingles)
 
 
-def count(gate: Gate, shingle: Shingle, prefix: Prefix = Prefix.IN) -> int:
+def count(gate: Gate, shingle: Shingle, prefix: CounterPrefix = CounterPrefix.IN) -> int:
     with open_reader(gate.oborona.state / state_files.COUNTERS) as store:
         (row,) = asyncio.run(store.read([shingle], time.time(), prefix))
     return row[Window.FORTNIGHT][Metric.SEEN]
@@ -73,14 +73,16 @@ def count(gate: Gate, shingle: Shingle, prefix: Prefix = Prefix.IN) -> int:
 def aged(gate: Gate) -> None:
     """Let the counters reach back twelve days, else nobody is refused."""
     counters = LmdbCounters(gate.oborona.state / state_files.COUNTERS, "old")
-    counters.add(Pieces(shingles=(ALL_MAIL,), pairs=()), Amounts(seen=1), time.time() - 12 * 86_400)
+    counters.add(
+        CountedPieces(shingles=(ALL_MAIL,), pairs=()), Amounts(seen=1), time.time() - 12 * 86_400
+    )
     counters.flush(time.time())
     counters.close()
     eventually(lambda: count(gate, ALL_MAIL) >= 1)
 
 
 def remember(
-    gate: Gate, of: Sequence[tuple[Type, str]], amounts: Amounts, days: Sequence[float]
+    gate: Gate, of: Sequence[tuple[ShingleType, str]], amounts: Amounts, days: Sequence[float]
 ) -> None:
     """Bring some days of mail into the counters beside the running daemon, and wait until they have
     it.
@@ -90,11 +92,13 @@ def remember(
     before = count(gate, found[0])
     reached = [bytes((kind,)) + piece.encode() for kind, piece in of]
     readers = [b"reader%d@example.test" % number for number in range(8)]
-    pairs = keys.pairs(Type.ENTITY_RECIPIENT, Type.ENTITY_RECIPIENTS, reached, readers)
+    pairs = keys.pairs(
+        ShingleType.ENTITY_RECIPIENT, ShingleType.ENTITY_RECIPIENTS, reached, readers
+    )
     counters = LmdbCounters(gate.oborona.state / state_files.COUNTERS, "test")
     for ago in days:
         counters.add(
-            Pieces(shingles=found, pairs=tuple(pairs)), amounts, time.time() - ago * 86_400
+            CountedPieces(shingles=found, pairs=tuple(pairs)), amounts, time.time() - ago * 86_400
         )
     counters.flush(time.time())
     counters.close()
@@ -110,10 +114,10 @@ def test_a_good_past_helps_its_owner_and_nobody_else(gate: Gate) -> None:
         "nobody knows her yet"
     )
     of = [
-        (Type.AUTHOR, ANN),
-        (Type.AUTHOR_DOMAIN, "good.example"),
-        (Type.CLIENT_IP, ip),
-        (Type.CLIENT_NETWORK, "9.1.7.0/24"),
+        (ShingleType.AUTHOR, ANN),
+        (ShingleType.AUTHOR_DOMAIN, "good.example"),
+        (ShingleType.CLIENT_IP, ip),
+        (ShingleType.CLIENT_NETWORK, "9.1.7.0/24"),
     ]
     remember(gate, of, Amounts(seen=60, reads=40), (1.5, 3, 5, 7, 9, 11, 12))
 
@@ -154,7 +158,7 @@ def test_a_bad_past_tightens(gate: Gate) -> None:
     assert b"X-Mras: Ok" in gate.held(gate.send(ip, tepid, sender=eve)[-1])
     remember(
         gate,
-        [(Type.AUTHOR, eve), (Type.AUTHOR_DOMAIN, "poor.example")],
+        [(ShingleType.AUTHOR, eve), (ShingleType.AUTHOR_DOMAIN, "poor.example")],
         Amounts(seen=40, spam=40),
         (0.3, 1.2, 2),
     )
@@ -167,12 +171,12 @@ def test_what_is_refused_before_its_content_is_written_beside_the_counts(gate: G
     ip = "9.1.9.1"
     remember(
         gate,
-        [(Type.CLIENT_IP, ip), (Type.CLIENT_NETWORK, "9.1.9.0/24")],
+        [(ShingleType.CLIENT_IP, ip), (ShingleType.CLIENT_NETWORK, "9.1.9.0/24")],
         Amounts(seen=50, spam=50),
         (0.1,),
     )
-    address = hasher(gate).shingle(Type.CLIENT_IP, ip)
+    address = hasher(gate).shingle(ShingleType.CLIENT_IP, ip)
     for _ in range(3):
         assert gate.send(ip)[-1].startswith("554")
-    eventually(lambda: count(gate, address, Prefix.REFUSED) == 3)
+    eventually(lambda: count(gate, address, CounterPrefix.REFUSED) == 3)
     assert count(gate, address) == 50, "and not among them"

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from oborona.feedback.word import Kind
+from oborona.feedback.label import LabelKind
 from tests.feedback.words import letter
 from tests.peers.oborona import Oborona
 from tests.peers.postfix import Postfix
@@ -77,7 +77,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 @pytest.fixture(scope="module")
 def mail(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("mail")
-    for kind in Kind:
+    for kind in LabelKind:
         (folder / kind).mkdir()
         for number in range(40):
             (folder / kind / f"{number}.eml").write_bytes(letter(number, kind))
@@ -85,7 +85,7 @@ def mail(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_what_is_taught_is_known_to_all_workers_within_a_second(site: Site, mail: Path) -> None:
-    unseen = letter(900, Kind.SPAM)
+    unseen = letter(900, LabelKind.SPAM)
     assert site.judged(unseen)["verdict"] == "accept"
     assert site.told("learn", "ham", str(mail / "ham"), "--json", "--wait") == {
         "total": 40, "new": 40, "replaced": 0, "duplicate": 0, "refused": 0,
@@ -93,11 +93,11 @@ def test_what_is_taught_is_known_to_all_workers_within_a_second(site: Site, mail
     assert site.judged(unseen)["verdict"] == "accept"
     site.told("learn", "spam", str(mail / "spam"), "--json")
     began = time.monotonic()
-    eventually(lambda: site.judged(letter(901, Kind.SPAM))["verdict"] == "spam", SLACK_S)
+    eventually(lambda: site.judged(letter(901, LabelKind.SPAM))["verdict"] == "spam", SLACK_S)
     assert time.monotonic() - began < SLACK_S
     for number in range(902, 910):  # both workers get some
-        assert site.judged(letter(number, Kind.SPAM))["decided_by"] == "TAUGHT"
-        assert site.judged(letter(number, Kind.HAM))["verdict"] == "accept"
+        assert site.judged(letter(number, LabelKind.SPAM))["decided_by"] == "TAUGHT"
+        assert site.judged(letter(number, LabelKind.HAM))["verdict"] == "accept"
     found = site.told("model", "status", "--json")
     assert (found["speaks"], found["weights"]["spam"], found["weights"]["ham"]) == (True, 40, 40)
     assert found["figures"]["waiting"] == 0
@@ -116,10 +116,10 @@ def test_what_is_learned_counts_in_the_counters(site: Site, mail: Path) -> None:
 
 
 def test_what_is_taken_back_is_gone(site: Site, mail: Path) -> None:
-    assert site.judged(letter(920, Kind.SPAM))["verdict"] == "spam"
+    assert site.judged(letter(920, LabelKind.SPAM))["verdict"] == "spam"
     done = site.oborona.run("model", "unlearn", "--since", "1d", "--wait")
     assert (done.returncode, done.stdout) == (0, "80 labels are taken back\n")
-    assert site.judged(letter(921, Kind.SPAM))["verdict"] == "accept"
+    assert site.judged(letter(921, LabelKind.SPAM))["verdict"] == "accept"
     found = site.told("model", "status", "--json")
     assert (found["speaks"], found["missing"]) == (False, {"spam": 5, "ham": 5})
     assert site.told("learn", "spam", str(mail / "spam"), "--json", "--wait")["new"] == 40

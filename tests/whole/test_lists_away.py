@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from oborona.reputation.dnslists.health import FIRST_S, LOST, SPAN_S
+from oborona.reputation.dnsbl.health import FIRST_S, LOST, SPAN_S
 from tests.peers.dns_servers import Rbldnsd
 from tests.whole.gate import Gate, eventually
 

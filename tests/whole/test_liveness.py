@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from oborona.daemon.silence import ABORT_S, PATIENT
+from oborona.daemon.hang_detector import ABORT_S, PATIENT
 from oborona.heartbeat import LEAST_S
 from tests.peers.oborona import Oborona
 from tests.peers.postfix import Postfix, available

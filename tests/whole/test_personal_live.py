@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from oborona import state_files
-from oborona.reputation.personal import Kind, Side, entry
-from oborona.stores.persons.store import Store
+from oborona.reputation.personal import EntryAction, PersonalEntryKind, entry
+from oborona.stores.persons.store import PersonStore
 from tests.peers.dns import Zones
 from tests.whole.gate import Gate, eventually
 from tests.whole.signed import publish
@@ -82,15 +82,19 @@ class Site:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    def store(self) -> Store:
-        return Store(self.gate.oborona.state / state_files.PERSONS)
+    def store(self) -> PersonStore:
+        return PersonStore(self.gate.oborona.state / state_files.PERSONS)
 
-    def put(self, person: str, side: Side) -> None:
+    def put(self, person: str, side: EntryAction) -> None:
         """Write down what a person says of Ann, as the command would, whose start takes a
         second.
         """
         with self.store() as store:
-            store.put(person, [entry(side, Kind.ADDRESS, ANN, time=time.time())], now=time.time())
+            store.put(
+                person,
+                [entry(side, PersonalEntryKind.ADDRESS, ANN, time=time.time())],
+                now=time.time(),
+            )
 
     def kept(self, person: str) -> list[tuple[str, str, str]]:
         with self.store() as store:
@@ -142,7 +146,7 @@ def test_a_denied_sender_goes_to_the_spam_folder_of_who_denies_them_alone(site: 
 
 def test_a_forged_from_of_somebody_allowed_gains_nothing(site: Site) -> None:
     assert site.decided(KIM, subject="points") == ("spam", "POINTS")
-    site.put(KIM, Side.ALLOW)
+    site.put(KIM, EntryAction.ALLOW)
     site.everywhere(("accept", "PERSONAL"), KIM, subject="points")
     assert site.decided(KIM, subject="points", ip=ELSEWHERE)[0] == "spam"
     assert site.decided(KIM, subject="points", ip=ELSEWHERE, sender="eve@e.example")[0] == "spam"

@@ -15,8 +15,8 @@ import pytest
 
 from oborona import state_files
 from oborona.ident import from_text
-from oborona.journal.queries import Reader
-from oborona.policy.memory import ALL_MAIL
+from oborona.journal.queries import JournalReader
+from oborona.policy.memory_age import ALL_MAIL
 from oborona.stores.followed_store import LOOK_S
 from oborona.types import Amounts
 from tests.cli.remembered import run
@@ -94,7 +94,7 @@ def test_who_is_pinned_good_is_not_refused_for_his_past(gate: Gate) -> None:
 
 
 async def journaled(path: Path, ident: str) -> bool:
-    async with await Reader.open(path) as journal:
+    async with await JournalReader.open(path) as journal:
         return await journal.get(from_text(ident) or 0) is not None
 
 

@@ -20,7 +20,7 @@ import msgspec
 import pytest
 
 from oborona.daemon.listeners import DOOR
-from oborona.telemetry.status import read
+from oborona.telemetry.status import read_workers
 from tests.doors.proxy.test_clients import write_certificate
 from tests.peers.dovecot import Dovecot
 from tests.peers.oborona import SETTINGS, Oborona
@@ -261,7 +261,8 @@ def test_a_trap_is_no_recipient_of_what_people_get(way: Way) -> None:
 def test_what_became_of_messages_is_counted(way: Way) -> None:
     def counted(outcome: str) -> float:
         return sum(
-            DOOR.of(one.metrics, "proxy", outcome) for one in read(way.oborona.state, time.time())
+            DOOR.of(one.metrics, "proxy", outcome)
+            for one in read_workers(way.oborona.state, time.time())
         )
 
     before = {one: counted(one) for one in ("passed", "refused", "discarded")}

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from oborona import state_files
-from oborona.feedback.events.log import Log
+from oborona.feedback.events.log import EventLog
 from tests.peers.postfix import available
 from tests.whole.after import After
 from tests.whole.gate import eventually
@@ -135,5 +135,5 @@ def test_what_came_to_traps_is_taken_back_from_people(site: After) -> None:
 
 def _decided(site: After) -> int:
     """Return how many events were decided."""
-    with Log(site.oborona.state / state_files.EVENTS, make=False) as log:
+    with EventLog(site.oborona.state / state_files.EVENTS, make=False) as log:
         return sum(one.decided is not None for one in log.last(1000))

@@ -15,8 +15,8 @@ import msgspec
 import pytest
 
 from oborona import secret, state_files
-from oborona.feedback.events.log import Log
-from oborona.feedback.events.model import Stored, Way, What
+from oborona.feedback.events.log import EventLog
+from oborona.feedback.events.model import EventChannel, EventKind, StoredEvent
 from oborona.ident import from_text, sign
 from tests.daemon.intake.letters import ABUSE, arf, forwarded
 from tests.peers.oborona import SETTINGS, Oborona
@@ -116,8 +116,8 @@ class House:
         ]
         return [one for one in found if one["msg"] == what]
 
-    def events(self, way: Way) -> list[Stored]:
-        with Log(self.oborona.state / state_files.EVENTS) as log:
+    def events(self, way: EventChannel) -> list[StoredEvent]:
+        with EventLog(self.oborona.state / state_files.EVENTS) as log:
             return [one for one in log.last(100) if one.way is way]
 
     def verdict(self, sender: str) -> dict[str, Any]:
@@ -149,13 +149,13 @@ def test_mail_to_a_trap_is_learned_from_and_thrown_away(house: House) -> None:
         campaign(2), ["sales-2024@example.test", "Old@Example.test"], ip=ip
     ).startswith("250")
     house.postfix.wait_log("milter-discard", WAIT_S)
-    trapped = house.events(Way.TRAP)
-    assert {(one.what, one.person, one.source) for one in trapped} == {(What.TRAP, "", ip)}
+    trapped = house.events(EventChannel.TRAP)
+    assert {(one.what, one.person, one.source) for one in trapped} == {(EventKind.TRAP, "", ip)}
     assert {one.mailbox for one in trapped} == {"old@example.test", "sales-2024@example.test"}
     verdict = house.verdict("first@shop1.example")
     assert verdict["trap"] == "old@example.test"
     assert from_text(verdict["id"]) in {one.ident for one in trapped}
-    eventually(lambda: all(one.counts for one in house.events(Way.TRAP)), WAIT_S)
+    eventually(lambda: all(one.counts for one in house.events(EventChannel.TRAP)), WAIT_S)
     senders = (f"later{number}@shop.example" for number in range(100))
 
     def worse() -> bool:
@@ -214,8 +214,8 @@ def test_our_own_people_report_and_strangers_do_not(house: House) -> None:
     first, second = (one for one in house.said("report") if one["role"] == "spam")
     assert (first["events"], first["why"]) == (0, "not of our own people")
     assert (second["events"], second["person"]) == (2, "ann@example.test")
-    found = house.events(Way.FORWARD)
-    assert {(one.what, one.person) for one in found} == {(What.COMPLAINT, "ann@example.test")}
+    found = house.events(EventChannel.FORWARD)
+    assert {(one.what, one.person) for one in found} == {(EventKind.COMPLAINT, "ann@example.test")}
     assert {one.ident for one in found} == {
         from_text(house.verdict("in@shop5.example")["id"]),
         None,
@@ -238,12 +238,12 @@ def test_a_feedback_loop_is_about_what_we_sent(house: House) -> None:
     eventually(
         lambda: len([one for one in house.said("report") if one["role"] == "loop"]) == 2, WAIT_S
     )
-    eventually(lambda: house.events(Way.REPORT)[0].decided is not None, WAIT_S)
-    (event,) = house.events(Way.REPORT)
+    eventually(lambda: house.events(EventChannel.REPORT)[0].decided is not None, WAIT_S)
+    (event,) = house.events(EventChannel.REPORT)
     assert event.counts, event
     assert not event.own, "it is no person of ours"
     assert (event.what, event.person, event.ident) == (
-        What.COMPLAINT,
+        EventKind.COMPLAINT,
         "two@yahoo.example",
         from_text(sent["id"]),
     )

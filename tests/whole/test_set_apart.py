@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from oborona.session.setapart import kept
+from oborona.session.quarantine import suspect_store
 from tests.peers.oborona import Oborona
 from tests.peers.postfix import Postfix, available
 
@@ -96,8 +96,8 @@ def test_a_message_kills_two_workers_and_is_answered_then(how: str) -> None:
         assert max(tries) <= 3, "each death costs those beside it one more try"
         verdicts = re.findall(r"msg=verdict .* verdict=(\w+) .* decided_by=set-apart", log)
         assert verdicts == ["spam", "spam"]
-        (known,) = kept.read(oborona.state, time.time())
-        file = kept.message_file(oborona.state, known.identity)
+        (known,) = suspect_store.read_suspects(oborona.state, time.time())
+        file = suspect_store.message_file(oborona.state, known.identity)
         assert b"X-Deadly" in file.read_bytes()
         assert file.stat().st_mode & 0o777 == 0o600
         assert known.sender == "sender@client.test"
@@ -109,8 +109,8 @@ def test_it_is_known_after_a_restart_and_judged_again_when_an_admin_says_so() ->
         oborona.halt()
         oborona.start()
         assert until_taken(postfix, letter(1, "segv")) == 1
-        (known,) = kept.read(oborona.state, time.time())
-        assert kept.remove(oborona.state, known.identity)
+        (known,) = suspect_store.read_suspects(oborona.state, time.time())
+        assert suspect_store.remove_suspect(oborona.state, known.identity)
         until = time.monotonic() + 30
         while postfix.send(letter(1, "segv"))[-1].startswith("250"):
             assert time.monotonic() < until

@@ -24,23 +24,23 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from oborona.config import Work
+from oborona.config import WorkerSettings
 from oborona.counters.memory import MemoryCounters
-from oborona.doors.reply import AddHeader, Reply
-from oborona.doors.rfc5322 import gathered
-from oborona.journal.entry import Entry
+from oborona.doors.reply import AddHeader, SessionReply
+from oborona.doors.rfc5322 import raw_message_of
+from oborona.journal.entry import JournalEntry
 from oborona.message.shingles import Hasher
-from oborona.policy.evidence import Silence
-from oborona.policy.glance import glance
-from oborona.policy.headers import Detail
+from oborona.policy.envelope_stages import check_envelope
+from oborona.policy.evidence import NoInquiry
+from oborona.policy.headers import HeaderDetail
 from oborona.policy.load import Policy
-from oborona.policy.ports import View
-from oborona.policy.scan import Scan, Site, again
-from oborona.recheck.asks import asks
-from oborona.recheck.judged import Judge
-from oborona.recheck.now import facts_now, pieces_of
-from oborona.recheck.then import facts_then
-from oborona.session.services import Bench
+from oborona.policy.ports import PictureView
+from oborona.policy.scan import Scan, ScanSite, rescan
+from oborona.recheck.facts_at_delivery import facts_then
+from oborona.recheck.facts_today import facts_now, pieces_of
+from oborona.recheck.rejudgement import Rejudger
+from oborona.recheck.rule_fingerprints import rule_fingerprints
+from oborona.session.services import SessionServices
 from oborona.session.session import Session
 from oborona.telemetry.log import logfmt
 from oborona.types import Client, Envelope, Stage, Verdict
@@ -93,11 +93,11 @@ class Corpus:
         self._now = START
         self._log = _Lines()
         self._engines = WordyEngines()
-        self._entries: list[Entry] = []
+        self._entries: list[JournalEntry] = []
         self._scans: list[Scan] = []
-        self._judge = Judge(policy, TellingModel())
-        self._asks = asks(policy)
-        self._site = Site(
+        self._judge = Rejudger(policy, TellingModel())
+        self._asks = rule_fingerprints(policy)
+        self._site = ScanSite(
             name="mx.b.example",
             hasher=Hasher(KEY),
             counters=self._counters,
@@ -105,18 +105,18 @@ class Corpus:
             final=TellingModel(),
         )
         self._session = Session(
-            Bench(
+            SessionServices(
                 site=self._site,
-                settings=Work(deadline_s=600.0, scan_cpu_s=300.0),
+                settings=WorkerSettings(deadline_s=600.0, scan_cpu_s=300.0),
                 contact="https://b.example/mail",
-                detail=Detail.FULL,
+                detail=HeaderDetail.FULL,
                 policy=OnePolicy(policy),
                 counters=self._counters,
                 journal=self._entries.append,
                 numbers=PlainNumbers(),
                 signing_key=KEY,
                 clock=lambda: self._now,
-                inquire=lambda: inquirer(now=self._now),
+                new_inquiry=lambda: inquirer(now=self._now),
                 own=lambda _ip, _port: False,
                 late=lambda _ident, scanned: self._scans.append(scanned),
             )
@@ -142,7 +142,7 @@ class Corpus:
         lines = [line async for line in self._before_content(envelope)]
         lines += replied(
             await self._session.whole(
-                envelope, gathered(letter.wire, Work().max_message_bytes), "25"
+                envelope, raw_message_of(letter.wire, WorkerSettings().max_message_bytes), "25"
             )
         )
         await asyncio.sleep(0)  # the line of the log comes after the answer
@@ -153,11 +153,11 @@ class Corpus:
             lines += [f"  {one}" for one in (*entry.rules, *entry.findings)]
             lines += [line async for line in self._second(entry)]
         for scanned in self._scans:
-            late = await again(
+            late = await rescan(
                 scanned,
-                View(pictures=scanned.message.pictures),
+                PictureView(pictures=scanned.message.pictures),
                 self._site,
-                Silence(),
+                NoInquiry(),
                 now=self._now + LATE_S,
                 stage=Stage.RECHECK,
             )
@@ -166,14 +166,14 @@ class Corpus:
 
     async def _before_content(self, envelope: Envelope) -> AsyncIterator[str]:
         for stage in BEFORE_CONTENT:
-            seen = await glance(
+            seen = await check_envelope(
                 envelope, stage, self._site, self._policy, TellingInquiry(), now=self._now
             )
             for line in shown(str(stage), seen.verdict):
                 yield line
             yield f"  wait_s={seen.wait_s:g} karma={seen.karma} faults={seen.faults}"
 
-    async def _second(self, entry: Entry) -> AsyncIterator[str]:
+    async def _second(self, entry: JournalEntry) -> AsyncIterator[str]:
         """Yield what the entry gives by the facts of then, and as the keeper judges it by the
         counts of tomorrow.
         """
@@ -206,7 +206,7 @@ def shown(name: str, verdict: Verdict) -> list[str]:
     return [head, *(f"  {one}" for one in (*verdict.rules, *verdict.findings))]
 
 
-def replied(reply: Reply) -> list[str]:
+def replied(reply: SessionReply) -> list[str]:
     """Return an answer, line by line."""
     edits = (
         f"  {edit.name}: {edit.value}" if isinstance(edit, AddHeader) else f"  - {edit}"

@@ -9,20 +9,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from oborona.authentication.model import Dmarc, Identity, Result, Spf
-from oborona.ident import TIME_SHIFT, Numbers
-from oborona.policy.engines import Asked, EngineSays, Remembered
-from oborona.policy.evidence import Evidence, Silence
+from oborona.authentication.model import AuthIdentity, AuthResult, Dmarc, Spf
+from oborona.ident import TIME_SHIFT, JournalIdGenerator
+from oborona.policy.engines import EngineOpinion, PendingOpinions, RememberedEngines
+from oborona.policy.evidence import NoInquiry, SenderEvidence
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.facts import Facts
-from oborona.policy.folders import PACKAGED, Folders
+from oborona.policy.folders import PACKAGED, PolicyFolders
 from oborona.policy.load import Policy, load_policy
 from oborona.policy.models.final.features import NAME as FINAL_MODEL
-from oborona.policy.models.ports import Untaught
+from oborona.policy.models.ports import NoModels
 from oborona.policy.rules import VerdictLines
 from oborona.policy.tables import FinalTable
-from oborona.reputation.dnslists import Listing
-from oborona.reputation.subject import Subject
+from oborona.reputation.dnsbl import DnsblListing
+from oborona.reputation.subject import ListSubject
 from oborona.types import Envelope, RuleHit, Stage
 
 SITE: Final = {
@@ -86,37 +86,39 @@ oborona.rule { name = "SITE_LUA_CLIENT", score = 3, stage = "connect",
 """,
 }
 WORDS: Final = (
-    EngineSays(engine="rspamd", action="add header", score=7.5, line=15.0, symbols=("BAYES_SPAM",)),
-    EngineSays(engine="spamd", action="ham", score=0.3, line=5.0),
-    EngineSays(engine="clamd", action="found", virus="Win.Test.EICAR_HDB-1"),
-    EngineSays(engine="rspamd", unknown="timeout"),
+    EngineOpinion(
+        engine="rspamd", action="add header", score=7.5, line=15.0, symbols=("BAYES_SPAM",)
+    ),
+    EngineOpinion(engine="spamd", action="ham", score=0.3, line=5.0),
+    EngineOpinion(engine="clamd", action="found", virus="Win.Test.EICAR_HDB-1"),
+    EngineOpinion(engine="rspamd", unknown="timeout"),
 )
 """Of other engines, in turn; every other message has none."""
 
 
-class TellingInquiry(Silence):
+class TellingInquiry(NoInquiry):
     """Evidence of what a DNS list says of some clients, and of an SPF that passes for others."""
 
     async def until(
         self, stage: Stage, envelope: Envelope, policy: Policy, *, spf: bool, iprev: bool
-    ) -> Evidence:
+    ) -> SenderEvidence:
         ip = envelope.client.ip
-        listing = Listing(
+        listing = DnsblListing(
             name="SITE_LISTED",
-            of=Subject.CLIENT,
+            of=ListSubject.CLIENT,
             asked=ip,
             codes=("127.0.0.2",),
             score=40.0,
             say=ip,
         )
         domain = envelope.sender.rpartition("@")[2]
-        identity = Identity(
-            spf=Spf(result=Result.PASS, domain=domain),
-            dmarc=Dmarc(result=Result.PASS, domain=domain),
+        identity = AuthIdentity(
+            spf=Spf(result=AuthResult.PASS, domain=domain),
+            dmarc=Dmarc(result=AuthResult.PASS, domain=domain),
         )
-        return Evidence(
+        return SenderEvidence(
             listings=(listing,) if ip.endswith(("3", "8")) else (),
-            identity=identity if ip.endswith(("2", "4")) else Identity(),
+            identity=identity if ip.endswith(("2", "4")) else AuthIdentity(),
             unanswered=("dkim",) if ip.endswith("5") else (),
         )
 
@@ -125,13 +127,15 @@ class WordyEngines:
     """Engines beside ours whose words are those of `WORDS`."""
 
     def __init__(self) -> None:
-        self.words: tuple[EngineSays, ...] = ()
+        self.words: tuple[EngineOpinion, ...] = ()
 
-    def ask(self, raw: bytes, envelope: Envelope, size: int, policy: Policy) -> Asked | None:
-        return Remembered(self.words) if self.words else None
+    def ask(
+        self, raw: bytes, envelope: Envelope, size: int, policy: Policy
+    ) -> PendingOpinions | None:
+        return RememberedEngines(self.words) if self.words else None
 
 
-class TellingModel(Untaught):
+class TellingModel(NoModels):
     """A final model that tells what it was given."""
 
     def weigh(
@@ -141,7 +145,7 @@ class TellingModel(Untaught):
         return (RuleHit(name=FINAL_MODEL, score=len(seen) % 7 - 3.0, say=seen, mode=table.mode),)
 
 
-class PlainNumbers(Numbers):
+class PlainNumbers(JournalIdGenerator):
     """Ids without chance."""
 
     def next(self, now: float) -> int:
@@ -163,4 +167,4 @@ def policy() -> Policy:
     with tempfile.TemporaryDirectory() as folder:
         for name, text in SITE.items():
             Path(folder, name).write_text(text)
-        return load_policy(Folders(own=Path(folder), shipped=PACKAGED), SCHEMA)
+        return load_policy(PolicyFolders(own=Path(folder), shipped=PACKAGED), SCHEMA)

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oborona.message.model import Message
-from oborona.policy.models.content import heads, shape
+from oborona.policy.models.content import header_fields, shape
 from oborona.policy.models.content.pieces import grams, slots, words, words_of_lines
 
 VIEWS: Final = ("head", "text", "fields", "words", "shape")
@@ -34,10 +34,12 @@ FIRST: Final = tuple(int(sum(1 << bits for bits in BITS[:view])) for view in ran
 SPACE: Final = FIRST[-1]  # slots of all views
 EDGES: Final = np.array(FIRST, np.uint32)
 OCTETS: Final = 4000  # of the normalised text that are looked at
-MAX_FEATURES: Final = (heads.HEAD_OCTETS + OCTETS) * 3 // 2 + 10_000  # more than a message can have
+MAX_FEATURES: Final = (
+    header_fields.HEAD_OCTETS + OCTETS
+) * 3 // 2 + 10_000  # more than a message can have
 
 
-class Features(msgspec.Struct, frozen=True):
+class ContentFeatures(msgspec.Struct, frozen=True):
     """A set of slots; the same message always gives the same."""
 
     slots: NDArray[np.uint32]  # ascending, distinct, below SPACE
@@ -58,7 +60,7 @@ class Features(msgspec.Struct, frozen=True):
         return octets.tobytes()
 
     @classmethod
-    def from_bytes(cls, octets: bytes) -> Features:
+    def from_bytes(cls, octets: bytes) -> ContentFeatures:
         """Return what `to_bytes` wrote.
 
         Raises:
@@ -86,7 +88,7 @@ class Features(msgspec.Struct, frozen=True):
         return cls(found.astype(np.uint32))
 
 
-class Pieces(NamedTuple):
+class ContentPieces(NamedTuple):
     """A message's pieces: what features are made of, and what explains them."""
 
     fields: list[bytes]  # what is read of the header
@@ -95,27 +97,27 @@ class Pieces(NamedTuple):
     slots: tuple[NDArray[np.uint32], ...]  # by view: of each piece, in order
 
 
-def features(message: Message) -> Features:
+def features(message: Message) -> ContentFeatures:
     """Return the features of a message; never raises, and looks at a bounded part of it."""
     found = np.concatenate(pieces(message).slots)
     found.sort()
     keep = np.empty(found.size, np.bool_)
     keep[:1] = True
     np.not_equal(found[1:], found[:-1], out=keep[1:])
-    return Features(found[keep])
+    return ContentFeatures(found[keep])
 
 
-def pieces(message: Message) -> Pieces:
+def pieces(message: Message) -> ContentPieces:
     """Return the pieces of a message; see `features`."""
-    fields = heads.read(message)
+    fields = header_fields.read_header_fields(message)
     octets = [each for _, each in fields]
     head = b"\n".join(octets)
     text = message.normal_text[:OCTETS].encode("utf-8", "surrogatepass")[:OCTETS]
-    made = shape.read(message, [header for header, _ in fields])
+    made = shape.read_shape(message, [header for header, _ in fields])
     by_field = words_of_lines(head) if fields else []
     numbers = [_number(header.name) for header, _ in fields]
     names = np.repeat(np.array(numbers, np.uint32), list(map(len, by_field)))
-    return Pieces(
+    return ContentPieces(
         octets,
         text,
         made,

@@ -19,8 +19,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from oborona.policy.models.content.features import Features
-from oborona.policy.models.content.weights import Vector, Weights, personal_slots
+from oborona.policy.models.content.features import ContentFeatures
+from oborona.policy.models.content.weights import FeatureVector, Weights, personal_slots
 
 LOOK_BACK: Final = 300  # examples
 # of them; older ones are looked at only while they have pull: one that was clear mostly stays so
@@ -31,17 +31,17 @@ MOST: Final = 2.0  # pull of one example, of a word fully believed
 _LEAST_STEP: Final = 1e-3
 
 
-class Example(NamedTuple):
+class ContentExample(NamedTuple):
     """A message and what people say of it."""
 
-    features: Features
+    features: ContentFeatures
     spam: bool
     weight: float = 1.0  # how far this word is believed, 0..1
     pull: float = 0.0  # that it has on the weights now; the learner's
     person: str = ""  # whose word it is; empty = the site's
 
 
-class Learner:
+class ContentLearner:
     """Teaches weights; the same examples in the same order give the same weights, bit for bit.
 
     Args:
@@ -49,12 +49,12 @@ class Learner:
         recent: of the learner that taught these weights; `LOOK_BACK` examples, oldest first.
     """
 
-    def __init__(self, weights: Weights, recent: Iterable[Example] = ()) -> None:
+    def __init__(self, weights: Weights, recent: Iterable[ContentExample] = ()) -> None:
         self.weights = weights
-        self.recent: deque[Example] = deque(recent, LOOK_BACK)
+        self.recent: deque[ContentExample] = deque(recent, LOOK_BACK)
 
     def learn(
-        self, features: Features, spam: bool, weight: float = 1.0, *, person: str = ""
+        self, features: ContentFeatures, spam: bool, weight: float = 1.0, *, person: str = ""
     ) -> float:
         """Learn one message.
 
@@ -72,7 +72,7 @@ class Learner:
         weights.counts[int(spam)][features.slots] += np.float32(weight)
         weights.totals[int(spam)] += np.float32(weight)
         weights.totals[2 + int(spam)] += np.float32(weight * before)
-        self.recent.append(Example(features, spam, weight, person=person))
+        self.recent.append(ContentExample(features, spam, weight, person=person))
         sign = 1 if spam else -1
         if sign * weights.product(weights.vector(features)) < CLEAR:
             self._relearn()
@@ -102,7 +102,7 @@ class Learner:
                 )
                 self.recent[place] = example._replace(pull=pull)
 
-    def _correct(self, vector: Vector, sign: int, person: str) -> None:
+    def _correct(self, vector: FeatureVector, sign: int, person: str) -> None:
         weights = self.weights
         margin = sign * (
             weights.product(vector) - weights.middle() + weights.personal_part(vector, person)
@@ -113,7 +113,7 @@ class Learner:
             np.add.at(weights.personal, personal_slots(vector.slots, person), step * vector.values)
 
     @classmethod
-    def rebuilt(cls, examples: Iterable[Example]) -> Learner:
+    def rebuilt(cls, examples: Iterable[ContentExample]) -> ContentLearner:
         """Return a learner that was taught some examples in order, and nothing else."""
         learner = cls(Weights.new())
         for example in examples:

@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from oborona.message.model import Header, Message
+from oborona.message.model import HeaderField, Message
 
 LOOKED_AT: Final = 4000  # characters of the text
 MANY: Final = 40  # links, attachments, lines of the skeleton and the like, that are looked at
@@ -33,7 +33,7 @@ _KINDS: Final = bytes(
 )
 
 
-def read(message: Message, fields: Sequence[Header]) -> list[str]:
+def read_shape(message: Message, fields: Sequence[HeaderField]) -> list[str]:
     """Return the shape of a message.
 
     Args:
@@ -77,7 +77,7 @@ def _sender(message: Message) -> list[str]:
     ]
 
 
-def _fields(by_name: dict[str, Header]) -> list[str]:
+def _fields(by_name: dict[str, HeaderField]) -> list[str]:
     def value(name: str) -> str:
         header = by_name.get(name)
         return header.value[:200] if header else ""

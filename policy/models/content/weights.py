@@ -24,7 +24,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from oborona.policy.models.content.features import EDGES, SPACE, VIEWS, Features
+from oborona.policy.models.content.features import EDGES, SPACE, VIEWS, ContentFeatures
 
 Floats = NDArray[np.float32]
 
@@ -43,7 +43,7 @@ _SHARE: Final = 1 / len(VIEWS)  # of the vector's squared length
 _PERSON: Final = np.uint32(2654435761)
 
 
-class Vector(NamedTuple):
+class FeatureVector(NamedTuple):
     """A message as the weights see it now."""
 
     slots: NDArray[np.uint32]
@@ -51,7 +51,7 @@ class Vector(NamedTuple):
     pull: Floats  # of its slots, as it was
 
 
-class Parts(NamedTuple):
+class MarginParts(NamedTuple):
     """What each slot of a message adds to its margin."""
 
     slots: NDArray[np.uint32]  # ascending
@@ -87,7 +87,7 @@ class Weights:
         """Return weights in memory that know nothing."""
         return cls(bytearray(cls.SIZE))
 
-    def margin(self, features: Features, person: str = "") -> float:
+    def margin(self, features: ContentFeatures, person: str = "") -> float:
         """Return what it says of a message: above 0 is spam; 0 where nothing was learned.
 
         Args:
@@ -98,7 +98,7 @@ class Weights:
         margin = self.product(vector) - self.middle()
         return margin + self.personal_part(vector, person) if person else margin
 
-    def product(self, vector: Vector) -> float:
+    def product(self, vector: FeatureVector) -> float:
         """Return the shared margin of a vector, before `middle` is taken off."""
         return float(vector.pull @ vector.values)
 
@@ -115,19 +115,19 @@ class Weights:
         spam = (spam_sum + SURE * (ham_sum / (hams + FEW) + APART)) / (spams + SURE)
         return float(MOVED * (ham + spam) / 2.0)
 
-    def personal_part(self, vector: Vector, person: str) -> float:
+    def personal_part(self, vector: FeatureVector, person: str) -> float:
         """Return what the corrections of a person add to the margin of a vector."""
         return float(self.personal[personal_slots(vector.slots, person)] @ vector.values)
 
-    def parts(self, features: Features, person: str = "") -> Parts:
+    def parts(self, features: ContentFeatures, person: str = "") -> MarginParts:
         """Return each slot's part of the margin; see `margin`."""
         vector = self.vector(features)
         pull = vector.pull
         if person:
             pull = pull + self.personal[personal_slots(vector.slots, person)]
-        return Parts(vector.slots, pull * vector.values)
+        return MarginParts(vector.slots, pull * vector.values)
 
-    def vector(self, features: Features) -> Vector:
+    def vector(self, features: ContentFeatures) -> FeatureVector:
         """Return a message as the weights see it now; see the head of this file."""
         slots = features.slots
         rows: Floats = self._rows.take(slots).view(np.float32).reshape(slots.size, WIDTH)
@@ -140,7 +140,7 @@ class Weights:
             view = values[first:last]
             view *= np.float32((_SHARE / max(float(view @ view), 1e-9)) ** 0.5)
             first = last
-        return Vector(slots, values, pull)
+        return FeatureVector(slots, values, pull)
 
     def _log_odds(self, ham: Floats, spam: Floats) -> Floats:
         """Return by how much slots with these counts speak for spam, in place of the counts.

@@ -12,8 +12,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from oborona.policy.models.final.summary import Catch, Quality
-from oborona.policy.models.reliability import Bin
+from oborona.policy.models.final.summary import CatchRate, ModelQuality
+from oborona.policy.models.reliability import ReliabilityBin
 from oborona.policy.models.reliability import reliability as by_bins
 
 LOST: Final = (0.001, 0.005, 0.01)  # shares of good mail at which the catch is told
@@ -38,7 +38,7 @@ def caught(scores: Floats, spam: Labels, lost: float) -> float:
     return float(np.mean(scores[spam] > line))
 
 
-def quality(scores: Floats, spam: Labels, *, seed: int) -> Quality:
+def quality(scores: Floats, spam: Labels, *, seed: int) -> ModelQuality:
     """Return how well scores tell, with intervals of 95 %.
 
     Args:
@@ -55,10 +55,10 @@ def quality(scores: Floats, spam: Labels, *, seed: int) -> Quality:
         row[:] = [caught(sample, label, lost) for lost in LOST]
     low, high = np.quantile(again, (0.025, 0.975), axis=0)
     catches = tuple(
-        Catch(lost=lost, caught=caught(scores, spam, lost), low=float(least), high=float(most))
+        CatchRate(lost=lost, caught=caught(scores, spam, lost), low=float(least), high=float(most))
         for lost, least, most in zip(LOST, low, high, strict=True)
     )
-    return Quality(loss=loss(scores, spam), catches=catches)
+    return ModelQuality(loss=loss(scores, spam), catches=catches)
 
 
 def roc(scores: Floats, spam: Labels) -> tuple[Floats, Floats]:
@@ -72,7 +72,7 @@ def roc(scores: Floats, spam: Labels) -> tuple[Floats, Floats]:
     return np.cumsum(~above)[ends] / (~spam).sum(), np.cumsum(above)[ends] / spam.sum()
 
 
-def reliability(probabilities: Floats, spam: Labels) -> tuple[Bin, ...]:
+def reliability(probabilities: Floats, spam: Labels) -> tuple[ReliabilityBin, ...]:
     """Return what was said beside what happened, in bins that are narrow where it matters.
 
     Empty ones are left out.

@@ -12,9 +12,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from oborona.policy.expression.schema import Schema
+from oborona.policy.expression.schema import FactSchema
 from oborona.policy.facts import Facts
-from oborona.policy.models.final.features import Reader, Vector, general, particular
+from oborona.policy.models.final.features import FeatureReader, Vector, general, particular
 from oborona.policy.models.final.trees import MAX_FEATURES
 from oborona.types import RuleHit
 
@@ -22,7 +22,7 @@ from oborona.types import RuleHit
 RARE: Final = 5
 
 
-class Example(msgspec.Struct, frozen=True, kw_only=True):
+class FinalExample(msgspec.Struct, frozen=True, kw_only=True):
     """A message."""
 
     name: str  # its path, for the list of errors
@@ -33,16 +33,16 @@ class Example(msgspec.Struct, frozen=True, kw_only=True):
     marks: frozenset[str]  # those of its own
 
 
-class Observer:
+class ExampleBuilder:
     """Makes examples of facts.
 
     Args:
         schema: the facts that are known.
     """
 
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: FactSchema) -> None:
         self.names = general(schema)
-        self._reader = Reader(self.names, schema)
+        self._reader = FeatureReader(self.names, schema)
 
     def example(
         self,
@@ -53,9 +53,9 @@ class Observer:
         time: float,
         spam: bool,
         score: float,
-    ) -> Example:
-        """Return the example of a message; see `Example` for the arguments."""
-        return Example(
+    ) -> FinalExample:
+        """Return the example of a message; see `FinalExample` for the arguments."""
+        return FinalExample(
             name=name,
             time=time,
             spam=spam,
@@ -65,7 +65,7 @@ class Observer:
         )
 
 
-class Table(msgspec.Struct, frozen=True, kw_only=True):
+class ExampleTable(msgspec.Struct, frozen=True, kw_only=True):
     """Examples as rows, features as columns."""
 
     features: tuple[str, ...]
@@ -74,7 +74,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     scores: NDArray[np.float64]
 
 
-def tabled(examples: Sequence[Example], names: Sequence[str]) -> Table:
+def example_table(examples: Sequence[FinalExample], names: Sequence[str]) -> ExampleTable:
     """Return examples as a table, without what is the same in all of them or rare.
 
     Args:
@@ -94,7 +94,7 @@ def tabled(examples: Sequence[Example], names: Sequence[str]) -> Table:
     marks = np.zeros((len(examples), len(common)), np.float32)
     for row, example in enumerate(examples):
         marks[row, [place_of[mark] for mark in example.marks if mark in place_of]] = 1.0
-    return Table(
+    return ExampleTable(
         features=(*(names[place] for place in varied), *common),
         numbers=np.hstack((numbers[:, varied], marks)),
         spam=np.array([example.spam for example in examples], np.bool_),

@@ -27,10 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oborona.errors import OboronaError
-from oborona.policy.expression.schema import METRICS, WINDOWS, Kind, Schema
+from oborona.policy.expression.schema import METRICS, WINDOWS, FactSchema, PieceKind
 from oborona.policy.facts import Facts
-from oborona.policy.private import is_private
-from oborona.types import Mode, RuleHit
+from oborona.policy.private_rules import is_private
+from oborona.types import RuleHit, RuleMode
 
 SCORE: Final = "score"
 NAME: Final = "FINAL_MODEL"  # of the hit that the model adds: it does not see itself
@@ -89,15 +89,15 @@ class UnknownFeature(OboronaError):  # noqa: N818 - reads as what happened
     """A model sees what is not known here; the text names it."""
 
 
-def general(schema: Schema) -> tuple[str, ...]:
+def general(schema: FactSchema) -> tuple[str, ...]:
     """Return the features that every message has, in their order."""
     found = [SCORE]
     for fact in schema.facts:
         if fact.name in UNSEEN or fact.name.startswith(_OF_TIME) or is_private([fact.name]):
             continue
-        if fact.kind in (Kind.NUMBER, Kind.CONDITION):
+        if fact.kind in (PieceKind.NUMBER, PieceKind.CONDITION):
             found.append(fact.name)
-        elif fact.kind is Kind.SET:
+        elif fact.kind is PieceKind.SET:
             found.append(f"len({fact.name})")
     counted = [name for name in _COUNTED if name in schema.by_type]
     return (*found, *(f"count[{name}].{count}" for name in counted for count in _COUNTS))
@@ -120,7 +120,7 @@ def _particular(name: str) -> bool:
     return any(form.fullmatch(name) for form in (_RULE, _FOUND, _IS, _IN))
 
 
-class Reader:
+class FeatureReader:
     """Reads some features of a message.
 
     Args:
@@ -132,7 +132,7 @@ class Reader:
             any, and are 0 where they never come.
     """
 
-    def __init__(self, names: Sequence[str], schema: Schema) -> None:
+    def __init__(self, names: Sequence[str], schema: FactSchema) -> None:
         self.names = tuple(names)
         self._scored: list[int] = []
         self._rules: dict[str, int] = {}
@@ -155,7 +155,7 @@ class Reader:
         self._of_numbers = _together([attribute for attribute, _ in self._numbers])
         self._number_places = [place for _, place in self._numbers]
 
-    def _take(self, name: str, place: int, schema: Schema) -> bool:
+    def _take(self, name: str, place: int, schema: FactSchema) -> bool:
         """Keep a feature in mind; return whether it is known."""
         facts = {
             fact.name: fact
@@ -175,7 +175,7 @@ class Reader:
         elif (
             (match := _LENGTH.fullmatch(name))
             and match[1] in facts
-            and facts[match[1]].kind is Kind.SET
+            and facts[match[1]].kind is PieceKind.SET
         ):
             self._lengths.append((_attribute(match[1]), place))
         elif match := _COUNT.fullmatch(name):
@@ -184,7 +184,7 @@ class Reader:
                 return False
             if not is_private([name]):
                 self._counts.append((place, count))
-        elif name in facts and facts[name].kind in (Kind.NUMBER, Kind.CONDITION):
+        elif name in facts and facts[name].kind in (PieceKind.NUMBER, PieceKind.CONDITION):
             if not is_private([name]):  # 0 in a model of a version that saw it
                 self._numbers.append((_attribute(name), place))
         else:
@@ -209,7 +209,7 @@ class Reader:
         _mark(values, self._rules, [hit.name for hit in hits])
         for place in self._scored:
             values[place] = sum(
-                hit.score for hit in hits if hit.mode is Mode.LIVE and hit.name != NAME
+                hit.score for hit in hits if hit.mode is RuleMode.LIVE and hit.name != NAME
             )
         # numpy takes none for not a number
         return np.clip(np.array(values, np.float64), -LARGEST, LARGEST).astype(np.float32)
@@ -232,7 +232,7 @@ def _together(attributes: Sequence[str]) -> Callable[[Facts], tuple[float | None
     return attrgetter(*attributes) if attributes else lambda _: ()
 
 
-def _count(match: re.Match[str], schema: Schema) -> Callable[[Facts], float | None] | None:
+def _count(match: re.Match[str], schema: FactSchema) -> Callable[[Facts], float | None] | None:
     counted, window = schema.by_type.get(match[1]), WINDOWS.get(match[2])
     if counted is None or window is None:
         return None

@@ -2,7 +2,7 @@
 
     OBORONAF   8 octets
     SHA-256    32 octets, of all that follows
-    MessagePack of `Stored`
+    MessagePack of `ModelFile`
 
 Everything is checked before it is used: a file that is cut, changed, foreign or larger than
 `MAX_OCTETS` is refused, and what it may ask for in memory is bounded by its own length.
@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oborona.errors import OboronaError
-from oborona.policy.models.content.calibrate import Calibration
-from oborona.policy.models.final.summary import Summary
+from oborona.policy.models.content.calibration import Calibration
+from oborona.policy.models.final.summary import TrainingSummary
 from oborona.policy.models.final.trees import MAX_DEPTH, MAX_FEATURES, MAX_TREES, Trees
 
 MAGIC: Final = b"OBORONAF"
@@ -34,7 +34,7 @@ class BrokenModel(OboronaError):  # noqa: N818 - reads as what happened
     """A file holds no model that can be used; the text says why."""
 
 
-class Trained(msgspec.Struct, frozen=True, kw_only=True):
+class TrainedModel(msgspec.Struct, frozen=True, kw_only=True):
     """A trained model with all that was told of it."""
 
     features: tuple[str, ...]
@@ -42,11 +42,11 @@ class Trained(msgspec.Struct, frozen=True, kw_only=True):
     calibration: Calibration  # from what the trees say to a probability
     policy: str  # version of the policy whose rules it saw
     trained_at: float  # Unix seconds
-    summary: Summary
+    summary: TrainingSummary
     meaning: NDArray[np.float32] | None = None  # of `MEANING`
 
 
-class Stored(msgspec.Struct, frozen=True, kw_only=True):
+class ModelFile(msgspec.Struct, frozen=True, kw_only=True):
     """What a file holds; arrays are little-endian octets, row by row."""
 
     format: int
@@ -61,17 +61,17 @@ class Stored(msgspec.Struct, frozen=True, kw_only=True):
     calibration: Calibration
     policy: str
     trained_at: float
-    summary: Summary
+    summary: TrainingSummary
     meaning: bytes = b""  # float32
 
 
-_DECODER: Final = msgspec.msgpack.Decoder(Stored)
+_DECODER: Final = msgspec.msgpack.Decoder(ModelFile)
 
 
-def encode(model: Trained) -> bytes:
+def encode(model: TrainedModel) -> bytes:
     """Return the file of a model; the same model always gives the same."""
     trees = model.trees
-    stored = Stored(
+    stored = ModelFile(
         format=FORMAT,
         features=model.features,
         depth=trees.depth,
@@ -96,7 +96,7 @@ def version(octets: bytes) -> str:
     return octets[len(MAGIC) : len(MAGIC) + 6].hex()
 
 
-def decode(octets: bytes) -> Trained:
+def decode(octets: bytes) -> TrainedModel:
     """Return the model that a file holds.
 
     Raises:
@@ -115,7 +115,7 @@ def decode(octets: bytes) -> Trained:
         raise BrokenModel(f"cannot be read: {fault}") from fault
     if stored.format != FORMAT:
         raise BrokenModel(f"of format {stored.format}; this Oborona reads format {FORMAT}")
-    return Trained(
+    return TrainedModel(
         features=stored.features,
         trees=_trees(stored),
         calibration=_calibration(stored.calibration),
@@ -126,7 +126,7 @@ def decode(octets: bytes) -> Trained:
     )
 
 
-def _trees(stored: Stored) -> Trees:
+def _trees(stored: ModelFile) -> Trees:
     depth = stored.depth
     if not 1 <= depth <= MAX_DEPTH:
         raise BrokenModel(f"trees of depth {depth}; 1 to {MAX_DEPTH} are possible")

@@ -21,7 +21,7 @@ from typing import Final
 
 from oborona.policy.rules import VerdictLines
 from oborona.policy.tables import FinalTable
-from oborona.types import Mode, RuleHit
+from oborona.types import RuleHit, RuleMode
 
 BELOW: Final = 0.01  # a hundredth is what scores are rounded to
 
@@ -57,7 +57,7 @@ def part(
         lines: what a rule must reach to be a decision of the site.
         overrules: rules that are none, whatever they reach.
     """
-    live = [hit for hit in hits if hit.mode is Mode.LIVE]
+    live = [hit for hit in hits if hit.mode is RuleMode.LIVE]
     total = sum(
         hit.score
         for hit in live

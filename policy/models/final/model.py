@@ -8,20 +8,20 @@ from typing import Final
 
 import msgspec
 
-from oborona.policy.expression.schema import Schema
+from oborona.policy.expression.schema import FactSchema
 from oborona.policy.facts import Facts
 from oborona.policy.models.final.contributions import contributions
-from oborona.policy.models.final.features import NAME, Reader, Vector
-from oborona.policy.models.final.file import Trained
+from oborona.policy.models.final.features import NAME, FeatureReader, Vector
+from oborona.policy.models.final.file import TrainedModel
 from oborona.policy.models.final.law import part, score_of
 from oborona.policy.rules import VerdictLines
 from oborona.policy.tables import FinalTable
-from oborona.types import Mode, RuleHit
+from oborona.types import RuleHit, RuleMode
 
 MOST_ODDS: Final = 30.0  # log-odds; probabilities beyond are 0 and 1 to all figures that are shown
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True):
+class FeaturePart(msgspec.Struct, frozen=True, kw_only=True):
     """What one feature added."""
 
     feature: str
@@ -29,7 +29,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     log_odds: float  # added to those of spam
 
 
-class Why(msgspec.Struct, frozen=True, kw_only=True):
+class FinalExplanation(msgspec.Struct, frozen=True, kw_only=True):
     """What the final model says of a message, taken apart.
 
     Mean and parts add up to its log-odds.
@@ -37,7 +37,7 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
 
     probability: float
     mean: float  # log-odds, before anything is known of the message
-    parts: tuple[Part, ...]  # heaviest first; those that added nothing are left out
+    parts: tuple[FeaturePart, ...]  # heaviest first; those that added nothing are left out
 
 
 class Forest:
@@ -51,9 +51,9 @@ class Forest:
         UnknownFeature: it sees what is not known here.
     """
 
-    def __init__(self, trained: Trained, schema: Schema) -> None:
+    def __init__(self, trained: TrainedModel, schema: FactSchema) -> None:
         self.trained = trained
-        self._reader = Reader(trained.features, schema)
+        self._reader = FeatureReader(trained.features, schema)
 
     def vector(self, facts: Facts, hits: Sequence[RuleHit]) -> Vector:
         """Return the numbers that it sees of a message."""
@@ -72,7 +72,7 @@ class Forest:
     ) -> tuple[RuleHit, ...]:
         """Return its part of the score; see `FinalModel.weigh`."""
         odds = self.odds(facts, hits)
-        rules = sum(hit.score for hit in hits if hit.mode is Mode.LIVE)
+        rules = sum(hit.score for hit in hits if hit.mode is RuleMode.LIVE)
         return (
             RuleHit(
                 name=NAME,
@@ -82,17 +82,17 @@ class Forest:
             ),
         )
 
-    def why(self, facts: Facts, hits: Sequence[RuleHit]) -> Why:
+    def why(self, facts: Facts, hits: Sequence[RuleHit]) -> FinalExplanation:
         """Return what each feature added; takes up to a tenth of a second."""
         vector = self.vector(facts, hits)
         slope, offset = self.trained.calibration.slope, self.trained.calibration.offset
         mean, added = contributions(self.trained.trees, vector)
         parts = [
-            Part(feature=name, value=float(value), log_odds=float(slope * more))
+            FeaturePart(feature=name, value=float(value), log_odds=float(slope * more))
             for name, value, more in zip(self._reader.names, vector, added, strict=True)
             if more
         ]
-        return Why(
+        return FinalExplanation(
             probability=probability(self._calibrated(self.trained.trees.raw(vector))),
             mean=slope * mean + offset,
             parts=tuple(sorted(parts, key=lambda one: (-abs(one.log_odds), one.feature))),

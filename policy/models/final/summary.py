@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 
-class Catch(msgspec.Struct, frozen=True, kw_only=True):
+class CatchRate(msgspec.Struct, frozen=True, kw_only=True):
     """Spam that is caught at a share of good mail lost."""
 
     lost: float  # share of good mail, 0..1
@@ -14,15 +14,15 @@ class Catch(msgspec.Struct, frozen=True, kw_only=True):
     high: float
 
 
-class Quality(msgspec.Struct, frozen=True, kw_only=True):
+class ModelQuality(msgspec.Struct, frozen=True, kw_only=True):
     """How well messages are told apart that nothing was trained on."""
 
     # (1-ROCA)%: of all pairs of a spam and a good message, how many are in the wrong order
     loss: float
-    catches: tuple[Catch, ...]
+    catches: tuple[CatchRate, ...]
 
 
-class Summary(msgspec.Struct, frozen=True, kw_only=True):
+class TrainingSummary(msgspec.Struct, frozen=True, kw_only=True):
     """Of one training."""
 
     spam: int = 0  # messages
@@ -30,8 +30,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     first: float = 0.0  # Unix seconds: when the first and the last of them came; 0 = not known
     last: float = 0.0
     judged: int = 0  # that were judged by a model of those before them
-    score: Quality | None = None  # of the score alone, on these
-    final: Quality | None = None  # of the final model
+    score: ModelQuality | None = None  # of the score alone, on these
+    final: ModelQuality | None = None  # of the final model
     importance: tuple[
         tuple[str, float], ...
     ] = ()  # share that each feature has in what is said, heaviest first

@@ -30,22 +30,32 @@ import re
 from collections.abc import Container
 from typing import Final
 
-from oborona.authentication.canonical import Canon
-from oborona.authentication.checking import check_message, check_seal, unsigned_field, without_key
+from oborona.authentication.canonical import Canonicalization
 from oborona.authentication.header import dmarc_of
 from oborona.authentication.keys import key_name
-from oborona.authentication.letter import Letter
-from oborona.authentication.model import Arc, Result
-from oborona.authentication.signature import MAX_INSTANCE, Claim, Form, instance_number
-from oborona.dns import Asker
+from oborona.authentication.model import Arc, AuthResult
+from oborona.authentication.signature import (
+    MAX_INSTANCE,
+    SignatureClaim,
+    SignatureField,
+    instance_number,
+)
+from oborona.authentication.signature_check import (
+    check_message,
+    check_seal,
+    unsigned_field,
+    without_key,
+)
+from oborona.authentication.signed_message import SignedMessage
+from oborona.dns import DnsAsker
 
 # keys asked for at once; honest chains have one to four sets, and who sends fifty gets no fifty
 # questions for one
 AHEAD: Final = 10
 
 _RESULTS: Final = b"arc-authentication-results"
-_MESSAGE: Final = Form.MESSAGE.encode()
-_SEAL: Final = Form.SEAL.encode()
+_MESSAGE: Final = SignatureField.MESSAGE.encode()
+_SEAL: Final = SignatureField.SEAL.encode()
 _FIELDS: Final = (_RESULTS, _MESSAGE, _SEAL)  # in the order they are sealed in, RFC 8617 s5.1.1
 _INSTANCE: Final = re.compile(
     rb"[^:]*:[ \t\r\n]*i[ \t\r\n]*=[ \t\r\n]*([0-9]{1,2})[ \t\r\n]*;(.*)", re.DOTALL
@@ -55,7 +65,7 @@ Sets = list[dict[bytes, int]]
 """ARC sets from the first to the newest: name of the field to its place in the letter."""
 
 
-def is_sealed(letter: Letter) -> bool:
+def is_sealed(letter: SignedMessage) -> bool:
     """Tell whether a message has a field of a chain.
 
     Most have none, and `verify_arc` has nothing to say of them.
@@ -63,7 +73,7 @@ def is_sealed(letter: Letter) -> bool:
     return any(name in letter.places for name in _FIELDS)
 
 
-def arc_questions(letter: Letter, *, now: float) -> tuple[str, ...]:
+def arc_questions(letter: SignedMessage, *, now: float) -> tuple[str, ...]:
     """Return the names of the first key records (TXT) that `verify_arc` will ask for, so that they
     can be asked for at once.
 
@@ -73,7 +83,7 @@ def arc_questions(letter: Letter, *, now: float) -> tuple[str, ...]:
     sets, why = _collect(letter)
     if why or not sets or not letter.whole:
         return ()
-    newest, seals = letter.claim(sets[-1][_MESSAGE], Form.MESSAGE), _seals(letter, sets)
+    newest, seals = letter.claim(sets[-1][_MESSAGE], SignatureField.MESSAGE), _seals(letter, sets)
     if (
         any(seal.problem for seal in seals)
         or _chain_failed(seals)
@@ -84,7 +94,9 @@ def arc_questions(letter: Letter, *, now: float) -> tuple[str, ...]:
     return tuple(dict.fromkeys(key_name(claim.selector, claim.domain) for claim in claims))[:AHEAD]
 
 
-async def verify_arc(letter: Letter, asker: Asker, *, now: float, trusted: Container[str]) -> Arc:
+async def verify_arc(
+    letter: SignedMessage, asker: DnsAsker, *, now: float, trusted: Container[str]
+) -> Arc:
     """Return what the chain of a message is worth; never raises.
 
     Args:
@@ -95,14 +107,14 @@ async def verify_arc(letter: Letter, asker: Asker, *, now: float, trusted: Conta
     """
     sets, why = _collect(letter)
     if why:
-        return Arc(result=Result.FAIL, instances=len(sets), why=why)
+        return Arc(result=AuthResult.FAIL, instances=len(sets), why=why)
     if not sets:
         return Arc()
     if not letter.whole:
         return Arc(instances=len(sets), why="message too large to check")
     seals = _seals(letter, sets)
     result, why = await _validated(letter, sets, seals, asker, now)
-    if result is not Result.PASS:
+    if result is not AuthResult.PASS:
         return Arc(result=result, instances=len(sets), why=why)
     sealers = tuple(seal.domain for seal in seals)
     oldest = len(sealers)
@@ -121,7 +133,7 @@ async def verify_arc(letter: Letter, asker: Asker, *, now: float, trusted: Conta
     )
 
 
-def _collect(letter: Letter) -> tuple[Sets, str]:
+def _collect(letter: SignedMessage) -> tuple[Sets, str]:
     """Return the sets, and what is wrong with their structure.
 
     RFC 8617 s5.2, steps 1 and 3 (A), (B).
@@ -144,18 +156,18 @@ def _collect(letter: Letter) -> tuple[Sets, str]:
     return [found[instance] for instance in sorted(found)], ""
 
 
-def _instance(letter: Letter, place: int, name: bytes) -> int:
+def _instance(letter: SignedMessage, place: int, name: bytes) -> int:
     if name != _RESULTS:
-        return letter.claim(place, Form(name.decode())).instance
+        return letter.claim(place, SignatureField(name.decode())).instance
     match = _INSTANCE.match(letter.fields[place])
     return instance_number(match[1]) if match else 0
 
 
-def _seals(letter: Letter, sets: Sets) -> list[Claim]:
-    return [letter.claim(one[_SEAL], Form.SEAL) for one in sets]
+def _seals(letter: SignedMessage, sets: Sets) -> list[SignatureClaim]:
+    return [letter.claim(one[_SEAL], SignatureField.SEAL) for one in sets]
 
 
-def _chain_failed(seals: list[Claim]) -> str:
+def _chain_failed(seals: list[SignatureClaim]) -> str:
     """Return what is wrong with cv=; RFC 8617 s5.2, steps 2 and 3 (C)."""
     for instance, seal in enumerate(seals, 1):
         if seal.chain != ("none" if instance == 1 else "pass"):
@@ -164,34 +176,34 @@ def _chain_failed(seals: list[Claim]) -> str:
 
 
 async def _validated(
-    letter: Letter, sets: Sets, seals: list[Claim], asker: Asker, now: float
-) -> tuple[Result, str]:
+    letter: SignedMessage, sets: Sets, seals: list[SignatureClaim], asker: DnsAsker, now: float
+) -> tuple[AuthResult, str]:
     """Return pass, fail or temperror, and why; RFC 8617 s5.2, steps 2 to 6."""
     for instance, seal in enumerate(seals, 1):
         if seal.problem is not None:
-            return Result.FAIL, f"seal {instance}: {seal.why}"
+            return AuthResult.FAIL, f"seal {instance}: {seal.why}"
     wrong = _chain_failed(seals)
     if wrong:
-        return Result.FAIL, wrong
+        return AuthResult.FAIL, wrong
     newest = sets[-1][_MESSAGE]
-    claim = letter.claim(newest, Form.MESSAGE)
+    claim = letter.claim(newest, SignatureField.MESSAGE)
     checked = await check_message(letter, newest, claim, asker, now=now)
     unknown = ""
-    if checked.result is Result.TEMPERROR:
+    if checked.result is AuthResult.TEMPERROR:
         unknown = f"message signature {len(sets)}: {checked.why}"
-    elif checked.result is not Result.PASS:
-        return Result.FAIL, f"message signature {len(sets)}: {checked.why}"
+    elif checked.result is not AuthResult.PASS:
+        return AuthResult.FAIL, f"message signature {len(sets)}: {checked.why}"
     digests = _sealed(letter, sets)
     for instance in range(len(sets), 0, -1):
         checked = await check_seal(seals[instance - 1], digests[instance - 1], asker)
-        if checked.result is Result.TEMPERROR:
+        if checked.result is AuthResult.TEMPERROR:
             unknown = unknown or f"seal {instance}: {checked.why}"
-        elif checked.result is not Result.PASS:
-            return Result.FAIL, f"seal {instance}: {checked.why}"
-    return (Result.TEMPERROR, unknown) if unknown else (Result.PASS, "")
+        elif checked.result is not AuthResult.PASS:
+            return AuthResult.FAIL, f"seal {instance}: {checked.why}"
+    return (AuthResult.TEMPERROR, unknown) if unknown else (AuthResult.PASS, "")
 
 
-def _sealed(letter: Letter, sets: Sets) -> list[bytes]:
+def _sealed(letter: SignedMessage, sets: Sets) -> list[bytes]:
     """Return the SHA-256 that each seal was made over: all sets before, then its own without its
     signature; RFC 8617 s5.1.1.
 
@@ -201,12 +213,12 @@ def _sealed(letter: Letter, sets: Sets) -> list[bytes]:
     digests = []
     before = hashlib.sha256()
     for one in sets:
-        before.update(letter.canonical(one[_RESULTS], Canon.RELAXED))
-        before.update(letter.canonical(one[_MESSAGE], Canon.RELAXED))
+        before.update(letter.canonical(one[_RESULTS], Canonicalization.RELAXED))
+        before.update(letter.canonical(one[_MESSAGE], Canonicalization.RELAXED))
         own = before.copy()
-        own.update(unsigned_field(letter.fields[one[_SEAL]], Canon.RELAXED))
+        own.update(unsigned_field(letter.fields[one[_SEAL]], Canonicalization.RELAXED))
         digests.append(own.digest())
-        before.update(letter.canonical(one[_SEAL], Canon.RELAXED))
+        before.update(letter.canonical(one[_SEAL], Canonicalization.RELAXED))
     return digests
 
 

@@ -15,15 +15,15 @@ from typing import Any, TypeVar
 
 from greenlet import getcurrent, greenlet
 
-from oborona.dns import Answer, Asker, Kind
+from oborona.dns import DnsAnswer, DnsAsker, DnsType
 
-Ask = Callable[[str, Kind], Answer]
-"""What the code calls: name and kind of record to answer, as `oborona.dns.Asker.ask`."""
+Ask = Callable[[str, DnsType], DnsAnswer]
+"""What the code calls: name and kind of record to answer, as `oborona.dns.DnsAsker.ask`."""
 
 T = TypeVar("T")
 
 
-async def run(function: Callable[[Ask], T], asker: Asker) -> T:
+async def run(function: Callable[[Ask], T], asker: DnsAsker) -> T:
     """Call a synchronous function whose questions are put to the asker, and return what it returns.
 
     Args:
@@ -41,12 +41,12 @@ async def run(function: Callable[[Ask], T], asker: Asker) -> T:
     """
     ended: list[BaseException] = []
 
-    def ask(name: str, kind: Kind) -> Answer:
+    def ask(name: str, kind: DnsType) -> DnsAnswer:
         if ended:
             raise ended[0]
         waiting = getcurrent().parent
         assert waiting is not None  # it has one: the greenlet below
-        answer: Answer = waiting.switch((name, kind))
+        answer: DnsAnswer = waiting.switch((name, kind))
         return answer
 
     code = greenlet(function)

@@ -16,28 +16,28 @@ from typing import Final
 _CRLF: Final = b"\r\n"
 
 
-class Canon(StrEnum):
+class Canonicalization(StrEnum):
     """The two algorithms."""
 
     SIMPLE = "simple"
     RELAXED = "relaxed"
 
 
-def canonical_field(field: bytes, canon: Canon) -> bytes:
+def canonical_field(field: bytes, canon: Canonicalization) -> bytes:
     """Return the canonical form of a header field (name, colon, value, CRLF), ending in CRLF.
 
     RFC 6376 s3.4.1, s3.4.2.
     """
-    if canon is Canon.SIMPLE:
+    if canon is Canonicalization.SIMPLE:
         return field
     name, _, value = field.partition(b":")
     value = _squeezed(value.replace(_CRLF, b"")).strip(b" ")
     return b"%b:%b\r\n" % (name.rstrip(b" \t").lower(), value)
 
 
-def canonical_body(body: bytes, canon: Canon) -> bytes:
+def canonical_body(body: bytes, canon: Canonicalization) -> bytes:
     """Return the canonical form of a body; RFC 6376 s3.4.3, s3.4.4."""
-    if canon is Canon.SIMPLE:
+    if canon is Canonicalization.SIMPLE:
         return _without_final_lines(body) + _CRLF
     core = _without_final_lines(_squeezed(body).replace(b" \r\n", _CRLF).removesuffix(b" "))
     return core + _CRLF if core else b""

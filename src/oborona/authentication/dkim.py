@@ -29,13 +29,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from oborona.authentication.checking import check_message, without_key
 from oborona.authentication.keys import key_name
-from oborona.authentication.letter import Letter
-from oborona.authentication.model import Signature
+from oborona.authentication.model import DkimSignature
 from oborona.authentication.names import fqdn
-from oborona.authentication.signature import Claim, Form
-from oborona.dns import Asker
+from oborona.authentication.signature import SignatureClaim, SignatureField
+from oborona.authentication.signature_check import check_message, without_key
+from oborona.authentication.signed_message import SignedMessage
+from oborona.dns import DnsAsker
 from oborona.domains import registrable
 
 # honest mail has one to four: its own, its service's, and one for each forwarder; each may cost a
@@ -44,11 +44,11 @@ LIMIT: Final = 8
 # signatures among which those of From's domain are looked for when there are more than the limit
 MAX_READ: Final = 64
 
-_NAME: Final = Form.DKIM.encode()
+_NAME: Final = SignatureField.DKIM.encode()
 
 
-def questions(
-    letter: Letter, *, now: float, limit: int = LIMIT, from_domains: Sequence[str] = ()
+def dkim_questions(
+    letter: SignedMessage, *, now: float, limit: int = LIMIT, from_domains: Sequence[str] = ()
 ) -> tuple[str, ...]:
     """Return the names of the key records (TXT) that `verify_dkim` will ask for, so that they can
     be asked for all at once.
@@ -66,13 +66,13 @@ def questions(
 
 
 async def verify_dkim(
-    letter: Letter,
-    asker: Asker,
+    letter: SignedMessage,
+    asker: DnsAsker,
     *,
     now: float,
     limit: int = LIMIT,
     from_domains: Sequence[str] = (),
-) -> tuple[tuple[Signature, ...], int]:
+) -> tuple[tuple[DkimSignature, ...], int]:
     """Return the signatures of a message, topmost first, and how many beyond the limit were not
     looked at; never raises.
 
@@ -89,7 +89,7 @@ async def verify_dkim(
         checked = await check_message(letter, place, claim, asker, now=now)
         length = claim.length
         signatures.append(
-            Signature(
+            DkimSignature(
                 result=checked.result,
                 domain=claim.domain,
                 selector=claim.selector,
@@ -111,20 +111,22 @@ def _organisations(domains: Sequence[str]) -> frozenset[str]:
     return frozenset(registrable(name) for domain in domains if (name := fqdn(domain)))
 
 
-def _claims(letter: Letter, limit: int, ours: frozenset[str]) -> list[tuple[int, Claim]]:
+def _claims(
+    letter: SignedMessage, limit: int, ours: frozenset[str]
+) -> list[tuple[int, SignatureClaim]]:
     """Return the signatures to look at, topmost first."""
     places = letter.places.get(_NAME, [])
     if len(places) > limit and ours:
         readable = places[: max(MAX_READ, limit)]
         places = sorted(
-            sorted(readable, key=lambda place: _foreign(letter.claim(place, Form.DKIM), ours))[
-                :limit
-            ]
+            sorted(
+                readable, key=lambda place: _foreign(letter.claim(place, SignatureField.DKIM), ours)
+            )[:limit]
         )
-    return [(place, letter.claim(place, Form.DKIM)) for place in places[:limit]]
+    return [(place, letter.claim(place, SignatureField.DKIM)) for place in places[:limit]]
 
 
-def _foreign(claim: Claim, ours: frozenset[str]) -> bool:
+def _foreign(claim: SignatureClaim, ours: frozenset[str]) -> bool:
     """Tell whether a signature is of none of some organisations.
 
     Sorting by it puts theirs first, and leaves the rest in order.

@@ -15,7 +15,7 @@ is aligned: what nobody could take for a proof, were it checked, must not turn a
 temporary error.
 
 An aligned signature that the header of a message too large to be checked bears out
-(`Signature.unseen`) makes a fail a permerror: whether it holds can't be known, and asking again
+(`DkimSignature.unseen`) makes a fail a permerror: whether it holds can't be known, and asking again
 would not help (RFC 7489 section 11.2). So a signed header of somebody's, put above another body of
 that size, is not disowned by DMARC; a rule may look at `message.truncated`. Signatures beyond the
 limit prove nothing, aligned ones are looked at before others (`verify_dkim`).
@@ -28,24 +28,30 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from oborona.authentication.dmarc_record import Record, Unusable
-from oborona.authentication.dmarc_walk import Unanswered, places, walk
-from oborona.authentication.model import Dmarc, Published, Result, Signature, Spf
+from oborona.authentication.dmarc_record import DmarcRecord, UnusableDmarcRecord
+from oborona.authentication.dmarc_walk import DnsUnanswered, tree_walk_names, walk_dmarc_tree
+from oborona.authentication.model import AuthResult, DkimSignature, Dmarc, DmarcPolicy, Spf
 from oborona.authentication.names import fqdn, printable
-from oborona.dns import Asker, Kind, Outcome
+from oborona.dns import DnsAsker, DnsOutcome, DnsType
 from oborona.domains import registrable
 
 MAX_FROM: Final = 5  # domains in From that are checked; an honest message has one
 
 _UNSEEN: Final = "message too large to check its signature"
-_SEVERITY: Final = {Published.NONE: 0, Published.QUARANTINE: 1, Published.REJECT: 2}
+_SEVERITY: Final = {DmarcPolicy.NONE: 0, DmarcPolicy.QUARANTINE: 1, DmarcPolicy.REJECT: 2}
 _WEAKER: Final = {
-    Published.NONE: Published.NONE,
-    Published.QUARANTINE: Published.NONE,
-    Published.REJECT: Published.QUARANTINE,
+    DmarcPolicy.NONE: DmarcPolicy.NONE,
+    DmarcPolicy.QUARANTINE: DmarcPolicy.NONE,
+    DmarcPolicy.REJECT: DmarcPolicy.QUARANTINE,
 }
-_MAY_PROVE: Final = (Result.PASS, Result.TEMPERROR)
-_DOUBT: Final = (Result.PASS, Result.NONE, Result.PERMERROR, Result.TEMPERROR, Result.FAIL)
+_MAY_PROVE: Final = (AuthResult.PASS, AuthResult.TEMPERROR)
+_DOUBT: Final = (
+    AuthResult.PASS,
+    AuthResult.NONE,
+    AuthResult.PERMERROR,
+    AuthResult.TEMPERROR,
+    AuthResult.FAIL,
+)
 
 
 def dmarc_questions(from_domains: Sequence[str]) -> tuple[str, ...]:
@@ -57,14 +63,19 @@ def dmarc_questions(from_domains: Sequence[str]) -> tuple[str, ...]:
     between = [
         place
         for domain in domains
-        for place in places(domain)
+        for place in tree_walk_names(domain)
         if len(place) > len(registrable(domain))
     ]
     return tuple(f"_dmarc.{place}" for place in dict.fromkeys((*first, *between)))
 
 
 async def check_dmarc(
-    from_domains: Sequence[str], *, spf: Spf, dkim: Sequence[Signature], asker: Asker, sample: float
+    from_domains: Sequence[str],
+    *,
+    spf: Spf,
+    dkim: Sequence[DkimSignature],
+    asker: DnsAsker,
+    sample: float,
 ) -> Dmarc:
     """Check the domain in From against what SPF and DKIM proved.
 
@@ -90,7 +101,7 @@ async def check_dmarc(
     found = [await _check(domain, spf, dkim, asker, sample) for domain in domains[:MAX_FROM]]
     if len(domains) > MAX_FROM:
         why = f"over {MAX_FROM} domains in From"
-        found.append(Dmarc(result=Result.PERMERROR, domain=domains[MAX_FROM], why=why))
+        found.append(Dmarc(result=AuthResult.PERMERROR, domain=domains[MAX_FROM], why=why))
     strictest = max(found, key=lambda one: (_SEVERITY[one.disposition], _DOUBT.index(one.result)))
     return msgspec.structs.replace(
         strictest,
@@ -106,13 +117,13 @@ def _domains(from_domains: Sequence[str]) -> list[str]:
 class _Unclear(Exception):  # noqa: N818 - reads as what the policy is
     """There is no one policy to apply; result and reason."""
 
-    def __init__(self, result: Result, why: str) -> None:
+    def __init__(self, result: AuthResult, why: str) -> None:
         super().__init__(why)
         self.result = result
 
 
 async def _check(
-    domain: str, spf: Spf, dkim: Sequence[Signature], asker: Asker, sample: float
+    domain: str, spf: Spf, dkim: Sequence[DkimSignature], asker: DnsAsker, sample: float
 ) -> Dmarc:
     organisation = registrable(domain)
     try:
@@ -136,7 +147,7 @@ async def _check(
         policy = record.subdomains or policy
         if (
             record.missing is not None
-            and result is Result.FAIL
+            and result is AuthResult.FAIL
             and await _is_missing(domain, asker)
         ):
             policy = record.missing
@@ -146,13 +157,13 @@ async def _check(
         organisational=organisation,
         policy=policy,
         disposition=_disposition(record, policy, sample)
-        if result is Result.FAIL
-        else Published.NONE,
+        if result is AuthResult.FAIL
+        else DmarcPolicy.NONE,
         percent=record.percent,
         testing=record.testing,
         spf_aligned=proved.by_spf,
         dkim_aligned=proved.by_dkim,
-        why=_UNSEEN if result is Result.PERMERROR else printable(f"record at _dmarc.{place}"),
+        why=_UNSEEN if result is AuthResult.PERMERROR else printable(f"record at _dmarc.{place}"),
     )
 
 
@@ -165,19 +176,19 @@ class _Proved(NamedTuple):
     unseen: bool  # or could not be looked at
 
     @property
-    def result(self) -> Result:
+    def result(self) -> AuthResult:
         if self.by_spf or self.by_dkim:
-            return Result.PASS
+            return AuthResult.PASS
         if self.unknown:
-            return Result.TEMPERROR
-        return Result.PERMERROR if self.unseen else Result.FAIL
+            return AuthResult.TEMPERROR
+        return AuthResult.PERMERROR if self.unseen else AuthResult.FAIL
 
 
 async def _proved(
     domain: str,
     spf: Spf,
-    dkim: Sequence[Signature],
-    asker: Asker,
+    dkim: Sequence[DkimSignature],
+    asker: DnsAsker,
     *,
     strict_spf: bool = False,
     strict_dkim: bool = False,
@@ -186,8 +197,8 @@ async def _proved(
     by_spf = by_dkim = unknown = unseen = False
     if spf.scope == "mfrom" and spf.result in _MAY_PROVE:
         aligned = await _aligned(spf.domain, domain, asker, strict=strict_spf)
-        by_spf = aligned is True and spf.result is Result.PASS
-        unknown = aligned is None or (aligned and spf.result is Result.TEMPERROR)
+        by_spf = aligned is True and spf.result is AuthResult.PASS
+        unknown = aligned is None or (aligned and spf.result is AuthResult.TEMPERROR)
     told: dict[str, bool | None] = {}
     for one in dkim:
         if one.result not in _MAY_PROVE and not one.unseen:
@@ -195,31 +206,31 @@ async def _proved(
         if one.domain not in told:
             told[one.domain] = await _aligned(one.domain, domain, asker, strict=strict_dkim)
         aligned = told[one.domain]
-        by_dkim |= aligned is True and one.result is Result.PASS
-        unknown |= aligned is None or (aligned and one.result is Result.TEMPERROR)
+        by_dkim |= aligned is True and one.result is AuthResult.PASS
+        unknown |= aligned is None or (aligned and one.result is AuthResult.TEMPERROR)
         unseen |= aligned is True and one.unseen
     return _Proved(by_spf, by_dkim, unknown, unseen)
 
 
-async def _discover(domain: str, asker: Asker) -> tuple[str, Record, str]:
+async def _discover(domain: str, asker: DnsAsker) -> tuple[str, DmarcRecord, str]:
     """Return the name of the record that holds for a domain, the record, and the organisation as
     far as it had to be looked for.
     """
     try:
-        found = await walk(domain, asker, whole=False)
-    except Unanswered as error:
-        raise _Unclear(Result.TEMPERROR, str(error)) from error
+        found = await walk_dmarc_tree(domain, asker, whole=False)
+    except DnsUnanswered as error:
+        raise _Unclear(AuthResult.TEMPERROR, str(error)) from error
     if found.policy is None:
         doubled = f"several records at _dmarc.{found.doubled}" if found.doubled else ""
-        raise _Unclear(Result.NONE, doubled or "no record")
+        raise _Unclear(AuthResult.NONE, doubled or "no record")
     place, record = found.policy
-    if isinstance(record, Unusable):
-        raise _Unclear(Result.NONE, f"_dmarc.{place}: {record}")
+    if isinstance(record, UnusableDmarcRecord):
+        raise _Unclear(AuthResult.NONE, f"_dmarc.{place}: {record}")
     own = place == domain and record.suffix is None  # the walk has ended there
     return place, record, registrable(domain) if own else found.organisation
 
 
-async def _aligned(proved: str, domain: str, asker: Asker, *, strict: bool) -> bool | None:
+async def _aligned(proved: str, domain: str, asker: DnsAsker, *, strict: bool) -> bool | None:
     """Is a domain that SPF or DKIM speaks of the one in From, or (relaxed) of the same
     organisation? None = not known. RFC 9989 s4.10.2.
     """
@@ -229,18 +240,18 @@ async def _aligned(proved: str, domain: str, asker: Asker, *, strict: bool) -> b
     if strict or not name or registrable(name) != registrable(domain):
         return False
     try:
-        ours = await walk(domain, asker)
-        return (await walk(name, asker)).organisation == ours.organisation
-    except Unanswered:
+        ours = await walk_dmarc_tree(domain, asker)
+        return (await walk_dmarc_tree(name, asker)).organisation == ours.organisation
+    except DnsUnanswered:
         return None
 
 
-async def _is_missing(domain: str, asker: Asker) -> bool:
+async def _is_missing(domain: str, asker: DnsAsker) -> bool:
     """Does a name not exist, nor any below it? RFC 9989, RFC 8020."""
-    return (await asker.ask(domain, Kind.A)).outcome is Outcome.NO_NAME
+    return (await asker.ask(domain, DnsType.A)).outcome is DnsOutcome.NO_NAME
 
 
-def _disposition(record: Record, policy: Published, sample: float) -> Published:
+def _disposition(record: DmarcRecord, policy: DmarcPolicy, sample: float) -> DmarcPolicy:
     """What is asked for a message that fails: one step less in test mode, and outside the sample
     (RFC 7489 s6.6.4).
     """

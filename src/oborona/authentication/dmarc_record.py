@@ -12,26 +12,26 @@ from typing import Final
 
 import msgspec
 
-from oborona.authentication.model import Published
+from oborona.authentication.model import DmarcPolicy
 
 MAX_RECORD: Final = 8192  # octets; an honest record has under 500
 
 _VERSION: Final = re.compile(rb"[vV][ \t]*=[ \t]*DMARC1[ \t]*(?:;|$)")
 _PERCENT: Final = re.compile(r"[0-9]{1,3}")
 _URI: Final = re.compile(r"[a-z][a-z0-9+.-]*:[^ \t]+")
-_POLICIES: Final = {policy.value: policy for policy in Published}
+_POLICIES: Final = {policy.value: policy for policy in DmarcPolicy}
 
 
-class Unusable(Exception):  # noqa: N818 - reads as what the record is
+class UnusableDmarcRecord(Exception):  # noqa: N818 - reads as what the record is
     """A record without a policy, to which no DMARC processing is applied; the text says why."""
 
 
-class Record(msgspec.Struct, frozen=True, kw_only=True):
+class DmarcRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What a domain publishes."""
 
-    policy: Published  # p
-    subdomains: Published | None = None  # sp
-    missing: Published | None = None  # np: of names that do not exist
+    policy: DmarcPolicy  # p
+    subdomains: DmarcPolicy | None = None  # sp
+    missing: DmarcPolicy | None = None  # np: of names that do not exist
     strict_dkim: bool = False  # adkim=s
     strict_spf: bool = False  # aspf=s
     percent: int = 100  # pct
@@ -40,12 +40,12 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     suffix: bool | None = None
 
 
-def is_record(text: bytes) -> bool:
+def is_dmarc_record(text: bytes) -> bool:
     """Return whether a TXT record is one of DMARC: its first tag is the version, to the letter."""
     return _VERSION.match(text) is not None
 
 
-def parse(text: bytes) -> Record:
+def parse_dmarc_record(text: bytes) -> DmarcRecord:
     """Return what a record says.
 
     Names of tags and words are read in any case; of a tag given twice the first counts; unknown
@@ -54,14 +54,14 @@ def parse(text: bytes) -> Record:
     is as good as none (RFC 9989 s4.10.1, RFC 7489 s6.6.3).
 
     Args:
-        text: for which `is_record` holds.
+        text: for which `is_dmarc_record` holds.
 
     Raises:
         Unusable: there is no policy, or none of the RFC's words, and nobody wants reports; or the
             record is too long.
     """
     if len(text) > MAX_RECORD:
-        raise Unusable(f"record of {len(text)} octets")
+        raise UnusableDmarcRecord(f"record of {len(text)} octets")
     tags: dict[str, str] = {}
     for part in text.decode("ascii", "replace").lower().split(";"):
         name, equals, value = part.partition("=")
@@ -74,9 +74,9 @@ def parse(text: bytes) -> Record:
     ]
     bad += ["p is missing"] if "p" not in tags else []
     if bad and not any(_URI.fullmatch(uri.strip(" \t")) for uri in tags.get("rua", "").split(",")):
-        raise Unusable(bad[0])
-    return Record(
-        policy=Published.NONE if bad else _POLICIES[tags["p"]],
+        raise UnusableDmarcRecord(bad[0])
+    return DmarcRecord(
+        policy=DmarcPolicy.NONE if bad else _POLICIES[tags["p"]],
         subdomains=None if bad or "sp" not in tags else _POLICIES[tags["sp"]],
         missing=None if bad or "np" not in tags else _POLICIES[tags["np"]],
         strict_dkim=tags.get("adkim") == "s",

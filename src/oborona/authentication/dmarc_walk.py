@@ -18,29 +18,36 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from oborona.authentication.dmarc_record import Record, Unusable, is_record, parse
-from oborona.dns import Asker, Kind, Outcome
+from oborona.authentication.dmarc_record import (
+    DmarcRecord,
+    UnusableDmarcRecord,
+    is_dmarc_record,
+    parse_dmarc_record,
+)
+from oborona.dns import DnsAsker, DnsOutcome, DnsType
 from oborona.domains import registrable
 
 MAX_QUESTIONS: Final = 8  # RFC 9989 s4.10: a sender chooses how many labels there are
 
 
-class Unanswered(Exception):  # noqa: N818 - reads as what happened
+class DnsUnanswered(Exception):  # noqa: N818 - reads as what happened
     """The DNS has no answer; the text says which question."""
 
 
-class Walk(NamedTuple):
+class DmarcTreeWalk(NamedTuple):
     """What stands at a name and above it."""
 
     domain: str  # where it began
-    records: tuple[tuple[str, Record | Unusable], ...]  # by name, from the longest on
+    records: tuple[
+        tuple[str, DmarcRecord | UnusableDmarcRecord], ...
+    ]  # by name, from the longest on
     doubled: str = ""  # the first name with several records, which count as none
 
     @property
     def organisation(self) -> str:
         """The organisational domain, RFC 9989 section 4.10.2."""
         for place, record in self.records:
-            if isinstance(record, Record) and record.suffix is not None:
+            if isinstance(record, DmarcRecord) and record.suffix is not None:
                 if not record.suffix:
                     return place
                 if place != self.domain:
@@ -48,7 +55,7 @@ class Walk(NamedTuple):
         return self.records[-1][0] if self.records else registrable(self.domain)
 
     @property
-    def policy(self) -> tuple[str, Record | Unusable] | None:
+    def policy(self) -> tuple[str, DmarcRecord | UnusableDmarcRecord] | None:
         """The record that holds for the domain, and where: its own, its organisation's, or that of
         the public suffix above.
         """
@@ -57,11 +64,11 @@ class Walk(NamedTuple):
                 if place == wanted:
                     return place, record
         last = self.records[-1] if self.records else None
-        return last if last and isinstance(last[1], Record) and last[1].suffix else None
+        return last if last and isinstance(last[1], DmarcRecord) and last[1].suffix else None
 
 
 @lru_cache(maxsize=1024)
-def places(domain: str) -> tuple[str, ...]:
+def tree_walk_names(domain: str) -> tuple[str, ...]:
     """Return the names of a walk from a domain up to the top-level domain, at most
     `MAX_QUESTIONS`.
     """
@@ -69,7 +76,7 @@ def places(domain: str) -> tuple[str, ...]:
     return (domain, *(".".join(labels[first:]) for first in range(len(labels))))
 
 
-async def walk(domain: str, asker: Asker, *, whole: bool = True) -> Walk:
+async def walk_dmarc_tree(domain: str, asker: DnsAsker, *, whole: bool = True) -> DmarcTreeWalk:
     """Ask for the records at a domain and above it.
 
     Args:
@@ -81,27 +88,27 @@ async def walk(domain: str, asker: Asker, *, whole: bool = True) -> Walk:
     Raises:
         Unanswered: some name's answer is not known.
     """
-    found: list[tuple[str, Record | Unusable]] = []
+    found: list[tuple[str, DmarcRecord | UnusableDmarcRecord]] = []
     doubled = ""
     registered = registrable(domain)
-    for place in places(domain):
+    for place in tree_walk_names(domain):
         if len(place) < len(registered) and found and found[-1][0] == registered:
             break
-        answer = await asker.ask(f"_dmarc.{place}", Kind.TXT)
-        if answer.outcome is Outcome.TEMPERROR:
-            raise Unanswered(f"DNS {answer.why}: TXT _dmarc.{place}")
-        texts = [text for text in answer.texts if is_record(text)]
+        answer = await asker.ask(f"_dmarc.{place}", DnsType.TXT)
+        if answer.outcome is DnsOutcome.TEMPERROR:
+            raise DnsUnanswered(f"DNS {answer.why}: TXT _dmarc.{place}")
+        texts = [text for text in answer.texts if is_dmarc_record(text)]
         if len(texts) > 1:
             doubled = doubled or place
         if len(texts) != 1:
             continue
         try:
-            record: Record | Unusable = parse(texts[0])
-        except Unusable as error:
+            record: DmarcRecord | UnusableDmarcRecord = parse_dmarc_record(texts[0])
+        except UnusableDmarcRecord as error:
             record = error
         found.append((place, record))
         if (place == domain and not whole) or (
-            isinstance(record, Record) and record.suffix is not None
+            isinstance(record, DmarcRecord) and record.suffix is not None
         ):
             break
-    return Walk(domain, tuple(found), doubled)
+    return DmarcTreeWalk(domain, tuple(found), doubled)

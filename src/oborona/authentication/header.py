@@ -20,7 +20,7 @@ from authres.core import AuthenticationResult
 from authres.dkim_b import DKIMAuthenticationResult
 from authres.dmarc import DMARCAuthenticationResult
 
-from oborona.authentication.model import Arc, Dmarc, Identity, Result, Signature, Spf
+from oborona.authentication.model import Arc, AuthIdentity, AuthResult, DkimSignature, Dmarc, Spf
 from oborona.authentication.names import fqdn
 
 MAX_VALUE: Final = 253  # characters, as a name has at most
@@ -37,10 +37,10 @@ _NOT_REASON: Final = re.compile(
 )  # authres leaves a value with @ unquoted, whatever else is in it
 _INSTANCE: Final = re.compile(r"\s*i\s*=\s*[0-9]{1,3}\s*;")
 _FOLD: Final = re.compile(r"\r?\n(?=[ \t])|[\r\n]")
-_TROUBLE: Final = (Result.FAIL, Result.POLICY, Result.TEMPERROR, Result.PERMERROR)
+_TROUBLE: Final = (AuthResult.FAIL, AuthResult.POLICY, AuthResult.TEMPERROR, AuthResult.PERMERROR)
 
 
-def results(identity: Identity, site: str, *, ip: str = "") -> str:
+def authentication_results(identity: AuthIdentity, site: str, *, ip: str = "") -> str:
     """Return the value of Authentication-Results for a message, on one line.
 
     Args:
@@ -54,28 +54,28 @@ def results(identity: Identity, site: str, *, ip: str = "") -> str:
     """
     parts: list[AuthenticationResult] = [*_spf(identity), *map(_dkim, identity.dkim)]
     if not identity.dkim:
-        parts.append(DKIMAuthenticationResult(result=Result.NONE))
+        parts.append(DKIMAuthenticationResult(result=AuthResult.NONE))
     parts.append(_dmarc(identity.dmarc))
     address = _NOT_ADDRESS.sub("", ip)
-    if identity.arc.result is not Result.NONE:
+    if identity.arc.result is not AuthResult.NONE:
         parts.append(_arc(identity.arc, address))
-    if address and identity.iprev.result is not Result.NONE:
+    if address and identity.iprev.result is not AuthResult.NONE:
         parts.append(IPRevAuthenticationResult(result=identity.iprev.result, policy_iprev=address))
     value: str = Header(authserv_id=site, results=parts).header_value()
     return value
 
 
-class Said(NamedTuple):
+class ReportedDmarc(NamedTuple):
     """What a header says of DMARC."""
 
-    result: Result
+    result: AuthResult
     domain: str = ""  # header.from, lower case; empty where it names none
 
 
-_NOTHING: Final = Said(Result.NONE)
+_NOTHING: Final = ReportedDmarc(AuthResult.NONE)
 
 
-def dmarc_of(value: bytes | str) -> Said:
+def dmarc_of(value: bytes | str) -> ReportedDmarc:
     """Return what a header says of DMARC: `dmarc=` of Authentication-Results or
     ARC-Authentication-Results.
 
@@ -97,8 +97,8 @@ def dmarc_of(value: bytes | str) -> Said:
     if len(said) != 1:
         return _NOTHING
     word, domain = said.pop()
-    words = {known.value: known for known in (Result.PASS, *_TROUBLE)}
-    return Said(words[word], domain) if word in words else _NOTHING
+    words = {known.value: known for known in (AuthResult.PASS, *_TROUBLE)}
+    return ReportedDmarc(words[word], domain) if word in words else _NOTHING
 
 
 def _author(part: AuthenticationResult) -> str:
@@ -111,7 +111,7 @@ def _author(part: AuthenticationResult) -> str:
     return named.pop() if len(named) == 1 else ""
 
 
-def _spf(identity: Identity) -> Iterator[AuthenticationResult]:
+def _spf(identity: AuthIdentity) -> Iterator[AuthenticationResult]:
     mfrom, helo = identity.spf, identity.spf_helo
     yield SPFAuthenticationResult(
         result=mfrom.result, reason=_reason(mfrom), smtp_mailfrom=_plain(mfrom.domain)
@@ -122,7 +122,7 @@ def _spf(identity: Identity) -> Iterator[AuthenticationResult]:
         )
 
 
-def _dkim(signature: Signature) -> AuthenticationResult:
+def _dkim(signature: DkimSignature) -> AuthenticationResult:
     domain = _plain(signature.domain)
     local, _at, at_domain = signature.identity.rpartition("@")
     at_domain = fqdn(at_domain)
@@ -147,7 +147,7 @@ def _dmarc(dmarc: Dmarc) -> AuthenticationResult:
     part = DMARCAuthenticationResult(
         result=dmarc.result, reason=_reason(dmarc), header_from=_plain(dmarc.domain)
     )
-    if dmarc.result in (Result.PASS, Result.FAIL):
+    if dmarc.result in (AuthResult.PASS, AuthResult.FAIL):
         part.policy = dmarc.disposition
         part.result_comment = f"p={dmarc.policy}"
     return part
@@ -161,7 +161,7 @@ def _arc(arc: Arc, address: str) -> AuthenticationResult:
     return part
 
 
-def _reason(found: Spf | Signature | Dmarc | Arc) -> str:
+def _reason(found: Spf | DkimSignature | Dmarc | Arc) -> str:
     """Why something went wrong."""
     return _NOT_REASON.sub("?", found.why[:MAX_REASON]) if found.result in _TROUBLE else ""
 

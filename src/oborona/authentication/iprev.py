@@ -8,13 +8,13 @@ from __future__ import annotations
 from ipaddress import IPv6Address, ip_address
 from typing import Final
 
-from oborona.authentication.model import IpRev, Result
-from oborona.dns import Asker, Kind, Outcome
+from oborona.authentication.model import AuthResult, IpRev
+from oborona.dns import DnsAsker, DnsOutcome, DnsType
 
 MAX_NAMES: Final = 10  # of one address; as RFC 7208 s4.6.4 limits ptr
 
 
-async def check_iprev(ip: str, asker: Asker) -> IpRev:
+async def check_iprev(ip: str, asker: DnsAsker) -> IpRev:
     """Look the address up in the reverse zone, and the names found there in the forward zone.
 
     Args:
@@ -31,17 +31,17 @@ async def check_iprev(ip: str, asker: Asker) -> IpRev:
         return IpRev()
     if isinstance(address, IPv6Address) and address.ipv4_mapped:
         address = address.ipv4_mapped
-    reverse = await asker.ask(address.reverse_pointer, Kind.PTR)
-    if reverse.outcome is Outcome.TEMPERROR:
-        return IpRev(result=Result.TEMPERROR)
-    kind = Kind.AAAA if address.version == 6 else Kind.A
-    result = Result.PERMERROR
+    reverse = await asker.ask(address.reverse_pointer, DnsType.PTR)
+    if reverse.outcome is DnsOutcome.TEMPERROR:
+        return IpRev(result=AuthResult.TEMPERROR)
+    kind = DnsType.AAAA if address.version == 6 else DnsType.A
+    result = AuthResult.PERMERROR
     for name in reverse.names[:MAX_NAMES]:
         forward = await asker.ask(name, kind)
         if str(address) in forward.names:
-            return IpRev(result=Result.PASS, name=name)
-        if forward.outcome is Outcome.TEMPERROR:
-            result = Result.TEMPERROR
-        elif forward.outcome is Outcome.FOUND and result is Result.PERMERROR:
-            result = Result.FAIL
+            return IpRev(result=AuthResult.PASS, name=name)
+        if forward.outcome is DnsOutcome.TEMPERROR:
+            result = AuthResult.TEMPERROR
+        elif forward.outcome is DnsOutcome.FOUND and result is AuthResult.PERMERROR:
+            result = AuthResult.FAIL
     return IpRev(result=result)

@@ -28,8 +28,8 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import load_der_public_key
 from dkim.util import InvalidTagValueList, parse_tag_value
 
-from oborona.authentication.model import Result
-from oborona.dns import Asker, Kind, Outcome
+from oborona.authentication.model import AuthResult
+from oborona.dns import DnsAsker, DnsOutcome, DnsType
 
 MIN_RSA_BITS: Final = 1024  # RFC 8301 s3.2: below, a signature has failed
 # verifiers must take 4096 (RFC 8301 s3.2); beyond this an answer would cost too much
@@ -48,7 +48,7 @@ MAX_REMEMBERED: Final = 2048
 _SPACE: Final = re.compile(rb"[ \t\r\n]+")
 
 
-class Key(msgspec.Struct, frozen=True, kw_only=True):
+class DkimKey(msgspec.Struct, frozen=True, kw_only=True):
     """A key record that can be used."""
 
     kind: str  # rsa or ed25519
@@ -73,10 +73,10 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
         return True
 
 
-class NoKey(msgspec.Struct, frozen=True, kw_only=True):
+class NoDkimKey(msgspec.Struct, frozen=True, kw_only=True):
     """Why there is no key to use."""
 
-    result: Result  # that a signature gets by it
+    result: AuthResult  # that a signature gets by it
     why: str
     bits: int = 0  # of a key that is read and not used
 
@@ -86,17 +86,17 @@ def key_name(selector: str, domain: str) -> str:
     return f"{selector}._domainkey.{domain}"
 
 
-async def ask_keys(name: str, asker: Asker) -> tuple[Key, ...] | NoKey:
+async def ask_keys(name: str, asker: DnsAsker) -> tuple[DkimKey, ...] | NoDkimKey:
     """Return the keys at a name, at least one, or why there is none; RFC 6376 s6.1.2."""
-    answer = await asker.ask(name, Kind.TXT)
-    if answer.outcome is Outcome.TEMPERROR:
-        return NoKey(result=Result.TEMPERROR, why=f"key: {answer.why or 'no answer'}")
+    answer = await asker.ask(name, DnsType.TXT)
+    if answer.outcome is DnsOutcome.TEMPERROR:
+        return NoDkimKey(result=AuthResult.TEMPERROR, why=f"key: {answer.why or 'no answer'}")
     records = answer.texts[:MAX_RECORDS]
     if not records:
-        return NoKey(result=Result.PERMERROR, why="no key for signature")
+        return NoDkimKey(result=AuthResult.PERMERROR, why="no key for signature")
     read = [read_key(record) if len(record) <= MAX_RECORD else _SYNTAX for record in records]
-    keys = tuple(one for one in read if isinstance(one, Key))
-    return keys or next(one for one in read if isinstance(one, NoKey))
+    keys = tuple(one for one in read if isinstance(one, DkimKey))
+    return keys or next(one for one in read if isinstance(one, NoDkimKey))
 
 
 def tags(octets: bytes) -> dict[bytes, bytes]:
@@ -118,26 +118,26 @@ def plain_base64(octets: bytes) -> bytes:
     return b64decode(_SPACE.sub(b"", octets), validate=True)
 
 
-def read_key(record: bytes) -> Key | NoKey:
+def read_key(record: bytes) -> DkimKey | NoDkimKey:
     """Return the key that a record holds, or why it holds none; RFC 6376 s3.6.1, s6.1.2."""
     return _read_key(record) if len(record) <= MAX_REMEMBERED else _read_key.__wrapped__(record)
 
 
 @lru_cache(maxsize=2048)
-def _read_key(record: bytes) -> Key | NoKey:
+def _read_key(record: bytes) -> DkimKey | NoDkimKey:
     try:
         said = tags(record)
         if said.get(b"v", b"DKIM1") != b"DKIM1":
-            return NoKey(result=Result.PERMERROR, why="key version")
+            return NoDkimKey(result=AuthResult.PERMERROR, why="key version")
         kind = said.get(b"k", b"rsa")
         if kind not in (b"rsa", b"ed25519"):
-            return NoKey(result=Result.PERMERROR, why="key type unknown")
+            return NoDkimKey(result=AuthResult.PERMERROR, why="key type unknown")
         services = _listed(said.get(b"s", b"*"))
         if not services & {b"*", b"email"}:
-            return NoKey(result=Result.PERMERROR, why="key is not for mail")
+            return NoDkimKey(result=AuthResult.PERMERROR, why="key is not for mail")
         material = plain_base64(said[b"p"])
         if not material:
-            return NoKey(result=Result.PERMERROR, why="key revoked")
+            return NoDkimKey(result=AuthResult.PERMERROR, why="key revoked")
         public = (
             Ed25519PublicKey.from_public_bytes(material)
             if kind == b"ed25519"
@@ -151,12 +151,12 @@ def _read_key(record: bytes) -> Key | NoKey:
     if isinstance(public, RSAPublicKey):
         bits = public.key_size
         if not MIN_RSA_BITS <= bits <= MAX_RSA_BITS:
-            return NoKey(result=Result.POLICY, why=f"key of {bits} bits", bits=bits)
+            return NoDkimKey(result=AuthResult.POLICY, why=f"key of {bits} bits", bits=bits)
         if public.public_numbers().e.bit_length() > MAX_EXPONENT_BITS:
-            return NoKey(result=Result.POLICY, why="key with a huge exponent", bits=bits)
+            return NoDkimKey(result=AuthResult.POLICY, why="key with a huge exponent", bits=bits)
     elif not isinstance(public, Ed25519PublicKey):
         return _SYNTAX
-    return Key(
+    return DkimKey(
         kind=kind.decode(),
         bits=bits,
         public=public,
@@ -170,4 +170,4 @@ def _listed(value: bytes) -> frozenset[bytes]:
     return frozenset(part.strip() for part in value.split(b":"))
 
 
-_SYNTAX: Final = NoKey(result=Result.PERMERROR, why="key syntax error")
+_SYNTAX: Final = NoDkimKey(result=AuthResult.PERMERROR, why="key syntax error")

@@ -14,7 +14,7 @@ import msgspec
 from oborona.domains import registrable
 
 
-class Result(StrEnum):
+class AuthResult(StrEnum):
     """The words of RFC 8601 section 2.7; which of them a method uses is its own RFC's matter."""
 
     NONE = "none"  # nothing to check: no record, no signature
@@ -27,7 +27,7 @@ class Result(StrEnum):
     PERMERROR = "permerror"  # a record or signature that can't be used
 
 
-class Published(StrEnum):
+class DmarcPolicy(StrEnum):
     """What a domain asks to be done with mail that fails DMARC."""
 
     NONE = "none"
@@ -38,16 +38,16 @@ class Published(StrEnum):
 class Spf(msgspec.Struct, frozen=True, kw_only=True):
     """SPF of one identity."""
 
-    result: Result = Result.NONE
+    result: AuthResult = AuthResult.NONE
     domain: str = ""  # that was checked, lower case
     scope: str = "mfrom"  # or helo
     why: str = ""  # short, printable, for people; may hold words of the domain's owner
 
 
-class Signature(msgspec.Struct, frozen=True, kw_only=True):
+class DkimSignature(msgspec.Struct, frozen=True, kw_only=True):
     """One DKIM signature."""
 
-    result: Result
+    result: AuthResult
     domain: str = ""  # d=, lower case; empty where it can't be read
     selector: str = ""
     identity: str = ""  # i= as given, else @d
@@ -65,14 +65,14 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True):
 class Dmarc(msgspec.Struct, frozen=True, kw_only=True):
     """DMARC of the domain in From."""
 
-    result: Result = Result.NONE  # none, pass, fail, temperror, permerror
+    result: AuthResult = AuthResult.NONE  # none, pass, fail, temperror, permerror
     domain: str = ""  # in From
     organisational: str = ""  # its organisational domain
-    policy: Published = (
-        Published.NONE
+    policy: DmarcPolicy = (
+        DmarcPolicy.NONE
     )  # that applies to this domain as published: p, sp or np; none without a record
     # what it asks for this message: after result, t and pct
-    disposition: Published = Published.NONE
+    disposition: DmarcPolicy = DmarcPolicy.NONE
     percent: int = 100  # pct
     testing: bool = False  # t=y
     spf_aligned: bool = False  # SPF passed with an aligned domain
@@ -83,13 +83,15 @@ class Dmarc(msgspec.Struct, frozen=True, kw_only=True):
 class Arc(msgspec.Struct, frozen=True, kw_only=True):
     """ARC chain of a message."""
 
-    result: Result = Result.NONE  # none, pass, fail; temperror where a key could not be asked for
+    result: AuthResult = (
+        AuthResult.NONE
+    )  # none, pass, fail; temperror where a key could not be asked for
     instances: int = 0
     sealers: tuple[str, ...] = ()  # d= of the seals, oldest first; empty unless the chain passed
     # the sealer whose word is taken: all seals from there to us are of trusted sealers; empty =
     # none
     trusted: str = ""
-    dmarc: Result = Result.NONE  # what the trusted sealer says it saw
+    dmarc: AuthResult = AuthResult.NONE  # what the trusted sealer says it saw
     dmarc_domain: str = ""  # of which domain in From; empty where he does not say
     why: str = ""
 
@@ -97,36 +99,40 @@ class Arc(msgspec.Struct, frozen=True, kw_only=True):
 class IpRev(msgspec.Struct, frozen=True, kw_only=True):
     """Does the client's name lead back to its address? RFC 8601 section 3."""
 
-    result: Result = Result.NONE  # none (no address), pass, fail, temperror, permerror
+    result: AuthResult = AuthResult.NONE  # none (no address), pass, fail, temperror, permerror
     name: str = ""  # that passed
 
 
-class Identity(msgspec.Struct, frozen=True, kw_only=True):
+class AuthIdentity(msgspec.Struct, frozen=True, kw_only=True):
     """Who sent a message, as far as it was proved."""
 
     spf: Spf = Spf()
     spf_helo: Spf = Spf(scope="helo")
-    dkim: tuple[Signature, ...] = ()  # in the order of the header, topmost first
+    dkim: tuple[DkimSignature, ...] = ()  # in the order of the header, topmost first
     dkim_more: int = 0  # signatures beyond the limit, not looked at
     dmarc: Dmarc = Dmarc()
     arc: Arc = Arc()
     iprev: IpRev = IpRev()
 
     @property
-    def disposition(self) -> Published:
+    def disposition(self) -> DmarcPolicy:
         """What the domain in From asks to be done, unless a trusted ARC sealer saw the message pass
         (RFC 8617 section 7.2.1).
         """
         seen = self.arc.dmarc_domain
         ours = not seen or registrable(seen) == registrable(self.dmarc.domain)
-        return Published.NONE if self.arc.dmarc is Result.PASS and ours else self.dmarc.disposition
+        return (
+            DmarcPolicy.NONE
+            if self.arc.dmarc is AuthResult.PASS and ours
+            else self.dmarc.disposition
+        )
 
     @property
     def unsigned(self) -> int:
         """Octets of the body behind what the best signature covers: of those of From's
         organisation, or else of all that passed.
         """
-        passed = [one for one in self.dkim if one.result is Result.PASS]
+        passed = [one for one in self.dkim if one.result is AuthResult.PASS]
         organisation = registrable(self.dmarc.domain)
         aligned = [
             one for one in passed if organisation and registrable(one.domain) == organisation
@@ -136,7 +142,9 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def dkim_domains(self) -> tuple[str, ...]:
         """Distinct d= that passed."""
-        return tuple(dict.fromkeys(one.domain for one in self.dkim if one.result is Result.PASS))
+        return tuple(
+            dict.fromkeys(one.domain for one in self.dkim if one.result is AuthResult.PASS)
+        )
 
     @property
     def unanswered(self) -> tuple[str, ...]:
@@ -148,4 +156,4 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
             "arc": (self.arc.result,),
             "iprev": (self.iprev.result,),
         }
-        return tuple(name for name, results in methods.items() if Result.TEMPERROR in results)
+        return tuple(name for name, results in methods.items() if AuthResult.TEMPERROR in results)

@@ -19,11 +19,11 @@ from typing import Final
 import msgspec
 from dkim.util import InvalidTagValueList
 
-from oborona.authentication.canonical import Canon
+from oborona.authentication.canonical import Canonicalization
 from oborona.authentication.keys import plain_base64, tags
-from oborona.authentication.model import Result
+from oborona.authentication.model import AuthResult
 from oborona.authentication.names import fqdn
-from oborona.domains import MAX_HOST, normal
+from oborona.domains import MAX_HOST, normal_host
 
 # of one field; mail servers cut header lines at 100 kB, honest signatures have under 4
 MAX_OCTETS: Final = 65_536
@@ -36,7 +36,7 @@ _INSTANCE: Final = re.compile(rb"[0-9]{1,2}")  # RFC 8617 s4.2.1
 MAX_INSTANCE: Final = 50  # RFC 8617 s4.2.1
 
 
-class Form(StrEnum):
+class SignatureField(StrEnum):
     """The three fields that carry signatures, by their names in lower case."""
 
     DKIM = "dkim-signature"
@@ -45,21 +45,21 @@ class Form(StrEnum):
 
 
 _REQUIRED: Final = {
-    Form.DKIM: (b"v", b"a", b"b", b"bh", b"d", b"h", b"s"),
-    Form.MESSAGE: (b"i", b"a", b"b", b"bh", b"d", b"h", b"s"),
-    Form.SEAL: (b"i", b"a", b"b", b"cv", b"d", b"s"),
+    SignatureField.DKIM: (b"v", b"a", b"b", b"bh", b"d", b"h", b"s"),
+    SignatureField.MESSAGE: (b"i", b"a", b"b", b"bh", b"d", b"h", b"s"),
+    SignatureField.SEAL: (b"i", b"a", b"b", b"cv", b"d", b"s"),
 }
 _ALGORITHMS: Final = {b"rsa-sha256": "rsa", b"ed25519-sha256": "ed25519"}
-_CANONS: Final = {canon.value.encode(): canon for canon in Canon}
+_CANONS: Final = {canon.value.encode(): canon for canon in Canonicalization}
 
 
-class Claim(msgspec.Struct, kw_only=True):
+class SignatureClaim(msgspec.Struct, kw_only=True):
     """What one signature says.
 
     `problem` is the result it has by its own words, and then later members may be unset.
     """
 
-    problem: Result | None = None
+    problem: AuthResult | None = None
     why: str = ""
     algorithm: str = ""  # a=, lower case
     kind: str = ""  # of key that it needs
@@ -71,8 +71,8 @@ class Claim(msgspec.Struct, kw_only=True):
     start: str = ""
     body_hash: bytes = b""
     signed: tuple[bytes, ...] = ()  # h=, lower case
-    head: Canon = Canon.SIMPLE
-    body: Canon = Canon.SIMPLE
+    head: Canonicalization = Canonicalization.SIMPLE
+    body: Canonicalization = Canonicalization.SIMPLE
     length: int | None = None
     signed_at: int | None = None  # Unix time
     expires: int | None = None  # Unix time
@@ -81,19 +81,19 @@ class Claim(msgspec.Struct, kw_only=True):
 
 
 class _Unusable(Exception):  # noqa: N818 - says what became of a signature
-    def __init__(self, result: Result, why: str) -> None:
+    def __init__(self, result: AuthResult, why: str) -> None:
         self.result = result
         self.why = why
 
 
-def read_claim(field: bytes, form: Form) -> Claim:
+def read_claim(field: bytes, form: SignatureField) -> SignatureClaim:
     """Return what a signature says of itself; never raises.
 
     Args:
         field: name, colon, value, CRLF.
         form: which of the three it is.
     """
-    claim = Claim()
+    claim = SignatureClaim()
     try:
         _read(claim, field, form)
     except _Unusable as unusable:
@@ -102,29 +102,29 @@ def read_claim(field: bytes, form: Form) -> Claim:
     return claim
 
 
-def _read(claim: Claim, field: bytes, form: Form) -> None:
+def _read(claim: SignatureClaim, field: bytes, form: SignatureField) -> None:
     if len(field) > MAX_OCTETS:
-        raise _Unusable(Result.NEUTRAL, f"signature of {len(field)} octets")
+        raise _Unusable(AuthResult.NEUTRAL, f"signature of {len(field)} octets")
     try:
         said = tags(field.partition(b":")[2])
     except InvalidTagValueList:
-        raise _Unusable(Result.NEUTRAL, "signature syntax error") from None
-    if form is not Form.DKIM:
+        raise _Unusable(AuthResult.NEUTRAL, "signature syntax error") from None
+    if form is not SignatureField.DKIM:
         claim.instance = instance_number(said.get(b"i", b""))
     _read_names(claim, said)
     for tag in _REQUIRED[form]:
         if tag not in said:
-            raise _Unusable(Result.NEUTRAL, f"no {tag.decode()}=")
+            raise _Unusable(AuthResult.NEUTRAL, f"no {tag.decode()}=")
     _read_algorithm(claim, said, form)
     claim.signature = _octets(said, b"b")
     claim.signed_at = _number(said, b"t")
-    if form is Form.SEAL:
+    if form is SignatureField.SEAL:
         _read_seal(claim, said)
     else:
         _read_message_tags(claim, said, form)
 
 
-def _read_names(claim: Claim, said: dict[bytes, bytes]) -> None:
+def _read_names(claim: SignatureClaim, said: dict[bytes, bytes]) -> None:
     """Note who signs, first of all: reports name them even when the rest can't be read."""
     claim.domain = fqdn(_text(said.get(b"d", b"")))
     claim.selector = _selector(_text(said.get(b"s", b"")))
@@ -133,40 +133,42 @@ def _read_names(claim: Claim, said: dict[bytes, bytes]) -> None:
     claim.algorithm = _printable(said.get(b"a", b"")[:40]).lower()
     for tag, read in ((b"d", claim.domain), (b"s", claim.selector)):
         if tag in said and not read:
-            raise _Unusable(Result.NEUTRAL, f"{tag.decode()}= is no name")
+            raise _Unusable(AuthResult.NEUTRAL, f"{tag.decode()}= is no name")
 
 
-def _read_algorithm(claim: Claim, said: dict[bytes, bytes], form: Form) -> None:
-    if form is Form.DKIM and said[b"v"] != b"1":
-        raise _Unusable(Result.NEUTRAL, "incompatible version")
+def _read_algorithm(claim: SignatureClaim, said: dict[bytes, bytes], form: SignatureField) -> None:
+    if form is SignatureField.DKIM and said[b"v"] != b"1":
+        raise _Unusable(AuthResult.NEUTRAL, "incompatible version")
     if said[b"a"] == b"rsa-sha1":
-        raise _Unusable(Result.POLICY, "rsa-sha1")
+        raise _Unusable(AuthResult.POLICY, "rsa-sha1")
     claim.kind = _ALGORITHMS.get(said[b"a"], "")
     if not claim.kind:
-        raise _Unusable(Result.NEUTRAL, "unknown algorithm")
+        raise _Unusable(AuthResult.NEUTRAL, "unknown algorithm")
 
 
-def _read_seal(claim: Claim, said: dict[bytes, bytes]) -> None:
+def _read_seal(claim: SignatureClaim, said: dict[bytes, bytes]) -> None:
     if b"h" in said:  # RFC 8617 s4.1.3: must fail
-        raise _Unusable(Result.PERMERROR, "h= in a seal")
+        raise _Unusable(AuthResult.PERMERROR, "h= in a seal")
     claim.chain = _printable(said[b"cv"])
     if claim.chain not in ("none", "pass", "fail"):
-        raise _Unusable(Result.NEUTRAL, "unknown cv=")
+        raise _Unusable(AuthResult.NEUTRAL, "unknown cv=")
 
 
-def _read_message_tags(claim: Claim, said: dict[bytes, bytes], form: Form) -> None:
+def _read_message_tags(
+    claim: SignatureClaim, said: dict[bytes, bytes], form: SignatureField
+) -> None:
     claim.body_hash = _octets(said, b"bh")
     claim.head, claim.body = _canons(said.get(b"c", b"simple"))
     claim.length = _number(said, b"l")
     claim.expires = _number(said, b"x")
     claim.signed = tuple(name for part in said[b"h"].split(b":") if (name := part.strip().lower()))
     if b"q" in said and b"dns/txt" not in [method.strip() for method in said[b"q"].split(b":")]:
-        raise _Unusable(Result.NEUTRAL, "unknown query method")
+        raise _Unusable(AuthResult.NEUTRAL, "unknown query method")
     if b"from" not in claim.signed:
-        raise _Unusable(Result.PERMERROR, "From is not signed")
-    if form is Form.MESSAGE:
+        raise _Unusable(AuthResult.PERMERROR, "From is not signed")
+    if form is SignatureField.MESSAGE:
         if b"arc-seal" in claim.signed:  # RFC 8617 s4.1.2
-            raise _Unusable(Result.PERMERROR, "a seal is signed")
+            raise _Unusable(AuthResult.PERMERROR, "a seal is signed")
         return
     if b"i" in said:
         claim.identity_domain = fqdn(_text(said[b"i"].rpartition(b"@")[2]))
@@ -174,7 +176,7 @@ def _read_message_tags(claim: Claim, said: dict[bytes, bytes], form: Form) -> No
             f".{claim.domain}"
         )
         if b"@" not in said[b"i"] or not within:
-            raise _Unusable(Result.PERMERROR, "i= is not within d=")
+            raise _Unusable(AuthResult.PERMERROR, "i= is not within d=")
 
 
 def instance_number(value: bytes) -> int:
@@ -189,7 +191,7 @@ def _octets(said: dict[bytes, bytes], tag: bytes) -> bytes:
     except ValueError:
         octets = b""
     if not octets:
-        raise _Unusable(Result.NEUTRAL, f"{tag.decode()}= is no base64")
+        raise _Unusable(AuthResult.NEUTRAL, f"{tag.decode()}= is no base64")
     return octets
 
 
@@ -197,16 +199,16 @@ def _number(said: dict[bytes, bytes], tag: bytes) -> int | None:
     if tag not in said:
         return None
     if not _NUMBER.fullmatch(said[tag]):
-        raise _Unusable(Result.NEUTRAL, f"{tag.decode()}= is no number")
+        raise _Unusable(AuthResult.NEUTRAL, f"{tag.decode()}= is no number")
     return int(said[tag])
 
 
-def _canons(value: bytes) -> tuple[Canon, Canon]:
+def _canons(value: bytes) -> tuple[Canonicalization, Canonicalization]:
     head, slash, body = value.partition(b"/")
     try:
         return _CANONS[head], _CANONS[body if slash else b"simple"]
     except KeyError:
-        raise _Unusable(Result.NEUTRAL, "unknown canonical form") from None
+        raise _Unusable(AuthResult.NEUTRAL, "unknown canonical form") from None
 
 
 def _text(name: bytes) -> str:
@@ -220,7 +222,7 @@ def _text(name: bytes) -> str:
 def _selector(text: str) -> str:
     """Return a selector in lower case and A-labels (RFC 8616 s5), empty when it is none."""
     if not text.isascii():
-        text = normal(text)
+        text = normal_host(text)
     text = text.lower()
     return text if len(text) <= MAX_HOST and _SELECTOR.fullmatch(text) else ""
 

@@ -22,10 +22,10 @@ from typing import Final, NamedTuple
 import spf
 
 from oborona.authentication.bridge import Ask, run
-from oborona.authentication.model import Result, Spf
+from oborona.authentication.model import AuthResult, Spf
 from oborona.authentication.names import fqdn, printable
-from oborona.authentication.spf_record import Unusable, checked, is_explanation
-from oborona.dns import Answer, Asker, Kind, Outcome
+from oborona.authentication.spf_record import UnusableSpfRecord, check_spf_record, is_explanation
+from oborona.dns import DnsAnswer, DnsAsker, DnsOutcome, DnsType
 from oborona.domains import MAX_HOST
 
 # characters of a local part or HELO; SMTP allows 64 and 255 (RFC 5321 s4.5.3.1)
@@ -36,10 +36,10 @@ MAX_EXPLANATION: Final = 400  # octets, before macros
 MAX_RECORDS: Final = 32_768
 POSTMASTER: Final = "postmaster"
 NO_RECORD: Final = "no record"
-_OTHER_FAMILY: Final = {Kind.A: Kind.AAAA, Kind.AAAA: Kind.A}
+_OTHER_FAMILY: Final = {DnsType.A: DnsType.AAAA, DnsType.AAAA: DnsType.A}
 
 
-async def check_spf(*, ip: str, helo: str, sender: str, asker: Asker, receiver: str) -> Spf:
+async def check_spf(*, ip: str, helo: str, sender: str, asker: DnsAsker, receiver: str) -> Spf:
     """Check the MAIL FROM identity.
 
     For a bounce that is postmaster at the HELO name (RFC 7208 s2.4).
@@ -58,13 +58,13 @@ async def check_spf(*, ip: str, helo: str, sender: str, asker: Asker, receiver: 
     return await _check(ip, helo, local or POSTMASTER, domain, asker, receiver, "mfrom")
 
 
-async def check_helo(*, ip: str, helo: str, asker: Asker, receiver: str) -> Spf:
+async def check_helo(*, ip: str, helo: str, asker: DnsAsker, receiver: str) -> Spf:
     """Check the HELO identity (RFC 7208 s2.3); arguments and result as for `check_spf`."""
     return await _check(ip, helo, POSTMASTER, helo, asker, receiver, "helo")
 
 
 async def _check(
-    ip: str, helo: str, local: str, domain: str, asker: Asker, receiver: str, scope: str
+    ip: str, helo: str, local: str, domain: str, asker: DnsAsker, receiver: str, scope: str
 ) -> Spf:
     name = fqdn(domain)
     if not name:
@@ -77,8 +77,10 @@ async def _check(
         return Spf(scope=scope, domain=name, why="no client address")
     first = None
     if _can_exist(name):
-        first = await asker.ask(name, Kind.TXT)
-        if first.outcome is not Outcome.TEMPERROR and not any(map(spf.RE_SPF.match, first.texts)):
+        first = await asker.ask(name, DnsType.TXT)
+        if first.outcome is not DnsOutcome.TEMPERROR and not any(
+            map(spf.RE_SPF.match, first.texts)
+        ):
             # as most HELO names: nothing to evaluate
             return Spf(domain=name, scope=scope, why=NO_RECORD)
     query = partial(_evaluate, ip=address, helo=helo, local=local, domain=name, receiver=receiver)
@@ -86,32 +88,32 @@ async def _check(
     return Spf(result=result, domain=name, scope=scope, why=printable(why))
 
 
-def _knowing(ask: Ask, domain: str, first: Answer | None) -> Ask:
+def _knowing(ask: Ask, domain: str, first: DnsAnswer | None) -> Ask:
     """Return who asks, but for the domain's own records, if they are at hand."""
     if first is None:
         return ask
-    return lambda name, kind: first if name == domain and kind is Kind.TXT else ask(name, kind)
+    return lambda name, kind: first if name == domain and kind is DnsType.TXT else ask(name, kind)
 
 
 def _evaluate(
     ask: Ask, *, ip: str, helo: str, local: str, domain: str, receiver: str
-) -> tuple[Result, str]:
+) -> tuple[AuthResult, str]:
     query = _Query(ask, ip=ip, helo=helo, local=local, domain=domain, receiver=receiver)
     try:
         word, _code, text = query.check()
-        result = Result(word)
-        if result is Result.FAIL and isinstance(text, _Explanation):
+        result = AuthResult(word)
+        if result is AuthResult.FAIL and isinstance(text, _Explanation):
             why = query.explain(text) or query.matched
-        elif result in (Result.TEMPERROR, Result.PERMERROR):
+        elif result in (AuthResult.TEMPERROR, AuthResult.PERMERROR):
             why = (
                 str(text)
                 .removeprefix("SPF Temporary Error: ")
                 .removeprefix("SPF Permanent Error: ")
             )
         else:
-            why = NO_RECORD if result is Result.NONE else query.matched
+            why = NO_RECORD if result is AuthResult.NONE else query.matched
     except Exception as error:  # noqa: BLE001 - a record that breaks pyspf is its owner's mistake, not the client's
-        return Result.PERMERROR, f"cannot be evaluated: {type(error).__name__}: {error}"
+        return AuthResult.PERMERROR, f"cannot be evaluated: {type(error).__name__}: {error}"
     return result, why
 
 
@@ -132,7 +134,7 @@ class _Query(spf.query):
         # pyspf splits at the first @: it may be quoted
         self.l, self.o, self.d = local, domain, domain
         self._ask = ask
-        self._void: list[tuple[str, Kind] | None] = []
+        self._void: list[tuple[str, DnsType] | None] = []
         """Of each term with a void answer: what would prove that the name has an address all the
         same.
         """
@@ -166,8 +168,8 @@ class _Query(spf.query):
         if self._read > MAX_RECORDS:
             raise spf.PermError(f"records of over {MAX_RECORDS} octets", domain)
         try:
-            return checked(record)
-        except Unusable as error:
+            return check_spf_record(record)
+        except UnusableSpfRecord as error:
             raise spf.PermError(str(error), domain) from error
 
     def cidrmatch(self, ipaddrs: list[str], n: int) -> bool:
@@ -185,7 +187,7 @@ class _Query(spf.query):
         super().check_lookups()  # called once for every term that asks
         self._term_is_void = False
 
-    def _count_void(self, name: str, kind: Kind, outcome: Outcome) -> None:
+    def _count_void(self, name: str, kind: DnsType, outcome: DnsOutcome) -> None:
         """Count a term once, however many of its names came back void (RFC 7208 s4.6.4).
 
         A host with addresses of the other family alone is there: its domain's record is in order,
@@ -198,13 +200,13 @@ class _Query(spf.query):
         if self._term_is_void:
             return
         self._term_is_void = True
-        other = _OTHER_FAMILY.get(kind) if outcome is Outcome.NO_DATA else None
+        other = _OTHER_FAMILY.get(kind) if outcome is DnsOutcome.NO_DATA else None
         self._void.append((name, other) if other else None)
         if len(self._void) > spf.MAX_VOID_LOOKUPS:
             self._void = [
                 one
                 for one in self._void
-                if one is None or self._ask(*one).outcome is not Outcome.FOUND
+                if one is None or self._ask(*one).outcome is not DnsOutcome.FOUND
             ]
             self._void = [None] * len(self._void)  # none of them is asked again
         if len(self._void) > spf.MAX_VOID_LOOKUPS:
@@ -232,11 +234,11 @@ class _Query(spf.query):
             name = name[-MAX_HOST - 1 :].partition(".")[2]  # without the labels that do not fit
         if not _can_exist(name):
             return []  # cannot exist: no match, and no question that came back void
-        answer = self._ask(name, Kind[qtype])
-        if answer.outcome is Outcome.TEMPERROR:
+        answer = self._ask(name, DnsType[qtype])
+        if answer.outcome is DnsOutcome.TEMPERROR:
             raise spf.TempError(f"DNS {answer.why}", f"{qtype} {name}")
-        if answer.outcome is not Outcome.FOUND and not ignore_void:
-            self._count_void(name, Kind[qtype], answer.outcome)
+        if answer.outcome is not DnsOutcome.FOUND and not ignore_void:
+            self._count_void(name, DnsType[qtype], answer.outcome)
         if qtype == "TXT":
             return [(text,) for text in answer.texts]
         if qtype == "MX":

@@ -25,11 +25,11 @@ _MODIFIER: Final = re.compile(r"([a-z][a-z0-9_.-]*)=(.*)", re.IGNORECASE)
 _KNOWN: Final = ("redirect", "exp")
 
 
-class Unusable(Exception):  # noqa: N818 - reads as what the record is
+class UnusableSpfRecord(Exception):  # noqa: N818 - reads as what the record is
     """A record that leads to permerror; the text says why."""
 
 
-def checked(record: str) -> str:
+def check_spf_record(record: str) -> str:
     """Return the record without what has no meaning.
 
     Args:
@@ -40,15 +40,15 @@ def checked(record: str) -> str:
             looked into.
     """
     if len(record) > MAX_RECORD:
-        raise Unusable(f"record of {len(record)} octets")
+        raise UnusableSpfRecord(f"record of {len(record)} octets")
     kept: list[str] = []
     for term in record.split(" "):
         if len(term) > MAX_TERM:
-            raise Unusable(f"term of {len(term)} octets")
+            raise UnusableSpfRecord(f"term of {len(term)} octets")
         if term.count("%{") > MAX_MACROS:
-            raise Unusable(f"term of {term.count('%{')} macros")
+            raise UnusableSpfRecord(f"term of {term.count('%{')} macros")
         if not _TERM.fullmatch(term):
-            raise Unusable(f"syntax: {term}")
+            raise UnusableSpfRecord(f"syntax: {term}")
         modifier = _MODIFIER.fullmatch(term)
         if modifier is None or not kept:  # the first is v=spf1
             kept.append(term)
@@ -56,7 +56,7 @@ def checked(record: str) -> str:
             kept.append(f"{name}={modifier[2]}")
         if term.lower().lstrip("+-~?") == "exists":
             # pyspf lets it pass with a qualifier before it
-            raise Unusable("exists without a domain")
+            raise UnusableSpfRecord("exists without a domain")
     return " ".join(kept)
 
 

@@ -19,9 +19,9 @@ from typing import Any, Final
 import click
 
 from oborona import __version__
-from oborona.cli.output import Unwritten
-from oborona.cli.refusals import line_of, status_of
-from oborona.cli.surface import shown, told_of_all
+from oborona.cli.command_index import lazy_command, load_index
+from oborona.cli.exit_status import line_of, status_of
+from oborona.cli.output import OutputError
 from oborona.errors import ConfigError, OboronaError
 
 _COMMANDS: Final = {
@@ -34,18 +34,18 @@ _COMMANDS: Final = {
     "intake": "processes",
     "check": "check",
     "find": "find",
-    "explain": "explain",
+    "explain": "explain.command",
     "dissect": "dissect",
-    "policy": "policy",
-    "list": "site_list",
-    "signature": "signature",
+    "policy": "policy.command",
+    "list": "site_list.command",
+    "signature": "signature.command",
     "learn": "learn",
-    "feedback": "feedback",
-    "model": "model",
-    "personal": "personal",
-    "counters": "counters",
-    "reputation": "reputation",
-    "recheck": "recheck",
+    "feedback": "feedback.command",
+    "model": "model.command",
+    "personal": "personal.command",
+    "counters": "counters.command",
+    "reputation": "reputation.command",
+    "recheck": "recheck.command",
     "export": "export",
     "set-apart": "set_apart",
     "alarm": "alarm",
@@ -53,7 +53,7 @@ _COMMANDS: Final = {
     "detach": "attach",
     "backup": "backup",
     "restore": "backup",
-    "doctor": "doctor",
+    "doctor": "doctor.command",
     "auth": "auth",
     "unit": "unit",
     "metrics": "metrics",
@@ -70,7 +70,7 @@ def _attribute(command: str) -> str:
     return "list_" if command == "list" else command.replace("-", "_")
 
 
-class _Commands(click.Group):
+class _CommandGroup(click.Group):
     """Commands, each from its module.
 
     Their errors end in one line and an exit status of their own.
@@ -80,8 +80,8 @@ class _Commands(click.Group):
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        told = told_of_all().get(cmd_name) if cmd_name in _COMMANDS else None
-        return self.imported(cmd_name) if told is None else shown(cmd_name, told)
+        told = load_index().get(cmd_name) if cmd_name in _COMMANDS else None
+        return self.imported(cmd_name) if told is None else lazy_command(cmd_name, told)
 
     def imported(self, cmd_name: str) -> click.Command | None:
         """Return a command itself, with all that it uses."""
@@ -108,7 +108,7 @@ class _Commands(click.Group):
             click.echo(f"oborona: {line_of(error, _state_of(ctx))}", err=True)
             for another in error.more if isinstance(error, ConfigError) else ():
                 click.echo(f"oborona: {another}", err=True)
-            if isinstance(error, Unwritten):
+            if isinstance(error, OutputError):
                 sys.stdout = None  # or what is left would be tried again, and told as a traceback
             ctx.exit(status_of(error))
 
@@ -121,7 +121,7 @@ def _state_of(ctx: click.Context) -> Path | None:
 
 
 @click.group(
-    cls=_Commands,
+    cls=_CommandGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 @click.version_option(__version__, prog_name="oborona")
@@ -151,6 +151,6 @@ def main(
     ctx: click.Context, config: Path | None, state: Path | None, assignments: tuple[str, ...]
 ) -> None:
     """Oborona: an anti-spam policy daemon for Postfix and Exim."""
-    from oborona.cli.asked import Asked  # noqa: PLC0415 - `--help` and `--version` need none of it
+    from oborona.cli.context import CliContext  # noqa: PLC0415 - `--help` and `--version` need none of it
 
-    ctx.obj = Asked(config, state, assignments)
+    ctx.obj = CliContext(config, state, assignments)

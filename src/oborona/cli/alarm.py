@@ -7,11 +7,11 @@ import time
 
 import click
 
-from oborona.cli.asked import Asked, pass_asked
+from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo
 from oborona.daemon.alarm.alarm import open_alarm
 from oborona.daemon.site_name import site_name
-from oborona.telemetry.alert import Alert, Kind
+from oborona.telemetry.alert import Alert, AlertKind
 
 
 @click.group()
@@ -20,17 +20,17 @@ def alarm() -> None:
 
 
 @alarm.command()
-@pass_asked
-def test(asked: Asked) -> None:
+@pass_cli_context
+def test(context: CliContext) -> None:
     """Send an alert by webhook and mail as they are set, one attempt each, and say whether it was
     taken.
 
     Exit status 1 when it was not, or nobody is set to be told.
     """
-    settings = asked.loaded.settings
-    told = open_alarm(settings, site_name(asked.loaded), time.time)
+    settings = context.loaded.settings
+    told = open_alarm(settings, site_name(context.loaded), time.time)
     alert = Alert(
-        kind=Kind.TEST,
+        kind=AlertKind.TEST,
         title="A test of the alarm",
         text="Somebody wanted to see whether alerts arrive. There is nothing to be done.",
         time=time.time(),

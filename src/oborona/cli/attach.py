@@ -12,24 +12,24 @@ from typing import Final
 import click
 
 from oborona import secret
-from oborona.cli.asked import Asked, pass_asked
+from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.exim import what_to_add
+from oborona.cli.gtube import GtubeOutcome, prove
 from oborona.cli.output import echo
 from oborona.cli.postfix.change import (
     MainChange,
     RefusedError,
-    attaching,
-    detaching,
+    attach_change,
+    detach_change,
     diff,
     make,
-    mended,
     must_ask,
+    repair_advice,
     running,
 )
 from oborona.cli.postfix.instance import PostfixError, PostfixInstance
-from oborona.cli.postfix.reach import UnreachedError, reach, word_for
+from oborona.cli.postfix.reach import UnreachableError, reach, word_for
 from oborona.cli.programs import program
-from oborona.cli.proving import Outcome, prove
 from oborona.errors import ConfigError, StoreError
 
 NOT_DONE: Final = 1  # exit status: Postfix does not ask us, or asks us still
@@ -49,8 +49,10 @@ _dry_run = click.option("--dry-run", is_flag=True, help="Show the change, and ma
 @_folder
 @_yes
 @_dry_run
-@pass_asked
-def attach(asked: Asked, server: str | None, folder: Path | None, yes: bool, dry_run: bool) -> None:
+@pass_cli_context
+def attach(
+    context: CliContext, server: str | None, folder: Path | None, yes: bool, dry_run: bool
+) -> None:
     """Connect the mail server of this machine to Oborona: show the change to its configuration, and
     make it when confirmed.
 
@@ -62,14 +64,14 @@ def attach(asked: Asked, server: str | None, folder: Path | None, yes: bool, dry
     and what to mend first.
     """
     if server == "exim" or (server is None and program("postconf") is None and program("exim4")):
-        echo(what_to_add(asked.loaded.settings))
+        echo(what_to_add(context.loaded.settings))
         return
     postfix = PostfixInstance(folder)
-    address = asked.loaded.settings.doors.milter
+    address = context.loaded.settings.doors.milter
     if not address.listen:
         raise ConfigError("doors.milter.listen is empty: there is nothing to ask")
-    change = attaching(postfix, address.address)
-    _answers(asked, postfix)
+    change = attach_change(postfix, address.address)
+    _answers(context, postfix)
     if not change.changes:
         echo(f"Postfix asks us already: smtpd_milters = {change.value}")
         _note(change)
@@ -87,18 +89,18 @@ def attach(asked: Asked, server: str | None, folder: Path | None, yes: bool, dry
 @_folder
 @_yes
 @_dry_run
-@pass_asked
-def detach(asked: Asked, folder: Path | None, yes: bool, dry_run: bool) -> None:
+@pass_cli_context
+def detach(context: CliContext, folder: Path | None, yes: bool, dry_run: bool) -> None:
     """Take back the change of `attach`: Postfix no longer asks Oborona, and all mail passes.
 
     Exit status 1 when nothing was changed and Postfix still asks us.
     """
     postfix = PostfixInstance(folder)
-    change = detaching(postfix, asked.loaded.settings.doors.milter.address)
+    change = detach_change(postfix, context.loaded.settings.doors.milter.address)
     if not change.changes:
         echo(
             f"main.cf does not name "
-            f"{word_for(asked.loaded.settings.doors.milter.address, postfix.queue)}: "
+            f"{word_for(context.loaded.settings.doors.milter.address, postfix.queue)}: "
             f"nothing to take back"
         )
         _note(change)
@@ -110,28 +112,28 @@ def detach(asked: Asked, folder: Path | None, yes: bool, dry_run: bool) -> None:
         _make(postfix, change)
 
 
-def _answers(asked: Asked, postfix: PostfixInstance) -> None:
+def _answers(context: CliContext, postfix: PostfixInstance) -> None:
     """Try the address that Postfix will be told, as each smtpd that must ask.
 
     Raises:
         PostfixError: it is not reached, or somebody else is.
     """
-    word = word_for(asked.loaded.settings.doors.milter.address, postfix.queue)
+    word = word_for(context.loaded.settings.doors.milter.address, postfix.queue)
     try:
-        key = secret.load(asked.state).signature
+        key = secret.load(context.state).signature
     except StoreError as error:
         key = b""
         click.echo(f"note: {error}: whether Oborona answers at {word} was not tried", err=True)
     for smtpd in must_ask(postfix.smtpds):
         try:
             peer = reach(word, smtpd, postfix).peer
-        except UnreachedError as error:
+        except UnreachableError as error:
             raise RefusedError(
-                f"{error}; {mended(asked.loaded.settings.doors.milter.address)}"
+                f"{error}; {repair_advice(context.loaded.settings.doors.milter.address)}"
             ) from None
         if not key:
             peer.close()
-        elif (found := prove(peer, key)).outcome is Outcome.NOT_OURS:
+        elif (found := prove(peer, key)).outcome is GtubeOutcome.NOT_OURS:
             raise RefusedError(f"{word}: {found.words}")
 
 

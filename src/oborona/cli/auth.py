@@ -14,54 +14,54 @@ import click
 from oborona.authentication.arc import verify_arc
 from oborona.authentication.dkim import verify_dkim
 from oborona.authentication.dmarc import check_dmarc
-from oborona.authentication.header import results
+from oborona.authentication.header import authentication_results
 from oborona.authentication.iprev import check_iprev
-from oborona.authentication.letter import read_letter
-from oborona.authentication.model import Arc, Dmarc, Identity, IpRev, Signature, Spf
+from oborona.authentication.model import Arc, AuthIdentity, DkimSignature, Dmarc, IpRev, Spf
+from oborona.authentication.signed_message import read_signed_message
 from oborona.authentication.spf import check_helo, check_spf
-from oborona.cli.asked import Asked, pass_asked
+from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.envelope import pass_envelope
 from oborona.cli.mailboxes import messages
 from oborona.cli.terminal import Terminal
 from oborona.daemon.site_name import site_name
-from oborona.dns import Answer, Asker, Kind, Outcome
+from oborona.dns import DnsAnswer, DnsAsker, DnsOutcome, DnsType
 from oborona.message.parse import parse
 from oborona.policy.headers import RESULTS_NAME
 from oborona.policy.load import Policy
 from oborona.policy.text import quoted
-from oborona.session.lookups import Asking
+from oborona.session.lookups import DnsLookups
 from oborona.types import Envelope
 
 SHOWN: Final = 400  # characters of a record
 
 
-class _Step(NamedTuple):
+class _AuthStep(NamedTuple):
     name: str
-    kind: Kind
-    answer: Answer
+    kind: DnsType
+    answer: DnsAnswer
     took_s: float
 
 
-class _Witness:
+class _RecordingResolver:
     """An asker that remembers what was asked, and what came of it."""
 
-    def __init__(self, asker: Asker) -> None:
+    def __init__(self, asker: DnsAsker) -> None:
         self._asker = asker
-        self.steps: list[_Step] = []
+        self.steps: list[_AuthStep] = []
 
-    async def ask(self, name: str, kind: Kind) -> Answer:
+    async def ask(self, name: str, kind: DnsType) -> DnsAnswer:
         """Ask, and remember."""
         started = time.monotonic()
         answer = await self._asker.ask(name, kind)
-        self.steps.append(_Step(name, kind, answer, time.monotonic() - started))
+        self.steps.append(_AuthStep(name, kind, answer, time.monotonic() - started))
         return answer
 
 
 @click.command()
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path, allow_dash=True))
 @pass_envelope
-@pass_asked
-def auth(asked: Asked, file: Path, envelope: Envelope) -> None:
+@pass_cli_context
+def auth(context: CliContext, file: Path, envelope: Envelope) -> None:
     """Check SPF, DKIM, DMARC and ARC of a message file as the daemon would, and show every DNS
     query and result; - is standard input.
 
@@ -70,24 +70,35 @@ def auth(asked: Asked, file: Path, envelope: Envelope) -> None:
     console = Terminal(soft_wrap=True)
     for source in messages(file):
         console.print(source.name, style="bold", highlight=False)
-        asyncio.run(_authenticate(asked, source.raw, envelope, console))
+        asyncio.run(_authenticate(context, source.raw, envelope, console))
 
 
-async def _authenticate(asked: Asked, raw: bytes, envelope: Envelope, console: Terminal) -> None:
-    name, policy = site_name(asked.loaded), asked.policy()
-    asking = Asking(asked.loaded.settings, name)
+async def _authenticate(
+    context: CliContext, raw: bytes, envelope: Envelope, console: Terminal
+) -> None:
+    name, policy = site_name(context.loaded), context.policy()
+    asking = DnsLookups(context.loaded.settings, name)
     try:
-        identity = await _steps(_Witness(asking.asker()), raw, envelope, policy, name, console)
+        identity = await _steps(
+            _RecordingResolver(asking.asker()), raw, envelope, policy, name, console
+        )
     finally:
         await asking.close()
     _line(console, "")
-    _line(console, f"{RESULTS_NAME}: {results(identity, name, ip=envelope.client.ip)}")
+    _line(
+        console, f"{RESULTS_NAME}: {authentication_results(identity, name, ip=envelope.client.ip)}"
+    )
 
 
 async def _steps(
-    witness: _Witness, raw: bytes, envelope: Envelope, policy: Policy, name: str, console: Terminal
-) -> Identity:
-    table, message, letter = policy.authentication, parse(raw), read_letter(raw)
+    witness: _RecordingResolver,
+    raw: bytes,
+    envelope: Envelope,
+    policy: Policy,
+    name: str,
+    console: Terminal,
+) -> AuthIdentity:
+    table, message, letter = policy.authentication, parse(raw), read_signed_message(raw)
     domains = message.from_domains
     ip, helo = envelope.client.ip, envelope.helo
     reverse, spf, spf_helo = IpRev(), Spf(), Spf(scope="helo")
@@ -138,7 +149,7 @@ async def _steps(
     ):
         dmarc = await check_dmarc(domains, spf=spf, dkim=dkim, asker=witness, sample=0.0)
     _result(console, dmarc.result, _dmarc(dmarc))
-    identity = Identity(
+    identity = AuthIdentity(
         spf=spf, spf_helo=spf_helo, dkim=dkim, dkim_more=more, dmarc=dmarc, arc=chain, iprev=reverse
     )
     if identity.disposition is not dmarc.disposition:
@@ -147,7 +158,9 @@ async def _steps(
 
 
 @contextmanager
-def _told(console: Terminal, method: str, question: str, witness: _Witness) -> Iterator[None]:
+def _told(
+    console: Terminal, method: str, question: str, witness: _RecordingResolver
+) -> Iterator[None]:
     """Print a method's heading and, when it is done, the questions that it put."""
     witness.steps.clear()
     console.print(f"{method}: {question}", style="bold", highlight=False)
@@ -157,7 +170,7 @@ def _told(console: Terminal, method: str, question: str, witness: _Witness) -> I
         _line(console, what)
         for record in step.answer.records:
             _line(console, f"      {_record(record)}")
-        if step.answer.outcome is not Outcome.FOUND:
+        if step.answer.outcome is not DnsOutcome.FOUND:
             _line(console, f"      {step.answer.outcome} {step.answer.why}".rstrip())
 
 
@@ -171,7 +184,7 @@ def _record(record: str | bytes | tuple[int, str]) -> str:
             return f"{preference} {quoted(exchange, SHOWN)}"
 
 
-def _signature(one: Signature) -> str:
+def _signature(one: DkimSignature) -> str:
     parts = [f"d={one.domain} s={one.selector}", one.algorithm]
     if one.key_bits:
         parts.append(f"key of {one.key_bits} bits")

@@ -7,25 +7,25 @@ from pathlib import Path
 
 import click
 
-from oborona.cli.asked import Asked, pass_asked
+from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo
 from oborona.cli.owner import as_owner_of
+from oborona.daemon.backup.creation import create_backup
 from oborona.daemon.backup.disk import octets_below
-from oborona.daemon.backup.restoring import restore as put_back
-from oborona.daemon.backup.taking import take
+from oborona.daemon.backup.restore import restore_backup as put_back
 
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path))
-@pass_asked
-def backup(asked: Asked, folder: Path) -> None:
+@pass_cli_context
+def backup(context: CliContext, folder: Path) -> None:
     """Write settings, policy, secret and all stores into FOLDER, which must not be there yet.
 
     The daemon may run: the stores are copied as they were at one moment. Counters in a cluster are
     not in it. Only its owner can read what is written; `sha256sum -c SHA256SUMS` in FOLDER tells
     whether it is whole.
     """
-    manifest = take(asked.loaded, folder, partial(as_owner_of, asked.state))
+    manifest = create_backup(context.loaded, folder, partial(as_owner_of, context.state))
     echo(
         f"{folder}: {octets_below(folder) >> 20} MiB, {len(manifest.stores)} stores, "
         f"{len(manifest.places)} files and folders of settings"
@@ -37,8 +37,8 @@ def backup(asked: Asked, folder: Path) -> None:
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.option("--force", is_flag=True, help="Set aside a state that is there.")
-@pass_asked
-def restore(asked: Asked, folder: Path, force: bool) -> None:
+@pass_cli_context
+def restore(context: CliContext, folder: Path, force: bool) -> None:
     """Put back what `backup` wrote into FOLDER, where it was; with --state DIR, the state alone,
     into DIR.
 
@@ -46,7 +46,7 @@ def restore(asked: Asked, folder: Path, force: bool) -> None:
     there is kept: settings beside the new ones, as NAME.before-restore-TIME, a state within its
     folder.
     """
-    done = put_back(folder, state=asked.state_asked, force=force)
+    done = put_back(folder, state=context.state_asked, force=force)
     echo(f"{done.state}: as on {done.manifest.host} at {done.manifest.made}")
     for path in done.aside:
         echo(f"kept what was there: {path}")

@@ -12,12 +12,12 @@ import click
 import msgspec
 from rich.text import Text
 
-from oborona.cli.asked import Asked, pass_asked
+from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.envelope import asks_dns, pass_envelope
-from oborona.cli.mailboxes import Unread, messages
+from oborona.cli.mailboxes import UnreadableMail, messages
 from oborona.cli.output import echo
 from oborona.cli.terminal import Terminal
-from oborona.message.shingles import Type
+from oborona.message.shingles import ShingleType
 from oborona.policy.headers import reason
 from oborona.policy.scan import Scan, scan
 from oborona.types import Envelope
@@ -34,27 +34,27 @@ from oborona.types import Envelope
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 @asks_dns
 @pass_envelope
-@pass_asked
+@pass_cli_context
 def check(
-    asked: Asked, files: tuple[Path, ...], as_json: bool, dns: bool, envelope: Envelope
+    context: CliContext, files: tuple[Path, ...], as_json: bool, dns: bool, envelope: Envelope
 ) -> None:
     """Score message files, mboxes, Maildirs or folders of messages; - is standard input. Nothing is
     counted or journaled.
 
     Exit status 66 when a file can't be read; the others are scored all the same.
     """
-    if asyncio.run(_check(asked, files, envelope, as_json=as_json, dns=dns)):
+    if asyncio.run(_check(context, files, envelope, as_json=as_json, dns=dns)):
         click.get_current_context().exit(os.EX_NOINPUT)
 
 
 async def _check(
-    asked: Asked, files: tuple[Path, ...], envelope: Envelope, *, as_json: bool, dns: bool
+    context: CliContext, files: tuple[Path, ...], envelope: Envelope, *, as_json: bool, dns: bool
 ) -> bool:
     """Score and print; return whether a file could not be read."""
-    policy, console, unread = asked.policy(), Terminal(soft_wrap=True), False
-    envelope = asked.seen(envelope)
-    async with asked.inquiries(dns=dns) as inquire, asked.pictures() as pictures:
-        with asked.site(pictures) as site:
+    policy, console, unread = context.policy(), Terminal(soft_wrap=True), False
+    envelope = context.seen(envelope)
+    async with context.inquiries(dns=dns) as inquire, context.pictures() as pictures:
+        with context.site(pictures) as site:
             for path in files:
                 try:
                     for source in messages(path):
@@ -65,7 +65,7 @@ async def _check(
                             echo(msgspec.json.encode(as_object(source.name, result)))
                         else:
                             show(console, source.name, result)
-                except Unread as error:
+                except UnreadableMail as error:
                     click.echo(f"oborona: {error}", err=True)
                     unread = True
     return unread
@@ -85,7 +85,7 @@ def as_object(name: str, result: Scan) -> dict[str, Any]:
         "shingles": [
             {
                 "type": shingle.type,
-                "name": Type(shingle.type).name.lower(),
+                "name": ShingleType(shingle.type).name.lower(),
                 "hash": f"{shingle.hash:016x}",
             }
             for shingle in result.pieces.shingles

@@ -19,8 +19,8 @@ from rich.table import Table
 from oborona.cli.output import echo
 from oborona.cli.terminal import Terminal
 from oborona.counters.bench import run as runs
-from oborona.counters.bench.report import Report
-from oborona.counters.bench.subject import LmdbSubject, Subject
+from oborona.counters.bench.report import BenchReport
+from oborona.counters.bench.subject import BenchSubject, LmdbSubject
 from oborona.counters.durability import Durability
 from oborona.counters.lmdb_store import MAP_BYTES
 from oborona.counters.writer import DOORKEEPER_BYTES
@@ -140,12 +140,12 @@ def bench(
     if nodes and store != "cluster":
         raise click.UsageError("--nodes needs --store cluster")
     try:
-        load = runs.Load(keys=keys, seconds=seconds, rate=rate, workers=workers, pairs=pairs)
+        load = runs.BenchLoad(keys=keys, seconds=seconds, rate=rate, workers=workers, pairs=pairs)
     except ValueError as error:  # NaN lies in every range
         raise click.UsageError(str(error)) from None
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # what it made is removed
     with tempfile.TemporaryDirectory(prefix="oborona-bench-", dir=directory) as folder:
-        subject: Subject
+        subject: BenchSubject
         if store == "cluster":
             subject = _cluster(f"{folder}/counters", nodes, durability, doorkeeper=bool(doorkeeper))
         else:
@@ -170,12 +170,12 @@ def bench(
 
 def _cluster(
     directory: str, nodes: tuple[str, ...], durability: Durability, *, doorkeeper: bool
-) -> Subject:
+) -> BenchSubject:
     from oborona.counters.bench.cluster import ClusterSubject  # noqa: PLC0415 - asked for by few
-    from oborona.counters.cluster.wire import Access, Address  # noqa: PLC0415
+    from oborona.counters.cluster.wire import ClusterAccess, NodeAddress  # noqa: PLC0415
 
     try:
-        access = Access(nodes=tuple(map(Address.parse, nodes)))
+        access = ClusterAccess(nodes=tuple(map(NodeAddress.parse, nodes)))
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
     if not nodes:
@@ -197,7 +197,7 @@ def _progress() -> Iterator[runs.Progress]:
         yield lambda doing, share: bar.update(task, description=doing, completed=share)
 
 
-def _table(report: Report) -> Table:
+def _table(report: BenchReport) -> Table:
     shown = Table(
         title=(
             f"{report.store}, {report.keys:,} keys, workers: {report.workers}, "

@@ -14,29 +14,34 @@ import click
 import msgspec
 
 from oborona import secret
-from oborona.authentication.proved import proved
-from oborona.cli.asked import Asked, pass_asked
+from oborona.authentication.proof import prove_sender
+from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.envelope import asks_dns, pass_envelope
-from oborona.cli.mailboxes import Source, messages
+from oborona.cli.mailboxes import MailSource, messages
 from oborona.cli.output import echo
-from oborona.daemon.reader.desk import PICTURES, Desk, missing, plans
-from oborona.daemon.reader.eyes import Eyes, Nearby
-from oborona.daemon.reader.frames import Outcome, Task
+from oborona.daemon.reader.picture_client import LocalPictureReader, PictureClient
+from oborona.daemon.reader.picture_queue import (
+    PICTURES,
+    PictureQueue,
+    missing_requirement,
+    pool_plans,
+)
+from oborona.daemon.reader.wire import PictureOutcome, ReaderTask
 from oborona.daemon.site_name import site_name
-from oborona.message.dissecting import dissection
-from oborona.message.dissection import Dissection, Marked
+from oborona.message.dissection import DissectedSignature, Dissection
+from oborona.message.dissector import build_dissection
 from oborona.message.findings import NAMES
 from oborona.message.parse import parse
-from oborona.message.pictures.seen import seen
-from oborona.message.recording import Recorder
+from oborona.message.pictures.enrichment import enrich_message
+from oborona.message.recording_hasher import RecordingHasher
 from oborona.message.shingles import shingles
 from oborona.policy.checks import CHECKS, FINDINGS
-from oborona.policy.checks.context import Context
+from oborona.policy.checks.context import CheckContext
 from oborona.policy.evidence import Inquiry
 from oborona.policy.load import Policy
 from oborona.policy.pictures import FINDINGS as OF_PICTURES
-from oborona.policy.ports import Pictures, Places
-from oborona.policy.signatures import Finder, Signature
+from oborona.policy.ports import GeoIpLookup, Pictures
+from oborona.policy.signatures import Signature, SignatureFinder
 from oborona.types import Envelope, Finding
 
 MEANINGS: Final = {**NAMES, **FINDINGS, **OF_PICTURES}
@@ -49,10 +54,10 @@ class _Tools(msgspec.Struct, frozen=True, kw_only=True):
 
     envelope: Envelope
     policy: Policy
-    keys: secret.Keys
-    places: Places
+    keys: secret.SiteKeys
+    places: GeoIpLookup
     pictures: Pictures
-    signatures: Finder
+    signatures: SignatureFinder
     regions: tuple[str, ...]
     site: str
 
@@ -67,8 +72,8 @@ class _Tools(msgspec.Struct, frozen=True, kw_only=True):
 )
 @asks_dns
 @pass_envelope
-@pass_asked
-def dissect(asked: Asked, file: Path, as_json: bool, dns: bool, envelope: Envelope) -> None:
+@pass_cli_context
+def dissect(context: CliContext, file: Path, as_json: bool, dns: bool, envelope: Envelope) -> None:
     """Show what is parsed from a message: parts, text and what was removed from it, entities, every
     shingle (hash) with its source, findings.
 
@@ -76,22 +81,22 @@ def dissect(asked: Asked, file: Path, as_json: bool, dns: bool, envelope: Envelo
     or journaled. The hashes are those of the site's counters where its secret can be read, else
     those of no site. Pictures are looked at and read here, whether the daemon runs or not.
     """
-    asyncio.run(_dissect(asked, file, asked.seen(envelope), as_json=as_json, dns=dns))
+    asyncio.run(_dissect(context, file, context.seen(envelope), as_json=as_json, dns=dns))
 
 
 async def _dissect(
-    asked: Asked, file: Path, envelope: Envelope, *, as_json: bool, dns: bool
+    context: CliContext, file: Path, envelope: Envelope, *, as_json: bool, dns: bool
 ) -> None:
-    async with asked.inquiries(dns=dns) as inquire, _looking(asked) as pictures:
+    async with context.inquiries(dns=dns) as inquire, _looking(context) as pictures:
         tools = _Tools(
             envelope=envelope,
-            policy=asked.policy(),
-            keys=asked.keys(),
-            places=asked.places(),
+            policy=context.policy(),
+            keys=context.keys(),
+            places=context.places(),
             pictures=pictures,
-            signatures=asked.signatures(),
-            regions=tuple(asked.loaded.settings.site.regions.split()),
-            site=site_name(asked.loaded),
+            signatures=context.signatures(),
+            regions=tuple(context.loaded.settings.site.regions.split()),
+            site=site_name(context.loaded),
         )
         for source in messages(file):
             found = await _one(source, tools, inquire())
@@ -99,30 +104,30 @@ async def _dissect(
                 echo(msgspec.json.encode(found))
             else:
                 # the command line with --json needs no tables
-                from oborona.cli.dissected import show  # noqa: PLC0415
+                from oborona.cli.dissection_output import show  # noqa: PLC0415
                 from oborona.cli.terminal import PIPED, Terminal  # noqa: PLC0415
 
                 show(Terminal(soft_wrap=True, width=None if sys.stdout.isatty() else PIPED), found)
 
 
 @asynccontextmanager
-async def _looking(asked: Asked) -> AsyncIterator[Pictures]:
+async def _looking(context: CliContext) -> AsyncIterator[Pictures]:
     """Who looks at pictures and reads them: processes of this command's own, under the limits of
     the settings.
     """
-    settings = asked.loaded.settings.reader
-    desk = Desk(plans(settings), cache_entries=settings.cache_entries)
+    settings = context.loaded.settings.reader
+    desk = PictureQueue(pool_plans(settings), cache_entries=settings.cache_entries)
     try:
-        yield Eyes(Nearby(desk), look_s=PICTURES_S, read_s=PICTURES_S)
+        yield PictureClient(LocalPictureReader(desk), look_s=PICTURES_S, read_s=PICTURES_S)
     finally:
         await desk.close()
-    for task in (Task.LOOK, Task.READ):
-        lacks = missing(settings, task)
-        if lacks and PICTURES.value(task, Outcome.UNABLE):
+    for task in (ReaderTask.LOOK, ReaderTask.READ):
+        lacks = missing_requirement(settings, task)
+        if lacks and PICTURES.value(task, PictureOutcome.UNABLE):
             click.echo(f"oborona: pictures: no {task.value} without {lacks}", err=True)
 
 
-async def _one(source: Source, tools: _Tools, inquiry: Inquiry) -> Dissection:
+async def _one(source: MailSource, tools: _Tools, inquiry: Inquiry) -> Dissection:
     """Take a message apart as a scan does, and what is read late with it.
 
     What would have to ask the counters is left out.
@@ -133,16 +138,16 @@ async def _one(source: Source, tools: _Tools, inquiry: Inquiry) -> Dissection:
         if message.pictures:
             view = await work(message.pictures)
             findings += view.findings
-            message = seen(message, view.pictures, tools.regions)
+            message = enrich_message(message, view.pictures, tools.regions)
     evidence = await inquiry.whole(message, tools.envelope, tools.policy, truncated=False)
-    recorder = Recorder(tools.keys.shingles)
+    recorder = RecordingHasher(tools.keys.shingles)
     pieces = shingles(
         message,
         tools.envelope,
         recorder,
         evidence.identity.dkim_domains,
         tools.places.find(tools.envelope.client.ip),
-        proved(
+        prove_sender(
             evidence.identity,
             tools.envelope,
             message.from_.address if message.from_ else "",
@@ -150,7 +155,7 @@ async def _one(source: Source, tools: _Tools, inquiry: Inquiry) -> Dissection:
         ),
     )
     now = time.time()
-    context = Context(
+    context = CheckContext(
         message=message,
         envelope=tools.envelope,
         site=tools.site,
@@ -158,7 +163,7 @@ async def _one(source: Source, tools: _Tools, inquiry: Inquiry) -> Dissection:
         brands=tools.policy.brands,
     )
     findings += [finding for check in CHECKS if (finding := check(context)) is not None]
-    return dissection(
+    return build_dissection(
         message,
         pieces,
         recorder.sources,
@@ -170,8 +175,8 @@ async def _one(source: Source, tools: _Tools, inquiry: Inquiry) -> Dissection:
     )
 
 
-def _marked(one: Signature) -> Marked:
-    return Marked(
+def _marked(one: Signature) -> DissectedSignature:
+    return DissectedSignature(
         id=one.id,
         flag=one.flag,
         kind=one.kind,

@@ -8,26 +8,26 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from oborona.cli import surface
-from oborona.cli.policy_history import FOLDER, table
-from oborona.cli.policy_schema import schema_text
+from oborona.cli import command_index
+from oborona.cli.policy.history import FOLDER, table
+from oborona.cli.policy.schema import schema_text
 from oborona.config import document
 from oborona.doors.http import openapi
 from oborona.message.findings import NAMES as OF_PARSING
 from oborona.message.shingles import TYPES
 from oborona.policy.checks import FINDINGS
-from oborona.policy.decide import PARTIAL, TEMPERROR, UNFINISHED
+from oborona.policy.decision import PARTIAL, TEMPERROR, UNFINISHED
 from oborona.policy.engines import FINDINGS as OF_ENGINES
 from oborona.policy.expression import REFERENCE, Fact
-from oborona.policy.expression.forms import Form
+from oborona.policy.expression.forms import TextForm
 from oborona.policy.expression.schema import DERIVED_METRICS
 from oborona.policy.fact_table import AREAS, NAMES, SCHEMA, STAGES
-from oborona.policy.facts.declaration import Area
+from oborona.policy.facts.declaration import FactArea
 from oborona.policy.pictures import FINDINGS as OF_PICTURES
 from oborona.policy.scripts.scripts import FINDINGS as OF_SCRIPTS
-from oborona.policy.shipped import MANIFEST
+from oborona.policy.shipped_files import MANIFEST
 from oborona.telemetry import metrics as exposed
-from oborona.types import Metric, Span, Stage
+from oborona.types import Metric, RuleWindow, Stage
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 
@@ -56,7 +56,7 @@ def facts() -> str:
         "",
         (
             f"`count[TYPE].WINDOW.METRIC`, where WINDOW is one of "
-            f"{_words(span.name.lower() for span in Span)} and METRIC one of"
+            f"{_words(span.name.lower() for span in RuleWindow)} and METRIC one of"
         ),
         (
             f"{_words([*(m.name.lower() for m in Metric), *DERIVED_METRICS])}. A window ends "
@@ -123,14 +123,14 @@ def facts() -> str:
     return "\n".join(lines)
 
 
-def _area(area: Area, known: Sequence[Fact]) -> list[str]:
+def _area(area: FactArea, known: Sequence[Fact]) -> list[str]:
     return [
         f"## {area.value}",
         "",
         "| fact | type | from | | unit | example |",
         "|---|---|---|---|---|---|",
         *(
-            f"| `{one.name}` | {one.kind.value}{f', {one.form.value}' if one.form is not Form.SENT else ''}{', or none' if one.optional else ''} | {one.stage} | {one.doc} | {one.unit} | {_example(one)} |"
+            f"| `{one.name}` | {one.kind.value}{f', {one.form.value}' if one.form is not TextForm.SENT else ''}{', or none' if one.optional else ''} | {one.stage} | {one.doc} | {one.unit} | {_example(one)} |"
             for one in known
         ),
         "",
@@ -147,7 +147,7 @@ def _example(one: Fact) -> str:
     return f"`{value!r}`"
 
 
-def monitoring(described: Mapping[str, Sequence[exposed.Described]]) -> str:
+def monitoring(described: Mapping[str, Sequence[exposed.MetricDescription]]) -> str:
     """Return docs/operate/monitoring.md.
 
     Args:
@@ -197,11 +197,11 @@ def files() -> dict[Path, str]:
 
     return {
         ROOT / "docs/policy/facts.md": facts(),
-        ROOT / "docs/operate/monitoring.md": monitoring(metric_catalogue.described()),
+        ROOT / "docs/operate/monitoring.md": monitoring(metric_catalogue.described_metrics()),
         ROOT / "docs/mail-servers/openapi.json": openapi.document(),
         ROOT / "etc/policy.d.schema.json": schema_text(),
-        surface.FILE: surface.document(),
-        ROOT / "src/oborona/telemetry" / exposed.TABLE.name: metric_catalogue.text(),
+        command_index.FILE: command_index.document(),
+        ROOT / "src/oborona/telemetry" / exposed.TABLE.name: metric_catalogue.metrics_json(),
         ROOT / FOLDER / MANIFEST: table(ROOT / FOLDER),
         **{ROOT / name: text() for name, text in document.FILES.items()},
     }

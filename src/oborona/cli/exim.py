@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from oborona.cli.asked import Asked
+from oborona.cli.context import CliContext
+from oborona.cli.doctor.report import MAIL_SERVER, CheckReport, CheckState
 from oborona.cli.programs import ProgramError, program, run
-from oborona.cli.report import MAIL_SERVER, Report, State
 from oborona.config import Settings
 
 CONTENT: Final = "acl_m_oborona_verdict"  # set by each of etc/exim/acl_data*
@@ -66,17 +66,17 @@ def what_to_add(settings: Settings) -> str:
     return "\n".join(steps)
 
 
-def exim(asked: Asked) -> Iterator[Report]:
+def exim(context: CliContext) -> Iterator[CheckReport]:
     """Tell whether the Exim of this machine asks us.
 
     Nothing is said where Postfix is its mail server, or none is there.
     """
     found = program("exim4") or program("exim")
     if found is not None and program("postconf") is None:
-        yield looked_at([found], asked.loaded.settings)
+        yield check_exim([found], context.loaded.settings)
 
 
-def looked_at(command: list[str], settings: Settings) -> Report:
+def check_exim(command: list[str], settings: Settings) -> CheckReport:
     """Return what there is to say of an Exim.
 
     Args:
@@ -87,21 +87,24 @@ def looked_at(command: list[str], settings: Settings) -> Report:
     try:
         config = run([*command, "-bP", "config"])
     except ProgramError as error:
-        return Report(
-            what, State.WARN, f"Exim does not tell its configuration: {error}", "run this as root"
+        return CheckReport(
+            what,
+            CheckState.WARN,
+            f"Exim does not tell its configuration: {error}",
+            "run this as root",
         )
     content, recipients = CONTENT in config, RECIPIENTS in config
     if not content:
         words = (
             "asks us about recipients, and not about messages" if recipients else "does not ask us"
         )
-        return Report(what, State.FAIL, f"Exim {words}", hint)
+        return CheckReport(what, CheckState.FAIL, f"Exim {words}", hint)
     closed = [
         f"doors.{name}" for name in ("exim", "spamd") if not getattr(settings.doors, name).listen
     ]
     if closed == ["doors.exim", "doors.spamd"]:
-        return Report(
-            what, State.FAIL, f"Exim asks us, and neither {' nor '.join(closed)} is open", hint
+        return CheckReport(
+            what, CheckState.FAIL, f"Exim asks us, and neither {' nor '.join(closed)} is open", hint
         )
     about = "recipients and messages" if recipients else "messages"
-    return Report(what, State.OK, f"Exim asks us about {about}")
+    return CheckReport(what, CheckState.OK, f"Exim asks us about {about}")

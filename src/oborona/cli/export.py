@@ -7,32 +7,32 @@ import time
 
 import click
 
-from oborona.cli.asked import Asked, pass_asked
+from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo
 from oborona.cli.owner import as_owner_of
-from oborona.daemon.exporter.exporter import Exporter
-from oborona.daemon.exporter.files import Files, Tables
+from oborona.daemon.exporter.exporter import TableExporter
+from oborona.daemon.exporter.files import ExportFiles, ExportTables
 
 
 @click.command()
 @click.option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
-@pass_asked
-def export(asked: Asked, dry_run: bool) -> None:
+@pass_cli_context
+def export(context: CliContext, dry_run: bool) -> None:
     """Write the tables of [export] now, for a mail server's own look-ups
     (docs/mail-servers/exim.md).
 
     The keeper does it every export.interval_s by itself. Exit status 1 where something could not be
     asked, and is not in them.
     """
-    settings = asked.loaded.settings
+    settings = context.loaded.settings
     if not dry_run and not settings.export.folder:
         raise click.UsageError("export.folder is not set: there is nowhere to write")
-    with as_owner_of(asked.state):
-        found = Exporter(settings, asked.state).round(time.time())
+    with as_owner_of(context.state):
+        found = TableExporter(settings, context.state).round(time.time())
         if dry_run:
             _show(found.tables)
         else:
-            changed = Files(settings.export).write(found.tables)
+            changed = ExportFiles(settings.export).write(found.tables)
             echo(f"{settings.export.folder}: wrote {', '.join(changed)}; {_count(found.tables)}")
     for trouble in found.troubles:
         click.echo(f"oborona: {trouble}; what it would say is not in the tables", err=True)
@@ -40,7 +40,7 @@ def export(asked: Asked, dry_run: bool) -> None:
         sys.exit(1)
 
 
-def _show(found: Tables) -> None:
+def _show(found: ExportTables) -> None:
     for sort, rows in (
         ("client", found.clients.items()),
         ("network", ((str(one), row) for one, row in found.networks)),
@@ -51,7 +51,7 @@ def _show(found: Tables) -> None:
     echo(_count(found))
 
 
-def _count(found: Tables) -> str:
+def _count(found: ExportTables) -> str:
     return (
         f"{len(found.clients)} clients, {len(found.networks)} networks, {len(found.senders)} "
         f"senders"

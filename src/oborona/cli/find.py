@@ -13,11 +13,11 @@ import click
 import msgspec
 
 from oborona import state_files
-from oborona.cli.asked import Asked, pass_asked
+from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import plain
-from oborona.journal.query import BadQuery, Field, Query, moment, parsed
-from oborona.journal.search import Found, Search
+from oborona.journal.query import BadQuery, JournalQuery, QueryField, parse_moment, parse_query
+from oborona.journal.search import JournalSearch, SearchHit
 from oborona.types import Action
 
 LIMIT: Final = 20
@@ -28,7 +28,7 @@ _SUBJECT: Final = 60  # columns
 _SAY: Final = 50
 _TO: Final = 2  # recipients
 _NOT_LOGGED: Final = frozenset(
-    {Field.SUBJECT, Field.RULE, Field.VERDICT, Field.MESSAGE, Field.LOGIN}
+    {QueryField.SUBJECT, QueryField.RULE, QueryField.VERDICT, QueryField.MESSAGE, QueryField.LOGIN}
 )
 """What the line of a refusal never has."""
 
@@ -47,9 +47,9 @@ _NOT_LOGGED: Final = frozenset(
 )
 @click.option("--follow", is_flag=True, help="Then show what comes, until Ctrl-C.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
-@pass_asked
+@pass_cli_context
 def find(
-    asked: Asked,
+    context: CliContext,
     words: Sequence[str],
     since: str,
     until: str,
@@ -72,8 +72,8 @@ def find(
     What was refused before its content (at connect, MAIL FROM, RCPT TO) is in the log alone.  Exit
     status 1 when nothing was found.
     """  # noqa: D301 - the backspace has click leave the lines as they stand
-    query = asked_query(words, since, until, time.time())
-    with Search(asked.state / state_files.JOURNAL) as journal:
+    query = query_from_options(words, since, until, time.time())
+    with JournalSearch(context.state / state_files.JOURNAL) as journal:
         found = list(journal.find(query, limit)) if follow else journal.find(query, limit)
         number = show(reversed(found) if isinstance(found, list) else found, as_json=as_json)
         if follow:
@@ -85,24 +85,24 @@ def find(
         click.get_current_context().exit(1)
 
 
-def asked_query(words: Sequence[str], since: str, until: str, now: float) -> Query:
+def query_from_options(words: Sequence[str], since: str, until: str, now: float) -> JournalQuery:
     """Return the question of a command line.
 
     Raises:
         click.UsageError: it can't be asked.
     """
     try:
-        query = parsed(" ".join(words), now)
+        query = parse_query(" ".join(words), now)
         if since:
-            query = msgspec.structs.replace(query, since=moment(since, now))
+            query = msgspec.structs.replace(query, since=parse_moment(since, now))
         if until:
-            query = msgspec.structs.replace(query, until=moment(until, now, end=True))
+            query = msgspec.structs.replace(query, until=parse_moment(until, now, end=True))
     except BadQuery as error:
         raise click.UsageError(str(error)) from None
     return query
 
 
-def show(found: Iterator[Found], *, as_json: bool) -> int:
+def show(found: Iterator[SearchHit], *, as_json: bool) -> int:
     """Print messages as they are found; return how many."""
     number = 0
     for one in found:
@@ -115,7 +115,7 @@ def show(found: Iterator[Found], *, as_json: bool) -> int:
     return number
 
 
-def lines(one: Found) -> Iterator[str]:
+def lines(one: SearchHit) -> Iterator[str]:
     """Yield a message in two lines: what came and what became of it; and the heaviest reasons."""
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(one.time))
     verdict = click.style(f"{one.verdict.value:<8}", fg=_COLOURS.get(one.verdict, "red"))
@@ -136,7 +136,7 @@ def lines(one: Found) -> Iterator[str]:
     yield f"{'':21}{plain(f'{why}: {reasons}' if reasons else why)}"
 
 
-def as_object(one: Found) -> dict[str, object]:
+def as_object(one: SearchHit) -> dict[str, object]:
     """Return a message as `--json` shows it. Names and meaning of its fields stay."""
     told = {name: getattr(one, name) for name in one.__struct_fields__}
     return told | {
@@ -148,7 +148,7 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def _follow(journal: Search, query: Query, known: set[str], *, as_json: bool) -> None:
+def _follow(journal: JournalSearch, query: JournalQuery, known: set[str], *, as_json: bool) -> None:
     """Show messages as they come; ends when somebody interrupts it, or nobody reads any more."""
     began = time.time()
     shown = dict.fromkeys(known, began)
@@ -167,7 +167,7 @@ def _follow(journal: Search, query: Query, known: set[str], *, as_json: bool) ->
         return
 
 
-def _told_of_the_rest(journal: Search, query: Query, number: int) -> None:
+def _told_of_the_rest(journal: JournalSearch, query: JournalQuery, number: int) -> None:
     """Say how far the journal goes back, and where the mail is that it never has."""
     oldest = journal.oldest()
     if oldest is None:

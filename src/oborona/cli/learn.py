@@ -14,25 +14,30 @@ import click
 import msgspec
 
 from oborona import state_files
-from oborona.cli.asked import Asked, pass_asked
+from oborona.cli.context import CliContext, pass_cli_context
+from oborona.cli.invoking_user import invoking_user as person_of
+from oborona.cli.label_store import store, wait, warn_without_trainer
 from oborona.cli.mailboxes import messages
 from oborona.cli.output import echo, echo_json
 from oborona.cli.owner import as_owner_of
-from oborona.cli.person import person as person_of
-from oborona.cli.personal_stored import note_words
+from oborona.cli.personal.store import note_words
 from oborona.cli.progress import progress
-from oborona.cli.taught import store, wait, warn_without_trainer
 from oborona.daemon.site_name import site_name
 from oborona.daemon.state import prepare_state
 from oborona.errors import StoreError
-from oborona.feedback.believing.entering import Taught, enter
-from oborona.feedback.events.log import Log
-from oborona.feedback.hearing import MESSAGE_ID_LENGTH, Unheard, heard
-from oborona.feedback.personal import Origin, origin_said, origin_then, unproved
-from oborona.feedback.word import Heard, Kind, Source, State, Word
+from oborona.feedback.events.log import EventLog
+from oborona.feedback.label import Label, LabelKind, LabelSource, LabelState, RecordedLabel
+from oborona.feedback.label_extraction import MESSAGE_ID_LENGTH, NotLabelable, extract_label
+from oborona.feedback.personal_entries import (
+    LabelOrigin,
+    claimed_origin,
+    origin_from_journal,
+    origin_from_message,
+)
+from oborona.feedback.processing.admin_events import TaughtLabel, log_taught_labels
 from oborona.ident import verify
-from oborona.journal.entry import Entry
-from oborona.journal.queries import Reader
+from oborona.journal.entry import JournalEntry
+from oborona.journal.queries import JournalReader
 from oborona.message.shingles import Hasher
 
 AT_ONCE: Final = 50  # words written down in one transaction
@@ -46,16 +51,16 @@ _RESULTS: Final = {
 _PATHS: Final = click.Path(path_type=Path, exists=True, allow_dash=True)
 
 
-class _Spoken(NamedTuple):
+class _MessageToLearn(NamedTuple):
     """A message that is spoken of."""
 
     name: str
-    word: Word | Unheard
-    origin: Origin = Origin()
+    word: Label | NotLabelable
+    origin: LabelOrigin = LabelOrigin()
 
 
 @click.command()
-@click.argument("kind", type=click.Choice([kind.value for kind in Kind]))
+@click.argument("kind", type=click.Choice([kind.value for kind in LabelKind]))
 @click.argument("paths", metavar="FILE|DIR|-...", nargs=-1, required=True, type=_PATHS)
 @click.option("--person", default="", metavar="ADDRESS", help="Who says so. Default: the site.")
 @click.option("--wait", "waits", is_flag=True, help="Wait until all workers use it.")
@@ -65,9 +70,9 @@ class _Spoken(NamedTuple):
     is_flag=True,
     help="One JSON object per line: of each message, then of all.",
 )
-@pass_asked
+@pass_cli_context
 def learn(
-    asked: Asked, kind: str, paths: Sequence[Path], person: str, waits: bool, as_json: bool
+    context: CliContext, kind: str, paths: Sequence[Path], person: str, waits: bool, as_json: bool
 ) -> None:
     """Train that messages are spam, or ham (good mail).
 
@@ -78,22 +83,22 @@ def learn(
     """
     if person and ("@" not in person or not person.isprintable() or len(person) > 254):
         raise click.BadParameter(f"{person!r} is no mail address", param_hint="--person")
-    if not (asked.state / state_files.SECRET).exists():
-        with as_owner_of(asked.state):
-            prepare_state(asked.state)
+    if not (context.state / state_files.SECRET).exists():
+        with as_owner_of(context.state):
+            prepare_state(context.state)
     results = Counter[str]()
-    with store(asked, make=True) as taught, progress("messages") as advance:
+    with store(context, make=True) as taught, progress("messages") as advance:
         last = 0
-        for some in _batches(asked, _words(asked, paths, Kind(kind), person)):
-            words = [one for one in some if isinstance(one.word, Word)]
+        for some in _batches(context, _words(context, paths, LabelKind(kind), person)):
+            words = [one for one in some if isinstance(one.word, Label)]
             became = taught.add(
-                [one.word for one in words if isinstance(one.word, Word)], now=time.time()
+                [one.word for one in words if isinstance(one.word, Label)], now=time.time()
             )
-            _written(asked, [one for one in words if isinstance(one.word, Word)], became)
+            _written(context, [one for one in words if isinstance(one.word, Label)], became)
             told = iter(became)
             for name, word, _origin in some:
                 line: dict[str, object]
-                if isinstance(word, Word):
+                if isinstance(word, Label):
                     one = next(told)
                     line = {
                         "result": "replaced" if one.replaced else "new" if one.new else "duplicate"
@@ -108,8 +113,8 @@ def learn(
                 if as_json:
                     echo_json({"message": name} | line)
                 advance()
-        if last and warn_without_trainer(asked) and waits:
-            wait(asked, lambda: taught.get(last).state is not State.QUEUED)
+        if last and warn_without_trainer(context) and waits:
+            wait(context, lambda: taught.get(last).state is not LabelState.QUEUED)
     if as_json:
         echo_json({"total": sum(results.values())} | {name: results[name] for name in _RESULTS})
     else:
@@ -125,32 +130,39 @@ def learn(
         click.get_current_context().exit(1)
 
 
-def _written(asked: Asked, spoken: Sequence[_Spoken], became: Sequence[Heard]) -> None:
+def _written(
+    context: CliContext, spoken: Sequence[_MessageToLearn], became: Sequence[RecordedLabel]
+) -> None:
     """Write down what follows from words for their persons' own mail, and a line of each in the log
     of events.
     """
     words = [
         (one.word, one.origin, heard)
         for one, heard in zip(spoken, became, strict=True)
-        if isinstance(one.word, Word)
+        if isinstance(one.word, Label)
     ]
     own = (
-        note_words(asked, words) if any(word.person for word, _, _ in words) else [()] * len(words)
+        note_words(context, words)
+        if any(word.person for word, _, _ in words)
+        else [()] * len(words)
     )
-    with as_owner_of(asked.state), Log(asked.state / state_files.EVENTS) as log:
+    with as_owner_of(context.state), EventLog(context.state / state_files.EVENTS) as log:
         taught = [
-            Taught(word, heard, told) for (word, _, heard), told in zip(words, own, strict=True)
+            TaughtLabel(word, heard, told)
+            for (word, _, heard), told in zip(words, own, strict=True)
         ]
-        enter(log, taught, source=person_of(), now=time.time())
+        log_taught_labels(log, taught, source=person_of(), now=time.time())
 
 
-def _words(asked: Asked, paths: Iterable[Path], kind: Kind, person: str) -> Iterator[_Spoken]:
+def _words(
+    context: CliContext, paths: Iterable[Path], kind: LabelKind, person: str
+) -> Iterator[_MessageToLearn]:
     """Yield what is to be written down of each message."""
-    keys, settings, site = asked.keys(), asked.loaded.settings, site_name(asked.loaded)
+    keys, settings, site = context.keys(), context.loaded.settings, site_name(context.loaded)
     hasher, source = Hasher(keys.shingles), _source(kind, person)
     for found in (found for path in paths for found in messages(path)):
         try:
-            word, message = heard(
+            word, message = extract_label(
                 found.raw,
                 kind,
                 source,
@@ -161,24 +173,26 @@ def _words(asked: Asked, paths: Iterable[Path], kind: Kind, person: str) -> Iter
                 weight=settings.learning.person_weight if person else 1.0,
                 regions=settings.site.regions.split(),
             )
-        except Unheard as error:
-            yield _Spoken(found.name, error)
+        except NotLabelable as error:
+            yield _MessageToLearn(found.name, error)
             continue
         ident = verify(message.get("x-mras-id") or "", keys.signature)
-        yield _Spoken(
+        yield _MessageToLearn(
             found.name,
             word if ident is None else msgspec.structs.replace(word, journal=ident),
-            origin_said(message, site, ours=ident is not None),
+            origin_from_message(message, site, ours=ident is not None),
         )
 
 
-def _source(kind: Kind, person: str) -> Source:
+def _source(kind: LabelKind, person: str) -> LabelSource:
     if not person:
-        return Source.COMMAND
-    return Source.COMPLAINT if kind is Kind.SPAM else Source.PARDON
+        return LabelSource.COMMAND
+    return LabelSource.COMPLAINT if kind is LabelKind.SPAM else LabelSource.PARDON
 
 
-def _batches(asked: Asked, words: Iterator[_Spoken]) -> Iterator[list[_Spoken]]:
+def _batches(
+    context: CliContext, words: Iterator[_MessageToLearn]
+) -> Iterator[list[_MessageToLearn]]:
     """Yield some words at a time.
 
     Those about messages of the journal count under what was counted when these came, and what was
@@ -187,37 +201,39 @@ def _batches(asked: Asked, words: Iterator[_Spoken]) -> Iterator[list[_Spoken]]:
     while some := list(islice(words, AT_ONCE)):
         known = asyncio.run(
             _journaled(
-                asked,
+                context,
                 [
                     one.word.journal
                     for one in some
-                    if isinstance(one.word, Word) and one.word.journal
+                    if isinstance(one.word, Label) and one.word.journal
                 ],
             )
         )
         yield [_with(one, known) for one in some]
 
 
-def _with(one: _Spoken, known: Mapping[int, Entry]) -> _Spoken:
+def _with(one: _MessageToLearn, known: Mapping[int, JournalEntry]) -> _MessageToLearn:
     """Return a word with what the journal knows of its message."""
-    entry = known.get(one.word.journal or 0) if isinstance(one.word, Word) else None
-    if entry is None or not isinstance(one.word, Word):
+    entry = known.get(one.word.journal or 0) if isinstance(one.word, Label) else None
+    if entry is None or not isinstance(one.word, Label):
         return one
     if entry.message_id and entry.message_id[:MESSAGE_ID_LENGTH] != one.word.message_id:
         # somebody put the id of one message above another: it speaks for nothing that stands there
         word = msgspec.structs.replace(one.word, journal=None)
-        return _Spoken(one.name, word, unproved(one.origin))
+        return _MessageToLearn(one.name, word, claimed_origin(one.origin))
     word = msgspec.structs.replace(one.word, pieces=entry.shingles) if entry.shingles else one.word
     same = bool(entry.message_id)  # else the mail server gave it one later
-    return _Spoken(one.name, word, (origin_then(entry.facts) if same else None) or one.origin)
+    return _MessageToLearn(
+        one.name, word, (origin_from_journal(entry.facts) if same else None) or one.origin
+    )
 
 
-async def _journaled(asked: Asked, idents: Sequence[int]) -> dict[int, Entry]:
+async def _journaled(context: CliContext, idents: Sequence[int]) -> dict[int, JournalEntry]:
     """Return messages of the journal, those that it still has."""
     if not idents:
         return {}
     try:
-        async with await Reader.open(asked.state / state_files.JOURNAL) as journal:
+        async with await JournalReader.open(context.state / state_files.JOURNAL) as journal:
             found = [await journal.get(ident) for ident in idents]
     except StoreError as error:
         click.echo(f"oborona: {error}; counted without what the journal knows", err=True)

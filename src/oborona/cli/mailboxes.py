@@ -24,18 +24,18 @@ _SEPARATOR: Final = re.compile(
 )
 
 
-class Unread(OboronaError):  # noqa: N818 - reads as what happened
+class UnreadableMail(OboronaError):  # noqa: N818 - reads as what happened
     """A file or folder can't be read, or holds nothing to read."""
 
 
-class Source(NamedTuple):
+class MailSource(NamedTuple):
     """One message and where it came from."""
 
     name: str  # path; with #N for the N-th message of an mbox; - for standard input
     raw: bytes
 
 
-def messages(path: Path) -> Iterator[Source]:
+def messages(path: Path) -> Iterator[MailSource]:
     """Yield each message of a file or folder, in order.
 
     A Maildir gives what is in cur and new; any other folder the files in it and below; what is
@@ -47,19 +47,19 @@ def messages(path: Path) -> Iterator[Source]:
         Unread: it can't be read; of a folder, after all that can.
     """
     if str(path) == "-":
-        yield Source("-", sys.stdin.buffer.read())
+        yield MailSource("-", sys.stdin.buffer.read())
     elif _kind(path) == stat.S_IFDIR:
         yield from _below(path)
     else:
         yield from _split(_shown(path), _read(path))
 
 
-def _below(folder: Path) -> Iterator[Source]:
+def _below(folder: Path) -> Iterator[MailSource]:
     with as_asker():
         roots = (
             [folder / name for name in ("cur", "new")] if (folder / "cur").is_dir() else [folder]
         )
-    empty, unread = True, list[Unread]()
+    empty, unread = True, list[UnreadableMail]()
     for root in roots:
         for file in _files(root, unread):
             if file.name.startswith("."):
@@ -68,16 +68,16 @@ def _below(folder: Path) -> Iterator[Source]:
                 if _kind(file) != stat.S_IFREG:
                     continue
                 raw = _read(file)
-            except Unread as error:
+            except UnreadableMail as error:
                 unread.append(error)
             else:
                 empty = False
                 yield from _split(_shown(file), raw)
     if unread:
         more = f" (and {len(unread) - 1} more in {folder})" if len(unread) > 1 else ""
-        raise Unread(f"{unread[0]}{more}")
+        raise UnreadableMail(f"{unread[0]}{more}")
     if empty:
-        raise Unread(f"{folder}: holds no message files")
+        raise UnreadableMail(f"{folder}: holds no message files")
 
 
 def _shown(path: Path) -> str:
@@ -89,7 +89,7 @@ def _shown(path: Path) -> str:
 
 
 @as_asker()
-def _files(root: Path, unread: list[Unread]) -> list[Path]:
+def _files(root: Path, unread: list[UnreadableMail]) -> list[Path]:
     """Return what is in a folder and below, in order.
 
     Folders that can't be read are added to `unread`, those that vanish are not.
@@ -97,7 +97,7 @@ def _files(root: Path, unread: list[Unread]) -> list[Path]:
 
     def note(error: OSError) -> None:
         if not isinstance(error, FileNotFoundError):
-            unread.append(Unread(f"{error.filename}: {error.strerror}"))
+            unread.append(UnreadableMail(f"{error.filename}: {error.strerror}"))
 
     return sorted(
         Path(at, name) for at, _folders, names in os.walk(root, onerror=note) for name in names
@@ -110,30 +110,34 @@ def _kind(path: Path) -> int:
         return stat.S_IFMT(path.stat().st_mode)
     except OSError as error:
         if error.errno in (errno.ENOENT, errno.ELOOP) and path.is_symlink():
-            raise Unread(f"{path}: is a link that leads nowhere, to {path.readlink()}") from error
-        raise Unread(f"{path}: {error.strerror}") from error
+            raise UnreadableMail(
+                f"{path}: is a link that leads nowhere, to {path.readlink()}"
+            ) from error
+        raise UnreadableMail(f"{path}: {error.strerror}") from error
 
 
 @as_asker()
 def _read(path: Path) -> bytes:
     if _kind(path) != stat.S_IFREG:  # a pipe that nobody writes to would be waited for without end
-        raise Unread(f"{path}: is neither a file nor a folder; write - to read standard input")
+        raise UnreadableMail(
+            f"{path}: is neither a file nor a folder; write - to read standard input"
+        )
     try:
         return path.read_bytes()
     except OSError as error:
-        raise Unread(f"{path}: {error.strerror}") from error
+        raise UnreadableMail(f"{path}: {error.strerror}") from error
 
 
-def _split(name: str, raw: bytes) -> Iterator[Source]:
+def _split(name: str, raw: bytes) -> Iterator[MailSource]:
     starts = list(_SEPARATOR.finditer(raw)) if raw.startswith(b"From ") else []
     if len(starts) < 2:
-        yield Source(name, raw)
+        yield MailSource(name, raw)
         return
     ends = [start.start() for start in starts[1:]] + [len(raw)]
     for number, (start, end) in enumerate(zip(starts, ends, strict=True), 1):
         # the empty line before the next separator belongs to it; ">From " was "From "
         body = re.sub(rb"(?m)^>(>*From )", rb"\1", raw[start.end() : end])
-        yield Source(
+        yield MailSource(
             f"{name}#{number}",
             body[:-2]
             if body.endswith(b"\r\n\r\n")

@@ -6,37 +6,37 @@ import time
 
 import click
 
-from oborona import begun
-from oborona.cli.asked import Asked, pass_asked
+from oborona import store_birth
+from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo
 from oborona.telemetry.metrics import exposition
 from oborona.telemetry.status import (
     IntakeStatus,
     PolicyStatus,
     ReaderStatus,
-    SecondStatus,
+    RecheckStatus,
     TrainerStatus,
-    read,
-    read_one,
+    read_process,
     read_services,
+    read_workers,
 )
 
 
 @click.command()
-@pass_asked
-def metrics(asked: Asked) -> None:
+@pass_cli_context
+def metrics(context: CliContext) -> None:
     """Print the metrics of all running processes in Prometheus' text format, for node_exporter's
     textfile collector.
     """
-    state, now = asked.state, time.time()
+    state, now = context.state, time.time()
     said = exposition(
-        read(state, now),
-        read_one(state, ReaderStatus, now),
-        read_one(state, PolicyStatus, now),
-        read_one(state, TrainerStatus, now),
-        read_one(state, IntakeStatus, now),
-        read_one(state, SecondStatus, now),
-        begun.all_of(state),
+        read_workers(state, now),
+        read_process(state, ReaderStatus, now),
+        read_process(state, PolicyStatus, now),
+        read_process(state, TrainerStatus, now),
+        read_process(state, IntakeStatus, now),
+        read_process(state, RecheckStatus, now),
+        store_birth.read_records(state),
         read_services(state, now),
     )
     echo(said.rstrip(b"\n"))

@@ -8,22 +8,22 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from oborona.cli.asked import Asked
-from oborona.cli.postfix.change import RefusedError, attaching, entry_for
+from oborona.cli.context import CliContext
+from oborona.cli.gtube import GTUBE
+from oborona.cli.postfix.change import RefusedError, attach_change, entry_for
 from oborona.cli.postfix.instance import MILTERS, PostfixError, PostfixInstance
 from oborona.cli.programs import program
-from oborona.cli.proving import GTUBE
 from oborona.config import Settings
 
 POLICY_SERVICE: Final = "check_policy_service {{ {}, timeout=25s, default_action=DUNNO }}"
 
 
-def what_next(asked: Asked) -> list[str]:
+def what_next(context: CliContext) -> list[str]:
     """Return the lines: how the mail server of this machine is told of us, how that is proved,
     where more is to be read.
     """
-    settings = asked.loaded.settings
-    ours = _command(asked)
+    settings = context.loaded.settings
+    ours = _command(context)
     root = "" if os.geteuid() == 0 else "sudo "
     lines = ["", "Next:"]
     if settings.doors.milter.listen:
@@ -53,7 +53,7 @@ def what_next(asked: Asked) -> list[str]:
 def _postfix(settings: Settings, attach: str, attach_exim: str) -> list[str]:
     address = settings.doors.milter.address
     try:
-        change = attaching(PostfixInstance(), address)
+        change = attach_change(PostfixInstance(), address)
     except RefusedError as error:
         return [f"  Postfix: {error}"]
     except PostfixError:  # there is none, or who asks may not read its settings
@@ -76,10 +76,10 @@ def _postfix(settings: Settings, attach: str, attach_exim: str) -> list[str]:
     ]
 
 
-def _command(asked: Asked) -> str:
+def _command(context: CliContext) -> str:
     """Return how this program was called, with its settings."""
     program_path = sys.argv[0]
     here = os.path.relpath(program_path)
     name = here if Path(program_path).is_absolute() and not here.startswith("..") else program_path
-    file = asked.loaded.file
+    file = context.loaded.file
     return shlex.join([name, *(["--config", str(file)] if file else [])])

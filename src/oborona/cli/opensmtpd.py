@@ -9,10 +9,10 @@ import socket
 
 import click
 
-from oborona.cli.asked import Asked, pass_asked
+from oborona.cli.context import CliContext, pass_cli_context
 from oborona.config.address import Address, parse_address
-from oborona.milter.opensmtpd.filter import AWAY, PROCEED, Filter
-from oborona.milter.opensmtpd.link import Link
+from oborona.milter.opensmtpd.filter import AWAY, PROCEED, OpenSmtpdFilter
+from oborona.milter.opensmtpd.milter_client import MilterClient
 
 MAX_LINE = 1 << 20  # bytes; OpenSMTPD takes lines of 16 KiB from its clients
 
@@ -32,15 +32,17 @@ MAX_LINE = 1 << 20  # bytes; OpenSMTPD takes lines of 16 KiB from its clients
 @click.option(
     "--patience", default=60.0, metavar="SECONDS", help="For one answer of the daemon; default: 60."
 )
-@pass_asked
-def opensmtpd_filter(asked: Asked, milter: str | None, on_failure: str, patience: float) -> None:
+@pass_cli_context
+def opensmtpd_filter(
+    context: CliContext, milter: str | None, on_failure: str, patience: float
+) -> None:
     """Run as a filter of OpenSMTPD: smtpd starts it by `filter NAME proc-exec`, and speaks its
     protocol on standard input and output.
 
     With the listener given it reads no settings, and can be any user that may use the daemon's
     socket.
     """
-    address = parse_address(milter or asked.loaded.settings.doors.milter.listen)
+    address = parse_address(milter or context.loaded.settings.doors.milter.listen)
     away = PROCEED if on_failure == "accept" else AWAY
     try:
         smtpd = socket.socket(fileno=os.dup(0))
@@ -54,5 +56,7 @@ def opensmtpd_filter(asked: Asked, milter: str | None, on_failure: str, patience
 
 async def _serve(smtpd: socket.socket, address: Address, away: str, patience_s: float) -> None:
     reader, writer = await asyncio.open_connection(sock=smtpd, limit=MAX_LINE)
-    await Filter(lambda: Link.to(address), writer.write, away, patience_s).run(reader)
+    await OpenSmtpdFilter(lambda: MilterClient.to(address), writer.write, away, patience_s).run(
+        reader
+    )
     writer.close()

@@ -14,7 +14,7 @@ import msgspec
 from oborona.errors import OboronaError
 
 
-class Unwritten(OboronaError):  # noqa: N818 - reads as what happened
+class OutputError(OboronaError):
     """Standard output can't be written."""
 
 
@@ -25,7 +25,7 @@ def echo(text: str | bytes) -> None:
         BrokenPipeError: nobody reads any more.
         Unwritten: it can't be written.
     """
-    with written():
+    with stdout_errors():
         click.echo(text)
 
 
@@ -52,7 +52,7 @@ def _unicode(value: Any) -> Any:
 
 
 @contextmanager
-def written() -> Iterator[None]:
+def stdout_errors() -> Iterator[None]:
     """Take an OSError within as one of standard output.
 
     Raises:
@@ -64,4 +64,4 @@ def written() -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise Unwritten(f"standard output: {error.strerror or error}") from error
+        raise OutputError(f"standard output: {error.strerror or error}") from error

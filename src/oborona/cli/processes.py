@@ -10,94 +10,98 @@ from pathlib import Path
 
 import click
 
-from oborona.cli.asked import Asked, pass_asked
+from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.next_steps import what_next
-from oborona.config import Listening, UnixAddress
-from oborona.daemon.listeners import opened
-from oborona.daemon.serve import Role, run
+from oborona.config import ListenSettings, UnixAddress
+from oborona.daemon.listeners import open_doors
+from oborona.daemon.serve import ProcessRole, run
 from oborona.daemon.sockets import closed_folder
 from oborona.errors import ConfigError
 
 
 @click.command()
-@pass_asked
-def serve(asked: Asked) -> None:
+@pass_cli_context
+def serve(context: CliContext) -> None:
     """Run the whole daemon until SIGTERM: workers, writer (counters), keeper (journal and recheck),
     image reader, trainer and intake (reports).
 
     SIGHUP reads the policy again; so does every change of a policy file. A second SIGTERM stops at
     once.
     """
-    _run(asked, tuple(Role))
+    _run(context, tuple(ProcessRole))
 
 
 @click.command()
-@pass_asked
-def worker(asked: Asked) -> None:
+@pass_cli_context
+def worker(context: CliContext) -> None:
     """Run the workers alone: they judge mail and answer the mail server."""
-    _run(asked, (Role.WORKER,))
+    _run(context, (ProcessRole.WORKER,))
 
 
 @click.command()
-@pass_asked
-def writer(asked: Asked) -> None:
+@pass_cli_context
+def writer(context: CliContext) -> None:
     """Run the writer alone: it merges what the workers counted into the store."""
-    _run(asked, (Role.WRITER,))
+    _run(context, (ProcessRole.WRITER,))
 
 
 @click.command()
-@pass_asked
-def keeper(asked: Asked) -> None:
+@pass_cli_context
+def keeper(context: CliContext) -> None:
     """Run the keeper alone: it keeps the journal within its limits, and rechecks delivered mail."""
-    _run(asked, (Role.KEEPER,))
+    _run(context, (ProcessRole.KEEPER,))
 
 
 @click.command()
-@pass_asked
-def reader(asked: Asked) -> None:
+@pass_cli_context
+def reader(context: CliContext) -> None:
     """Run the image reader alone: it reads text (OCR) and QR codes in pictures for the workers."""
-    if not asked.loaded.settings.reader.enabled:
+    if not context.loaded.settings.reader.enabled:
         raise click.UsageError("reader.enabled is off: there is nothing to run")
-    _run(asked, (Role.READER,))
+    _run(context, (ProcessRole.READER,))
 
 
 @click.command()
-@pass_asked
-def trainer(asked: Asked) -> None:
+@pass_cli_context
+def trainer(context: CliContext) -> None:
     """Run the trainer alone: it trains the content model from spam and not-spam reports."""
-    _run(asked, (Role.TRAINER,))
+    _run(context, (ProcessRole.TRAINER,))
 
 
 @click.command()
-@pass_asked
-def intake(asked: Asked) -> None:
+@pass_cli_context
+def intake(context: CliContext) -> None:
     """Run the intake alone: it takes reports and mail to spam traps (Dovecot, HTTP, LMTP or
     SMTP).
     """
-    if not asked.loaded.settings.intake.doors:
+    if not context.loaded.settings.intake.doors:
         raise ConfigError("no listener of [intake] is set: there is nothing to run")
-    _run(asked, (Role.INTAKE,))
+    _run(context, (ProcessRole.INTAKE,))
 
 
-def _run(asked: Asked, roles: Collection[Role]) -> None:
-    settings = asked.loaded.settings
+def _run(context: CliContext, roles: Collection[ProcessRole]) -> None:
+    settings = context.loaded.settings
     # before any process is started: Postfix's tools are asked, and a supervisor waits for no
     # children but its own
-    told = what_next(asked) if Role.WORKER in roles and not os.environ.get("NOTIFY_SOCKET") else []
+    told = (
+        what_next(context)
+        if ProcessRole.WORKER in roles and not os.environ.get("NOTIFY_SOCKET")
+        else []
+    )
 
     def ready() -> None:
-        if Role.WORKER not in roles:
+        if ProcessRole.WORKER not in roles:
             return
-        doors = dict(opened(settings))
+        doors = dict(open_doors(settings))
         where = " and ".join(door.address.postfix for door in doors.values())
         for name, door in doors.items():
             _warn_of_closed_folder(f"doors.{name}", door)
         click.echo("\n".join([f"oborona: ready on {where or 'the delivery listener'}", *told]))
 
-    click.get_current_context().exit(run(asked.loaded, roles, ready))
+    click.get_current_context().exit(run(context.loaded, roles, ready))
 
 
-def _warn_of_closed_folder(section: str, door: Listening) -> None:
+def _warn_of_closed_folder(section: str, door: ListenSettings) -> None:
     closed = (
         closed_folder(Path(door.address.path)) if isinstance(door.address, UnixAddress) else None
     )

@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 import click
 
-from oborona.cli.asked import Asked, pass_asked
+from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo, echo_json
-from oborona.session.setapart import kept
-from oborona.session.setapart.kept import Suspect
+from oborona.session.quarantine import suspect_store
+from oborona.session.quarantine.suspect_store import Suspect
 from oborona.telemetry.log import logfmt
 
 
-class Told(NamedTuple):
+class SetApartMessage(NamedTuple):
     """One message, as it is shown."""
 
     message: str
@@ -40,13 +40,13 @@ def set_apart() -> None:
 
 @set_apart.command("list")
 @click.option("--json", "as_json", is_flag=True, help="A JSON list.")
-@pass_asked
-def list_(asked: Asked, as_json: bool) -> None:
+@pass_cli_context
+def list_(context: CliContext, as_json: bool) -> None:
     """List them, the latest last; kept= is the file of the message itself.
 
     Exit status 1 when there is none.
     """
-    told = [_told(asked, one) for one in kept.read(asked.state, time.time())]
+    told = [_told(context, one) for one in suspect_store.read_suspects(context.state, time.time())]
     if as_json:
         echo_json([one._asdict() for one in told])
     else:
@@ -58,24 +58,24 @@ def list_(asked: Asked, as_json: bool) -> None:
 
 @set_apart.command()
 @click.argument("message")
-@pass_asked
-def remove(asked: Asked, message: str) -> None:
+@pass_cli_context
+def remove(context: CliContext, message: str) -> None:
     """Forget what is known of MESSAGE, and the copy of it that is kept: within ten seconds it is
     judged as any other again.
 
     Exit status 1 when there is no such message.
     """
-    known = {one.identity for one in kept.read(asked.state, time.time())}
+    known = {one.identity for one in suspect_store.read_suspects(context.state, time.time())}
     if message not in known:
         echo(f"no message {message!a} is known; `oborona set-apart list` shows them")
         click.get_current_context().exit(1)
-    kept.remove(asked.state, message)
+    suspect_store.remove_suspect(context.state, message)
     echo(f"{message}: forgotten")
 
 
-def _told(asked: Asked, one: Suspect) -> Told:
-    file = kept.message_file(asked.state, one.identity)
-    return Told(
+def _told(context: CliContext, one: Suspect) -> SetApartMessage:
+    file = suspect_store.message_file(context.state, one.identity)
+    return SetApartMessage(
         message=one.identity,
         apart=one.apart,
         deaths=one.deaths,

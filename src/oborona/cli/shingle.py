@@ -9,15 +9,15 @@ from typing import Final
 
 import click
 
-from oborona.message.shingles import Type
-from oborona.types import Prefix, Shingle
+from oborona.message.shingles import ShingleType
+from oborona.types import CounterPrefix, Shingle
 
 _SHINGLE: Final = re.compile(r"([a-z_]+|\d{1,2})[:=/]([0-9a-f]{16})", re.IGNORECASE)
 
 of_service = click.option(
     "--prefix",
-    type=click.Choice([prefix.value for prefix in Prefix]),
-    default=Prefix.IN.value,
+    type=click.Choice([prefix.value for prefix in CounterPrefix]),
+    default=CounterPrefix.IN.value,
     show_default=True,
     help=(
         "Mail to our people, or from them; put off; refused before its content; first "
@@ -49,22 +49,26 @@ def shingle_named(text: str) -> Shingle:
     return shingle
 
 
-def type_of(text: str) -> Type:
+def type_of(text: str) -> ShingleType:
     """Return the type of a name or number.
 
     Raises:
         click.BadParameter: there is none; the text says which there are.
     """
     try:
-        return Type(int(text)) if text.isdigit() else Type[text.upper()]
+        return ShingleType(int(text)) if text.isdigit() else ShingleType[text.upper()]
     except (KeyError, ValueError):
-        names = ", ".join(kind.name.lower() for kind in Type)
+        names = ", ".join(kind.name.lower() for kind in ShingleType)
         raise click.BadParameter(f"no type {text!r}; there are {names}") from None
 
 
 def type_name(number: int) -> str:
     """Return the name of a type; the number alone for one that another version knows."""
-    return Type(number).name.lower() if number in Type.__members__.values() else str(number)
+    return (
+        ShingleType(number).name.lower()
+        if number in ShingleType.__members__.values()
+        else str(number)
+    )
 
 
 def name_of(shingle: Shingle) -> str:

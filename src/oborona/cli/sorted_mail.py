@@ -12,9 +12,9 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Final, NamedTuple, Self
 
-from oborona.cli.mailboxes import Source, Unread, messages
-from oborona.feedback.final.rehearsal import Sorted
-from oborona.feedback.hearing import is_mail
+from oborona.cli.mailboxes import MailSource, UnreadableMail, messages
+from oborona.feedback.final.backtest import SortedMessage
+from oborona.feedback.label_extraction import is_mail
 from oborona.message.model import Message
 from oborona.message.parse import parse
 
@@ -24,7 +24,7 @@ SEED: Final = 1  # of a shuffle
 _WORDS: Final = re.compile(r"[^a-z]+")
 
 
-class _Kept(NamedTuple):
+class _SortedMessage(NamedTuple):
     name: str
     spam: bool
     time: float
@@ -43,7 +43,7 @@ class SortedMail:
         no_mail: names of what was found and passed over: there is no message in it.
     """
 
-    def __init__(self, found: Iterator[tuple[Source, bool]], *, shuffled: bool) -> None:
+    def __init__(self, found: Iterator[tuple[MailSource, bool]], *, shuffled: bool) -> None:
         self._octets = TemporaryFile()  # noqa: SIM115 - closed by `__exit__`
         self.no_mail: list[str] = []
         kept = []
@@ -53,8 +53,10 @@ class SortedMail:
                 if not is_mail(message):
                     self.no_mail.append(source.name)
                     continue
-                time = 0.0 if shuffled else arrived(message)
-                kept.append(_Kept(source.name, spam, time, self._octets.tell(), len(source.raw)))
+                time = 0.0 if shuffled else arrival_time(message)
+                kept.append(
+                    _SortedMessage(source.name, spam, time, self._octets.tell(), len(source.raw))
+                )
                 self._octets.write(source.raw)
         except BaseException:
             self._octets.close()
@@ -63,17 +65,17 @@ class SortedMail:
             random.Random(SEED).shuffle(kept)  # noqa: S311 - the same for the same mail: no secret hangs on it
         self._kept = kept
 
-    def in_time(self) -> None:
+    def by_arrival(self) -> None:
         """Put it in the order in which it came; what nobody knows of comes first."""
         self._kept.sort(key=lambda one: (one.time, one.name))
 
     def __len__(self) -> int:
         return len(self._kept)
 
-    def __iter__(self) -> Iterator[Sorted]:
+    def __iter__(self) -> Iterator[SortedMessage]:
         for one in self._kept:
             self._octets.seek(one.place)
-            yield Sorted(one.name, self._octets.read(one.size), one.spam, one.time)
+            yield SortedMessage(one.name, self._octets.read(one.size), one.spam, one.time)
 
     def __enter__(self) -> Self:
         return self
@@ -82,7 +84,7 @@ class SortedMail:
         self._octets.close()
 
 
-def below(folder: Path) -> Iterator[tuple[Source, bool]]:
+def folder_mail(folder: Path) -> Iterator[tuple[MailSource, bool]]:
     """Yield the messages of all folders and mailboxes in a folder in whose name stands the word ham
     or spam.
 
@@ -92,16 +94,16 @@ def below(folder: Path) -> Iterator[tuple[Source, bool]]:
     try:
         entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
     except OSError as error:
-        raise Unread(f"{folder}: {error.strerror}") from error
+        raise UnreadableMail(f"{folder}: {error.strerror}") from error
     sorts = [(entry, kind) for entry in entries if (kind := _kind(entry.name)) is not None]
     if {kind for _, kind in sorts} != {False, True}:
-        raise Unread(f"{folder}: wanted are folders or mailboxes ham and spam in it")
+        raise UnreadableMail(f"{folder}: wanted are folders or mailboxes ham and spam in it")
     for entry, spam in sorts:
         for source in messages(entry):
             yield source, spam
 
 
-def indexed(file: Path) -> Iterator[tuple[Source, bool]]:
+def index_mail(file: Path) -> Iterator[tuple[MailSource, bool]]:
     """Yield the messages of an index in its order; paths are relative to the index.
 
     Raises:
@@ -110,18 +112,18 @@ def indexed(file: Path) -> Iterator[tuple[Source, bool]]:
     try:
         lines = file.read_text("utf-8", "surrogateescape").splitlines()
     except OSError as error:
-        raise Unread(f"{file}: {error.strerror}") from error
+        raise UnreadableMail(f"{file}: {error.strerror}") from error
     for number, line in enumerate(lines, 1):
         label, _, path = line.strip().partition(" ")
         if not line.strip():
             continue
         if label.lower() not in (HAM, SPAM) or not path.strip():
-            raise Unread(f"{file}:{number}: neither `ham PATH` nor `spam PATH`")
+            raise UnreadableMail(f"{file}:{number}: neither `ham PATH` nor `spam PATH`")
         for source in messages(file.parent / path.strip()):
             yield source, label.lower() == SPAM
 
 
-def arrived(message: Message) -> float:
+def arrival_time(message: Message) -> float:
     """Return when a message came, by its newest Received field with a time, else by its Date.
 
     Unix seconds, 0 = nobody knows.

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from rich.console import Console
 
-from oborona.cli.output import written
+from oborona.cli.output import stdout_errors
 
 PIPED: Final = 160  # columns where there is no terminal to ask
 
@@ -30,7 +30,7 @@ class Terminal(Console):
 
     def print(self, *objects: Any, **options: Any) -> None:
         """Print as `Console.print` does."""
-        with written():
+        with stdout_errors():
             super().print(*objects, **options)
 
     def on_broken_pipe(self) -> None:

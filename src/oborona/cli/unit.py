@@ -8,14 +8,14 @@ from pathlib import Path
 
 import click
 
-from oborona.cli.asked import Asked, pass_asked
+from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo
 from oborona.cli.programs import run
 from oborona.config import parse_servers
+from oborona.config.access import open_listeners
 from oborona.config.address import UnixAddress
-from oborona.config.reach import open_listeners
 from oborona.daemon import sockets
-from oborona.daemon.confine.reach import beyond
+from oborona.daemon.confinement.egress import egress_networks
 from oborona.resolver import system_servers
 
 
@@ -28,15 +28,15 @@ def unit() -> None:
 
 @unit.command()
 @click.option("--allow", metavar="UNIT", help="Let this unit reach them, until it is stopped.")
-@pass_asked
-def addresses(asked: Asked, allow: str | None) -> None:
+@pass_cli_context
+def addresses(context: CliContext, allow: str | None) -> None:
     """Show which addresses the settings lead to beyond this machine and private networks.
 
     "any" where that can't be told: a host that is named, nodes of a cluster, clients that show
     keys. Without any, nothing is shown.
     """
-    settings = asked.loaded.settings
-    found = beyond(settings, parse_servers(settings.dns.servers) or system_servers())
+    settings = context.loaded.settings
+    found = egress_networks(settings, parse_servers(settings.dns.servers) or system_servers())
     for one in found:
         echo(one)
     if allow and found:
@@ -44,14 +44,14 @@ def addresses(asked: Asked, allow: str | None) -> None:
 
 
 @unit.command()
-@pass_asked
-def give(asked: Asked) -> None:
+@pass_cli_context
+def give(context: CliContext) -> None:
     """Give the socket files of a daemon that runs the owner and group that the settings want."""
-    daemon = asked.state.stat().st_uid
-    for listener in open_listeners(asked.loaded.settings):
+    daemon = context.state.stat().st_uid
+    for listener in open_listeners(context.loaded.settings):
         address, section = listener.address, listener.section
         if isinstance(address, UnixAddress) and Path(address.path).exists():
-            sockets.give(
+            sockets.give_socket_file(
                 Path(address.path),
                 owner=section.socket_owner,
                 group=section.socket_group,

@@ -6,82 +6,88 @@ docs/operate/settings.md are written from it by `document`.
 """
 
 from oborona.config.address import Address, InetAddress, UnixAddress, parse_address
-from oborona.config.alarm import Alarm
-from oborona.config.confine import Confine
-from oborona.config.delivery import Delivery
-from oborona.config.doors import Door, Listening, Milter, PolicyService
-from oborona.config.engines import Clamd, Engine, Engines, Rspamd, SpamAssassin
-from oborona.config.exim import Exim
-from oborona.config.export import Export
-from oborona.config.http import Http
-from oborona.config.intake import Intake
-from oborona.config.learning import Learning
-from oborona.config.load import COMMAND_LINE, DEFAULT, Loaded, load_settings
-from oborona.config.mailboxes import Mailboxes
-from oborona.config.personal import Personal
-from oborona.config.places import Places
-from oborona.config.proxy import Proxy
-from oborona.config.reader import Reader
-from oborona.config.recheck import Recheck
-from oborona.config.servers import Server, parse_servers
+from oborona.config.alarm import AlarmSettings
+from oborona.config.confinement import ConfinementSettings
+from oborona.config.delivery import DeliverySettings
+from oborona.config.doors import DoorSettings, ListenSettings, MilterSettings, PolicyServiceSettings
+from oborona.config.engines import (
+    ClamdSettings,
+    EngineSettings,
+    EnginesSettings,
+    RspamdSettings,
+    SpamAssassinSettings,
+)
+from oborona.config.exim import EximSettings
+from oborona.config.export import ExportSettings
+from oborona.config.geoip import GeoIpSettings
+from oborona.config.http import HttpSettings
+from oborona.config.intake import IntakeSettings
+from oborona.config.learning import LearningSettings
+from oborona.config.load import COMMAND_LINE, DEFAULT, LoadedSettings, load_settings
+from oborona.config.mailboxes import MailboxSettings
+from oborona.config.personal import PersonalSettings
+from oborona.config.proxy import ProxySettings
+from oborona.config.reader import ReaderSettings
+from oborona.config.recheck import RecheckSettings
+from oborona.config.resolvers import ResolverAddress, parse_servers
 from oborona.config.settings import (
     SECTIONS,
-    Cluster,
-    Counters,
-    Dns,
-    Doors,
-    Journal,
-    Log,
-    Paths,
+    ClusterSettings,
+    CounterSettings,
+    DnsSettings,
+    DoorsSettings,
+    JournalSettings,
+    LogSettings,
+    PathSettings,
     Settings,
-    Site,
+    SiteSettings,
 )
-from oborona.config.spamd import Spamd
-from oborona.config.worker import Work
+from oborona.config.spamd import SpamdSettings
+from oborona.config.worker import WorkerSettings
 
 __all__ = [
     "COMMAND_LINE",
     "DEFAULT",
     "SECTIONS",
     "Address",
-    "Alarm",
-    "Clamd",
-    "Cluster",
-    "Confine",
-    "Counters",
-    "Delivery",
-    "Dns",
-    "Door",
-    "Doors",
-    "Engine",
-    "Engines",
-    "Exim",
-    "Export",
-    "Http",
+    "AlarmSettings",
+    "ClamdSettings",
+    "ClusterSettings",
+    "ConfinementSettings",
+    "CounterSettings",
+    "DeliverySettings",
+    "DnsSettings",
+    "DoorSettings",
+    "DoorsSettings",
+    "EngineSettings",
+    "EnginesSettings",
+    "EximSettings",
+    "ExportSettings",
+    "GeoIpSettings",
+    "HttpSettings",
     "InetAddress",
-    "Intake",
-    "Journal",
-    "Learning",
-    "Listening",
-    "Loaded",
-    "Log",
-    "Mailboxes",
-    "Milter",
-    "Paths",
-    "Personal",
-    "Places",
-    "PolicyService",
-    "Proxy",
-    "Reader",
-    "Recheck",
-    "Rspamd",
-    "Server",
+    "IntakeSettings",
+    "JournalSettings",
+    "LearningSettings",
+    "ListenSettings",
+    "LoadedSettings",
+    "LogSettings",
+    "MailboxSettings",
+    "MilterSettings",
+    "PathSettings",
+    "PersonalSettings",
+    "PolicyServiceSettings",
+    "ProxySettings",
+    "ReaderSettings",
+    "RecheckSettings",
+    "ResolverAddress",
+    "RspamdSettings",
     "Settings",
-    "Site",
-    "SpamAssassin",
-    "Spamd",
+    "SiteSettings",
+    "SpamAssassinSettings",
+    "SpamdSettings",
     "UnixAddress",
-    "Work",
+    "WorkerSettings",
     "load_settings",
     "parse_address",
     "parse_servers",

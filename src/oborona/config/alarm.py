@@ -18,7 +18,7 @@ def _server(value: str) -> None:
         raise ValueError(f"{value!r} is no mail server; write HOST:PORT") from None
 
 
-class Alarm(msgspec.Struct, frozen=True, kw_only=True):
+class AlarmSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Who is told, and when, of what should not wait until somebody looks
     (docs/operate/alarm.md).
     """

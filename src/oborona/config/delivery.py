@@ -7,11 +7,11 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from oborona.config.address import EXAMPLES, Address, parse_address
-from oborona.config.doors import Door, listens, may_listen
+from oborona.config.doors import DoorSettings, check_address, check_optional_address
 from oborona.config.worker import MIB
 
 
-class Delivery(Door, frozen=True, kw_only=True):
+class DeliverySettings(DoorSettings, frozen=True, kw_only=True):
     """The listener between the mail server and the mailboxes, by LMTP: each copy gets the verdict
     of its recipient (docs/mail-servers/delivery.md).
     """
@@ -23,7 +23,7 @@ class Delivery(Door, frozen=True, kw_only=True):
             description="Where the mail server delivers to us, as in [doors.milter]. Empty: off. "
             "Who reaches it"
             " can put mail into any mailbox: a socket file, or a port of this machine alone.",
-            extra={"allowed": f'{EXAMPLES}, or ""', "check": may_listen},
+            extra={"allowed": f'{EXAMPLES}, or ""', "check": check_optional_address},
         ),
     ] = ""
     next_hop: Annotated[
@@ -33,7 +33,7 @@ class Delivery(Door, frozen=True, kw_only=True):
             description=(
                 "Where the mailboxes are: the LMTP socket or port to which we hand everything on."
             ),
-            extra={"allowed": EXAMPLES, "check": listens},
+            extra={"allowed": EXAMPLES, "check": check_address},
         ),
     ] = "unix:/run/dovecot/lmtp"
     on_reject: Annotated[

@@ -17,7 +17,7 @@ from oborona.toml import allowed, hints, show
 WIDTH: Final = 100  # columns of the sample's comments
 
 
-class Entry(NamedTuple):
+class SettingEntry(NamedTuple):
     """One setting, in words."""
 
     key: str
@@ -26,13 +26,13 @@ class Entry(NamedTuple):
     allowed: str
 
 
-def entries(section: str) -> Iterator[Entry]:
+def entries(section: str) -> Iterator[SettingEntry]:
     """Yield a section's settings in the order of the schema."""
     schema = SECTIONS[section]
     defaults = schema()
     for key, annotation in hints(schema).items():
         meaning = next(meta.description for meta in annotation.__metadata__ if meta.description)
-        yield Entry(key, show(getattr(defaults, key)), meaning, allowed(annotation))
+        yield SettingEntry(key, show(getattr(defaults, key)), meaning, allowed(annotation))
 
 
 def summary(section: str) -> str:

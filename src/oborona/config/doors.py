@@ -1,8 +1,8 @@
 """Settings of the listeners (`doors` in the settings): where each listens, who may reach it, and
 what it does with who comes.
 
-The section of a worker's listener is `Door` and what is its own; a listener of another process has
-`Listening` of it.
+The section of a worker's listener is `DoorSettings` and what is its own; a listener of another
+process has `ListenSettings` of it.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from oborona.config.address import EXAMPLES, Address, parse_address
 from oborona.errors import ConfigError
 
 
-def listens(value: str) -> None:
+def check_address(value: str) -> None:
     try:
         parse_address(value)
     except ConfigError as fault:
         raise ValueError(fault.problem) from None
 
 
-def may_listen(value: str) -> None:
+def check_optional_address(value: str) -> None:
     if value:
-        listens(value)
+        check_address(value)
 
 
-def are_networks(value: str) -> None:
+def check_networks(value: str) -> None:
     for one in value.split():
         try:
             ip_network(one)
@@ -39,7 +39,7 @@ def are_networks(value: str) -> None:
             ) from None
 
 
-class Listening(msgspec.Struct, frozen=True, kw_only=True):
+class ListenSettings(msgspec.Struct, frozen=True, kw_only=True):
     """What every listener has: an address, and whose its socket file is."""
 
     listen: str = ""
@@ -80,7 +80,10 @@ class Listening(msgspec.Struct, frozen=True, kw_only=True):
             "closed without a word. Empty: whoever can, which is right"
             " for a port of loopback alone: any other needs it. Who opens a socket file is a "
             "matter of its mode.",
-            extra={"allowed": 'such as "192.0.2.0/24 2001:db8::/32", or ""', "check": are_networks},
+            extra={
+                "allowed": 'such as "192.0.2.0/24 2001:db8::/32", or ""',
+                "check": check_networks,
+            },
         ),
     ] = ""
 
@@ -95,7 +98,7 @@ class Listening(msgspec.Struct, frozen=True, kw_only=True):
         return int(self.socket_mode, 8)
 
 
-class Door(Listening, frozen=True, kw_only=True):
+class DoorSettings(ListenSettings, frozen=True, kw_only=True):
     """What every listener of the workers has besides: how many may come in."""
 
     max_connections: Annotated[
@@ -122,7 +125,7 @@ class Door(Listening, frozen=True, kw_only=True):
     ] = 0
 
 
-class Milter(Door, frozen=True, kw_only=True):
+class MilterSettings(DoorSettings, frozen=True, kw_only=True):
     """The milter listener, for Postfix and Sendmail."""
 
     listen: Annotated[
@@ -133,7 +136,7 @@ class Milter(Door, frozen=True, kw_only=True):
             "inet6:PORT@ADDRESS or unix:PATH. A port of loopback is reached from every"
             " chroot, and by every user of the machine; a socket file lets in whom its mode lets "
             "in. Empty: off.",
-            extra={"allowed": f'{EXAMPLES}, or ""', "check": may_listen},
+            extra={"allowed": f'{EXAMPLES}, or ""', "check": check_optional_address},
         ),
     ] = "inet:127.0.0.1:8890"
     transport: Annotated[
@@ -154,7 +157,7 @@ class Milter(Door, frozen=True, kw_only=True):
     ] = 1800.0
 
 
-class PolicyService(Door, frozen=True, kw_only=True):
+class PolicyServiceSettings(DoorSettings, frozen=True, kw_only=True):
     """The listener for Postfix's check_policy_service: clients, senders and recipients, no content.
     The milter asks the same.
     """
@@ -164,7 +167,7 @@ class PolicyService(Door, frozen=True, kw_only=True):
         Meta(
             max_length=300,
             description="Where Postfix reaches it, as in [doors.milter]. Empty: off.",
-            extra={"allowed": f'{EXAMPLES}, or ""', "check": may_listen},
+            extra={"allowed": f'{EXAMPLES}, or ""', "check": check_optional_address},
         ),
     ] = ""
     idle_s: Annotated[

@@ -10,20 +10,20 @@ import msgspec
 from msgspec import Meta
 
 from oborona.config.address import Address, parse_address
-from oborona.config.doors import may_listen
+from oborona.config.doors import check_optional_address
 
 MIB: Final = 1024 * 1024
 ADDRESS: Final = "unix:PATH or inet:HOST:PORT"
 MAX_BYTES: Final = 1024 * MIB
 
 
-def may_ask(value: str) -> None:
+def check_engine_address(value: str) -> None:
     if value and value.partition(":")[0] not in ("unix", "local", "inet", "inet6"):
         raise ValueError(f"no address; write {ADDRESS}")
-    may_listen(value)
+    check_optional_address(value)
 
 
-class Engine(msgspec.Struct, frozen=True, kw_only=True):
+class EngineSettings(msgspec.Struct, frozen=True, kw_only=True):
     """What is set of each engine."""
 
     ask: str = ""
@@ -57,7 +57,7 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
         return parse_address(self.ask)
 
 
-class Rspamd(Engine, frozen=True, kw_only=True):
+class RspamdSettings(EngineSettings, frozen=True, kw_only=True):
     """rspamd, asked over HTTP (its normal worker, or a proxy that scans itself)."""
 
     ask: Annotated[
@@ -68,7 +68,10 @@ class Rspamd(Engine, frozen=True, kw_only=True):
                 "Where it is: the whole message goes there, and who it is from and for. "
                 "Empty: it is not asked."
             ),
-            extra={"allowed": f'{ADDRESS}, such as inet:127.0.0.1:11333, or ""', "check": may_ask},
+            extra={
+                "allowed": f'{ADDRESS}, such as inet:127.0.0.1:11333, or ""',
+                "check": check_engine_address,
+            },
         ),
     ] = ""
     max_bytes: Annotated[
@@ -93,7 +96,7 @@ class Rspamd(Engine, frozen=True, kw_only=True):
     ] = ""
 
 
-class SpamAssassin(Engine, frozen=True, kw_only=True):
+class SpamAssassinSettings(EngineSettings, frozen=True, kw_only=True):
     """SpamAssassin's spamd, asked in the protocol of spamc."""
 
     ask: Annotated[
@@ -104,7 +107,10 @@ class SpamAssassin(Engine, frozen=True, kw_only=True):
                 "Where it is: the whole message goes there, and who it is from and for. "
                 "Empty: it is not asked."
             ),
-            extra={"allowed": f'{ADDRESS}, such as inet:127.0.0.1:783, or ""', "check": may_ask},
+            extra={
+                "allowed": f'{ADDRESS}, such as inet:127.0.0.1:783, or ""',
+                "check": check_engine_address,
+            },
         ),
     ] = ""
     max_bytes: Annotated[
@@ -126,7 +132,7 @@ class SpamAssassin(Engine, frozen=True, kw_only=True):
     ] = ""
 
 
-class Clamd(Engine, frozen=True, kw_only=True):
+class ClamdSettings(EngineSettings, frozen=True, kw_only=True):
     """ClamAV's clamd, asked about the message as a stream."""
 
     ask: Annotated[
@@ -136,7 +142,7 @@ class Clamd(Engine, frozen=True, kw_only=True):
             description="Where it is: the message goes there. Empty: it is not asked.",
             extra={
                 "allowed": f'{ADDRESS}, such as unix:/run/clamav/clamd.ctl, or ""',
-                "check": may_ask,
+                "check": check_engine_address,
             },
         ),
     ] = ""
@@ -152,9 +158,9 @@ class Clamd(Engine, frozen=True, kw_only=True):
     ] = 10 * MIB
 
 
-class Engines(msgspec.Struct, frozen=True, kw_only=True):
+class EnginesSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Every engine that may be asked beside ours; what is done with what they say is policy."""
 
-    rspamd: Rspamd = Rspamd()
-    spamd: SpamAssassin = SpamAssassin()
-    clamd: Clamd = Clamd()
+    rspamd: RspamdSettings = RspamdSettings()
+    spamd: SpamAssassinSettings = SpamAssassinSettings()
+    clamd: ClamdSettings = ClamdSettings()

@@ -7,10 +7,10 @@ from typing import Annotated
 from msgspec import Meta
 
 from oborona.config.address import EXAMPLES
-from oborona.config.doors import Door, may_listen
+from oborona.config.doors import DoorSettings, check_optional_address
 
 
-class Exim(Door, frozen=True, kw_only=True):
+class EximSettings(DoorSettings, frozen=True, kw_only=True):
     """The listener for Exim's ${readsocket}: one line asks, one line answers
     (docs/mail-servers/exim-protocol.md).
     """
@@ -20,7 +20,7 @@ class Exim(Door, frozen=True, kw_only=True):
         Meta(
             max_length=300,
             description="Where it is reached, as in [doors.milter]. Empty: off.",
-            extra={"allowed": f'{EXAMPLES}, or ""', "check": may_listen},
+            extra={"allowed": f'{EXAMPLES}, or ""', "check": check_optional_address},
         ),
     ] = ""
     idle_s: Annotated[

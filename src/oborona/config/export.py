@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 
-class Export(msgspec.Struct, frozen=True, kw_only=True):
+class ExportSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Tables of who is refused now, for a mail server's own look-ups; they need no daemon of ours
     (docs/mail-servers/exim.md).
     """

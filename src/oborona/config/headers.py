@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 
-class Markings(msgspec.Struct, frozen=True, kw_only=True):
+class HeaderSettings(msgspec.Struct, frozen=True, kw_only=True):
     """What a message says of its verdict (docs/operate/headers.md); journal, log and
     `oborona explain` always have all of it.
     """

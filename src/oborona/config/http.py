@@ -7,11 +7,11 @@ from typing import Annotated
 from msgspec import Meta
 
 from oborona.config.address import EXAMPLES
-from oborona.config.doors import Door, may_listen
+from oborona.config.doors import DoorSettings, check_optional_address
 from oborona.config.worker import MIB
 
 
-class Http(Door, frozen=True, kw_only=True):
+class HttpSettings(DoorSettings, frozen=True, kw_only=True):
     """The HTTP listener: clients of rspamd, and our own /v1/scan (docs/mail-servers/http.md)."""
 
     listen: Annotated[
@@ -22,7 +22,7 @@ class Http(Door, frozen=True, kw_only=True):
                 "Where it is reached, as in [doors.milter]; without TLS. An address of the "
                 "network needs keys. Empty: off."
             ),
-            extra={"allowed": f'{EXAMPLES}, or ""', "check": may_listen},
+            extra={"allowed": f'{EXAMPLES}, or ""', "check": check_optional_address},
         ),
     ] = ""
     keys_file: Annotated[

@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from oborona.config.address import EXAMPLES, Address, parse_address
-from oborona.config.doors import Listening, may_listen
+from oborona.config.doors import ListenSettings, check_optional_address
 from oborona.config.worker import MIB
 
 
@@ -32,7 +32,7 @@ def addresses(what: str) -> Meta:
     )
 
 
-class Intake(Listening, frozen=True, kw_only=True):
+class IntakeSettings(ListenSettings, frozen=True, kw_only=True):
     """What people say of mail that they have: moves in their mailboxes, and what other programs
     pass on (docs/people/dovecot.md).
     """
@@ -45,7 +45,7 @@ class Intake(Listening, frozen=True, kw_only=True):
             "[doors.milter]; a socket file, such as"
             " unix:/run/oborona-intake/feedback.sock. Empty: off. Who reaches it can report in "
             "anybody's name.",
-            extra={"allowed": f'{EXAMPLES}, or ""', "check": may_listen},
+            extra={"allowed": f'{EXAMPLES}, or ""', "check": check_optional_address},
         ),
     ] = ""
     person: Annotated[
@@ -98,7 +98,7 @@ class Intake(Listening, frozen=True, kw_only=True):
             description="Where POST /feedback is served, as in [doors.milter]; without TLS, so a "
             "socket file or a port of this"
             " machine. Empty: off. A socket file has owner, group and mode as above.",
-            extra={"allowed": f'{EXAMPLES}, or ""', "check": may_listen},
+            extra={"allowed": f'{EXAMPLES}, or ""', "check": check_optional_address},
         ),
     ] = ""
     http_token_file: Annotated[
@@ -132,7 +132,7 @@ class Intake(Listening, frozen=True, kw_only=True):
             "SMTP, as in [doors.milter]"
             " (docs/people/reports.md); a socket file has owner, group and mode as above. Empty: "
             "off.",
-            extra={"allowed": f'{EXAMPLES}, or ""', "check": may_listen},
+            extra={"allowed": f'{EXAMPLES}, or ""', "check": check_optional_address},
         ),
     ] = ""
     report_spam: Annotated[

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 
-class Learning(msgspec.Struct, frozen=True, kw_only=True):
+class LearningSettings(msgspec.Struct, frozen=True, kw_only=True):
     """What people say of their mail, and the content model that learns from it
     (docs/people/feedback.md).
     """

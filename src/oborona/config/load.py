@@ -15,11 +15,18 @@ from typing import Any, Final
 
 import msgspec
 
-from oborona.config.engines import Engine, Engines
-from oborona.config.reach import check_reach
-from oborona.config.settings import GROUPS, NO_POLICY, PACKAGED_POLICY, SECTIONS, Paths, Settings
+from oborona.config.access import check_reach
+from oborona.config.engines import EngineSettings, EnginesSettings
+from oborona.config.settings import (
+    GROUPS,
+    NO_POLICY,
+    PACKAGED_POLICY,
+    SECTIONS,
+    PathSettings,
+    Settings,
+)
 from oborona.errors import ConfigError
-from oborona.toml import Document, Place, convert, did_you_mean, hints, read, show, table
+from oborona.toml import TomlDocument, TomlPlace, convert, did_you_mean, hints, read, show, table
 
 DEFAULT: Final = "default"
 COMMAND_LINE: Final = "command line"
@@ -28,7 +35,7 @@ WAITS: Final = (
     ("dns.message_s", "worker.deadline_s", "a DNS"),
     *(
         (f"engines.{engine.name}.deadline_s", "worker.deadline_s", f"a {engine.name}")
-        for engine in msgspec.structs.fields(Engines)
+        for engine in msgspec.structs.fields(EnginesSettings)
     ),
 )
 """Settings of which the first must be less than the second, and who could take that long; an engine
@@ -39,7 +46,7 @@ MOVED: Final = {"doors.http.max_bodies_bytes": "worker.max_bodies_bytes"}
 """Settings of earlier versions that stand elsewhere now: who upgrades is told where."""
 
 
-class Loaded(msgspec.Struct, frozen=True, kw_only=True):
+class LoadedSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Settings in force."""
 
     settings: Settings  # `paths` are absolute
@@ -52,7 +59,7 @@ def load_settings(
     overrides: Mapping[str, str] = MappingProxyType({}),
     *,
     beside: Path | None = None,
-) -> Loaded:
+) -> LoadedSettings:
     """Return the settings in force.
 
     Args:
@@ -70,15 +77,15 @@ def load_settings(
     origins = {
         f"{section}.{key}": DEFAULT for section, schema in SECTIONS.items() for key in hints(schema)
     }
-    places: dict[str, Place] = {}
+    places: dict[str, TomlPlace] = {}
     if path is not None:
         document, _ = read(path)
         places = _from_file(document, values)
         origins |= {name: str(place) for name, place in places.items()}
     folder = Path.cwd() if path is None else (beside or path).absolute().parent
     _from_command_line(overrides, values, origins)
-    for key in hints(Paths):
-        given = values["paths"].get(key, getattr(Paths(), key))
+    for key in hints(PathSettings):
+        given = values["paths"].get(key, getattr(PathSettings(), key))
         if key == "shipped_policy" and given in (PACKAGED_POLICY, NO_POLICY):
             continue
         base = Path.cwd() if origins[f"paths.{key}"] == COMMAND_LINE else folder
@@ -90,11 +97,11 @@ def load_settings(
     _check_room(settings, origins, places)
     _check_hung(settings, origins, places)
     check_reach(settings, origins, places)
-    return Loaded(settings=settings, origins=origins, file=path)
+    return LoadedSettings(settings=settings, origins=origins, file=path)
 
 
 def _check_waits(
-    settings: Settings, origins: Mapping[str, str], places: Mapping[str, Place]
+    settings: Settings, origins: Mapping[str, str], places: Mapping[str, TomlPlace]
 ) -> None:
     """Refuse a wait that outlasts what waits for it.
 
@@ -106,7 +113,7 @@ def _check_waits(
     for *pair, who in WAITS:
         less, more = (attrgetter(name)(settings) for name in pair)
         waited_for = attrgetter(pair[0].rpartition(".")[0])(settings)
-        if less < more or (isinstance(waited_for, Engine) and not waited_for.ask):
+        if less < more or (isinstance(waited_for, EngineSettings) and not waited_for.ask):
             continue
         left, right = (
             f"{name} = {value:g} ({origins[name]})"
@@ -123,7 +130,7 @@ def _check_waits(
 
 
 def _check_hung(
-    settings: Settings, origins: Mapping[str, str], places: Mapping[str, Place]
+    settings: Settings, origins: Mapping[str, str], places: Mapping[str, TomlPlace]
 ) -> None:
     """Refuse to take a worker for hanging while it computes what one message may take, and the same
     for its head.
@@ -142,7 +149,7 @@ def _check_hung(
 
 
 def _check_room(
-    settings: Settings, origins: Mapping[str, str], places: Mapping[str, Place]
+    settings: Settings, origins: Mapping[str, str], places: Mapping[str, TomlPlace]
 ) -> None:
     """Refuse a room that is too small for one message in base64."""
     work = settings.worker
@@ -157,17 +164,17 @@ def _check_room(
     )
 
 
-def _refused(problem: str, names: Sequence[str], places: Mapping[str, Place]) -> ConfigError:
+def _refused(problem: str, names: Sequence[str], places: Mapping[str, TomlPlace]) -> ConfigError:
     """Return the error about some settings, where the first of them stands that the file gives; a
     default stands nowhere.
     """
-    place = next((places[name] for name in names if name in places), Place())
+    place = next((places[name] for name in names if name in places), TomlPlace())
     return ConfigError(problem, file=place.file, line=place.line, column=place.column)
 
 
-def _from_file(document: Document, values: dict[str, dict[str, Any]]) -> dict[str, Place]:
+def _from_file(document: TomlDocument, values: dict[str, dict[str, Any]]) -> dict[str, TomlPlace]:
     """Take a file's values; return where each stands."""
-    places: dict[str, Place] = {}
+    places: dict[str, TomlPlace] = {}
     for path in _sections(document):
         section = ".".join(path)
         schema = SECTIONS.get(section)
@@ -183,7 +190,7 @@ def _from_file(document: Document, values: dict[str, dict[str, Any]]) -> dict[st
     return places
 
 
-def _check_moved(document: Document, path: tuple[str, ...]) -> None:
+def _check_moved(document: TomlDocument, path: tuple[str, ...]) -> None:
     """Refuse a setting that stands elsewhere by now.
 
     Args:
@@ -205,7 +212,7 @@ def _check_moved(document: Document, path: tuple[str, ...]) -> None:
             )
 
 
-def _sections(document: Document) -> Iterator[tuple[str, ...]]:
+def _sections(document: TomlDocument) -> Iterator[tuple[str, ...]]:
     """Yield the path of each section of a file: of one of a group, such as `doors`, two names."""
     for name, found in document.data.items():
         if name not in GROUPS:

@@ -53,7 +53,7 @@ def _imap(value: str) -> None:
         raise ValueError("IMAP needs a host and a port")
 
 
-class Mailboxes(msgspec.Struct, frozen=True, kw_only=True):
+class MailboxSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How delivered messages are reached, to move them as long as nobody has opened them
     (docs/people/mailboxes.md).
     """
@@ -208,10 +208,10 @@ class Mailboxes(msgspec.Struct, frozen=True, kw_only=True):
         if not at:
             local, domain = domain, ""
         local = local.partition("+")[0] or local
-        return filled(self.user, f"{local}{at}{domain}", local, domain)
+        return fill_template(self.user, f"{local}{at}{domain}", local, domain)
 
 
-def filled(template: str, address: str, local: str, domain: str) -> str:
+def fill_template(template: str, address: str, local: str, domain: str) -> str:
     """Return a template with an owner's names in the places of its braces."""
     words = {"address": address, "local": local, "domain": domain}
     return _WORD.sub(lambda found: words[found[1]], template)

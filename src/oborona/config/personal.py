@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 
-class Personal(msgspec.Struct, frozen=True, kw_only=True):
+class PersonalSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Lists, contacts and strictness of single persons (docs/people/personal.md)."""
 
     contacts: Annotated[

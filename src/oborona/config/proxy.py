@@ -7,13 +7,13 @@ from typing import Annotated, Final, Literal
 from msgspec import Meta
 
 from oborona.config.address import EXAMPLES, Address, parse_address
-from oborona.config.doors import Door, are_networks, listens, may_listen
+from oborona.config.doors import DoorSettings, check_address, check_networks, check_optional_address
 from oborona.config.worker import MIB
 
 EVERYBODY: Final = "0.0.0.0/0 ::/0"
 
 
-class Proxy(Door, frozen=True, kw_only=True):
+class ProxySettings(DoorSettings, frozen=True, kw_only=True):
     """The SMTP and LMTP proxy, for mail servers without a milter or policy interface: what passes
     is handed on to them, message by message (docs/mail-servers/proxy.md).
     """
@@ -23,7 +23,7 @@ class Proxy(Door, frozen=True, kw_only=True):
         Meta(
             max_length=300,
             description="Where clients reach it, as in [doors.milter]. Empty: off.",
-            extra={"allowed": f'{EXAMPLES}, or ""', "check": may_listen},
+            extra={"allowed": f'{EXAMPLES}, or ""', "check": check_optional_address},
         ),
     ] = ""
     allowed: Annotated[
@@ -34,7 +34,7 @@ class Proxy(Door, frozen=True, kw_only=True):
                 "Networks that may connect, with spaces between; others are closed without a "
                 "word. As it ships everybody: mail comes from everywhere."
             ),
-            extra={"allowed": f'such as "{EVERYBODY}"', "check": are_networks},
+            extra={"allowed": f'such as "{EVERYBODY}"', "check": check_networks},
         ),
     ] = EVERYBODY
     max_per_client: Annotated[
@@ -58,7 +58,7 @@ class Proxy(Door, frozen=True, kw_only=True):
             description="The mail server behind: the socket or port to which everything is passed "
             "on. It must not take mail for"
             " strangers because it comes from our address.",
-            extra={"allowed": EXAMPLES, "check": listens},
+            extra={"allowed": EXAMPLES, "check": check_address},
         ),
     ] = "inet:10026@127.0.0.1"
     trusted: Annotated[
@@ -68,7 +68,7 @@ class Proxy(Door, frozen=True, kw_only=True):
             description="Networks of mail servers that may say by XCLIENT or XFORWARD for whom "
             "they speak, with spaces between. Who comes"
             " by a socket file always may.",
-            extra={"allowed": 'such as "127.0.0.0/8 ::1/128", or ""', "check": are_networks},
+            extra={"allowed": 'such as "127.0.0.0/8 ::1/128", or ""', "check": check_networks},
         ),
     ] = "127.0.0.0/8 ::1/128"
     certificate: Annotated[

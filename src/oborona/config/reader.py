@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 
-class Reader(msgspec.Struct, frozen=True, kw_only=True):
+class ReaderSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Pictures in mail: looked at for codes and likeness, and read by OCR, in processes of their
     own.
     """

@@ -19,7 +19,7 @@ def _minutes(value: str) -> None:
             raise ValueError(f"{one!r} is no number of minutes from 1 to 1440")
 
 
-class Recheck(msgspec.Struct, frozen=True, kw_only=True):
+class RecheckSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Delivered messages that are judged again with what is known now, and moved
     (docs/people/recheck.md).
     """

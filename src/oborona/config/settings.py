@@ -13,26 +13,26 @@ import msgspec
 from msgspec import Meta
 
 from oborona.config.address import parse_address
-from oborona.config.alarm import Alarm
-from oborona.config.confine import Confine
-from oborona.config.delivery import Delivery
-from oborona.config.doors import Milter, PolicyService, are_networks
-from oborona.config.engines import Engines
-from oborona.config.exim import Exim
-from oborona.config.export import Export
-from oborona.config.headers import Markings
-from oborona.config.http import Http
-from oborona.config.intake import Intake
-from oborona.config.learning import Learning
-from oborona.config.mailboxes import Mailboxes
-from oborona.config.personal import Personal
-from oborona.config.places import Places
-from oborona.config.proxy import Proxy
-from oborona.config.reader import Reader
-from oborona.config.recheck import Recheck
-from oborona.config.servers import EXAMPLES, parse_servers
-from oborona.config.spamd import Spamd
-from oborona.config.worker import Work
+from oborona.config.alarm import AlarmSettings
+from oborona.config.confinement import ConfinementSettings
+from oborona.config.delivery import DeliverySettings
+from oborona.config.doors import MilterSettings, PolicyServiceSettings, check_networks
+from oborona.config.engines import EnginesSettings
+from oborona.config.exim import EximSettings
+from oborona.config.export import ExportSettings
+from oborona.config.geoip import GeoIpSettings
+from oborona.config.headers import HeaderSettings
+from oborona.config.http import HttpSettings
+from oborona.config.intake import IntakeSettings
+from oborona.config.learning import LearningSettings
+from oborona.config.mailboxes import MailboxSettings
+from oborona.config.personal import PersonalSettings
+from oborona.config.proxy import ProxySettings
+from oborona.config.reader import ReaderSettings
+from oborona.config.recheck import RecheckSettings
+from oborona.config.resolvers import EXAMPLES, parse_servers
+from oborona.config.spamd import SpamdSettings
+from oborona.config.worker import WorkerSettings
 from oborona.errors import ConfigError
 
 PACKAGED_POLICY: Final = "package"
@@ -66,7 +66,7 @@ def _servers(value: str) -> None:
         raise ValueError(fault.problem) from None
 
 
-class Site(msgspec.Struct, frozen=True, kw_only=True):
+class SiteSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Who we are, as others see it."""
 
     name: Annotated[
@@ -100,7 +100,10 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
             description="Networks of our own machines and people, with spaces between: no DNS "
             "list, SPF, DMARC or"
             " reputation stands in their way. Loopback and private addresses always are.",
-            extra={"allowed": 'such as "192.0.2.0/24 2001:db8::/32", or ""', "check": are_networks},
+            extra={
+                "allowed": 'such as "192.0.2.0/24 2001:db8::/32", or ""',
+                "check": check_networks,
+            },
         ),
     ] = ""
     regions: Annotated[
@@ -130,7 +133,7 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
     ] = "465 587"
 
 
-class Paths(msgspec.Struct, frozen=True, kw_only=True):
+class PathSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Where things lie. Relative paths count from the folder of the settings file."""
 
     state: Annotated[
@@ -167,7 +170,7 @@ class Paths(msgspec.Struct, frozen=True, kw_only=True):
     ] = PACKAGED_POLICY
 
 
-class Dns(msgspec.Struct, frozen=True, kw_only=True):
+class DnsSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Who is asked about names: recursive resolvers, best one on this machine
     (docs/operate/dns.md).
     """
@@ -225,7 +228,7 @@ class Dns(msgspec.Struct, frozen=True, kw_only=True):
     ] = 10_000
 
 
-class Counters(msgspec.Struct, frozen=True, kw_only=True):
+class CounterSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Windowed counts of the pieces of messages."""
 
     store: Annotated[
@@ -270,7 +273,7 @@ class Counters(msgspec.Struct, frozen=True, kw_only=True):
     ] = 64
 
 
-class Cluster(msgspec.Struct, frozen=True, kw_only=True):
+class ClusterSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The cluster of counters, if they are kept in one."""
 
     nodes: Annotated[
@@ -319,7 +322,7 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
     ] = 0.2
 
 
-class Journal(msgspec.Struct, frozen=True, kw_only=True):
+class JournalSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The record of every verdict."""
 
     batch_s: Annotated[
@@ -365,7 +368,7 @@ class Journal(msgspec.Struct, frozen=True, kw_only=True):
     ] = 8192
 
 
-class Log(msgspec.Struct, frozen=True, kw_only=True):
+class LogSettings(msgspec.Struct, frozen=True, kw_only=True):
     """What is logged, to standard error."""
 
     level: Annotated[
@@ -377,68 +380,68 @@ class Log(msgspec.Struct, frozen=True, kw_only=True):
     ] = "text"
 
 
-class Doors(msgspec.Struct, frozen=True, kw_only=True):
+class DoorsSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Every way in which a worker is asked; each is closed or open by itself."""
 
-    milter: Milter = Milter()
-    policy_service: PolicyService = PolicyService()
-    exim: Exim = Exim()
-    spamd: Spamd = Spamd()
-    http: Http = Http()
-    proxy: Proxy = Proxy()
-    delivery: Delivery = Delivery()
+    milter: MilterSettings = MilterSettings()
+    policy_service: PolicyServiceSettings = PolicyServiceSettings()
+    exim: EximSettings = EximSettings()
+    spamd: SpamdSettings = SpamdSettings()
+    http: HttpSettings = HttpSettings()
+    proxy: ProxySettings = ProxySettings()
+    delivery: DeliverySettings = DeliverySettings()
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """All sections."""
 
-    site: Site = Site()
-    paths: Paths = Paths()
-    worker: Work = Work()
-    headers: Markings = Markings()
-    doors: Doors = Doors()
-    engines: Engines = Engines()
-    dns: Dns = Dns()
-    counters: Counters = Counters()
-    cluster: Cluster = Cluster()
-    journal: Journal = Journal()
-    reader: Reader = Reader()
-    learning: Learning = Learning()
-    personal: Personal = Personal()
-    intake: Intake = Intake()
-    places: Places = Places()
-    alarm: Alarm = Alarm()
-    recheck: Recheck = Recheck()
-    mailboxes: Mailboxes = Mailboxes()
-    export: Export = Export()
-    confine: Confine = Confine()
-    log: Log = Log()
+    site: SiteSettings = SiteSettings()
+    paths: PathSettings = PathSettings()
+    worker: WorkerSettings = WorkerSettings()
+    headers: HeaderSettings = HeaderSettings()
+    doors: DoorsSettings = DoorsSettings()
+    engines: EnginesSettings = EnginesSettings()
+    dns: DnsSettings = DnsSettings()
+    counters: CounterSettings = CounterSettings()
+    cluster: ClusterSettings = ClusterSettings()
+    journal: JournalSettings = JournalSettings()
+    reader: ReaderSettings = ReaderSettings()
+    learning: LearningSettings = LearningSettings()
+    personal: PersonalSettings = PersonalSettings()
+    intake: IntakeSettings = IntakeSettings()
+    places: GeoIpSettings = GeoIpSettings()
+    alarm: AlarmSettings = AlarmSettings()
+    recheck: RecheckSettings = RecheckSettings()
+    mailboxes: MailboxSettings = MailboxSettings()
+    export: ExportSettings = ExportSettings()
+    confine: ConfinementSettings = ConfinementSettings()
+    log: LogSettings = LogSettings()
 
 
 GROUPS: Final[dict[str, type[msgspec.Struct]]] = {
-    "doors": Doors,
-    "engines": Engines,
+    "doors": DoorsSettings,
+    "engines": EnginesSettings,
 }  # a section [doors.x] for each member
 SECTIONS: Final[dict[str, type[msgspec.Struct]]] = {
-    "site": Site,
-    "paths": Paths,
-    "worker": Work,
-    "headers": Markings,
-    **{f"doors.{door.name}": door.type for door in msgspec.structs.fields(Doors)},
-    **{f"engines.{engine.name}": engine.type for engine in msgspec.structs.fields(Engines)},
-    "dns": Dns,
-    "counters": Counters,
-    "cluster": Cluster,
-    "journal": Journal,
-    "reader": Reader,
-    "learning": Learning,
-    "personal": Personal,
-    "intake": Intake,
-    "places": Places,
-    "alarm": Alarm,
-    "recheck": Recheck,
-    "mailboxes": Mailboxes,
-    "export": Export,
-    "confine": Confine,
-    "log": Log,
+    "site": SiteSettings,
+    "paths": PathSettings,
+    "worker": WorkerSettings,
+    "headers": HeaderSettings,
+    **{f"doors.{door.name}": door.type for door in msgspec.structs.fields(DoorsSettings)},
+    **{f"engines.{engine.name}": engine.type for engine in msgspec.structs.fields(EnginesSettings)},
+    "dns": DnsSettings,
+    "counters": CounterSettings,
+    "cluster": ClusterSettings,
+    "journal": JournalSettings,
+    "reader": ReaderSettings,
+    "learning": LearningSettings,
+    "personal": PersonalSettings,
+    "intake": IntakeSettings,
+    "places": GeoIpSettings,
+    "alarm": AlarmSettings,
+    "recheck": RecheckSettings,
+    "mailboxes": MailboxSettings,
+    "export": ExportSettings,
+    "confine": ConfinementSettings,
+    "log": LogSettings,
 }

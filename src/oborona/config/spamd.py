@@ -7,10 +7,10 @@ from typing import Annotated
 from msgspec import Meta
 
 from oborona.config.address import EXAMPLES
-from oborona.config.doors import Door, may_listen
+from oborona.config.doors import DoorSettings, check_optional_address
 
 
-class Spamd(Door, frozen=True, kw_only=True):
+class SpamdSettings(DoorSettings, frozen=True, kw_only=True):
     """The listener for clients of SpamAssassin's spamd, and of rspamd as Exim asks it
     (docs/mail-servers/spamd.md).
     """
@@ -20,7 +20,7 @@ class Spamd(Door, frozen=True, kw_only=True):
         Meta(
             max_length=300,
             description="Where it is reached, as in [doors.milter]. Empty: off.",
-            extra={"allowed": f'{EXAMPLES}, or ""', "check": may_listen},
+            extra={"allowed": f'{EXAMPLES}, or ""', "check": check_optional_address},
         ),
     ] = ""
     received: Annotated[

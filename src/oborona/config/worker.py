@@ -10,7 +10,7 @@ from msgspec import Meta
 MIB: Final = 1024 * 1024
 
 
-class Work(msgspec.Struct, frozen=True, kw_only=True):
+class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The processes behind all listeners, and how long they may take over a message."""
 
     processes: Annotated[

@@ -29,10 +29,10 @@ from dataclasses import dataclass
 from typing import Final, NoReturn, Protocol
 
 from oborona import heartbeat
-from oborona.daemon.confine.kinds import Kind, grants
-from oborona.daemon.confine.program import NotFiltered, put_in_force
+from oborona.daemon.confinement.kinds import ProcessKind, call_grants
+from oborona.daemon.confinement.seccomp import SeccompUnavailable, install_filter
+from oborona.daemon.process_title import set_process_title
 from oborona.daemon.signals import TAKEN
-from oborona.daemon.title import entitle
 from oborona.errors import ConfigError, OboronaError, StoreBusy, StoreVersion
 from oborona.metrics import REGISTRY
 from oborona.telemetry.log import event
@@ -44,7 +44,7 @@ _PR_SET_PDEATHSIG: Final = 1  # linux/prctl.h
 _libc: Final = ctypes.CDLL(None, use_errno=True)
 
 
-class Closable(Protocol):
+class ClosableSocket(Protocol):
     """A listening socket, or what stands for one."""
 
     def close(self) -> None:
@@ -53,7 +53,7 @@ class Closable(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class ProcessJob:
     """One process of the service."""
 
     name: str  # worker-0, writer, keeper
@@ -62,19 +62,19 @@ class Job:
     # told to stop when all others are gone: a writer merges what workers leave
     stops_last: bool = False
     # opened by the parent for it; closed in jobs that do not name them
-    sockets: tuple[Closable, ...] = ()
+    sockets: tuple[ClosableSocket, ...] = ()
     hung_s: float = math.inf  # of silence after which it is held to hang; inf = it has no heart
     vital: bool = True  # the service is there for it: while none of these serves, it does not
-    kind: Kind | None = None  # whose system calls alone are left to it; None = all
+    kind: ProcessKind | None = None  # whose system calls alone are left to it; None = all
 
 
-def become(
-    job: Job,
+def run_job(
+    job: ProcessJob,
     *,
     channel: int,
     parent: int,
     beats: heartbeat.Heartbeat,
-    unneeded: Iterable[Closable],
+    unneeded: Iterable[ClosableSocket],
     served: bool,
     log: logging.Logger,
 ) -> NoReturn:
@@ -97,8 +97,8 @@ def become(
         _die_with(parent)
         faulthandler.enable(channel, all_threads=True)
         REGISTRY.begin()  # what the parent counted is the parent's
-        heartbeat.begin(beats, heartbeat.every_s(job.hung_s))
-        entitle(f"oborona: {job.name.replace('-', ' ')}")
+        heartbeat.begin(beats, heartbeat.beat_interval_s(job.hung_s))
+        set_process_title(f"oborona: {job.name.replace('-', ' ')}")
         for thing in unneeded:
             thing.close()
         if job.kind is not None:
@@ -132,14 +132,14 @@ def exit_status(error: OboronaError, *, served: bool) -> int:
     return os.EX_TEMPFAIL
 
 
-def _confine(name: str, kind: Kind, log: logging.Logger) -> None:
+def _confine(name: str, kind: ProcessKind, log: logging.Logger) -> None:
     """Give up the calls that the kind does not take, for good.
 
     Where the kernel filters none, say so and go on.
     """
     try:
-        put_in_force(grants(kind, os.getpid()))
-    except NotFiltered as error:
+        install_filter(call_grants(kind, os.getpid()))
+    except SeccompUnavailable as error:
         event(log, logging.WARNING, "system calls are not filtered", process=name, why=error)
 
 

@@ -26,7 +26,7 @@ class LastTrouble(msgspec.Struct, frozen=True, kw_only=True):
     why: str
 
 
-def note(state: Path, process: str, why: str) -> None:
+def note_last_trouble(state: Path, process: str, why: str) -> None:
     """Keep it in the place of the one before; never raises."""
     said = LastTrouble(time=time.time(), process=process, why=why[:WORDS])
     file = state / state_files.LAST_TROUBLE
@@ -37,7 +37,7 @@ def note(state: Path, process: str, why: str) -> None:
         fresh.replace(file)
 
 
-def read(state: Path) -> LastTrouble | None:
+def read_last_trouble(state: Path) -> LastTrouble | None:
     """Return what was kept last; None = nothing, or it can't be read."""
     try:
         return msgspec.json.decode(

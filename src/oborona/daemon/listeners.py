@@ -11,12 +11,19 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final, NamedTuple
 
-from oborona.config import Door, Settings
-from oborona.doors.context import Premises, Server, Start, failure, glance_guard_s, guard_s
+from oborona.config import DoorSettings, Settings
+from oborona.doors.context import (
+    DoorContext,
+    DoorServer,
+    StartDoor,
+    failure_reply,
+    guard_s,
+    several_stages_guard_s,
+)
 from oborona.doors.exim.server import start as exim
-from oborona.doors.http.keys import keys as http_keys
-from oborona.doors.policy_service.server import PolicyServer
-from oborona.doors.proxy.server import check as check_proxy
+from oborona.doors.http.access_keys import access_keys as http_keys
+from oborona.doors.policy_service.server import PolicyServiceServer
+from oborona.doors.proxy.server import check_openable as check_proxy
 from oborona.doors.proxy.server import start as proxy
 from oborona.doors.spamd.server import start as spamd
 from oborona.metrics import Counter
@@ -37,16 +44,16 @@ NONE_OPEN: Final = (
 )
 
 
-class Entrance(NamedTuple):
+class DoorListener(NamedTuple):
     """A listening socket and what serves it."""
 
     listener: socket.socket  # this process's copy; closed when draining has begun
     name: str  # of the door, in settings and metrics
-    start: Start  # in the loop
+    start: StartDoor  # in the loop
     content: bool = True  # messages come by it, not their envelopes alone
 
 
-async def _milter(at: Premises, listener: socket.socket) -> Server:
+async def _milter(at: DoorContext, listener: socket.socket) -> DoorServer:
     asked, work = at.settings.doors.milter, at.settings.worker
     native = partial(NativeServer, max_per_client=asked.max_per_client, allowed=asked.allowed)
     transport: Callable[..., LibmilterServer | NativeServer]
@@ -56,7 +63,7 @@ async def _milter(at: Premises, listener: socket.socket) -> Server:
         limit_bytes=work.max_message_bytes,
         idle_s=asked.idle_s,
         max_sessions=asked.max_connections,
-        on_failure=failure(work),
+        on_failure=failure_reply(work),
         guard_s=guard_s(work),
         room=at.room,
         note=at.note,
@@ -65,13 +72,13 @@ async def _milter(at: Premises, listener: socket.socket) -> Server:
     return server
 
 
-async def _policy_service(at: Premises, listener: socket.socket) -> Server:
+async def _policy_service(at: DoorContext, listener: socket.socket) -> DoorServer:
     asked = at.settings.doors.policy_service
-    server = PolicyServer(
+    server = PolicyServiceServer(
         at.sessions,
         idle_s=asked.idle_s,
         max_connections=asked.max_connections,
-        guard_s=glance_guard_s(at.settings.worker),
+        guard_s=several_stages_guard_s(at.settings.worker),
         max_per_client=asked.max_per_client,
         note=at.note,
         allowed=asked.allowed,
@@ -80,13 +87,13 @@ async def _policy_service(at: Premises, listener: socket.socket) -> Server:
     return server
 
 
-async def _http(at: Premises, listener: socket.socket) -> Server:
+async def _http(at: DoorContext, listener: socket.socket) -> DoorServer:
     from oborona.doors.http.server import start  # noqa: PLC0415 - 6 MB, where the door is open
 
     return await start(at, listener)
 
 
-OPEN: Final[tuple[tuple[str, Start, bool], ...]] = (
+OPEN: Final[tuple[tuple[str, StartDoor, bool], ...]] = (
     ("milter", _milter, True),
     ("policy_service", _policy_service, False),
     # of a session that is asked once, nothing may be asked ahead: it is over with its answer
@@ -97,20 +104,22 @@ OPEN: Final[tuple[tuple[str, Start, bool], ...]] = (
 )
 
 
-def opened(settings: Settings) -> Iterator[tuple[str, Door]]:
+def open_doors(settings: Settings) -> Iterator[tuple[str, DoorSettings]]:
     """Yield the doors that are open, with their names."""
     for name, _, _ in OPEN:
-        door: Door = getattr(settings.doors, name)
+        door: DoorSettings = getattr(settings.doors, name)
         if door.listen:
             yield name, door
 
 
-def any_open(settings: Settings) -> bool:
+def takes_mail(settings: Settings) -> bool:
     """Tell whether mail can come by any door, be it the delivery door."""
-    return bool(settings.doors.delivery.listen) or any(True for _ in opened(settings))
+    return bool(settings.doors.delivery.listen) or any(True for _ in open_doors(settings))
 
 
-def entrances(settings: Settings, listen: Callable[[Door], socket.socket]) -> list[Entrance]:
+def listen_doors(
+    settings: Settings, listen: Callable[[DoorSettings], socket.socket]
+) -> list[DoorListener]:
     """Open the sockets of the doors, in the order of their names above.
 
     Args:
@@ -126,7 +135,7 @@ def entrances(settings: Settings, listen: Callable[[Door], socket.socket]) -> li
     if settings.doors.proxy.listen:
         check_proxy(settings.doors.proxy)
     return [
-        Entrance(listen(getattr(settings.doors, name)), name, start, content)
+        DoorListener(listen(getattr(settings.doors, name)), name, start, content)
         for name, start, content in OPEN
         if getattr(settings.doors, name).listen
     ]

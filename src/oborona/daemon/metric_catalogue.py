@@ -14,43 +14,43 @@ from typing import Final
 import msgspec
 
 from oborona.daemon import listeners as entrances
-from oborona.daemon import watched, worker
+from oborona.daemon import supervised_process, worker
 from oborona.daemon.alarm import alarm
-from oborona.daemon.intake import desk as intake_desk
+from oborona.daemon.intake import event_sink as intake_desk
 from oborona.daemon.intake import service as intake
 from oborona.daemon.keeper import recheck
-from oborona.daemon.publisher import telling as policy
-from oborona.daemon.reader import client, late
-from oborona.daemon.reader import desk as reader_desk
+from oborona.daemon.publisher import reporter as policy
+from oborona.daemon.reader import connection, late_reader
+from oborona.daemon.reader import picture_queue as reader_desk
 from oborona.daemon.reader import pool as reader_pool
 from oborona.daemon.reader import service as reader
 from oborona.daemon.trainer import process as believing
 from oborona.daemon.trainer import trainer
-from oborona.doors.delivery import delivering
-from oborona.feedback.believing import believer
+from oborona.doors.delivery import handover
+from oborona.feedback.processing import event_processor
 from oborona.metrics import Histogram, MetricFamily
 from oborona.recheck.engine import loop as recheck_loop
 from oborona.recheck.engine import mover
 from oborona.resolver import stats
-from oborona.session import crowd, verdict_metrics
+from oborona.session import concurrency_limit, verdict_metrics
 from oborona.session import dnsbl as lists
 from oborona.session import traps as trapping
 from oborona.session.engines import engine
-from oborona.session.setapart import flights
+from oborona.session.quarantine import scan_tracker
 from oborona.stores import content_model, final_model
 from oborona.stores.persons import contacts
-from oborona.stores.persons import follow as persons
-from oborona.stores.pins import follow as pins
-from oborona.stores.signatures import follow as signatures
+from oborona.stores.persons import follower as persons
+from oborona.stores.pins import follower as pins
+from oborona.stores.signatures import follower as signatures
 from oborona.telemetry import metrics
-from oborona.telemetry.metrics import Described
+from oborona.telemetry.metrics import MetricDescription
 
 OF_WORKER: Final = (
     worker.UP,
     verdict_metrics.VERDICTS,
     entrances.DOOR,
-    crowd.BUSY,
-    flights.SET_APART,
+    concurrency_limit.BUSY,
+    scan_tracker.SET_APART,
     verdict_metrics.RULE_HITS,
     verdict_metrics.WOULD,
     verdict_metrics.SCAN_SECONDS,
@@ -62,11 +62,11 @@ OF_WORKER: Final = (
     engine.IS_AWAY,
     engine.QUESTIONS,
     engine.SECONDS,
-    delivering.DELIVERIES,
-    delivering.NEXT_HOP,
-    client.PICTURES,
-    late.LATE,
-    late.WAITING,
+    handover.DELIVERIES,
+    handover.NEXT_HOP,
+    connection.PICTURES,
+    late_reader.LATE,
+    late_reader.WAITING,
     signatures.SIGNATURES,
     signatures.HITS,
     content_model.WRONG,
@@ -81,7 +81,12 @@ OF_WORKER: Final = (
     pins.PINS,
     pins.STALE,
 )
-OF_SERVICE: Final = (watched.SERVES, watched.STARTS, watched.DEATHS, watched.HUNG)
+OF_SERVICE: Final = (
+    supervised_process.SERVES,
+    supervised_process.STARTS,
+    supervised_process.DEATHS,
+    supervised_process.HUNG,
+)
 OF_READER: Final = (
     reader.UP,
     reader_desk.PICTURES,
@@ -106,7 +111,7 @@ OF_TRAINER: Final = (
     trainer.LEARNED,
     trainer.CHANGED,
     trainer.RELEARNING,
-    believer.DECIDED,
+    event_processor.DECIDED,
     believing.WAITING,
     believing.TROUBLE,
 )
@@ -141,7 +146,7 @@ _LEAD: Final = MappingProxyType({"worker": ("worker",)})
 """Labels before a metric's own: which of the processes says so."""
 
 
-def described() -> dict[str, list[Described]]:
+def described_metrics() -> dict[str, list[MetricDescription]]:
     """Return all metrics as they are printed."""
     return {
         process: [_described(family, _LEAD.get(process, ())) for family in families]
@@ -149,8 +154,8 @@ def described() -> dict[str, list[Described]]:
     }
 
 
-def _described(family: MetricFamily, lead: tuple[str, ...]) -> Described:
-    return Described(
+def _described(family: MetricFamily, lead: tuple[str, ...]) -> MetricDescription:
+    return MetricDescription(
         name=family.name,
         kind=family.kind,
         help=family.help,
@@ -159,12 +164,12 @@ def _described(family: MetricFamily, lead: tuple[str, ...]) -> Described:
     )
 
 
-def text() -> str:
+def metrics_json() -> str:
     """Return metrics.json, a line for each metric."""
     processes = [
         f'"{process}": [\n'
         + ",\n".join(msgspec.json.encode(one).decode() for one in families)
         + "\n]"
-        for process, families in described().items()
+        for process, families in described_metrics().items()
     ]
     return "{\n" + ",\n".join(processes) + "\n}\n"

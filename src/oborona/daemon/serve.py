@@ -26,40 +26,40 @@ from pathlib import Path
 from typing import Final
 
 from oborona import lock, state_files
-from oborona.config import Listening, Loaded
+from oborona.config import ListenSettings, LoadedSettings
 from oborona.config.load import DEFAULT
 from oborona.daemon import last_trouble, sockets
-from oborona.daemon.confine.kinds import Kind
-from oborona.daemon.confine.memory import keep_memory_private
+from oborona.daemon.confinement.kinds import ProcessKind
+from oborona.daemon.confinement.memory import keep_memory_private
 from oborona.daemon.exporter import process as exporter
+from oborona.daemon.hang_detector import PATIENT
 from oborona.daemon.intake import service as intake
 from oborona.daemon.keeper.run import run_keeper
-from oborona.daemon.listeners import NONE_OPEN, Entrance, any_open, entrances
-from oborona.daemon.publisher import asking as publishing
+from oborona.daemon.listeners import NONE_OPEN, DoorListener, listen_doors, takes_mail
+from oborona.daemon.publisher import reload_socket as publishing
 from oborona.daemon.publisher.code import KEY_BYTES
-from oborona.daemon.publisher.publisher import Publisher
+from oborona.daemon.publisher.publisher import PolicyPublisher
 from oborona.daemon.reader import service as reader
-from oborona.daemon.silence import PATIENT
 from oborona.daemon.site_name import site_name
 from oborona.daemon.state import prepare_state
-from oborona.daemon.supervisor import Job, Supervisor
-from oborona.daemon.suspects import Suspects
-from oborona.daemon.trainer.trainer import train
-from oborona.daemon.watched import SERVES, Watched
-from oborona.daemon.worker import Worker
+from oborona.daemon.supervised_process import SERVES, SupervisedProcess
+from oborona.daemon.supervisor import ProcessJob, Supervisor
+from oborona.daemon.suspects import DeathSuspects
+from oborona.daemon.trainer.trainer import trainer_main
+from oborona.daemon.worker import WorkerProcess
 from oborona.errors import ConfigError, OboronaError, StoreBusy, StoreError, StoreVersion
-from oborona.heartbeat import Stop
+from oborona.heartbeat import StopSignal
 from oborona.ident import WORKERS
 from oborona.metrics import REGISTRY
-from oborona.policy.before import Before
 from oborona.policy.fact_table import SCHEMA
-from oborona.policy.folders import Whose
+from oborona.policy.folders import FileOwner
 from oborona.policy.load import Policy, load_policy
-from oborona.session.setapart.notes import Notes
+from oborona.policy.load_cache import PolicyCache
+from oborona.session.quarantine.in_flight import InFlightTable
 from oborona.stores.counters import check_store, open_writer
 from oborona.stores.policy_folders import policy_folders
 from oborona.telemetry import status
-from oborona.telemetry.log import Format, event, set_up
+from oborona.telemetry.log import LogFormat, event, set_up
 
 AS_ROOT: Final = (
     "runs as root: who breaks into it has the machine; run it as a user of its own, as the "
@@ -69,7 +69,7 @@ AS_ROOT: Final = (
 log = logging.getLogger("oborona")
 
 
-class Role(StrEnum):
+class ProcessRole(StrEnum):
     """One program per job."""
 
     WORKER = "worker"
@@ -80,7 +80,9 @@ class Role(StrEnum):
     INTAKE = "intake"
 
 
-def run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) -> int:
+def run(
+    loaded: LoadedSettings, roles: Collection[ProcessRole], on_ready: Callable[[], None]
+) -> int:
     """Run the processes of these roles until SIGTERM.
 
     Args:
@@ -95,46 +97,50 @@ def run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) -
         ConfigError, SocketError, StoreError: something is wrong that an admin must mend; nothing
         was started.
     """
-    if Role.WORKER in roles and not any_open(loaded.settings):
+    if ProcessRole.WORKER in roles and not takes_mail(loaded.settings):
         raise ConfigError(NONE_OPEN)
-    set_up(Format(loaded.settings.log.format), loaded.settings.log.level.upper())
+    set_up(LogFormat(loaded.settings.log.format), loaded.settings.log.level.upper())
     faulthandler.enable()  # the service manager's watchdog ends us with SIGABRT
     try:
         return _run(loaded, roles, on_ready)
     except OboronaError as error:
-        last_trouble.note(Path(loaded.settings.paths.state), "start", str(error))
+        last_trouble.note_last_trouble(Path(loaded.settings.paths.state), "start", str(error))
         raise
 
 
-def _run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) -> int:
+def _run(
+    loaded: LoadedSettings, roles: Collection[ProcessRole], on_ready: Callable[[], None]
+) -> int:
     """Check everything, open what is shared, and supervise."""
     keep_memory_private()
-    before = Before()
+    before = PolicyCache()
     _told(loaded, load_policy(policy_folders(loaded.settings.paths), SCHEMA, before))
     state = Path(loaded.settings.paths.state)
     if os.geteuid() == 0:
         event(log, logging.INFO, AS_ROOT)  # a trial does; doctor warns of it
     prepare_state(state)
     with ExitStack() as locks, ExitStack() as listening:
-        if Role.WORKER in roles:
+        if ProcessRole.WORKER in roles:
             locks.enter_context(lock.hold(state / state_files.WORKERS_LOCK, "oborona workers"))
-        if Role.KEEPER in roles:
+        if ProcessRole.KEEPER in roles:
             locks.enter_context(lock.hold(state / state_files.KEEPER_LOCK, "oborona keeper"))
-        if reads := Role.READER in roles and loaded.settings.reader.enabled:
+        if reads := ProcessRole.READER in roles and loaded.settings.reader.enabled:
             locks.enter_context(lock.hold(state / state_files.READER_LOCK, "oborona reader"))
-        if Role.TRAINER in roles:
+        if ProcessRole.TRAINER in roles:
             locks.enter_context(lock.hold(state / state_files.TRAINER_LOCK, "oborona trainer"))
-        if hears := Role.INTAKE in roles and loaded.settings.intake.doors:
+        if hears := ProcessRole.INTAKE in roles and loaded.settings.intake.doors:
             locks.enter_context(lock.hold(state / state_files.INTAKE_LOCK, "oborona intake"))
-        check_counters(loaded, writes=Role.WRITER in roles)
-        jobs: list[Job] = []
-        suspects: Suspects | None = None
+        check_counters(loaded, writes=ProcessRole.WRITER in roles)
+        jobs: list[ProcessJob] = []
+        suspects: DeathSuspects | None = None
         hung_s = loaded.settings.worker.hung_s
         # mail waits for workers: where there are any, the service is there for them
-        beside = partial(Job, hung_s=hung_s * PATIENT, vital=Role.WORKER not in roles)
-        if Role.WRITER in roles:
+        beside = partial(ProcessJob, hung_s=hung_s * PATIENT, vital=ProcessRole.WORKER not in roles)
+        if ProcessRole.WRITER in roles:
             kind = (
-                Kind.CLUSTER_WRITER if loaded.settings.counters.store == "cluster" else Kind.WRITER
+                ProcessKind.CLUSTER_WRITER
+                if loaded.settings.counters.store == "cluster"
+                else ProcessKind.WRITER
             )
             jobs.append(
                 beside(name="writer", run=partial(write, loaded), stops_last=True, kind=kind)
@@ -150,21 +156,21 @@ def _run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) 
                     sockets=(listener,),
                     stops_last=True,
                     hung_s=hung_s,
-                    kind=Kind.READER,
+                    kind=ProcessKind.READER,
                 )
             )
-        if Role.WORKER in roles:
+        if ProcessRole.WORKER in roles:
             key = secrets.token_bytes(KEY_BYTES)
-            suspects = Suspects(
-                state, {_worker_name(number): Notes() for number in range(_number(loaded))}
+            suspects = DeathSuspects(
+                state, {_worker_name(number): InFlightTable() for number in range(_number(loaded))}
             )
             jobs += [
                 _publisher(loaded, key, before, listening),
                 *_workers(loaded, key, before, listening, suspects),
             ]
-        if Role.TRAINER in roles:
-            run_trainer = partial(train, loaded.settings, state, site_name(loaded))
-            jobs.append(beside(name="trainer", run=run_trainer, kind=Kind.TRAINER))
+        if ProcessRole.TRAINER in roles:
+            run_trainer = partial(trainer_main, loaded.settings, state, site_name(loaded))
+            jobs.append(beside(name="trainer", run=run_trainer, kind=ProcessKind.TRAINER))
         if hears:
             heard = intake.listen(loaded.settings.intake, listening)
             run_intake = partial(intake.serve, loaded.settings, state, heard)
@@ -174,17 +180,19 @@ def _run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) 
                     run=run_intake,
                     sockets=tuple(heard.values()),
                     hung_s=hung_s,
-                    kind=Kind.INTAKE,
+                    kind=ProcessKind.INTAKE,
                 )
             )
-        if Role.KEEPER in roles:
+        if ProcessRole.KEEPER in roles:
             keeper = partial(run_keeper, loaded.settings, site_name(loaded), state, before)
-            jobs.append(beside(name="keeper", run=keeper, kind=Kind.KEEPER))
+            jobs.append(beside(name="keeper", run=keeper, kind=ProcessKind.KEEPER))
             if loaded.settings.export.folder:
                 # a process of its own: rounds take long, and what is found late is moved late
                 run_exporter = partial(exporter.run, loaded.settings, state, before)
                 jobs.append(
-                    beside(name="exporter", run=run_exporter, vital=False, kind=Kind.EXPORTER)
+                    beside(
+                        name="exporter", run=run_exporter, vital=False, kind=ProcessKind.EXPORTER
+                    )
                 )
         if not loaded.settings.confine.system_calls:
             jobs = [replace(job, kind=None) for job in jobs]
@@ -204,13 +212,13 @@ def _run(loaded: Loaded, roles: Collection[Role], on_ready: Callable[[], None]) 
         ).run()
 
 
-def _told(loaded: Loaded, policy: Policy) -> None:
+def _told(loaded: LoadedSettings, policy: Policy) -> None:
     """Say whose files the policy is made of.
 
     A folder that the settings name and that is not there is hardly meant.
     """
     folders = policy.folders
-    shipped = sum(folders.whose(Path(name)) is Whose.SHIPPED for name in policy.files)
+    shipped = sum(folders.whose(Path(name)) is FileOwner.SHIPPED for name in policy.files)
     about = {"version": policy.version, "shipped": shipped, "own": len(policy.files) - shipped}
     if folders.own is None or folders.is_own_there():
         event(log, logging.INFO, "policy", **about)
@@ -226,7 +234,7 @@ def _told(loaded: Loaded, policy: Policy) -> None:
     )
 
 
-def check_counters(loaded: Loaded, *, writes: bool) -> None:
+def check_counters(loaded: LoadedSettings, *, writes: bool) -> None:
     """Refuse counters that a newer Oborona wrote; if we are to write them, make them ready.
 
     Other trouble, such as a full disk, stops no mail: the processes that meet it say so, and try
@@ -245,26 +253,30 @@ def check_counters(loaded: Loaded, *, writes: bool) -> None:
         return
 
 
-def _publisher(loaded: Loaded, key: bytes, before: Before, listening: ExitStack) -> Job:
+def _publisher(
+    loaded: LoadedSettings, key: bytes, before: PolicyCache, listening: ExitStack
+) -> ProcessJob:
     """Put the policy in force for the workers to come, and return the job that follows its
     files.
     """
     state = Path(loaded.settings.paths.state)
-    publisher = Publisher(policy_folders(loaded.settings.paths), SCHEMA, state, key, before=before)
+    publisher = PolicyPublisher(
+        policy_folders(loaded.settings.paths), SCHEMA, state, key, before=before
+    )
     publisher.begin()
     listener = publishing.listen(state)
     listening.callback(sockets.close_and_unlink, listener)
-    return Job(
+    return ProcessJob(
         name="policy",
         run=partial(publisher.run, listener),
         sockets=(listener,),
         hung_s=loaded.settings.worker.hung_s * PATIENT,
         vital=False,
-        kind=Kind.PUBLISHER,
+        kind=ProcessKind.PUBLISHER,
     )
 
 
-def _number(loaded: Loaded) -> int:
+def _number(loaded: LoadedSettings) -> int:
     """Return how many workers there are to be."""
     return min(loaded.settings.worker.processes or len(os.sched_getaffinity(0)), WORKERS)
 
@@ -273,9 +285,11 @@ def _worker_name(number: int) -> str:
     return f"worker-{number}"
 
 
-def _ended(state: Path, suspects: Suspects | None, child: Watched, why: str, ended: int) -> None:
+def _ended(
+    state: Path, suspects: DeathSuspects | None, child: SupervisedProcess, why: str, ended: int
+) -> None:
     """Write down that a process ended, and over what."""
-    last_trouble.note(state, child.job.name, why)
+    last_trouble.note_last_trouble(state, child.job.name, why)
     if suspects is not None:
         suspects.died(child.job.name, ended, stood_still=child.hangs and not child.silence.spins)
 
@@ -285,7 +299,9 @@ def _leave(state: Path, name: str) -> None:
         status.remove_service(state, name)
 
 
-def _report(state: Path, name: str, suspects: Suspects | None, children: Sequence[Watched]) -> None:
+def _report(
+    state: Path, name: str, suspects: DeathSuspects | None, children: Sequence[SupervisedProcess]
+) -> None:
     """Say for metrics how the processes are, and take up what an admin has changed of messages that
     were set apart.
     """
@@ -300,20 +316,24 @@ def _report(state: Path, name: str, suspects: Suspects | None, children: Sequenc
 
 
 def _workers(
-    loaded: Loaded, key: bytes, before: Before, listening: ExitStack, suspects: Suspects
-) -> list[Job]:
+    loaded: LoadedSettings,
+    key: bytes,
+    before: PolicyCache,
+    listening: ExitStack,
+    suspects: DeathSuspects,
+) -> list[ProcessJob]:
     """Open the sockets and return the jobs that share them."""
     settings = loaded.settings
-    doors = entrances(settings, partial(_listen, listening=listening))
+    doors = listen_doors(settings, partial(_listen, listening=listening))
     delivery = (
         _listen(settings.doors.delivery, listening) if settings.doors.delivery.listen else None
     )
     return [
-        Job(
+        ProcessJob(
             name=_worker_name(number),
             run=partial(_work, loaded, number, key, before, doors, delivery, suspects),
             hung_s=settings.worker.hung_s,
-            kind=Kind.WORKER,
+            kind=ProcessKind.WORKER,
             sockets=(
                 *(entrance.listener for entrance in doors),
                 *([] if delivery is None else [delivery]),
@@ -323,7 +343,7 @@ def _workers(
     ]
 
 
-def _listen(door: Listening, listening: ExitStack) -> socket.socket:
+def _listen(door: ListenSettings, listening: ExitStack) -> socket.socket:
     sock = sockets.listen(
         door.address, owner=door.socket_owner, group=door.socket_group, mode=door.mode
     )
@@ -332,17 +352,17 @@ def _listen(door: Listening, listening: ExitStack) -> socket.socket:
 
 
 def _work(
-    loaded: Loaded,
+    loaded: LoadedSettings,
     number: int,
     key: bytes,
-    before: Before,
-    doors: Sequence[Entrance],
+    before: PolicyCache,
+    doors: Sequence[DoorListener],
     delivery: socket.socket | None,
-    suspects: Suspects,
+    suspects: DeathSuspects,
     ready: Callable[[], None],
 ) -> int:
     """Be one worker until SIGTERM."""
-    return Worker(
+    return WorkerProcess(
         number=number,
         settings=loaded.settings,
         name=site_name(loaded),
@@ -356,9 +376,9 @@ def _work(
     ).run(ready)
 
 
-def write(loaded: Loaded, ready: Callable[[], None]) -> int:
+def write(loaded: LoadedSettings, ready: Callable[[], None]) -> int:
     """Be the writer: bring the workers' spools into the store until SIGTERM."""
-    stop = Stop()
+    stop = StopSignal()
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # it reads no policy
     with closing(open_writer(loaded.settings, Path(loaded.settings.paths.state))) as writer:
         ready()

@@ -22,7 +22,7 @@ TAKEN: Final = frozenset(
 _IGNORED: Final = frozenset({signal.SIGUSR1, signal.SIGUSR2})
 
 
-class Wakeup:
+class SignalSocket:
     """Turns the signals of `TAKEN` into something to select on, while it is entered.
 
     Guaranteed: a signal that comes between two calls of `taken` makes `reader` readable.

@@ -60,7 +60,7 @@ def listen(
     return _listen_inet(address.host, address.port, backlog)
 
 
-def give(path: Path, *, owner: str, group: str, of: int) -> None:
+def give_socket_file(path: Path, *, owner: str, group: str, of: int) -> None:
     """Give a socket file that a daemon made to whom the settings want, which the daemon itself may
     have no right to.
 
@@ -179,7 +179,7 @@ def _listen_unix(path: Path, uid: int, gid: int, mode: int, backlog: int) -> soc
 def _known(uid: int, gid: int) -> bool:
     """Whether this process's user name space has these.
 
-    Where it does not, as in our units, who made it gives the file away (`give`).
+    Where it does not, as in our units, who made it gives the file away (`give_socket_file`).
 
     Source: user_namespaces(7).
     """

@@ -19,8 +19,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from oborona import begun, secret, state_files
-from oborona.daemon.backup.marks import check_restored
+from oborona import secret, state_files, store_birth
+from oborona.daemon.backup.restore_mark import check_restored
 from oborona.errors import StoreError, StoreForeign, StoreVersion
 from oborona.feedback import schema as word_store
 from oborona.feedback.events import schema as event_log
@@ -28,7 +28,7 @@ from oborona.journal import schema
 from oborona.lock import hold
 from oborona.recheck import moves_schema
 from oborona.sqlite_damage import set_aside
-from oborona.sqlite_file import Damaged, Shared, closed_on_error, connect
+from oborona.sqlite_file import SqliteFileDamaged, SqliteFileKind, closed_on_error, connect
 from oborona.stores.persons import schema as person_store
 from oborona.stores.pins import schema as pin_store
 from oborona.stores.signatures import schema as signature_store
@@ -46,7 +46,7 @@ class OptionalStore(NamedTuple):
     """A store without which mail goes on."""
 
     file: str
-    shared: Shared
+    shared: SqliteFileKind
     without: str  # what is told while it can't be used
     at_once: bool  # it is begun at the first start; else when somebody first needs it
 
@@ -114,7 +114,11 @@ def prepare_state(state: Path) -> None:
             partial(schema.prepare, state / state_files.JOURNAL),
         )
         for one in OPTIONAL:
-            if not (one.at_once or (state / one.file).exists() or begun.read(state, one.file)):
+            if not (
+                one.at_once
+                or (state / one.file).exists()
+                or store_birth.read_record(state, one.file)
+            ):
                 continue
             with _told_off(state, one.file, one.without):
                 _prepare(
@@ -122,16 +126,16 @@ def prepare_state(state: Path) -> None:
                 )
 
 
-def _open(shared: Shared, path: Path) -> None:
+def _open(shared: SqliteFileKind, path: Path) -> None:
     shared.open(path).close()
 
 
-def _check_secret(state: Path, births: dict[str, begun.Birth | None]) -> None:
+def _check_secret(state: Path, births: dict[str, store_birth.StoreBirth | None]) -> None:
     """Refuse a secret that came with its notes, but without its stores."""
     foreign = [
         file
         for file, birth in births.items()
-        if birth is not None and begun.is_foreign(birth, state)
+        if birth is not None and store_birth.is_foreign(birth, state)
     ]
     ours = [file for file, birth in births.items() if birth is not None and file not in foreign]
     if len(foreign) >= MOST_FOREIGN and not ours:
@@ -144,21 +148,21 @@ def _check_secret(state: Path, births: dict[str, begun.Birth | None]) -> None:
 
 
 def _prepare(
-    state: Path, file: str, birth: begun.Birth | None, opened: Callable[[], object]
+    state: Path, file: str, birth: store_birth.StoreBirth | None, opened: Callable[[], object]
 ) -> None:
     """Open a store once, so that it is there; set it aside before if it is another site's."""
-    if birth is not None and begun.is_foreign(birth, state):
+    if birth is not None and store_birth.is_foreign(birth, state):
         aside = set_aside(state / file, "foreign", time.time())
-        begun.lost(
+        store_birth.note_lost(
             state, file, f"was begun with another site's secret, and was set aside as {aside}"
         )
     opened()
     now = _birth(state / file)
     if now is not None:
-        begun.note(state, file, now, fresh=False)
+        store_birth.note_birth(state, file, now, fresh=False)
 
 
-def _birth(path: Path) -> begun.Birth | None:
+def _birth(path: Path) -> store_birth.StoreBirth | None:
     """Return the birth that a store carries.
 
     None = it has none, or can't be read: who opens it says why.
@@ -167,7 +171,7 @@ def _birth(path: Path) -> begun.Birth | None:
         if not path.exists() or not path.stat().st_size:
             return None
         with closing(connect(path, write=False)) as db, closed_on_error(db, path):
-            return begun.carried(db)
+            return store_birth.stored_birth(db)
     except (StoreError, OSError, ValueError, TypeError):
         return None
 
@@ -183,10 +187,12 @@ def _told_off(state: Path, file: str, without: str) -> Iterator[None]:
     except StoreVersion:
         raise
     except StoreError as error:
-        begun.off(state, file, str(error))
+        store_birth.note_unusable(state, file, str(error))
         event(log, logging.ERROR, without, error=error)
     except Exception as error:
-        damage = Damaged(f"{state / file}: can't be used ({type(error).__name__}: {error})")
-        begun.off(state, file, str(damage))
+        damage = SqliteFileDamaged(
+            f"{state / file}: can't be used ({type(error).__name__}: {error})"
+        )
+        store_birth.note_unusable(state, file, str(damage))
         log.debug("a store can't be used", exc_info=True)
         event(log, logging.ERROR, without, error=damage)

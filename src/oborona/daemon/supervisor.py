@@ -39,11 +39,11 @@ from typing import Final
 
 from oborona import heartbeat
 from oborona.daemon import sd_notify as service_manager
-from oborona.daemon.child import Closable, Job, become
+from oborona.daemon.child import ClosableSocket, ProcessJob, run_job
+from oborona.daemon.hang_detector import ABORT_S, cpu_usage
 from oborona.daemon.restart import how_it_ended
-from oborona.daemon.signals import TAKEN, Wakeup
-from oborona.daemon.silence import ABORT_S, processor
-from oborona.daemon.watched import HEARD_BYTES, HUNG, Watched
+from oborona.daemon.signals import TAKEN, SignalSocket
+from oborona.daemon.supervised_process import HEARD_BYTES, HUNG, SupervisedProcess
 from oborona.telemetry.log import crash, event
 
 # exit statuses after which starting again would end the same way
@@ -53,7 +53,7 @@ REPORT_S: Final = 10.0  # between two reports of what has not changed
 # one stop may come twice: to our process group, and passed on by who started us
 SAME_STOP_S: Final = 1.0
 
-__all__ = ["FINAL", "Job", "Supervisor"]
+__all__ = ["FINAL", "ProcessJob", "Supervisor"]
 
 
 class Supervisor:
@@ -75,7 +75,7 @@ class Supervisor:
 
     def __init__(
         self,
-        jobs: Sequence[Job],
+        jobs: Sequence[ProcessJob],
         *,
         grace_s: float,
         on_ready: Callable[[], None],
@@ -83,10 +83,12 @@ class Supervisor:
         notify: Callable[..., None] = service_manager.notify,
         final: Collection[int] = FINAL,
         on_stop: Callable[[], None] = lambda: None,
-        on_trouble: Callable[[Watched, str, int], None] = lambda _child, _why, _status: None,
-        report: Callable[[Sequence[Watched]], None] = lambda _children: None,
+        on_trouble: Callable[[SupervisedProcess, str, int], None] = lambda _child, _why, _status: (
+            None
+        ),
+        report: Callable[[Sequence[SupervisedProcess]], None] = lambda _children: None,
     ) -> None:
-        self._children = [Watched(job=job) for job in jobs]
+        self._children = [SupervisedProcess(job=job) for job in jobs]
         self._grace_s = grace_s
         self._on_ready = on_ready
         self._log = log
@@ -96,7 +98,7 @@ class Supervisor:
         self._on_trouble = on_trouble
         self._report = report
         self._report_at = -math.inf
-        self._look_s = min(map(heartbeat.every_s, (job.hung_s for job in jobs)))
+        self._look_s = min(map(heartbeat.beat_interval_s, (job.hung_s for job in jobs)))
         self._look_at = -math.inf
         self._vital_since = math.inf  # all vital children serve
         self._exit_status = os.EX_OK
@@ -117,7 +119,7 @@ class Supervisor:
         """
         self._warn_of_threads()
         gc.collect()
-        with selectors.DefaultSelector() as self._selector, Wakeup() as self._wakeup:
+        with selectors.DefaultSelector() as self._selector, SignalSocket() as self._wakeup:
             self._selector.register(self._wakeup.reader, selectors.EVENT_READ)
             while not self._stopping or any(child.pid for child in self._children):
                 self._start_what_is_due()
@@ -139,13 +141,13 @@ class Supervisor:
             if not self._stopping and not child.pid and self._due(child) <= now:
                 self._start(child)
 
-    def _due(self, child: Watched) -> float:
+    def _due(self, child: SupervisedProcess) -> float:
         return child.due(alone=child.job.vital and not self._vital_serve())
 
     def _vital_serve(self) -> bool:
         return any(child.serves for child in self._children if child.job.vital)
 
-    def _start(self, child: Watched) -> None:
+    def _start(self, child: SupervisedProcess) -> None:
         child.reload = self._reloaded
         child.begins(self._look_s, time.monotonic())
         try:
@@ -156,7 +158,7 @@ class Supervisor:
         self._selector.register(child.channel, selectors.EVENT_READ, child)
         event(self._log, logging.INFO, "process started", process=child.job.name, child=child.pid)
 
-    def _fork(self, child: Watched) -> None:
+    def _fork(self, child: SupervisedProcess) -> None:
         gc.freeze()  # what exists by now stays shared: the child's collector does not touch it
         parent = os.getpid()
         child.channel, childs_end = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
@@ -164,7 +166,7 @@ class Supervisor:
         try:
             child.pid = os.fork()
             if child.pid == 0:
-                become(
+                run_job(
                     child.job,
                     channel=childs_end,
                     parent=parent,
@@ -185,7 +187,7 @@ class Supervisor:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             os.close(childs_end)
 
-    def _sockets_of_others(self, job: Job) -> list[Closable]:
+    def _sockets_of_others(self, job: ProcessJob) -> list[ClosableSocket]:
         own = {id(each) for each in job.sockets}
         return [
             each for child in self._children for each in child.job.sockets if id(each) not in own
@@ -212,8 +214,8 @@ class Supervisor:
                 child.kill_at = now + ABORT_S
                 self._send(child, signal.SIGKILL)
 
-    def _look_at_one(self, child: Watched, now: float) -> None:
-        child.silence.look(child.heartbeat.beats, processor(child.pid), now)
+    def _look_at_one(self, child: SupervisedProcess, now: float) -> None:
+        child.silence.look(child.heartbeat.beats, cpu_usage(child.pid), now)
         if child.hangs or not child.silence.hangs(child.job.hung_s):
             return
         event(
@@ -235,7 +237,7 @@ class Supervisor:
 
     # ... speak, and end.
 
-    def _hear(self, child: Watched) -> None:
+    def _hear(self, child: SupervisedProcess) -> None:
         """Take what a living child says."""
         served = child.serves
         self._read(child)
@@ -246,7 +248,7 @@ class Supervisor:
             if child.reload:
                 self._send(child, child.job.reload_signal)
 
-    def _read(self, child: Watched) -> None:
+    def _read(self, child: SupervisedProcess) -> None:
         with contextlib.suppress(BlockingIOError):
             while child.channel >= 0:
                 words = os.read(child.channel, HEARD_BYTES)
@@ -254,7 +256,7 @@ class Supervisor:
                 if not words:
                     self._forget_channel(child)
 
-    def _forget_channel(self, child: Watched) -> None:
+    def _forget_channel(self, child: SupervisedProcess) -> None:
         self._selector.unregister(child.channel)
         child.close()
 
@@ -269,7 +271,7 @@ class Supervisor:
                     if child.pid == pid:
                         self._ended(child, status)
 
-    def _ended(self, child: Watched, status: int) -> None:
+    def _ended(self, child: SupervisedProcess, status: int) -> None:
         self._read(child)
         if child.channel >= 0:  # a process that it started may still hold the other end
             self._forget_channel(child)
@@ -296,7 +298,7 @@ class Supervisor:
         else:
             self._start_again(child, how)
 
-    def _start_again(self, child: Watched, how: str) -> None:
+    def _start_again(self, child: SupervisedProcess, how: str) -> None:
         now = time.monotonic()
         child.ends(now)
         self._report_at = -math.inf
@@ -374,7 +376,7 @@ class Supervisor:
             self._kill_at = math.inf
 
     @staticmethod
-    def _send(child: Watched, number: signal.Signals) -> None:
+    def _send(child: SupervisedProcess, number: signal.Signals) -> None:
         os.kill(child.pid, number)  # not reaped yet, so the pid is its own
 
     def _say_how_we_are(self) -> None:

@@ -22,10 +22,10 @@ from typing import Final
 from oborona import __version__, state_files
 from oborona.daemon.restart import how_it_ended
 from oborona.errors import StoreError
-from oborona.session.setapart import kept
-from oborona.session.setapart.board import Board
-from oborona.session.setapart.kept import Suspect
-from oborona.session.setapart.notes import Note, Notes
+from oborona.session.quarantine import suspect_store
+from oborona.session.quarantine.in_flight import InFlightMessage, InFlightTable
+from oborona.session.quarantine.shared_list import QuarantineList
+from oborona.session.quarantine.suspect_store import Suspect
 from oborona.telemetry.log import event
 
 FAULTS: Final = frozenset(
@@ -44,7 +44,7 @@ PRUNE_S: Final = 3600.0  # between two looks for what is too old to be kept
 log = logging.getLogger("oborona")
 
 
-class Suspects:
+class DeathSuspects:
     """Blames messages for deaths of workers; for the supervisor.
 
     Args:
@@ -54,9 +54,12 @@ class Suspects:
     """
 
     def __init__(
-        self, state: Path, notes: Mapping[str, Notes], clock: Callable[[], float] = time.time
+        self,
+        state: Path,
+        notes: Mapping[str, InFlightTable],
+        clock: Callable[[], float] = time.time,
     ) -> None:
-        self.board = Board()
+        self.board = QuarantineList()
         self._state = state
         self._notes = notes
         self._clock = clock
@@ -65,7 +68,7 @@ class Suspects:
         self._pruned = float("-inf")  # when, Unix seconds
         self.look()
 
-    def notes_of(self, process: str) -> Notes:
+    def notes_of(self, process: str) -> InFlightTable:
         """Return the notes of a worker."""
         return self._notes[process]
 
@@ -78,7 +81,7 @@ class Suspects:
         now = self._clock()
         if abs(now - self._pruned) >= PRUNE_S:
             self._pruned = now
-            kept.prune(self._state, now)
+            suspect_store.prune_suspects(self._state, now)
         try:
             seen = (self._state / state_files.SET_APART).stat().st_mtime_ns
         except OSError:
@@ -87,7 +90,9 @@ class Suspects:
             return
         self._seen = seen
         try:
-            self._known = {one.identity: one for one in kept.read(self._state, now)}
+            self._known = {
+                one.identity: one for one in suspect_store.read_suspects(self._state, now)
+            }
         except StoreError as error:
             event(log, logging.ERROR, "messages that were set apart are not known", error=error)
         self._show()
@@ -140,7 +145,7 @@ class Suspects:
             beside=beside,
         )
         try:
-            kept.write(self._state, suspect)
+            suspect_store.write_suspect(self._state, suspect)
         except StoreError as error:
             event(
                 log,
@@ -148,7 +153,7 @@ class Suspects:
                 "a message to set apart is known until the service stops",
                 error=error,
             )
-        kept.prune(self._state, now)
+        suspect_store.prune_suspects(self._state, now)
 
     def _show(self) -> None:
         apart = sorted(
@@ -157,7 +162,7 @@ class Suspects:
         self.board.write([bytes.fromhex(one.identity) for one in apart if len(one.identity) == 32])
 
 
-def _blamed(notes: Notes, status: int) -> tuple[Note | None, int]:
+def _blamed(notes: InFlightTable, status: int) -> tuple[InFlightMessage | None, int]:
     """Return the message that a worker died over, and how many were in flight beside it."""
     all_of_them = notes.all()
     blamed = notes.running

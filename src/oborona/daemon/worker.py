@@ -26,57 +26,57 @@ import uvloop
 
 from oborona import secret, state_files
 from oborona.config import Settings
-from oborona.daemon.alarm.campaigns import Sightings, sighted
-from oborona.daemon.closings import Closings
-from oborona.daemon.listeners import DOOR, Entrance
-from oborona.daemon.publisher.follow import FollowedPolicy
-from oborona.daemon.reader.client import Line
-from oborona.daemon.reader.eyes import Eyes
-from oborona.daemon.reader.late import LateReading
-from oborona.daemon.reader.meaning import Meanings as EncodedMeanings
-from oborona.doors.context import Premises, Server
-from oborona.doors.delivery.delivering import Bench as DeliveryBench
-from oborona.doors.delivery.judged import Expected
+from oborona.daemon.alarm.campaigns import CampaignSightings, campaign_sighting
+from oborona.daemon.exit_stack import LoggingExitStack
+from oborona.daemon.listeners import DOOR, DoorListener
+from oborona.daemon.publisher.policy_follower import FollowedPolicy
+from oborona.daemon.reader.connection import ReaderConnection
+from oborona.daemon.reader.late_reader import LateReader
+from oborona.daemon.reader.meaning import EncoderMeanings as EncodedMeanings
+from oborona.daemon.reader.picture_client import PictureClient
+from oborona.doors.context import DoorContext, DoorServer
+from oborona.doors.delivery.entry_lookup import JournalTiming
+from oborona.doors.delivery.handover import DeliveryServices as DeliveryBench
 from oborona.doors.delivery.server import DeliveryServer
-from oborona.doors.room import Room
+from oborona.doors.memory_budget import MemoryBudget
 from oborona.errors import StoreError
-from oborona.heartbeat import beating
-from oborona.ident import Numbers
-from oborona.journal.journal import Journal
+from oborona.heartbeat import beat_forever
+from oborona.ident import JournalIdGenerator
+from oborona.journal.journal import JournalWriter
 from oborona.message.shingles import Hasher
 from oborona.metrics import REGISTRY, Gauge
-from oborona.policy.before import Before
-from oborona.policy.engines import Alone
+from oborona.policy.engines import NoOtherEngines
 from oborona.policy.fact_table import SCHEMA
-from oborona.policy.headers import Detail
-from oborona.policy.memory import Ageing
-from oborona.policy.models.meaning import Meanings, Silent
-from oborona.policy.pictures import Blind
+from oborona.policy.headers import HeaderDetail
+from oborona.policy.load_cache import PolicyCache
+from oborona.policy.memory_age import CounterMemoryAge
+from oborona.policy.models.meaning import MeaningModel, NoMeaningModel
+from oborona.policy.pictures import NoPictures
 from oborona.policy.ports import CounterReader
-from oborona.policy.scan import Scan, Site
-from oborona.session.crowd import Crowd
-from oborona.session.engines.asking import Beside, open_engines
-from oborona.session.lookups import Asking
-from oborona.session.policy_log import Ruled
-from oborona.session.pulse import Pulse
-from oborona.session.services import Bench
+from oborona.policy.scan import Scan, ScanSite
+from oborona.session.concurrency_limit import ConcurrencyLimit
+from oborona.session.engines.engine_set import EngineSet, open_engines
+from oborona.session.lookups import DnsLookups
+from oborona.session.loop_lag import LoopLag
+from oborona.session.policy_log import PolicyLog
+from oborona.session.quarantine.in_flight import InFlightTable
+from oborona.session.quarantine.scan_tracker import ScanTracker
+from oborona.session.quarantine.shared_list import QuarantineList
+from oborona.session.services import SessionServices
 from oborona.session.session import Session
-from oborona.session.setapart.board import Board
-from oborona.session.setapart.flights import Flights
-from oborona.session.setapart.notes import Notes
-from oborona.session.traps import Trapping
-from oborona.stores.content_model import Taught
+from oborona.session.traps import TrapEventLog
+from oborona.stores.content_model import FollowedContentModel
 from oborona.stores.counters import open_counters
-from oborona.stores.final_model import FollowedFinal
-from oborona.stores.geoip import Places
-from oborona.stores.persons.contacts import Contacts
-from oborona.stores.persons.follow import FollowedPersons
-from oborona.stores.pins.follow import FollowedPins
+from oborona.stores.final_model import FollowedFinalModel
+from oborona.stores.geoip import GeoIpDatabases
+from oborona.stores.persons.contacts import ContactLearner
+from oborona.stores.persons.follower import FollowedPersons
+from oborona.stores.pins.follower import FollowedPins
 from oborona.stores.policy_folders import policy_folders
-from oborona.stores.signatures.follow import Followed
+from oborona.stores.signatures.follower import FollowedSignatures
 from oborona.telemetry import status
 from oborona.telemetry.log import event
-from oborona.telemetry.reporting import report
+from oborona.telemetry.status_writer import write_periodically
 
 # that looking at, or reading, all pictures of a message may take once it is answered
 LATE_S: Final = 120.0
@@ -92,7 +92,7 @@ POLICY: Final = Gauge(
 log = logging.getLogger("oborona.worker")
 
 
-class Flushed(Protocol):
+class BufferedCounters(Protocol):
     """Counters that wait in memory until they are handed over."""
 
     @property
@@ -103,7 +103,7 @@ class Flushed(Protocol):
     def flush(self, now: float) -> int: ...
 
 
-class Worker:
+class WorkerProcess:
     """One worker process.
 
     Args:
@@ -128,22 +128,22 @@ class Worker:
         name: str,
         state: Path,
         key: bytes,
-        entrances: Sequence[Entrance],
-        before: Before | None = None,
-        notes: Notes | None = None,
-        board: Board | None = None,
+        entrances: Sequence[DoorListener],
+        before: PolicyCache | None = None,
+        notes: InFlightTable | None = None,
+        board: QuarantineList | None = None,
         delivery: socket.socket | None = None,
     ) -> None:
         self._number = number
         self._settings = settings
         self._name = name
         self._state = state
-        self._places = Places(settings.places)
-        self._final = FollowedFinal(state / state_files.FINAL_MODEL, SCHEMA)
-        self._signatures = Followed(state / state_files.SIGNATURES)
+        self._places = GeoIpDatabases(settings.places)
+        self._final = FollowedFinalModel(state / state_files.FINAL_MODEL, SCHEMA)
+        self._signatures = FollowedSignatures(state / state_files.SIGNATURES)
         self._pins = FollowedPins(state / state_files.PINS)
         self._persons = FollowedPersons(state / state_files.PERSONS)
-        self._contacts = Contacts(state / state_files.PERSONS, settings.personal.contacts)
+        self._contacts = ContactLearner(state / state_files.PERSONS, settings.personal.contacts)
         self._policy = FollowedPolicy(
             state,
             number,
@@ -153,13 +153,15 @@ class Worker:
             self._signatures.prepare,
             before=before,
         )
-        self._taught = Taught(state / state_files.WEIGHTS, least=settings.learning.min_learned)
-        self._flights = Flights(state, notes, board)
+        self._taught = FollowedContentModel(
+            state / state_files.WEIGHTS, least=settings.learning.min_learned
+        )
+        self._flights = ScanTracker(state, notes, board)
         self._entrances = entrances
         self._delivery = delivery
-        self._trapping = Trapping(state / state_files.EVENTS, time.time)
-        self._sightings = Sightings()
-        self._beside: Beside | None = None  # opened in the loop
+        self._trapping = TrapEventLog(state / state_files.EVENTS, time.time)
+        self._sightings = CampaignSightings()
+        self._beside: EngineSet | None = None  # opened in the loop
         self._stop = asyncio.Event()
         self._trouble = ""  # of the counters, said once
         self._turned_away = 0  # adds, at the end of the last trouble
@@ -175,20 +177,20 @@ class Worker:
         loop.add_signal_handler(signal.SIGTERM, self._stop.set)
         loop.add_signal_handler(signal.SIGINT, self._stop.set)
         loop.add_signal_handler(signal.SIGHUP, lambda: None)  # the publisher reads the policy
-        async with Closings(log) as closings:
-            alive = asyncio.create_task(beating())  # from here to the last of what is closed
+        async with LoggingExitStack(log) as closings:
+            alive = asyncio.create_task(beat_forever())  # from here to the last of what is closed
             closings.callback(alive.cancel)
             keys = secret.load(self._state)
             self._policy.begin()
             UP.set(1)
             POLICY.set_function(lambda: {(self._policy.current.version,): 1})
             journal = await closings.enter_async_context(
-                await Journal.open(
+                await JournalWriter.open(
                     self._state / state_files.JOURNAL, batch_s=self._settings.journal.batch_s
                 )
             )
             closings.add(
-                partial(status.remove, self._state, self._number),
+                partial(status.remove_worker, self._state, self._number),
                 "status stays behind",
                 logging.WARNING,
             )
@@ -196,22 +198,22 @@ class Worker:
             closings.add(counters.close, "the last counters may be lost")
             closings.add(partial(self._flush_once, counters), "the last counters may be lost")
             await self._open_stores(closings)
-            asking = Asking(self._settings, self._name)
+            asking = DnsLookups(self._settings, self._name)
             closings.add(asking.close, "the resolver can't be closed")
-            line = Line(self._state / state_files.READER_SOCKET)
+            line = ReaderConnection(self._state / state_files.READER_SOCKET)
             closings.add(line.close, "the connection to the reader can't be closed")
             site = self._site(keys, counters, line)
-            pulse = Pulse()
-            crowd = Crowd(
+            pulse = LoopLag()
+            crowd = ConcurrencyLimit(
                 self._settings.worker.max_messages,
                 pulse,
                 deadline_s=self._settings.worker.deadline_s,
             )
-            numbers = Numbers(self._number)
-            late = LateReading(
-                Eyes(line, look_s=LATE_S, read_s=LATE_S, urgent=False),
+            numbers = JournalIdGenerator(self._number)
+            late = LateReader(
+                PictureClient(line, look_s=LATE_S, read_s=LATE_S, urgent=False),
                 site,
-                inquire=asking.inquirer,
+                new_inquiry=asking.inquirer,
                 counters=counters,
                 journal=journal.append_late,
                 signed=self._signatures.count,
@@ -221,40 +223,40 @@ class Worker:
             closings.add(
                 partial(late.close, LATE_GRACE_S), "pictures that came late can't be ended"
             )
-            bench = Bench(
+            bench = SessionServices(
                 site=site,
                 settings=self._settings.worker,
-                crowd=crowd,
+                concurrency=crowd,
                 flights=self._flights,
                 contact=self._settings.site.contact,
-                detail=Detail(self._settings.headers.reason),
+                detail=HeaderDetail(self._settings.headers.reason),
                 policy=self._policy,
                 counters=counters,
                 written=partial(self._write, counters),
                 journal=journal.append,
-                ruled=Ruled(journal).note,
+                record_policy=PolicyLog(journal).note,
                 numbers=numbers,
                 signing_key=keys.signature,
                 clock=time.time,
-                inquire=asking.inquirer,
+                new_inquiry=asking.inquirer,
                 own=asking.is_own,
                 late=late.add,
                 signed=self._signatures.count,
-                wrote=self._contacts.wrote,
-                sighted=self._sighted,
+                learn_contacts=self._contacts.learn_contacts,
+                observe_campaign=self._sighted,
                 trap=self._trapping.keep,
                 reports=self._settings.intake.reports
                 if self._settings.intake.mail_listen
                 else frozenset(),
             )
             await asking.begin(self._policy.current)
-            room = Room(self._settings.worker.max_bodies_bytes)
+            room = MemoryBudget(self._settings.worker.max_bodies_bytes)
             closings.add(pulse.stop, "the pulse can't be stopped")
-            servers: list[Server] = []
+            servers: list[DoorServer] = []
             # where something failed nobody is answered by what is being closed
             closings.add(partial(self._drain, servers, 0.0), "sessions can't be ended")
             for entrance in self._entrances:
-                premises = Premises(
+                premises = DoorContext(
                     settings=self._settings,
                     sessions=partial(Session, bench, content=entrance.content),
                     asker=asking.asker,
@@ -286,7 +288,7 @@ class Worker:
                         self._persons.watch(),
                         self._contacts.watch(),
                         self._final.watch(),
-                        report(self._state, partial(self._status, asking), log),
+                        write_periodically(self._state, partial(self._status, asking), log),
                     )
                 ]
                 await self._stop.wait()
@@ -295,7 +297,7 @@ class Worker:
                 for chore in running:
                     chore.cancel()
 
-    async def _open_stores(self, closings: Closings) -> None:
+    async def _open_stores(self, closings: LoggingExitStack) -> None:
         """Read what is followed, before there is mail, and open what else a scan asks."""
         closings.add(self._trapping.close, "the log of events can't be closed")
         closings.add(self._contacts.close, "the last contacts may be lost")
@@ -310,7 +312,7 @@ class Worker:
         if self._beside is not None:
             closings.add(self._beside.close, "engines can't be closed")
 
-    async def _drain(self, servers: list[Server], grace_s: float) -> None:
+    async def _drain(self, servers: list[DoorServer], grace_s: float) -> None:
         """Serve nobody new, and give those who are served so many seconds.
 
         Once, whoever calls it again.
@@ -325,12 +327,14 @@ class Worker:
             self._delivery.close()
         await asyncio.gather(*draining)
 
-    def _site(self, keys: secret.Keys, counters: CounterReader, line: Line) -> Site:
+    def _site(
+        self, keys: secret.SiteKeys, counters: CounterReader, line: ReaderConnection
+    ) -> ScanSite:
         asked, longest_s = self._settings.reader, self._settings.worker.deadline_s / 2
-        eyes = Eyes(
+        eyes = PictureClient(
             line, look_s=min(asked.look_wait_s, longest_s), read_s=min(asked.read_wait_s, longest_s)
         )
-        return Site(
+        return ScanSite(
             name=self._name,
             hasher=Hasher(keys.shingles),
             counters=counters,
@@ -338,37 +342,41 @@ class Worker:
             places=self._places,
             pins=self._pins,
             persons=self._persons,
-            engines=self._beside or Alone(),
+            engines=self._beside or NoOtherEngines(),
             signatures=self._signatures,
             content=self._taught,
             final=self._final,
             meanings=self._meanings(line),
-            pictures=eyes if asked.enabled else Blind(),
-            memory=Ageing(),
+            pictures=eyes if asked.enabled else NoPictures(),
+            memory=CounterMemoryAge(),
         )
 
-    def _meanings(self, line: Line) -> Meanings:
+    def _meanings(self, line: ReaderConnection) -> MeaningModel:
         wait_s = min(self._settings.reader.meaning_wait_s, self._settings.worker.deadline_s / 2)
         wanted = self._settings.reader.enabled and self._settings.reader.meaning
-        return EncodedMeanings(line, self._final.meaning, within_s=wait_s) if wanted else Silent()
+        return (
+            EncodedMeanings(line, self._final.meaning, within_s=wait_s)
+            if wanted
+            else NoMeaningModel()
+        )
 
     async def _deliver(
         self,
         listener: socket.socket,
-        keys: secret.Keys,
-        journal: Journal,
-        numbers: Numbers,
-        room: Room,
-    ) -> Server:
+        keys: secret.SiteKeys,
+        journal: JournalWriter,
+        numbers: JournalIdGenerator,
+        room: MemoryBudget,
+    ) -> DoorServer:
         settings = self._settings
         bench = DeliveryBench(
             settings=settings.doors.delivery,
-            detail=Detail(settings.headers.reason),
+            detail=HeaderDetail(settings.headers.reason),
             name=self._name,
             signing_key=keys.signature,
             entries=journal,
             went=journal.append_went,
-            expected=Expected(
+            expected=JournalTiming(
                 retention_s=settings.journal.retention_hours * 3600,
                 wait_s=settings.doors.delivery.journal_wait_s,
             ),
@@ -383,23 +391,23 @@ class Worker:
 
     def _sighted(self, scanned: Scan, now: float) -> None:
         """Note the campaign that a message belongs to, if it is one of many."""
-        found = sighted(scanned, least=self._settings.alarm.wave_least, now=now)
+        found = campaign_sighting(scanned, least=self._settings.alarm.wave_least, now=now)
         if found is not None:
             self._sightings.note(found)
 
-    async def _flush(self, counters: Flushed) -> None:
+    async def _flush(self, counters: BufferedCounters) -> None:
         while True:
             await asyncio.sleep(self._settings.counters.flush_s)
             self._flush_once(counters)
 
-    def _flush_once(self, counters: Flushed) -> None:
+    def _flush_once(self, counters: BufferedCounters) -> None:
         self._told(counters, partial(counters.flush, time.time()))
 
-    def _write(self, counters: Flushed, now: float) -> None:
+    def _write(self, counters: BufferedCounters, now: float) -> None:
         """Have what a message counted survive the death of this process."""
         self._told(counters, partial(counters.write, now))
 
-    def _told(self, counters: Flushed, hand_over: Callable[[], int]) -> None:
+    def _told(self, counters: BufferedCounters, hand_over: Callable[[], int]) -> None:
         """Counts that can't be written wait in memory until that is full.
 
         Both are said once, and once when it is over.
@@ -419,10 +427,10 @@ class Worker:
             event(log, logging.WARNING, "counters are written again", turned_away=turned_away)
             self._trouble, self._turned_away, self._full = "", counters.dropped, False
 
-    def _status(self, asking: Asking) -> status.Status:
+    def _status(self, asking: DnsLookups) -> status.WorkerStatus:
         """Return what this worker has to say of itself."""
         now = time.time()
-        return status.Status(
+        return status.WorkerStatus(
             worker=self._number,
             pid=os.getpid(),
             time=now,

@@ -20,8 +20,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Final, Protocol, cast
 
-from oborona.doors.client_key import whose, within
-from oborona.doors.overload import Said, TurnedAway
+from oborona.doors.client_key import client_key, is_in_networks
+from oborona.doors.overload import OverloadReplies, ThrottledLog
 from oborona.reputation.networks import networks
 
 # pause of accepting when the process has no file descriptor or memory left
@@ -33,7 +33,7 @@ TURNED_AT_ONCE: Final = 64  # of those who wait, after each such time
 _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 
-class Accepted(Protocol):
+class AcceptedConnection(Protocol):
     """A connection, as its server sees it; an asyncio.Protocol."""
 
     def close_if_between(self) -> None:
@@ -84,10 +84,10 @@ class Acceptor(ABC):
         self._tells = bool(busy)
         self._note = note
         self._log = log
-        self._rarely = Said(log)
-        self._turned_away = TurnedAway(busy)
+        self._rarely = ThrottledLog(log)
+        self._turned_away = OverloadReplies(busy)
         self._turning: asyncio.TimerHandle | None = None  # runs while the door is full
-        self._connections: dict[Accepted, str] = {}  # of what client
+        self._connections: dict[AcceptedConnection, str] = {}  # of what client
         self._clients: Counter[str] = Counter()  # connections of each; empty where nobody asks
         self._arrivals: set[asyncio.Task[None]] = set()
         self._draining = False
@@ -96,7 +96,7 @@ class Acceptor(ABC):
         self._empty.set()
 
     @abstractmethod
-    def _connection(self) -> Accepted:
+    def _connection(self) -> AcceptedConnection:
         """Return the protocol of a new connection."""
 
     @property
@@ -147,7 +147,7 @@ class Acceptor(ABC):
         """Whether connections end with their message."""
         return self._draining
 
-    def left(self, stream: Accepted) -> None:
+    def left(self, stream: AcceptedConnection) -> None:
         """Count a connection out."""
         client = self._connections.pop(stream, "")
         if client:
@@ -163,11 +163,14 @@ class Acceptor(ABC):
         peer = self._next()
         if peer is None:
             return
-        if self._allowed is not None and not within(peer, self._allowed):
+        if self._allowed is not None and not is_in_networks(peer, self._allowed):
             self._note("foreign")
             self._say(
                 "foreign",
-                (f"{whose(peer)} may not connect: it is in none of the networks that are allowed"),
+                (
+                    f"{client_key(peer)} may not connect: it is in none of the networks "
+                    f"that are allowed"
+                ),
             )
             peer.close()
             return
@@ -197,7 +200,7 @@ class Acceptor(ABC):
 
         Empty: it may have any number.
         """
-        return whose(peer)
+        return client_key(peer)
 
     def _next(self) -> socket.socket | None:
         """Return who waits at the door, if anybody does."""
@@ -240,7 +243,7 @@ class Acceptor(ABC):
     def _say(self, what: str, words: str) -> None:
         self._rarely.say(what, words, self._loop.time())
 
-    async def _admit(self, connection: Accepted, peer: socket.socket) -> None:
+    async def _admit(self, connection: AcceptedConnection, peer: socket.socket) -> None:
         try:
             await self._loop.connect_accepted_socket(
                 lambda: cast("asyncio.Protocol", connection), peer

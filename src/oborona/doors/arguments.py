@@ -14,12 +14,12 @@ from oborona.errors import PeerError
 from oborona.types import Client
 
 
-def text(data: bytes) -> str:
+def peer_text(data: bytes) -> str:
     """Return peer bytes as text that any encoding of ours takes."""
     return data.decode("utf-8", "backslashreplace")
 
 
-def path(argument: str) -> str:
+def path_address(argument: str) -> str:
     """Return the address of a MAIL or RCPT argument without its angle brackets (RFC 5321 section
     4.1.2).
     """
@@ -28,7 +28,7 @@ def path(argument: str) -> str:
     return argument
 
 
-def client(host: str, address: str, port: int) -> Client:
+def client_at_connect(host: str, address: str, port: int) -> Client:
     """Return the SMTP client of a connect step.
 
     Args:

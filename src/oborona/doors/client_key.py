@@ -7,13 +7,13 @@ import socket
 import struct
 from typing import Final
 
-from oborona.reputation.networks import Networks, plain
+from oborona.reputation.networks import NetworkSet, plain
 
 _NETWORK: Final = 64  # bits of an IPv6 address that one customer is given whole
 _CRED: Final = struct.Struct("3i")  # pid, uid, gid
 
 
-def whose(peer: socket.socket) -> str:
+def client_key(peer: socket.socket) -> str:
     """Return a name for the client of an accepted socket: its IPv4 address, the /64 of its IPv6
     address, or the user at the other end of a socket file.
 
@@ -36,7 +36,7 @@ def whose(peer: socket.socket) -> str:
     return str(address)
 
 
-def within(peer: socket.socket, allowed: Networks) -> bool:
+def is_in_networks(peer: socket.socket, allowed: NetworkSet) -> bool:
     """Tell whether an accepted socket comes from one of these networks.
 
     Who opens a socket file does, who is gone does not.

@@ -10,12 +10,12 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
-from oborona.config import Settings, Work
-from oborona.dns import Asker
-from oborona.doors.handler import AskedFactory
-from oborona.doors.reply import Answer
-from oborona.doors.room import Room
-from oborona.feedback.events.model import Event
+from oborona.config import Settings, WorkerSettings
+from oborona.dns import DnsAsker
+from oborona.doors.handler import SessionHandlerFactory
+from oborona.doors.memory_budget import MemoryBudget
+from oborona.doors.reply import ReplyAction
+from oborona.feedback.events.model import FeedbackEvent
 from oborona.policy.tables import SLOWEST_S
 
 # a transport waits this much longer than a session may take: the session answers first
@@ -23,7 +23,7 @@ GUARD_AFTER_S: Final = 5.0
 STAGES_AT_ONCE: Final = 3  # that one question may be the first word of: connect, sender, recipient
 
 
-class Server(Protocol):
+class DoorServer(Protocol):
     """What serves a door in a worker's loop."""
 
     async def drain(self, grace_s: float) -> None:
@@ -35,12 +35,12 @@ class Server(Protocol):
         ...
 
 
-class Premises(NamedTuple):
+class DoorContext(NamedTuple):
     """What a worker has for a door."""
 
     settings: Settings
-    sessions: AskedFactory
-    asker: Callable[[], Asker]  # of the DNS, with the budget of one connection
+    sessions: SessionHandlerFactory
+    asker: Callable[[], DnsAsker]  # of the DNS, with the budget of one connection
     name: str  # ours, as others see it
     state: Path  # folder of the stores
     signing_key: bytes  # of X-Mras-Id
@@ -48,25 +48,25 @@ class Premises(NamedTuple):
         [str], None
     ]  # counts what became of a request or a connection, under a short name, for metrics
     keep: Callable[
-        [Event], Awaitable[bool]
+        [FeedbackEvent], Awaitable[bool]
     ]  # writes down what somebody says of a message; tells whether it is on the disk
-    room: Room  # for messages that come in or are judged
+    room: MemoryBudget  # for messages that come in or are judged
 
 
-Start = Callable[[Premises, socket.socket], Awaitable[Server]]
+StartDoor = Callable[[DoorContext, socket.socket], Awaitable[DoorServer]]
 
 
-def failure(work: Work) -> Answer:
+def failure_reply(work: WorkerSettings) -> ReplyAction:
     """Return what is answered where a session gives no answer."""
-    return Answer.TEMPFAIL if work.on_failure == "tempfail" else Answer.CONTINUE
+    return ReplyAction.TEMPFAIL if work.on_failure == "tempfail" else ReplyAction.CONTINUE
 
 
-def guard_s(work: Work) -> float:
+def guard_s(work: WorkerSettings) -> float:
     """Return how long a session may take over one command or one message, in seconds."""
     return max(work.deadline_s, work.command_deadline_s + SLOWEST_S) + GUARD_AFTER_S
 
 
-def glance_guard_s(work: Work) -> float:
+def several_stages_guard_s(work: WorkerSettings) -> float:
     """Return how long a session may take over a question that is several stages at once, in
     seconds; it slows a client down once.
     """

@@ -13,10 +13,10 @@ import logging
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, Protocol
 
-from oborona.doors.gather import Gathered
-from oborona.doors.reply import Answer, Reply, refuse
+from oborona.doors.raw_message import RawMessage
+from oborona.doors.reply import ReplyAction, SessionReply, refusal_reply
 
-NO_ANSWER: Final = refuse(451, "4.3.0", "Service unavailable, try again later")
+NO_ANSWER: Final = refusal_reply(451, "4.3.0", "Service unavailable, try again later")
 """To a message whose door has not even words for that: what is not marked must not pass."""
 # under Postfix's milter_command_timeout of 30 s, so that our answer is still heard
 GUARD_S: Final = 25.0
@@ -24,15 +24,15 @@ GUARD_S: Final = 25.0
 log = logging.getLogger("oborona.milter")
 
 
-class Judges(Protocol):
+class UnjudgedAnswerer(Protocol):
     """A door that can answer for a message without judging it."""
 
-    def unjudged(self, message: Gathered) -> Reply:
+    def unjudged(self, message: RawMessage) -> SessionReply:
         """Return the answer to a message that it gave none to; at once."""
         ...
 
 
-class Guard:
+class HandlerGuard:
     """Asks doors, whatever they do.
 
     Args:
@@ -42,18 +42,18 @@ class Guard:
 
     __slots__ = ("_failure", "guard_s")
 
-    def __init__(self, on_failure: Answer, guard_s: float = GUARD_S) -> None:
-        if on_failure not in (Answer.CONTINUE, Answer.TEMPFAIL):
+    def __init__(self, on_failure: ReplyAction, guard_s: float = GUARD_S) -> None:
+        if on_failure not in (ReplyAction.CONTINUE, ReplyAction.TEMPFAIL):
             raise ValueError(f"a failure is answered with continue or tempfail, not {on_failure}")
-        self._failure = Reply(answer=on_failure)
+        self._failure = SessionReply(answer=on_failure)
         self.guard_s = guard_s
 
     @property
-    def failure(self) -> Reply:
+    def failure(self) -> SessionReply:
         """The answer in place of one that a door owes."""
         return self._failure
 
-    async def ask(self, question: Coroutine[Any, Any, Reply]) -> Reply:
+    async def ask(self, question: Coroutine[Any, Any, SessionReply]) -> SessionReply:
         """Return the door's reply, or the configured one if it raises or is late.
 
         Only cancellation gets through.
@@ -61,8 +61,11 @@ class Guard:
         return await self._asked(question) or self._failure
 
     async def judged(
-        self, question: Coroutine[Any, Any, Reply], door: Judges, message: Gathered
-    ) -> Reply:
+        self,
+        question: Coroutine[Any, Any, SessionReply],
+        door: UnjudgedAnswerer,
+        message: RawMessage,
+    ) -> SessionReply:
         """Return the door's reply to a whole message.
 
         If it raises or is late, what it says of one that was not judged.
@@ -85,7 +88,7 @@ class Guard:
             log.exception("a session failed: %s", NO_ANSWER.text)
             return NO_ANSWER
 
-    async def _asked(self, question: Coroutine[Any, Any, Reply]) -> Reply | None:
+    async def _asked(self, question: Coroutine[Any, Any, SessionReply]) -> SessionReply | None:
         try:
             async with asyncio.timeout(self.guard_s) as deadline:
                 return await question

@@ -1,9 +1,9 @@
 """The seam between transports and sessions: what a session gives to whatever carries it.
 
-A transport (native, libmilter) makes one `Door` per connection by its factory, tells it what the
-mail server said, and carries its replies back. A door knows no transport; a transport knows no
-policy. Whether a door raises or never returns, the transport lives on and answers by its own
-setting.
+A transport (native, libmilter) makes one `ConnectionHandler` per connection by its factory, tells
+it what the mail server said, and carries its replies back. A door knows no transport; a transport
+knows no policy. Whether a door raises or never returns, the transport lives on and answers by its
+own setting.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from oborona.doors.gather import Gathered
-from oborona.doors.reply import Reply
+from oborona.doors.raw_message import RawMessage
+from oborona.doors.reply import SessionReply
 from oborona.types import Client, Envelope, Stage
 
 
-class Door(Protocol):
+class ConnectionHandler(Protocol):
     """One connection of a mail server, from its first word to its last.
 
     The transport calls one method at a time and waits for it, `abort` and `close` apart: they may
@@ -38,15 +38,15 @@ class Door(Protocol):
         """
         ...
 
-    async def connect(self, client: Client) -> Reply:
+    async def connect(self, client: Client) -> SessionReply:
         """A client connected; ACCEPT, REJECT and TEMPFAIL hold for the whole connection."""
         ...
 
-    async def helo(self, name: str) -> Reply:
+    async def helo(self, name: str) -> SessionReply:
         """The client named itself; may come again. Waits with `Stage.SENDER`."""
         ...
 
-    async def mail(self, sender: str, params: tuple[str, ...]) -> Reply:
+    async def mail(self, sender: str, params: tuple[str, ...]) -> SessionReply:
         """A message begins.
 
         Args:
@@ -55,15 +55,15 @@ class Door(Protocol):
         """
         ...
 
-    async def rcpt(self, recipient: str, params: tuple[str, ...]) -> Reply:
+    async def rcpt(self, recipient: str, params: tuple[str, ...]) -> SessionReply:
         """One recipient; REJECT and TEMPFAIL refuse this one alone."""
         ...
 
-    async def end_of_message(self, message: Gathered) -> Reply:
+    async def end_of_message(self, message: RawMessage) -> SessionReply:
         """The message is whole; the reply decides it and carries the header edits."""
         ...
 
-    def unjudged(self, message: Gathered) -> Reply:
+    def unjudged(self, message: RawMessage) -> SessionReply:
         """Return the answer to a message that `end_of_message` gave none to: it was late, or
         raised. At once; it asks nobody.
         """
@@ -80,7 +80,7 @@ class Door(Protocol):
         ...
 
 
-class Once(Protocol):
+class OneShotHandler(Protocol):
     """What answers a protocol without connections of its own: each question tells all that is
     known.
     """
@@ -93,7 +93,7 @@ class Once(Protocol):
         *,
         after: Stage | None = None,
         reached: Stage | None = None,
-    ) -> Reply:
+    ) -> SessionReply:
         """All that is known at a stage, told at once: by a protocol that knows no connections.
 
         Args:
@@ -106,14 +106,14 @@ class Once(Protocol):
         """
         ...
 
-    async def whole(self, envelope: Envelope, message: Gathered, port: str) -> Reply:
+    async def whole(self, envelope: Envelope, message: RawMessage, port: str) -> SessionReply:
         """A message with all that is known of it.
 
         No stage before the content is judged by itself.
         """
         ...
 
-    def unjudged(self, message: Gathered) -> Reply:
+    def unjudged(self, message: RawMessage) -> SessionReply:
         """Return the answer to a message that `whole` gave none to: it was late, or raised.
 
         At once; it asks nobody.
@@ -125,10 +125,10 @@ class Once(Protocol):
         ...
 
 
-class Asked(Door, Once, Protocol):
+class SessionHandler(ConnectionHandler, OneShotHandler, Protocol):
     """A session: it can be asked both ways, of one client in one of them."""
 
 
-DoorFactory = Callable[[], Door]
-OnceFactory = Callable[[], Once]
-AskedFactory = Callable[[], Asked]
+ConnectionHandlerFactory = Callable[[], ConnectionHandler]
+OneShotHandlerFactory = Callable[[], OneShotHandler]
+SessionHandlerFactory = Callable[[], SessionHandler]

@@ -4,15 +4,15 @@ goes.
 
 from __future__ import annotations
 
-from oborona.authentication.header import results
-from oborona.doors.gather import Gathered
-from oborona.doors.reply import FIELD_NAME, AddHeader, Judged, RemoveHeader
-from oborona.policy.headers import LOOKED_AT, OUR_NAMES, foreign, ours, trace
+from oborona.authentication.header import authentication_results
+from oborona.doors.raw_message import RawMessage
+from oborona.doors.reply import FIELD_NAME, AddHeader, RemoveHeader, VerdictDetails
+from oborona.policy.headers import LOOKED_AT, OUR_NAMES, is_forged_header, our_headers, trace_header
 from oborona.policy.scan import Scan
 
 
-def marks(
-    rests: Judged, message: Gathered, site: str, *, own: bool
+def header_edits(
+    rests: VerdictDetails, message: RawMessage, site: str, *, own: bool
 ) -> tuple[AddHeader | RemoveHeader, ...]:
     """Return what is done to the headers of a message that passes.
 
@@ -25,19 +25,19 @@ def marks(
     return (
         *_removals(message, site),
         *(() if own else (_results(rests.scan, site),)),
-        *(AddHeader(*header) for header in ours(rests.verdict, rests.ident, rests.detail)),
+        *(AddHeader(*header) for header in our_headers(rests.verdict, rests.ident, rests.detail)),
     )
 
 
 def _results(scanned: Scan | None, site: str) -> AddHeader:
     """What authentication found; where nobody asked it, that is said (RFC 8601 section 2.2)."""
     if scanned is None:
-        return AddHeader(*trace(f"{site}; none"), top=True)
-    found = results(scanned.evidence.identity, site, ip=scanned.envelope.client.ip)
-    return AddHeader(*trace(found), top=True)
+        return AddHeader(*trace_header(f"{site}; none"), top=True)
+    found = authentication_results(scanned.evidence.identity, site, ip=scanned.envelope.client.ip)
+    return AddHeader(*trace_header(found), top=True)
 
 
-def _removals(message: Gathered, site: str) -> list[RemoveHeader]:
+def _removals(message: RawMessage, site: str) -> list[RemoveHeader]:
     """What came in under our names.
 
     The last of a name first, so that no removal moves another's place.
@@ -52,6 +52,6 @@ def _removals(message: Gathered, site: str) -> list[RemoveHeader]:
         ):  # no reader takes another for ours
             continue
         seen[low] = seen.get(low, 0) + 1
-        if foreign(low, raw_value[:LOOKED_AT].decode("utf-8", "replace"), site):
+        if is_forged_header(low, raw_value[:LOOKED_AT].decode("utf-8", "replace"), site):
             forged.append(RemoveHeader(name, seen[low]))
     return forged[::-1]

@@ -21,7 +21,7 @@ HEAR_OUT_BYTES: Final = 4 * 1024 * 1024  # of a message that is written before t
 SAY_EVERY_S: Final = 60.0  # a line in the log, whoever knocks
 
 
-class Said:
+class ThrottledLog:
     """Says something in the log now and then, and how often it was so.
 
     Args:
@@ -54,7 +54,7 @@ class Said:
         self._log.log(level, "%s%s", words, more)
 
 
-class TurnedAway:
+class OverloadReplies:
     """Those who are turned away from one door.
 
     Args:
@@ -63,7 +63,7 @@ class TurnedAway:
 
     def __init__(self, busy: bytes) -> None:
         self._busy = busy
-        self._leaving: set[_Leaving] = set()
+        self._leaving: set[_TurnedAwayConnection] = set()
         self._tasks: set[asyncio.Task[None]] = set()
 
     def tell(self, peer: socket.socket) -> None:
@@ -71,7 +71,7 @@ class TurnedAway:
         if not self._busy or len(self._leaving) >= AT_ONCE:
             peer.close()
             return
-        leaving = _Leaving(self._busy, self._leaving.discard)
+        leaving = _TurnedAwayConnection(self._busy, self._leaving.discard)
         self._leaving.add(leaving)
         task = asyncio.get_running_loop().create_task(self._tell(leaving, peer))
         self._tasks.add(task)
@@ -84,22 +84,24 @@ class TurnedAway:
         for leaving in list(self._leaving):
             leaving.cut()
 
-    async def _tell(self, leaving: _Leaving, peer: socket.socket) -> None:
+    async def _tell(self, leaving: _TurnedAwayConnection, peer: socket.socket) -> None:
         await asyncio.get_running_loop().connect_accepted_socket(lambda: leaving, peer)
 
-    def _told(self, leaving: _Leaving, peer: socket.socket, task: asyncio.Task[None]) -> None:
+    def _told(
+        self, leaving: _TurnedAwayConnection, peer: socket.socket, task: asyncio.Task[None]
+    ) -> None:
         self._tasks.discard(task)
         if task.cancelled() or task.exception() is not None:  # it was gone, or we are going
             self._leaving.discard(leaving)
             peer.close()
 
 
-class _Leaving(asyncio.Protocol):
+class _TurnedAwayConnection(asyncio.Protocol):
     """One of them."""
 
     _transport: asyncio.Transport
 
-    def __init__(self, busy: bytes, gone: Callable[[_Leaving], None]) -> None:
+    def __init__(self, busy: bytes, gone: Callable[[_TurnedAwayConnection], None]) -> None:
         self._busy = busy
         self._gone = gone
         self._heard = 0

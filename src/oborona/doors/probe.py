@@ -20,7 +20,7 @@ FRESH_S: Final = 60.0  # that a proof is believed, either way: the clocks are th
 TOLD: Final = "probe, not counted"
 
 
-def proof(key: bytes, now: float) -> str:
+def probe_value(key: bytes, now: float) -> str:
     """Return the macro's value.
 
     Args:
@@ -31,7 +31,7 @@ def proof(key: bytes, now: float) -> str:
     return f"{stamp}.{_hash(key, stamp)}"
 
 
-def believed(key: bytes, said: str, now: float) -> bool:
+def is_probe(key: bytes, said: str, now: float) -> bool:
     """Tell whether a macro's value is a fresh proof."""
     stamp, _, hashed = said.partition(".")
     if not (stamp.isascii() and stamp.isdigit() and len(stamp) <= 12 and hashed.isascii()):

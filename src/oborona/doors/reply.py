@@ -1,8 +1,8 @@
 """What a session answers to a mail server, in the words of SMTP and not of any transport.
 
-A `Reply` is an answer, an optional SMTP text for it, and header edits for the end of a message. Its
-constructor refuses what a mail server would garble or contradict: a 4xx code with a 5.x.x status, a
-refusal's code on an accepting answer, a text that smuggles a line.
+A `SessionReply` is an answer, an optional SMTP text for it, and header edits for the end of a
+message. Its constructor refuses what a mail server would garble or contradict: a 4xx code with a
+5.x.x status, a refusal's code on an accepting answer, a text that smuggles a line.
 
     Reply()                                                  go on
     refuse(550, "5.7.1", "Message refused as spam")          REJECT with its text
@@ -21,7 +21,7 @@ from typing import Final
 
 import msgspec
 
-from oborona.policy.headers import Detail
+from oborona.policy.headers import HeaderDetail
 from oborona.policy.scan import Scan
 from oborona.types import Stage, Verdict
 
@@ -35,7 +35,7 @@ _FIELD_VALUE = re.compile(r"[\t -~]*(?:\n[\t ][\t -~]*)*")  # every further line
 _TEXT_LINE = re.compile(r"[ -$&-~]*")  # printable ASCII; % is libmilter's format sign
 
 
-class Answer(StrEnum):
+class ReplyAction(StrEnum):
     """What the mail server is told to do."""
 
     CONTINUE = "continue"  # go on; at the end of a message: take it
@@ -75,10 +75,10 @@ class RemoveHeader(msgspec.Struct, frozen=True):
             raise ValueError(f"headers are counted from 1, not {self.index}")
 
 
-_CLASS_OF = {Answer.REJECT: "5", Answer.TEMPFAIL: "4"}
+_CLASS_OF = {ReplyAction.REJECT: "5", ReplyAction.TEMPFAIL: "4"}
 
 
-class Judged(msgspec.Struct, frozen=True, kw_only=True):
+class VerdictDetails(msgspec.Struct, frozen=True, kw_only=True):
     """What a reply rests on, for protocols that tell more than an answer."""
 
     verdict: Verdict
@@ -87,15 +87,17 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     stage: Stage = (
         Stage.CONTENT
     )  # of what was judged: whether a refusal is the client's, the sender's, or one recipient's
-    detail: Detail = Detail.NAMES  # how much the message's headers say of why
+    detail: HeaderDetail = HeaderDetail.NAMES  # how much the message's headers say of why
     spam_score: float  # the lines of the policy
     reject_score: float
     karma: float | None = None  # -100 to 100; None: it was not looked up
     scan: Scan | None = None  # None: not judged by its content, or not to the end
 
 
-class Reply(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer that any mail server can be given; `refuse` is the short way to one with a text.
+class SessionReply(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer that any mail server can be given.
+
+    `refusal_reply` is the short way to one with a text.
 
     Args:
         answer: what to do.
@@ -112,13 +114,13 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
         ValueError: parts that disagree; 450 with 5.x.x can't be built.
     """
 
-    answer: Answer = Answer.CONTINUE
+    answer: ReplyAction = ReplyAction.CONTINUE
     code: int = 0
     enhanced: str = ""
     text: str = ""
     edits: tuple[AddHeader | RemoveHeader, ...] = ()
     removed: tuple[str, ...] = ()
-    judged: Judged | None = None
+    judged: VerdictDetails | None = None
 
     def __post_init__(self) -> None:
         for one in self.removed:
@@ -149,7 +151,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(self.text.split("\n"))
 
 
-def in_order(edits: tuple[AddHeader | RemoveHeader, ...]) -> list[AddHeader | RemoveHeader]:
+def in_removal_order(edits: tuple[AddHeader | RemoveHeader, ...]) -> list[AddHeader | RemoveHeader]:
     """Return edits so that every index still means what it meant when the message came in.
 
     Mail servers differ in whether a removed header is counted on; removed from the last to the
@@ -161,24 +163,26 @@ def in_order(edits: tuple[AddHeader | RemoveHeader, ...]) -> list[AddHeader | Re
     return [*removals, *(e for e in edits if isinstance(e, AddHeader))]
 
 
-def refuse(code: int, enhanced: str, text: str, judged: Judged | None = None) -> Reply:
+def refusal_reply(
+    code: int, enhanced: str, text: str, judged: VerdictDetails | None = None
+) -> SessionReply:
     """Return the reply whose answer follows from its code: 4xx TEMPFAIL, 5xx REJECT.
 
     Raises:
         ValueError: a code of another class, or parts that disagree.
     """
-    answer = Answer.REJECT if code // 100 == 5 else Answer.TEMPFAIL
-    return Reply(answer=answer, code=code, enhanced=enhanced, text=text, judged=judged)
+    answer = ReplyAction.REJECT if code // 100 == 5 else ReplyAction.TEMPFAIL
+    return SessionReply(answer=answer, code=code, enhanced=enhanced, text=text, judged=judged)
 
 
-CONTINUE: Final = Reply()
-ACCEPT: Final = Reply(answer=Answer.ACCEPT)
-TEMPFAIL: Final = Reply(answer=Answer.TEMPFAIL)
+CONTINUE: Final = SessionReply()
+ACCEPT: Final = SessionReply(answer=ReplyAction.ACCEPT)
+TEMPFAIL: Final = SessionReply(answer=ReplyAction.TEMPFAIL)
 
 
-BUSY: Final = refuse(451, "4.3.2", "Too busy, try again later")
+BUSY: Final = refusal_reply(451, "4.3.2", "Too busy, try again later")
 
 
-def busy(reply: Reply) -> bool:
+def is_busy(reply: SessionReply) -> bool:
     """Tell whether a reply says "too busy": nobody judged the message, which is to come again."""
     return reply.enhanced == BUSY.enhanced

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from oborona.doors.gather import MAX_HEADERS, Gathered
+from oborona.doors.raw_message import MAX_HEADERS, RawMessage
 from oborona.doors.reply import AddHeader, RemoveHeader
 
 MAILBOX_LINE: Final = re.compile(rb"From (?![ \t]*:)([^\s]*)[^\n]*\n")
@@ -22,7 +22,7 @@ _FIELD: Final = re.compile(rb"([!-9;-~]++)[ \t]*+:([^\n]*+(?:\n[ \t][^\n]*+)*+)(
 _BLANK: Final = re.compile(rb"\r?\n")
 
 
-class Field(NamedTuple):
+class RawHeaderField(NamedTuple):
     """One header of a block."""
 
     name: bytes
@@ -31,7 +31,7 @@ class Field(NamedTuple):
     end: int
 
 
-def crlf(raw: bytes) -> bytes:
+def with_crlf(raw: bytes) -> bytes:
     """Return a message whose line feeds all stand behind carriage returns."""
     return raw if raw.count(b"\n") == raw.count(b"\r\n") else _BARE_LF.sub(b"\r\n", raw)
 
@@ -42,35 +42,35 @@ def without_mailbox_line(raw: bytes) -> bytes:
     return raw[line.end() :] if line else raw
 
 
-def fields(raw: bytes, place: int = 0) -> Iterator[Field]:
+def header_fields(raw: bytes, place: int = 0) -> Iterator[RawHeaderField]:
     """Yield the headers of a message that begins at a place, in order."""
     while found := _FIELD.match(raw, place):
         value = found[2].removesuffix(b"\r") if found[0].endswith(b"\n") else found[2]
-        yield Field(found[1], value, place, found.end())
+        yield RawHeaderField(found[1], value, place, found.end())
         place = found.end()
 
 
-def gathered(raw: bytes, limit_bytes: int) -> Gathered:
+def raw_message_of(raw: bytes, limit_bytes: int) -> RawMessage:
     """Return a whole message as a milter would have gathered it.
 
     Args:
         raw: as it came, with whatever ends of lines.
         limit_bytes: what is kept of it.
 
-    Guaranteed: any octets give a message; the n-th header of a name is the n-th that `edited`
-        counts in `crlf(raw)`.
+    Guaranteed: any octets give a message; the n-th header of a name is the n-th that `with_edits`
+        counts in `with_crlf(raw)`.
     """
-    raw = crlf(raw)
+    raw = with_crlf(raw)
     headers: list[tuple[bytes, bytes]] = []
     end = 0
-    for field in fields(raw):
+    for field in header_fields(raw):
         end = field.end
         if len(headers) == MAX_HEADERS:
             break
         headers.append((field.name, field.value if field.end <= limit_bytes else b""))
     if len(headers) < MAX_HEADERS and not _BLANK.match(raw, end):
         raw = b"%b%b\r\n%b" % (raw[:end], _ending(raw[:end]), raw[end:])
-    return Gathered(
+    return RawMessage(
         raw=raw[:limit_bytes],
         headers=tuple(headers),
         size=len(raw),
@@ -78,7 +78,7 @@ def gathered(raw: bytes, limit_bytes: int) -> Gathered:
     )
 
 
-def edited(raw: bytes, edits: Sequence[AddHeader | RemoveHeader]) -> bytes:
+def with_edits(raw: bytes, edits: Sequence[AddHeader | RemoveHeader]) -> bytes:
     """Return a message with header edits done.
 
     Args:
@@ -92,7 +92,7 @@ def edited(raw: bytes, edits: Sequence[AddHeader | RemoveHeader]) -> bytes:
     seen: dict[str, int] = {}
     kept: list[bytes] = []
     end = 0
-    for field in fields(raw):
+    for field in header_fields(raw):
         name = field.name.decode("ascii").lower()
         seen[name] = seen.get(name, 0) + 1
         if (name, seen[name]) not in gone:

@@ -21,7 +21,7 @@ BACKLOG_BYTES: Final = 256 * 1024  # read ahead while an answer is sought; 4 bod
 CLOSING_S: Final = 30.0  # for the peer to read the last answer
 
 
-class Counting(Protocol):
+class StreamServer(Protocol):
     """What a stream needs of its server."""
 
     @property
@@ -29,12 +29,12 @@ class Counting(Protocol):
         """Whether connections end as soon as they are between two pieces of work."""
         ...
 
-    def left(self, stream: Stream) -> None:
+    def left(self, stream: StreamConnection) -> None:
         """Count a connection out."""
         ...
 
 
-class Stream(asyncio.Protocol, ABC):
+class StreamConnection(asyncio.Protocol, ABC):
     """One connection.
 
     Args:
@@ -46,7 +46,7 @@ class Stream(asyncio.Protocol, ABC):
 
     _transport: asyncio.Transport
 
-    def __init__(self, server: Counting, log: logging.Logger, *, half_s: float = 0.0) -> None:
+    def __init__(self, server: StreamServer, log: logging.Logger, *, half_s: float = 0.0) -> None:
         self._counting = server
         self._log = log
         self._half_s = half_s

@@ -14,7 +14,7 @@ LONGEST: Final = 512
 MOST: Final = 1_000
 
 
-class Tokens:
+class AccessTokens:
     """Who may speak.
 
     Args:

@@ -21,10 +21,10 @@ import msgspec
 from aiohttp import HttpVersion11, web
 from aiohttp.web_protocol import RequestHandler
 
-from oborona.doors.acceptor import Accepted, Acceptor
-from oborona.doors.client_key import whose
-from oborona.doors.room import Held
-from oborona.doors.tokens import Tokens
+from oborona.doors.acceptor import AcceptedConnection, Acceptor
+from oborona.doors.client_key import client_key
+from oborona.doors.memory_budget import MemoryReservation
+from oborona.doors.tokens import AccessTokens
 from oborona.errors import ConfigError
 from oborona.telemetry.log import event
 
@@ -44,7 +44,7 @@ BUSY: Final = (
 )
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+class HttpLimits(msgspec.Struct, frozen=True, kw_only=True):
     """What one client may take of us."""
 
     read_s: float = READ_S
@@ -70,8 +70,8 @@ class WebServer(Acceptor):
     def __init__(
         self,
         *,
-        limits: Limits,
-        tokens: Tokens | None,
+        limits: HttpLimits,
+        tokens: AccessTokens | None,
         max_connections: int,
         log: logging.Logger,
         note: Callable[[str], None],
@@ -105,8 +105,8 @@ class WebServer(Acceptor):
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer a request whose head has come."""
 
-    def _connection(self) -> Accepted:
-        return _Connection(self, self._broken)
+    def _connection(self) -> AcceptedConnection:
+        return _WebConnection(self, self._broken)
 
     def _broken(self, status: int) -> None:
         """Count a request that is no HTTP."""
@@ -120,7 +120,7 @@ class WebServer(Acceptor):
         except Exception:  # noqa: BLE001 - the log has the traceback
             self._log.exception("a request failed")
             self._note("failed")
-            return no(500, "a fault of ours: the log has it")
+            return error_answer(500, "a fault of ours: the log has it")
 
     def _shown(self, *candidates: str) -> str | None:
         """Return the first token among these that is known, empty where none is needed.
@@ -139,7 +139,7 @@ class WebServer(Acceptor):
         return next((one for one in candidates if self._tokens.knows(one)), None)
 
 
-class _Connection(RequestHandler):
+class _WebConnection(RequestHandler):
     """One connection, as the library speaks HTTP on it.
 
     Args:
@@ -170,7 +170,7 @@ class _Connection(RequestHandler):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """See whose it is."""
         super().connection_made(transport)
-        self.client = whose(transport.get_extra_info("socket"))
+        self.client = client_key(transport.get_extra_info("socket"))
 
     @property
     def _waits(self) -> bool:
@@ -210,7 +210,7 @@ class _Connection(RequestHandler):
         if status >= 500:
             return super().handle_error(request, status, exc, message)
         self._broken(status)
-        answered = no(status, "this is no HTTP request that is served here")
+        answered = error_answer(status, "this is no HTTP request that is served here")
         answered.force_close()
         return answered
 
@@ -238,19 +238,19 @@ class _Connection(RequestHandler):
         self.force_close()
 
 
-def client(request: web.BaseRequest) -> str:
+def client_of(request: web.BaseRequest) -> str:
     """Return whose connection a request came on."""
-    return cast("_Connection", request.protocol).client
+    return cast("_WebConnection", request.protocol).client
 
 
-def bearer(request: web.BaseRequest) -> str:
+def bearer_token(request: web.BaseRequest) -> str:
     """Return the token that a request shows in its Authorization."""
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     return token.strip() if scheme.lower() == "bearer" else ""
 
 
-async def read(
-    request: web.BaseRequest, limit: int, within_s: float, held: Held | None = None
+async def read_body(
+    request: web.BaseRequest, limit: int, within_s: float, held: MemoryReservation | None = None
 ) -> bytes | web.Response:
     """Return the body of a request, or the answer to whoever sends none that can be used.
 
@@ -262,12 +262,12 @@ async def read(
             from others' mail; None = there is enough.
     """
     if request.headers.get("Content-Encoding", "identity").lower() != "identity":
-        return no(415, "a compressed body is not taken")
+        return error_answer(415, "a compressed body is not taken")
     announced = request.content_length or 0
     if announced > limit:
-        return no(413, f"more than {limit} bytes")
+        return error_answer(413, f"more than {limit} bytes")
     if held is not None and not held.fits(announced):
-        return no(503, "too much at once, try again later", **{"Retry-After": "1"})
+        return error_answer(503, "too much at once, try again later", **{"Retry-After": "1"})
     body: list[bytes] = []
     got = 0
     try:
@@ -276,14 +276,16 @@ async def read(
             async for piece in request.content.iter_any():
                 got += len(piece)
                 if got > limit:
-                    return no(413, f"more than {limit} bytes")
+                    return error_answer(413, f"more than {limit} bytes")
                 if held is not None and not held.more(len(piece)):
-                    return no(503, "too much at once, try again later", **{"Retry-After": "1"})
+                    return error_answer(
+                        503, "too much at once, try again later", **{"Retry-After": "1"}
+                    )
                 body.append(piece)
     except TimeoutError:
-        return no(400, "the body did not come")
+        return error_answer(400, "the body did not come")
     except (web.RequestPayloadError, OSError):
-        return no(400, "the body is broken")
+        return error_answer(400, "the body is broken")
     return b"".join(body)
 
 
@@ -298,7 +300,7 @@ async def _go_on(request: web.BaseRequest) -> None:
         writer.output_size = 0  # the answer is yet to come
 
 
-def answer(status: int, words: object, **headers: str) -> web.Response:
+def json_answer(status: int, words: object, **headers: str) -> web.Response:
     """Return an answer in JSON."""
     return web.Response(
         status=status,
@@ -307,9 +309,9 @@ def answer(status: int, words: object, **headers: str) -> web.Response:
     )
 
 
-def no(status: int, words: str, **headers: str) -> web.Response:
+def error_answer(status: int, words: str, **headers: str) -> web.Response:
     """Return an answer that says why not, in the first line too: rspamc shows no more."""
-    refused = answer(status, {"error": words}, **headers)
+    refused = json_answer(status, {"error": words}, **headers)
     if words.isascii() and words.isprintable():
         refused.set_status(status, words)
     return refused

@@ -54,11 +54,11 @@ _BETWEEN: Final = re.compile(r"(?:[;,\s]|:::)+")  # several in one cell
 _CARD: Final = re.compile(r"^[ \t]*BEGIN:VCARD[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
 
 
-class BrokenBook(OboronaError):  # noqa: N818 - reads as what happened
+class BrokenAddressBook(OboronaError):  # noqa: N818 - reads as what happened
     """A file that is no address book, or more than one person has; the text says why."""
 
 
-class Book(msgspec.Struct, frozen=True, kw_only=True):
+class AddressBook(msgspec.Struct, frozen=True, kw_only=True):
     """What an address book holds."""
 
     format: str  # vcard, csv
@@ -67,7 +67,7 @@ class Book(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...]  # the first of them, with their lines
 
 
-def read_book(octets: bytes) -> Book:
+def read_address_book(octets: bytes) -> AddressBook:
     """Return what an address book holds.
 
     Args:
@@ -77,12 +77,12 @@ def read_book(octets: bytes) -> Book:
         BrokenBook: it is none, too large, or holds too many addresses: nothing of it is taken.
     """
     if len(octets) > MAX_OCTETS:
-        raise BrokenBook(
+        raise BrokenAddressBook(
             f"has {len(octets) >> 20} MiB; an address book has at most {MAX_OCTETS >> 20}"
         )
     text = _text(octets)
     if "\0" in text:
-        raise BrokenBook("is no text: it holds zero octets")
+        raise BrokenAddressBook("is no text: it holds zero octets")
     if _CARD.search(text[:MAX_LINE]):
         return _gathered("vcard", _of_cards(text))
     return _gathered("csv", _of_table(text))
@@ -94,7 +94,9 @@ def _text(octets: bytes) -> str:
             try:
                 return octets.decode(encoding)
             except UnicodeDecodeError as error:
-                raise BrokenBook(f"begins as {encoding} and is none: {error.reason}") from None
+                raise BrokenAddressBook(
+                    f"begins as {encoding} and is none: {error.reason}"
+                ) from None
     try:
         return octets.decode("utf-8")
     except UnicodeDecodeError:
@@ -102,12 +104,14 @@ def _text(octets: bytes) -> str:
         return octets.decode("cp1252", "replace")
 
 
-def _gathered(form: str, values: Iterator[tuple[int, str]]) -> Book:
+def _gathered(form: str, values: Iterator[tuple[int, str]]) -> AddressBook:
     found: dict[str, None] = {}
     passed_over, problems = 0, list[str]()
     for number, (line, value) in enumerate(values):
         if number >= MAX_VALUES:
-            raise BrokenBook(f"holds more than {MAX_VALUES:,} values: no address book is so long")
+            raise BrokenAddressBook(
+                f"holds more than {MAX_VALUES:,} values: no address book is so long"
+            )
         address = "" if value.startswith("=") else mail_address(value)  # a formula of a spreadsheet
         if not address:
             passed_over += 1
@@ -116,12 +120,12 @@ def _gathered(form: str, values: Iterator[tuple[int, str]]) -> Book:
             continue
         found[address] = None
         if len(found) > MAX_ADDRESSES:
-            raise BrokenBook(
+            raise BrokenAddressBook(
                 f"holds more than {MAX_ADDRESSES:,} addresses: nobody knows so many people"
             )
     if not found and not passed_over:
-        raise BrokenBook("holds no mail address")
-    return Book(
+        raise BrokenAddressBook("holds no mail address")
+    return AddressBook(
         format=form, addresses=tuple(found), passed_over=passed_over, problems=tuple(problems)
     )
 
@@ -132,7 +136,7 @@ def _of_cards(text: str) -> Iterator[tuple[int, str]]:
     for number, line in _lines_of_mail(text):
         coded += _PLAIN.fullmatch(line) is None
         if coded > MAX_CODED_LINES:
-            raise BrokenBook(
+            raise BrokenAddressBook(
                 f"holds more than {MAX_CODED_LINES:,} encoded addresses: write it as "
                 f"vCard 3.0 or 4.0"
             )
@@ -186,7 +190,7 @@ def _of_table(text: str) -> Iterator[tuple[int, str]]:
                 if columns:
                     continue
                 if not any(mail_address(cell) for cell in row):
-                    raise BrokenBook(
+                    raise BrokenAddressBook(
                         "is neither a vCard file nor a table with a column of mail "
                         "addresses: no heading speaks of mail"
                     )
@@ -198,7 +202,7 @@ def _of_table(text: str) -> Iterator[tuple[int, str]]:
                     if value:
                         yield rows.line_num, value
     except csv.Error as error:
-        raise BrokenBook(f"line {rows.line_num}: {error}") from None
+        raise BrokenAddressBook(f"line {rows.line_num}: {error}") from None
 
 
 def _columns(row: list[str]) -> list[int]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from oborona.feedback.schema import SHARED
-from oborona.sqlite_file import SharedFile
+from oborona.sqlite_file import SharedSqliteFile
 
 
-class Connection(SharedFile):
-    """The open file; see `SharedFile`."""
+class FeedbackConnection(SharedSqliteFile):
+    """The open file; see `SharedSqliteFile`."""
 
     shared = SHARED

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from oborona.sqlite_file import Format, Shared
+from oborona.sqlite_file import SqliteFileKind, SqliteFormat
 
 APPLICATION_ID: Final = 0x4F424642  # "OBFB"
 WAL_BYTES: Final = 64 << 20  # a log that grew under somebody's long read is cut back to this
@@ -195,8 +195,8 @@ MIGRATIONS: Final = (
         """,
     ),
 )
-SHARED: Final = Shared(
-    format=Format(APPLICATION_ID, MIGRATIONS, "a store of labels"),
+SHARED: Final = SqliteFileKind(
+    format=SqliteFormat(APPLICATION_ID, MIGRATIONS, "a store of labels"),
     absent="nothing was trained yet",
     left="; the weights stay",
     first=("PRAGMA auto_vacuum = INCREMENTAL",),

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Final
 
 from oborona import state_files
+from oborona.atomic_file import write_atomically
 from oborona.errors import StoreError
-from oborona.feedback.lessons import Snapshot
-from oborona.feedback.weights_file import Unpacked, packed, unpacked
-from oborona.whole_file import write_whole
+from oborona.feedback.training_store import WeightsSnapshot
+from oborona.feedback.weights_file import UnpackedSnapshot, pack_snapshot, unpack_snapshot
 
 NEWEST: Final = 8
 DAYS: Final = 14
@@ -45,10 +45,10 @@ def write(path: Path, image: bytes, more: bytes) -> None:
         path.parent.mkdir(mode=0o750, exist_ok=True)
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror or error}") from error
-    write_whole(path, zlib.compress(packed(image, more), LEVEL))
+    write_atomically(path, zlib.compress(pack_snapshot(image, more), LEVEL))
 
 
-def read(path: Path) -> Unpacked:
+def read(path: Path) -> UnpackedSnapshot:
     """Return what a file of weights holds.
 
     Raises:
@@ -65,7 +65,7 @@ def read(path: Path) -> Unpacked:
         raise StoreError(f"{path}: is damaged, or no file of weights ({error})") from error
     if not unfolding.eof:
         raise StoreError(f"{path}: is damaged, or no file of weights: it does not end")
-    return unpacked(whole, path)
+    return unpack_snapshot(whole, path)
 
 
 def remove(path: Path) -> None:
@@ -80,7 +80,7 @@ def remove(path: Path) -> None:
         raise StoreError(f"{path}: {error.strerror or error}") from error
 
 
-def superfluous(snapshots: Sequence[Snapshot]) -> list[int]:
+def surplus_snapshots(snapshots: Sequence[WeightsSnapshot]) -> list[int]:
     """Return those to be removed.
 
     Args:

@@ -27,11 +27,11 @@ from typing import Final
 from oborona import state_files
 from oborona.errors import StoreError
 from oborona.feedback import snapshots
-from oborona.feedback.course import Unfit
-from oborona.feedback.lessons import Lessons, Snapshot
-from oborona.feedback.order import Runs
-from oborona.feedback.relearning import Relearning, header_of
-from oborona.feedback.weights_file import Header, published
+from oborona.feedback.training_order import LabelRuns
+from oborona.feedback.training_state import UnfitExample
+from oborona.feedback.training_store import TrainingStore, WeightsSnapshot
+from oborona.feedback.weights_file import WeightsHeader, publish_weights
+from oborona.feedback.weights_rebuild import WeightsRebuild, header_of
 
 # words learned in one transaction: who writes meanwhile waits for some 20 ms, 100 where all of them
 # are new to the weights
@@ -79,17 +79,17 @@ class Trainer:
         self._retention_s = retention_s
         self._clock = clock
         self._monotonic = monotonic
-        self.lessons = Lessons(state / state_files.FEEDBACK)
+        self.lessons = TrainingStore(state / state_files.FEEDBACK)
         try:
             self._seen = -1  # version of the store that nothing more was to be done for
-            self._relearning: Relearning | None = None
+            self._relearning: WeightsRebuild | None = None
             self._rests_until = float("-inf")
             self._snapshot_at = self._tidied_at = monotonic()
             self._forgot_at = float("-inf")
             self._whole = True
-            self._runs = Runs()
+            self._runs = LabelRuns()
             self._newest = max((one.position for one in self.lessons.snapshots()), default=0)
-            begun = Relearning(self.lessons, state, kept=kept)
+            begun = WeightsRebuild(self.lessons, state, kept=kept)
             while not begun.step(AT_ONCE):
                 goes_on()
             self._replace(begun)
@@ -98,7 +98,7 @@ class Trainer:
             raise
 
     @property
-    def header(self) -> Header:
+    def header(self) -> WeightsHeader:
         """Of the weights in force."""
         return self._file.header
 
@@ -144,7 +144,7 @@ class Trainer:
                 position = lesson.id
                 try:
                     margins.append((lesson.id, self._course.take(lesson)))
-                except Unfit as error:
+                except UnfitExample as error:
                     self.lessons.refuse(lesson.id, str(error), now)
             if margins:
                 self._file.write(
@@ -168,8 +168,8 @@ class Trainer:
             and self._course.spam
             and self._course.ham
         ):
-            self._runs = Runs()
-            self.lessons.ask_anew()
+            self._runs = LabelRuns()
+            self.lessons.request_rebuild()
         return False
 
     def _relearn(self) -> bool:
@@ -180,7 +180,7 @@ class Trainer:
             if standing.edits == standing.exact or rests:
                 return False
             self._snapshot("before the weights were computed again")
-            self._relearning = Relearning(self.lessons, self._state, kept=self._kept)
+            self._relearning = WeightsRebuild(self.lessons, self._state, kept=self._kept)
             self._began = self._monotonic()
         if self._relearning.step(AT_ONCE):
             done, self._relearning = self._relearning, None
@@ -189,17 +189,17 @@ class Trainer:
             self._rests_until = now + REST * (now - self._began)
         return True
 
-    def _replace(self, done: Relearning) -> None:
+    def _replace(self, done: WeightsRebuild) -> None:
         """Put new weights in the place of the old: published first, then in a snapshot, then noted
         in the store.
         """
         epoch = done.standing.epoch + (not done.same)
         self._file = done.finished(epoch, self._clock())
         self._course = done.course
-        published(self._file, self._state / state_files.WEIGHTS)
+        publish_weights(self._file, self._state / state_files.WEIGHTS)
         if not done.same:
             self._snapshot("computed again", exact=done.exact)
-            self.lessons.relearned(done.margins, done.exact, epoch)
+            self.lessons.note_rebuilt(done.margins, done.exact, epoch)
             log.info(
                 "weights computed again from %d messages of spam and %d of ham",
                 self.header.spam,
@@ -231,7 +231,7 @@ class Trainer:
         snapshots.write(
             snapshots.path_of(self._state, ident), self._file.image(), self._course.state()
         )
-        one = Snapshot(
+        one = WeightsSnapshot(
             id=ident,
             time=self._clock(),
             why=why,
@@ -242,7 +242,7 @@ class Trainer:
         )
         self.lessons.add_snapshot(one, self.lessons.standing().exact if exact is None else exact)
         self._newest, self._snapshot_at = header.position, self._monotonic()
-        gone = snapshots.superfluous(self.lessons.snapshots())
+        gone = snapshots.surplus_snapshots(self.lessons.snapshots())
         self.lessons.drop_snapshots(gone)
         for each in gone:
             snapshots.remove(snapshots.path_of(self._state, each))

@@ -24,8 +24,8 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from oborona.feedback.word import Kind
-from oborona.message.hashing import Type
+from oborona.feedback.label import LabelKind
+from oborona.message.hashing import ShingleType
 from oborona.types import Shingle
 
 DAY_S: Final = 86_400.0
@@ -36,21 +36,21 @@ SHARED: Final = frozenset(
     map(
         int,
         (
-            Type.CLIENT_IP,
-            Type.CLIENT_NETWORK,
-            Type.AS_NUMBER,
-            Type.COUNTRY,
-            Type.HELO,
-            Type.RDNS,
-            Type.RDNS_DOMAIN,
-            Type.MAIL_FROM_DOMAIN,
-            Type.FROM_DOMAIN,
-            Type.AUTHOR_DOMAIN,
-            Type.DKIM_DOMAIN,
-            Type.MESSAGE_ID_DOMAIN,
-            Type.MAILER,
-            Type.HEADER_ORDER,
-            Type.LANGUAGE,
+            ShingleType.CLIENT_IP,
+            ShingleType.CLIENT_NETWORK,
+            ShingleType.AS_NUMBER,
+            ShingleType.COUNTRY,
+            ShingleType.HELO,
+            ShingleType.RDNS,
+            ShingleType.RDNS_DOMAIN,
+            ShingleType.MAIL_FROM_DOMAIN,
+            ShingleType.FROM_DOMAIN,
+            ShingleType.AUTHOR_DOMAIN,
+            ShingleType.DKIM_DOMAIN,
+            ShingleType.MESSAGE_ID_DOMAIN,
+            ShingleType.MAILER,
+            ShingleType.HEADER_ORDER,
+            ShingleType.LANGUAGE,
         ),
     )
 )
@@ -59,13 +59,13 @@ SENDERS: Final = SHARED | frozenset(
     map(
         int,
         (
-            Type.MAIL_FROM,
-            Type.FROM,
-            Type.FROM_NAME,
-            Type.AUTHOR,
-            Type.PROVED_SENDER,
-            Type.ACCOUNT,
-            Type.REPLY_TO,
+            ShingleType.MAIL_FROM,
+            ShingleType.FROM,
+            ShingleType.FROM_NAME,
+            ShingleType.AUTHOR,
+            ShingleType.PROVED_SENDER,
+            ShingleType.ACCOUNT,
+            ShingleType.REPLY_TO,
         ),
     )
 )
@@ -74,15 +74,15 @@ TEXTS: Final = frozenset(
     map(
         int,
         (
-            Type.TEXT,
-            Type.TEMPLATE,
-            Type.OPENING,
-            Type.CLOSING,
-            Type.WORDS,
-            Type.CHARACTERS,
-            Type.SKELETON,
-            Type.SUBJECT,
-            Type.SUBJECT_TEMPLATE,
+            ShingleType.TEXT,
+            ShingleType.TEMPLATE,
+            ShingleType.OPENING,
+            ShingleType.CLOSING,
+            ShingleType.WORDS,
+            ShingleType.CHARACTERS,
+            ShingleType.SKELETON,
+            ShingleType.SUBJECT,
+            ShingleType.SUBJECT_TEMPLATE,
         ),
     )
 )
@@ -97,7 +97,7 @@ _SPEAK: Final = (
 )
 
 
-def of_person(name: str, kind: Kind) -> tuple[bytes]:
+def of_person(name: str, kind: LabelKind) -> tuple[bytes]:
     """Return the voice with which a person says that mail is spam, or is not.
 
     All without a name are one, and all addresses of one mailbox (joe+shop@).
@@ -117,7 +117,7 @@ def of_trap(address: str, pieces: Sequence[Shingle]) -> tuple[bytes, bytes]:
         address: of the trap.
         pieces: of the message.
     """
-    network = next((one.hash for one in pieces if one.type == Type.CLIENT_NETWORK), 0)
+    network = next((one.hash for one in pieces if one.type == ShingleType.CLIENT_NETWORK), 0)
     return _voice(b"trap", address.lower()), _voice(b"network", f"{network:x}")
 
 

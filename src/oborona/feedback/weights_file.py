@@ -26,8 +26,8 @@ from typing import Final
 import msgspec
 
 from oborona.errors import StoreError, StoreVersion
-from oborona.feedback.layout import layout
-from oborona.policy.models.content.calibrate import Calibration
+from oborona.feedback.feature_layout import layout
+from oborona.policy.models.content.calibration import Calibration
 from oborona.policy.models.content.weights import Weights
 
 MAGIC: Final = b"OBORONAW"
@@ -42,7 +42,7 @@ _SEQUENCE_AT: Final = _START.size - _SEQUENCE.size
 _TEXT: Final = struct.Struct("<II")  # length and checksum of the JSON behind
 
 
-class Header(msgspec.Struct, frozen=True, kw_only=True):
+class WeightsHeader(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of the weights."""
 
     epoch: int = 0  # how often they were made anew
@@ -110,7 +110,7 @@ class WeightsFile:
         (number,) = _SEQUENCE.unpack_from(self._view, _SEQUENCE_AT)
         return int(number)
 
-    def follow(self) -> Header:
+    def follow(self) -> WeightsHeader:
         """Return the header as it is now; as it was, while it is being written or broken."""
         with suppress(
             StoreError
@@ -118,7 +118,7 @@ class WeightsFile:
             self.header = self._read()
         return self.header
 
-    def write(self, header: Header) -> None:
+    def write(self, header: WeightsHeader) -> None:
         """Write the header, after the weights were taught."""
         text = msgspec.json.encode(header)
         assert len(text) <= HEADER_BYTES - _START.size - _TEXT.size
@@ -134,7 +134,7 @@ class WeightsFile:
         """Return the octets of the file, for a snapshot."""
         return bytes(self._view)
 
-    def _read(self) -> Header:
+    def _read(self) -> WeightsHeader:
         for _ in range(TRIES):
             before = self.sequence
             length, checksum = _TEXT.unpack_from(self._view, _START.size)
@@ -148,7 +148,7 @@ class WeightsFile:
         )
 
 
-def made(path: Path, header: Header, weights: bytes = b"") -> WeightsFile:
+def create_weights(path: Path, header: WeightsHeader, weights: bytes = b"") -> WeightsFile:
     """Return a new file, mapped to be taught; what was there is replaced.
 
     Args:
@@ -181,7 +181,7 @@ def made(path: Path, header: Header, weights: bytes = b"") -> WeightsFile:
     return WeightsFile(path, write=True)
 
 
-def published(made_file: WeightsFile, path: Path) -> None:
+def publish_weights(made_file: WeightsFile, path: Path) -> None:
     """Give a new file the name that workers follow; they map it at their next message.
 
     Raises:
@@ -194,22 +194,22 @@ def published(made_file: WeightsFile, path: Path) -> None:
     made_file.path = path
 
 
-def packed(image: bytes, more: bytes = b"") -> bytes:
+def pack_snapshot(image: bytes, more: bytes = b"") -> bytes:
     """Return what a snapshot's file holds: header and weights, and what the learner needs to go
     on.
     """
     return image + _TEXT.pack(len(more), zlib.crc32(more, zlib.crc32(image))) + more
 
 
-class Unpacked(msgspec.Struct, frozen=True):
+class UnpackedSnapshot(msgspec.Struct, frozen=True):
     """What a snapshot's file held."""
 
-    header: Header
+    header: WeightsHeader
     weights: bytes
     more: bytes
 
 
-def unpacked(octets: bytes, path: Path) -> Unpacked:
+def unpack_snapshot(octets: bytes, path: Path) -> UnpackedSnapshot:
     """Return what a snapshot's file holds.
 
     Args:
@@ -230,7 +230,7 @@ def unpacked(octets: bytes, path: Path) -> Unpacked:
         raise StoreError(f"{path}: is damaged: its checksum is another")
     (text_length, _) = _TEXT.unpack_from(view, _START.size)
     text = bytes(view[_START.size + _TEXT.size : HEADER_BYTES][:text_length])
-    return Unpacked(_decoded(text, path), bytes(view[HEADER_BYTES:size]), more)
+    return UnpackedSnapshot(_decoded(text, path), bytes(view[HEADER_BYTES:size]), more)
 
 
 def _start() -> bytes:
@@ -249,11 +249,19 @@ def _check_start(view: memoryview, path: Path) -> None:
         raise StoreError(f"{path}: its weights are laid out otherwise than this Oborona's")
 
 
-def _decoded(text: bytes, path: Path) -> Header:
+def _decoded(text: bytes, path: Path) -> WeightsHeader:
     try:
-        return msgspec.json.decode(text, type=Header)
+        return msgspec.json.decode(text, type=WeightsHeader)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise StoreError(f"{path}: its header can't be read: {error}") from error
 
 
-__all__ = ["Header", "Unpacked", "WeightsFile", "made", "packed", "published", "unpacked"]
+__all__ = [
+    "UnpackedSnapshot",
+    "WeightsFile",
+    "WeightsHeader",
+    "create_weights",
+    "pack_snapshot",
+    "publish_weights",
+    "unpack_snapshot",
+]

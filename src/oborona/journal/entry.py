@@ -6,14 +6,14 @@ from typing import Final
 
 import msgspec
 
-from oborona.journal.evidence import Kept
-from oborona.types import Action, Finding, RuleHit, Shingle, Would
+from oborona.journal.evidence import VerdictEvidence
+from oborona.types import Action, Finding, RuleHit, ShadowVerdict, Shingle
 
 SUBJECT_LENGTH: Final = 200  # characters of it, and of From: enough to know a message by
 FACTS_BYTES: Final = 65_536  # of JSON; a message has some hundreds of facts, most of them numbers
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
+class JournalEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One message that was judged.
 
     Peer texts may hold anything that a str can, NUL and lone surrogates included. The journal cuts
@@ -46,17 +46,17 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     policy_version: str = ""
     partial: bool = False  # judged without something that should have been known
     # what everything in shadow mode would have made of it, where that is something else
-    would: Would | None = None
+    would: ShadowVerdict | None = None
     # None: of a message that was not scanned, of an older Oborona, or purged
-    kept: Kept | None = None
+    kept: VerdictEvidence | None = None
 
 
-class Late(msgspec.Struct, frozen=True, kw_only=True):
+class LateFindings(msgspec.Struct, frozen=True, kw_only=True):
     """What was found in a message after its answer was given, and what its verdict would have been
     with that.
     """
 
-    id: int  # of its `Entry`
+    id: int  # of its `JournalEntry`
     time: float  # Unix seconds, when it was judged again
     before: Action
     score_before: float
@@ -70,10 +70,10 @@ class Late(msgspec.Struct, frozen=True, kw_only=True):
     shingles: tuple[Shingle, ...] = ()  # those that are new
 
 
-class Went(msgspec.Struct, frozen=True, kw_only=True):
+class CopyDelivery(msgspec.Struct, frozen=True, kw_only=True):
     """Where a copy went that came through the delivery door."""
 
-    id: int  # of its `Entry`
+    id: int  # of its `JournalEntry`
     recipient: str  # as the mail server names the mailbox: an alias has become who it is for
     spam: bool  # to the spam folder
     time: float  # Unix seconds, when it was handed over

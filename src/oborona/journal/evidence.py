@@ -14,10 +14,10 @@ from typing import Final, get_type_hints
 
 import msgspec
 
-from oborona.policy.engines import EngineSays
-from oborona.policy.models.opinion import UNTAUGHT, Opinion
+from oborona.policy.engines import EngineOpinion
+from oborona.policy.models.opinion import UNTAUGHT, ContentOpinion
 from oborona.reputation.address import RepIP
-from oborona.reputation.dnslists.model import Listing
+from oborona.reputation.dnsbl.model import DnsblListing
 from oborona.types import Action, RuleHit
 
 FASTEST: Final = 1  # level of zlib; higher ones save some bytes and cost twice the time
@@ -28,7 +28,7 @@ Rows = list[list[list[int]]]
 """[piece][Window][Metric]"""
 
 
-class Kept(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class VerdictEvidence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Of one message; with the facts of its entry, what its rules saw."""
 
     # by type of piece, in the order in which they were asked for
@@ -43,11 +43,11 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         # its recipients knows the sender
     ] = ()
     pinned: RepIP | None = None  # what an analyst had said of the client's address
-    listings: tuple[Listing, ...] = ()  # what DNS lists said
+    listings: tuple[DnsblListing, ...] = ()  # what DNS lists said
     signatures: tuple[RuleHit, ...] = ()  # those that are rules of their own
     spf_aligned: bool = False  # the part of dmarc.aligned that SPF has in it
-    opinion: Opinion = UNTAUGHT  # of the content model
-    engines: tuple[EngineSays, ...] = ()  # what other engines said
+    opinion: ContentOpinion = UNTAUGHT  # of the content model
+    engines: tuple[EngineOpinion, ...] = ()  # what other engines said
     young: bool = False  # the counters' memory was: it refused nobody
     # the site's action and what decided it, which is counted, where lists of its readers made
     # another of it
@@ -58,17 +58,17 @@ _LESS: Final = msgspec.defstruct(
     "KeptLess",
     [
         (name, kind, default)
-        for name, kind in get_type_hints(Kept).items()
+        for name, kind in get_type_hints(VerdictEvidence).items()
         if name != "counts"
-        for default in [getattr(Kept(), name)]
+        for default in [getattr(VerdictEvidence(), name)]
     ],
 )
 _UNPACK_LESS: Final = msgspec.msgpack.Decoder(_LESS)
 _PACK: Final = msgspec.msgpack.Encoder()
-_UNPACK: Final = msgspec.msgpack.Decoder(Kept)
+_UNPACK: Final = msgspec.msgpack.Decoder(VerdictEvidence)
 
 
-def packed(one: Kept) -> bytes:
+def pack_evidence(one: VerdictEvidence) -> bytes:
     """Return it as it is stored."""
     try:
         octets = _PACK.encode(one)
@@ -79,7 +79,7 @@ def packed(one: Kept) -> bytes:
     return zlib.compress(octets, FASTEST)
 
 
-def unpacked(stored: bytes) -> Kept:
+def unpack_evidence(stored: bytes) -> VerdictEvidence:
     """Return what was stored.
 
     Raises:
@@ -88,14 +88,14 @@ def unpacked(stored: bytes) -> Kept:
     return _UNPACK.decode(_octets(stored))  # msgspec's errors are ValueErrors
 
 
-def without_counts(stored: bytes) -> Kept:
+def without_counts(stored: bytes) -> VerdictEvidence:
     """Return what was stored but the counts, which are most of it and take most of the time.
 
     Raises:
         ValueError: it is damaged.
     """
     less = _UNPACK_LESS.decode(_octets(stored))
-    return Kept(**{name: getattr(less, name) for name in less.__struct_fields__})
+    return VerdictEvidence(**{name: getattr(less, name) for name in less.__struct_fields__})
 
 
 def _octets(stored: bytes) -> bytes:
@@ -109,7 +109,7 @@ def _octets(stored: bytes) -> bytes:
     return octets
 
 
-def _unicode(listing: Listing) -> Listing:
+def _unicode(listing: DnsblListing) -> DnsblListing:
     """Return a listing whose texts any encoding takes."""
 
     def clean(text: str) -> str:

@@ -35,16 +35,16 @@ from typing import Final, NamedTuple, Self
 import aiosqlite
 
 from oborona import ident, sqlite_file, state_files
+from oborona.atomic_file import OpenFileCheck
 from oborona.errors import StoreError
-from oborona.journal import purging, rows, schema, writing
-from oborona.journal.entry import Entry, Late, Went
-from oborona.journal.queries import Reader, on_its_thread
+from oborona.journal import batch_insert, retention, rows, schema
+from oborona.journal.entry import CopyDelivery, JournalEntry, LateFindings
+from oborona.journal.queries import JournalReader, aiosqlite_connection
 from oborona.journal.spool import JournalSpool
 from oborona.journal.spool_record import Spooled, Waiting, pack_policy
-from oborona.journal.taking_over import take_over
-from oborona.journal.trouble import Trouble
-from oborona.sqlite_file import Damaged
-from oborona.whole_file import InPlace
+from oborona.journal.spool_takeover import take_over
+from oborona.journal.trouble import JournalTrouble
+from oborona.sqlite_file import SqliteFileDamaged
 
 BATCH_S: Final = 0.25  # at 100 messages a second a batch of 25. As the setting
 BATCH_ROWS: Final = 500  # in one transaction: other processes wait some 20 ms for it at most
@@ -74,17 +74,17 @@ _UNFIT: Final = (
 )
 
 
-async def _opened(path: Path) -> tuple[InPlace, aiosqlite.Connection]:
+async def _opened(path: Path) -> tuple[OpenFileCheck, aiosqlite.Connection]:
     """Return a connection, and which file that is of.
 
     One that is found damaged is set aside, and a new one begun.
     """
     looked = False
     while True:
-        file = InPlace(path)
+        file = OpenFileCheck(path)
         try:
             db = await asyncio.to_thread(schema.open_writer, path)
-        except Damaged:
+        except SqliteFileDamaged:
             if looked:
                 raise
             looked = True
@@ -93,19 +93,19 @@ async def _opened(path: Path) -> tuple[InPlace, aiosqlite.Connection]:
             )  # else who is started while it is used could not begin
             continue
         if file.in_place():
-            return file, await on_its_thread(db)
+            return file, await aiosqlite_connection(db)
         db.close()  # it was begun, or set aside, meanwhile
 
 
 _KNOWN: Final = "SELECT id FROM verdict WHERE id IN (SELECT value FROM json_each(?))"
 
 
-class Journal(Reader):
+class JournalWriter(JournalReader):
     """The journal of one process that writes it.
 
-    Use `await Journal.open(path)` in the process and loop that will use it (after a fork), once
-    `schema.prepare` was called. Close it, or use it as a context manager: only then is everything
-    written.
+    Use `await JournalWriter.open(path)` in the process and loop that will use it (after a fork),
+    once `schema.prepare` was called. Close it, or use it as a context manager: only then is
+    everything written.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class Journal(Reader):
         self._flushes: list[asyncio.Future[None]] = []
         self._closing = False
         self._transaction = asyncio.Lock()  # one connection, one transaction at a time
-        self._trouble = Trouble(path)
+        self._trouble = JournalTrouble(path)
         self._folder = path.with_name(state_files.JOURNAL_SPOOL)
         self._spool = JournalSpool(self._folder)
         self._spool_trouble = ""  # said once
@@ -163,7 +163,7 @@ class Journal(Reader):
         """Entries that are not yet on disk."""
         return len(self._waiting)
 
-    def append(self, entry: Entry) -> None:
+    def append(self, entry: JournalEntry) -> None:
         """Take an entry: into the spool now, into the file within `batch_s`.
 
         Never raises for what a peer sent.
@@ -175,11 +175,11 @@ class Journal(Reader):
         """
         self._take(lambda: rows.pack(entry))
 
-    def append_late(self, late: Late) -> None:
+    def append_late(self, late: LateFindings) -> None:
         """Take what was found in a message after its entry was appended; as `append`."""
         self._take(lambda: rows.pack_late(late))
 
-    def append_went(self, went: Went) -> None:
+    def append_went(self, went: CopyDelivery) -> None:
         """Take where a copy of a message went; as `append`."""
         self._take(lambda: rows.pack_went(went))
 
@@ -290,17 +290,17 @@ class Journal(Reader):
         Raises:
             StoreError: the file cannot be written.
         """
-        cutoff = ident.first_at(now - retention_s)
-        evidence_cutoff = cutoff if evidence_s is None else ident.first_at(now - evidence_s)
+        cutoff = ident.first_id_at(now - retention_s)
+        evidence_cutoff = cutoff if evidence_s is None else ident.first_id_at(now - evidence_s)
         try:
             async with self._transaction:
                 try:
                     await self._begin()
-                    gone = await purging.delete_oldest(
+                    gone = await retention.delete_oldest(
                         self._db,
                         cutoff=cutoff,
                         evidence_cutoff=evidence_cutoff,
-                        arrival_cutoff=ident.first_at(now - window_s),
+                        arrival_cutoff=ident.first_id_at(now - window_s),
                         max_rows=max_rows,
                         limit=limit,
                     )
@@ -308,9 +308,9 @@ class Journal(Reader):
                 except BaseException:
                     await self._db.rollback()
                     raise
-                await purging.shrink(self._db)
+                await retention.shrink(self._db)
         except sqlite_file.ERRORS as error:
-            raise schema.met(error, self.path) from error
+            raise schema.classify_error(error, self.path) from error
         return gone
 
     async def _begin(self) -> None:
@@ -363,7 +363,7 @@ class Journal(Reader):
             try:
                 await self._write([one.row for one in batch])
             except sqlite_file.ERRORS as error:
-                failure = schema.met(error, self.path)
+                failure = schema.classify_error(error, self.path)
             except StoreError as error:
                 failure = error
             except Exception as error:  # noqa: BLE001 - the barrier of this task: without it nothing is journaled
@@ -421,7 +421,7 @@ class Journal(Reader):
         try:
             return await self._write(list(batch), policies, of_another=True)
         except sqlite_file.ERRORS as error:
-            raise schema.met(error, self.path) from error
+            raise schema.classify_error(error, self.path) from error
 
     async def _write(
         self,
@@ -448,7 +448,7 @@ class Journal(Reader):
                         await self._begin()
                         policies = {**more, **self._policies}
                         fresh = await self._unknown(batch) if of_another else batch
-                        added = await writing.insert(self._db, fresh, policies)
+                        added = await batch_insert.insert(self._db, fresh, policies)
                         await self._db.execute("COMMIT")
                         if (
                             self._file.in_place()
@@ -467,7 +467,7 @@ class Journal(Reader):
         self.written += added
         for version in policies:
             self._policies.pop(version, None)
-        known = sum(isinstance(row, rows.Row) for row in fresh) - added
+        known = sum(isinstance(row, rows.EntryRow) for row in fresh) - added
         if known:
             _log.warning("journal: %d entries were there already, or share an id", known)
         return added
@@ -476,9 +476,11 @@ class Journal(Reader):
         """Return rows but the entries that the journal has: asked within the transaction, of the
         file that is written.
         """
-        idents = json.dumps([row.ident for row in batch if isinstance(row, rows.Row)])
+        idents = json.dumps([row.ident for row in batch if isinstance(row, rows.EntryRow)])
         known = {number for (number,) in await self._db.execute_fetchall(_KNOWN, (idents,))}
-        return [row for row in batch if not isinstance(row, rows.Row) or row.ident not in known]
+        return [
+            row for row in batch if not isinstance(row, rows.EntryRow) or row.ident not in known
+        ]
 
     def _drop_excess(self) -> None:
         dropped = False

@@ -1,7 +1,7 @@
 """Looking into the journal: by id, by the mail server's queue id, by Message-ID, the latest.
 
-`Reader` opens the file read-only, beside a daemon that writes it; the daemon's own `Journal` is a
-reader too.
+`JournalReader` opens the file read-only, beside a daemon that writes it; the daemon's own `Journal`
+is a reader too.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import Any, Final, NamedTuple, Self
 import aiosqlite
 
 from oborona import ident, sqlite_file
+from oborona.atomic_file import OpenFileCheck
 from oborona.errors import StoreError
 from oborona.journal import rows, schema, texts
-from oborona.journal.entry import Entry, Late, Went
-from oborona.whole_file import InPlace
+from oborona.journal.entry import CopyDelivery, JournalEntry, LateFindings
 
 # ids that a search gives: a queue id is used again after weeks, a Message-ID by any spammer
 FOUND: Final = 100
@@ -43,7 +43,7 @@ ENTRIES: Final = (
 _VERDICT_WIDTH: Final = len(rows.VERDICT_COLUMNS.split(","))
 
 
-class Arrival(NamedTuple):
+class JournalArrival(NamedTuple):
     """A message that passed, or in which something was found late."""
 
     place: int  # in the order in which they were written
@@ -51,7 +51,7 @@ class Arrival(NamedTuple):
     late: bool
 
 
-async def on_its_thread(db: sqlite3.Connection) -> aiosqlite.Connection:
+async def aiosqlite_connection(db: sqlite3.Connection) -> aiosqlite.Connection:
     """Return an open connection as aiosqlite drives it.
 
     It is opened before, because aiosqlite's thread outlives an open that fails, and then meets a
@@ -60,16 +60,16 @@ async def on_its_thread(db: sqlite3.Connection) -> aiosqlite.Connection:
     return await aiosqlite.Connection(lambda: db, iter_chunk_size=64)
 
 
-class Reader:
+class JournalReader:
     """The journal, read-only.
 
-    Use `await Reader.open(path)`; close it, or use it as a context manager.
+    Use `await JournalReader.open(path)`; close it, or use it as a context manager.
     """
 
     def __init__(self, path: Path, db: aiosqlite.Connection) -> None:
         self.path = path
         self._db = db
-        self._file = InPlace(path)
+        self._file = OpenFileCheck(path)
 
     def in_place(self) -> bool:
         """Whether the file that is read is still the journal: it may have been set aside."""
@@ -82,7 +82,9 @@ class Reader:
         Raises:
             StoreError: there is none, or it cannot be read; the text says why.
         """
-        return cls(path, await on_its_thread(await asyncio.to_thread(schema.open_reader, path)))
+        return cls(
+            path, await aiosqlite_connection(await asyncio.to_thread(schema.open_reader, path))
+        )
 
     async def close(self) -> None:
         """Let the file go."""
@@ -94,7 +96,7 @@ class Reader:
     async def __aexit__(self, *_exc: object) -> None:
         await self.close()
 
-    async def get(self, number: int) -> Entry | None:
+    async def get(self, number: int) -> JournalEntry | None:
         """Return one entry; None when there is none, or it was purged.
 
         Raises:
@@ -103,7 +105,7 @@ class Reader:
         found = await self._entries(f"{ENTRIES} WHERE v.id = ?", (number,))
         return found[0] if found else None
 
-    async def late(self, number: int) -> Late | None:
+    async def late(self, number: int) -> LateFindings | None:
         """Return what was found late in a message; None when nothing was, or it was purged.
 
         Raises:
@@ -112,7 +114,7 @@ class Reader:
         found = await self._fetch(f"SELECT {rows.LATE_COLUMNS} FROM late WHERE id = ?", (number,))  # noqa: S608 - names of ours
         return rows.unpack_late(found[0]) if found else None
 
-    async def went(self, number: int) -> list[Went]:
+    async def went(self, number: int) -> list[CopyDelivery]:
         """Return where the copies of a message went, in that order, as far as the delivery door has
         told; none where there is no such door.
 
@@ -125,7 +127,7 @@ class Reader:
         )
         return [rows.unpack_went(row) for row in found]
 
-    async def arrived(self, after: int, most: int = CHUNK) -> list[Arrival]:
+    async def arrived(self, after: int, most: int = CHUNK) -> list[JournalArrival]:
         """Return the next messages that passed, and those in which something was found late, in the
         order in which they were written.
 
@@ -143,7 +145,7 @@ class Reader:
             "SELECT place, id, late FROM arrival WHERE place > ? ORDER BY place LIMIT ?",
             (after, most),
         )
-        return [Arrival(place, number, bool(late)) for place, number, late in found]
+        return [JournalArrival(place, number, bool(late)) for place, number, late in found]
 
     async def last_place(self) -> int:
         """Return the place of the last arrival; what is behind it is yet to come.
@@ -169,16 +171,16 @@ class Reader:
         values: list[object] = []
         if queue_id:
             conditions.append("queue_id = ?")
-            values.append(rows.stored(queue_id))
+            values.append(rows.column_text(queue_id))
         if message_id:
             conditions.append("message_key = ? AND message_id = ?")
-            values += texts.message_key(message_id), rows.stored(message_id)
+            values += texts.message_key(message_id), rows.column_text(message_id)
         if not conditions:
             raise ValueError("what to find: a queue id or a Message-ID")
         sql = f"SELECT id FROM verdict WHERE {' AND '.join(conditions)} ORDER BY id DESC LIMIT {FOUND}"  # noqa: S608
         return [number for (number,) in await self._fetch(sql, values)]
 
-    async def recent(self, limit: int = 20) -> list[Entry]:
+    async def recent(self, limit: int = 20) -> list[JournalEntry]:
         """Return the latest entries, newest first.
 
         Raises:
@@ -186,7 +188,7 @@ class Reader:
         """
         return await self._entries(f"{ENTRIES} ORDER BY v.id DESC LIMIT ?", (limit,))
 
-    async def since(self, when: float) -> AsyncIterator[Entry | int]:
+    async def since(self, when: float) -> AsyncIterator[JournalEntry | int]:
         """Yield the entries from a time on, oldest first; of one whose row is damaged its id.
 
         Args:
@@ -195,7 +197,7 @@ class Reader:
         Raises:
             StoreError: the file cannot be read.
         """
-        last = ident.first_at(when) - 1
+        last = ident.first_id_at(when) - 1
         while True:
             found = await self._fetch(
                 f"{ENTRIES} WHERE v.id > ? ORDER BY v.id LIMIT {CHUNK}", (last,)
@@ -234,7 +236,7 @@ class Reader:
             StoreError: the file cannot be read.
         """
         ((number,),) = await self._fetch(
-            "SELECT count(*) FROM verdict WHERE id >= ?", (ident.first_at(when),)
+            "SELECT count(*) FROM verdict WHERE id >= ?", (ident.first_id_at(when),)
         )
         return int(number)
 
@@ -262,7 +264,7 @@ class Reader:
         ((number,),) = await self._fetch("SELECT rows FROM tally")
         return int(number)
 
-    async def _entries(self, sql: str, values: Iterable[object]) -> list[Entry]:
+    async def _entries(self, sql: str, values: Iterable[object]) -> list[JournalEntry]:
         found = []
         for row in await self._fetch(sql, values):
             try:
@@ -277,10 +279,10 @@ class Reader:
         try:
             return [tuple(row) for row in await self._db.execute_fetchall(sql, values)]
         except sqlite_file.ERRORS as error:
-            raise schema.met(error, self.path) from error
+            raise schema.classify_error(error, self.path) from error
 
 
-def entry_of(row: tuple[Any, ...]) -> Entry:
+def entry_of(row: tuple[Any, ...]) -> JournalEntry:
     """Return the entry of a row of `ENTRIES`."""
     evidence = row[_VERDICT_WIDTH:-1]
     return rows.unpack(row[:_VERDICT_WIDTH], None if evidence[0] is None else evidence, row[-1])

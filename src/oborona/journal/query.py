@@ -2,7 +2,7 @@
 
     maria lunch                a word matches any field; all words must match
     "two words" -newsletter    a phrase; and what must not match
-    from:shop.example to:joe   one field; which there are: `Field`
+    from:shop.example to:joe   one field; which there are: `QueryField`
     rule:MASS_* decided:ZEN    names of rules; a star at the end is any rest
     client:192.0.2.0/24        an address, its beginning, or a network
     score>=80 since:2d until:2026-11-22
@@ -54,7 +54,7 @@ class BadQuery(ValueError):  # noqa: N818 - reads as what happened
     """A question that can't be asked; the text says what to write."""
 
 
-class Field(StrEnum):
+class QueryField(StrEnum):
     """What a word is looked for in."""
 
     ANY = ""  # any of the others
@@ -72,31 +72,31 @@ class Field(StrEnum):
     MESSAGE = "message"  # Message-ID
 
 
-class Term(msgspec.Struct, frozen=True):
+class QueryTerm(msgspec.Struct, frozen=True):
     """One condition."""
 
-    field: Field
+    field: QueryField
     text: str
     negated: bool = False
 
 
-class Bound(msgspec.Struct, frozen=True):
+class ScoreBound(msgspec.Struct, frozen=True):
     """A bound of the score."""
 
     sign: str  # <, <=, >, >=
     score: float
 
 
-class Query(msgspec.Struct, frozen=True, kw_only=True):
+class JournalQuery(msgspec.Struct, frozen=True, kw_only=True):
     """A question: all of it must hold."""
 
-    terms: tuple[Term, ...] = ()
-    bounds: tuple[Bound, ...] = ()
+    terms: tuple[QueryTerm, ...] = ()
+    bounds: tuple[ScoreBound, ...] = ()
     since: float | None = None  # Unix seconds, inclusive
     until: float | None = None  # exclusive
 
 
-def parsed(text: str, now: float) -> Query:
+def parse_query(text: str, now: float) -> JournalQuery:
     """Return the question that a line asks.
 
     Args:
@@ -107,23 +107,23 @@ def parsed(text: str, now: float) -> Query:
     Raises:
         BadQuery: a verdict, time, score or network that is none; too many words.
     """
-    terms, bounds, since, until = list[Term](), list[Bound](), None, None
+    terms, bounds, since, until = list[QueryTerm](), list[ScoreBound](), None, None
     for sign, name, mark, word in _split(text):
         lower = name.lower()
         if lower == "score" and mark in ("<", "<=", ">", ">="):
-            bounds.append(Bound(mark, _number(word)))
+            bounds.append(ScoreBound(mark, _number(word)))
         elif lower == "since" and mark == ":":
-            since = moment(word, now)
+            since = parse_moment(word, now)
         elif lower == "until" and mark == ":":
-            until = moment(word, now, end=True)
+            until = parse_moment(word, now, end=True)
         elif lower in _CHECKED and mark == ":":
-            field = Field(lower)
-            terms.append(Term(field, _CHECKED[field](word), sign))
+            field = QueryField(lower)
+            terms.append(QueryTerm(field, _CHECKED[field](word), sign))
         elif word:
-            terms.append(Term(Field.ANY, f"{name}{mark}{word}", sign))
+            terms.append(QueryTerm(QueryField.ANY, f"{name}{mark}{word}", sign))
     if len(terms) > MOST_TERMS:
         raise BadQuery(f"more than {MOST_TERMS} words")
-    return Query(
+    return JournalQuery(
         terms=tuple(one for one in terms if one.text),
         bounds=tuple(bounds),
         since=since,
@@ -131,7 +131,7 @@ def parsed(text: str, now: float) -> Query:
     )
 
 
-def span(text: str) -> float | None:
+def parse_span(text: str) -> float | None:
     """Return the seconds of a span as people write it: 90s, 30m, 2h, 7d, 2w.
 
     None where it is none.
@@ -140,7 +140,7 @@ def span(text: str) -> float | None:
     return None if found is None else float(int(found[1]) * _UNITS[found[2]])
 
 
-def moment(text: str, now: float, *, end: bool = False) -> float:
+def parse_moment(text: str, now: float, *, end: bool = False) -> float:
     """Return Unix seconds of a span back from now (30m, 2h, 7d), a day, or a day and time.
 
     Args:
@@ -152,7 +152,7 @@ def moment(text: str, now: float, *, end: bool = False) -> float:
         BadQuery: it is none.
     """
     text = text.strip()
-    back = span(text)
+    back = parse_span(text)
     if back is not None:
         return now - back
     for form in _MOMENTS:
@@ -205,17 +205,17 @@ def _same(text: str) -> str:
 
 
 _CHECKED: Final[dict[str, Callable[[str], str]]] = {
-    Field.FROM: _bare,
-    Field.TO: _bare,
-    Field.SUBJECT: _same,
-    Field.CLIENT: _client,
-    Field.HELO: _same,
-    Field.LOGIN: _same,
-    Field.RULE: _same,
-    Field.VERDICT: _verdict,
-    Field.DECIDED: _same,
-    Field.QUEUE: _same,
-    Field.ID: _same,
-    Field.MESSAGE: _same,
+    QueryField.FROM: _bare,
+    QueryField.TO: _bare,
+    QueryField.SUBJECT: _same,
+    QueryField.CLIENT: _client,
+    QueryField.HELO: _same,
+    QueryField.LOGIN: _same,
+    QueryField.RULE: _same,
+    QueryField.VERDICT: _verdict,
+    QueryField.DECIDED: _same,
+    QueryField.QUEUE: _same,
+    QueryField.ID: _same,
+    QueryField.MESSAGE: _same,
 }
 """Field → what its word must be."""

@@ -15,17 +15,23 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from oborona.journal.entry import FACTS_BYTES, SUBJECT_LENGTH, Entry, Late, Went
-from oborona.journal.evidence import packed, unpacked
+from oborona.journal.entry import (
+    FACTS_BYTES,
+    SUBJECT_LENGTH,
+    CopyDelivery,
+    JournalEntry,
+    LateFindings,
+)
+from oborona.journal.evidence import pack_evidence, unpack_evidence
 from oborona.journal.texts import (
     TEXT_LENGTH,
     from_json,
     message_key,
-    packed_text,
+    pack_text,
     to_json,
-    unpacked_text,
+    unpack_text,
 )
-from oborona.types import Action, Finding, RuleHit, Shingle, Would
+from oborona.types import Action, Finding, RuleHit, ShadowVerdict, Shingle
 
 VERDICT_COLUMNS: Final = (
     "id, time, verdict, score, line, decided_by, partial, policy_version, size, queue_id, "
@@ -46,14 +52,14 @@ _WENT_BYTES: Final = 400
 _SHINGLE: Final = partial(tuple.__new__, Shingle)
 _RULES: Final = msgspec.json.Decoder(tuple[RuleHit, ...])
 _FINDINGS: Final = msgspec.json.Decoder(tuple[Finding, ...])
-_WOULD: Final = msgspec.json.Decoder(Would)
+_WOULD: Final = msgspec.json.Decoder(ShadowVerdict)
 _ASKS: Final = msgspec.json.Decoder(dict[str, str])
 _TEXTS: Final = msgspec.json.Decoder(tuple[str, ...])
 _OBJECT: Final = msgspec.json.Decoder(dict[str, Any])
 _ARRAY: Final = msgspec.json.Decoder(list[Any])
 
 
-class Row(NamedTuple):
+class EntryRow(NamedTuple):
     """An entry, ready to be written."""
 
     verdict: tuple[object, ...]  # in the order of VERDICT_COLUMNS
@@ -77,25 +83,27 @@ class LateRow(NamedTuple):
     bytes: int  # what it takes in memory, about
 
 
-class WentRow(NamedTuple):
+class CopyDeliveryRow(NamedTuple):
     """Where a copy went, ready to be written."""
 
     values: tuple[object, ...]  # in the order of WENT_COLUMNS
     bytes: int  # what it takes in memory, about
 
 
-def pack_went(went: Went) -> WentRow:
+def pack_went(went: CopyDelivery) -> CopyDeliveryRow:
     """Return where a copy went as a row."""
-    return WentRow((went.id, stored(went.recipient), went.spam, went.time), _WENT_BYTES)
+    return CopyDeliveryRow(
+        (went.id, column_text(went.recipient), went.spam, went.time), _WENT_BYTES
+    )
 
 
-def unpack_went(row: tuple[Any, ...]) -> Went:
+def unpack_went(row: tuple[Any, ...]) -> CopyDelivery:
     """Return what a row in the order of WENT_COLUMNS holds."""
     ident, recipient, spam, when = row
-    return Went(id=ident, recipient=unpacked_text(recipient), spam=bool(spam), time=when)
+    return CopyDelivery(id=ident, recipient=unpack_text(recipient), spam=bool(spam), time=when)
 
 
-def pack_late(late: Late) -> LateRow:
+def pack_late(late: LateFindings) -> LateRow:
     """Return what was found late as a row.
 
     Raises:
@@ -127,7 +135,7 @@ def pack_late(late: Late) -> LateRow:
     )
 
 
-def unpack_late(row: tuple[Any, ...]) -> Late:
+def unpack_late(row: tuple[Any, ...]) -> LateFindings:
     """Return what a row in the order of LATE_COLUMNS holds."""
     (
         ident,
@@ -143,7 +151,7 @@ def unpack_late(row: tuple[Any, ...]) -> Late:
         facts,
         shingles,
     ) = row
-    return Late(
+    return LateFindings(
         id=ident,
         time=when,
         before=Action(before),
@@ -159,7 +167,7 @@ def unpack_late(row: tuple[Any, ...]) -> Late:
     )
 
 
-def pack(entry: Entry) -> Row:
+def pack(entry: JournalEntry) -> EntryRow:
     """Return an entry as rows.
 
     Raises:
@@ -167,7 +175,7 @@ def pack(entry: Entry) -> Row:
             our own bug.
     """
     shape, names, facts = _pack_facts(entry.facts)
-    message_id = stored(entry.message_id)
+    message_id = column_text(entry.message_id)
     recipients = to_json(tuple(address[:TEXT_LENGTH] for address in entry.recipients))
     rules = to_json(entry.rules)
     findings = to_json(entry.findings)
@@ -182,29 +190,29 @@ def pack(entry: Entry) -> Row:
         entry.partial,
         entry.policy_version,
         entry.size,
-        stored(entry.queue_id) or None,
+        column_text(entry.queue_id) or None,
         message_id or None,
         message_key(entry.message_id) if message_id else None,
-        stored(entry.client_ip),
-        stored(entry.helo),
-        stored(entry.sender),
-        stored(entry.login),
+        column_text(entry.client_ip),
+        column_text(entry.helo),
+        column_text(entry.sender),
+        column_text(entry.login),
         recipients,
-        packed_text(entry.subject[:SUBJECT_LENGTH]),
+        pack_text(entry.subject[:SUBJECT_LENGTH]),
         rules,
         None if entry.would is None else to_json(entry.would),
-        packed_text(entry.header_from[:SUBJECT_LENGTH]),
+        pack_text(entry.header_from[:SUBJECT_LENGTH]),
     )
-    kept = None if entry.kept is None else packed(entry.kept)
+    kept = None if entry.kept is None else pack_evidence(entry.kept)
     size = sum(
         map(len, (recipients, rules, findings, facts, shingles, kept or b"")), _OVERHEAD_BYTES
     )
-    return Row(verdict, (entry.id, findings, shape, facts, shingles, kept), shape, names, size)
+    return EntryRow(verdict, (entry.id, findings, shape, facts, shingles, kept), shape, names, size)
 
 
 def unpack(
     verdict: tuple[Any, ...], evidence: tuple[Any, ...] | None, names: str | bytes | None
-) -> Entry:
+) -> JournalEntry:
     """Return the entry of two rows.
 
     Args:
@@ -218,7 +226,7 @@ def unpack(
         client_ip, helo, sender, login, recipients, subject, rules, would, header_from,
     ) = verdict  # fmt: skip
     _, findings, shape, facts, shingles, kept = evidence or (0, "[]", None, "{}", b"", None)
-    return Entry(
+    return JournalEntry(
         id=ident,
         time=when,
         verdict=Action(action),
@@ -228,21 +236,21 @@ def unpack(
         partial=bool(partial),
         policy_version=policy_version,
         size=size,
-        queue_id=unpacked_text(queue_id),
-        message_id=unpacked_text(message_id),
-        client_ip=unpacked_text(client_ip),
-        helo=unpacked_text(helo),
-        sender=unpacked_text(sender),
-        login=unpacked_text(login),
+        queue_id=unpack_text(queue_id),
+        message_id=unpack_text(message_id),
+        client_ip=unpack_text(client_ip),
+        helo=unpack_text(helo),
+        sender=unpack_text(sender),
+        login=unpack_text(login),
         recipients=from_json(recipients, _TEXTS),
-        subject=unpacked_text(subject),
+        subject=unpack_text(subject),
         rules=from_json(rules, _RULES),
         findings=from_json(findings, _FINDINGS),
         facts=_unpack_facts(facts, None if shape is None else names or "[]"),
         shingles=unpack_shingles(shingles),
         would=None if would is None else from_json(would, _WOULD),
-        header_from=unpacked_text(header_from),
-        kept=None if kept is None else unpacked(kept),
+        header_from=unpack_text(header_from),
+        kept=None if kept is None else unpack_evidence(kept),
     )
 
 
@@ -259,9 +267,9 @@ def unpack_shingles(octets: bytes) -> tuple[Shingle, ...]:
     return tuple(map(_SHINGLE, struct.iter_unpack("<BQ", octets)))
 
 
-def stored(text: str) -> str | bytes:
+def column_text(text: str) -> str | bytes:
     """Return a peer's text as it stands in its column."""
-    return packed_text(text[:TEXT_LENGTH])
+    return pack_text(text[:TEXT_LENGTH])
 
 
 def names_json(names: tuple[str, ...]) -> str | bytes:

@@ -27,18 +27,18 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
 
-from oborona import begun, state_files
+from oborona import state_files, store_birth
 from oborona.errors import StoreError
 from oborona.ident import EPOCH, TIME_SHIFT
 from oborona.lock import hold
 from oborona.sqlite_damage import is_cut_short, set_aside
 from oborona.sqlite_file import (
-    Damaged,
-    Format,
+    SqliteFileDamaged,
+    SqliteFormat,
     checked_version,
     closed_on_error,
     connect,
-    explained,
+    explained_error,
     migrate,
     part_of,
 )
@@ -156,7 +156,7 @@ MIGRATIONS: Final = (
     ("ALTER TABLE verdict ADD COLUMN header_from",),  # NULL: of an older Oborona
 )
 VERSION: Final = len(MIGRATIONS)
-FORMAT: Final = Format(APPLICATION_ID, MIGRATIONS, "a journal")
+FORMAT: Final = SqliteFormat(APPLICATION_ID, MIGRATIONS, "a journal")
 
 _log = logging.getLogger("oborona.journal")
 # beside the journal, while somebody has met damage in it and nobody has looked
@@ -170,8 +170,8 @@ def prepare(path: Path, now: Callable[[], float] = time.time) -> Path | None:
     A new file is made, an older version brought up. A damaged file is renamed, never deleted, and a
     new one begun, so that mail goes on; what the old one holds can still be had with
     `sqlite3 FILE .recover`. Whether it is damaged is looked for at its ends and in its length, and
-    in all of it where somebody has met damage: `suspect`. Several processes may do this at once:
-    one prepares, the others wait for it, by a lock beside the file.
+    in all of it where somebody has met damage: `mark_suspect`. Several processes may do this at
+    once: one prepares, the others wait for it, by a lock beside the file.
 
     Args:
         path: the journal; its folder exists.
@@ -190,7 +190,7 @@ def prepare(path: Path, now: Callable[[], float] = time.time) -> Path | None:
         "oborona, preparing the journal",
         patience_s=PREPARE_S,
     ):
-        doubt = suspected(path)
+        doubt = suspicion(path)
         damage = _damage(path, doubt)
         if damage is None:
             if doubt:
@@ -202,30 +202,32 @@ def prepare(path: Path, now: Callable[[], float] = time.time) -> Path | None:
         aside = set_aside(path, "damaged", now())
         _forget_doubt(path)
         words = str(damage).removeprefix(f"{path}: ")
-        begun.lost(path.parent, path.name, f"{words}, and was set aside whole as {aside}")
+        store_birth.note_lost(
+            path.parent, path.name, f"{words}, and was set aside whole as {aside}"
+        )
         open_writer(path).close()
         return aside
 
 
-def met(error: Exception, path: Path) -> StoreError:
+def classify_error(error: Exception, path: Path) -> StoreError:
     """Return what an error of SQLite means.
 
     Of damage, leave a note for the keeper, who looks at all of the file.
     """
-    found = explained(error, path)
-    if isinstance(found, Damaged):
-        suspect(path, str(found))
+    found = explained_error(error, path)
+    if isinstance(found, SqliteFileDamaged):
+        mark_suspect(path, str(found))
     return found
 
 
-def suspect(path: Path, why: str) -> None:
+def mark_suspect(path: Path, why: str) -> None:
     """Leave a note that the journal may be damaged; never raises."""
     with suppress(OSError):
-        if not suspected(path):
+        if not suspicion(path):
             part_of(path, SUSPECT).write_text(f"{why}\n", "utf-8", "replace")
 
 
-def suspected(path: Path) -> str:
+def suspicion(path: Path) -> str:
     """Return why the journal may be damaged; empty = nobody has said so."""
     try:
         return part_of(path, SUSPECT).read_text("utf-8", "replace").strip() or "?"
@@ -237,24 +239,24 @@ def _forget_doubt(path: Path) -> None:
     try:
         part_of(path, SUSPECT).unlink(missing_ok=True)
     except OSError as error:
-        raise explained(error, path) from error
+        raise explained_error(error, path) from error
 
 
-def _damage(path: Path, doubt: str) -> Damaged | None:
+def _damage(path: Path, doubt: str) -> SqliteFileDamaged | None:
     """Return how a file is damaged; a missing one is made, an older one brought up."""
     try:
         with closing(open_writer(path)) as db, closed_on_error(db, path):
             if is_cut_short(db, path):
-                return Damaged(f"{path}: is damaged (it is shorter than its pages)")
+                return SqliteFileDamaged(f"{path}: is damaged (it is shorter than its pages)")
             # the second reads indexes, too
             for check in ("quick_check", "integrity_check") if doubt else ():
                 (found,) = db.execute(f"PRAGMA {check}(1)").fetchone()
                 if found != "ok":
-                    return Damaged(f"{path}: is damaged ({found})")
-    except Damaged as damage:
+                    return SqliteFileDamaged(f"{path}: is damaged ({found})")
+    except SqliteFileDamaged as damage:
         return damage
     except (TypeError, ValueError, OverflowError) as error:  # what should be a number is none
-        return Damaged(f"{path}: is damaged ({type(error).__name__}: {error})")
+        return SqliteFileDamaged(f"{path}: is damaged ({type(error).__name__}: {error})")
     return None
 
 
@@ -279,9 +281,9 @@ def open_writer(path: Path) -> sqlite3.Connection:
         )  # what is purged is overwritten where that costs no extra page
         migrate(db, FORMAT)
         _check_ends(db)
-        birth, fresh = begun.carry(db, path.parent)
+        birth, fresh = store_birth.ensure_birth(db, path.parent)
     if fresh:
-        begun.note(path.parent, path.name, birth, fresh=True, empty=new)
+        store_birth.note_birth(path.parent, path.name, birth, fresh=True, empty=new)
     return db
 
 

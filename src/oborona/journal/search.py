@@ -22,9 +22,9 @@ import msgspec
 
 from oborona import ident, sqlite_file
 from oborona.journal import schema
-from oborona.journal.query import VERDICTS, Field, Query, Term
-from oborona.journal.texts import from_json, message_key, unpacked_text
-from oborona.types import Action, Mode, RuleHit
+from oborona.journal.query import VERDICTS, JournalQuery, QueryField, QueryTerm
+from oborona.journal.texts import from_json, message_key, unpack_text
+from oborona.types import Action, RuleHit, RuleMode
 
 REASONS: Final = 2  # that a row shows
 COLUMNS: Final = (
@@ -37,11 +37,11 @@ _TEXTS: Final = msgspec.json.Decoder(tuple[str, ...])
 _RULE_NAME: Final = re.compile(r"[A-Z][A-Z0-9_]*\*?")
 _SIGNED: Final = re.compile(r"([0-9A-Za-z]{13})(?:\.[0-9A-Za-z]*)?")
 _IN_TEXT: Final = {
-    Field.FROM: ("sender", "header_from"),
-    Field.TO: ("recipients",),
-    Field.SUBJECT: ("subject",),
-    Field.HELO: ("helo",),
-    Field.LOGIN: ("login",),
+    QueryField.FROM: ("sender", "header_from"),
+    QueryField.TO: ("recipients",),
+    QueryField.SUBJECT: ("subject",),
+    QueryField.HELO: ("helo",),
+    QueryField.LOGIN: ("login",),
 }
 """Fields whose words may stand anywhere in them → columns."""
 _ANYWHERE: Final = (
@@ -62,7 +62,7 @@ Condition = tuple[str, list[object]]
 """SQL, and its values."""
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class SearchHit(msgspec.Struct, frozen=True, kw_only=True):
     """One message, as a search shows it."""
 
     id: str
@@ -86,11 +86,11 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def reasons(self) -> tuple[RuleHit, ...]:
         """The live rules that weigh most."""
-        live = [hit for hit in self.rules if hit.mode is Mode.LIVE]
+        live = [hit for hit in self.rules if hit.mode is RuleMode.LIVE]
         return tuple(sorted(live, key=lambda hit: -abs(hit.score))[:REASONS])
 
 
-class Search:
+class JournalSearch:
     """The journal, open for searching; to be used by one thread, and closed.
 
     Args:
@@ -112,7 +112,7 @@ class Search:
     def __exit__(self, *_: object) -> None:
         self._db.close()
 
-    def find(self, query: Query, most: int) -> Iterator[Found]:
+    def find(self, query: JournalQuery, most: int) -> Iterator[SearchHit]:
         """Yield messages as they are found, newest first; a row that is damaged is passed over.
 
         Args:
@@ -127,7 +127,7 @@ class Search:
                 if found is not None:
                     yield found
         except sqlite_file.ERRORS as error:
-            raise schema.met(error, self._path) from error
+            raise schema.classify_error(error, self._path) from error
 
     def oldest(self) -> float | None:
         """Return when the oldest message came that the journal has, Unix seconds.
@@ -137,20 +137,20 @@ class Search:
         try:
             found = self._db.execute("SELECT time FROM verdict ORDER BY id LIMIT 1").fetchone()
         except sqlite_file.ERRORS as error:
-            raise schema.met(error, self._path) from error
+            raise schema.classify_error(error, self._path) from error
         return None if found is None else float(found[0])
 
 
-def condition(query: Query) -> Condition:
+def condition(query: JournalQuery) -> Condition:
     """Return what a question is in SQL: a condition on rows of `verdict`, and its values."""
     parts = list[str]()
     values = list[object]()
     if query.since is not None:
         parts.append("id >= ?")
-        values.append(ident.first_at(query.since))
+        values.append(ident.first_id_at(query.since))
     if query.until is not None:
         parts.append("id < ?")
-        values.append(ident.first_at(query.until))
+        values.append(ident.first_id_at(query.until))
     for bound in query.bounds:
         parts.append(f"score {bound.sign} ?")
         values.append(bound.score)
@@ -161,27 +161,27 @@ def condition(query: Query) -> Condition:
     return " AND ".join(parts) or "1", values
 
 
-def _of_term(term: Term) -> Condition:
+def _of_term(term: QueryTerm) -> Condition:
     text = term.text
     match term.field:
-        case Field.ANY:
+        case QueryField.ANY:
             return _anywhere(text)
-        case Field.CLIENT:
+        case QueryField.CLIENT:
             if "/" in text:
                 return "client_ip LIKE ? AND within(client_ip, ?)", [_roughly(text), text]
             return "client_ip LIKE ? ESCAPE '\\'", [f"{_escaped(text)}%"]
-        case Field.RULE:
+        case QueryField.RULE:
             return _rule(text)
-        case Field.VERDICT:
+        case QueryField.VERDICT:
             return "verdict = ?", [text]
-        case Field.DECIDED:
+        case QueryField.DECIDED:
             return "decided_by LIKE ? ESCAPE '\\'", [_starred(text)]
-        case Field.QUEUE:
+        case QueryField.QUEUE:
             return "queue_id = ?", [text]
-        case Field.ID:
+        case QueryField.ID:
             number = _number(text)
             return ("0", []) if number is None else ("id = ?", [number])
-        case Field.MESSAGE:
+        case QueryField.MESSAGE:
             return _message(text)
         case field:
             return _contain(_IN_TEXT[field], text)
@@ -271,33 +271,33 @@ def _network(text: str) -> IPv4Network | IPv6Network:
 @lru_cache(maxsize=65_536)
 def _within(address: Any, network: str) -> bool:
     try:
-        return ip_address(unpacked_text(address)) in _network(network)
+        return ip_address(unpack_text(address)) in _network(network)
     except ValueError:
         return False
 
 
-def _found(row: tuple[Any, ...]) -> Found | None:
+def _found(row: tuple[Any, ...]) -> SearchHit | None:
     try:
         (
             number, when, verdict, score, line, decided_by, queue_id, message_id, client, helo, sender, header_from, recipients,
             login, subject, size, rules,
         ) = row  # fmt: skip
-        return Found(
+        return SearchHit(
             id=ident.to_text(number),
             time=float(when),
             verdict=Action(verdict),
             score=float(score),
             line=float(line),
             decided_by=decided_by,
-            queue_id=unpacked_text(queue_id),
-            message_id=unpacked_text(message_id),
-            client=unpacked_text(client),
-            helo=unpacked_text(helo),
-            sender=unpacked_text(sender),
-            header_from=unpacked_text(header_from),
+            queue_id=unpack_text(queue_id),
+            message_id=unpack_text(message_id),
+            client=unpack_text(client),
+            helo=unpack_text(helo),
+            sender=unpack_text(sender),
+            header_from=unpack_text(header_from),
             recipients=from_json(recipients, _TEXTS),
-            login=unpacked_text(login),
-            subject=unpacked_text(subject),
+            login=unpack_text(login),
+            subject=unpack_text(subject),
             size=int(size),
             rules=from_json(rules, _RULES),
         )

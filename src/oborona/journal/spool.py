@@ -27,7 +27,7 @@ from typing import Final
 
 import msgspec
 
-from oborona.counters.spool import UNNAMED, Spool, SpoolFile, parse_name
+from oborona.counters.spool import UNNAMED, CounterSpool, SpoolFile, parse_name
 from oborona.errors import StoreError, StoreFull
 from oborona.journal.spool_record import Spooled, decode_all, encode
 
@@ -50,7 +50,7 @@ class JournalSpool:
     ) -> None:
         self._folder = folder
         self._most_bytes = most_bytes
-        self._spool = Spool(folder, str(os.getpid()), sync_s=None, file_bytes=file_bytes)
+        self._spool = CounterSpool(folder, str(os.getpid()), sync_s=None, file_bytes=file_bytes)
 
     @property
     def number(self) -> int:
@@ -94,7 +94,7 @@ class JournalSpool:
             self._spool.close()
 
 
-class Left:
+class OrphanSpool:
     """A file whose process is dead; ours until it is removed or closed.
 
     Args:
@@ -164,7 +164,7 @@ class Left:
         os.close(self._descriptor)
 
 
-def left(folder: Path) -> Iterator[Left]:
+def orphan_spools(folder: Path) -> Iterator[OrphanSpool]:
     """Yield the files of dead processes, the oldest of each first; the caller closes them.
 
     Raises:
@@ -195,7 +195,7 @@ def left(folder: Path) -> Iterator[Left]:
         raise unreadable
 
 
-def _left_by_one(folder: Path, files: Sequence[SpoolFile]) -> Iterator[Left]:
+def _left_by_one(folder: Path, files: Sequence[SpoolFile]) -> Iterator[OrphanSpool]:
     last = _locked(folder / files[-1].name)
     if last is None:  # its process lives, or another takes it over
         return
@@ -208,9 +208,9 @@ def _left_by_one(folder: Path, files: Sequence[SpoolFile]) -> Iterator[Left]:
             path = folder / file.name
             descriptor = _locked(path)
             if descriptor is not None:
-                yield Left(path, descriptor)
+                yield OrphanSpool(path, descriptor)
         ours = False
-        yield Left(folder / files[-1].name, last)
+        yield OrphanSpool(folder / files[-1].name, last)
     finally:
         if ours:
             os.close(last)

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from oborona.journal.rows import LateRow, Row, WentRow, asks_json
+from oborona.journal.rows import CopyDeliveryRow, EntryRow, LateRow, asks_json
 
 MAGIC: Final = b"OBJS"
 VERSION: Final = 1
@@ -34,10 +34,15 @@ class PolicyRow(NamedTuple):
     asks: bytes  # JSON, for `recheck.rows.unpack_asks`
 
 
-Waiting = Row | LateRow | WentRow
+Waiting = EntryRow | LateRow | CopyDeliveryRow
 Spooled = Waiting | PolicyRow
 
-_KINDS: Final[dict[type[Spooled], int]] = {Row: 1, LateRow: 2, WentRow: 3, PolicyRow: 4}
+_KINDS: Final[dict[type[Spooled], int]] = {
+    EntryRow: 1,
+    LateRow: 2,
+    CopyDeliveryRow: 3,
+    PolicyRow: 4,
+}
 _DECODERS: Final[dict[int, msgspec.msgpack.Decoder[Any]]] = {
     # texts that are no Unicode, and blobs, are bytes in MessagePack, too
     1: msgspec.msgpack.Decoder(
@@ -50,7 +55,7 @@ _DECODERS: Final[dict[int, msgspec.msgpack.Decoder[Any]]] = {
 _TYPES: Final = {kind: type_ for type_, kind in _KINDS.items()}
 
 
-class Unread(NamedTuple):
+class UnreadableBytes(NamedTuple):
     """Bytes of a spool that are no record."""
 
     offset: int
@@ -75,13 +80,13 @@ def encode(row: Spooled) -> bytes:
     return HEADER.pack(MAGIC, VERSION, kind, len(payload), zlib.crc32(payload, kind)) + payload
 
 
-def decode_all(data: bytes) -> tuple[list[Spooled], list[Unread]]:
+def decode_all(data: bytes) -> tuple[list[Spooled], list[UnreadableBytes]]:
     """Return the rows of a whole file, in order, and what of it is none.
 
     What is damaged is skipped to the next whole record.
     """
     found: list[Spooled] = []
-    unread: list[Unread] = []
+    unread: list[UnreadableBytes] = []
     at = 0
     while at < len(data):
         one, why = _record(data, at)
@@ -91,7 +96,7 @@ def decode_all(data: bytes) -> tuple[list[Spooled], list[Unread]]:
             continue
         following = _next_whole(data, at)
         torn = why == _SHORT and following == len(data)
-        unread.append(Unread(at, following - at, torn, why))
+        unread.append(UnreadableBytes(at, following - at, torn, why))
         at = following
     return found, unread
 

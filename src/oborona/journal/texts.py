@@ -19,7 +19,7 @@ _T = TypeVar("_T")
 _JSON: Final = msgspec.json.Encoder(enc_hook=str)
 
 
-def packed_text(text: str) -> str | bytes:
+def pack_text(text: str) -> str | bytes:
     """Return a text as it stands in its column."""
     if text.isascii():
         return text
@@ -30,7 +30,7 @@ def packed_text(text: str) -> str | bytes:
     return text
 
 
-def unpacked_text(stored: str | bytes | None) -> str:
+def unpack_text(stored: str | bytes | None) -> str:
     """Return the text of a column; NULL is the empty one."""
     if isinstance(stored, bytes):
         return stored.decode("utf-8", "surrogatepass")
@@ -44,7 +44,7 @@ def to_json(value: object) -> str | bytes:
     except (UnicodeEncodeError, OverflowError, TypeError, msgspec.MsgspecError):
         plain = msgspec.to_builtins(value, str_keys=True, enc_hook=str)
         text = json.dumps(plain, default=str, separators=(",", ":"), ensure_ascii=False)
-        return packed_text(text)
+        return pack_text(text)
 
 
 def from_json(stored: str | bytes, decoder: msgspec.json.Decoder[_T]) -> _T:

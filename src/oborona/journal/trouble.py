@@ -17,7 +17,7 @@ REMIND_S: Final = 60.0  # between two log lines about the same trouble
 _log = logging.getLogger("oborona.journal")
 
 
-class Trouble:
+class JournalTrouble:
     """The state of one file: fine, or refusing since a while.
 
     Args:

@@ -22,7 +22,7 @@ log = logging.getLogger("oborona.keeper")
 
 
 @asynccontextmanager
-async def watched(
+async def watch_journal(
     path: Path, stop: asyncio.Event, *, look_s: float = LOOK_S, rest_s: float = REST_S
 ) -> AsyncIterator[None]:
     """Have the journal looked after within.
@@ -44,7 +44,7 @@ async def watched(
 
 
 def _wanted(path: Path, rested: float) -> bool:
-    return not path.exists() or (rested <= 0 and bool(schema.suspected(path)))
+    return not path.exists() or (rested <= 0 and bool(schema.suspicion(path)))
 
 
 async def _watch(path: Path, stop: asyncio.Event, look_s: float, rest_s: float) -> None:

@@ -10,7 +10,7 @@ import re
 from typing import Final
 
 from oborona.message.findings import Findings
-from oborona.message.page_texts import Text
+from oborona.message.text_extraction import VisibleText
 
 # versions shorter than this are not compared: "your client does not show HTML"
 COMPARED_WORDS: Final = 12
@@ -19,7 +19,7 @@ COMMON_SHARE: Final = 0.2  # of the shorter version's distinct words
 _UNSPACED: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 
 
-def shown(versions: list[list[Text]], findings: Findings) -> list[Text]:
+def displayed_version(versions: list[list[VisibleText]], findings: Findings) -> list[VisibleText]:
     """Return the version that a client shows.
 
     Args:
@@ -45,7 +45,7 @@ def shown(versions: list[list[Text]], findings: Findings) -> list[Text]:
     return chosen
 
 
-def _distinct(version: list[Text]) -> set[str]:
+def _distinct(version: list[VisibleText]) -> set[str]:
     """Return the distinct words of a version.
 
     Of writing without spaces, which may be folded anywhere, its characters.

@@ -7,9 +7,9 @@ from __future__ import annotations
 import hashlib
 
 from oborona.message import contents, file_names
+from oborona.message.file_types import PICTURES
 from oborona.message.findings import Findings
-from oborona.message.kinds import PICTURES
-from oborona.message.limits import Limits
+from oborona.message.limits import ParserLimits
 from oborona.message.model import Attachment
 
 
@@ -17,7 +17,7 @@ def attachment(
     octets: bytes,
     name: str,
     content_type: str,
-    limits: Limits,
+    limits: ParserLimits,
     findings: Findings,
     *,
     whole: bool = True,

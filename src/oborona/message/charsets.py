@@ -44,14 +44,14 @@ _CYRILLIC: Final = ("cp1251", "koi8", "iso8859-5")
 _ESCAPED: Final = re.compile(rb"\x1b(?:\$[@B]|\$\)C|\([BJ])")
 
 
-class Decoded(NamedTuple):
+class DecodedText(NamedTuple):
     """Text, and what it was written in."""
 
     text: str
     charset: str  # as mail names it, lower case: utf-8, us-ascii, windows-1251, koi8-r, gbk, ...
 
 
-def decode(octets: bytes, charset: str, findings: Findings, *, second: str = "") -> Decoded:
+def decode(octets: bytes, charset: str, findings: Findings, *, second: str = "") -> DecodedText:
     """Return the text of octets; never raises.
 
     Args:
@@ -78,10 +78,10 @@ def decode(octets: bytes, charset: str, findings: Findings, *, second: str = "")
                 findings.add("charset-lies", f"{charset} is utf-8")
             elif not charset:
                 findings.add("body-8bit")
-            return Decoded(text, "utf-8")
+            return DecodedText(text, "utf-8")
     declared = _strictly(octets, codec) if codec != "ascii" else None
     if declared is not None and (wide or _makes_words(octets, codec, findings)):
-        return Decoded(_whole(declared, codec), name_of(codec))
+        return DecodedText(_whole(declared, codec), name_of(codec))
     if not charset:
         findings.add("body-8bit")
     found = _guessed(
@@ -91,20 +91,20 @@ def decode(octets: bytes, charset: str, findings: Findings, *, second: str = "")
         text, guessed = found
         if codec != "ascii" and name_of(codec) != name_of(guessed):
             findings.add("charset-lies", f"{charset} is {name_of(guessed)}")
-        return Decoded(_whole(text, guessed), name_of(guessed))
+        return DecodedText(_whole(text, guessed), name_of(guessed))
     if declared is not None:
-        return Decoded(_whole(declared, codec), name_of(codec))
+        return DecodedText(_whole(declared, codec), name_of(codec))
     if codec == "ascii":
-        return Decoded(_strictly(octets, "cp1252") or octets.decode("latin-1"), "windows-1252")
+        return DecodedText(_strictly(octets, "cp1252") or octets.decode("latin-1"), "windows-1252")
     findings.add("charset-wrong", charset)
     try:
-        return Decoded(_whole(octets.decode(codec, "replace"), codec), name_of(codec))
+        return DecodedText(_whole(octets.decode(codec, "replace"), codec), name_of(codec))
     # a codec without replacement, such as utf-16 with half a unit
     except (UnicodeError, ValueError):
-        return Decoded(octets.decode("latin-1"), "windows-1252")
+        return DecodedText(octets.decode("latin-1"), "windows-1252")
 
 
-def _of_ascii(octets: bytes, codec: str, charset: str, findings: Findings) -> Decoded:
+def _of_ascii(octets: bytes, codec: str, charset: str, findings: Findings) -> DecodedText:
     """Return the text of octets below 128: what they seem, but for charsets that write all in
     them.
     """
@@ -118,14 +118,14 @@ def _of_ascii(octets: bytes, codec: str, charset: str, findings: Findings) -> De
             if text is not None:
                 if codec != "ascii":
                     findings.add("charset-lies", f"{charset} is {name_of(escaping)}")
-                return Decoded(text, name_of(escaping))
+                return DecodedText(text, name_of(escaping))
     if codec == "ascii" or codec in _ASCII_SUPERSETS:
-        return Decoded(octets.decode("ascii"), name_of(codec))
+        return DecodedText(octets.decode("ascii"), name_of(codec))
     text = _strictly(octets, codec)
     if text is None:
         findings.add("charset-wrong", charset)
         text = octets.decode("ascii")
-    return Decoded(_whole(text, codec), name_of(codec))
+    return DecodedText(_whole(text, codec), name_of(codec))
 
 
 _ASCII_SUPERSETS: Final = frozenset(

@@ -51,7 +51,7 @@ _TAG_START: Final = re.compile(r"<[a-zA-Z]")
 _MANY_ATTRIBUTES: Final = re.compile(rf"<[a-zA-Z]{_ATTRIBUTE}{{{MAX_ATTRIBUTES}}}+")
 
 
-def exhausting(html: str, findings: Findings) -> str:
+def complexity_problem(html: str, findings: Findings) -> str:
     """Return why `html` must not be given to a parser, empty when it may be.
 
     Args:

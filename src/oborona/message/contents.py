@@ -22,12 +22,12 @@ from typing import Final
 
 import msgspec
 
-from oborona.message import archives, file_names, kinds
+from oborona.message import archives, file_names, file_types
 from oborona.message.archives import zip_directory
-from oborona.message.archives.entry import Entry, Method, take
-from oborona.message.documents import office, page, pdf
+from oborona.message.archives.entry import ArchiveEntry, StorageMethod, take
+from oborona.message.documents import office, pdf, web_page
 from oborona.message.findings import Findings
-from oborona.message.model import Member
+from oborona.message.model import ArchiveMember
 
 MAX_DEPTH: Final = 3  # archives within archives: tar in gzip in zip
 MAX_MEMBERS: Final = 500  # files of all archives of a message
@@ -43,24 +43,24 @@ BZIP2_BLOCK: Final = 900_000  # octets that bzip2 undoes before it gives the fir
 RATIO: Final = 200  # unpacked to packed: text reaches 20, empty disk images 1000
 BOMB: Final = 256 << 20  # octets from which such a ratio is no harmless one
 
-_OPENED: Final = kinds.ARCHIVES | {"ole", "pdf", "rtf", "html", "svg", "one"}
+_OPENED: Final = file_types.ARCHIVES | {"ole", "pdf", "rtf", "html", "svg", "one"}
 _PAGES: Final = frozenset({"html", "svg"})
 _NEED_THEIR_END: Final = frozenset({"zip", "7z"})  # where their listing is
 _IMAGES: Final = frozenset({"iso", "img"})  # told by their 17th sector, so opened by name
 
 
-class Contents(msgspec.Struct):
+class AttachmentContents(msgspec.Struct):
     """What was found inside."""
 
     kind: str  # by content, empty = unknown
-    members: list[Member] = []
+    members: list[ArchiveMember] = []
     encrypted: bool = False  # it, or something in it, needs a password
     macros: bool = False  # in it, or in something in it
 
 
 def look(
     octets: bytes, name: str, extension: str, content_type: str, findings: Findings
-) -> Contents:
+) -> AttachmentContents:
     """Return what an attachment is and holds; never raises.
 
     Args:
@@ -71,22 +71,22 @@ def look(
         findings: gets attachment-type-wrong, archive-*, document-*, page-*.
 
     """
-    kind = kinds.kind(octets)
+    kind = file_types.kind(octets)
     says_zip = extension in {"zip", "docx", "xlsx", "pptx"} or content_type == "application/zip"
-    if says_zip and kind != "zip" and zip_directory.found_in(octets):
+    if says_zip and kind != "zip" and zip_directory.ends_with_zip(octets):
         kind = "zip"  # behind something else: unpackers look at the end
-    found = Contents(kind=kind)
+    found = AttachmentContents(kind=kind)
     if kind in _OPENED:
-        found.kind = _Walk(found, findings).open(octets, kind, name, 1)
-    if kinds.contradiction(found.kind, extension, content_type):
+        found.kind = _AttachmentWalk(found, findings).open(octets, kind, name, 1)
+    if file_types.contradiction(found.kind, extension, content_type):
         findings.add("attachment-type-wrong", f"{name or content_type} is {found.kind}")
     return found
 
 
-class _Walk:
+class _AttachmentWalk:
     """One attachment, opened as far as limits allow."""
 
-    def __init__(self, found: Contents, findings: Findings) -> None:
+    def __init__(self, found: AttachmentContents, findings: Findings) -> None:
         self._found = found
         self._findings = findings
 
@@ -102,8 +102,8 @@ class _Walk:
         """
         cost = min(len(octets), MAX_DOCUMENT)
         if kind in _PAGES:
-            cost = PAGE_COST * min(len(octets), page.MAX_SEARCHED)
-        if kind not in kinds.ARCHIVES and not self._findings.afford(
+            cost = PAGE_COST * min(len(octets), web_page.MAX_SEARCHED)
+        if kind not in file_types.ARCHIVES and not self._findings.afford(
             "documents", cost, MAX_DOCUMENTS
         ):
             self._findings.add("documents-too-large", name)
@@ -119,21 +119,21 @@ class _Walk:
             case "pdf":
                 pdf.look(octets, name, self._findings)
             case "html" | "svg":
-                page.look(octets, name, self._findings)
+                web_page.look(octets, name, self._findings)
             case _:
                 return self._archive(octets, kind, name, depth)
         return kind
 
-    def _document(self, inside: office.Inside, depth: int) -> str:
+    def _document(self, inside: office.DocumentContents, depth: int) -> str:
         self._found.macros |= inside.macros
         self._found.encrypted |= inside.encrypted
         self._embedded(inside.embedded, [b""] * len(inside.embedded), depth)
         return inside.kind
 
-    def _embedded(self, entries: list[Entry], heads: list[bytes], depth: int) -> None:
+    def _embedded(self, entries: list[ArchiveEntry], heads: list[bytes], depth: int) -> None:
         for entry, head in zip(entries, heads, strict=True):
             if self._findings.afford("members", 1, MAX_MEMBERS):
-                self._found.members.append(_member(entry, kinds.kind(head), depth))
+                self._found.members.append(_member(entry, file_types.kind(head), depth))
 
     def _archive(self, octets: bytes, kind: str, name: str, depth: int) -> str:
         listing = archives.listing(octets, kind, name, self._findings)
@@ -159,22 +159,22 @@ class _Walk:
             self._entry(octets, entry, depth)
         return kind
 
-    def _weigh(self, octets: bytes, entries: list[Entry], name: str) -> None:
+    def _weigh(self, octets: bytes, entries: list[ArchiveEntry], name: str) -> None:
         """Say so when an archive states that it unpacks to far more than it is."""
         stated = sum(entry.size for entry in entries if entry.size > 0)
         if stated >= BOMB and stated > RATIO * len(octets):
             self._findings.add("archive-bomb", f"{name}: {stated} octets in {len(octets)}")
 
-    def _entry(self, octets: bytes, entry: Entry, depth: int) -> None:
+    def _entry(self, octets: bytes, entry: ArchiveEntry, depth: int) -> None:
         """Note one file of an archive, and look into it where that is worth it."""
         extension = file_names.extension(entry.name)
         # a stream's size is known when it is unpacked
         whole = entry.size < 0 or entry.method in _STREAMS or extension in _IMAGES
-        inside = self._take(octets, entry, MAX_MEMBER if whole else kinds.HEAD)
-        kind = kinds.kind(inside)
+        inside = self._take(octets, entry, MAX_MEMBER if whole else file_types.HEAD)
+        kind = file_types.kind(inside)
         place = len(self._found.members)  # before those that it holds
         if kind in _OPENED and not entry.encrypted:
-            if depth >= MAX_DEPTH and kind in kinds.ARCHIVES:
+            if depth >= MAX_DEPTH and kind in file_types.ARCHIVES:
                 self._findings.add("archive-too-deep", entry.name)
             else:
                 if not whole:
@@ -187,7 +187,7 @@ class _Walk:
             entry = self._measured(octets, entry, inside)
         elif (
             entry.crc < 0
-            and entry.method is Method.STORED
+            and entry.method is StorageMethod.STORED
             and self._findings.afford("summed", entry.packed, MAX_SUMMED)
         ):
             entry = msgspec.structs.replace(
@@ -195,7 +195,7 @@ class _Walk:
             )
         self._found.members.insert(place, _member(entry, kind, depth))
 
-    def _measured(self, octets: bytes, entry: Entry, inside: bytes) -> Entry:
+    def _measured(self, octets: bytes, entry: ArchiveEntry, inside: bytes) -> ArchiveEntry:
         """Return a stream's entry with what its file was found to be, where all of it was
         unpacked.
         """
@@ -209,10 +209,10 @@ class _Walk:
             self._findings.add("archive-bomb", entry.name)
         return entry
 
-    def _take(self, octets: bytes, entry: Entry, limit: int) -> bytes:
+    def _take(self, octets: bytes, entry: ArchiveEntry, limit: int) -> bytes:
         """Return the first octets of a file, as many as the message may still unpack."""
         left = self._findings.left("unpacked", MAX_UNPACKED)
-        least = BZIP2_BLOCK if entry.method is Method.BZIP2 else 0
+        least = BZIP2_BLOCK if entry.method is StorageMethod.BZIP2 else 0
         if min(limit, max(entry.size, 1)) > left or least > left:
             self._findings.add("archive-too-large", entry.name)
             return b""
@@ -221,9 +221,9 @@ class _Walk:
         return inside
 
 
-def _member(entry: Entry, kind: str, depth: int) -> Member:
+def _member(entry: ArchiveEntry, kind: str, depth: int) -> ArchiveMember:
     name = file_names.plain(entry.name)
-    return Member(
+    return ArchiveMember(
         name=name,
         extension=file_names.extension(name),
         kind=kind,
@@ -234,4 +234,4 @@ def _member(entry: Entry, kind: str, depth: int) -> Member:
     )
 
 
-_STREAMS: Final = frozenset({Method.GZIP, Method.BZIP2, Method.XZ})
+_STREAMS: Final = frozenset({StorageMethod.GZIP, StorageMethod.BZIP2, StorageMethod.XZ})

@@ -1,6 +1,6 @@
 """Inline styles and simple style sheets (CSS), as far as they hide text.
 
-A declaration block becomes a `Style`: does it hide whatever is inside (display, visibility,
+A declaration block becomes a `CssStyle`: does it hide whatever is inside (display, visibility,
 opacity, boxes of no size, far off the page, scaled or clipped to nothing), and what font size,
 colour and background does it set, or whether it turns letters round. Escapes and comments, which
 hide a property from simple patterns, are undone first.
@@ -53,7 +53,7 @@ _INSIDE: Final = re.compile(r"[\s>]")
 _PX: Final = {"px": 1.0, "": 1.0, "pt": 4 / 3, "em": 16.0, "rem": 16.0, "%": 0.16}
 
 
-class Style(msgspec.Struct, frozen=True, gc=False):
+class CssStyle(msgspec.Struct, frozen=True, gc=False):
     """What a declaration block says about being seen; None = says nothing."""
 
     hides: bool = False
@@ -68,10 +68,10 @@ class Style(msgspec.Struct, frozen=True, gc=False):
     coloured: bool = False  # the text's colour is one that only a browser can tell
     turned: bool = False  # its letters stand from right to left, whatever they are
 
-    def over(self, under: Style) -> Style:
+    def over(self, under: CssStyle) -> CssStyle:
         """Return the style of a node that has both, this one on top."""
         kept = self.displayed is None or (under.firmly and not self.firmly)
-        return Style(
+        return CssStyle(
             self.hides or under.hides,
             under.displayed if kept else self.displayed,
             self.firmly or under.firmly,
@@ -85,27 +85,27 @@ class Style(msgspec.Struct, frozen=True, gc=False):
         )
 
 
-PLAIN: Final = Style()
+PLAIN: Final = CssStyle()
 
 
-class Rule(NamedTuple):
+class CssRule(NamedTuple):
     """A rule of a style sheet."""
 
     selector: str
-    style: Style
+    style: CssStyle
     weight: tuple[
         int, int, int
     ]  # ids, classes, elements of its selector: the heavier rule wins (Selectors Level 4 s17)
     inside: bool  # it also says what the element stands in
 
 
-def style(block: str) -> Style:
+def style(block: str) -> CssStyle:
     """Return what a declaration block ("color:#fff; display:none") says."""
     return _style(block[:MAX_STYLE])  # cut before it is remembered
 
 
 @lru_cache(maxsize=4096)
-def _style(block: str) -> Style:
+def _style(block: str) -> CssStyle:
     if "/*" in block:
         block = _COMMENT.sub("", block)
     if "\\" in block:
@@ -137,7 +137,7 @@ def _style(block: str) -> Style:
         declared.get("unicode-bidi", "").endswith("override") and declared.get("direction") == "rtl"
     )
     display = declared.get("display")
-    return Style(
+    return CssStyle(
         _hides(declared),
         None if display is None else display != "none",
         firmly,
@@ -215,10 +215,10 @@ def _px(value: str, default: float | None = None) -> float | None:
     return float(match[1]) * _PX[match[2]] if match else default
 
 
-def rules(sheet: str) -> list[Rule]:
+def rules(sheet: str) -> list[CssRule]:
     """Return the rules of a style sheet that say anything about being seen, in their order."""
     sheet = _COMMENT.sub("", sheet[:MAX_SHEET]).replace("<!--", "").replace("-->", "")
-    found: list[Rule] = []
+    found: list[CssRule] = []
     for match in _RULE.finditer(_AT_BLOCK.sub(_without_block, sheet) if "@" in sheet else sheet):
         says = style(match[2]) if match[2] else PLAIN
         if says == PLAIN:
@@ -229,7 +229,7 @@ def rules(sheet: str) -> list[Rule]:
                 ids, classes = selector.count("#"), selector.count(".")
                 elements = len(_ELEMENT.findall(selector))
                 found.append(
-                    Rule(
+                    CssRule(
                         selector,
                         says,
                         (ids, classes, elements),

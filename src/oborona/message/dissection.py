@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import msgspec
 
-from oborona.message.respelled import Respelling
+from oborona.message.respelling import Respelling
 
 
-class Node(msgspec.Struct, frozen=True, kw_only=True):
+class DissectedPart(msgspec.Struct, frozen=True, kw_only=True):
     """One part of the MIME tree."""
 
     path: str  # as IMAP numbers parts; empty = the message itself
@@ -22,11 +22,11 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     disposition: str
     name: str
     size: int  # octets of the body as sent
-    children: list[Node]
+    children: list[DissectedPart]
 
 
-class Named(msgspec.Struct, frozen=True, kw_only=True):
-    """What a message names: a link, an e-mail address, or what `oborona.message.model.Kind`
+class DissectedEntity(msgspec.Struct, frozen=True, kw_only=True):
+    """What a message names: a link, an e-mail address, or what `oborona.message.model.EntityKind`
     lists.
     """
 
@@ -41,7 +41,7 @@ class Named(msgspec.Struct, frozen=True, kw_only=True):
     user: str = ""
 
 
-class File(msgspec.Struct, frozen=True, kw_only=True):
+class DissectedFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file in an attached archive, or in one inside it."""
 
     name: str
@@ -52,7 +52,7 @@ class File(msgspec.Struct, frozen=True, kw_only=True):
     depth: int
 
 
-class Attached(msgspec.Struct, frozen=True, kw_only=True):
+class DissectedAttachment(msgspec.Struct, frozen=True, kw_only=True):
     """A part that is not shown as text."""
 
     name: str
@@ -63,10 +63,10 @@ class Attached(msgspec.Struct, frozen=True, kw_only=True):
     picture: bool
     encrypted: bool
     macros: bool
-    files: list[File]
+    files: list[DissectedFile]
 
 
-class Shown(msgspec.Struct, frozen=True, kw_only=True):
+class DissectedPicture(msgspec.Struct, frozen=True, kw_only=True):
     """A picture, and what was found in it."""
 
     name: str
@@ -84,7 +84,7 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     text: str
 
 
-class Counted(msgspec.Struct, frozen=True, kw_only=True):
+class DissectedShingle(msgspec.Struct, frozen=True, kw_only=True):
     """A shingle, with what was hashed."""
 
     type: int
@@ -95,7 +95,7 @@ class Counted(msgspec.Struct, frozen=True, kw_only=True):
     form: str
 
 
-class Paired(msgspec.Struct, frozen=True, kw_only=True):
+class DissectedPair(msgspec.Struct, frozen=True, kw_only=True):
     """A unique pair: how many `b` are there of one `a`."""
 
     type: int  # of P = hash(a, b)
@@ -108,7 +108,7 @@ class Paired(msgspec.Struct, frozen=True, kw_only=True):
     b: str
 
 
-class Meaning(msgspec.Struct, frozen=True):
+class DissectedFinding(msgspec.Struct, frozen=True):
     """A finding, and what it says."""
 
     name: str
@@ -116,7 +116,7 @@ class Meaning(msgspec.Struct, frozen=True):
     meaning: str
 
 
-class Marked(msgspec.Struct, frozen=True, kw_only=True):
+class DissectedSignature(msgspec.Struct, frozen=True, kw_only=True):
     """A signature that the message has."""
 
     id: str
@@ -130,7 +130,7 @@ class Marked(msgspec.Struct, frozen=True, kw_only=True):
     score: float | None  # its own
 
 
-class Removed(msgspec.Struct, frozen=True, kw_only=True):
+class RemovedText(msgspec.Struct, frozen=True, kw_only=True):
     """What is no part of what is counted, or was read otherwise than written."""
 
     hidden_share: float  # of all words of the HTML, 0..1
@@ -144,15 +144,15 @@ class Dissection(msgspec.Struct, frozen=True, kw_only=True):
     file: str
     keyed: bool  # the hashes are those of the site's counters
     size: int  # octets
-    tree: Node
+    tree: DissectedPart
     shown: str  # the text that a reader sees
     text: str  # the same, normalised
     hidden: str  # the text that a reader does not see
-    removed: Removed
-    entities: list[Named]
-    attachments: list[Attached]
-    pictures: list[Shown]
-    shingles: list[Counted]
-    pairs: list[Paired]
-    findings: list[Meaning]
-    signatures: list[Marked]
+    removed: RemovedText
+    entities: list[DissectedEntity]
+    attachments: list[DissectedAttachment]
+    pictures: list[DissectedPicture]
+    shingles: list[DissectedShingle]
+    pairs: list[DissectedPair]
+    findings: list[DissectedFinding]
+    signatures: list[DissectedSignature]

@@ -13,10 +13,10 @@ from typing import Final
 
 import re2
 
-from oborona.message import defanged, handles, links, path_templates, phones, wallets
+from oborona.message import defanged_links, handles, links, path_templates, phones, wallets
 from oborona.message.findings import Findings, quoted
-from oborona.message.hypertext import Page
-from oborona.message.model import Entity, Header, Kind, Link, Place
+from oborona.message.hypertext import HtmlPage
+from oborona.message.model import EntityKind, EntityLocation, HeaderField, MessageLink, NamedEntity
 from oborona.message.normalise import normalise
 
 MAX_WAYS: Final = 4  # to leave a list that are read
@@ -28,7 +28,11 @@ MAX_HEADERS: Final = 8000  # of all subjects and senders together: honest mail h
 # states without end.
 _HINTS: Final = tuple(
     re2.compile(hint.encode())
-    for hint in (f"{phones.WORDS_HINT}|{handles.HINT}|{defanged.HINT}", phones.HINT, wallets.HINT)
+    for hint in (
+        f"{phones.WORDS_HINT}|{handles.HINT}|{defanged_links.HINT}",
+        phones.HINT,
+        wallets.HINT,
+    )
 )
 _DIALS: Final = frozenset({"tel", "sms", "callto"})
 _PAYS: Final = frozenset(
@@ -52,14 +56,14 @@ def may_hold(normal: str) -> bool:
 def read(
     text: str,
     normal: str,
-    headers: tuple[Header, ...],
-    pages: list[Page],
-    found_links: tuple[Link, ...],
+    headers: tuple[HeaderField, ...],
+    pages: list[HtmlPage],
+    found_links: tuple[MessageLink, ...],
     regions: tuple[str, ...],
     findings: Findings,
     *,
     hinted: bool,
-) -> tuple[Entity, ...]:
+) -> tuple[NamedEntity, ...]:
     """Return the distinct entities of a message, in the order: text, links, headers.
 
     Args:
@@ -72,8 +76,8 @@ def read(
         findings: keeps count of what the message has cost.
         hinted: what `may_hold` says of the text.
     """
-    gathered = _Gathered()
-    gathered.text(text, normal, Place.TEXT, regions, findings, hinted=hinted)
+    gathered = _EntityCollector()
+    gathered.text(text, normal, EntityLocation.TEXT, regions, findings, hinted=hinted)
     for page in pages:
         for target in page.targets:
             gathered.target(target.url, target.place, findings)
@@ -89,23 +93,25 @@ def read(
             gathered.unsubscribe(header.value[:MAX_HEADER])
     head = "\n".join(said)[:MAX_HEADERS]
     normal = normalise(head)
-    gathered.text(head, normal, Place.HEADER, regions, findings, hinted=may_hold(normal))
+    gathered.text(head, normal, EntityLocation.HEADER, regions, findings, hinted=may_hold(normal))
     return tuple(gathered.found.values())
 
 
-class _Gathered:
+class _EntityCollector:
     def __init__(self) -> None:
-        self.found: dict[tuple[Kind, str, Place], Entity] = {}
+        self.found: dict[tuple[EntityKind, str, EntityLocation], NamedEntity] = {}
 
-    def add(self, kind: Kind, value: str, raw: str, place: Place) -> None:
+    def add(self, kind: EntityKind, value: str, raw: str, place: EntityLocation) -> None:
         if value:
-            self.found.setdefault((kind, value, place), Entity(kind, value, quoted(raw), place))
+            self.found.setdefault(
+                (kind, value, place), NamedEntity(kind, value, quoted(raw), place)
+            )
 
     def text(
         self,
         text: str,
         normal: str,
-        place: Place,
+        place: EntityLocation,
         regions: tuple[str, ...],
         findings: Findings,
         *,
@@ -114,37 +120,37 @@ class _Gathered:
         if not hinted and not regions:
             return
         for value, raw in phones.in_text(normal, regions, findings):
-            self.add(Kind.PHONE, value, raw, place)
+            self.add(EntityKind.PHONE, value, raw, place)
         if not hinted:
             return
         for value, raw in wallets.in_text(text, findings):
-            self.add(Kind.WALLET, value, raw, place)
+            self.add(EntityKind.WALLET, value, raw, place)
         for value, raw in handles.in_text(normal):
             self.handle(value, raw, place, findings)
 
-    def handle(self, value: str, raw: str, place: Place, findings: Findings) -> None:
-        self.add(Kind.HANDLE, value, raw, place)
+    def handle(self, value: str, raw: str, place: EntityLocation, findings: Findings) -> None:
+        self.add(EntityKind.HANDLE, value, raw, place)
         number = handles.phone(value)
         if number:
-            self.add(Kind.PHONE, phones.of_link(number, findings), raw, place)
+            self.add(EntityKind.PHONE, phones.of_link(number, findings), raw, place)
 
-    def target(self, url: str, place: Place, findings: Findings) -> None:
+    def target(self, url: str, place: EntityLocation, findings: Findings) -> None:
         """Look at a link that leads nowhere on the web."""
         scheme, colon, rest = url.strip()[:200].partition(":")
         scheme = scheme.lower()
         if not colon or scheme in ("http", "https", "mailto"):
             return
         if scheme in _DIALS:
-            self.add(Kind.PHONE, phones.of_link(rest, findings), url, place)
+            self.add(EntityKind.PHONE, phones.of_link(rest, findings), url, place)
         elif scheme in _PAYS:
             for value, _ in wallets.in_text(f"{scheme} wallet {rest}", findings):
-                self.add(Kind.WALLET, value, url, place)
+                self.add(EntityKind.WALLET, value, url, place)
         else:
             value = handles.of_scheme(url)
             if value:
                 self.handle(value, url, place, findings)
 
-    def link(self, link: Link, findings: Findings) -> None:
+    def link(self, link: MessageLink, findings: Findings) -> None:
         value = handles.of_link(link.url, link.host)
         if value:
             self.handle(value, link.url, link.place, findings)
@@ -152,7 +158,7 @@ class _Gathered:
     def list_id(self, value: str) -> None:
         """Take the identifier of a list, without the words before it. Source: RFC 2919 s3."""
         match = _LIST_ID.search(value)
-        self.add(Kind.LIST, (match[1] if match else "").lower(), value, Place.HEADER)
+        self.add(EntityKind.LIST, (match[1] if match else "").lower(), value, EntityLocation.HEADER)
 
     def unsubscribe(self, value: str) -> None:
         """Take where a list is left, without what tells one reader from another.
@@ -164,10 +170,13 @@ class _Gathered:
             if address:
                 name, _, domain = address.partition("@")
                 self.add(
-                    Kind.UNSUBSCRIBE, f"{path_templates.varied(name)}@{domain}", url, Place.HEADER
+                    EntityKind.UNSUBSCRIBE,
+                    f"{path_templates.generalise(name)}@{domain}",
+                    url,
+                    EntityLocation.HEADER,
                 )
                 continue
-            link = links.link(url, "", Place.HEADER)
+            link = links.link(url, "", EntityLocation.HEADER)
             if link is not None:
                 where = path_templates.template(link.url, link.host, link.domain)
-                self.add(Kind.UNSUBSCRIBE, where, url, Place.HEADER)
+                self.add(EntityKind.UNSUBSCRIBE, where, url, EntityLocation.HEADER)

@@ -58,7 +58,7 @@ _SHIFT: Final = np.uint64(29)
 _hash: Final = xxhash.xxh3_64_digest
 
 
-class Likeness(msgspec.Struct, frozen=True):
+class TextFingerprints(msgspec.Struct, frozen=True):
     """The fingerprints of a text; either, both or none, by its length."""
 
     words: tuple[int, ...] = ()  # `WORD_VALUES` unsigned 64-bit minima
@@ -87,7 +87,7 @@ class Fingerprinter:
         self._seed = int(numbers[seed])
         self._letter_weights = weights[WINDOW + 1 :]
 
-    def likeness(self, words: list[str]) -> Likeness:
+    def likeness(self, words: list[str]) -> TextFingerprints:
         """Return the fingerprints of a text, none of one that is too short.
 
         Args:
@@ -103,7 +103,7 @@ class Fingerprinter:
             ]
         )
         long_words = len(octets) // HASH_BYTES
-        return Likeness(
+        return TextFingerprints(
             self._of_words(np.frombuffer(octets, ">u8").astype(np.uint64))
             if long_words >= MIN_LONG_WORDS
             else (),

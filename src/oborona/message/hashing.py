@@ -13,7 +13,7 @@ from enum import IntEnum
 from typing import Final, NamedTuple
 
 from oborona.message.fingerprint import Fingerprinter
-from oborona.types import PAIR_MASK, Pair, Shingle
+from oborona.types import PAIR_MASK, Shingle, UniquePair
 
 # Past NamedTuple's own constructor, which costs as much as the hash: 60 of these run for each
 # message.
@@ -25,7 +25,7 @@ MIN_KEY: Final = 16  # octets of the secret: 128 bits cannot be tried
 LAST_TYPE: Final = 75  # the highest number that is given or set aside
 
 
-class Type(IntEnum):
+class ShingleType(IntEnum):
     """Numbers of shingle types; a number is never given to something else."""
 
     TEXT = 1
@@ -104,7 +104,7 @@ class Type(IntEnum):
     ACCOUNT_IPS = 75
 
 
-class Group(NamedTuple):
+class ShingleTypeInfo(NamedTuple):
     """One row of the type table."""
 
     name: str  # as people read it
@@ -112,150 +112,202 @@ class Group(NamedTuple):
     meaning: str
 
 
-TYPES: Final[dict[Type, Group]] = {
-    Type.TEXT: Group("Text", "text", "the whole visible text, normalised"),
-    Type.TEMPLATE: Group(
+TYPES: Final[dict[ShingleType, ShingleTypeInfo]] = {
+    ShingleType.TEXT: ShingleTypeInfo("Text", "text", "the whole visible text, normalised"),
+    ShingleType.TEMPLATE: ShingleTypeInfo(
         "Template", "text", "the text without numbers, links, addresses and the recipient's name"
     ),
-    Type.OPENING: Group(
+    ShingleType.OPENING: ShingleTypeInfo(
         "Opening", "text", "the first 16 words of the template of what its sender wrote himself"
     ),
-    Type.CLOSING: Group("Closing", "text", "the last 16 of them"),
-    Type.WORDS: Group(
+    ShingleType.CLOSING: ShingleTypeInfo("Closing", "text", "the last 16 of them"),
+    ShingleType.WORDS: ShingleTypeInfo(
         "Words", "text", "one of 32 min-hashes over windows of words: near-duplicates share most"
     ),
-    Type.CHARACTERS: Group(
+    ShingleType.CHARACTERS: ShingleTypeInfo(
         "Characters", "text", "one of 16 min-hashes over windows of letters, of a short text"
     ),
-    Type.SKELETON: Group(
+    ShingleType.SKELETON: ShingleTypeInfo(
         "Skeleton", "text", "how its HTML is built: tags and classes, whatever its words"
     ),
-    Type.SUBJECT: Group("Subject", "subject", "the subject, normalised"),
-    Type.SUBJECT_TEMPLATE: Group(
+    ShingleType.SUBJECT: ShingleTypeInfo("Subject", "subject", "the subject, normalised"),
+    ShingleType.SUBJECT_TEMPLATE: ShingleTypeInfo(
         "SubjectTemplate",
         "subject",
         "the subject without Re:, numbers, links and the recipient's name",
     ),
-    Type.ENTITY_RECIPIENT: Group(
+    ShingleType.ENTITY_RECIPIENT: ShingleTypeInfo(
         "EntityRecipient", "unique pairs", "whom a message is judged by, and recipient"
     ),
-    Type.ENTITY_RECIPIENTS: Group(
+    ShingleType.ENTITY_RECIPIENTS: ShingleTypeInfo(
         "EntityRecipients",
         "unique pairs",
         "recipients per client address, author, his domain, link domain, contact",
     ),
-    Type.AUTHOR: Group(
+    ShingleType.AUTHOR: ShingleTypeInfo(
         "Author", "sender", "address of the From field, where authentication proved it"
     ),
-    Type.AUTHOR_DOMAIN: Group(
+    ShingleType.AUTHOR_DOMAIN: ShingleTypeInfo(
         "AuthorDomain", "sender", "its registrable domain, where that was proved"
     ),
-    Type.FROM: Group("From", "sender", "address of the From field"),
-    Type.CLIENT_IP: Group("ClientIp", "sender", "address of the SMTP client"),
-    Type.CLIENT_NETWORK: Group("ClientNetwork", "sender", "its /24 (IPv4) or /64 (IPv6) network"),
-    Type.AS_NUMBER: Group(
+    ShingleType.FROM: ShingleTypeInfo("From", "sender", "address of the From field"),
+    ShingleType.CLIENT_IP: ShingleTypeInfo("ClientIp", "sender", "address of the SMTP client"),
+    ShingleType.CLIENT_NETWORK: ShingleTypeInfo(
+        "ClientNetwork", "sender", "its /24 (IPv4) or /64 (IPv6) network"
+    ),
+    ShingleType.AS_NUMBER: ShingleTypeInfo(
         "AsNumber", "sender", "the autonomous system that its address belongs to"
     ),
-    Type.HELO: Group("Helo", "sender", "the name it said in HELO or EHLO"),
-    Type.RDNS: Group("Rdns", "sender", "its verified host name"),
-    Type.RDNS_DOMAIN: Group("RdnsDomain", "sender", "registrable domain of that name"),
-    Type.MAIL_FROM: Group("MailFrom", "sender", "envelope sender"),
-    Type.MAIL_FROM_DOMAIN: Group("MailFromDomain", "sender", "domain of the envelope sender"),
-    Type.FROM_DOMAIN: Group("FromDomain", "sender", "registrable domain of the From address"),
-    Type.FROM_NAME: Group("FromName", "sender", "display name of the From field"),
-    Type.DKIM_DOMAIN: Group("DkimDomain", "sender", "domain whose DKIM signature passed"),
-    Type.REPLY_TO: Group("ReplyTo", "sender", "address of the Reply-To field"),
-    Type.MESSAGE_ID_DOMAIN: Group(
+    ShingleType.HELO: ShingleTypeInfo("Helo", "sender", "the name it said in HELO or EHLO"),
+    ShingleType.RDNS: ShingleTypeInfo("Rdns", "sender", "its verified host name"),
+    ShingleType.RDNS_DOMAIN: ShingleTypeInfo(
+        "RdnsDomain", "sender", "registrable domain of that name"
+    ),
+    ShingleType.MAIL_FROM: ShingleTypeInfo("MailFrom", "sender", "envelope sender"),
+    ShingleType.MAIL_FROM_DOMAIN: ShingleTypeInfo(
+        "MailFromDomain", "sender", "domain of the envelope sender"
+    ),
+    ShingleType.FROM_DOMAIN: ShingleTypeInfo(
+        "FromDomain", "sender", "registrable domain of the From address"
+    ),
+    ShingleType.FROM_NAME: ShingleTypeInfo("FromName", "sender", "display name of the From field"),
+    ShingleType.DKIM_DOMAIN: ShingleTypeInfo(
+        "DkimDomain", "sender", "domain whose DKIM signature passed"
+    ),
+    ShingleType.REPLY_TO: ShingleTypeInfo("ReplyTo", "sender", "address of the Reply-To field"),
+    ShingleType.MESSAGE_ID_DOMAIN: ShingleTypeInfo(
         "MessageIdDomain", "sender", "what stands after the @ of the Message-ID"
     ),
-    Type.MAILER: Group(
+    ShingleType.MAILER: ShingleTypeInfo(
         "Mailer", "sender", "X-Mailer or User-Agent: the program and its major version"
     ),
-    Type.HEADER_ORDER: Group(
+    ShingleType.HEADER_ORDER: ShingleTypeInfo(
         "HeaderOrder",
         "sender",
         "names, in order, of the fields that the composing program wrote, 6 or more",
     ),
-    Type.SENDER_RECIPIENT: Group("SenderRecipient", "unique pairs", "sender and recipient"),
-    Type.SENDER_RECIPIENTS: Group("SenderRecipients", "unique pairs", "recipients per sender"),
-    Type.SENDER_DOMAIN: Group("SenderDomain", "unique pairs", "sender and recipient's domain"),
-    Type.SENDER_DOMAINS: Group("SenderDomains", "unique pairs", "recipients' domains per sender"),
-    Type.IP_SENDER: Group("IpSender", "unique pairs", "client address and envelope sender"),
-    Type.IP_SENDERS: Group("IpSenders", "unique pairs", "envelope senders per client address"),
-    Type.LINK_SENDER: Group(
+    ShingleType.SENDER_RECIPIENT: ShingleTypeInfo(
+        "SenderRecipient", "unique pairs", "sender and recipient"
+    ),
+    ShingleType.SENDER_RECIPIENTS: ShingleTypeInfo(
+        "SenderRecipients", "unique pairs", "recipients per sender"
+    ),
+    ShingleType.SENDER_DOMAIN: ShingleTypeInfo(
+        "SenderDomain", "unique pairs", "sender and recipient's domain"
+    ),
+    ShingleType.SENDER_DOMAINS: ShingleTypeInfo(
+        "SenderDomains", "unique pairs", "recipients' domains per sender"
+    ),
+    ShingleType.IP_SENDER: ShingleTypeInfo(
+        "IpSender", "unique pairs", "client address and envelope sender"
+    ),
+    ShingleType.IP_SENDERS: ShingleTypeInfo(
+        "IpSenders", "unique pairs", "envelope senders per client address"
+    ),
+    ShingleType.LINK_SENDER: ShingleTypeInfo(
         "LinkSender", "unique pairs", "registrable domain of a link and From address"
     ),
-    Type.LINK_SENDERS: Group("LinkSenders", "unique pairs", "From addresses per domain of a link"),
-    Type.TEXT_IP: Group("TextIp", "unique pairs", "text and client address"),
-    Type.TEXT_IPS: Group("TextIps", "unique pairs", "client addresses per text"),
-    Type.TEXT_RECIPIENT: Group("TextRecipient", "unique pairs", "text and recipient"),
-    Type.TEXT_RECIPIENTS: Group("TextRecipients", "unique pairs", "recipients per text"),
-    Type.TEXT_SENDER: Group("TextSender", "unique pairs", "text and From address"),
-    Type.TEXT_SENDERS: Group("TextSenders", "unique pairs", "From addresses per text"),
-    Type.ATTACHMENT_NAME: Group("AttachmentName", "attachments", "file name"),
-    Type.ATTACHMENT_TYPE: Group("AttachmentType", "attachments", "extension and declared type"),
-    Type.ATTACHMENT_SIZE: Group(
+    ShingleType.LINK_SENDERS: ShingleTypeInfo(
+        "LinkSenders", "unique pairs", "From addresses per domain of a link"
+    ),
+    ShingleType.TEXT_IP: ShingleTypeInfo("TextIp", "unique pairs", "text and client address"),
+    ShingleType.TEXT_IPS: ShingleTypeInfo("TextIps", "unique pairs", "client addresses per text"),
+    ShingleType.TEXT_RECIPIENT: ShingleTypeInfo(
+        "TextRecipient", "unique pairs", "text and recipient"
+    ),
+    ShingleType.TEXT_RECIPIENTS: ShingleTypeInfo(
+        "TextRecipients", "unique pairs", "recipients per text"
+    ),
+    ShingleType.TEXT_SENDER: ShingleTypeInfo("TextSender", "unique pairs", "text and From address"),
+    ShingleType.TEXT_SENDERS: ShingleTypeInfo(
+        "TextSenders", "unique pairs", "From addresses per text"
+    ),
+    ShingleType.ATTACHMENT_NAME: ShingleTypeInfo("AttachmentName", "attachments", "file name"),
+    ShingleType.ATTACHMENT_TYPE: ShingleTypeInfo(
+        "AttachmentType", "attachments", "extension and declared type"
+    ),
+    ShingleType.ATTACHMENT_SIZE: ShingleTypeInfo(
         "AttachmentSize", "attachments", "size, and type by content, of one of 4 kB and more"
     ),
-    Type.MEMBER_NAME: Group("MemberName", "attachments", "name of a file in an archive"),
-    Type.MEMBER_CHECKSUM: Group(
+    ShingleType.MEMBER_NAME: ShingleTypeInfo(
+        "MemberName", "attachments", "name of a file in an archive"
+    ),
+    ShingleType.MEMBER_CHECKSUM: ShingleTypeInfo(
         "MemberChecksum",
         "attachments",
         "CRC-32 and size of a file in an archive, whatever the archive",
     ),
-    Type.MIME_TREE: Group("MimeTree", "attachments", "shape of the message, when it has parts"),
-    Type.URL: Group("Url", "links", "a link to follow, normalised"),
-    Type.HOST: Group("Host", "links", "host of such a link"),
-    Type.LINK_DOMAIN: Group("LinkDomain", "links", "registrable domain of such a link"),
-    Type.PATH: Group(
+    ShingleType.MIME_TREE: ShingleTypeInfo(
+        "MimeTree", "attachments", "shape of the message, when it has parts"
+    ),
+    ShingleType.URL: ShingleTypeInfo("Url", "links", "a link to follow, normalised"),
+    ShingleType.HOST: ShingleTypeInfo("Host", "links", "host of such a link"),
+    ShingleType.LINK_DOMAIN: ShingleTypeInfo(
+        "LinkDomain", "links", "registrable domain of such a link"
+    ),
+    ShingleType.PATH: ShingleTypeInfo(
         "Path",
         "links",
         "such a link without what varies: domain, path, names of parameters; no numbers and tokens",
     ),
-    Type.PROVED_SENDER: Group(
+    ShingleType.PROVED_SENDER: ShingleTypeInfo(
         "ProvedSender", "sender", "envelope sender for whose domain SPF passed"
     ),
-    Type.PHONE: Group("Phone", "links", "telephone number in E.164"),
-    Type.ADDRESS: Group("Address", "links", "e-mail address in the text"),
-    Type.WALLET: Group("Wallet", "links", "address of a wallet whose checksum is right"),
-    Type.HANDLE: Group("Handle", "links", "name on a messenger or network"),
-    Type.CODE: Group(
+    ShingleType.PHONE: ShingleTypeInfo("Phone", "links", "telephone number in E.164"),
+    ShingleType.ADDRESS: ShingleTypeInfo("Address", "links", "e-mail address in the text"),
+    ShingleType.WALLET: ShingleTypeInfo(
+        "Wallet", "links", "address of a wallet whose checksum is right"
+    ),
+    ShingleType.HANDLE: ShingleTypeInfo("Handle", "links", "name on a messenger or network"),
+    ShingleType.CODE: ShingleTypeInfo(
         "Code", "links", "what a QR code or its like holds: a link, normalised, or a text"
     ),
-    Type.PICTURE_HOST: Group("PictureHost", "links", "host from which a picture is loaded"),
-    Type.LIST: Group("List", "links", "List-Id, or where the list is left"),
-    Type.CHECKSUM: Group("Checksum", "attachments", "content of an attachment"),
-    Type.PICTURE: Group("Picture", "pictures", "content of a picture"),
-    Type.PICTURE_HASH: Group(
+    ShingleType.PICTURE_HOST: ShingleTypeInfo(
+        "PictureHost", "links", "host from which a picture is loaded"
+    ),
+    ShingleType.LIST: ShingleTypeInfo("List", "links", "List-Id, or where the list is left"),
+    ShingleType.CHECKSUM: ShingleTypeInfo("Checksum", "attachments", "content of an attachment"),
+    ShingleType.PICTURE: ShingleTypeInfo("Picture", "pictures", "content of a picture"),
+    ShingleType.PICTURE_HASH: ShingleTypeInfo(
         "PictureHash",
         "pictures",
         "how a picture looks: one of 24 values, of which alike pictures share some",
     ),
-    Type.PICTURE_TEXT: Group(
+    ShingleType.PICTURE_TEXT: ShingleTypeInfo(
         "PictureText",
         "pictures",
         "one of the min-hashes of the text in pictures, what OCR confuses made one",
     ),
-    Type.PICTURE_PHONE: Group("PicturePhone", "pictures", "telephone number in a picture"),
-    Type.PICTURE_ADDRESS: Group(
+    ShingleType.PICTURE_PHONE: ShingleTypeInfo(
+        "PicturePhone", "pictures", "telephone number in a picture"
+    ),
+    ShingleType.PICTURE_ADDRESS: ShingleTypeInfo(
         "PictureAddress", "pictures", "e-mail address, or host of a link, written in a picture"
     ),
-    Type.ACCOUNT: Group("Account", "sender", "login of one of our own people"),
-    Type.COUNTRY: Group("Country", "place", "country of the client's address, ISO 3166-1"),
-    Type.SENDER_COUNTRY: Group("SenderCountry", "unique pairs", "From address and country"),
-    Type.SENDER_COUNTRIES: Group("SenderCountries", "unique pairs", "countries per From address"),
-    Type.LANGUAGE: Group(
+    ShingleType.ACCOUNT: ShingleTypeInfo("Account", "sender", "login of one of our own people"),
+    ShingleType.COUNTRY: ShingleTypeInfo(
+        "Country", "place", "country of the client's address, ISO 3166-1"
+    ),
+    ShingleType.SENDER_COUNTRY: ShingleTypeInfo(
+        "SenderCountry", "unique pairs", "From address and country"
+    ),
+    ShingleType.SENDER_COUNTRIES: ShingleTypeInfo(
+        "SenderCountries", "unique pairs", "countries per From address"
+    ),
+    ShingleType.LANGUAGE: ShingleTypeInfo(
         "Language", "place", "language of the text, and the charset in which it was written"
     ),
-    Type.ACCOUNT_IP: Group(
+    ShingleType.ACCOUNT_IP: ShingleTypeInfo(
         "AccountIp", "unique pairs", "login and client address, of IPv6 its /64"
     ),
-    Type.ACCOUNT_IPS: Group("AccountIps", "unique pairs", "client addresses per login"),
+    ShingleType.ACCOUNT_IPS: ShingleTypeInfo(
+        "AccountIps", "unique pairs", "client addresses per login"
+    ),
 }
 """Every type with its name, group and meaning"""
 
 
-def joined(a: bytes, b: bytes) -> bytes:
+def join_pair(a: bytes, b: bytes) -> bytes:
     """Return what a unique pair of a and b is hashed over: a's length keeps ("ab", "c") and ("a",
     "bc") apart.
     """
@@ -313,7 +365,7 @@ class Hasher:
 
     def pairs(
         self, both: int, distinct: int, each_a: Sequence[bytes], each_b: Sequence[bytes]
-    ) -> list[Pair]:
+    ) -> list[UniquePair]:
         """Return the unique pairs of each a with each b, all of them octets already.
 
         P is a shingle of the type `both`, over a's length, a and b; U one of the type `distinct`,
@@ -326,7 +378,7 @@ class Hasher:
             place = unique[1] & PAIR_MASK
             for b in each_b:
                 state = prepared()
-                state.update(joined(a, b))
+                state.update(join_pair(a, b))
                 own = _number(state.digest(), "big") & _OWN
-                found.append(_new(Pair, (_new(Shingle, (number, place | own)), unique)))
+                found.append(_new(UniquePair, (_new(Shingle, (number, place | own)), unique)))
         return found

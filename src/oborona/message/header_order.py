@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from oborona.message.model import Header
+from oborona.message.model import HeaderField
 
 MIN_FIELDS: Final = 6  # From, To, Subject, Date and one more are in everybody's order by chance
 MAX_FIELDS: Final = 30  # more than all of them, each once
@@ -26,7 +26,7 @@ COMPOSED: Final = frozenset({
 """Fields that count, lower case."""
 
 
-def order(headers: tuple[Header, ...]) -> str:
+def order(headers: tuple[HeaderField, ...]) -> str:
     """Return the names of the fields that count, in order, with spaces between.
 
     Empty when they are fewer than `MIN_FIELDS`.

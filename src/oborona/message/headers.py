@@ -5,8 +5,8 @@ line that is no field: as in the standard library's parser, the body starts ther
 line ("From ...") is no field and is passed over. Octets that are neither ASCII nor UTF-8 are read
 together, in the charset of the text they head or by a guess, as mail clients do.
 
-Limits: the octets of one field and the number of fields, from `Limits`; beyond them the fields
-still end where they end.
+Limits: the octets of one field and the number of fields, from `ParserLimits`; beyond them the
+fields still end where they end.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Final
 
 from oborona.message import charsets
 from oborona.message.findings import Findings
-from oborona.message.limits import Limits
-from oborona.message.model import Header
+from oborona.message.limits import ParserLimits
+from oborona.message.model import HeaderField
 from oborona.message.rfc2047 import decode_words
 
 # octets of a field's name that are kept: names are remembered in several places; honest ones have
@@ -34,8 +34,8 @@ _CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]+")
 
 
 def split(
-    data: bytes, start: int, end: int, limits: Limits, findings: Findings
-) -> tuple[tuple[Header, ...], int]:
+    data: bytes, start: int, end: int, limits: ParserLimits, findings: Findings
+) -> tuple[tuple[HeaderField, ...], int]:
     """Return the fields in `data[start:end]` and where the body begins; never raises.
 
     Args:
@@ -46,7 +46,7 @@ def split(
         findings: gets header-broken, header-too-long, header-too-many, header-nul, header-8bit.
 
     """
-    headers: list[Header] = []
+    headers: list[HeaderField] = []
     doubtful: list[int] = []  # places of those in octets that say nothing of their charset
     position = start
     mbox = _MBOX_LINE.match(data, start, end)
@@ -72,7 +72,9 @@ def split(
         text = _text(raw)
         if text is None:
             doubtful.append(len(headers))
-        headers.append(Header(_lower(name[:MAX_NAME]), raw, unfold(text, findings) if text else ""))
+        headers.append(
+            HeaderField(_lower(name[:MAX_NAME]), raw, unfold(text, findings) if text else "")
+        )
     return _settled(headers, doubtful, findings), end
 
 
@@ -89,7 +91,9 @@ def _text(raw: bytes) -> str | None:
         return None
 
 
-def _settled(headers: list[Header], doubtful: list[int], findings: Findings) -> tuple[Header, ...]:
+def _settled(
+    headers: list[HeaderField], doubtful: list[int], findings: Findings
+) -> tuple[HeaderField, ...]:
     """Return the fields of a part, with the text of those in doubt."""
     if not doubtful:
         return tuple(headers)
@@ -102,7 +106,7 @@ def _settled(headers: list[Header], doubtful: list[int], findings: Findings) -> 
     for place in doubtful:
         header = headers[place]
         end = position + header.raw.count(b"\n") + 1
-        headers[place] = Header(
+        headers[place] = HeaderField(
             header.name, header.raw, unfold("\n".join(lines[position:end]), findings)
         )
         position = end
@@ -126,7 +130,7 @@ def unfold(text: str, findings: Findings) -> str:
     return text.strip()
 
 
-def undecoded(header: Header) -> str:
+def undecoded(header: HeaderField) -> str:
     """Return a field's text with its encoded words as sent, so that an encoded quote or comma is no
     syntax.
     """
@@ -135,7 +139,7 @@ def undecoded(header: Header) -> str:
     return header.raw.decode("utf-8", "replace").replace("\n", "")
 
 
-def first(headers: tuple[Header, ...], name: str) -> Header | None:
+def first(headers: tuple[HeaderField, ...], name: str) -> HeaderField | None:
     """Return the first field called `name` (lower case)."""
     for header in headers:
         if header.name == name:

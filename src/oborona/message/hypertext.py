@@ -23,11 +23,11 @@ import msgspec
 from selectolax.lexbor import LexborHTMLParser
 
 from oborona.message import quotations, visibility, word_count
-from oborona.message.complexity import exhausting
+from oborona.message.complexity import complexity_problem
 from oborona.message.findings import Findings
-from oborona.message.html_manner import manner
-from oborona.message.model import Place
-from oborona.message.skeleton import skeleton
+from oborona.message.html_skeleton import skeleton
+from oborona.message.html_style import manner
+from oborona.message.model import EntityLocation
 
 HIDDEN_WORDS: Final = 30  # preview lines of newsletters have up to 25
 HIDDEN_SHARE: Final = 0.15
@@ -56,29 +56,29 @@ _TARGET: Final = re.compile(
 )
 _MARK: Final = re.compile("\0(.)", re.DOTALL)
 _PLACES: Final = {
-    "a": Place.ANCHOR,
-    "area": Place.ANCHOR,
-    "form": Place.FORM,
-    "iframe": Place.FRAME,
-    "img": Place.PICTURE,
+    "a": EntityLocation.ANCHOR,
+    "area": EntityLocation.ANCHOR,
+    "form": EntityLocation.FORM,
+    "iframe": EntityLocation.FRAME,
+    "img": EntityLocation.PICTURE,
 }
 _ATTRIBUTES: Final = {"a": "href", "area": "href", "form": "action", "iframe": "src", "img": "src"}
 
 
-class Target(msgspec.Struct, frozen=True, gc=False):
+class LinkTarget(msgspec.Struct, frozen=True, gc=False):
     """Where an element leads, as written."""
 
     url: str
     shown: str
-    place: Place
+    place: EntityLocation
 
 
-class Page(msgspec.Struct, frozen=True):
+class HtmlPage(msgspec.Struct, frozen=True):
     """What an HTML part holds."""
 
     text: str = ""
     hidden: str = ""
-    targets: tuple[Target, ...] = ()
+    targets: tuple[LinkTarget, ...] = ()
     base: str = ""  # <base href>
     skeleton: str = ""
     # the text with lines "> " for its quotations; None = there are none, or they are not asked for
@@ -87,7 +87,7 @@ class Page(msgspec.Struct, frozen=True):
 
 def read(
     source: str, links: int, findings: Findings, *, flat: bool = False, answers: bool = False
-) -> Page:
+) -> HtmlPage:
     """Return text, hidden text and links of an HTML page; never raises.
 
     Args:
@@ -99,12 +99,12 @@ def read(
         answers: the message answers another, whose words are told apart.
 
     """
-    reason = "many pages" if flat else exhausting(source, findings)
+    reason = "many pages" if flat else complexity_problem(source, findings)
     if reason:
         findings.add("html-too-complex", reason)
         if not findings.afford("flat", len(source), MAX_FLAT):
             findings.add("html-too-long", "of all parts")
-            return Page()
+            return HtmlPage()
         return _read_flat(source, links, findings)
     manner(source, findings)
     prepared = _CELL.sub(" <", _BLOCK.sub("\n<", _unfolded(source)))
@@ -115,7 +115,7 @@ def read(
         quotations.mark(tree)
     body = tree.body or tree.root
     if body is None:
-        return Page(targets=targets, base=base, skeleton=skeleton(source))
+        return HtmlPage(targets=targets, base=base, skeleton=skeleton(source))
     marked = body.text(deep=True)
     if "\0" not in marked:
         seen, hidden, split_words, own = marked, "", 0, None
@@ -125,7 +125,7 @@ def read(
     hidden = _fold(hidden)
     if hidden:
         _judge_hidden(text, hidden, split_words, findings)
-    return Page(
+    return HtmlPage(
         text=text,
         hidden=hidden,
         targets=targets,
@@ -150,7 +150,7 @@ def _fold(text: str) -> str:
 
 def _targets(
     tree: LexborHTMLParser, links: int, findings: Findings
-) -> tuple[tuple[Target, ...], str]:
+) -> tuple[tuple[LinkTarget, ...], str]:
     """Return where the page leads.
 
     Before the tree is marked, so that what a link shows holds no marks.
@@ -165,7 +165,7 @@ def _targets(
         tag = node.tag or ""
         url = node.attributes.get(_ATTRIBUTES[tag]) or ""
         shown = " ".join(node.text(deep=True).split())[:SHOWN_LENGTH] if tag == "a" else ""
-        targets.append(Target(url, shown, _PLACES[tag]))
+        targets.append(LinkTarget(url, shown, _PLACES[tag]))
     base = tree.css_first("base[href]")
     return tuple(targets), (base.attributes.get("href") or "") if base else ""
 
@@ -240,15 +240,17 @@ def _copied(hidden: str, text: str) -> bool:
     return sum(word in seen for word in words) > len(words) * COPIED_SHARE
 
 
-def _read_flat(source: str, links: int, findings: Findings) -> Page:
+def _read_flat(source: str, links: int, findings: Findings) -> HtmlPage:
     """Return text and links of a page by patterns alone; hidden text is not told apart."""
-    targets: list[Target] = []
+    targets: list[LinkTarget] = []
     for match in _TARGET.finditer(source):
         if len(targets) >= links:
             findings.add("links-too-many")
             break
-        place = {"href": Place.ANCHOR, "src": Place.PICTURE}.get(match[1].lower(), Place.FORM)
-        targets.append(Target(entities.unescape(match[2] or match[3] or match[4]), "", place))
+        place = {"href": EntityLocation.ANCHOR, "src": EntityLocation.PICTURE}.get(
+            match[1].lower(), EntityLocation.FORM
+        )
+        targets.append(LinkTarget(entities.unescape(match[2] or match[3] or match[4]), "", place))
     broken = _CELL.sub(" <", _BLOCK.sub("\n<", _unfolded(source)))
     text = _fold(entities.unescape(_TAG.sub("", broken)))
-    return Page(text=text, targets=tuple(targets), skeleton=skeleton(source))
+    return HtmlPage(text=text, targets=tuple(targets), skeleton=skeleton(source))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+class ParserLimits(msgspec.Struct, frozen=True, kw_only=True):
     """The parser's limits.
 
     What a whole message may cost in a kind of work is a constant beside that work
@@ -34,4 +34,4 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     recipients: int = 200  # mailboxes read from To and Cc
 
 
-DEFAULT = Limits()
+DEFAULT = ParserLimits()

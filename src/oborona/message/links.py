@@ -18,7 +18,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from oborona import domains
-from oborona.message.model import Link, Place
+from oborona.message.model import EntityLocation, MessageLink
 
 MAX_URL: Final = 2048  # characters; the rest of a longer one says nothing more
 _IN_WORD: Final = re.compile(
@@ -84,7 +84,7 @@ def _normal(url: str) -> tuple[str, str] | None:
     if match is None:
         return None
     scheme = match[1].lower()
-    host = domains.normal(match[2])
+    host = domains.normal_host(match[2])
     if not host:
         return None
     port = match[3] or ""
@@ -100,7 +100,7 @@ def _normal(url: str) -> tuple[str, str] | None:
     return f"{scheme}://{shown_host}{place}{rest}", host
 
 
-def link(url: str, shown: str, place: Place, through: str = "") -> Link | None:
+def link(url: str, shown: str, place: EntityLocation, through: str = "") -> MessageLink | None:
     """Return a link, None when its URL leads nowhere that can be counted.
 
     Args:
@@ -113,7 +113,7 @@ def link(url: str, shown: str, place: Place, through: str = "") -> Link | None:
     if found is None:
         return None
     user = _USER.match(url[:MAX_URL]) if "@" in url else None
-    return Link(
+    return MessageLink(
         found[0],
         found[1],
         domains.registrable(found[1]),

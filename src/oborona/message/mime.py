@@ -5,8 +5,8 @@ Nothing is decoded here.
 One pass per level, on offsets into one buffer: a multipart is cut at the lines that are its
 boundary (RFC 2046 s5.1.1), each piece is an entity of its own, a message/rfc822 holds one more. An
 explicit stack, no recursion; the outer boundary is cut first, so it always ends the inner parts.
-Work is at most `Limits.depth` searches over the message for lines that begin like a boundary, and
-`MAX_CANDIDATES` of those.
+Work is at most `ParserLimits.depth` searches over the message for lines that begin like a boundary,
+and `MAX_CANDIDATES` of those.
 
 As the standard library reads it (and most clients): a boundary line may end in white space; what
 stands before the first boundary and after the last is not shown; a missing closing boundary ends at
@@ -23,8 +23,8 @@ import msgspec
 from oborona.message import headers as fields
 from oborona.message import parameters
 from oborona.message.findings import Findings
-from oborona.message.limits import Limits
-from oborona.message.model import Header
+from oborona.message.limits import ParserLimits
+from oborona.message.model import HeaderField
 
 MAX_BOUNDARY: Final = 70  # RFC 2046 s5.1.1; longer ones work, and are a finding
 # lines of a message that begin like a boundary in their multipart; real ones: its parts
@@ -32,12 +32,12 @@ MAX_CANDIDATES: Final = 50_000
 _TEXT_PLAIN: Final = "text/plain"  # RFC 2045 s5.2
 
 
-class Entity(msgspec.Struct):
+class MimeEntity(msgspec.Struct):
     """A part by its offsets; `children` in order."""
 
     path: str
     depth: int
-    headers: tuple[Header, ...]
+    headers: tuple[HeaderField, ...]
     start: int  # of the body
     end: int
     content_type: str = _TEXT_PLAIN
@@ -46,7 +46,7 @@ class Entity(msgspec.Struct):
     disposition: str = ""
     name: str = ""
     boundary: str = ""
-    children: list[Entity] = []
+    children: list[MimeEntity] = []
     broken: bool = False  # a container that could not be opened: its body is read as text
 
     @property
@@ -55,7 +55,7 @@ class Entity(msgspec.Struct):
         return not self.children
 
 
-def split(data: bytes, limits: Limits, findings: Findings) -> list[Entity]:
+def split(data: bytes, limits: ParserLimits, findings: Findings) -> list[MimeEntity]:
     """Return all entities in the order they stand, the message itself first; never raises.
 
     Args:
@@ -66,7 +66,7 @@ def split(data: bytes, limits: Limits, findings: Findings) -> list[Entity]:
     """
     headers, body = fields.split(data, 0, len(data), limits, findings)
     root = _entity("", 0, headers, body, len(data), _TEXT_PLAIN, findings)
-    entities: list[Entity] = []
+    entities: list[MimeEntity] = []
     stack = [root]
     known = 1  # parts found so far, those on the stack included
     while stack:
@@ -122,12 +122,12 @@ _OPEN: Final = frozenset({"", "7bit", "8bit", "binary", "7-bit", "8-bit"})
 def _entity(
     path: str,
     depth: int,
-    headers: tuple[Header, ...],
+    headers: tuple[HeaderField, ...],
     start: int,
     end: int,
     default: str,
     findings: Findings,
-) -> Entity:
+) -> MimeEntity:
     """Return a part with its Content fields read."""
     content_type, charset, name, boundary = default, "", "", ""
     encoding = disposition = ""
@@ -159,7 +159,7 @@ def _entity(
             disposition, given = parameters.parse(fields.undecoded(header), findings)
             disposition = disposition[:40] or "attachment"
             name = given.get("filename", "") or name
-    return Entity(
+    return MimeEntity(
         path=path,
         depth=depth,
         headers=headers,
@@ -174,7 +174,9 @@ def _entity(
     )
 
 
-def _pieces(data: bytes, entity: Entity, limit: int, findings: Findings) -> list[tuple[int, int]]:
+def _pieces(
+    data: bytes, entity: MimeEntity, limit: int, findings: Findings
+) -> list[tuple[int, int]]:
     """Return start and end of each body part of a multipart, at most `limit` + 1.
 
     Source: RFC 2046 s5.1.1.

@@ -13,7 +13,7 @@ import msgspec
 from oborona.types import Finding
 
 
-class Header(msgspec.Struct, frozen=True, gc=False):
+class HeaderField(msgspec.Struct, frozen=True, gc=False):
     """One header field."""
 
     name: str  # lower case
@@ -29,7 +29,7 @@ class Mailbox(msgspec.Struct, frozen=True, gc=False):
     domain: str  # lower case, no final dot
 
 
-class Place(StrEnum):
+class EntityLocation(StrEnum):
     """Where a link or an entity stood."""
 
     ANCHOR = "anchor"  # <a href>, <area href>
@@ -43,20 +43,20 @@ class Place(StrEnum):
     DOCUMENT = "document"  # in an attached PDF
 
 
-class Link(msgspec.Struct, frozen=True, gc=False):
+class MessageLink(msgspec.Struct, frozen=True, gc=False):
     """One link of the message."""
 
     url: str  # normal form: scheme and host in lower case, fragment and tracking parameters dropped
     host: str  # lower case; an IPv4 address in dotted form whatever way it was written
     domain: str  # registrable domain; the address itself for an IP host
     shown: str  # what a reader sees of an <a>; empty elsewhere
-    place: Place
+    place: EntityLocation
     # URL of the link that held this one inside itself; empty = it stands in the message
     through: str = ""
     user: str = ""  # what stood before an @ in front of the host, as written
 
 
-class Kind(StrEnum):
+class EntityKind(StrEnum):
     """What an entity is."""
 
     PHONE = "phone"
@@ -66,19 +66,19 @@ class Kind(StrEnum):
     UNSUBSCRIBE = "unsubscribe"  # where a list is left
 
 
-class Entity(msgspec.Struct, frozen=True, gc=False):
+class NamedEntity(msgspec.Struct, frozen=True, gc=False):
     """What a message names that means something outside it, and is neither a link nor an e-mail
     address.
     """
 
-    kind: Kind
+    kind: EntityKind
     # +79051234567; bitcoin:1A1z...; telegram:name; a List-Id; an address, or a link's template
     value: str
     raw: str  # as found, quoted and cut
-    place: Place
+    place: EntityLocation
 
 
-class Part(msgspec.Struct, frozen=True):
+class MessagePart(msgspec.Struct, frozen=True):
     """One entity of the MIME tree."""
 
     path: str  # IMAP-like section: "1", "1.2"; "" is the message itself
@@ -88,11 +88,13 @@ class Part(msgspec.Struct, frozen=True):
     encoding: str  # Content-Transfer-Encoding, lower case; empty = none
     disposition: str  # inline, attachment, ...; empty = none
     name: str  # file name; empty = none
-    headers: tuple[Header, ...]  # of the part; those of the message itself are in Message.headers
+    headers: tuple[
+        HeaderField, ...
+    ]  # of the part; those of the message itself are in Message.headers
     size: int  # octets of the body as sent
 
 
-class Member(msgspec.Struct, frozen=True, gc=False):
+class ArchiveMember(msgspec.Struct, frozen=True, gc=False):
     """A file in an archive, or in an archive inside it; a file embedded in a document.
 
     By what the archive says of it.
@@ -100,7 +102,9 @@ class Member(msgspec.Struct, frozen=True, gc=False):
 
     name: str  # without its folders; empty = none
     extension: str  # after the last dot, lower case; empty = none
-    kind: str  # by its first octets, `oborona.message.kinds`; empty = unknown, or not to be had
+    kind: (
+        str  # by its first octets, `oborona.message.file_types`; empty = unknown, or not to be had
+    )
     size: int  # octets, unpacked; -1 = not known
     crc: int  # CRC-32 of them; -1 = not known
     encrypted: bool
@@ -116,13 +120,13 @@ class Attachment(msgspec.Struct, frozen=True, gc=False):
     size: int  # octets, decoded
     sha256: bytes  # of the decoded octets
     picture: bool  # by its first octets, or declared image/*
-    kind: str  # by its content, `oborona.message.kinds`; empty = unknown
-    members: tuple[Member, ...] = ()  # of an archive, those of archives in it included
+    kind: str  # by its content, `oborona.message.file_types`; empty = unknown
+    members: tuple[ArchiveMember, ...] = ()  # of an archive, those of archives in it included
     encrypted: bool = False  # it, or something in it, needs a password
     macros: bool = False  # in it, or in something in it
 
 
-class Held(StrEnum):
+class PictureOrigin(StrEnum):
     """How a message holds a picture."""
 
     ATTACHED = "attached"  # a file beside the text
@@ -135,14 +139,14 @@ class Picture(msgspec.Struct, frozen=True, kw_only=True):
     `oborona.message.pictures`.
 
     A PDF is held in the same way (`Message.documents`): looking at one gives its links as `codes`,
-    and its text (`oborona.message.documents.paper`).
+    and its text (`oborona.message.documents.pdf_text`).
     """
 
     octets: bytes  # of the file, decoded
     sha256: bytes  # of them
     name: str  # file name; empty = none
-    kind: str  # by its first octets, `oborona.message.kinds`
-    place: Held
+    kind: str  # by its first octets, `oborona.message.file_types`
+    place: PictureOrigin
     looked: bool = False  # whether what follows, up to codes, is known
     width: int = 0  # pixels
     height: int = 0
@@ -159,7 +163,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     """A message in pieces."""
 
     raw: bytes  # as given to the parser
-    headers: tuple[Header, ...] = ()  # in order
+    headers: tuple[HeaderField, ...] = ()  # in order
     subject: str = ""
     from_: Mailbox | None = None  # first mailbox in From
     from_count: int = 0  # From fields; RFC 5322 wants exactly one
@@ -169,7 +173,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     recipients: tuple[Mailbox, ...] = ()  # of To and Cc
     message_id: str = ""  # without <>
     date: float | None = None  # Unix seconds of the Date field; None = none or unreadable
-    parts: tuple[Part, ...] = ()  # flat, in order, the message itself first
+    parts: tuple[MessagePart, ...] = ()  # flat, in order, the message itself first
     mime_tree: str = ""  # e.g. multipart/mixed(text/plain,application/zip)
     depth: int = 0  # of the deepest part
     text: str = ""  # what a reader sees; lines kept
@@ -179,18 +183,18 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     own_text: str = ""
     hidden_text: str = ""  # what HTML holds and does not show
     hidden_share: float = 0.0  # of all words in HTML, 0..1
-    # how the HTML is built, whatever its words (src/oborona/message/skeleton.py); empty = like
+    # how the HTML is built, whatever its words (src/oborona/message/html_skeleton.py); empty = like
     # everybody's
     skeleton: str = ""
     words: int = 0  # in `text`
     # in which the first text was read, as mail names it; empty = there is no text
     charset: str = ""
     language: str = ""  # of the text, ISO 639-1; empty = too little text, or none that is known
-    links: tuple[Link, ...] = ()  # distinct (url, shown, place), in order
+    links: tuple[MessageLink, ...] = ()  # distinct (url, shown, place), in order
     # distinct e-mail addresses in the text and mailto: links, lower case
     addresses: tuple[str, ...] = ()
     # distinct (kind, value, place): telephones, wallets, handles, lists
-    entities: tuple[Entity, ...] = ()
+    entities: tuple[NamedEntity, ...] = ()
     attachments: tuple[Attachment, ...] = ()
     # those that are worth a look, within limits; distinct by checksum
     pictures: tuple[Picture, ...] = ()

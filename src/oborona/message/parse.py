@@ -7,8 +7,8 @@ Never raises.
 
 Whatever is broken, odd or beyond a limit is a finding (findings.NAMES) and the rest is read on.
 
-Limits: `Limits`, each named with its reason. Small hostile messages are held to about what a large
-honest one costs; archives are opened to a limit (`contents`), pictures not looked into.
+Limits: `ParserLimits`, each named with its reason. Small hostile messages are held to about what a
+large honest one costs; archives are opened to a limit (`contents`), pictures not looked into.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from typing import Final
 
 from oborona.message import (
     boilerplate,
-    defanged,
-    leads,
-    lettering,
+    defanged_links,
+    distinct_links,
     links,
     mailboxes,
     mime,
+    mixed_scripts,
     word_count,
 )
 from oborona.message import headers as fields
@@ -32,14 +32,21 @@ from oborona.message.entities import may_hold
 from oborona.message.entities import read as read_entities
 from oborona.message.findings import Findings
 from oborona.message.language import language
-from oborona.message.limits import DEFAULT, Limits
-from oborona.message.model import Header, Link, Mailbox, Message, Part, Place
+from oborona.message.limits import DEFAULT, ParserLimits
+from oborona.message.model import (
+    EntityLocation,
+    HeaderField,
+    Mailbox,
+    Message,
+    MessageLink,
+    MessagePart,
+)
 from oborona.message.normalise import normalise
-from oborona.message.own_words import own_words
-from oborona.message.page_texts import Text
-from oborona.message.reading import Reading
+from oborona.message.part_reader import PartReader
+from oborona.message.text_extraction import VisibleText
+from oborona.message.unquoted import unquoted_text
 
-__all__ = ["Limits", "parse"]
+__all__ = ["ParserLimits", "parse"]
 
 MAX_FROM: Final = 8  # fields of From that are read, and mailboxes of each; honest mail has one
 FROM_CHARACTERS: Final = (
@@ -58,7 +65,7 @@ def _no_step() -> None:
 
 def parse(
     raw: bytes,
-    limits: Limits = DEFAULT,
+    limits: ParserLimits = DEFAULT,
     *,
     truncated: bool = False,
     regions: tuple[str, ...] = (),
@@ -91,12 +98,12 @@ def parse(
     root = entities[0]
     if not root.headers:
         findings.add("message-empty")
-    reading = Reading(data, root, limits, findings, step)
+    reading = PartReader(data, root, limits, findings, step)
     texts = reading.read()
     step()
     entities += reading.opened
     written = "\n".join(filter(None, (each.text for each in texts)))
-    text = lettering.turned(written)
+    text = mixed_scripts.visual_order(written)
     if len(text) > limits.text_characters:
         findings.add("text-too-long", f"{len(text)} characters")
         text = text[: limits.text_characters]
@@ -116,15 +123,15 @@ def parse(
     shown_first = "\n".join((subject, *(box.name for box in senders)))
     if not (written.isascii() and shown_first.isascii()):
         plain = "\n".join(each.text for each in texts if each.page is None)
-        lettering.judge(written, plain, shown_first, findings)
+        mixed_scripts.judge(written, plain, shown_first, findings)
     normal = normalise(text)[: limits.text_characters]
     step()
     hinted = may_hold(normal)
-    disguised = defanged.read(normal, limits.links) if hinted else ([], [])
-    found_links = leads.links(
+    disguised = defanged_links.read(normal, limits.links) if hinted else ([], [])
+    found_links = distinct_links.links(
         pages, [*links.in_text(dotted, limits.links), *disguised[0]], limits, findings
     )
-    subject = lettering.turned(subject)
+    subject = mixed_scripts.visual_order(subject)
     if "." in subject or "://" in subject:
         found_links = _with_subject(subject, found_links, limits, findings)
     return Message(
@@ -154,7 +161,7 @@ def parse(
         charset=next((each.charset for each in texts if each.text), ""),
         language=language(text) or language(f"{subject}\n{text}"),
         links=found_links,
-        addresses=leads.addresses(dotted, disguised[1], pages, limits),
+        addresses=distinct_links.addresses(dotted, disguised[1], pages, limits),
         entities=read_entities(
             text, normal, root.headers, pages, found_links, regions, findings, hinted=hinted
         ),
@@ -168,43 +175,43 @@ def parse(
 
 
 def _with_subject(
-    subject: str, found: tuple[Link, ...], limits: Limits, findings: Findings
-) -> tuple[Link, ...]:
+    subject: str, found: tuple[MessageLink, ...], limits: ParserLimits, findings: Findings
+) -> tuple[MessageLink, ...]:
     """Return the links of a message, and those that its subject names and its body does not lead
     to.
     """
     led = {link.host for link in found}
-    named = leads.links(
-        [], links.in_text(subject.split(), limits.links), limits, findings, Place.HEADER
+    named = distinct_links.links(
+        [], links.in_text(subject.split(), limits.links), limits, findings, EntityLocation.HEADER
     )
     return (*found, *(link for link in named if link.host not in led)) if named else found
 
 
-def _own_text(texts: list[Text], text: str, limits: Limits) -> str:
+def _own_text(texts: list[VisibleText], text: str, limits: ParserLimits) -> str:
     """Return what the sender wrote himself."""
     if any(each.page is not None and each.page.own is not None for each in texts):
         unquoted = (
             each.text if each.page is None or each.page.own is None else each.page.own
             for each in texts
         )
-        without = own_words(
-            lettering.turned("\n".join(filter(None, unquoted)))[: limits.text_characters]
+        without = unquoted_text(
+            mixed_scripts.visual_order("\n".join(filter(None, unquoted)))[: limits.text_characters]
         )
         if any(line.strip(" >") for line in without.split("\n")):
             return boilerplate.cut(without)
-    return boilerplate.cut(own_words(text))
+    return boilerplate.cut(unquoted_text(text))
 
 
-def _value(headers: tuple[Header, ...], name: str) -> str:
+def _value(headers: tuple[HeaderField, ...], name: str) -> str:
     header = fields.first(headers, name)
     return header.value if header else ""
 
 
-def _all(headers: tuple[Header, ...], *names: str) -> list[Header]:
+def _all(headers: tuple[HeaderField, ...], *names: str) -> list[HeaderField]:
     return [header for header in headers if header.name in names]
 
 
-def _senders(headers: list[Header], findings: Findings) -> tuple[Mailbox, ...]:
+def _senders(headers: list[HeaderField], findings: Findings) -> tuple[Mailbox, ...]:
     """Return the mailboxes of From: the first of each field before all others, those of the first
     and the last field leading.
 
@@ -224,7 +231,7 @@ def _senders(headers: list[Header], findings: Findings) -> tuple[Mailbox, ...]:
     return (*(found[0] for found in leading), *(box for found in leading for box in found[1:]))
 
 
-def _mailboxes(headers: list[Header], limit: int, findings: Findings) -> tuple[Mailbox, ...]:
+def _mailboxes(headers: list[HeaderField], limit: int, findings: Findings) -> tuple[Mailbox, ...]:
     found: list[Mailbox] = []
     for header in headers:
         if len(found) < limit:
@@ -249,8 +256,8 @@ def _date(value: str, findings: Findings) -> float | None:
     return seconds
 
 
-def _part(entity: mime.Entity) -> Part:
-    return Part(
+def _part(entity: mime.MimeEntity) -> MessagePart:
+    return MessagePart(
         entity.path,
         entity.depth,
         entity.content_type,
@@ -263,11 +270,11 @@ def _part(entity: mime.Entity) -> Part:
     )
 
 
-def _tree(entity: mime.Entity) -> str:
+def _tree(entity: mime.MimeEntity) -> str:
     """Return the tree drawn in one line, cut after `MAX_TREE` characters."""
     drawn: list[str] = []
     length = 0
-    stack: list[mime.Entity | str] = [entity]
+    stack: list[mime.MimeEntity | str] = [entity]
     while stack and length < MAX_TREE:
         top = stack.pop()
         if isinstance(top, str):

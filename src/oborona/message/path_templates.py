@@ -43,15 +43,15 @@ def template(url: str, host: str, domain: str) -> str:
     if len(steps) > MAX_STEPS:
         steps[MAX_STEPS] = "*"
     names = [
-        varied(field.partition("=")[0])
+        generalise(field.partition("=")[0])
         for field in query.split("&", MAX_NAMES)[:MAX_NAMES]
         if field
     ]
-    return f"{varied(under)}{domain}/{'/'.join(map(varied, steps))}{'?' if names else ''}{'&'.join(dict.fromkeys(names))}"
+    return f"{generalise(under)}{domain}/{'/'.join(map(generalise, steps))}{'?' if names else ''}{'&'.join(dict.fromkeys(names))}"
 
 
 @lru_cache(maxsize=1024)
-def varied(text: str) -> str:
+def generalise(text: str) -> str:
     """Return a name with what varies in it replaced."""
     if text.isalpha() and len(text) < MIN_LONG:
         return text

@@ -15,7 +15,7 @@ from typing import Final
 
 from selectolax.lexbor import LexborHTMLParser
 
-from oborona.message.model import Header
+from oborona.message.model import HeaderField
 from oborona.message.visibility import surround
 
 MAX_QUOTATIONS: Final = 100  # elements: old messages in old messages
@@ -25,7 +25,7 @@ _SELECTED: Final = "blockquote,.gmail_quote,.yahoo_quoted,.protonmail_quote"
 _ANSWERS: Final = frozenset({"in-reply-to", "references"})
 
 
-def answers(headers: tuple[Header, ...]) -> bool:
+def answers(headers: tuple[HeaderField, ...]) -> bool:
     """Return whether a message says that it answers another. Source: RFC 5322 s3.6.4."""
     return any(header.name in _ANSWERS for header in headers)
 

@@ -68,7 +68,7 @@ _SENDER: Final = re.compile(r"\(envelope-from <(.{0,320})>\)")
 _AUTHENTICATED: Final = frozenset({"ESMTPA", "ESMTPSA", "ASMTP", "UTF8SMTPA", "UTF8SMTPSA"})
 
 
-class Hop(msgspec.Struct, frozen=True, kw_only=True):
+class ReceivedHop(msgspec.Struct, frozen=True, kw_only=True):
     """What one line says; empty where it does not."""
 
     ip: str = ""  # canonical; empty: no client of SMTP, or unknown
@@ -82,7 +82,7 @@ class Hop(msgspec.Struct, frozen=True, kw_only=True):
     handed_on: bool = False  # within the site: the next line is our mail server's too
 
 
-def read(value: bytes) -> Hop | None:
+def read(value: bytes) -> ReceivedHop | None:
     """Return what a Received header says; None where it is not one of those we know.
 
     Args:
@@ -93,12 +93,12 @@ def read(value: bytes) -> Hop | None:
     """
     start, *rest = value[:WHOLE].strip().split(b"\n")[: LINES + 1]
     if len(start) > FIRST_LINE:
-        return Hop(ip=NOBODY) if start.startswith(b"from ") else None
+        return ReceivedHop(ip=NOBODY) if start.startswith(b"from ") else None
     first, *others = (line.decode("utf-8", "backslashreplace").strip() for line in (start, *rest))
     if found := _QMAIL_QUEUE.fullmatch(first):
-        return Hop(handed_on=found[1] == "from network")
+        return ReceivedHop(handed_on=found[1] == "from network")
     protocol = next((found[1].upper() for line in others if (found := _BY.match(line))), "")
-    who = Hop(handed_on=True) if protocol.startswith("LMTP") else _client(first, others)
+    who = ReceivedHop(handed_on=True) if protocol.startswith("LMTP") else _client(first, others)
     if who is None:
         return None
     login, authenticated = _login(others, protocol)
@@ -112,7 +112,7 @@ def read(value: bytes) -> Hop | None:
     )
 
 
-def _client(first: str, others: list[str]) -> Hop | None:
+def _client(first: str, others: list[str]) -> ReceivedHop | None:
     """Return who connected, by the first line; None where it is of no known form."""
     if any("(Exim " in line for line in others):
         if found := _EXIM_UNNAMED.fullmatch(first):
@@ -126,16 +126,18 @@ def _client(first: str, others: list[str]) -> Hop | None:
         return _hop(found[2], "", found[1])
     elif found := _QMAIL.fullmatch(first):
         return _hop(found[3], "", found[2] or found[1])
-    return Hop() if _OF_A_PROGRAM.fullmatch(first) else None
+    return ReceivedHop() if _OF_A_PROGRAM.fullmatch(first) else None
 
 
-def _hop(ip: str, name: str, helo: str) -> Hop | None:
+def _hop(ip: str, name: str, helo: str) -> ReceivedHop | None:
     try:
         address = canonical(ip) if ip else ""
     except ValueError:
         return None
     low = name.lower().rstrip(".")
-    return Hop(ip=address, name="" if low in {"unknown", "<unknown>"} else low, helo=helo[:HELO])
+    return ReceivedHop(
+        ip=address, name="" if low in {"unknown", "<unknown>"} else low, helo=helo[:HELO]
+    )
 
 
 @lru_cache(maxsize=1024)  # clients come back

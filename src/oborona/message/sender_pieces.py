@@ -13,55 +13,55 @@ from typing import Final
 
 from oborona import domains
 from oborona.message import header_order, mailer
-from oborona.message.hashing import Type
+from oborona.message.hashing import ShingleType
 from oborona.message.model import Message
 from oborona.message.normalise import normalise
-from oborona.types import Envelope, Location, Proved
+from oborona.types import Envelope, Location, ProvedIdentity
 
 MIN_NAME: Final = 3  # characters of a display name
 
 MAX_REPLY_TO: Final = 5
 
 
-def of_envelope(envelope: Envelope, location: Location) -> Iterator[tuple[Type, str]]:
+def of_envelope(envelope: Envelope, location: Location) -> Iterator[tuple[ShingleType, str]]:
     """Yield the pieces that are known before the message comes; some may be empty."""
     client = envelope.client
-    yield Type.CLIENT_IP, client.ip
-    yield Type.CLIENT_NETWORK, client_network(client.ip)
+    yield ShingleType.CLIENT_IP, client.ip
+    yield ShingleType.CLIENT_NETWORK, client_network(client.ip)
     name = client.name.lower().rstrip(".")
     if name:
-        yield Type.RDNS, name
-        yield Type.RDNS_DOMAIN, domains.registrable(name) if "." in name else ""
-    yield Type.HELO, envelope.helo.lower().rstrip(".")
+        yield ShingleType.RDNS, name
+        yield ShingleType.RDNS_DOMAIN, domains.registrable(name) if "." in name else ""
+    yield ShingleType.HELO, envelope.helo.lower().rstrip(".")
     sender = envelope.sender.lower()
-    yield Type.MAIL_FROM, sender
-    yield Type.MAIL_FROM_DOMAIN, sender.rpartition("@")[2] if "@" in sender else ""
-    yield Type.COUNTRY, location.country
-    yield Type.AS_NUMBER, str(location.as_number) if location.as_number else ""
+    yield ShingleType.MAIL_FROM, sender
+    yield ShingleType.MAIL_FROM_DOMAIN, sender.rpartition("@")[2] if "@" in sender else ""
+    yield ShingleType.COUNTRY, location.country
+    yield ShingleType.AS_NUMBER, str(location.as_number) if location.as_number else ""
 
 
-def of_proved(who: Proved) -> Iterator[tuple[Type, str]]:
+def of_proved(who: ProvedIdentity) -> Iterator[tuple[ShingleType, str]]:
     """Yield what was proved of the sender; some may be empty."""
-    yield Type.AUTHOR, who.author
-    yield Type.AUTHOR_DOMAIN, who.author_domain
-    yield Type.PROVED_SENDER, who.sender
-    yield Type.ACCOUNT, who.account
+    yield ShingleType.AUTHOR, who.author
+    yield ShingleType.AUTHOR_DOMAIN, who.author_domain
+    yield ShingleType.PROVED_SENDER, who.sender
+    yield ShingleType.ACCOUNT, who.account
 
 
-def of_message(message: Message) -> Iterator[tuple[Type, str]]:
+def of_message(message: Message) -> Iterator[tuple[ShingleType, str]]:
     """Yield the pieces of the header; some may be empty."""
     if message.from_ is not None:
         box = message.from_
-        yield Type.FROM, box.address.lower()
-        yield Type.FROM_DOMAIN, domains.registrable(box.domain) if box.domain else ""
+        yield ShingleType.FROM, box.address.lower()
+        yield ShingleType.FROM_DOMAIN, domains.registrable(box.domain) if box.domain else ""
         name = normalise(box.name)
-        yield Type.FROM_NAME, name if len(name) >= MIN_NAME else ""
+        yield ShingleType.FROM_NAME, name if len(name) >= MIN_NAME else ""
     for box in message.reply_to[:MAX_REPLY_TO]:
-        yield Type.REPLY_TO, box.address.lower()
+        yield ShingleType.REPLY_TO, box.address.lower()
     ident = message.message_id
-    yield Type.MESSAGE_ID_DOMAIN, ident.rpartition("@")[2].lower() if "@" in ident else ""
-    yield Type.MAILER, mailer.program(message)
-    yield Type.HEADER_ORDER, header_order.order(message.headers)
+    yield ShingleType.MESSAGE_ID_DOMAIN, ident.rpartition("@")[2].lower() if "@" in ident else ""
+    yield ShingleType.MAILER, mailer.program(message)
+    yield ShingleType.HEADER_ORDER, header_order.order(message.headers)
 
 
 @lru_cache(maxsize=4096)

@@ -15,21 +15,21 @@ from itertools import islice
 from typing import Final
 
 from oborona.message import (
-    attached_pieces,
+    attachment_pieces,
     boilerplate,
     path_templates,
     sender_pieces,
     templates,
     unique_pairs,
 )
-from oborona.message.hashing import TYPES, Group, Hasher, Type
+from oborona.message.hashing import TYPES, Hasher, ShingleType, ShingleTypeInfo
 from oborona.message.limits import DEFAULT
-from oborona.message.model import Kind, Message, Place
+from oborona.message.model import EntityKind, EntityLocation, Message
 from oborona.message.normalise import normalise
 from oborona.message.pictures import pieces as picture_pieces
-from oborona.types import Envelope, Location, Pieces, Proved, Shingle
+from oborona.types import CountedPieces, Envelope, Location, ProvedIdentity, Shingle
 
-__all__ = ["TYPES", "Group", "Hasher", "Type", "envelope_shingles", "shingles"]
+__all__ = ["TYPES", "Hasher", "ShingleType", "ShingleTypeInfo", "envelope_shingles", "shingles"]
 
 MIN_TEXT_WORDS: Final = 8  # below: "Thanks, see you tomorrow" of thousands of people
 MIN_TEMPLATE_WORDS: Final = 5
@@ -48,15 +48,15 @@ MAX_CONTACTS: Final = 10  # telephones, wallets and handles, of each
 MAX_LISTS: Final = 2  # names of the list, and ways to leave it, of each
 
 NOWHERE: Final = Location()
-NOBODY: Final = Proved()
+NOBODY: Final = ProvedIdentity()
 _SLOT: Final = struct.Struct(">BQ").pack  # which value of a fingerprint it is, and the value
 
 _ENTITIES: Final = (
-    (Kind.PHONE, Type.PHONE, MAX_CONTACTS),
-    (Kind.WALLET, Type.WALLET, MAX_CONTACTS),
-    (Kind.HANDLE, Type.HANDLE, MAX_CONTACTS),
-    (Kind.LIST, Type.LIST, MAX_LISTS),
-    (Kind.UNSUBSCRIBE, Type.LIST, MAX_LISTS),
+    (EntityKind.PHONE, ShingleType.PHONE, MAX_CONTACTS),
+    (EntityKind.WALLET, ShingleType.WALLET, MAX_CONTACTS),
+    (EntityKind.HANDLE, ShingleType.HANDLE, MAX_CONTACTS),
+    (EntityKind.LIST, ShingleType.LIST, MAX_LISTS),
+    (EntityKind.UNSUBSCRIBE, ShingleType.LIST, MAX_LISTS),
 )
 
 
@@ -66,8 +66,8 @@ def shingles(
     hasher: Hasher,
     proved: Sequence[str] = (),
     location: Location = NOWHERE,
-    who: Proved = NOBODY,
-) -> Pieces:
+    who: ProvedIdentity = NOBODY,
+) -> CountedPieces:
     """Return everything one message counts under: distinct shingles, and unique pairs.
 
     Args:
@@ -80,7 +80,7 @@ def shingles(
     """
     found: dict[Shingle, None] = {}
 
-    def add(kind: Type, piece: str) -> None:
+    def add(kind: ShingleType, piece: str) -> None:
         if piece:
             found[hasher.shingle(kind, piece)] = None
 
@@ -92,14 +92,16 @@ def shingles(
     for kind, piece in sender_pieces.of_proved(who):
         add(kind, piece)
     for domain in proved[:MAX_DKIM_DOMAINS]:
-        add(Type.DKIM_DOMAIN, domain)
+        add(ShingleType.DKIM_DOMAIN, domain)
     _contents(message, hasher, found, add)
     _entities(message, add)
     pairs = unique_pairs.pairs(message, envelope, hasher, stands_for, location, who)
-    reached = unique_pairs.reached(message, envelope, hasher, who)
+    reached = unique_pairs.recipient_pairs(message, envelope, hasher, who)
     contacts = unique_pairs.contacts(reached if who.author else pairs, author=bool(who.author))
-    vouched = unique_pairs.vouched(envelope.client.ip, hasher)
-    return Pieces(shingles=tuple(found), pairs=pairs + reached, contacts=contacts, vouched=vouched)
+    vouched = unique_pairs.known_authors_key(envelope.client.ip, hasher)
+    return CountedPieces(
+        shingles=tuple(found), pairs=pairs + reached, contacts=contacts, vouched=vouched
+    )
 
 
 def _text(message: Message, hasher: Hasher, found: dict[Shingle, None]) -> list[list[bytes]]:
@@ -114,18 +116,18 @@ def _text(message: Message, hasher: Hasher, found: dict[Shingle, None]) -> list[
         reader = templates.reader_words(message.recipients, names)
     _subject(message, hasher, found, reader)
     if message.language:
-        found[hasher.shingle(Type.LANGUAGE, f"{message.charset} {message.language}")] = None
+        found[hasher.shingle(ShingleType.LANGUAGE, f"{message.charset} {message.language}")] = None
     if message.skeleton:
-        found[hasher.shingle(Type.SKELETON, message.skeleton)] = None
+        found[hasher.shingle(ShingleType.SKELETON, message.skeleton)] = None
     if boilerplate.bare(message):
         return []
     words = templates.words(message.normal_text, reader)
     stands_for: list[list[bytes]] = []
     if message.words >= MIN_TEXT_WORDS:
-        found[hasher.shingle(Type.TEXT, message.normal_text)] = None
+        found[hasher.shingle(ShingleType.TEXT, message.normal_text)] = None
     template = " ".join(words)
     if len(words) >= MIN_TEMPLATE_WORDS:
-        found[hasher.shingle(Type.TEMPLATE, template)] = None
+        found[hasher.shingle(ShingleType.TEMPLATE, template)] = None
     whole = message.own_text == message.text
     own = (
         words
@@ -133,10 +135,13 @@ def _text(message: Message, hasher: Hasher, found: dict[Shingle, None]) -> list[
         else templates.words(normalise(message.own_text)[: DEFAULT.text_characters], reader)
     )
     if len(own) >= EDGE_WORDS:
-        found[hasher.shingle(Type.OPENING, " ".join(own[:EDGE_WORDS]))] = None
-        found[hasher.shingle(Type.CLOSING, " ".join(own[-EDGE_WORDS:]))] = None
+        found[hasher.shingle(ShingleType.OPENING, " ".join(own[:EDGE_WORDS]))] = None
+        found[hasher.shingle(ShingleType.CLOSING, " ".join(own[-EDGE_WORDS:]))] = None
     likeness = hasher.fingerprinter.likeness(own)
-    for kind, minima in ((Type.CHARACTERS, likeness.characters), (Type.WORDS, likeness.words)):
+    for kind, minima in (
+        (ShingleType.CHARACTERS, likeness.characters),
+        (ShingleType.WORDS, likeness.words),
+    ):
         if minima:
             slots = [_SLOT(slot, value) for slot, value in enumerate(minima)]
             found.update(dict.fromkeys(hasher.each(kind, slots)))
@@ -151,13 +156,15 @@ def _subject(
 ) -> None:
     subject = normalise(message.subject)
     if len(subject) >= MIN_SUBJECT:
-        found[hasher.shingle(Type.SUBJECT, subject)] = None
-    subject_words = templates.words(templates.unanswered(subject), reader)
+        found[hasher.shingle(ShingleType.SUBJECT, subject)] = None
+    subject_words = templates.words(templates.strip_reply_prefix(subject), reader)
     if len(subject_words) >= MIN_SUBJECT_TEMPLATE_WORDS:
-        found[hasher.shingle(Type.SUBJECT_TEMPLATE, " ".join(subject_words))] = None
+        found[hasher.shingle(ShingleType.SUBJECT_TEMPLATE, " ".join(subject_words))] = None
 
 
-def envelope_shingles(envelope: Envelope, hasher: Hasher, location: Location = NOWHERE) -> Pieces:
+def envelope_shingles(
+    envelope: Envelope, hasher: Hasher, location: Location = NOWHERE
+) -> CountedPieces:
     """Return what is known before the message comes: client, where it is, HELO, MAIL FROM, and the
     pairs that hang on them.
     """
@@ -166,44 +173,51 @@ def envelope_shingles(envelope: Envelope, hasher: Hasher, location: Location = N
         for kind, piece in sender_pieces.of_envelope(envelope, location)
         if piece
     }
-    return Pieces(
+    return CountedPieces(
         shingles=tuple(found),
-        pairs=unique_pairs.early(envelope, hasher),
-        vouched=unique_pairs.vouched(envelope.client.ip, hasher),
+        pairs=unique_pairs.envelope_pairs(envelope, hasher),
+        vouched=unique_pairs.known_authors_key(envelope.client.ip, hasher),
     )
 
 
 def _contents(
-    message: Message, hasher: Hasher, found: dict[Shingle, None], add: Callable[[Type, str], None]
+    message: Message,
+    hasher: Hasher,
+    found: dict[Shingle, None],
+    add: Callable[[ShingleType, str], None],
 ) -> None:
     """Hash links, addresses and attachments."""
-    followed = [link for link in message.links if link.place is not Place.PICTURE]
+    followed = [link for link in message.links if link.place is not EntityLocation.PICTURE]
     for url in list(dict.fromkeys(link.url for link in followed))[:MAX_URLS]:
-        add(Type.URL, url)
+        add(ShingleType.URL, url)
     for host in list(dict.fromkeys(link.host for link in followed))[:MAX_HOSTS]:
-        add(Type.HOST, host)
+        add(ShingleType.HOST, host)
     for domain in list(dict.fromkeys(link.domain for link in followed))[:MAX_DOMAINS]:
-        add(Type.LINK_DOMAIN, domain)
+        add(ShingleType.LINK_DOMAIN, domain)
     for address in message.addresses[:MAX_ADDRESSES]:
-        add(Type.ADDRESS, address)
+        add(ShingleType.ADDRESS, address)
     if "(" in message.mime_tree:
-        add(Type.MIME_TREE, message.mime_tree)
-    for kind, piece in attached_pieces.pieces(message.attachments):
+        add(ShingleType.MIME_TREE, message.mime_tree)
+    for kind, piece in attachment_pieces.pieces(message.attachments):
         found[hasher.octets(kind, piece)] = None
     for kind, piece in picture_pieces.pieces(message, hasher.fingerprinter):
         found[hasher.octets(kind, piece)] = None
 
 
-def _entities(message: Message, add: Callable[[Type, str], None]) -> None:
+def _entities(message: Message, add: Callable[[ShingleType, str], None]) -> None:
     """Hash what links have in common from copy to copy, where pictures come from, and whom the
     message names.
     """
-    followed = {link.url: link for link in message.links if link.place is not Place.PICTURE}
+    followed = {
+        link.url: link for link in message.links if link.place is not EntityLocation.PICTURE
+    }
     for link in islice(followed.values(), MAX_URLS):
-        add(Type.PATH, path_templates.template(link.url, link.host, link.domain))
-    pictures = dict.fromkeys(link.host for link in message.links if link.place is Place.PICTURE)
+        add(ShingleType.PATH, path_templates.template(link.url, link.host, link.domain))
+    pictures = dict.fromkeys(
+        link.host for link in message.links if link.place is EntityLocation.PICTURE
+    )
     for host in islice(pictures, MAX_PICTURE_HOSTS):
-        add(Type.PICTURE_HOST, host)
+        add(ShingleType.PICTURE_HOST, host)
     for kind, type_, limit in _ENTITIES:
         values = dict.fromkeys(entity.value for entity in message.entities if entity.kind is kind)
         for value in islice(values, limit):

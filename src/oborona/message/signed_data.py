@@ -36,7 +36,7 @@ _ENCRYPTED: Final = frozenset(
 )
 
 
-class Held(NamedTuple):
+class CmsContent(NamedTuple):
     """What was found."""
 
     content: bytes = b""  # empty = none, or none that can be read
@@ -49,40 +49,40 @@ class _Element(NamedTuple):
     end: int  # of it; -1 = at an end mark
 
 
-def read(octets: bytes) -> Held:
+def read(octets: bytes) -> CmsContent:
     """Return what a CMS object holds; never raises."""
     try:
         return _read(octets)
     except (_BrokenError, IndexError):
-        return Held()
+        return CmsContent()
 
 
 class _BrokenError(Exception):
     """The octets are no CMS object, or end early."""
 
 
-def _read(octets: bytes) -> Held:
+def _read(octets: bytes) -> CmsContent:
     outer = _wanted(octets, 0, _SEQUENCE)
     kind = _wanted(octets, outer.start, _OID)
     name = octets[kind.start : kind.end]
     if name in _ENCRYPTED:
-        return Held(encrypted=True)
+        return CmsContent(encrypted=True)
     if name not in {_SIGNED, _COMPRESSED}:
-        return Held()
+        return CmsContent()
     inside = _wanted(octets, _wanted(octets, kind.end, _FIRST).start, _SEQUENCE)
     position = _after(octets, inside.start)  # the version
     position = _after(octets, position)  # the digests, or the way of compression
     wrapped = _wanted(octets, position, _SEQUENCE)
     position = _after(octets, wrapped.start)  # what it says the content is
     if position >= len(octets) or (0 <= wrapped.end <= position) or octets[position] != _FIRST:
-        return Held()  # a detached signature
+        return CmsContent()  # a detached signature
     content = _string(octets, _wanted(octets, position, _FIRST).start)
     if name == _COMPRESSED:
         try:
             content = zlib.decompressobj().decompress(content, MAX_CONTENT)
         except zlib.error:
-            return Held()
-    return Held(content)
+            return CmsContent()
+    return CmsContent(content)
 
 
 def _element(octets: bytes, position: int) -> _Element:

@@ -7,8 +7,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from oborona.message.disguise import joined, letters_for_signs
 from oborona.message.model import Mailbox
+from oborona.message.obfuscation import join_spaced_letters, letters_for_signs
 
 _PUNCTUATION: Final = b"!\"#$%&'()*+,-./:;<=>?[\\]^_`{|}~"
 # where one octet of so many is a digit, looking at each word is faster than finding those that vary
@@ -33,7 +33,7 @@ def words(text: str, reader: frozenset[str] = frozenset()) -> list[str]:
     octets = letters_for_signs(text.encode("utf-8", "surrogatepass"))
     octets = octets.replace(b"://", b"0").replace(b"www.", b"0")
     kept = _unvaried(b" %b " % octets.translate(_MARKED_VARYING))
-    found = joined(kept.translate(_TO_SPACES)).split()
+    found = join_spaced_letters(kept.translate(_TO_SPACES)).split()
     if not reader or reader.isdisjoint(found):
         return found
     return [word for word in found if word not in reader]
@@ -69,6 +69,6 @@ def reader_words(recipients: tuple[Mailbox, ...], normal: list[str]) -> frozense
     return frozenset(word for text in normal for word in _NAME.findall(text))
 
 
-def unanswered(subject: str) -> str:
+def strip_reply_prefix(subject: str) -> str:
     """Return a normalised subject without Re: and Fwd: and their kin."""
     return _ANSWERED.sub("", subject)

@@ -46,7 +46,7 @@ _VARIABLE: Final = frozenset({13, 30, 31, 258})
 _OBJECT_TYPE, _TEXT_16, _SEVERAL, _NAMED = 13, 31, 0x1000, 0x8000
 
 
-class _File(msgspec.Struct):
+class _TnefFile(msgspec.Struct):
     name: str = ""
     content: bytes = b""
 
@@ -61,7 +61,7 @@ def read(octets: bytes, findings: Findings) -> tuple[bytes, str, list[tuple[str,
 
     """
     text, text_type = b"", "text/plain"
-    files: list[_File] = []
+    files: list[_TnefFile] = []
     position = 6  # after the mark and the key
     for _ in range(MAX_ATTRIBUTES):
         if position + 9 > len(octets):
@@ -76,7 +76,7 @@ def read(octets: bytes, findings: Findings) -> tuple[bytes, str, list[tuple[str,
             if len(files) >= MAX_FILES:
                 findings.add("tnef-broken", f"over {MAX_FILES} files")
                 break
-            files.append(_File())
+            files.append(_TnefFile())
         elif attribute == _TITLE and files:
             files[-1].name = files[-1].name or _text(octets[start : start + min(length, 1024)])
         elif attribute == _DATA and files:

@@ -23,10 +23,10 @@ from itertools import islice
 from typing import Final
 
 from oborona.domains import registrable
-from oborona.message.hashing import Hasher, Type
-from oborona.message.model import Kind, Message, Place
+from oborona.message.hashing import Hasher, ShingleType
+from oborona.message.model import EntityKind, EntityLocation, Message
 from oborona.message.sender_pieces import client_home
-from oborona.types import Envelope, Location, Pair, Proved, Shingle
+from oborona.types import Envelope, Location, ProvedIdentity, Shingle, UniquePair
 
 MAX_PAIRED_RECIPIENTS: Final = 50  # recipients of one message that unique pairs look at
 MAX_PAIRED_DOMAINS: Final = 10  # domains among these recipients: a site has few
@@ -42,7 +42,7 @@ _KNOWN: Final = b"known "  # begins what no address does
 MAX_CONTACTS: Final = 4  # pairs that tell whether a recipient knows the sender: a read each
 
 
-def early(envelope: Envelope, hasher: Hasher) -> tuple[Pair, ...]:
+def envelope_pairs(envelope: Envelope, hasher: Hasher) -> tuple[UniquePair, ...]:
     """Return the pairs that are known before the message comes: senders per client address, and
     addresses per account.
     """
@@ -51,28 +51,29 @@ def early(envelope: Envelope, hasher: Hasher) -> tuple[Pair, ...]:
     ip = _octets(envelope.client.ip)
     # a bounce has no sender; its address is asked about all the same
     sender = _octets(envelope.sender.lower())
-    pairs = hasher.pairs(Type.IP_SENDER, Type.IP_SENDERS, [ip], [sender])
+    pairs = hasher.pairs(ShingleType.IP_SENDER, ShingleType.IP_SENDERS, [ip], [sender])
     if envelope.login:
         login = _octets(envelope.login.lower())
         home = _octets(client_home(envelope.client.ip))
-        pairs += hasher.pairs(Type.ACCOUNT_IP, Type.ACCOUNT_IPS, [login], [home])
+        pairs += hasher.pairs(ShingleType.ACCOUNT_IP, ShingleType.ACCOUNT_IPS, [login], [home])
     return tuple(pairs)
 
 
-def vouched(ip: str, hasher: Hasher) -> tuple[Shingle, ...]:
-    """Return what counts the known authors who write from a client's address: the U of `vouching`.
+def known_authors_key(ip: str, hasher: Hasher) -> tuple[Shingle, ...]:
+    """Return what counts the known authors who write from a client's address: the U of
+    `known_author_pair`.
 
     Args:
         ip: of the client; empty = unknown, and nothing counts.
         hasher: holds the site's secret.
     """
-    return (hasher.octets(Type.IP_SENDERS, _KNOWN + _octets(ip)),) if ip else ()
+    return (hasher.octets(ShingleType.IP_SENDERS, _KNOWN + _octets(ip)),) if ip else ()
 
 
-def vouching(ip: str, author: str, hasher: Hasher) -> tuple[Pair, ...]:
+def known_author_pair(ip: str, author: str, hasher: Hasher) -> tuple[UniquePair, ...]:
     """Return the pair that counts a known author, who was proved, for a client's address.
 
-    `_KNOWN` keeps it apart from the pairs of `early`.
+    `_KNOWN` keeps it apart from the pairs of `envelope_pairs`.
 
     Args:
         ip: of the client.
@@ -82,7 +83,9 @@ def vouching(ip: str, author: str, hasher: Hasher) -> tuple[Pair, ...]:
     if not (ip and author):
         return ()
     return tuple(
-        hasher.pairs(Type.IP_SENDER, Type.IP_SENDERS, [_KNOWN + _octets(ip)], [_octets(author)])
+        hasher.pairs(
+            ShingleType.IP_SENDER, ShingleType.IP_SENDERS, [_KNOWN + _octets(ip)], [_octets(author)]
+        )
     )
 
 
@@ -92,8 +95,8 @@ def pairs(
     hasher: Hasher,
     stands_for: list[list[bytes]],
     location: Location,
-    who: Proved,
-) -> tuple[Pair, ...]:
+    who: ProvedIdentity,
+) -> tuple[UniquePair, ...]:
     """Return all pairs of a message.
 
     Args:
@@ -104,9 +107,11 @@ def pairs(
         location: of the client.
         who: sent it, as far as it was proved.
     """
-    found = list(early(envelope, hasher))
+    found = list(envelope_pairs(envelope, hasher))
 
-    def add(both: Type, distinct: Type, each_a: Sequence[bytes], each_b: Sequence[bytes]) -> None:
+    def add(
+        both: ShingleType, distinct: ShingleType, each_a: Sequence[bytes], each_b: Sequence[bytes]
+    ) -> None:
         if each_a and each_b:  # else U is not needed
             found.extend(hasher.pairs(both, distinct, each_a, each_b))
 
@@ -120,24 +125,41 @@ def pairs(
         _octets(message.from_.address.lower() if message.from_ else ""),
     )
     senders, authors = _given(by_envelope or by_header), _given(by_header or by_envelope)
-    add(Type.SENDER_RECIPIENT, Type.SENDER_RECIPIENTS, senders, recipients)
-    add(Type.SENDER_DOMAIN, Type.SENDER_DOMAINS, senders, homes)
-    add(Type.SENDER_COUNTRY, Type.SENDER_COUNTRIES, authors, _given(location.country.encode()))
-    linked = (link.domain for link in message.links if link.place is not Place.PICTURE)
-    add(Type.LINK_SENDER, Type.LINK_SENDERS, _distinct(linked, MAX_PAIRED_LINKS), authors)
+    add(ShingleType.SENDER_RECIPIENT, ShingleType.SENDER_RECIPIENTS, senders, recipients)
+    add(ShingleType.SENDER_DOMAIN, ShingleType.SENDER_DOMAINS, senders, homes)
+    add(
+        ShingleType.SENDER_COUNTRY,
+        ShingleType.SENDER_COUNTRIES,
+        authors,
+        _given(location.country.encode()),
+    )
+    linked = (link.domain for link in message.links if link.place is not EntityLocation.PICTURE)
+    add(
+        ShingleType.LINK_SENDER,
+        ShingleType.LINK_SENDERS,
+        _distinct(linked, MAX_PAIRED_LINKS),
+        authors,
+    )
     at = registrable(who.sender.rpartition("@")[2])
     apart, sources = (
         (_PROVED, _octets(at)) if at else (b"", _octets(client_home(envelope.client.ip)))
     )
     for values in stands_for:
         each = [apart + value for value in values[:IP_MINIMA]] if apart else values[:IP_MINIMA]
-        add(Type.TEXT_IP, Type.TEXT_IPS, each, _given(sources))
-        add(Type.TEXT_RECIPIENT, Type.TEXT_RECIPIENTS, values[:RECIPIENT_MINIMA], recipients)
-        add(Type.TEXT_SENDER, Type.TEXT_SENDERS, values[:SENDER_MINIMA], authors)
+        add(ShingleType.TEXT_IP, ShingleType.TEXT_IPS, each, _given(sources))
+        add(
+            ShingleType.TEXT_RECIPIENT,
+            ShingleType.TEXT_RECIPIENTS,
+            values[:RECIPIENT_MINIMA],
+            recipients,
+        )
+        add(ShingleType.TEXT_SENDER, ShingleType.TEXT_SENDERS, values[:SENDER_MINIMA], authors)
     return tuple(found)
 
 
-def reached(message: Message, envelope: Envelope, hasher: Hasher, who: Proved) -> tuple[Pair, ...]:
+def recipient_pairs(
+    message: Message, envelope: Envelope, hasher: Hasher, who: ProvedIdentity
+) -> tuple[UniquePair, ...]:
     """Return the pairs of what a message is judged by with its recipients, so that it is known how
     many people each reaches.
 
@@ -152,41 +174,45 @@ def reached(message: Message, envelope: Envelope, hasher: Hasher, who: Proved) -
         hasher: holds the site's secret.
         who: sent it, as far as it was proved.
     """
-    linked = (link.domain for link in message.links if link.place is not Place.PICTURE)
+    linked = (link.domain for link in message.links if link.place is not EntityLocation.PICTURE)
     entities = (
-        (Type.AUTHOR, (who.author,)),
-        (Type.CLIENT_IP, (client_home(envelope.client.ip),)),
-        (Type.AUTHOR_DOMAIN, (who.author_domain,)),
-        (Type.ACCOUNT, (who.account,)),
-        (Type.PROVED_SENDER, ("" if who.author else who.sender,)),
-        (Type.LINK_DOMAIN, (domain for domain in linked if domain != who.author_domain)),
-        (Type.PHONE, _named(message, Kind.PHONE)),
-        (Type.WALLET, _named(message, Kind.WALLET)),
+        (ShingleType.AUTHOR, (who.author,)),
+        (ShingleType.CLIENT_IP, (client_home(envelope.client.ip),)),
+        (ShingleType.AUTHOR_DOMAIN, (who.author_domain,)),
+        (ShingleType.ACCOUNT, (who.account,)),
+        (ShingleType.PROVED_SENDER, ("" if who.author else who.sender,)),
+        (ShingleType.LINK_DOMAIN, (domain for domain in linked if domain != who.author_domain)),
+        (ShingleType.PHONE, _named(message, EntityKind.PHONE)),
+        (ShingleType.WALLET, _named(message, EntityKind.WALLET)),
     )
     each_a = [
         bytes((kind,)) + piece
         for kind, pieces in entities
-        for piece in _distinct(pieces, MAX_REACHING if kind is Type.LINK_DOMAIN else 1)
+        for piece in _distinct(pieces, MAX_REACHING if kind is ShingleType.LINK_DOMAIN else 1)
     ]
     recipients = _distinct(map(str.lower, envelope.recipients), MAX_REACHED)
     if not (each_a and recipients):
         return ()
-    return tuple(hasher.pairs(Type.ENTITY_RECIPIENT, Type.ENTITY_RECIPIENTS, each_a, recipients))
+    return tuple(
+        hasher.pairs(
+            ShingleType.ENTITY_RECIPIENT, ShingleType.ENTITY_RECIPIENTS, each_a, recipients
+        )
+    )
 
 
-def contacts(pairs: Sequence[Pair], *, author: bool) -> tuple[Shingle, ...]:
+def contacts(pairs: Sequence[UniquePair], *, author: bool) -> tuple[Shingle, ...]:
     """Return the first P's that tell whether recipients have had mail from the sender: the proved
     author's, or else those of MAIL FROM.
 
     Args:
-        pairs: those of `reached` where there is an author, else those of `pairs`.
+        pairs: those of `recipient_pairs` where there is an author, else those of `pairs`.
         author: there is a proved one, whose pairs come first.
     """
     if author:
         return tuple(
             pair.both for pair in pairs[:MAX_CONTACTS] if pair.distinct == pairs[0].distinct
         )
-    own = (pair.both for pair in pairs if pair.both.type == Type.SENDER_RECIPIENT)
+    own = (pair.both for pair in pairs if pair.both.type == ShingleType.SENDER_RECIPIENT)
     return tuple(islice(own, MAX_CONTACTS))
 
 
@@ -199,12 +225,12 @@ def entity_recipients(hasher: Hasher, kind: int, piece: str) -> Shingle:
         piece: the entity, normalised.
     """
     return hasher.octets(
-        Type.ENTITY_RECIPIENTS,
-        bytes((kind,)) + _octets(client_home(piece) if kind == Type.CLIENT_IP else piece),
+        ShingleType.ENTITY_RECIPIENTS,
+        bytes((kind,)) + _octets(client_home(piece) if kind == ShingleType.CLIENT_IP else piece),
     )
 
 
-def _named(message: Message, kind: Kind) -> Iterable[str]:
+def _named(message: Message, kind: EntityKind) -> Iterable[str]:
     return (entity.value for entity in message.entities if entity.kind is kind)
 
 

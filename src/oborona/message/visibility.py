@@ -19,7 +19,7 @@ from typing import Final
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
-from oborona.message.css import PLAIN, Rule, Style, rules, style
+from oborona.message.css import PLAIN, CssRule, CssStyle, rules, style
 from oborona.message.css_colours import Colour, attribute_colour
 from oborona.message.findings import Findings
 
@@ -53,7 +53,7 @@ def mark(tree: LexborHTMLParser, findings: Findings) -> None:
 
     `findings` counts the work.
     """
-    styles: dict[int, Style] = {}
+    styles: dict[int, CssStyle] = {}
     nodes: dict[int, LexborNode] = {}
     for rule in _heeded(tree, findings):
         try:
@@ -89,9 +89,9 @@ def mark(tree: LexborHTMLParser, findings: Findings) -> None:
         surround(node, DROP)
 
 
-def _heeded(tree: LexborHTMLParser, findings: Findings) -> list[Rule]:
+def _heeded(tree: LexborHTMLParser, findings: Findings) -> list[CssRule]:
     """Return the rules of all style sheets, the lighter before the heavier."""
-    found: list[Rule] = []
+    found: list[CssRule] = []
     for sheet in tree.css("style")[:20]:
         source = sheet.text()
         if not findings.afford("sheets", len(source), MAX_SHEETS):
@@ -111,7 +111,7 @@ def _heeded(tree: LexborHTMLParser, findings: Findings) -> list[Rule]:
 _DEEP: Final = " > ".join("*" * MAX_DEPTH)
 
 
-def _own(node: LexborNode) -> Style:
+def _own(node: LexborNode) -> CssStyle:
     """Return the style that an element's own attributes give it."""
     given = node.attributes
     block = given.get("style")
@@ -125,7 +125,7 @@ def _own(node: LexborNode) -> Style:
     turned = node.tag == "bdo" and (given.get("dir") or "").strip().lower() == "rtl"
     if colour or ground or displayed is False or pictured or turned:
         says = says.over(
-            Style(
+            CssStyle(
                 displayed=displayed,
                 colour=attribute_colour(colour)
                 if colour and node.tag in {"font", "body"}
@@ -154,7 +154,7 @@ def _alike(one: Colour, other: Colour) -> bool:
     return all(abs(a - b) <= NEAR for a, b in zip(one, other, strict=True))
 
 
-def _alike_somewhere(styles: dict[int, Style]) -> bool:
+def _alike_somewhere(styles: dict[int, CssStyle]) -> bool:
     """Return whether any text colour of the page is like any background: mostly not, which saves
     the walk.
     """
@@ -168,7 +168,7 @@ def _alike_somewhere(styles: dict[int, Style]) -> bool:
 
 
 def _mark_colours(
-    tree: LexborHTMLParser, styles: dict[int, Style], nodes: dict[int, LexborNode]
+    tree: LexborHTMLParser, styles: dict[int, CssStyle], nodes: dict[int, LexborNode]
 ) -> None:
     """Mark elements whose colour is like their background, and those inside that can be read
     again.

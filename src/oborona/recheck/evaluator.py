@@ -13,18 +13,18 @@ from typing import Final
 
 import msgspec
 
-from oborona.journal.entry import Entry
+from oborona.journal.entry import JournalEntry
 from oborona.policy.facts import Facts, with_values
-from oborona.policy.groups import uncut
+from oborona.policy.groups import uncapped_hit
 from oborona.policy.karma import KARMA
 from oborona.policy.load import Policy
 from oborona.policy.models.final.features import NAME as FINAL_MODEL
 from oborona.policy.rules import MAX_SCORE, Rule
-from oborona.policy.scripts.scripts import SCRIPT_FAILED, Judged, Without
+from oborona.policy.scripts.scripts import SCRIPT_FAILED, ScriptResults, SkippedFunctions
 from oborona.policy.verdict import Evaluator
-from oborona.recheck.asks import asks, hangs_on_others
-from oborona.recheck.then import NotKept, readable
-from oborona.types import Mode, RuleHit, Stage
+from oborona.recheck.facts_at_delivery import NotKept, readable
+from oborona.recheck.rule_fingerprints import rule_dependencies, rule_fingerprints
+from oborona.types import RuleHit, RuleMode, Stage
 
 HANGS: Final = "depends on {}, which can't be judged"
 
@@ -43,7 +43,7 @@ class RuleIndex:
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
-        self.asks = asks(policy)
+        self.asks = rule_fingerprints(policy)
         self.rules: Mapping[str, Rule] = {rule.name: rule for rule in policy.rules if rule.enabled}
         scripts = policy.scripts
         self.checks = (
@@ -52,7 +52,7 @@ class RuleIndex:
             else ()
         )
         self._hanging: dict[str, list[str]] = {}  # rule or condition → rules that hang on it
-        for name, others in hangs_on_others(policy).items():
+        for name, others in rule_dependencies(policy).items():
             for other in others if name in self.rules else ():
                 self._hanging.setdefault(other, []).append(name)
 
@@ -78,12 +78,12 @@ class RuleIndex:
         for name in unjudged:
             if name == KARMA:
                 table = self.policy.karma
-                low += table.best if table.mode is Mode.LIVE else 0.0
-                high += table.worst if table.mode is Mode.LIVE else 0.0
+                low += table.best if table.mode is RuleMode.LIVE else 0.0
+                high += table.worst if table.mode is RuleMode.LIVE else 0.0
                 continue
             rule = self.rules.get(name)
             mode = self.policy.final.mode if rule is None else rule.mode
-            if mode is Mode.LIVE:
+            if mode is RuleMode.LIVE:
                 score = None if rule is None or isinstance(rule.score, str) else rule.score
                 low += -MAX_SCORE if score is None else min(0.0, score)
                 high += MAX_SCORE if score is None else max(0.0, score)
@@ -94,7 +94,7 @@ class EntryEvaluator(Evaluator, kw_only=True):
     """An `Evaluator` for one message of the journal."""
 
     index: RuleIndex  # of the policy
-    entry: Entry  # of the message
+    entry: JournalEntry  # of the message
     asked: Mapping[str, str] | None  # what each rule asked then; None = not known
     # what was not judged by now, with why
     unjudged: dict[str, str] = msgspec.field(default_factory=dict)
@@ -102,14 +102,14 @@ class EntryEvaluator(Evaluator, kw_only=True):
         default_factory=dict
     )  # rules of scripts that did not run, and what hangs on these
 
-    def scripts(self, facts: Facts, stage: Stage) -> Judged:
+    def scripts(self, facts: Facts, stage: Stage) -> ScriptResults:
         """Return what scripts say.
 
         Of those that ask for what is not kept, the findings are those of then.
         """
         scripts, checks = self.policy.scripts, self.index.checks
         if scripts is None:
-            return Judged(facts)
+            return ScriptResults(facts)
         plain, unkept = readable(facts)
         blind = {
             function.name: function
@@ -118,7 +118,7 @@ class EntryEvaluator(Evaluator, kw_only=True):
         }
         there = facts.findings & blind.keys()
         stale = with_values(plain, findings=plain.findings.difference(checks))
-        fresh = scripts.judge(stale, stage, Without(frozenset(blind), there))
+        fresh = scripts.judge(stale, stage, SkippedFunctions(frozenset(blind), there))
         kept = there | (facts.findings & {SCRIPT_FAILED} if blind else frozenset())
         findings = {
             finding.name: finding for finding in self.entry.findings if finding.name in kept
@@ -177,6 +177,6 @@ def _as_now(hit: RuleHit, rule: Rule) -> RuleHit:
 
     A score that was worked out stays.
     """
-    hit = uncut(hit)
+    hit = uncapped_hit(hit)
     score = hit.score if isinstance(rule.score, str) or rule.scripted else rule.score
     return msgspec.structs.replace(hit, score=score, mode=rule.mode)

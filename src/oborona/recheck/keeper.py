@@ -18,8 +18,8 @@ from typing import Final
 from oborona.counters.clock import SteadyClock
 from oborona.counters.window import bucket_of
 from oborona.errors import StoreError
-from oborona.journal.journal import WINDOW_S, Journal
-from oborona.journal.watch import watched
+from oborona.journal.journal import WINDOW_S, JournalWriter
+from oborona.journal.watch import watch_journal
 
 STEP_ROWS: Final = 200  # a step's write lock is held for some milliseconds
 STEP_PAUSE_S: Final = 0.05  # between steps while there is something to do
@@ -61,7 +61,7 @@ async def keep(
     Raises:
         StoreError: the journal can't be opened; trouble later is logged, and tried again.
     """
-    async with await Journal.open(path) as journal, watched(path, stop):
+    async with await JournalWriter.open(path) as journal, watch_journal(path, stop):
         newest = await journal.recent(1)
         steady = SteadyClock(bucket_of(newest[0].time) if newest else None)
         jumped = False  # said once

@@ -23,14 +23,14 @@ import msgspec
 
 from oborona.errors import StoreError
 from oborona.recheck.moves_schema import SHARED
-from oborona.sqlite_file import SharedFile
+from oborona.sqlite_file import SharedSqliteFile
 
 NOTE_LENGTH: Final = 500  # characters kept of why
 UNDONE_BEFORE: Final = "taken back before it was made"
 NOTHING_MOVED: Final = "there is nothing to take back"
 
 
-class State(StrEnum):
+class MoveState(StrEnum):
     """How far a move is."""
 
     DECIDED = "decided"  # written down; it waits for its time
@@ -41,7 +41,7 @@ class State(StrEnum):
     UNDONE = "undone"  # was taken back
 
 
-class Decision(msgspec.Struct, frozen=True, kw_only=True):
+class MoveDecision(msgspec.Struct, frozen=True, kw_only=True):
     """A copy that is to be moved."""
 
     message: int  # id in the journal
@@ -56,7 +56,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     word: bool = False  # people spoke of the message
 
 
-class Decided(NamedTuple):
+class DecidedMessage(NamedTuple):
     """A message of which copies were to be moved."""
 
     message: int  # id in the journal
@@ -76,7 +76,7 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
     changed: float  # when its state was
     due: float  # not before this
     tries: int  # how often it was on its way
-    state: State
+    state: MoveState
     note: str  # why it was kept, or failed
     why: str
     score: float
@@ -86,7 +86,7 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
     undoes: int | None  # the move that this one takes back
 
 
-class Pause(msgspec.Struct, frozen=True, kw_only=True):
+class RecheckPause(msgspec.Struct, frozen=True, kw_only=True):
     """The second look stands still."""
 
     since: float  # Unix seconds
@@ -94,7 +94,7 @@ class Pause(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _COLUMNS: Final = ", ".join(Move.__struct_fields__)
-_SETTLED: Final = frozenset({State.DONE, State.KEPT, State.FAILED})
+_SETTLED: Final = frozenset({MoveState.DONE, MoveState.KEPT, MoveState.FAILED})
 # Two moves of one copy on their way at once, and one of them made anew after a death, would undo
 # the other.
 _FIRST: Final = (
@@ -103,12 +103,12 @@ _FIRST: Final = (
 )
 
 
-class Moves(SharedFile):
-    """One process's access to the moves; see `SharedFile`."""
+class MoveStore(SharedSqliteFile):
+    """One process's access to the moves; see `SharedSqliteFile`."""
 
     shared = SHARED
 
-    def decide(self, decisions: Sequence[Decision], *, now: float) -> list[int]:
+    def decide(self, decisions: Sequence[MoveDecision], *, now: float) -> list[int]:
         """Write down what is to be moved, all of it or nothing.
 
         Args:
@@ -201,7 +201,7 @@ class Moves(SharedFile):
                 (now, due, note[:NOTE_LENGTH], id_),
             )
 
-    def settle(self, id_: int, state: State, note: str = "", *, now: float) -> bool:
+    def settle(self, id_: int, state: MoveState, note: str = "", *, now: float) -> bool:
         """Write down what became of a move; return False where it was settled before.
 
         Args:
@@ -216,7 +216,7 @@ class Moves(SharedFile):
         """
         return self.settle_all([(id_, state, note)], now=now) == [id_]
 
-    def settle_all(self, found: Sequence[tuple[int, State, str]], *, now: float) -> list[int]:
+    def settle_all(self, found: Sequence[tuple[int, MoveState, str]], *, now: float) -> list[int]:
         """Write down what became of some moves at once; return those that were not settled before.
 
         Args:
@@ -262,7 +262,7 @@ class Moves(SharedFile):
         """Return the moves that were decided from a time on, in order."""
         return self._moves("WHERE time >= ? ORDER BY id", when)
 
-    def decided(self, since: float) -> list[Decided]:
+    def decided(self, since: float) -> list[DecidedMessage]:
         """Return the messages of which moves were decided from a time on, in order.
 
         What takes moves back is not among these.
@@ -272,14 +272,14 @@ class Moves(SharedFile):
             " GROUP BY message ORDER BY min(id)",
             (since,),
         )
-        return [Decided(message, bool(word), time) for message, word, time in found]
+        return [DecidedMessage(message, bool(word), time) for message, word, time in found]
 
-    def counted(self, since: float = 0.0) -> dict[State, int]:
+    def counted(self, since: float = 0.0) -> dict[MoveState, int]:
         """Return how many moves are in each state, of those that were decided from a time on."""
         found = self.rows(
             "SELECT state, count(*) FROM move WHERE time >= ? GROUP BY state", (since,)
         )
-        return {State(state): number for state, number in found}
+        return {MoveState(state): number for state, number in found}
 
     def discard(self, note: str, *, now: float) -> int:
         """Give up all that is decided and not on its way, but for what takes moves back.
@@ -317,10 +317,10 @@ class Moves(SharedFile):
             )
             return added.rowcount > 0
 
-    def paused(self) -> Pause | None:
+    def paused(self) -> RecheckPause | None:
         """Return since when the second look stands still, and why; None: it does not."""
         found = self.rows("SELECT since, why FROM pause")
-        return Pause(since=found[0][0], why=found[0][1]) if found else None
+        return RecheckPause(since=found[0][0], why=found[0][1]) if found else None
 
     def resume(self) -> bool:
         """Let the second look go on; return False where it does already."""
@@ -355,7 +355,7 @@ class Moves(SharedFile):
             raise StoreError(f"{self.path}: a move in it is damaged: {error}") from error
 
 
-def _settle(db: Any, id_: int, state: State, note: str, now: float) -> bool:
+def _settle(db: Any, id_: int, state: MoveState, note: str, now: float) -> bool:
     """Settle one move within the caller's transaction; return whether it was not settled before."""
     found = db.execute(
         "UPDATE move SET state = ?, changed = ?, note = ? WHERE id = ? AND state IN ('decided', 'issued')"
@@ -365,9 +365,9 @@ def _settle(db: Any, id_: int, state: State, note: str, now: float) -> bool:
     if not found:
         return False
     ((undoes,),) = found
-    if undoes is not None and state is State.DONE:
+    if undoes is not None and state is MoveState.DONE:
         db.execute("UPDATE move SET state = 'undone', changed = ? WHERE id = ?", (now, undoes))
-    if state is not State.DONE:  # who wanted it back has it
+    if state is not MoveState.DONE:  # who wanted it back has it
         db.execute(
             "UPDATE move SET state = 'kept', changed = ?, note = ? WHERE undoes = ? AND state = 'decided'",
             (now, NOTHING_MOVED, id_),

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from oborona.sqlite_file import Format, Shared
+from oborona.sqlite_file import SqliteFileKind, SqliteFormat
 
 APPLICATION_ID: Final = 0x4F425243  # "OBRC"
 WAL_BYTES: Final = 16 << 20  # a log that grew under somebody's long read is cut back to this
@@ -60,8 +60,8 @@ MIGRATIONS: Final = (
     ("ALTER TABLE move ADD COLUMN because TEXT NOT NULL DEFAULT ''",),
 )
 
-SHARED: Final = Shared(
-    Format(APPLICATION_ID, MIGRATIONS, "a file of moves"),
+SHARED: Final = SqliteFileKind(
+    SqliteFormat(APPLICATION_ID, MIGRATIONS, "a file of moves"),
     "there is no file of moves",
     "; messages that were moved stay where they are, and can't be moved back by it",
     (),

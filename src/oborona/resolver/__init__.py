@@ -1,23 +1,23 @@
 """The one DNS resolver of a process: a stub towards the recursive resolvers that the site names.
 
-`Resolver` satisfies `oborona.dns.Asker`; `Budgeted` is one for a single connection or message;
-`open_resolver` makes what the settings describe. `wire`, `names` and `chain` are the protocol
-without a socket.
+`Resolver` satisfies `oborona.dns.DnsAsker`; `BudgetedAsker` is one for a single connection or
+message; `open_resolver` makes what the settings describe. `wire`, `names` and `chain` are the
+protocol without a socket.
 """
 
-from oborona.config import Server
-from oborona.resolver.budget import Budgeted
-from oborona.resolver.following import FollowedServers
-from oborona.resolver.opening import open_resolver, system_servers
+from oborona.config import ResolverAddress
+from oborona.resolver.budget import BudgetedAsker
+from oborona.resolver.factory import open_resolver, system_servers
 from oborona.resolver.resolver import Resolver
-from oborona.resolver.stats import Stats
+from oborona.resolver.server_follower import FollowedServers
+from oborona.resolver.stats import ResolverStats
 
 __all__ = [
-    "Budgeted",
+    "BudgetedAsker",
     "FollowedServers",
     "Resolver",
-    "Server",
-    "Stats",
+    "ResolverAddress",
+    "ResolverStats",
     "open_resolver",
     "system_servers",
 ]

@@ -9,21 +9,21 @@ import time
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from oborona.dns import Answer, Asker, Kind
+from oborona.dns import DnsAnswer, DnsAsker, DnsType
 from oborona.resolver.chain import failure
 
 BUDGET: Final = "budget"
 
 
-class Knowing(Asker, Protocol):
+class CachingAsker(DnsAsker, Protocol):
     """Somebody who can be asked, and has some answers at hand."""
 
-    def known(self, name: str, kind: Kind) -> Answer | None:
+    def known(self, name: str, kind: DnsType) -> DnsAnswer | None:
         """Return the answer if it costs nothing."""
         ...
 
 
-class Budgeted:
+class BudgetedAsker:
     """An Asker that answers TEMPERROR, why="budget", when the budget is used up.
 
     Answers at hand cost nothing, and are given even then. Time counts once while several questions
@@ -39,7 +39,7 @@ class Budgeted:
 
     def __init__(
         self,
-        asker: Knowing,
+        asker: CachingAsker,
         *,
         questions: int,
         seconds: float,
@@ -51,9 +51,9 @@ class Budgeted:
         self._clock = clock
         self._since = 0.0
         self._waiting = 0
-        self._told: dict[tuple[str, Kind], Answer] = {}
+        self._told: dict[tuple[str, DnsType], DnsAnswer] = {}
 
-    async def ask(self, name: str, kind: Kind) -> Answer:
+    async def ask(self, name: str, kind: DnsType) -> DnsAnswer:
         """Return the answer to one question, within what is left of the budget; never raises."""
         answer = self._told.get((name, kind)) or self._asker.known(name, kind)
         if answer is not None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from oborona.dns import Answer, Outcome
+from oborona.dns import DnsAnswer, DnsOutcome
 
 MAX_TTL_S: Final = 300
 FAILURE_S: Final = 2
@@ -19,12 +19,12 @@ ROOM: Final = 1024  # octets of text that one entry stands for: a larger answer 
 
 
 class _Entry(NamedTuple):
-    answer: Answer
+    answer: DnsAnswer
     until: float
     size: int
 
 
-class Cache:
+class AnswerCache:
     """Answers by question; the one that was not asked for longest goes first.
 
     Args:
@@ -42,7 +42,7 @@ class Cache:
         """Return how many answers are kept, stale ones included."""
         return len(self._entries)
 
-    def get(self, question: bytes) -> Answer | None:
+    def get(self, question: bytes) -> DnsAnswer | None:
         """Return the answer that is kept, with the seconds that it may still be."""
         entry = self._entries.pop(question, None)
         if entry is None:
@@ -53,14 +53,16 @@ class Cache:
             self._size -= size
             return None
         self._entries[question] = entry
-        ttl = 0 if answer.outcome is Outcome.TEMPERROR else int(left)
-        return Answer(
+        ttl = 0 if answer.outcome is DnsOutcome.TEMPERROR else int(left)
+        return DnsAnswer(
             outcome=answer.outcome, records=answer.records, ttl=ttl, why=answer.why, again=True
         )
 
-    def put(self, question: bytes, answer: Answer) -> None:
+    def put(self, question: bytes, answer: DnsAnswer) -> None:
         """Keep an answer, unless it may not be kept."""
-        seconds = FAILURE_S if answer.outcome is Outcome.TEMPERROR else min(answer.ttl, MAX_TTL_S)
+        seconds = (
+            FAILURE_S if answer.outcome is DnsOutcome.TEMPERROR else min(answer.ttl, MAX_TTL_S)
+        )
         size = 1 + sum(map(_octets, answer.records)) // ROOM
         if seconds <= 0 or size > self._room:
             return

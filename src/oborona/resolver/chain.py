@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from oborona.dns import Answer, Kind, Outcome
-from oborona.resolver.wire import Reply
+from oborona.dns import DnsAnswer, DnsOutcome, DnsType
+from oborona.resolver.wire import DnsResponse
 
 MAX_LINKS: Final = 16  # of a chain; Unbound follows 11
 FOREVER: Final = 2**31 - 1  # seconds: the greatest TTL
 
 
-class Chain:
+class CnameChain:
     """The way from a name to its records.
 
     Args:
@@ -27,13 +27,13 @@ class Chain:
         kind: of record.
     """
 
-    def __init__(self, name: bytes, kind: Kind) -> None:
+    def __init__(self, name: bytes, kind: DnsType) -> None:
         self.name = name  # to be asked for next
         self._kind = kind
         self._seen = {name}
         self._ttl = FOREVER
 
-    def follow(self, reply: Reply) -> Answer | None:
+    def follow(self, reply: DnsResponse) -> DnsAnswer | None:
         """Return the answer; None when `name` has yet to be asked for, which happens `MAX_LINKS`
         times at most.
 
@@ -41,7 +41,7 @@ class Chain:
             reply: to a question for `name`.
         """
         asked = self.name
-        if self._kind is not Kind.CNAME:
+        if self._kind is not DnsType.CNAME:
             while self.name not in reply.records and (alias := reply.aliases.get(self.name)):
                 self.name, ttl = alias
                 self._ttl = min(self._ttl, ttl)
@@ -53,20 +53,20 @@ class Chain:
         found = reply.records.get(self.name)
         if found is not None and reply.exists:
             records, ttl = found
-            return Answer(outcome=Outcome.FOUND, records=records, ttl=min(self._ttl, ttl))
+            return DnsAnswer(outcome=DnsOutcome.FOUND, records=records, ttl=min(self._ttl, ttl))
         if reply.records:  # of a name that does not exist, or of others than the one asked for
             return failure("nonsense")
         if not reply.exists:
-            return Answer(outcome=Outcome.NO_NAME, ttl=self._kept(reply))
+            return DnsAnswer(outcome=DnsOutcome.NO_NAME, ttl=self._kept(reply))
         if asked != self.name and reply.denied is None:
             return None  # the chain leads where this server did not look
-        return Answer(outcome=Outcome.NO_DATA, ttl=self._kept(reply))
+        return DnsAnswer(outcome=DnsOutcome.NO_DATA, ttl=self._kept(reply))
 
-    def _kept(self, reply: Reply) -> int:
+    def _kept(self, reply: DnsResponse) -> int:
         """RFC 2308 section 5: a denial without an SOA is not to be kept."""
         return min(self._ttl, reply.denied or 0)
 
 
-def failure(why: str) -> Answer:
+def failure(why: str) -> DnsAnswer:
     """Return TEMPERROR with its reason."""
-    return Answer(outcome=Outcome.TEMPERROR, why=why)
+    return DnsAnswer(outcome=DnsOutcome.TEMPERROR, why=why)

@@ -15,13 +15,13 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final
 
-from oborona.config import Server
-from oborona.dns import Kind
-from oborona.resolver import stream, wire
-from oborona.resolver.link import Link, Links
-from oborona.resolver.names import Malformed
-from oborona.resolver.standing import Standing
-from oborona.resolver.stats import Stats
+from oborona.config import ResolverAddress
+from oborona.dns import DnsType
+from oborona.resolver import tcp, wire
+from oborona.resolver.names import MalformedDnsMessage
+from oborona.resolver.server_health import ServerHealth
+from oborona.resolver.stats import ResolverStats
+from oborona.resolver.udp_sockets import UdpSocket, UdpSocketPool
 
 TURN: Final = 0.4  # of the time left
 TIMEOUT: Final = "timeout"
@@ -29,7 +29,7 @@ MALFORMED: Final = "malformed"
 UNREACHABLE: Final = "unreachable"
 
 
-class Exchange:
+class DnsExchange:
     """One question; lives once.
 
     Args:
@@ -39,7 +39,13 @@ class Exchange:
     """
 
     def __init__(
-        self, asked: bytes, kind: Kind, *, links: Links, standing: Standing, stats: Stats
+        self,
+        asked: bytes,
+        kind: DnsType,
+        *,
+        links: UdpSocketPool,
+        standing: ServerHealth,
+        stats: ResolverStats,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._asked = asked
@@ -48,15 +54,17 @@ class Exchange:
         self._links = links
         self._standing = standing
         self._stats = stats
-        self._open: list[Attempt] = []
-        self._useless: set[Server] = set()  # said that they can't answer, or can't be reached
+        self._open: list[ServerAttempt] = []
+        self._useless: set[ResolverAddress] = (
+            set()
+        )  # said that they can't answer, or can't be reached
         self._streams: list[asyncio.Task[None]] = []
         self._news: asyncio.Future[None] | None = None
         self._turn_over = False
-        self._reply: wire.Reply | None = None
+        self._reply: wire.DnsResponse | None = None
         self._why = ""  # the first reason that a server gave
 
-    async def run(self, turns: Sequence[Server], until: float) -> wire.Reply | str:
+    async def run(self, turns: Sequence[ResolverAddress], until: float) -> wire.DnsResponse | str:
         """Return what a server answered, or in one word why none did.
 
         Args:
@@ -85,7 +93,7 @@ class Exchange:
             for task in self._streams:
                 task.cancel()
 
-    async def _listen(self, until: float, attempt: Attempt | None = None) -> None:
+    async def _listen(self, until: float, attempt: ServerAttempt | None = None) -> None:
         """Wait for an answer, until nothing can come of the attempt (of any, if None) or the time
         is over.
         """
@@ -110,10 +118,10 @@ class Exchange:
         if self._news is not None and not self._news.done():
             self._news.set_result(None)
 
-    def _ask(self, server: Server) -> Attempt | None:
+    def _ask(self, server: ResolverAddress) -> ServerAttempt | None:
         """Send the question; return None when there is no way to do it."""
         try:
-            attempt = Attempt(self, server, self._links, self._message)
+            attempt = ServerAttempt(self, server, self._links, self._message)
         except OSError:
             self._stats.unreachable += 1
             self._give_up(server, UNREACHABLE)
@@ -122,7 +130,7 @@ class Exchange:
         self._open.append(attempt)
         return attempt
 
-    def heard(self, attempt: Attempt, data: bytes) -> None:
+    def heard(self, attempt: ServerAttempt, data: bytes) -> None:
         """Look at a datagram with an attempt's id."""
         if not wire.matches(data, self._asked):
             self._stats.ignored += 1
@@ -135,13 +143,13 @@ class Exchange:
         else:
             self._take(attempt.server, data)
 
-    def unreachable(self, attempt: Attempt) -> None:
+    def unreachable(self, attempt: ServerAttempt) -> None:
         """Note that nobody listens at the server's port."""
         self._stats.unreachable += 1
         self._standing.silent(attempt.server, self._loop.time())
         self._give_up(attempt.server, UNREACHABLE)
 
-    def _take(self, server: Server, data: bytes) -> None:
+    def _take(self, server: ResolverAddress, data: bytes) -> None:
         why = wire.refusal(data)
         if why:
             if why == wire.SERVFAIL:
@@ -152,15 +160,15 @@ class Exchange:
             return
         try:
             self._reply = wire.read(data, self._asked, self._kind)
-        except Malformed:
+        except MalformedDnsMessage:
             self._stats.malformed += 1
             self._give_up(server, MALFORMED)
         else:
             self._tell()
 
-    async def _stream(self, server: Server) -> None:
+    async def _stream(self, server: ResolverAddress) -> None:
         try:
-            data = await stream.ask(server, self._message)
+            data = await tcp.ask_over_tcp(server, self._message)
         except (OSError, EOFError):
             self._stats.unreachable += 1
             self._give_up(server, UNREACHABLE)
@@ -171,7 +179,7 @@ class Exchange:
             self._stats.malformed += 1
             self._give_up(server, MALFORMED)
 
-    def _give_up(self, server: Server, why: str) -> None:
+    def _give_up(self, server: ResolverAddress, why: str) -> None:
         """Expect nothing more of a server."""
         self._why = self._why or why
         self._useless.add(server)
@@ -182,7 +190,7 @@ class Exchange:
         self._tell()
 
 
-class Attempt:
+class ServerAttempt:
     """A question sent to one server.
 
     Args:
@@ -195,11 +203,13 @@ class Attempt:
         OSError: it could not be sent.
     """
 
-    def __init__(self, exchange: Exchange, server: Server, links: Links, message: bytes) -> None:
+    def __init__(
+        self, exchange: DnsExchange, server: ResolverAddress, links: UdpSocketPool, message: bytes
+    ) -> None:
         self.server = server
         self._exchange = exchange
         self._links = links
-        self._link: Link | None = links.take(server)
+        self._link: UdpSocket | None = links.take(server)
         try:
             self._ident = self._link.send(message, self._heard)
         except OSError:

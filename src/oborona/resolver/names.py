@@ -27,7 +27,7 @@ _SPECIAL: Final = frozenset(b'"().;\\@$')  # those that dnspython escapes too
 _ESCAPED: Final = re.compile(rb"\\(?:([0-9]{3})|([^0-9]))|([^\\])", re.DOTALL)
 
 
-class Malformed(Exception):  # noqa: N818 - says what a message is
+class MalformedDnsMessage(Exception):  # noqa: N818 - says what a message is
     """A message that can't be read."""
 
 
@@ -86,18 +86,18 @@ def read(message: bytes, at: int) -> tuple[bytes, int]:
         if length <= MAX_LABEL:
             size += length + 1
             if size > MAX_NAME or at + length + 1 >= len(message):
-                raise Malformed("name too long")
+                raise MalformedDnsMessage("name too long")
             parts.append(message[at : at + length + 1])
             at += length + 1
         elif length >= _POINTER:
             target = (length - _POINTER) << 8 | message[at + 1]
             pointers += 1
             if target >= begin or pointers > MAX_POINTERS:
-                raise Malformed("pointers that lead nowhere")
+                raise MalformedDnsMessage("pointers that lead nowhere")
             behind = behind or at + 2
             begin = at = target
         else:
-            raise Malformed("unknown kind of label")  # RFC 6891 section 5: none is in use
+            raise MalformedDnsMessage("unknown kind of label")  # RFC 6891 section 5: none is in use
     # no length is that of a letter: 63 < "A"
     return b"".join(parts).lower() + b"\0", behind or at + 1
 

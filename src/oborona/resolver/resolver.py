@@ -18,26 +18,26 @@ from typing import Final, Self
 
 import msgspec
 
-from oborona.config import Server
-from oborona.dns import Answer, Kind, Outcome
+from oborona.config import ResolverAddress
+from oborona.dns import DnsAnswer, DnsOutcome, DnsType
 from oborona.resolver import names, wire
-from oborona.resolver.cache import Cache
-from oborona.resolver.chain import Chain, failure
-from oborona.resolver.exchange import Exchange
-from oborona.resolver.link import Links
-from oborona.resolver.standing import Standing
-from oborona.resolver.stats import Stats
+from oborona.resolver.cache import AnswerCache
+from oborona.resolver.chain import CnameChain, failure
+from oborona.resolver.exchange import DnsExchange
+from oborona.resolver.server_health import ServerHealth
+from oborona.resolver.stats import ResolverStats
+from oborona.resolver.udp_sockets import UdpSocketPool
 
 TRIES: Final = 2  # times that each server is asked
 # questions at a time: enough for many slow zones at once, few enough to tell ids apart
 UNDER_WAY: Final = 2000
 CACHE_ENTRIES: Final = 10_000
 
-_NO_NAME: Final = Answer(outcome=Outcome.NO_NAME)
+_NO_NAME: Final = DnsAnswer(outcome=DnsOutcome.NO_NAME)
 
 
 class Resolver:
-    """Satisfies `oborona.dns.Asker`, and keeps answers.
+    """Satisfies `oborona.dns.DnsAsker`, and keeps answers.
 
     Args:
         servers: in the order in which they are asked, one at least.
@@ -50,7 +50,7 @@ class Resolver:
 
     def __init__(
         self,
-        servers: Sequence[Server],
+        servers: Sequence[ResolverAddress],
         *,
         timeout_s: float = 2.0,
         tries: int = TRIES,
@@ -58,17 +58,17 @@ class Resolver:
         under_way: int = UNDER_WAY,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.stats = Stats()
+        self.stats = ResolverStats()
         self._timeout_s = timeout_s
         self._tries = tries
         self.servers = tuple(servers)
-        self._standing = Standing(servers)
-        self._cache = Cache(cache_entries, clock)
-        self._links: Links | None = None
+        self._standing = ServerHealth(servers)
+        self._cache = AnswerCache(cache_entries, clock)
+        self._links: UdpSocketPool | None = None
         # of servers that are asked no more: questions to them may be under way
-        self._left: list[Links] = []
+        self._left: list[UdpSocketPool] = []
         self._room = asyncio.Semaphore(under_way)
-        self._flights: dict[bytes, _Flight] = {}
+        self._flights: dict[bytes, _SharedQuestion] = {}
         self._closed = False
         self.failed = 0  # questions in a row, by now, that no server answered
         self.why = ""  # of the last of them
@@ -81,7 +81,7 @@ class Resolver:
         """Close."""
         await self.close()
 
-    async def ask(self, name: str, kind: Kind) -> Answer:
+    async def ask(self, name: str, kind: DnsType) -> DnsAnswer:
         """Return the answer to one question within `timeout_s`; never raises."""
         encoded = names.encode(name)
         if encoded is None:
@@ -98,11 +98,13 @@ class Resolver:
             return msgspec.structs.replace(await flight.landing(), again=True)
         if self._closed:
             return failure("closed")
-        flight = self._flights[asked] = _Flight(self._answer(Chain(encoded, kind), kind))
+        flight = self._flights[asked] = _SharedQuestion(
+            self._answer(CnameChain(encoded, kind), kind)
+        )
         flight.task.add_done_callback(partial(self._land, asked))
         return await flight.landing()
 
-    def known(self, name: str, kind: Kind) -> Answer | None:
+    def known(self, name: str, kind: DnsType) -> DnsAnswer | None:
         """Return the answer if it needs no question to a server; never raises."""
         encoded = names.encode(name)
         if encoded is None:
@@ -113,7 +115,7 @@ class Resolver:
             self.stats.cached += 1
         return answer
 
-    def use(self, servers: Sequence[Server], *, under_way: int = UNDER_WAY) -> None:
+    def use(self, servers: Sequence[ResolverAddress], *, under_way: int = UNDER_WAY) -> None:
         """Ask these servers from now on.
 
         Questions under way go on with those that they were put to.
@@ -123,7 +125,7 @@ class Resolver:
             under_way: questions at a time.
         """
         self.servers = tuple(servers)
-        self._standing = Standing(servers)
+        self._standing = ServerHealth(servers)
         self._room = asyncio.Semaphore(under_way)
         self.failed, self.why = 0, ""
         if self._links is not None:
@@ -141,18 +143,18 @@ class Resolver:
             links.close()
         self._left.clear()
 
-    async def _answer(self, chain: Chain, kind: Kind) -> Answer:
+    async def _answer(self, chain: CnameChain, kind: DnsType) -> DnsAnswer:
         loop = asyncio.get_running_loop()
         until = loop.time() + self._timeout_s
         room = self._room
         if not await self._seat(room, until):
             return failure("busy")
-        links = self._links = self._links or Links(self.servers, loop, self.stats)
+        links = self._links = self._links or UdpSocketPool(self.servers, loop, self.stats)
         standing = self._standing
         try:
             answer = None
             while answer is None:
-                exchange = Exchange(
+                exchange = DnsExchange(
                     wire.question(chain.name, kind),
                     kind,
                     links=links,
@@ -179,7 +181,7 @@ class Resolver:
         except TimeoutError:
             return False
 
-    def _land(self, asked: bytes, task: asyncio.Task[Answer]) -> None:
+    def _land(self, asked: bytes, task: asyncio.Task[DnsAnswer]) -> None:
         flight = self._flights.pop(asked)
         if task.cancelled():
             flight.land(failure("closed"))
@@ -191,24 +193,24 @@ class Resolver:
             flight.land(answer)
 
 
-class _Flight:
+class _SharedQuestion:
     """A question under way, and those who wait for its answer.
 
     Args:
         answer: gets it.
     """
 
-    def __init__(self, answer: Coroutine[None, None, Answer]) -> None:
+    def __init__(self, answer: Coroutine[None, None, DnsAnswer]) -> None:
         self.task = asyncio.get_running_loop().create_task(answer)
-        self._waiting: list[asyncio.Future[Answer]] = []
+        self._waiting: list[asyncio.Future[DnsAnswer]] = []
 
-    async def landing(self) -> Answer:
+    async def landing(self) -> DnsAnswer:
         """Return the answer when it is there."""
-        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[DnsAnswer] = asyncio.get_running_loop().create_future()
         self._waiting.append(future)
         return await future
 
-    def land(self, answer: Answer) -> None:
+    def land(self, answer: DnsAnswer) -> None:
         """Give it to all who still wait."""
         for future in self._waiting:
             if not future.done():

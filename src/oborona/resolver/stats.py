@@ -11,7 +11,7 @@ from oborona.metrics import Counter
 DNS: Final = Counter("oborona_dns", "What the resolver did, by kind of event.", ("event",))
 
 
-class Stats(msgspec.Struct, kw_only=True):
+class ResolverStats(msgspec.Struct, kw_only=True):
     """Since it was opened."""
 
     questions: int = 0  # that callers asked

@@ -16,9 +16,9 @@ from typing import Final
 
 import msgspec
 
-from oborona.dns import Kind, Record
+from oborona.dns import DnsRecord, DnsType
 from oborona.resolver import names
-from oborona.resolver.names import Malformed
+from oborona.resolver.names import MalformedDnsMessage
 
 PAYLOAD: Final = 1232  # octets that pass every network unfragmented: DNS flag day 2020
 # looked at in one answer: more than any honest one has, and a bound on memory
@@ -36,17 +36,17 @@ SERVFAIL: Final = "servfail"
 _RCODES: Final = MappingProxyType({1: "formerr", 2: SERVFAIL, 4: "notimp", 5: "refused"})
 
 
-class Reply(msgspec.Struct, frozen=True):
+class DnsResponse(msgspec.Struct, frozen=True):
     """What an answer to a question says."""
 
     exists: bool  # False: NXDOMAIN, for the end of the chain of CNAMEs (RFC 6604)
     aliases: dict[bytes, tuple[bytes, int]]  # owner -> target, TTL
     # owner -> distinct records of the kind, least TTL
-    records: dict[bytes, tuple[tuple[Record, ...], int]]
+    records: dict[bytes, tuple[tuple[DnsRecord, ...], int]]
     denied: int | None  # how long a denial may be kept; None: nothing was said (no SOA)
 
 
-def question(name: bytes, kind: Kind) -> bytes:
+def question(name: bytes, kind: DnsType) -> bytes:
     """Return the question section for a name as it travels.
 
     It is also what the question is known by.
@@ -83,7 +83,7 @@ def refusal(data: bytes) -> str:
     return "" if rcode in (NOERROR, NXDOMAIN) else _RCODES.get(rcode, f"rcode-{rcode}")
 
 
-def read(data: bytes, asked: bytes, kind: Kind) -> Reply:
+def read(data: bytes, asked: bytes, kind: DnsType) -> DnsResponse:
     """Return what a message says that `matches`, is not `truncated` and no `refusal`.
 
     Raises:
@@ -93,17 +93,17 @@ def read(data: bytes, asked: bytes, kind: Kind) -> Reply:
     try:
         return _read(data, asked, kind)
     except (IndexError, struct.error) as broken:
-        raise Malformed("message breaks off") from broken
+        raise MalformedDnsMessage("message breaks off") from broken
 
 
-def _read(data: bytes, asked: bytes, kind: Kind) -> Reply:
+def _read(data: bytes, asked: bytes, kind: DnsType) -> DnsResponse:
     answers, authorities, additionals = _COUNTS.unpack_from(data, 6)
     if answers + authorities + additionals > MAX_RECORDS:
-        raise Malformed("too many records")
+        raise MalformedDnsMessage("too many records")
     exists = data[3] & 0xF == NOERROR
     name = asked[:-4]
     aliases: dict[bytes, tuple[bytes, int]] = {}
-    found: dict[bytes, tuple[list[Record], int]] = {}
+    found: dict[bytes, tuple[list[DnsRecord], int]] = {}
     at = _HEADER + len(asked)
     for _ in range(answers):
         if data[at : at + 2] == b"\xc0\x0c":  # the name asked for: nearly always
@@ -115,14 +115,14 @@ def _read(data: bytes, asked: bytes, kind: Kind) -> Reply:
             records, least = found.get(owner) or ([], ttl)
             records.append(_READ[kind](data, at, end))
             found[owner] = records, min(least, _seconds(ttl))
-        elif its_class == _IN and its_kind == Kind.CNAME:
+        elif its_class == _IN and its_kind == DnsType.CNAME:
             aliases.setdefault(owner, (_name(data, at, end), _seconds(ttl)))
         at = end
     records_of = {
         owner: (tuple(dict.fromkeys(records)), ttl) for owner, (records, ttl) in found.items()
     }
     denied = None if records_of else _denial(data, at, authorities, additionals)
-    return Reply(exists, aliases, records_of, denied)
+    return DnsResponse(exists, aliases, records_of, denied)
 
 
 def _record(data: bytes, at: int) -> tuple[int, int, int, int, int]:
@@ -132,7 +132,7 @@ def _record(data: bytes, at: int) -> tuple[int, int, int, int, int]:
     kind, its_class, ttl, length = _RECORD.unpack_from(data, at)
     begin = at + _RECORD.size
     if begin + length > len(data):
-        raise Malformed("record breaks off")
+        raise MalformedDnsMessage("record breaks off")
     return kind, its_class, ttl, begin, begin + length
 
 
@@ -144,15 +144,15 @@ def _denial(data: bytes, at: int, authorities: int, additionals: int) -> int | N
         _owner, at = names.read(data, at)
         its_kind, its_class, ttl, at, end = _record(data, at)
         if number < authorities and its_class == _IN:
-            if its_kind == Kind.SOA:
+            if its_kind == DnsType.SOA:
                 *_, minimum = _soa_fields(data, at, end)
                 kept = min(_seconds(ttl), _seconds(minimum))
-            referred = referred or its_kind == Kind.NS
+            referred = referred or its_kind == DnsType.NS
         elif its_kind == _OPT and ttl >> 24:  # RFC 6891 section 6.1.3: the upper bits of the RCODE
-            raise Malformed("extended error")
+            raise MalformedDnsMessage("extended error")
         at = end
     if referred and kept is None:
-        raise Malformed(
+        raise MalformedDnsMessage(
             "refers to other servers"
         )  # RFC 2308 section 2.2: no denial; this server does not recurse
     return kept
@@ -165,20 +165,20 @@ def _seconds(ttl: int) -> int:
 
 def _a(data: bytes, at: int, end: int) -> str:
     if end - at != 4:
-        raise Malformed("A record of another length")
+        raise MalformedDnsMessage("A record of another length")
     return f"{data[at]}.{data[at + 1]}.{data[at + 2]}.{data[at + 3]}"
 
 
 def _aaaa(data: bytes, at: int, end: int) -> str:
     if end - at != 16:
-        raise Malformed("AAAA record of another length")
+        raise MalformedDnsMessage("AAAA record of another length")
     return str(IPv6Address(data[at:end]))
 
 
 def _name(data: bytes, at: int, end: int) -> bytes:
     name, behind = names.read(data, at)
     if behind != end:
-        raise Malformed("name of another length than its record")
+        raise MalformedDnsMessage("name of another length than its record")
     return name
 
 
@@ -188,20 +188,20 @@ def _host(data: bytes, at: int, end: int) -> str:
 
 def _mx(data: bytes, at: int, end: int) -> tuple[int, str]:
     if end - at < 3:
-        raise Malformed("MX record of another length")
+        raise MalformedDnsMessage("MX record of another length")
     return int.from_bytes(data[at : at + 2]), _host(data, at + 2, end)
 
 
 def _txt(data: bytes, at: int, end: int) -> bytes:
     if at == end:
-        raise Malformed("TXT record without strings")
+        raise MalformedDnsMessage("TXT record without strings")
     strings = []
     while at < end:
         behind = at + 1 + data[at]
         strings.append(data[at + 1 : behind])
         at = behind
     if at != end:
-        raise Malformed("string longer than its record")
+        raise MalformedDnsMessage("string longer than its record")
     return b"".join(strings)
 
 
@@ -209,7 +209,7 @@ def _soa_fields(data: bytes, at: int, end: int) -> tuple[bytes, bytes, int, int,
     primary, at = names.read(data, at)
     contact, at = names.read(data, at)
     if end - at != 20:
-        raise Malformed("SOA record of another length")
+        raise MalformedDnsMessage("SOA record of another length")
     serial, refresh, retry, expire, minimum = struct.unpack_from("!5I", data, at)
     return primary, contact, serial, refresh, retry, expire, minimum
 
@@ -219,15 +219,15 @@ def _soa(data: bytes, at: int, end: int) -> str:
     return " ".join((names.decode(primary), names.decode(contact), *map(str, numbers)))
 
 
-_READ: Final[MappingProxyType[Kind, Callable[[bytes, int, int], Record]]] = MappingProxyType(
+_READ: Final[MappingProxyType[DnsType, Callable[[bytes, int, int], DnsRecord]]] = MappingProxyType(
     {
-        Kind.A: _a,
-        Kind.NS: _host,
-        Kind.CNAME: _host,
-        Kind.SOA: _soa,
-        Kind.PTR: _host,
-        Kind.MX: _mx,
-        Kind.TXT: _txt,
-        Kind.AAAA: _aaaa,
+        DnsType.A: _a,
+        DnsType.NS: _host,
+        DnsType.CNAME: _host,
+        DnsType.SOA: _soa,
+        DnsType.PTR: _host,
+        DnsType.MX: _mx,
+        DnsType.TXT: _txt,
+        DnsType.AAAA: _aaaa,
     }
 )

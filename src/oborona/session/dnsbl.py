@@ -13,21 +13,21 @@ from typing import Final
 
 import msgspec
 
-from oborona.dns import Answer, Asker, Kind
+from oborona.dns import DnsAnswer, DnsAsker, DnsType
 from oborona.metrics import Counter, Gauge
-from oborona.reputation.dnslists import (
-    Asked,
+from oborona.reputation.dnsbl import (
+    DnsblFailure,
+    DnsblHealth,
+    DnsblInputs,
+    DnsblListing,
+    DnsblQuestion,
+    DnsblState,
+    DnsblStateChange,
     DnsList,
-    Event,
-    Health,
-    Listing,
-    Question,
-    State,
-    Trouble,
     questions,
     read,
 )
-from oborona.reputation.networks import Networks
+from oborona.reputation.networks import NetworkSet
 from oborona.telemetry.log import event
 from oborona.telemetry.status import ListStatus
 
@@ -46,14 +46,14 @@ QUESTIONS: Final = Counter(
 log = logging.getLogger("oborona.lists")
 
 
-class Looked(msgspec.Struct, frozen=True, kw_only=True):
+class DnsblResult(msgspec.Struct, frozen=True, kw_only=True):
     """What lists said of something."""
 
-    listings: tuple[Listing, ...] = ()
+    listings: tuple[DnsblListing, ...] = ()
     unanswered: tuple[str, ...] = ()  # names of the lists that gave no answer
 
 
-class _Tally:
+class _ListTally:
     """How often a list was asked, and what came of it."""
 
     __slots__ = ("asked", "listed", "unanswered")
@@ -62,7 +62,7 @@ class _Tally:
         self.asked = self.listed = self.unanswered = 0
 
 
-class Lists:
+class DnsblClient:
     """All lists of a worker's policy.
 
     Args:
@@ -73,21 +73,27 @@ class Lists:
     """
 
     def __init__(
-        self, asker: Asker, own: Networks, clock: Callable[[], float], wall: Callable[[], float]
+        self,
+        asker: DnsAsker,
+        own: NetworkSet,
+        clock: Callable[[], float],
+        wall: Callable[[], float],
     ) -> None:
         self._asker = asker
         self._own = own
         self._clock = clock
         self._wall = wall
-        self._health = Health()
+        self._health = DnsblHealth()
         self._followed: tuple[DnsList, ...] = ()
-        self._tallies: dict[str, _Tally] = {}
+        self._tallies: dict[str, _ListTally] = {}
         HEALTHY.set_function(
-            lambda: {(one.name,): one.state is State.HEALTHY for one in self._health.states()}
+            lambda: {(one.name,): one.state is DnsblState.HEALTHY for one in self._health.states()}
         )
         QUESTIONS.set_function(self._questions)
 
-    async def look(self, asked: Asked, lists: Sequence[DnsList], asker: Asker) -> Looked:
+    async def look(
+        self, asked: DnsblInputs, lists: Sequence[DnsList], asker: DnsAsker
+    ) -> DnsblResult:
         """Ask all lists that are well about everything that is known, at once.
 
         Args:
@@ -97,22 +103,22 @@ class Lists:
         """
         wanted = questions(lists, asked, self._own, self._health.asks)
         if not wanted:
-            return Looked()
-        answers = await asyncio.gather(*(asker.ask(one.name, Kind.A) for one in wanted))
-        listings: list[Listing] = []
+            return DnsblResult()
+        answers = await asyncio.gather(*(asker.ask(one.name, DnsType.A) for one in wanted))
+        listings: list[DnsblListing] = []
         unanswered: list[str] = []
         for question, answer in zip(wanted, answers, strict=True):
             self._heard(question, answer)
-            tally = self._tallies.setdefault(question.list.name, _Tally())
+            tally = self._tallies.setdefault(question.list.name, _ListTally())
             tally.asked += 1
             match read(question, answer):
-                case Listing() as listing:
+                case DnsblListing() as listing:
                     tally.listed += 1
                     listings.append(listing)
-                case Trouble(name=name):
+                case DnsblFailure(name=name):
                     tally.unanswered += 1
                     unanswered.append(name)
-        return Looked(listings=tuple(listings), unanswered=tuple(dict.fromkeys(unanswered)))
+        return DnsblResult(listings=tuple(listings), unanswered=tuple(dict.fromkeys(unanswered)))
 
     async def watch(self, lists: Callable[[], tuple[DnsList, ...]]) -> None:
         """Probe the lists of the policy in use, for ever.
@@ -141,8 +147,8 @@ class Lists:
             self._health.follow(lists)
         await asyncio.gather(*map(self._probe, self._health.due(self._clock())))
 
-    async def _probe(self, question: Question) -> None:
-        self._heard(question, await self._asker.ask(question.name, Kind.A))
+    async def _probe(self, question: DnsblQuestion) -> None:
+        self._heard(question, await self._asker.ask(question.name, DnsType.A))
 
     def statuses(self) -> dict[str, ListStatus]:
         """Return how every list does."""
@@ -156,20 +162,20 @@ class Lists:
         """Return how often each list was asked, by what it said."""
         found = {}
         for one in self._health.states():
-            tally = self._tallies.get(one.name, _Tally())
+            tally = self._tallies.get(one.name, _ListTally())
             found[one.name, "listed"] = tally.listed
             found[one.name, "unanswered"] = tally.unanswered
             found[one.name, "unlisted"] = tally.asked - tally.listed - tally.unanswered
         return found
 
-    def _heard(self, question: Question, answer: Answer) -> None:
+    def _heard(self, question: DnsblQuestion, answer: DnsAnswer) -> None:
         changed = self._health.heard(question, answer, self._clock())
         if changed is not None:
             _say(changed)
 
 
-def _say(changed: Event) -> None:
-    if changed.state is State.SICK:
+def _say(changed: DnsblStateChange) -> None:
+    if changed.state is DnsblState.SICK:
         event(
             log,
             logging.WARNING,

@@ -28,17 +28,17 @@ from typing import Any, Final, NamedTuple, TypeVar
 import msgspec
 
 from oborona.authentication.iprev import check_iprev
-from oborona.authentication.letter import read_letter
-from oborona.authentication.model import Dmarc, Identity, IpRev, Result, Spf
-from oborona.authentication.verify import verify
-from oborona.dns import Asker
+from oborona.authentication.model import AuthIdentity, AuthResult, Dmarc, IpRev, Spf
+from oborona.authentication.signed_message import read_signed_message
+from oborona.authentication.verification import verify
+from oborona.dns import DnsAsker
 from oborona.message.model import Message
-from oborona.policy.evidence import Evidence
+from oborona.policy.evidence import SenderEvidence
 from oborona.policy.load import Policy
-from oborona.policy.local import match
-from oborona.policy.own import is_own
-from oborona.reputation.dnslists import Asked
-from oborona.session.dnsbl import Lists, Looked
+from oborona.policy.local_clients import is_own
+from oborona.policy.local_list_match import match_local_lists
+from oborona.reputation.dnsbl import DnsblInputs
+from oborona.session.dnsbl import DnsblClient, DnsblResult
 from oborona.session.spf_checks import SpfChecks
 from oborona.types import Envelope, Stage
 
@@ -46,15 +46,15 @@ T = TypeVar("T")
 
 log = logging.getLogger("oborona.inquiry")
 
-_UNKNOWN_SPF: Final = Spf(result=Result.TEMPERROR, why="internal error")
-_UNKNOWN_IPREV: Final = IpRev(result=Result.TEMPERROR)
+_UNKNOWN_SPF: Final = Spf(result=AuthResult.TEMPERROR, why="internal error")
+_UNKNOWN_IPREV: Final = IpRev(result=AuthResult.TEMPERROR)
 
 
-class Means(NamedTuple):
+class InquiryServices(NamedTuple):
     """What the inquiries of a worker work with."""
 
-    asker: Callable[[], Asker]  # a new one, with a budget of its own
-    lists: Lists
+    asker: Callable[[], DnsAsker]  # a new one, with a budget of its own
+    lists: DnsblClient
     receiver: str  # our name, for the explanations of SPF
     sample: Callable[[], float]  # a number from 0 up to 100, for DMARC's pct
     clock: Callable[[], float]  # Unix seconds
@@ -65,7 +65,7 @@ class _Tasks:
 
     def __init__(self) -> None:
         self.verified = ""  # name of the client that the mail server has verified
-        self.lists: asyncio.Task[Looked] | None = None
+        self.lists: asyncio.Task[DnsblResult] | None = None
         self.iprev: asyncio.Task[IpRev] | None = None
         self.spf: asyncio.Task[Spf] | None = None
         self.spf_helo: asyncio.Task[Spf] | None = None
@@ -83,10 +83,10 @@ class Inquirer:
         means: of the worker.
     """
 
-    def __init__(self, means: Means) -> None:
+    def __init__(self, means: InquiryServices) -> None:
         self._means = means
         self._begun: dict[Stage, _Tasks] = {}
-        self._for_lists: Asker | None = None  # of the message at hand
+        self._for_lists: DnsAsker | None = None  # of the message at hand
         self._spf = SpfChecks(means.receiver)
 
     def begin(self, stage: Stage, envelope: Envelope, policy: Policy) -> None:
@@ -100,13 +100,13 @@ class Inquirer:
 
     async def until(
         self, stage: Stage, envelope: Envelope, policy: Policy, *, spf: bool, iprev: bool
-    ) -> Evidence:
+    ) -> SenderEvidence:
         """Return what DNS lists say of what is known at a stage.
 
         SPF and iprev if they are wanted.
         """
         self.begin(stage, envelope, policy)
-        identity = Identity()
+        identity = AuthIdentity()
         if iprev:
             identity = msgspec.structs.replace(identity, iprev=await self._iprev())
         if spf:
@@ -115,13 +115,13 @@ class Inquirer:
 
     async def whole(
         self, message: Message, envelope: Envelope, policy: Policy, *, truncated: bool
-    ) -> Evidence:
+    ) -> SenderEvidence:
         """Return everything, now that the message is there."""
         self.begin(Stage.SENDER, envelope, policy)
         asker = self._list_asker()
         content = self._look(_written(message), envelope, policy, asker)
         try:
-            identity: Identity | None = None
+            identity: AuthIdentity | None = None
             if not (envelope.login or envelope.own):
                 proved = partial(self._proved, message, envelope, policy, truncated)
                 identity = await _guarded(proved, "authentication", None)
@@ -134,8 +134,8 @@ class Inquirer:
                 content.cancel()
 
     async def again(
-        self, evidence: Evidence, message: Message, envelope: Envelope, policy: Policy
-    ) -> Evidence:
+        self, evidence: SenderEvidence, message: Message, envelope: Envelope, policy: Policy
+    ) -> SenderEvidence:
         """Return the evidence with what lists say of a message in which more was found since."""
         content = self._look(_written(message), envelope, policy, self._list_asker())
         if content is None:
@@ -173,14 +173,17 @@ class Inquirer:
         means, client = self._means, envelope.client
         if stage is Stage.CONNECT:
             asker = means.asker()
-            asked = Asked(client=client.ip, rdns=client.name)
+            asked = DnsblInputs(client=client.ip, rdns=client.name)
             tasks.verified = client.name
             if not client.name:
                 tasks.iprev = _start(
                     _guarded(partial(check_iprev, client.ip, asker), "iprev", _UNKNOWN_IPREV)
                 )
         else:
-            asker, asked = self._list_asker(), Asked(helo=envelope.helo, sender=envelope.sender)
+            asker, asked = (
+                self._list_asker(),
+                DnsblInputs(helo=envelope.helo, sender=envelope.sender),
+            )
             budget = means.asker()
             mail_from = partial(self._spf.mail_from, envelope, budget)
             helo = partial(self._spf.helo, envelope, budget)
@@ -189,31 +192,31 @@ class Inquirer:
         tasks.lists = self._look(asked, envelope, policy, asker)
         return tasks
 
-    def _list_asker(self) -> Asker:
+    def _list_asker(self) -> DnsAsker:
         if self._for_lists is None:
             self._for_lists = self._means.asker()
         return self._for_lists
 
     def _look(
-        self, asked: Asked, envelope: Envelope, policy: Policy, asker: Asker
-    ) -> asyncio.Task[Looked] | None:
+        self, asked: DnsblInputs, envelope: Envelope, policy: Policy, asker: DnsAsker
+    ) -> asyncio.Task[DnsblResult] | None:
         """Begin to ask the DNS lists; None where none is to be asked."""
         lists = policy.dns_lists
         if is_own(envelope) or not any(one.enabled for one in lists):
             return None
-        if match(policy.local_lists, envelope, Stage.CONTENT) is not None:
+        if match_local_lists(policy.local_lists, envelope, Stage.CONTENT) is not None:
             return None  # the site's own lists decide, whatever others say
         return _start(
-            _guarded(partial(self._means.lists.look, asked, lists, asker), "lists", Looked())
+            _guarded(partial(self._means.lists.look, asked, lists, asker), "lists", DnsblResult())
         )
 
     async def _iprev(self) -> IpRev:
         tasks = self._begun[Stage.CONNECT]
         if tasks.verified:
-            return IpRev(result=Result.PASS, name=tasks.verified)
+            return IpRev(result=AuthResult.PASS, name=tasks.verified)
         return IpRev() if tasks.iprev is None else await asyncio.shield(tasks.iprev)
 
-    async def _with_spf(self, identity: Identity) -> Identity:
+    async def _with_spf(self, identity: AuthIdentity) -> AuthIdentity:
         tasks = self._begun.get(Stage.SENDER)
         if tasks is None or tasks.spf is None or tasks.spf_helo is None:
             return identity
@@ -223,10 +226,10 @@ class Inquirer:
             spf_helo=await asyncio.shield(tasks.spf_helo),
         )
 
-    async def _of_envelope(self) -> Identity:
-        return await self._with_spf(Identity(iprev=await self._iprev()))
+    async def _of_envelope(self) -> AuthIdentity:
+        return await self._with_spf(AuthIdentity(iprev=await self._iprev()))
 
-    async def _looked(self, envelope: Envelope, stage: Stage = Stage.CONTENT) -> list[Looked]:
+    async def _looked(self, envelope: Envelope, stage: Stage = Stage.CONTENT) -> list[DnsblResult]:
         """What lists say of what is known at a stage.
 
         What is asked for a later one has come in meanwhile.
@@ -242,9 +245,9 @@ class Inquirer:
 
     async def _proved(
         self, message: Message, envelope: Envelope, policy: Policy, truncated: bool
-    ) -> Identity:
+    ) -> AuthIdentity:
         identity = await verify(
-            read_letter(message.raw, truncated=truncated),
+            read_signed_message(message.raw, truncated=truncated),
             () if is_own(envelope) else message.from_domains,
             self._of_envelope(),
             asker=self._means.asker,
@@ -253,14 +256,14 @@ class Inquirer:
             trusted=policy.authentication.trusted,
             sample=self._means.sample(),
         )
-        if envelope.client.unknown and identity.dmarc.result is not Result.PASS:
+        if envelope.client.unknown and identity.dmarc.result is not AuthResult.PASS:
             # SPF, by which it might have passed, can't be told
             return msgspec.structs.replace(identity, dmarc=Dmarc())
         return identity
 
 
-def _evidence(identity: Identity, looked: Sequence[Looked]) -> Evidence:
-    return Evidence(
+def _evidence(identity: AuthIdentity, looked: Sequence[DnsblResult]) -> SenderEvidence:
+    return SenderEvidence(
         identity=identity,
         listings=tuple(listing for one in looked for listing in one.listings),
         unanswered=(
@@ -270,10 +273,10 @@ def _evidence(identity: Identity, looked: Sequence[Looked]) -> Evidence:
     )
 
 
-def _written(message: Message) -> Asked:
+def _written(message: Message) -> DnsblInputs:
     """What the message itself names that lists can be asked about."""
     first, own = (message.from_.address, message.from_.domain) if message.from_ else ("", "")
-    return Asked(
+    return DnsblInputs(
         # of further authors the domain is enough: lists of whole addresses know nobody by it
         from_=tuple(
             dict.fromkeys(

@@ -5,14 +5,14 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import Final
 
-from oborona.journal.entry import Entry
-from oborona.journal.evidence import Kept
+from oborona.journal.entry import JournalEntry
+from oborona.journal.evidence import VerdictEvidence
 from oborona.message.model import Mailbox
+from oborona.policy.counts import shingles_to_read
 from oborona.policy.fact_table import KEPT
-from oborona.policy.known import asked
 from oborona.policy.load import Policy
 from oborona.policy.scan import Scan
-from oborona.session.traps import readers
+from oborona.session.traps import mailbox_recipients
 from oborona.types import Envelope, Verdict
 
 _VALUES: Final = attrgetter(*KEPT)
@@ -26,7 +26,7 @@ def entry_of(
     size: int,
     verdict: Verdict,
     scanned: Scan | None,
-) -> Entry:
+) -> JournalEntry:
     """Return a message's entry.
 
     Args:
@@ -39,7 +39,7 @@ def entry_of(
         scanned: how it came about; None where there was no scan to the end.
     """
     facts = {} if scanned is None else dict(zip(KEPT, _VALUES(scanned.facts), strict=True))
-    return Entry(
+    return JournalEntry(
         id=ident,
         time=now,
         verdict=verdict.action,
@@ -51,7 +51,7 @@ def entry_of(
         client_ip=envelope.client.ip,
         helo=envelope.helo,
         sender=envelope.sender,
-        recipients=readers(envelope, policy.traps.then),
+        recipients=mailbox_recipients(envelope, policy.traps.then),
         login=envelope.login,
         size=size,
         subject="" if scanned is None else scanned.message.subject,
@@ -73,13 +73,13 @@ def _shown(mailbox: Mailbox | None) -> str:
     return f"{mailbox.name} <{mailbox.address}>" if mailbox.name else mailbox.address
 
 
-def _kept(scanned: Scan) -> Kept:
+def _kept(scanned: Scan) -> VerdictEvidence:
     known, pieces, site = scanned.facts.known, scanned.pieces, scanned.site_verdict
-    return Kept(
+    return VerdictEvidence(
         counts=tuple(known.rows.items()),
         away=known.away,
         robotic={kind: known.robotic(kind) for kind in scanned.policy.compiled.timelines},
-        distinct=asked(pieces)[len(pieces.shingles) :],
+        distinct=shingles_to_read(pieces)[len(pieces.shingles) :],
         pinned=known.pinned,
         listings=scanned.evidence.listings,
         signatures=tuple(scanned.signatures.hits),

@@ -13,7 +13,7 @@ could judge: the finding `partial`, and
     log has the traceback under the message's id
     the spam folder       where even its head takes more than may be computed
 Whoever is let in like this has lost what was written in our name, and bears ours.  What a scan
-computes is bounded by the parser's limits, and by `Meter`.
+computes is bounded by the parser's limits, and by `CpuMeter`.
 """
 
 from __future__ import annotations
@@ -24,29 +24,35 @@ from typing import Final
 
 import msgspec
 
-from oborona.doors.gather import MAX_HEADERS, Gathered
 from oborona.doors.probe import TOLD
-from oborona.doors.reply import BUSY, Answer, Reply, refuse
+from oborona.doors.raw_message import MAX_HEADERS, RawMessage
+from oborona.doors.reply import BUSY, ReplyAction, SessionReply, refusal_reply
 from oborona.ident import to_text
-from oborona.policy.budget import Course, OverBudgetError
-from oborona.policy.decide import (
+from oborona.policy.budget import OverBudgetError, ScanProgress
+from oborona.policy.decision import (
     COSTS,
     DEADLINE,
     FAULT,
     LOAD,
     PARTIAL,
     SET_APART,
-    unfinished,
+    unfinished_verdict,
     with_findings,
 )
 from oborona.policy.load import Policy
 from oborona.policy.scan import Scan, scan
 from oborona.session import traps as trapping
+from oborona.session.cpu_meter import CpuMeter
 from oborona.session.inquiry import Inquirer
-from oborona.session.judged_message import JudgedMessage, keep, log_fault, tell, verdict_of
-from oborona.session.meter import Meter
-from oborona.session.replies import TOO_MANY_HEADERS, answer, words
-from oborona.session.services import Bench
+from oborona.session.judged_message import (
+    JudgedMessage,
+    keep_verdict,
+    log_fault,
+    publish_verdict,
+    verdict_of,
+)
+from oborona.session.replies import TOO_MANY_HEADERS, reply_text, verdict_reply
+from oborona.session.services import SessionServices
 from oborona.telemetry.log import event
 from oborona.types import Action, Envelope, Finding, Stage, Verdict
 
@@ -55,13 +61,17 @@ REPORT: Final = "report"  # decides: spam that somebody reports is in the messag
 log = logging.getLogger("oborona.session")
 
 
-async def judge(
-    bench: Bench, message: Gathered, envelope: Envelope, inquirer: Inquirer, policy: Policy
-) -> Reply:
+async def judge_message(
+    services: SessionServices,
+    message: RawMessage,
+    envelope: Envelope,
+    inquirer: Inquirer,
+    policy: Policy,
+) -> SessionReply:
     """Judge a whole message, count and journal it, answer, and then log it; never raises.
 
     Args:
-        bench: of the worker.
+        services: of the worker.
         message: as it came.
         envelope: what is known of it beside its bytes.
         inquirer: asks the DNS for this client.
@@ -70,67 +80,75 @@ async def judge(
     Returns:
         The answer; `BUSY`, which nobody judged, where too many messages are being judged already.
     """
-    if not bench.crowd.enter(envelope.client.ip):
+    if not services.concurrency.enter(envelope.client.ip):
         return BUSY
-    meter = Meter(bench.settings.scan_cpu_s)
+    meter = CpuMeter(services.settings.scan_cpu_s)
     try:
         return await _judge(
-            bench, message, trapping.trapped(envelope, policy), inquirer, policy, meter
+            services, message, trapping.with_traps(envelope, policy), inquirer, policy, meter
         )
     finally:
-        bench.crowd.leave(envelope.client.ip, meter.spent_s)
+        services.concurrency.leave(envelope.client.ip, meter.spent_s)
 
 
-async def tried(
-    bench: Bench, message: Gathered, envelope: Envelope, inquirer: Inquirer, policy: Policy
-) -> Reply:
+async def judge_probe(
+    services: SessionServices,
+    message: RawMessage,
+    envelope: Envelope,
+    inquirer: Inquirer,
+    policy: Policy,
+) -> SessionReply:
     """Judge a message of our own (`oborona.doors.probe`) and answer.
 
     It leaves a line in the log and nothing else.
     """
-    if not bench.crowd.enter(envelope.client.ip):
+    if not services.concurrency.enter(envelope.client.ip):
         return BUSY
-    meter = Meter(bench.settings.scan_cpu_s)
+    meter = CpuMeter(services.settings.scan_cpu_s)
     try:
-        now = bench.clock()
-        ident = bench.numbers.next(now)
+        now = services.clock()
+        ident = services.numbers.next(now)
         result, reply = await _answered(
-            bench, message, envelope, inquirer, policy, ident, now, meter
+            services, message, envelope, inquirer, policy, ident, now, meter
         )
         inquirer.end_message()
     finally:
-        bench.crowd.leave(envelope.client.ip, meter.spent_s)
+        services.concurrency.leave(envelope.client.ip, meter.spent_s)
     verdict = verdict_of(result)
     event(log, logging.INFO, TOLD, id=to_text(ident), verdict=verdict.action, score=verdict.score)
-    if reply.answer in (Answer.REJECT, Answer.TEMPFAIL):
+    if reply.answer in (ReplyAction.REJECT, ReplyAction.TEMPFAIL):
         return msgspec.structs.replace(reply, text=f"{reply.text} ({TOLD})")
     return reply
 
 
-def unjudged(
-    bench: Bench, message: Gathered, envelope: Envelope, policy: Policy, lost_s: float
-) -> Reply:
+def unjudged_reply(
+    services: SessionServices,
+    message: RawMessage,
+    envelope: Envelope,
+    policy: Policy,
+    lost_s: float,
+) -> SessionReply:
     """Return the answer to a message whose judging did not end in time, or ended by a fault that
     nobody caught; at once, and without a scan.
 
     Args:
-        bench: of the worker.
+        services: of the worker.
         message: as it came.
         envelope: what is known of it beside its bytes.
         policy: it was to be judged by.
         lost_s: by the pulse, as the message came.
     """
-    now = bench.clock()
-    ident = bench.numbers.next(now)
-    deadline_s = bench.settings.deadline_s
-    why = LOAD if bench.crowd.pulse.held_up(lost_s, deadline_s) else FAULT
+    now = services.clock()
+    ident = services.numbers.next(now)
+    deadline_s = services.settings.deadline_s
+    why = LOAD if services.concurrency.pulse.held_up(lost_s, deadline_s) else FAULT
     if len(message.headers) >= MAX_HEADERS:
         result = _too_many_headers(policy)
-    elif trapping.trapped(envelope, policy).traps:  # which is written down when it comes again
+    elif trapping.with_traps(envelope, policy).traps:  # which is written down when it comes again
         result = _put_off(why, policy)
     else:
-        result = _unfinished(bench, why, policy)
-    reply = answer(bench, result, message, envelope, ident, policy)
+        result = _unfinished(services, why, policy)
+    reply = verdict_reply(services, result, message, envelope, ident, policy)
     judged = JudgedMessage(
         result=result,
         policy=policy,
@@ -140,27 +158,31 @@ def unjudged(
         now=now,
         took_s=deadline_s,
     )
-    keep(bench, judged)
-    asyncio.get_running_loop().call_soon(tell, bench, judged)
+    keep_verdict(services, judged)
+    asyncio.get_running_loop().call_soon(publish_verdict, services, judged)
     return reply
 
 
 async def _judge(
-    bench: Bench,
-    message: Gathered,
+    services: SessionServices,
+    message: RawMessage,
     envelope: Envelope,
     inquirer: Inquirer,
     policy: Policy,
-    meter: Meter,
-) -> Reply:
-    now = bench.clock()
-    ident = bench.numbers.next(now)
+    meter: CpuMeter,
+) -> SessionReply:
+    now = services.clock()
+    ident = services.numbers.next(now)
     loop = asyncio.get_running_loop()
     started = loop.time()
-    result, reply = await _answered(bench, message, envelope, inquirer, policy, ident, now, meter)
+    result, reply = await _answered(
+        services, message, envelope, inquirer, policy, ident, now, meter
+    )
     inquirer.end_message()
     if envelope.traps:
-        result, reply = await _trapped(bench, reply, result, policy, envelope, message, ident, now)
+        result, reply = await _trapped(
+            services, reply, result, policy, envelope, message, ident, now
+        )
     took_s = loop.time() - started
     judged = JudgedMessage(
         result=result,
@@ -171,39 +193,39 @@ async def _judge(
         now=now,
         took_s=took_s,
     )
-    keep(bench, judged)
+    keep_verdict(services, judged)
     # after the answer: the transport writes the reply before the loop comes to this
-    loop.call_soon(tell, bench, judged)
+    loop.call_soon(publish_verdict, services, judged)
     return reply
 
 
 async def _answered(
-    bench: Bench,
-    message: Gathered,
+    services: SessionServices,
+    message: RawMessage,
     envelope: Envelope,
     inquirer: Inquirer,
     policy: Policy,
     ident: int,
     now: float,
-    meter: Meter,
-) -> tuple[Scan | Verdict, Reply]:
+    meter: CpuMeter,
+) -> tuple[Scan | Verdict, SessionReply]:
     """Return what was found of a message, and the answer to it; never raises."""
     result: Scan | Verdict
-    lost_s = bench.crowd.pulse.lost_s
-    course = Course(meter)
+    lost_s = services.concurrency.pulse.lost_s
+    course = ScanProgress(meter)
     try:
         if len(message.headers) >= MAX_HEADERS:
             result = _too_many_headers(policy)
-        elif trapping.is_report(envelope.recipients, bench.reports):
+        elif trapping.is_report(envelope.recipients, services.reports):
             result = _report(policy)
-        elif (flight := bench.flights.begin(message, envelope)).apart:
-            result = bench.flights.aside(flight, message, ident, policy)
+        elif (flight := services.flights.begin(message, envelope)).apart:
+            result = services.flights.aside(flight, message, ident, policy)
         else:
-            async with asyncio.timeout(bench.settings.deadline_s):
+            async with asyncio.timeout(services.settings.deadline_s):
                 scanning = scan(
                     message.raw,
                     envelope,
-                    bench.site,
+                    services.site,
                     policy,
                     inquirer,
                     now=now,
@@ -211,15 +233,15 @@ async def _answered(
                     course=course,
                 )
                 result = await flight.through(scanning, meter)
-                result = trapping.judged(result, policy.traps.then)
-        return result, answer(bench, result, message, envelope, ident, policy)
+                result = trapping.with_trap_action(result, policy.traps.then)
+        return result, verdict_reply(services, result, message, envelope, ident, policy)
     except Exception as error:  # noqa: BLE001 - the crash barrier: any fault of ours ends here, with its traceback
-        why = _why(bench, ident, error, lost_s)
+        why = _why(services, ident, error, lost_s)
         if isinstance(error, TimeoutError) and course.scan is not None:
-            result = trapping.judged(_first(course.scan, why), policy.traps.then)
+            result = trapping.with_trap_action(_first(course.scan, why), policy.traps.then)
         else:
-            result = _unfinished(bench, why, policy)
-        return result, answer(bench, result, message, envelope, ident, policy)
+            result = _unfinished(services, why, policy)
+        return result, verdict_reply(services, result, message, envelope, ident, policy)
 
 
 def _first(result: Scan, why: str) -> Scan:
@@ -231,15 +253,15 @@ def _first(result: Scan, why: str) -> Scan:
 
 
 async def _trapped(
-    bench: Bench,
-    reply: Reply,
+    services: SessionServices,
+    reply: SessionReply,
     result: Scan | Verdict,
     policy: Policy,
     envelope: Envelope,
-    message: Gathered,
+    message: RawMessage,
     ident: int,
     now: float,
-) -> tuple[Scan | Verdict, Reply]:
+) -> tuple[Scan | Verdict, SessionReply]:
     """Return what became of a message that came to a trap, and the answer to it, once that is
     written down.
 
@@ -249,38 +271,40 @@ async def _trapped(
     message_id = result.message.message_id if isinstance(result, Scan) else ""
     kept = True
     try:
-        event_of = trapping.event_of(message.raw, envelope, ident, message_id, now)
+        event_of = trapping.trap_event(message.raw, envelope, ident, message_id, now)
         # the trainer would look into what is set apart
         apart = isinstance(result, Verdict) and result.decided_by == SET_APART
         if event_of is not None and not apart:
-            kept = await bench.trap(event_of)
+            kept = await services.trap(event_of)
     except Exception as error:  # noqa: BLE001 - the crash barrier
         log_fault(ident, error, Stage.CONTENT)
         kept = False
-    if not kept and trapping.alone(envelope) and reply.answer in trapping.TAKEN:
+    if not kept and trapping.is_only_for_traps(envelope) and reply.answer in trapping.TAKEN:
         put_off = _put_off(FAULT, policy)
-        return put_off, refuse(451, "4.7.1", words(bench, "Try again later", ident), reply.judged)
-    return result, trapping.delivered(reply, envelope, policy.traps.then)
+        return put_off, refusal_reply(
+            451, "4.7.1", reply_text(services, "Try again later", ident), reply.judged
+        )
+    return result, trapping.without_trap_copies(reply, envelope, policy.traps.then)
 
 
-def _why(bench: Bench, ident: int, error: Exception, lost_s: float) -> str:
+def _why(services: SessionServices, ident: int, error: Exception, lost_s: float) -> str:
     """Return why a scan did not end, and log what is a fault of ours."""
     if isinstance(error, OverBudgetError):
         return COSTS
     late = isinstance(error, TimeoutError)
-    if late and bench.crowd.pulse.held_up(lost_s, bench.settings.deadline_s):
+    if late and services.concurrency.pulse.held_up(lost_s, services.settings.deadline_s):
         return LOAD
     log_fault(ident, error, Stage.CONTENT)
     return DEADLINE if late else FAULT
 
 
 def _put_off(why: str, policy: Policy) -> Verdict:
-    return unfinished(why, on_failure=Action.TEMPFAIL, spam_score=policy.verdict.spam_score)
+    return unfinished_verdict(why, on_failure=Action.TEMPFAIL, spam_score=policy.verdict.spam_score)
 
 
-def _unfinished(bench: Bench, why: str, policy: Policy) -> Verdict:
-    return unfinished(
-        why, on_failure=Action(bench.settings.on_failure), spam_score=policy.verdict.spam_score
+def _unfinished(services: SessionServices, why: str, policy: Policy) -> Verdict:
+    return unfinished_verdict(
+        why, on_failure=Action(services.settings.on_failure), spam_score=policy.verdict.spam_score
     )
 
 

@@ -2,7 +2,7 @@
 to all who follow mail after it.
 
 The journal comes first, so whatever is counted is journaled.  Both are in the spools of this
-process when `keep` returns.
+process when `keep_verdict` returns.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ import logging
 
 import msgspec
 
-from oborona.doors.gather import Gathered
+from oborona.doors.raw_message import RawMessage
 from oborona.ident import to_text
+from oborona.policy.accounting import is_counted, record_greylisted, record_verdict, vouching_pairs
 from oborona.policy.headers import reason
 from oborona.policy.load import Policy
-from oborona.policy.local import NOT_COUNTED
-from oborona.policy.own import is_own
-from oborona.policy.reputed import first_contact
+from oborona.policy.local_clients import is_own
+from oborona.policy.local_list_match import NOT_COUNTED
+from oborona.policy.reputation_facts import first_contact
 from oborona.policy.scan import Scan
-from oborona.policy.settling import counts, settle, settle_put_off, vouching
 from oborona.session.journal_entry import entry_of
-from oborona.session.services import Bench
+from oborona.session.services import SessionServices
 from oborona.session.verdict_metrics import count_identity, count_scan, count_verdict
 from oborona.telemetry.log import event
-from oborona.types import Envelope, Span, Stage, Verdict
+from oborona.types import Envelope, RuleWindow, Stage, Verdict
 
 log = logging.getLogger("oborona.session")
 
@@ -35,7 +35,7 @@ class JudgedMessage(msgspec.Struct, frozen=True, kw_only=True):
     result: Scan | Verdict  # a verdict alone where nobody looked into it, or not to the end
     policy: Policy  # it was judged by
     envelope: Envelope
-    message: Gathered
+    message: RawMessage
     ident: int
     now: float  # when it came, Unix seconds
     took_s: float  # to judge it
@@ -56,39 +56,39 @@ def verdict_of(result: Scan | Verdict) -> Verdict:
     return result.verdict if isinstance(result, Scan) else result
 
 
-def keep(bench: Bench, judged: JudgedMessage) -> None:
+def keep_verdict(services: SessionServices, judged: JudgedMessage) -> None:
     """Journal and count a message, so that it survives the death of this process."""
     scanned, envelope, now = judged.scanned, judged.envelope, judged.now
     try:
         if scanned is not None:
-            bench.ruled(scanned.policy)
+            services.record_policy(scanned.policy)
         size = judged.message.size
-        bench.journal(
+        services.journal(
             entry_of(judged.ident, now, judged.policy, envelope, size, judged.verdict, scanned)
         )
         if scanned is not None:
-            settle(
+            record_verdict(
                 scanned.pieces,
                 scanned.counted,
-                bench.counters,
+                services.counters,
                 now=now,
-                first=first_contact(scanned.facts.known, Span.FORTNIGHT),
-                vouching=vouching(
+                first=first_contact(scanned.facts.known, RuleWindow.FORTNIGHT),
+                vouching=vouching_pairs(
                     envelope,
                     scanned.behind.who,
                     scanned.facts.known,
                     scanned.counted,
-                    bench.site.hasher,
+                    services.site.hasher,
                 ),
             )
             if scanned.put_off is not None:
-                settle_put_off(scanned.put_off, bench.counters, now=now)
-            bench.written(now)
+                record_greylisted(scanned.put_off, services.counters, now=now)
+            services.written(now)
     except Exception as error:  # noqa: BLE001 - what failed here costs a count, not the mail
         log_fault(judged.ident, error, Stage.CONTENT)
 
 
-def tell(bench: Bench, judged: JudgedMessage) -> None:
+def publish_verdict(services: SessionServices, judged: JudgedMessage) -> None:
     """Tell of a message that was answered: metrics, contacts, campaigns, signatures, pictures to
     look at, the log.
     """
@@ -96,11 +96,11 @@ def tell(bench: Bench, judged: JudgedMessage) -> None:
     try:
         if scanned is not None:
             count_scan(verdict, judged.took_s)
-            bench.wrote(envelope, scanned.counted, judged.now)
-            bench.sighted(scanned, judged.now)
+            services.learn_contacts(envelope, scanned.counted, judged.now)
+            services.observe_campaign(scanned, judged.now)
             if not is_own(envelope):
                 count_identity(scanned.evidence.identity)
-            bench.signed(scanned.signatures.signatures, judged.now)
+            services.signed(scanned.signatures.signatures, judged.now)
             for fault in (*scanned.faults, *scanned.failed):
                 event(
                     log,
@@ -110,8 +110,8 @@ def tell(bench: Bench, judged: JudgedMessage) -> None:
                     stage=Stage.CONTENT,
                     what=fault,
                 )
-            if counts(verdict):
-                bench.late(judged.ident, scanned)
+            if is_counted(verdict):
+                services.late(judged.ident, scanned)
     except Exception as error:  # noqa: BLE001 - the answer is out: what failed here costs a figure, not the mail
         log_fault(judged.ident, error, Stage.CONTENT)
     log_verdict(

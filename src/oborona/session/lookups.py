@@ -11,15 +11,15 @@ from collections.abc import Callable
 from ipaddress import IPv4Address, IPv6Address
 
 from oborona.config import Settings
-from oborona.dns import Asker
+from oborona.dns import DnsAsker
 from oborona.policy.load import Policy
 from oborona.reputation.networks import networks, plain
-from oborona.resolver import Budgeted, FollowedServers, open_resolver
-from oborona.session.dnsbl import AT_START_S, Lists
-from oborona.session.inquiry import Inquirer, Means
+from oborona.resolver import BudgetedAsker, FollowedServers, open_resolver
+from oborona.session.dnsbl import AT_START_S, DnsblClient
+from oborona.session.inquiry import Inquirer, InquiryServices
 
 
-class Asking:
+class DnsLookups:
     """What asks, in one event loop.
 
     Args:
@@ -34,8 +34,8 @@ class Asking:
         self.resolver = open_resolver(settings.dns)
         self.resolver.stats.tell()
         self.servers = FollowedServers(self.resolver, follows=not settings.dns.servers)
-        self.lists = Lists(self.resolver, self._own, time.monotonic, time.time)
-        self._means = Means(
+        self.lists = DnsblClient(self.resolver, self._own, time.monotonic, time.time)
+        self._means = InquiryServices(
             asker=self.asker,
             lists=self.lists,
             receiver=name,
@@ -43,9 +43,9 @@ class Asking:
             clock=time.time,
         )
 
-    def asker(self) -> Asker:
+    def asker(self) -> DnsAsker:
         """Return an asker with the budget of one connection or message."""
-        return Budgeted(
+        return BudgetedAsker(
             self.resolver,
             questions=self._dns.message_questions,
             seconds=self._dns.message_s,

@@ -4,19 +4,19 @@ told from what later ones ask.
 
 from __future__ import annotations
 
-from oborona.journal.journal import Journal
+from oborona.journal.journal import JournalWriter
 from oborona.policy.load import Policy
-from oborona.recheck.asks import asks
+from oborona.recheck.rule_fingerprints import rule_fingerprints
 
 
-class Ruled:
+class PolicyLog:
     """Tells a journal of each policy that judges messages, once.
 
     Args:
         journal: of this process.
     """
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: JournalWriter) -> None:
         self._journal = journal
         self._version = ""  # of the policy that was told last
 
@@ -24,4 +24,4 @@ class Ruled:
         """Take the policy that judged a message."""
         if policy.version != self._version:
             self._version = policy.version
-            self._journal.append_policy(policy.version, asks(policy))
+            self._journal.append_policy(policy.version, rule_fingerprints(policy))

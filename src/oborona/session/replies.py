@@ -6,34 +6,34 @@ from __future__ import annotations
 
 from typing import Final
 
-from oborona.doors.gather import Gathered
-from oborona.doors.headers import marks
-from oborona.doors.reply import ACCEPT, Judged, Reply, refuse
+from oborona.doors.headers import header_edits
+from oborona.doors.raw_message import RawMessage
+from oborona.doors.reply import ACCEPT, SessionReply, VerdictDetails, refusal_reply
 from oborona.ident import sign, to_text
-from oborona.policy.decide import late
+from oborona.policy.decision import is_late
+from oborona.policy.disclosure import public_verdict
 from oborona.policy.load import Policy
-from oborona.policy.outward import outward
-from oborona.policy.own import is_own, own_name
+from oborona.policy.local_clients import is_own, own_name
 from oborona.policy.scan import Scan
-from oborona.session.services import Bench
+from oborona.session.services import SessionServices
 from oborona.types import Action, Envelope, Stage, Verdict
 
 # decides: forged headers among so many could not be removed
 TOO_MANY_HEADERS: Final = "too-many-headers"
 
 
-def answer(
-    bench: Bench,
+def verdict_reply(
+    services: SessionServices,
     result: Scan | Verdict,
-    message: Gathered,
+    message: RawMessage,
     envelope: Envelope,
     ident: int,
     policy: Policy,
-) -> Reply:
+) -> SessionReply:
     """Return the reply to a message.
 
     Args:
-        bench: of the worker.
+        services: of the worker.
         result: of the scan; a verdict alone where there was none.
         message: as it came.
         envelope: what is known of it beside its bytes.
@@ -41,38 +41,42 @@ def answer(
         policy: it was judged by.
     """
     verdict = result.verdict if isinstance(result, Scan) else result
-    rests = judged(bench, result, ident, policy)
-    if late(verdict):
+    rests = verdict_details(services, result, ident, policy)
+    if is_late(verdict):
         # nobody judged it
-        return refuse(451, "4.3.2", words(bench, "Too busy, try again later", ident))
+        return refusal_reply(451, "4.3.2", reply_text(services, "Too busy, try again later", ident))
     if verdict.action is Action.TEMPFAIL:
-        return refuse(451, "4.7.1", words(bench, "Try again later", ident), rests)
+        return refusal_reply(451, "4.7.1", reply_text(services, "Try again later", ident), rests)
     if verdict.decided_by == TOO_MANY_HEADERS:
-        return refuse(550, "5.6.0", words(bench, "Message has too many headers", ident), rests)
+        return refusal_reply(
+            550, "5.6.0", reply_text(services, "Message has too many headers", ident), rests
+        )
     if verdict.action is Action.REJECT and policy.verdict.refuse:
-        return refuse(550, "5.7.1", words(bench, "Message refused as spam", ident), rests)
-    return Reply(
+        return refusal_reply(
+            550, "5.7.1", reply_text(services, "Message refused as spam", ident), rests
+        )
+    return SessionReply(
         answer=ACCEPT.answer,
-        edits=marks(
-            rests, message, own_name(bench.site.name, envelope.server), own=is_own(envelope)
+        edits=header_edits(
+            rests, message, own_name(services.site.name, envelope.server), own=is_own(envelope)
         ),
         judged=rests,
     )
 
 
-def judged(
-    bench: Bench,
+def verdict_details(
+    services: SessionServices,
     result: Scan | Verdict,
     ident: int,
     policy: Policy,
     *,
     stage: Stage = Stage.CONTENT,
     karma: float | None = None,
-) -> Judged:
+) -> VerdictDetails:
     """Return what a reply rests on.
 
     Args:
-        bench: of the worker.
+        services: of the worker.
         result: of a scan or of a stage.
         ident: under which the log has it.
         policy: it was judged by.
@@ -80,10 +84,10 @@ def judged(
         karma: of the sender, where it is known and not the scan's.
     """
     scanned = result if isinstance(result, Scan) else None
-    return Judged(
-        verdict=outward(result.verdict if isinstance(result, Scan) else result, policy),
-        ident=sign(ident, bench.signing_key),
-        detail=bench.detail,
+    return VerdictDetails(
+        verdict=public_verdict(result.verdict if isinstance(result, Scan) else result, policy),
+        ident=sign(ident, services.signing_key),
+        detail=services.detail,
         stage=stage,
         reference=to_text(ident),
         spam_score=policy.verdict.spam_score,
@@ -93,7 +97,7 @@ def judged(
     )
 
 
-def words(bench: Bench, what: str, ident: int) -> str:
+def reply_text(services: SessionServices, what: str, ident: int) -> str:
     """Return a text that is short and generic, with the id under which the log has the detail."""
-    contact = f"; {bench.contact}" if bench.contact else ""
+    contact = f"; {services.contact}" if services.contact else ""
     return f"{what}, reference {to_text(ident)}{contact}"

@@ -7,28 +7,28 @@ from typing import Protocol
 
 import msgspec
 
-from oborona.config import Work
-from oborona.feedback.events.model import Event
-from oborona.ident import Numbers
-from oborona.journal.entry import Entry
-from oborona.policy.headers import Detail
+from oborona.config import WorkerSettings
+from oborona.feedback.events.model import FeedbackEvent
+from oborona.ident import JournalIdGenerator
+from oborona.journal.entry import JournalEntry
+from oborona.policy.headers import HeaderDetail
 from oborona.policy.load import Policy
-from oborona.policy.ports import CounterWriter
-from oborona.policy.scan import Scan, Site
+from oborona.policy.ports import CounterAdder
+from oborona.policy.scan import Scan, ScanSite
 from oborona.policy.signatures import Signature
-from oborona.policy.stages import Deciding
-from oborona.session.crowd import Crowd
+from oborona.policy.stages import DecidingStages
+from oborona.session.concurrency_limit import ConcurrencyLimit
 from oborona.session.inquiry import Inquirer
-from oborona.session.setapart.flights import Flights
+from oborona.session.quarantine.scan_tracker import ScanTracker
 from oborona.types import Envelope, Verdict
 
 
-async def _kept_nowhere(_event: Event) -> bool:
+async def _kept_nowhere(_event: FeedbackEvent) -> bool:
     """Say that an event is written down, for a session whose traps nobody follows."""
     return True
 
 
-class InForce(Protocol):
+class CurrentPolicy(Protocol):
     """The policy in force, whichever that is at the time."""
 
     @property
@@ -41,23 +41,23 @@ class InForce(Protocol):
         ...
 
 
-class Bench(msgspec.Struct, frozen=True, kw_only=True):
+class SessionServices(msgspec.Struct, frozen=True, kw_only=True):
     """What all sessions of a worker work with."""
 
-    site: Site
-    settings: Work
+    site: ScanSite
+    settings: WorkerSettings
     contact: str  # said in refusals; empty = nothing
-    detail: Detail = Detail.NAMES  # how much headers say of why
-    policy: InForce
-    counters: CounterWriter
+    detail: HeaderDetail = HeaderDetail.NAMES  # how much headers say of why
+    policy: CurrentPolicy
+    counters: CounterAdder
     # has what was counted survive the death of this process, by Unix seconds; never raises
     written: Callable[[float], None] = lambda _now: None
-    journal: Callable[[Entry], None]
+    journal: Callable[[JournalEntry], None]
     # is told of the policy that judged a message, before that is journaled
-    ruled: Callable[[Policy], None] = lambda _policy: None
-    numbers: Numbers
+    record_policy: Callable[[Policy], None] = lambda _policy: None
+    numbers: JournalIdGenerator
     signing_key: bytes
-    inquire: Callable[[], Inquirer]  # a new one for each connection
+    new_inquiry: Callable[[], Inquirer]  # a new one for each connection
     # is a client one of ours, by its address and the port it came to
     own: Callable[[str, str], bool]
     clock: Callable[[], float]  # Unix seconds
@@ -67,13 +67,15 @@ class Bench(msgspec.Struct, frozen=True, kw_only=True):
         None
     )  # gets what was settled: pictures may be unread
     # is told of each message and its verdict: whom our own people write to, they know
-    wrote: Callable[[Envelope, Verdict, float], None] = lambda _envelope, _verdict, _now: None
-    deciding: Deciding = msgspec.field(default_factory=Deciding)
+    learn_contacts: Callable[[Envelope, Verdict, float], None] = lambda _envelope, _verdict, _now: (
+        None
+    )
+    deciding: DecidingStages = msgspec.field(default_factory=DecidingStages)
     # is told of what may be a campaign
-    sighted: Callable[[Scan, float], None] = lambda _scan, _now: None
+    observe_campaign: Callable[[Scan, float], None] = lambda _scan, _now: None
     # writes down what came to a trap; tells whether it is on the disk
-    trap: Callable[[Event], Awaitable[bool]] = _kept_nowhere
+    trap: Callable[[FeedbackEvent], Awaitable[bool]] = _kept_nowhere
     # addresses where people and sites report mail, in lower case
     reports: frozenset[str] = frozenset()
-    crowd: Crowd = msgspec.field(default_factory=lambda: Crowd(1 << 30))
-    flights: Flights = msgspec.field(default_factory=Flights)  # what is being scanned
+    concurrency: ConcurrencyLimit = msgspec.field(default_factory=lambda: ConcurrencyLimit(1 << 30))
+    flights: ScanTracker = msgspec.field(default_factory=ScanTracker)  # what is being scanned

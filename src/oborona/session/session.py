@@ -3,7 +3,7 @@ its messages judged.
 
     connect → helo → mail → rcpt… → end of message → mail → …
 
-What is judged before the content is `oborona.session.early`'s, the message
+What is judged before the content is `oborona.session.envelope_stages`'s, the message
 `oborona.session.judge`'s.  Nothing of one message is left when the next begins; what belongs to the
 connection is its client and its HELO.  A protocol without connections of its own tells all at once:
 `glance` at a stage, or the `whole` message.
@@ -14,16 +14,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from oborona.doors.gather import Gathered
 from oborona.doors.guard import NO_ANSWER
 from oborona.doors.probe import MACRO as PROBE
-from oborona.doors.probe import believed
-from oborona.doors.reply import BUSY, CONTINUE, Answer, Reply
+from oborona.doors.probe import is_probe
+from oborona.doors.raw_message import RawMessage
+from oborona.doors.reply import BUSY, CONTINUE, ReplyAction, SessionReply
 from oborona.policy.load import Policy
-from oborona.policy.stages import said_at
-from oborona.session.early import Early
-from oborona.session.judge import judge, tried, unjudged
-from oborona.session.services import Bench
+from oborona.policy.stages import waiting_stages
+from oborona.session.envelope_stages import EnvelopeStages
+from oborona.session.judge import judge_message, judge_probe, unjudged_reply
+from oborona.session.services import SessionServices
 from oborona.types import Client, Envelope, Stage
 
 _BEFORE_CONTENT: Final = (Stage.CONNECT, Stage.SENDER, Stage.RECIPIENT)
@@ -33,13 +33,13 @@ class Session:
     """A `Door` over the policy.
 
     Args:
-        bench: what the worker's sessions share.
+        services: what the worker's sessions share.
         content: messages follow their envelopes; where none does, nothing is asked ahead for what
             is decided by them.
     """
 
-    def __init__(self, bench: Bench, *, content: bool = True) -> None:
-        self._bench = bench
+    def __init__(self, services: SessionServices, *, content: bool = True) -> None:
+        self._services = services
         self._content = content
         self._macros: dict[str, str] = {}
         self._client = Client()
@@ -57,14 +57,14 @@ class Session:
     @property
     def waits(self) -> frozenset[Stage]:
         """Stages where the policy of this moment refuses before the content."""
-        policy = self._bench.policy.current
-        return said_at(self._bench.deciding(policy), policy)
+        policy = self._services.policy.current
+        return waiting_stages(self._services.deciding(policy), policy)
 
     def learn(self, macros: Mapping[str, str]) -> None:
         """Take macros of the mail server, names without braces."""
         self._macros.update(macros)
 
-    async def connect(self, client: Client) -> Reply:
+    async def connect(self, client: Client) -> SessionReply:
         """Judge the client by its address and name."""
         # these come before the connection; no other macro may outlive the last one
         port, server = self._macros.get("daemon_port", ""), self._macros.get("j", "")
@@ -73,50 +73,52 @@ class Session:
         self._client = client
         if client.login:
             self._macros["auth_authen"] = client.login
-        self._own = self._bench.own(client.ip, port)
+        self._own = self._services.own(client.ip, port)
         self._begin()
         return await self._stage(Stage.CONNECT)
 
-    async def helo(self, name: str) -> Reply:
+    async def helo(self, name: str) -> SessionReply:
         """Take the name; it is judged with the sender."""
         self._helo = name
         return CONTINUE
 
-    async def mail(self, sender: str, params: tuple[str, ...]) -> Reply:
+    async def mail(self, sender: str, params: tuple[str, ...]) -> SessionReply:
         """Begin a message and judge its sender."""
         self.abort()
         self._sender = sender
         self._judged = None
-        self._policy = await self._bench.policy.now()
+        self._policy = await self._services.policy.now()
         said = self._macros.pop(PROBE, "")
-        self._probe = bool(said) and believed(self._bench.signing_key, said, self._bench.clock())
+        self._probe = bool(said) and is_probe(
+            self._services.signing_key, said, self._services.clock()
+        )
         return await self._stage(Stage.SENDER)
 
-    async def rcpt(self, recipient: str, params: tuple[str, ...]) -> Reply:
+    async def rcpt(self, recipient: str, params: tuple[str, ...]) -> SessionReply:
         """Judge one recipient; a refused one is not the message's."""
         self._recipients.append(recipient)
         reply = await self._stage(Stage.RECIPIENT)
-        if reply.answer is not Answer.CONTINUE:
+        if reply.answer is not ReplyAction.CONTINUE:
             self._recipients.pop()
         return reply
 
-    async def end_of_message(self, message: Gathered) -> Reply:
+    async def end_of_message(self, message: RawMessage) -> SessionReply:
         """Judge the whole message, answer, and then count, journal and log it."""
-        lost_s = self._bench.crowd.pulse.lost_s
-        policy = self._policy or await self._bench.policy.now()
+        lost_s = self._services.concurrency.pulse.lost_s
+        policy = self._policy or await self._services.policy.now()
         envelope, probe = self._envelope(), self._probe
         self._judged = None if probe else (envelope, policy, lost_s)
         self._early.end_message()
         self._forget()
-        judging = tried if probe else judge
-        return await judging(self._bench, message, envelope, self._inquirer, policy)
+        judging = judge_probe if probe else judge_message
+        return await judging(self._services, message, envelope, self._inquirer, policy)
 
-    def unjudged(self, message: Gathered) -> Reply:
+    def unjudged(self, message: RawMessage) -> SessionReply:
         """Answer a message that was not judged, with all that has to be done to its headers."""
         if self._judged is None:
             return NO_ANSWER
         envelope, policy, lost_s = self._judged
-        return unjudged(self._bench, message, envelope, policy, lost_s)
+        return unjudged_reply(self._services, message, envelope, policy, lost_s)
 
     async def glance(
         self,
@@ -126,10 +128,10 @@ class Session:
         *,
         after: Stage | None = None,
         reached: Stage | None = None,
-    ) -> Reply:
+    ) -> SessionReply:
         """Judge what is known at a stage, of a client that nobody told before."""
         self._meet(envelope, port)
-        policy = self._policy = await self._bench.policy.now()
+        policy = self._policy = await self._services.policy.now()
         first = policy.verdict.first
         if (reached or stage).order < first.order:
             return CONTINUE  # nothing is said yet, and this is forgotten when it is asked again
@@ -140,11 +142,11 @@ class Session:
                 after is None or after.order < first.order or one.order > after.order
             ):
                 reply = await self._stage(one, reached=reached if one is stage else None)
-                if reply.answer is not Answer.CONTINUE:
+                if reply.answer is not ReplyAction.CONTINUE:
                     break
         return reply
 
-    async def whole(self, envelope: Envelope, message: Gathered, port: str) -> Reply:
+    async def whole(self, envelope: Envelope, message: RawMessage, port: str) -> SessionReply:
         """Judge a message of a client that nobody told before."""
         self._meet(envelope, port)
         return await self.end_of_message(message)
@@ -160,12 +162,12 @@ class Session:
             "auth_authen": envelope.login or envelope.client.login,
             "i": envelope.queue_id,
         }
-        self._own = self._bench.own(envelope.client.ip, port)
+        self._own = self._services.own(envelope.client.ip, port)
         self._begin()
 
     def _begin(self) -> None:
-        self._inquirer = self._bench.inquire()
-        self._early = Early(self._bench, self._inquirer, content=self._content)
+        self._inquirer = self._services.new_inquiry()
+        self._early = EnvelopeStages(self._services, self._inquirer, content=self._content)
 
     def abort(self) -> None:
         """Forget the message at hand."""
@@ -200,11 +202,13 @@ class Session:
             server=self._server,
         )
 
-    async def _stage(self, stage: Stage, *, reached: Stage | None = None) -> Reply:
+    async def _stage(self, stage: Stage, *, reached: Stage | None = None) -> SessionReply:
         if self._probe:
             return CONTINUE
-        policy = self._policy or await self._bench.policy.now()
+        policy = self._policy or await self._services.policy.now()
         reply = await self._early.at(stage, self._envelope(), policy, reached=reached)
-        if reply.answer is Answer.CONTINUE and self._bench.crowd.puts_off(self._client.ip):
+        if reply.answer is ReplyAction.CONTINUE and self._services.concurrency.should_defer(
+            self._client.ip
+        ):
             return BUSY  # before the message comes: that costs the least
         return reply

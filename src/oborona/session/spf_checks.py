@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Final
 
-from oborona.authentication.model import Result, Spf
+from oborona.authentication.model import AuthResult, Spf
 from oborona.authentication.spf import check_helo, check_spf
-from oborona.dns import Asker
+from oborona.dns import DnsAsker
 from oborona.types import Envelope
 
 KEPT: Final = 8  # results: of HELO, and of the senders of the last messages
@@ -29,7 +29,7 @@ class SpfChecks:
         self._receiver = receiver
         self._kept: dict[tuple[str, ...], Spf] = {}
 
-    async def mail_from(self, envelope: Envelope, asker: Asker) -> Spf:
+    async def mail_from(self, envelope: Envelope, asker: DnsAsker) -> Spf:
         """Return SPF of MAIL FROM."""
         ip, helo, sender = envelope.client.ip, envelope.helo, envelope.sender
         check = partial(
@@ -37,7 +37,7 @@ class SpfChecks:
         )
         return await self._once(("mfrom", ip, helo, sender), check)
 
-    async def helo(self, envelope: Envelope, asker: Asker) -> Spf:
+    async def helo(self, envelope: Envelope, asker: DnsAsker) -> Spf:
         """Return SPF of the HELO name."""
         ip, helo = envelope.client.ip, envelope.helo
         check = partial(check_helo, ip=ip, helo=helo, asker=asker, receiver=self._receiver)
@@ -51,7 +51,7 @@ class SpfChecks:
         found = self._kept.pop(identity, None)
         if found is None:
             found = await check()
-        if found.result is not Result.TEMPERROR:
+        if found.result is not AuthResult.TEMPERROR:
             self._kept[identity] = found  # the last to go: HELO comes with every message
             if len(self._kept) > KEPT:
                 del self._kept[next(iter(self._kept))]

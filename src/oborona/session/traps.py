@@ -24,22 +24,22 @@ from typing import Final
 
 import msgspec
 
-from oborona.doors.reply import Answer, Reply
+from oborona.doors.reply import ReplyAction, SessionReply
 from oborona.errors import StoreError
-from oborona.feedback.events.model import Event, Way, What
-from oborona.feedback.events.rations import Rations
-from oborona.feedback.events.taking import Taking
+from oborona.feedback.events.event_writer import EventWriter
+from oborona.feedback.events.model import EventChannel, EventKind, FeedbackEvent
+from oborona.feedback.events.quota import Quota
 from oborona.metrics import Counter
 from oborona.policy.load import Policy
-from oborona.policy.own import is_own
+from oborona.policy.local_clients import is_own
 from oborona.policy.scan import Scan
-from oborona.policy.traps import Then
+from oborona.policy.traps import TrapAction
 from oborona.telemetry.log import event as say
 from oborona.types import Action, Envelope, RuleHit
 
 TRAP: Final = "TRAP"  # decides, as a name
 KEEP_S: Final = 3.0  # that a message to a trap waits for the disk
-TAKEN: Final = frozenset({Answer.CONTINUE, Answer.ACCEPT})
+TAKEN: Final = frozenset({ReplyAction.CONTINUE, ReplyAction.ACCEPT})
 TRAPS: Final = Counter(
     "oborona_traps",
     (
@@ -52,7 +52,7 @@ TRAPS: Final = Counter(
 log = logging.getLogger("oborona.session")
 
 
-def trapped(envelope: Envelope, policy: Policy) -> Envelope:
+def with_traps(envelope: Envelope, policy: Policy) -> Envelope:
     """Return an envelope that says which of its recipients are traps.
 
     Mail of our own people goes where they sent it.
@@ -63,28 +63,28 @@ def trapped(envelope: Envelope, policy: Policy) -> Envelope:
     return msgspec.structs.replace(envelope, traps=traps) if traps else envelope
 
 
-def alone(envelope: Envelope) -> bool:
+def is_only_for_traps(envelope: Envelope) -> bool:
     """Tell whether a message went to traps, and to nobody else."""
     return bool(envelope.traps) and len(envelope.traps) == len(envelope.recipients)
 
 
-def readers(envelope: Envelope, then: Then) -> tuple[str, ...]:
+def mailbox_recipients(envelope: Envelope, then: TrapAction) -> tuple[str, ...]:
     """Return the recipients in whose mailboxes a message comes to lie."""
-    if not envelope.traps or then is Then.FILE:
+    if not envelope.traps or then is TrapAction.FILE:
         return envelope.recipients
     return tuple(one for one in envelope.recipients if one not in envelope.traps)
 
 
-def judged(result: Scan, then: Then) -> Scan:
+def with_trap_action(result: Scan, then: TrapAction) -> Scan:
     """Return what becomes of a message to traps alone: filed or refused for that, or what its
     verdict says and then dropped.
 
     What is counted stays the verdict of everything else: that it came to a trap is counted by
     itself.
     """
-    if then is Then.DROP or not alone(result.envelope):
+    if then is TrapAction.DROP or not is_only_for_traps(result.envelope):
         return result
-    action = Action.SPAM if then is Then.FILE else Action.REJECT
+    action = Action.SPAM if then is TrapAction.FILE else Action.REJECT
     verdict, lines = result.verdict, result.policy.verdict
     if verdict.action in (action, Action.REJECT, Action.TEMPFAIL):
         return result
@@ -96,21 +96,21 @@ def judged(result: Scan, then: Then) -> Scan:
     return msgspec.structs.replace(result, verdict=ours, site_verdict=result.counted)
 
 
-def delivered(reply: Reply, envelope: Envelope, then: Then) -> Reply:
+def without_trap_copies(reply: SessionReply, envelope: Envelope, then: TrapAction) -> SessionReply:
     """Return the reply that also says who gets no copy.
 
     One that refuses the message stays as it is.
     """
-    if not envelope.traps or then is Then.FILE or reply.answer not in TAKEN:
+    if not envelope.traps or then is TrapAction.FILE or reply.answer not in TAKEN:
         return reply
-    if alone(envelope):
-        return Reply(answer=Answer.DISCARD, judged=reply.judged)
+    if is_only_for_traps(envelope):
+        return SessionReply(answer=ReplyAction.DISCARD, judged=reply.judged)
     return msgspec.structs.replace(reply, removed=envelope.traps)
 
 
-def event_of(
+def trap_event(
     raw: bytes, envelope: Envelope, ident: int, message_id: str, now: float
-) -> Event | None:
+) -> FeedbackEvent | None:
     """Return what is written down of a message to traps.
 
     None where nothing is to be learned from it.
@@ -129,9 +129,9 @@ def event_of(
     digest = hashlib.blake2b(digest_size=16, person=b"oborona traps")
     for text in (envelope.sender.encode(), *sorted(one.encode() for one in envelope.traps), raw):
         digest.update(len(text).to_bytes(8, "little") + text)
-    return Event(
-        what=What.TRAP,
-        way=Way.TRAP,
+    return FeedbackEvent(
+        what=EventKind.TRAP,
+        way=EventChannel.TRAP,
         time=now,
         ident=ident,
         message_id=message_id,
@@ -142,7 +142,7 @@ def event_of(
     )
 
 
-class Trapping:
+class TrapEventLog:
     """A worker's way to the log of events; opened by the first message that comes to a trap.
 
     Args:
@@ -153,18 +153,18 @@ class Trapping:
     def __init__(self, path: Path, clock: Callable[[], float]) -> None:
         self._path = path
         self._clock = clock
-        self._rations = Rations()
-        self._taking: Taking | None = None
+        self._rations = Quota()
+        self._taking: EventWriter | None = None
         self._trouble = False
 
-    async def keep(self, event: Event) -> bool:
+    async def keep(self, event: FeedbackEvent) -> bool:
         """Write an event down; return whether it survives the power going.  Never raises.
 
         Trouble is logged once, and once when it is over.
         """
         try:
             if self._taking is None:
-                self._taking = await Taking(self._path, clock=self._clock).__aenter__()
+                self._taking = await EventWriter(self._path, clock=self._clock).__aenter__()
             async with asyncio.timeout(KEEP_S):
                 receipt = await self._taking.take(self._rations.cut(event, time.monotonic()))
         except (StoreError, TimeoutError) as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from oborona.authentication.model import Identity
+from oborona.authentication.model import AuthIdentity
 from oborona.metrics import Counter, Histogram
 from oborona.types import Action, Stage, Verdict
 
@@ -65,7 +65,7 @@ def count_scan(verdict: Verdict, took_s: float) -> None:
     SCAN_SECONDS.observe(took_s)
 
 
-def count_identity(identity: Identity) -> None:
+def count_identity(identity: AuthIdentity) -> None:
     """Count what was found of one message; of several signatures each."""
     AUTHENTICATION.inc("spf", identity.spf.result)
     for signature in identity.dkim:

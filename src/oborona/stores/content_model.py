@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Final
 
 from oborona.errors import StoreError
-from oborona.feedback.persons import may_have
+from oborona.feedback.person_filter import may_have
 from oborona.feedback.weights_file import WeightsFile
 from oborona.message.model import Message
 from oborona.metrics import Gauge
 from oborona.policy.models.content.features import features
 from oborona.policy.models.content.weights import Weights
-from oborona.policy.models.opinion import UNTAUGHT, Opinion
+from oborona.policy.models.opinion import UNTAUGHT, ContentOpinion
 from oborona.telemetry.log import event
 from oborona.types import Envelope
 
@@ -31,7 +31,7 @@ WRONG: Final = Gauge(
 log = logging.getLogger("oborona.model")
 
 
-class Taught:
+class FollowedContentModel:
     """A `ContentModel` of scans, for one thread.
 
     Args:
@@ -65,7 +65,7 @@ class Taught:
         file = self._mapped()
         return None if file is None else file.weights
 
-    def read(self, message: Message, envelope: Envelope) -> Opinion:
+    def read(self, message: Message, envelope: Envelope) -> ContentOpinion:
         """Return what it says of a message; see `ContentModel.read`."""
         file = self._mapped()
         if file is None:
@@ -73,7 +73,7 @@ class Taught:
         header = file.follow()
         spam, ham = header.spam + header.base_spam, header.ham + header.base_ham
         if spam < self._least or ham < self._least:
-            return Opinion(spam_learned=spam, ham_learned=ham, version=header.version)
+            return ContentOpinion(spam_learned=spam, ham_learned=ham, version=header.version)
         weights = file.weights
         vector, personal = weights.vector(features(message)), 0.0
         margin = weights.product(vector) - weights.middle()
@@ -81,7 +81,7 @@ class Taught:
             person = envelope.recipients[0].lower()
             if may_have(header.persons, person):
                 personal = weights.personal_part(vector, person)
-        return Opinion(
+        return ContentOpinion(
             probability=header.calibration.probability(margin + personal),
             margin=margin + personal,
             personal=personal,

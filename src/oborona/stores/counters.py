@@ -15,12 +15,12 @@ from oborona.counters.cluster.reader import ClusterReader
 from oborona.counters.cluster.sender import ClusterWriter
 from oborona.counters.cluster.stats import ClusterStats
 from oborona.counters.cluster.store import ClusterCounters
-from oborona.counters.cluster.wire import Access, Address
-from oborona.counters.spooled import Spooled
-from oborona.counters.stats import Stats
+from oborona.counters.cluster.wire import ClusterAccess, NodeAddress
+from oborona.counters.readonly import ReadOnlyCounters, open_reader
+from oborona.counters.stats import StoreStats
 from oborona.counters.store import LmdbCounters
-from oborona.counters.stored import StoredCounters, open_reader
-from oborona.counters.writer import CounterWriter
+from oborona.counters.write_only import WriteOnlyCounters
+from oborona.counters.writer import LmdbCounterWriter
 from oborona.errors import ConfigError
 
 MIB: Final = 1 << 20
@@ -42,7 +42,7 @@ def open_counters(settings: Settings, state: Path, name: str) -> LmdbCounters | 
         return ClusterCounters(
             state / state_files.COUNTERS,
             name,
-            access(settings),
+            cluster_access(settings),
             deadline_s=settings.cluster.deadline_s,
             stale_s=settings.cluster.stale_s,
             durability=settings.counters.durability,
@@ -50,15 +50,17 @@ def open_counters(settings: Settings, state: Path, name: str) -> LmdbCounters | 
     return LmdbCounters(state / state_files.COUNTERS, name, durability=settings.counters.durability)
 
 
-def open_adding(settings: Settings, state: Path, name: str) -> Spooled:
+def open_spooled(settings: Settings, state: Path, name: str) -> WriteOnlyCounters:
     """Return the counters of a process that adds and never asks, as `open_counters` names them.
 
     The writer brings them where all are kept.
     """
-    return Spooled(state / state_files.COUNTERS, name, durability=settings.counters.durability)
+    return WriteOnlyCounters(
+        state / state_files.COUNTERS, name, durability=settings.counters.durability
+    )
 
 
-def open_writer(settings: Settings, state: Path) -> CounterWriter | ClusterWriter:
+def open_writer(settings: Settings, state: Path) -> LmdbCounterWriter | ClusterWriter:
     """Return what brings the workers' spools into the store; one per machine.
 
     Raises:
@@ -70,11 +72,11 @@ def open_writer(settings: Settings, state: Path) -> CounterWriter | ClusterWrite
     if asked.store == "cluster":
         return ClusterWriter(
             state / state_files.COUNTERS,
-            access(settings),
+            cluster_access(settings),
             sync=asked.durability != "none",
             doorkeeper=bool(asked.doorkeeper_mib),
         )
-    return CounterWriter(
+    return LmdbCounterWriter(
         state / state_files.COUNTERS,
         map_bytes=asked.map_mib * MIB,
         durability=asked.durability,
@@ -83,7 +85,7 @@ def open_writer(settings: Settings, state: Path) -> CounterWriter | ClusterWrite
     )
 
 
-def open_stored(settings: Settings, state: Path) -> StoredCounters | ClusterReader:
+def open_readonly(settings: Settings, state: Path) -> ReadOnlyCounters | ClusterReader:
     """Return what reads the store for a tool, beside a running daemon.
 
     To be closed, or used as a context.
@@ -94,13 +96,13 @@ def open_stored(settings: Settings, state: Path) -> StoredCounters | ClusterRead
             read.
     """
     if settings.counters.store == "cluster":
-        return ClusterReader(state / state_files.COUNTERS, access(settings))
+        return ClusterReader(state / state_files.COUNTERS, cluster_access(settings))
     return open_reader(state / state_files.COUNTERS)
 
 
-def look(
+def store_stats(
     settings: Settings, state: Path, now: float, *, types: bool = False
-) -> Stats | ClusterStats:
+) -> StoreStats | ClusterStats:
     """Return what an admin wants to know of the store at Unix time `now`.
 
     `types`: also what each type takes.
@@ -113,7 +115,7 @@ def look(
         return stats.look(state / state_files.COUNTERS, now, types=types)
     if types:
         check_is_local(settings)
-    return cluster_stats.look(state / state_files.COUNTERS, access(settings), now)
+    return cluster_stats.look(state / state_files.COUNTERS, cluster_access(settings), now)
 
 
 def check_is_local(settings: Settings) -> None:
@@ -138,10 +140,10 @@ def check_store(settings: Settings, state: Path, *, writes: bool) -> None:
     if writes:
         open_writer(settings, state).close()
     else:
-        open_stored(settings, state).close()
+        open_readonly(settings, state).close()
 
 
-def access(settings: Settings) -> Access:
+def cluster_access(settings: Settings) -> ClusterAccess:
     """Return how to reach the cluster.
 
     Raises:
@@ -151,8 +153,10 @@ def access(settings: Settings) -> Access:
     nodes = [parse_address(f"inet:{one}") for one in asked.nodes.split()]
     if not nodes:
         raise ConfigError('counters.store is "cluster", and cluster.nodes names no node')
-    found = Access(
-        nodes=tuple(Address(one.host, one.port) for one in nodes if isinstance(one, InetAddress)),
+    found = ClusterAccess(
+        nodes=tuple(
+            NodeAddress(one.host, one.port) for one in nodes if isinstance(one, InetAddress)
+        ),
         user=asked.user,
         password=_password(asked.password_file),
         authority=asked.certificates,

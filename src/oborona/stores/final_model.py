@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from oborona.errors import OboronaError, StoreError
 from oborona.metrics import Gauge
-from oborona.policy.expression import Schema
+from oborona.policy.expression import FactSchema
 from oborona.policy.facts import Facts
-from oborona.policy.list_files import Look, look
+from oborona.policy.list_files import Look, file_state
 from oborona.policy.models.final.file import MAX_OCTETS, decode, version
 from oborona.policy.models.final.model import Forest
 from oborona.policy.rules import VerdictLines
@@ -58,7 +58,7 @@ def read(path: Path) -> bytes | None:
         raise StoreError(f"{path}: {error.strerror}") from error
 
 
-class FollowedFinal:
+class FollowedFinalModel:
     """Satisfies `FinalModel`, by the file as it is now.
 
     Args:
@@ -71,7 +71,7 @@ class FollowedFinal:
         error: what is wrong with the file as it is; None when it is what is in use.
     """
 
-    def __init__(self, path: Path, schema: Schema) -> None:
+    def __init__(self, path: Path, schema: FactSchema) -> None:
         self._path = path
         self._schema = schema
         self._seen: Look | None = None
@@ -99,7 +99,7 @@ class FollowedFinal:
 
         Return whether another model, or none, is in use now, or something is wrong that was not.
         """
-        seen = look(self._path)  # reading it says what is wrong
+        seen = file_state(self._path)  # reading it says what is wrong
         if seen == self._seen:
             return False
         self._seen = seen

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
 from oborona.errors import StoreError
-from oborona.sqlite_file import Damaged, SharedFile
+from oborona.sqlite_file import SharedSqliteFile, SqliteFileDamaged
 from oborona.telemetry.log import event
 
 LOOK_S: Final = 0.25  # between looks: what is changed holds in all processes within half a second
@@ -29,15 +29,15 @@ READ_WHOLE: Final = -1  # instead of a version
 _AT_ONCE: Final = 500  # rows
 
 
-class Versioned(Protocol):
+class VersionedChanges(Protocol):
     """What has changed up to a version of a store."""
 
     @property
     def version(self) -> int: ...
 
 
-class FollowedStore(SharedFile):
-    """One process's access to a store that has a table `version`; see `SharedFile`.
+class FollowedStore(SharedSqliteFile):
+    """One process's access to a store that has a table `version`; see `SharedSqliteFile`.
 
     Attributes:
         forgets: rows that are in force no more go in the end; a follower that could not read for a
@@ -95,7 +95,7 @@ class FollowedStore(SharedFile):
 
 
 _Store = TypeVar("_Store", bound=FollowedStore)
-_Changes = TypeVar("_Changes", bound=Versioned)
+_Changes = TypeVar("_Changes", bound=VersionedChanges)
 
 
 class StoreFollower(Generic[_Store, _Changes]):
@@ -200,7 +200,9 @@ class StoreFollower(Generic[_Store, _Changes]):
 
     def _failed(self, error: StoreError) -> None:
         # what SQLite has in memory of a damaged file may be damaged, too
-        if self._store is not None and (self._store.forgets or isinstance(error, Damaged)):
+        if self._store is not None and (
+            self._store.forgets or isinstance(error, SqliteFileDamaged)
+        ):
             self._let_go()
         if str(error) != self._trouble:
             event(self._log, logging.ERROR, self._failing, error=error)

@@ -15,16 +15,16 @@ from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from oborona.config import Places as Settings
+from oborona.config import GeoIpSettings as Settings
 from oborona.errors import ConfigError
-from oborona.policy.list_files import Look, look
+from oborona.policy.list_files import Look, file_state
+from oborona.reputation.geoip import NOWHERE, autonomous_system, country
 from oborona.reputation.networks import plain
-from oborona.reputation.place import NOWHERE, autonomous_system, country
 from oborona.telemetry.log import event
 from oborona.types import Location
 
 if TYPE_CHECKING:
-    from oborona.stores.mmdb import Database
+    from oborona.stores.mmdb import MmdbDatabase
 
 WATCH_S: Final = 5.0  # between looks at the files: makers bring out a new one twice a week
 CACHED: Final = 4096  # addresses whose place is kept: a worker's clients of some minutes
@@ -48,18 +48,18 @@ def files(settings: Settings) -> dict[Path, list[str]]:
     return found
 
 
-def open_database(path: Path, purposes: list[str]) -> Database:
+def open_database(path: Path, purposes: list[str]) -> MmdbDatabase:
     """Return a database, read and tried.
 
     Raises:
         ConfigError: it can't be used for that.
     """
-    from oborona.stores.mmdb import Database  # noqa: PLC0415 - for sites that have one
+    from oborona.stores.mmdb import MmdbDatabase  # noqa: PLC0415 - for sites that have one
 
-    return Database(path, {purpose: _SAYS[purpose] for purpose in purposes})
+    return MmdbDatabase(path, {purpose: _SAYS[purpose] for purpose in purposes})
 
 
-class Places:
+class GeoIpDatabases:
     """The places of one process.
 
     Args:
@@ -72,12 +72,12 @@ class Places:
     def __init__(self, settings: Settings) -> None:
         self._files = files(settings)
         self._seen: dict[Path, Look] = {}
-        self._open: dict[Path, Database] = {}
+        self._open: dict[Path, MmdbDatabase] = {}
         self._broken: set[Path] = set()  # those of whose records one could not be read, said once
         self.errors: dict[Path, ConfigError] = {}
         self._find = lru_cache(maxsize=CACHED)(self._look_up)
         for path in self._files:
-            self._seen[path] = look(path)
+            self._seen[path] = file_state(path)
             self._keep(path, self._try(path))
 
     def find(self, ip: str) -> Location:
@@ -95,7 +95,7 @@ class Places:
     async def refresh(self) -> None:
         """Read again what was replaced since the last look."""
         for path in self._files:
-            seen = look(path)
+            seen = file_state(path)
             if seen != self._seen[path]:
                 self._seen[path] = seen
                 before = str(self.errors.get(path, ""))
@@ -104,13 +104,13 @@ class Places:
                 if str(self.errors.get(path, "")) != before or path not in self.errors:
                     self._say(path)
 
-    def _try(self, path: Path) -> Database | ConfigError:
+    def _try(self, path: Path) -> MmdbDatabase | ConfigError:
         try:
             return open_database(path, self._files[path])
         except ConfigError as error:
             return error
 
-    def _keep(self, path: Path, found: Database | ConfigError) -> None:
+    def _keep(self, path: Path, found: MmdbDatabase | ConfigError) -> None:
         if isinstance(found, ConfigError):
             self.errors[path] = found
             return
@@ -128,7 +128,7 @@ class Places:
                 "database loaded",
                 file=path,
                 kind=found.kind,
-                built=day(found.built),
+                built=day_of(found.built),
             )
         elif path in self._open:
             event(
@@ -155,7 +155,9 @@ class Places:
                 known["as_number"], known["as_name"] = autonomous_system(record)
         return Location(**known)
 
-    def _record(self, path: Path, database: Database, address: IPv4Address | IPv6Address) -> object:
+    def _record(
+        self, path: Path, database: MmdbDatabase, address: IPv4Address | IPv6Address
+    ) -> object:
         try:
             return database.get(address)
         except ConfigError as error:
@@ -165,6 +167,6 @@ class Places:
             return None
 
 
-def day(unix: float) -> str:
+def day_of(unix: float) -> str:
     """Return the day of a time, as in 2026-11-03."""
     return datetime.fromtimestamp(unix, UTC).date().isoformat()

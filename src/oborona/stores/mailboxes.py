@@ -10,19 +10,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from oborona.config import InetAddress, Settings, parse_address
-from oborona.config.mailboxes import filled
+from oborona.config.mailboxes import fill_template
 from oborona.errors import ConfigError
-from oborona.recheck.mailboxes.found import Guard
-from oborona.recheck.mailboxes.model import Mailboxes
+from oborona.recheck.mailboxes.located_copy import MoveGuard
+from oborona.recheck.mailboxes.model import SiteMailboxes
 
 if TYPE_CHECKING:
-    from oborona.recheck.mailboxes.doveadm_api import Api
-    from oborona.recheck.mailboxes.imap_session import Server
+    from oborona.recheck.mailboxes.doveadm_api import DoveadmApi
+    from oborona.recheck.mailboxes.imap_session import ImapServer
 
 MAX_SECRET: Final = 1000  # bytes of a key or password
 
 
-def open_mailboxes(settings: Settings) -> Mailboxes | None:
+def open_mailboxes(settings: Settings) -> SiteMailboxes | None:
     """Return the mailboxes of a site, None where none are set; nobody is asked anything yet.
 
     Args:
@@ -34,57 +34,59 @@ def open_mailboxes(settings: Settings) -> Mailboxes | None:
     mine = settings.mailboxes
     if missing := mine.missing():
         raise ConfigError(missing)
-    guard = Guard(move_listed=settings.recheck.move_listed, inbox=settings.recheck.inbox)
+    guard = MoveGuard(move_listed=settings.recheck.move_listed, inbox=settings.recheck.inbox)
     match mine.kind:
         case "doveadm":
-            from oborona.recheck.mailboxes.doveadm import Doveadm  # noqa: PLC0415
+            from oborona.recheck.mailboxes.doveadm import DoveadmMailboxes  # noqa: PLC0415
 
-            return Doveadm(
+            return DoveadmMailboxes(
                 open_api(settings), guard, connections=mine.connections, deadline_s=mine.deadline_s
             )
         case "imap":
-            from oborona.recheck.mailboxes.imap import Imap  # noqa: PLC0415
+            from oborona.recheck.mailboxes.imap import ImapMailboxes  # noqa: PLC0415
 
-            return Imap(
+            return ImapMailboxes(
                 imap_server(settings),
                 guard,
                 connections=mine.connections,
                 deadline_s=mine.deadline_s,
             )
         case "maildir":
-            from oborona.recheck.mailboxes.maildir import Maildirs  # noqa: PLC0415
+            from oborona.recheck.mailboxes.maildir import MaildirMailboxes  # noqa: PLC0415
 
             place = partial(maildir_of, mine.maildir)
-            return Maildirs(place, guard, connections=mine.connections, deadline_s=mine.deadline_s)
+            return MaildirMailboxes(
+                place, guard, connections=mine.connections, deadline_s=mine.deadline_s
+            )
         case _:
             return None
 
 
-def open_api(settings: Settings) -> Api:
+def open_api(settings: Settings) -> DoveadmApi:
     """Return the doveadm API that the settings name.
 
     Raises:
         ConfigError: the file of its key cannot be read.
     """
-    from oborona.recheck.mailboxes.doveadm_api import Api  # noqa: PLC0415
+    from oborona.recheck.mailboxes.doveadm_api import DoveadmApi  # noqa: PLC0415
 
     mine = settings.mailboxes
-    return Api(mine.url, secret_of("key_file", mine.key_file))
+    return DoveadmApi(mine.url, read_secret("key_file", mine.key_file))
 
 
-def imap_server(settings: Settings) -> Server:
+def imap_server(settings: Settings) -> ImapServer:
     """Return the IMAP server that the settings name.
 
     Raises:
         ConfigError: the file of its password cannot be read.
     """
-    from oborona.recheck.mailboxes.imap_session import Server  # noqa: PLC0415
+    from oborona.recheck.mailboxes.imap_session import ImapServer  # noqa: PLC0415
 
     mine = settings.mailboxes
     address = parse_address(mine.imap)
     assert isinstance(address, InetAddress)
-    password = secret_of("master_password_file", mine.master_password_file)
-    return Server(
+    password = read_secret("master_password_file", mine.master_password_file)
+    return ImapServer(
         host=address.host,
         port=address.port,
         tls=mine.imap_tls,
@@ -110,10 +112,10 @@ def maildir_of(template: str, user: str) -> str:
         local, domain = domain, ""
     if local.startswith(".") or domain.startswith(".") or ("{domain}" in template and not domain):
         raise FileNotFoundError(f"{user!r} has no Maildir")
-    return filled(template, user, local, domain)
+    return fill_template(template, user, local, domain)
 
 
-def secret_of(setting: str, path: str) -> bytes:
+def read_secret(setting: str, path: str) -> bytes:
     """Return what stands in a file that holds a secret and nothing else.
 
     Args:

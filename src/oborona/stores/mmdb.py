@@ -32,7 +32,7 @@ LAST_DAY: Final = 253_402_300_799
 _BROKEN: Final = (InvalidDatabaseError, ValueError, TypeError, RecursionError)
 
 
-class Database:
+class MmdbDatabase:
     """A database that is good for something.
 
     Args:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from oborona.config.settings import NO_POLICY, PACKAGED_POLICY, Paths
-from oborona.policy.folders import PACKAGED, Folders
+from oborona.config.settings import NO_POLICY, PACKAGED_POLICY, PathSettings
+from oborona.policy.folders import PACKAGED, PolicyFolders
 
 
-def policy_folders(paths: Paths) -> Folders:
+def policy_folders(paths: PathSettings) -> PolicyFolders:
     """Return the policy folders.
 
     Args:
@@ -18,10 +18,10 @@ def policy_folders(paths: Paths) -> Folders:
     """
     own = Path(paths.policy)
     if paths.shipped_policy == NO_POLICY:
-        return Folders(own=own)
+        return PolicyFolders(own=own)
     shipped = PACKAGED if paths.shipped_policy == PACKAGED_POLICY else Path(paths.shipped_policy)
     try:
         same = own.samefile(shipped)
     except (OSError, ValueError):  # one of them is not there; who reads them says so
         same = False
-    return Folders(own=None if same else own, shipped=shipped)
+    return PolicyFolders(own=None if same else own, shipped=shipped)

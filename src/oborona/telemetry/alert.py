@@ -8,7 +8,7 @@ from enum import StrEnum
 import msgspec
 
 
-class Kind(StrEnum):
+class AlertKind(StrEnum):
     """What an alert is about."""
 
     WAVE = "wave"  # many messages were moved in a short time
@@ -20,7 +20,7 @@ class Kind(StrEnum):
 class Alert(msgspec.Struct, frozen=True, kw_only=True):
     """One alert."""
 
-    kind: str  # one of `Kind`
+    kind: str  # one of `AlertKind`
     title: str  # one line
     text: str  # some lines
     time: float  # Unix seconds
@@ -28,7 +28,7 @@ class Alert(msgspec.Struct, frozen=True, kw_only=True):
     evidence: Mapping[str, object] = {}
 
 
-class Sighting(msgspec.Struct, frozen=True, kw_only=True):
+class CampaignSighting(msgspec.Struct, frozen=True, kw_only=True):
     """One campaign, by its latest message."""
 
     name: str  # the same for all its messages whose template is the same
@@ -43,7 +43,7 @@ class Sighting(msgspec.Struct, frozen=True, kw_only=True):
     verdict: str
 
 
-def plain(text: str) -> str:
+def encodable_text(text: str) -> str:
     """Return a text that any encoding takes: a peer's can hold lone surrogates, which neither JSON
     nor mail does.
     """

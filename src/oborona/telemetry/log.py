@@ -43,7 +43,7 @@ _BARE_NOT: Final = frozenset(' "=\\')  # what a value in logfmt cannot hold with
 Scalar = str | int | float | bool | None
 
 
-class Format(StrEnum):
+class LogFormat(StrEnum):
     """How log lines look."""
 
     TEXT = "text"  # logfmt: key=value
@@ -128,7 +128,7 @@ def json_line(fields: Mapping[str, object]) -> str:
     return json.dumps({key: plain(value) for key, value in fields.items()}, separators=(",", ":"))
 
 
-class Formatter(logging.Formatter):
+class LogFormatter(logging.Formatter):
     """Turns a record into its line, and into further lines that start with "  | " for a traceback
     in text.
 
@@ -137,7 +137,7 @@ class Formatter(logging.Formatter):
         journald: a priority in front of every line, and no time.
     """
 
-    def __init__(self, format: Format, *, journald: bool) -> None:  # noqa: A002 - the setting's name
+    def __init__(self, format: LogFormat, *, journald: bool) -> None:  # noqa: A002 - the setting's name
         super().__init__()
         self._format = format
         self._journald = journald
@@ -147,7 +147,7 @@ class Formatter(logging.Formatter):
         told = self.formatException(record.exc_info) if record.exc_info else record.exc_text or ""
         traceback = told[-TRACEBACK_CHARS:]
         fields = self._fields(record)
-        if self._format is Format.JSON:
+        if self._format is LogFormat.JSON:
             lines = [self._json(fields, traceback)]
         else:
             lines = [
@@ -179,7 +179,7 @@ class Formatter(logging.Formatter):
 
 
 def set_up(
-    format: Format = Format.TEXT,  # noqa: A002 - the setting's name
+    format: LogFormat = LogFormat.TEXT,  # noqa: A002 - the setting's name
     level: int | str = logging.INFO,
     *,
     stream: TextIO | None = None,
@@ -196,7 +196,7 @@ def set_up(
     """
     out = stream or sys.stderr
     handler = logging.StreamHandler(out)
-    handler.setFormatter(Formatter(format, journald=goes_to_journald(out, environ)))
+    handler.setFormatter(LogFormatter(format, journald=goes_to_journald(out, environ)))
     logging.basicConfig(handlers=[handler], level=level, force=True)
     logging.captureWarnings(True)
     logging.raiseExceptions = False  # a broken standard error is no reason to write more to it

@@ -22,16 +22,16 @@ from prometheus_client.core import (
 )
 from prometheus_client.exposition import generate_latest
 
-from oborona.begun import Record
-from oborona.metrics import REGISTRY, Counter, Gauge, Histogram, Labels, Snapshot
+from oborona.metrics import REGISTRY, Counter, Gauge, Histogram, Labels, MetricsSnapshot
+from oborona.store_birth import StoreBirthRecord
 from oborona.telemetry.status import (
     IntakeStatus,
     PolicyStatus,
     ReaderStatus,
-    SecondStatus,
+    RecheckStatus,
     ServiceStatus,
-    Status,
     TrainerStatus,
+    WorkerStatus,
 )
 
 TABLE: Final = Path(__file__).with_name("metrics.json")
@@ -50,7 +50,7 @@ OFF: Final = Gauge(
 )
 
 
-class Described(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class MetricDescription(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A metric as it is printed."""
 
     name: str
@@ -60,23 +60,23 @@ class Described(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     steps: tuple[float, ...] = ()  # of a histogram
 
 
-def table() -> dict[str, tuple[Described, ...]]:
+def described_metrics() -> dict[str, tuple[MetricDescription, ...]]:
     """Return the metrics of each kind of process, in the order in which they are printed.
 
     The modules that declare them take a second to import; the file that `make docs` writes of them
     is read in a millisecond.
     """
-    return msgspec.json.decode(TABLE.read_bytes(), type=dict[str, tuple[Described, ...]])
+    return msgspec.json.decode(TABLE.read_bytes(), type=dict[str, tuple[MetricDescription, ...]])
 
 
 def exposition(
-    workers: Sequence[Status],
+    workers: Sequence[WorkerStatus],
     reader: ReaderStatus | None = None,
     policy: PolicyStatus | None = None,
     trainer: TrainerStatus | None = None,
     intake: IntakeStatus | None = None,
-    second: SecondStatus | None = None,
-    stores: Mapping[str, Record] = MappingProxyType({}),
+    second: RecheckStatus | None = None,
+    stores: Mapping[str, StoreBirthRecord] = MappingProxyType({}),
     services: Sequence[ServiceStatus] = (),
 ) -> bytes:
     """Return the metrics of all processes, and of the stores, as text.
@@ -85,7 +85,7 @@ def exposition(
     """
     LOST.replace({(store,): record.lost_at for store, record in stores.items()})
     OFF.replace({(store,): bool(record.off) for store, record in stores.items()})
-    snapshots: dict[str, list[tuple[Labels, Snapshot]]] = {
+    snapshots: dict[str, list[tuple[Labels, MetricsSnapshot]]] = {
         "worker": [((str(one.worker),), one.metrics) for one in workers],
         "service": [((), one.metrics) for one in services],
         "store": [((), REGISTRY.snapshot())],
@@ -99,12 +99,12 @@ def exposition(
     ):
         snapshots[process] = [] if one is None else [((), one.metrics)]
     registry = CollectorRegistry()
-    for process, described in table().items():
-        registry.register(_Told(described, snapshots[process]))
+    for process, described in described_metrics().items():
+        registry.register(_ProcessMetrics(described, snapshots[process]))
     return generate_latest(registry)
 
 
-class _Told:
+class _ProcessMetrics:
     """What processes of one kind say.
 
     Args:
@@ -113,7 +113,9 @@ class _Told:
     """
 
     def __init__(
-        self, described: Sequence[Described], snapshots: Sequence[tuple[Labels, Snapshot]]
+        self,
+        described: Sequence[MetricDescription],
+        snapshots: Sequence[tuple[Labels, MetricsSnapshot]],
     ) -> None:
         self._described = described
         self._snapshots = snapshots
@@ -131,7 +133,7 @@ class _Told:
                     metric.add_metric((*lead, *labels), value)
             yield metric
 
-    def _histogram(self, described: Described) -> HistogramMetricFamily:
+    def _histogram(self, described: MetricDescription) -> HistogramMetricFamily:
         metric = HistogramMetricFamily(described.name, described.help, labels=described.labels)
         ends = (*map(str, described.steps), "+Inf")
         for lead, snapshot in self._snapshots:

@@ -14,8 +14,8 @@ import msgspec
 
 from oborona import state_files
 from oborona.errors import StoreError
-from oborona.metrics import Snapshot
-from oborona.telemetry.alert import Sighting
+from oborona.metrics import MetricsSnapshot
+from oborona.telemetry.alert import CampaignSighting
 
 WRITE_S: Final = 5.0
 STALE_S: Final = 30.0  # a file that was not written for so long is of a worker that runs no more
@@ -37,19 +37,19 @@ class EngineStatus(msgspec.Struct, frozen=True, kw_only=True):
     why: str = ""  # of away
 
 
-class Status(msgspec.Struct, frozen=True, kw_only=True):
+class WorkerStatus(msgspec.Struct, frozen=True, kw_only=True):
     """One worker's words."""
 
     worker: int
     pid: int
     time: float  # when it was written, Unix seconds
-    metrics: Snapshot
+    metrics: MetricsSnapshot
     policy: str  # version in use
     resolvers: str = ""  # whom it asks, with spaces between
     dns_trouble: str = ""  # why the DNS is of no use; empty: it is
     lists: dict[str, ListStatus] = {}  # by name
     engines: dict[str, EngineStatus] = {}  # by name
-    campaigns: tuple[Sighting, ...] = ()  # that it sees now, the latest last
+    campaigns: tuple[CampaignSighting, ...] = ()  # that it sees now, the latest last
     final: str = ""  # version of the final model in use; empty = there is none
     final_wrong: str = ""  # why the file of the final model is refused; empty = it is not
 
@@ -59,7 +59,7 @@ class ReaderStatus(msgspec.Struct, frozen=True, kw_only=True):
 
     pid: int
     time: float  # when it was written, Unix seconds
-    metrics: Snapshot
+    metrics: MetricsSnapshot
 
 
 class IntakeStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,16 +67,16 @@ class IntakeStatus(msgspec.Struct, frozen=True, kw_only=True):
 
     pid: int
     time: float  # when it was written, Unix seconds
-    metrics: Snapshot
+    metrics: MetricsSnapshot
     trouble: str = ""  # why nothing is written down; empty = it is
 
 
-class SecondStatus(msgspec.Struct, frozen=True, kw_only=True):
+class RecheckStatus(msgspec.Struct, frozen=True, kw_only=True):
     """The words of the second look at delivered mail."""
 
     pid: int
     time: float  # when it was written, Unix seconds
-    metrics: Snapshot
+    metrics: MetricsSnapshot
     trouble: str = ""  # what can't be done; empty = nothing
 
 
@@ -86,10 +86,10 @@ class ServiceStatus(msgspec.Struct, frozen=True, kw_only=True):
     name: str  # of the first process that it is there for
     pid: int
     time: float  # when it was written, Unix seconds
-    metrics: Snapshot
+    metrics: MetricsSnapshot
 
 
-class Refusal(msgspec.Struct, frozen=True, kw_only=True):
+class PolicyRefusal(msgspec.Struct, frozen=True, kw_only=True):
     """What is wrong with the policy files, and where."""
 
     problem: str
@@ -104,9 +104,9 @@ class PolicyStatus(msgspec.Struct, frozen=True, kw_only=True):
 
     pid: int
     time: float  # when it was written, Unix seconds
-    metrics: Snapshot
+    metrics: MetricsSnapshot
     version: str  # in force
-    refused: Refusal | None = None  # what is wrong with the files now
+    refused: PolicyRefusal | None = None  # what is wrong with the files now
     trouble: str = ""  # why the files, which are right, are not in force
 
 
@@ -115,7 +115,7 @@ class TrainerStatus(msgspec.Struct, frozen=True, kw_only=True):
 
     pid: int
     time: float  # when it was written, Unix seconds
-    metrics: Snapshot
+    metrics: MetricsSnapshot
     version: str = ""  # of the weights
     # how far making the weights anew has come, 0..1; None: it is not being done
     relearning: float | None = None
@@ -123,15 +123,17 @@ class TrainerStatus(msgspec.Struct, frozen=True, kw_only=True):
     events_trouble: str = ""  # why nothing that people say is decided; empty = it is
 
 
-One = ReaderStatus | TrainerStatus | PolicyStatus | IntakeStatus | SecondStatus
+ProcessStatus = ReaderStatus | TrainerStatus | PolicyStatus | IntakeStatus | RecheckStatus
 """What those say of which a machine has one."""
-_Said = TypeVar("_Said", ReaderStatus, TrainerStatus, PolicyStatus, IntakeStatus, SecondStatus)
-_FILES: Final[dict[type[One], str]] = {
+_ProcessStatus = TypeVar(
+    "_ProcessStatus", ReaderStatus, TrainerStatus, PolicyStatus, IntakeStatus, RecheckStatus
+)
+_FILES: Final[dict[type[ProcessStatus], str]] = {
     ReaderStatus: "reader",
     TrainerStatus: "trainer",
     PolicyStatus: "policy",
     IntakeStatus: "intake",
-    SecondStatus: "recheck",
+    RecheckStatus: "recheck",
 }
 """Who says what → the file in the folder."""
 
@@ -140,13 +142,13 @@ _SERVICE: Final = "service-"
 """How the names of supervisors' files begin: several may run, one for each unit."""
 
 
-def write(state: Path, said: Status | One) -> None:
+def write_status(state: Path, said: WorkerStatus | ProcessStatus) -> None:
     """Replace the file of whoever says this.
 
     Raises:
         StoreError: it can't be written.
     """
-    name = f"worker-{said.worker}" if isinstance(said, Status) else _FILES[type(said)]
+    name = f"worker-{said.worker}" if isinstance(said, WorkerStatus) else _FILES[type(said)]
     _replace(state / state_files.STATUS, name, msgspec.json.encode(said))
 
 
@@ -168,7 +170,7 @@ def remove_service(state: Path, name: str) -> None:
     _remove(state / state_files.STATUS / f"{_SERVICE}{name}.json")
 
 
-def remove(state: Path, worker: int) -> None:
+def remove_worker(state: Path, worker: int) -> None:
     """Take a worker's file away: it serves no more.
 
     Raises:
@@ -177,7 +179,7 @@ def remove(state: Path, worker: int) -> None:
     _remove(state / state_files.STATUS / f"worker-{worker}.json")
 
 
-def remove_one(state: Path, kind: type[One]) -> None:
+def remove_process(state: Path, kind: type[ProcessStatus]) -> None:
     """Take the file of the process that says such things away.
 
     Raises:
@@ -203,7 +205,7 @@ def _remove(file: Path) -> None:
         raise StoreError(f"{file}: {error.strerror}") from error
 
 
-def read_one(state: Path, kind: type[_Said], now: float) -> _Said | None:
+def read_process(state: Path, kind: type[_ProcessStatus], now: float) -> _ProcessStatus | None:
     """Return what the process that says such things said last, None if it does not run."""
     try:
         status = msgspec.json.decode(
@@ -230,7 +232,7 @@ def read_services(state: Path, now: float) -> list[ServiceStatus]:
     return found
 
 
-def read(state: Path, now: float) -> list[Status]:
+def read_workers(state: Path, now: float) -> list[WorkerStatus]:
     """Return what the workers that run said last, by number.
 
     What can't be read, or is old, is left out.
@@ -249,7 +251,7 @@ def read(state: Path, now: float) -> list[Status]:
         if not file.name.startswith("worker-"):
             continue
         try:
-            status = msgspec.json.decode(file.read_bytes(), type=Status)
+            status = msgspec.json.decode(file.read_bytes(), type=WorkerStatus)
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):  # gone, or of another version
             continue
         if abs(now - status.time) <= STALE_S:

@@ -16,9 +16,9 @@ from typing import Any
 import msgspec
 
 from oborona.errors import ConfigError
-from oborona.toml.place import Place
+from oborona.toml.place import TomlPlace
 from oborona.toml.scan import Path as KeyPath
-from oborona.toml.scan import Scanner
+from oborona.toml.scan import TomlScanner
 
 MAX_FILE_BYTES = 4 * 1024 * 1024  # ten thousand long rules; more is a wrong file
 _POSITION = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)\s*$")
@@ -32,28 +32,28 @@ _NO_QUOTE = (
 )
 
 
-class Document(msgspec.Struct, frozen=True, kw_only=True):
+class TomlDocument(msgspec.Struct, frozen=True, kw_only=True):
     """A TOML file that could be read."""
 
     file: str
     data: dict[str, Any]
-    keys: dict[KeyPath, Place]
-    values: dict[KeyPath, Place]
+    keys: dict[KeyPath, TomlPlace]
+    values: dict[KeyPath, TomlPlace]
 
-    def key(self, *path: str | int) -> Place:
+    def key(self, *path: str | int) -> TomlPlace:
         """Return where a key stands, or the nearest table around it that has a place."""
         while path:
             if place := self.keys.get(path) or self.values.get(path):
                 return place
             path = path[:-1]
-        return Place(file=self.file)
+        return TomlPlace(file=self.file)
 
-    def value(self, *path: str | int) -> Place:
+    def value(self, *path: str | int) -> TomlPlace:
         """Return where a value begins; its key's place when it has none of its own."""
         return self.values.get(path) or self.key(*path)
 
 
-def read(path: Path, error: type[ConfigError] = ConfigError) -> tuple[Document, bytes]:
+def read(path: Path, error: type[ConfigError] = ConfigError) -> tuple[TomlDocument, bytes]:
     """Return a file's document and its very bytes.
 
     Args:
@@ -92,7 +92,7 @@ def octets(path: Path, error: type[ConfigError] = ConfigError) -> bytes:
     return raw
 
 
-def parse(raw: bytes, file: str = "", error: type[ConfigError] = ConfigError) -> Document:
+def parse(raw: bytes, file: str = "", error: type[ConfigError] = ConfigError) -> TomlDocument:
     """Return the document that `raw` is.
 
     Raises:
@@ -115,7 +115,7 @@ def parse(raw: bytes, file: str = "", error: type[ConfigError] = ConfigError) ->
     text = text.replace("\r\n", "\n")  # as tomllib does
     try:
         data = tomllib.loads(text)
-        scanner = Scanner(text, file)
+        scanner = TomlScanner(text, file)
         scanner.scan()
     except tomllib.TOMLDecodeError as fault:
         raise _syntax(fault, text, file, error) from fault
@@ -123,7 +123,7 @@ def parse(raw: bytes, file: str = "", error: type[ConfigError] = ConfigError) ->
         raise error("values are nested too deeply", file=file) from fault
     except ValueError as fault:  # an integer of thousands of digits
         raise error(f"broken TOML: {fault}", file=file) from fault
-    return Document(file=file, data=data, keys=scanner.keys, values=scanner.values)
+    return TomlDocument(file=file, data=data, keys=scanner.keys, values=scanner.values)
 
 
 def _syntax(

@@ -11,7 +11,7 @@ _LINE_END_ESCAPE = re.compile(r"\\[ \t]*\n[ \t\n]*")
 _ESCAPE_LENGTH = {"u": 6, "U": 10, "x": 4}  # with the backslash; all others are 2
 
 
-class Place(msgspec.Struct, frozen=True):
+class TomlPlace(msgspec.Struct, frozen=True):
     """A line and column of a file, 1-based, in characters; 0 = unknown."""
 
     file: str = ""
@@ -23,7 +23,7 @@ class Place(msgspec.Struct, frozen=True):
         """`file:line`, as origins are shown; empty when nothing is known."""
         return ":".join(str(part) for part in (self.file, self.line) if part)
 
-    def inside(self, index: int) -> Place:
+    def inside(self, index: int) -> TomlPlace:
         """Return the place of character `index` of the decoded text.
 
         Args:
@@ -36,7 +36,7 @@ class Place(msgspec.Struct, frozen=True):
         raw = self.token[: _raw_offset(self.token, index)]
         lines = raw.count("\n")
         column = len(raw) - raw.rfind("\n") if lines else self.column + len(raw)
-        return Place(file=self.file, line=self.line + lines, column=column)
+        return TomlPlace(file=self.file, line=self.line + lines, column=column)
 
 
 def _raw_offset(token: str, index: int) -> int:

@@ -17,7 +17,7 @@ import tomllib
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from oborona.toml.place import Place
+from oborona.toml.place import TomlPlace
 
 Path = tuple[str | int, ...]
 
@@ -33,7 +33,7 @@ _BARE = re.compile(r"[^\s.=\[\]\"']+")
 _SCALAR = re.compile(r"[^,\]}#\n]+")
 
 
-class Scanner:
+class TomlScanner:
     """One walk over one accepted text.
 
     Args:
@@ -48,13 +48,13 @@ class Scanner:
         self._at = 0
         # arrays of tables met, and how many tables each has so far
         self._lengths: dict[Path, int] = {}
-        self.keys: dict[Path, Place] = {}
-        self.values: dict[Path, Place] = {}
+        self.keys: dict[Path, TomlPlace] = {}
+        self.values: dict[Path, TomlPlace] = {}
 
-    def place(self, offset: int, token: str = "") -> Place:
+    def place(self, offset: int, token: str = "") -> TomlPlace:
         """Return the place of a character of the text."""
         line = bisect_right(self._lines, offset)
-        return Place(
+        return TomlPlace(
             file=self._file, line=line, column=offset - self._lines[line - 1] + 1, token=token
         )
 

@@ -19,8 +19,8 @@ import msgspec
 from msgspec import inspect
 
 from oborona.errors import ConfigError
-from oborona.toml.document import Document
-from oborona.toml.place import Place
+from oborona.toml.document import TomlDocument
+from oborona.toml.place import TomlPlace
 from oborona.toml.spelling import did_you_mean
 
 MAX_SHOWN = 40  # characters of a wrong value repeated in an error
@@ -29,21 +29,21 @@ MAX_SHOWN = 40  # characters of a wrong value repeated in an error
 Check = Callable[[Any], object]
 
 
-class Given(NamedTuple):
+class GivenValue(NamedTuple):
     """A value that a file gives, checked, and where it stands."""
 
     value: Any
-    place: Place
+    place: TomlPlace
 
 
 def table(
-    document: Document,
+    document: TomlDocument,
     path: tuple[str | int, ...],
     schema: type[msgspec.Struct],
     *,
     name: str,
     error: type[ConfigError] = ConfigError,
-) -> dict[str, Given]:
+) -> dict[str, GivenValue]:
     """Return the fields that a table gives, and only those.
 
     Args:
@@ -64,7 +64,7 @@ def table(
         raise error(
             f"{name} must be a table", file=place.file, line=place.line, column=place.column
         )
-    given: dict[str, Given] = {}
+    given: dict[str, GivenValue] = {}
     types, checks = hints(schema), _checks(schema)
     for key, value in found.items():
         if key not in types:
@@ -73,7 +73,7 @@ def table(
             raise error(problem, file=place.file, line=place.line, column=place.column)
         place = document.value(*path, key)
         try:
-            given[key] = Given(_converted(value, types[key], checks[key]), place)
+            given[key] = GivenValue(_converted(value, types[key], checks[key]), place)
         except ValueError as fault:
             problem = f"{name}: {key} = {show(value)}: {fault}"
             raise error(problem, file=place.file, line=place.line, column=place.column) from fault

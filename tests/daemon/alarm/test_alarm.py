@@ -21,19 +21,19 @@ from aiohttp import web
 from aiosmtpd.smtp import SMTP, Envelope
 
 from oborona.config import Settings
-from oborona.config.alarm import Alarm as AlarmSettings
-from oborona.daemon.alarm.alarm import ALERTS, MOST_KINDS, Alarm, open_alarm
-from oborona.daemon.alarm.letter import letter
+from oborona.config.alarm import AlarmSettings
+from oborona.daemon.alarm.alarm import ALERTS, MOST_KINDS, AlertDispatcher, open_alarm
+from oborona.daemon.alarm.alert_mail import alert_mail
 from oborona.daemon.alarm.webhook import SIGNATURE
 from oborona.errors import ConfigError
-from oborona.telemetry.alert import Alert, Kind
+from oborona.telemetry.alert import Alert, AlertKind
 
 NOW: Final = 1_795_170_000.0
 KEY: Final = b"0123456789abcdef"
 WAIT_S: Final = 30.0
 
 
-def alert(kind: str = Kind.WAVE, **evidence: object) -> Alert:
+def alert(kind: str = AlertKind.WAVE, **evidence: object) -> Alert:
     return Alert(
         kind=kind,
         title="50 messages were moved",
@@ -87,9 +87,9 @@ async def hooked(hook: Hook) -> AsyncIterator[Hook]:
 
 
 @asynccontextmanager
-async def alarmed(key: bytes = b"", **settings: object) -> AsyncIterator[Alarm]:
+async def alarmed(key: bytes = b"", **settings: object) -> AsyncIterator[AlertDispatcher]:
     asked = msgspec.convert({"interval_s": 1, "deadline_s": 20, **settings}, AlarmSettings)
-    found = Alarm(asked, "mx.test", key, clock=lambda: NOW, pause_s=0.01)
+    found = AlertDispatcher(asked, "mx.test", key, clock=lambda: NOW, pause_s=0.01)
     try:
         yield found
     finally:
@@ -161,7 +161,7 @@ async def test_a_flood_is_told_as_one() -> None:
         await hook.wait(1)
         for number in range(1, 43):
             await told.raise_(alert(number=number))
-        await told.raise_(alert(Kind.RUNAWAY))
+        await told.raise_(alert(AlertKind.RUNAWAY))
         await hook.wait(3)
         await outcome("webhook sent", 3)
     first, other, rest = hook.bodies
@@ -285,7 +285,7 @@ async def test_a_mail_server_may_refuse(says: str, outcome_: str) -> None:
 
 
 def test_a_subject_is_one_line() -> None:
-    raw = letter(
+    raw = alert_mail(
         "one\r\nBcc: x@y.example\0",
         "text",
         sender="a@b.example",

@@ -12,19 +12,19 @@ from oborona.daemon.alarm.campaigns import (
     MOST_SEEN,
     MOST_TOLD,
     TOLD_S,
-    Campaigns,
-    Sightings,
-    alert,
-    sighted,
+    CampaignNews,
+    CampaignSightings,
+    campaign_alert,
+    campaign_sighting,
 )
 from oborona.policy.scan import Scan
 from oborona.session.session import Session
-from oborona.telemetry.alert import Kind, Sighting
+from oborona.telemetry.alert import AlertKind, CampaignSighting
 from oborona.types import Client
 from tests.session.test_session import Table, gathered
 
 NOW = 1_795_170_000.0
-ONE = Sighting(
+ONE = CampaignSighting(
     name="a",
     time=NOW,
     subject="Pills",
@@ -49,7 +49,7 @@ async def sent(folder: Path, addresses: int, letters: int, login: str = "") -> l
     table = Table(folder)
     scans: list[Scan] = []
     bench = msgspec.structs.replace(
-        table.session._bench, sighted=lambda scan, _now: scans.append(scan)
+        table.session._services, observe_campaign=lambda scan, _now: scans.append(scan)
     )
     session = Session(bench)
     for number in range(letters):
@@ -68,7 +68,7 @@ async def test_many_alike_from_many_addresses_are_a_campaign(
     tmp_path: Path, addresses: int, login: str, news: bool
 ) -> None:
     scans = await sent(tmp_path, addresses, 40, login)
-    found = [sighted(scan, least=20, now=NOW) for scan in scans]
+    found = [campaign_sighting(scan, least=20, now=NOW) for scan in scans]
     assert not any(found[:20])
     assert (found[-1] is not None) is news
     if news:
@@ -81,7 +81,7 @@ async def test_many_alike_from_many_addresses_are_a_campaign(
 
 
 def test_a_worker_holds_a_few() -> None:
-    seen = Sightings()
+    seen = CampaignSightings()
     for number in range(MOST_SEEN + 5):
         seen.note(msgspec.structs.replace(ONE, name=str(number), time=NOW + number))
     seen.note(msgspec.structs.replace(ONE, name="7", time=NOW + 100, hour=99))
@@ -92,7 +92,7 @@ def test_a_worker_holds_a_few() -> None:
 
 
 def test_a_campaign_is_told_once_by_its_largest_sighting() -> None:
-    campaigns = Campaigns()
+    campaigns = CampaignNews()
     larger = msgspec.structs.replace(ONE, hour=70)
     other = msgspec.structs.replace(ONE, name="b", hour=65)
     assert campaigns.news([ONE, larger, other], NOW) == [larger, other]
@@ -105,8 +105,8 @@ def test_a_campaign_is_told_once_by_its_largest_sighting() -> None:
 
 
 def test_an_alert_has_all_of_it() -> None:
-    found = alert(ONE)
-    assert found.kind is Kind.CAMPAIGN
+    found = campaign_alert(ONE)
+    assert found.kind is AlertKind.CAMPAIGN
     assert "60 messages alike" in found.title
     assert found.evidence["subject"] == "Pills"
     assert msgspec.json.decode(msgspec.json.encode(found.evidence))["ips"] == 12

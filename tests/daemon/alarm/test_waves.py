@@ -7,13 +7,20 @@ import itertools
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oborona.daemon.alarm.waves import DAY_SLOTS, MOST_STREAMS, NOW_SLOTS, SLOT_S, Wave, Waves
+from oborona.daemon.alarm.waves import (
+    DAY_SLOTS,
+    MOST_STREAMS,
+    NOW_SLOTS,
+    SLOT_S,
+    Wave,
+    WaveDetector,
+)
 
 NOW = 1_795_170_000.0
 
 
 def test_many_at_once_are_a_wave_told_once() -> None:
-    waves = Waves(least=50, times=5)
+    waves = WaveDetector(least=50, times=5)
     assert waves.add("moved", 49, NOW) is None
     found = waves.add("moved", 1, NOW + 60)
     assert found == Wave("moved", 50, 0.0, (NOW + 60) // SLOT_S * SLOT_S - (NOW_SLOTS - 1) * SLOT_S)
@@ -21,14 +28,14 @@ def test_many_at_once_are_a_wave_told_once() -> None:
 
 
 def test_when_it_is_over_another_may_come() -> None:
-    waves = Waves(least=50, times=5)
+    waves = WaveDetector(least=50, times=5)
     assert waves.add("moved", 60, NOW)
     assert waves.add("moved", 1, NOW + 3600) is None
     assert waves.add("moved", 60, NOW + 3660)
 
 
 def test_what_every_day_has_is_no_wave() -> None:
-    waves = Waves(least=50, times=5)
+    waves = WaveDetector(least=50, times=5)
     for minute in range(DAY_SLOTS):
         waves.add("moved", 10, NOW + minute * 60)  # 100 in ten minutes
     end = NOW + DAY_SLOTS * 60
@@ -39,7 +46,7 @@ def test_what_every_day_has_is_no_wave() -> None:
 
 
 def test_streams_do_not_know_each_other_and_are_bounded() -> None:
-    waves = Waves(least=2, times=2)
+    waves = WaveDetector(least=2, times=2)
     for number in range(MOST_STREAMS + 10):
         assert waves.add(f"campaign {number}", 1, NOW) is None
     assert len(waves._streams) == MOST_STREAMS
@@ -56,7 +63,7 @@ def test_below_the_least_there_is_never_a_wave(adds: list[tuple[int, int]], leas
     """A wave has at least `least` within ten minutes, counted here anew, whatever the order of
     times.
     """
-    waves = Waves(least=least, times=3)
+    waves = WaveDetector(least=least, times=3)
     counted: dict[int, int] = {}
     newest = 0
     for minute, count in adds:
@@ -72,7 +79,7 @@ def test_below_the_least_there_is_never_a_wave(adds: list[tuple[int, int]], leas
 @settings(max_examples=100, deadline=None)
 @given(_ADDS)
 def test_five_at_once_and_one_five_times_are_the_same(adds: list[tuple[int, int]]) -> None:
-    at_once, by_one = Waves(least=20, times=3), Waves(least=20, times=3)
+    at_once, by_one = WaveDetector(least=20, times=3), WaveDetector(least=20, times=3)
     for minute, count in sorted(adds):
         found = at_once.add("x", count, NOW + minute * 60)
         singly = [by_one.add("x", 1, NOW + minute * 60) for _ in range(count)]
@@ -84,7 +91,7 @@ def test_five_at_once_and_one_five_times_are_the_same(adds: list[tuple[int, int]
 @given(st.lists(st.integers(0, 300), min_size=1, max_size=60), st.integers(1, 30))
 def test_a_wave_is_told_once_as_long_as_it_lasts(counts: list[int], step: int) -> None:
     """What begins, lasts and ends is counted here anew, out of all that was added."""
-    waves = Waves(least=10, times=2)
+    waves = WaveDetector(least=10, times=2)
     lasts = 0.0
     for number, count in enumerate(counts):
         now = number * step
@@ -106,7 +113,7 @@ def test_a_wave_is_told_once_as_long_as_it_lasts(counts: list[int], step: int) -
 
 def test_it_is_cheap() -> None:
     """A day of a busy stream keeps no more than its minutes."""
-    waves = Waves(least=10**9, times=2)
+    waves = WaveDetector(least=10**9, times=2)
     for second in itertools.islice(range(0, 3 * 86_400, 61), 1_600):
         waves.add("x", 1, NOW + second)
     assert len(waves._streams["x"]._counts) <= DAY_SLOTS + NOW_SLOTS

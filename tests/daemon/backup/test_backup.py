@@ -24,12 +24,12 @@ from typing import BinaryIO
 import pytest
 from msgspec import structs
 
-from oborona import begun, secret, state_files
+from oborona import secret, state_files, store_birth
 from oborona.config import Settings, load_settings
 from oborona.daemon.backup import disk
-from oborona.daemon.backup.manifest import MANIFEST, SUMS, read, seal
-from oborona.daemon.backup.restoring import restore
-from oborona.daemon.backup.taking import take
+from oborona.daemon.backup.creation import create_backup
+from oborona.daemon.backup.manifest import MANIFEST, SUMS, read_manifest, seal_backup
+from oborona.daemon.backup.restore import restore_backup
 from oborona.daemon.state import prepare_state
 from oborona.errors import StoreError, StoreForeign, StoreFull, StoreVersion
 from oborona.stores.counters import open_writer
@@ -154,7 +154,7 @@ def test_it_is_for_its_owner_alone_and_its_sums_are_those_of_sha256sum(site: Bac
 def test_nothing_is_written_over(site: BackedUp, tmp_path: Path) -> None:
     done = site.oborona.run("backup", str(site.backup))
     assert (done.returncode, "is there already" in done.stderr) == (os.EX_IOERR, True)
-    read(site.backup)
+    read_manifest(site.backup)
 
 
 def test_what_does_not_fit_is_refused_before_it_begins(
@@ -162,11 +162,11 @@ def test_what_does_not_fit_is_refused_before_it_begins(
 ) -> None:
     monkeypatch.setattr(disk, "LEAST_ROOM", 1 << 60)
     with pytest.raises(StoreFull, match="MiB are needed"):
-        restore(site.backup, state=tmp_path / "state", force=False)
+        restore_backup(site.backup, state=tmp_path / "state", force=False)
     assert untouched(tmp_path / "state")
     loaded = load_settings(SETTINGS, {"paths.state": str(site.oborona.state)})
     with pytest.raises(StoreFull, match="MiB are needed"):
-        take(loaded, tmp_path / "backup", nullcontext)
+        create_backup(loaded, tmp_path / "backup", nullcontext)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["state"]
 
 
@@ -176,7 +176,7 @@ def test_a_running_daemon_is_not_pulled_from_under(site: BackedUp) -> None:
 
 
 def test_a_state_that_is_there_stays_or_is_set_aside(site: BackedUp, state: Path) -> None:
-    restore(site.backup, state=state, force=False)
+    restore_backup(site.backup, state=state, force=False)
     (state / "secret").write_bytes(bytes(32))
     done = put_back(site, site.backup, state)
     assert (done.returncode, "holds a state already" in done.stderr) == (os.EX_CONFIG, True)
@@ -193,7 +193,7 @@ def test_each_kind_of_damage_is_refused_and_touches_nothing(
 ) -> None:
     def damaged(words: str) -> None:
         with pytest.raises(StoreError, match=f"damaged.*{re.escape(words)}"):
-            restore(copy, state=state, force=False)
+            restore_backup(copy, state=state, force=False)
         assert untouched(state)
 
     for name in (
@@ -231,7 +231,7 @@ def test_each_kind_of_damage_is_refused_and_touches_nothing(
 
 
 def test_one_of_a_newer_oborona_is_refused(site: BackedUp, copy: Path, state: Path) -> None:
-    manifest = read(copy)
+    manifest = read_manifest(copy)
     for newer, words in (
         (
             structs.replace(manifest, stores=manifest.stores | {"journal.db": 99}),
@@ -242,15 +242,15 @@ def test_one_of_a_newer_oborona_is_refused(site: BackedUp, copy: Path, state: Pa
     ):
         (copy / MANIFEST).unlink()
         (copy / SUMS).unlink()
-        seal(copy, newer)
+        seal_backup(copy, newer)
         with pytest.raises(StoreVersion, match=words):
-            restore(copy, state=state, force=False)
+            restore_backup(copy, state=state, force=False)
         assert untouched(state)
 
 
 def test_what_is_no_backup_is_none(site: BackedUp, tmp_path: Path, state: Path) -> None:
     with pytest.raises(StoreError, match="is no backup of Oborona"):
-        restore(tmp_path, state=state, force=False)
+        restore_backup(tmp_path, state=state, force=False)
 
 
 @pytest.mark.parametrize("after_s", [0.2, 0.4, 0.6, 0.8])
@@ -260,10 +260,10 @@ def test_a_backup_that_is_killed_leaves_nothing_under_its_name(
     target = tmp_path / "backup"
     kill(site.oborona.command("backup", str(target)), after_s)
     if target.exists():  # it was faster
-        read(target)
+        read_manifest(target)
         return
     ok(site.oborona.run("backup", str(target)))
-    read(target)
+    read_manifest(target)
     assert [path.name for path in tmp_path.iterdir()] == ["backup"]
 
 
@@ -271,12 +271,12 @@ def test_a_backup_that_is_killed_leaves_nothing_under_its_name(
 def test_a_restore_that_is_killed_starts_no_daemon_and_goes_on(
     site: BackedUp, state: Path, copied: int
 ) -> None:
-    restore(site.backup, state=state, force=False)
+    restore_backup(site.backup, state=state, force=False)
     (state / "of_before").touch()
     child = os.fork()
     if not child:
         dies_after(copied)
-        restore(site.backup, state=state, force=True)
+        restore_backup(site.backup, state=state, force=True)
         os._exit(0)
     assert os.waitpid(child, 0)[1] == signal.SIGKILL
     assert (state / state_files.RESTORING).exists()
@@ -284,7 +284,7 @@ def test_a_restore_that_is_killed_starts_no_daemon_and_goes_on(
         StoreForeign, match=r"was put back in part: `oborona restore .*` ended before its end"
     ):
         prepare_state(state)
-    restore(site.backup, state=state, force=False)
+    restore_backup(site.backup, state=state, force=False)
     assert not (state / state_files.RESTORING).exists()
     [aside] = state.glob("before-restore-*")
     assert (aside / "of_before").exists()
@@ -297,13 +297,13 @@ def test_what_was_put_back_is_what_was_begun(
     site: BackedUp, state: Path, older: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     """In the place of a state that was lost, and of another one: nothing is told of as lost."""
-    restore(site.backup, state=state, force=False)
+    restore_backup(site.backup, state=state, force=False)
     prepare_state(state)
     (state / "journal.db").unlink()
     prepare_state(state)
     assert "begun anew" in caplog.text
     caplog.clear()
-    restore(site.backup, state=state, force=True)
+    restore_backup(site.backup, state=state, force=True)
     if older:
         shutil.rmtree(state / state_files.BEGUN)
         for file in state.glob("*.db"):
@@ -315,8 +315,8 @@ def test_what_was_put_back_is_what_was_begun(
     assert not [
         one for one in told if "was copied here" not in one and "no record of it" not in one
     ], told
-    assert not any(one.lost_at for one in begun.all_of(state).values())
-    assert begun.read(state, "journal.db") is not None
+    assert not any(one.lost_at for one in store_birth.read_records(state).values())
+    assert store_birth.read_record(state, "journal.db") is not None
 
 
 def dies_after(copied: int) -> None:

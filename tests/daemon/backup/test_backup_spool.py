@@ -18,12 +18,12 @@ import pytest
 
 from oborona import state_files
 from oborona.config import load_settings
-from oborona.daemon.backup import taking
-from oborona.daemon.backup.restoring import restore
-from oborona.daemon.backup.taking import take
+from oborona.daemon.backup import creation
+from oborona.daemon.backup.creation import create_backup
+from oborona.daemon.backup.restore import restore_backup
 from oborona.daemon.state import prepare_state
 from oborona.journal import rows
-from oborona.journal.journal import Journal
+from oborona.journal.journal import JournalWriter
 from oborona.journal.spool import JournalSpool
 from tests.journal.entries import make_entry
 from tests.peers.oborona import SETTINGS
@@ -55,7 +55,7 @@ def acknowledged(process: subprocess.Popen[str], number: int) -> set[int]:
 
 
 def back_up(state: Path, target: Path) -> None:
-    take(load_settings(SETTINGS, {"paths.state": str(state)}), target, nullcontext)
+    create_backup(load_settings(SETTINGS, {"paths.state": str(state)}), target, nullcontext)
 
 
 def ids(state: Path) -> list[int]:
@@ -63,7 +63,7 @@ def ids(state: Path) -> list[int]:
     prepare_state(state)
 
     async def taken_over() -> None:
-        async with await Journal.open(state / state_files.JOURNAL), asyncio.timeout(20):
+        async with await JournalWriter.open(state / state_files.JOURNAL), asyncio.timeout(20):
             while list((state / state_files.JOURNAL_SPOOL).glob("*.spool")):  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
 
@@ -85,7 +85,9 @@ def test_what_was_acknowledged_before_a_backup_is_in_it(tmp_path: Path, batch_s:
         for number in range(TIMES):
             said |= acknowledged(one, 30) | acknowledged(two, 30)
             back_up(state, tmp_path / f"backup{number}")
-            restore(tmp_path / f"backup{number}", state=tmp_path / f"other{number}", force=False)
+            restore_backup(
+                tmp_path / f"backup{number}", state=tmp_path / f"other{number}", force=False
+            )
             assert said <= set(ids(tmp_path / f"other{number}"))
 
 
@@ -95,7 +97,7 @@ def test_what_goes_from_the_spool_while_it_is_copied_is_in_the_journal(
     """Between the plain files and the moment of the backup a batch is committed and its file
     removed, and another message acknowledged.
     """
-    state, copy = tmp_path / "state", taking._copy_plain
+    state, copy = tmp_path / "state", creation._copy_plain
     prepare_state(state)
     spool = JournalSpool(state / state_files.JOURNAL_SPOOL)
     spool.append(rows.pack(entry := make_entry()))
@@ -110,10 +112,10 @@ def test_what_goes_from_the_spool_while_it_is_copied_is_in_the_journal(
         assert not path.exists()
         later.append(rows.pack(make_entry(id=entry.id + 1)))
 
-    monkeypatch.setattr(taking, "_copy_plain", meanwhile)
+    monkeypatch.setattr(creation, "_copy_plain", meanwhile)
     back_up(state, tmp_path / "backup")
     later.close(written=True)
-    restore(tmp_path / "backup", state=tmp_path / "other", force=False)
+    restore_backup(tmp_path / "backup", state=tmp_path / "other", force=False)
     assert ids(tmp_path / "other") == [entry.id, entry.id + 1]
 
 
@@ -125,7 +127,7 @@ def test_what_is_put_back_applies_no_spool_of_what_was_there_before(tmp_path: Pa
     back_up(state, backup)
     spool.append(rows.pack(make_entry(time=time.time())))  # after the backup
     spool.close(written=False)
-    restore(backup, state=state, force=True)
+    restore_backup(backup, state=state, force=True)
     assert ids(state) == [kept.id]
     (aside,) = state.glob("before-restore-*")
     assert list((aside / state_files.JOURNAL_SPOOL).glob("*.spool"))

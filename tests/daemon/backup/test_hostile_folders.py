@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from oborona import state_files
-from oborona.config import Loaded, load_settings
-from oborona.daemon.backup.manifest import MANIFEST, SUMS, Manifest, digest
-from oborona.daemon.backup.marks import check_restored
-from oborona.daemon.backup.restoring import restore
-from oborona.daemon.backup.taking import UNFINISHED, take
+from oborona.config import LoadedSettings, load_settings
+from oborona.daemon.backup.creation import UNFINISHED, create_backup
+from oborona.daemon.backup.manifest import MANIFEST, SUMS, BackupManifest, file_digest
+from oborona.daemon.backup.restore import restore_backup
+from oborona.daemon.backup.restore_mark import check_restored
 from oborona.daemon.state import prepare_state
 from oborona.errors import StoreError
 from tests.peers.oborona import SETTINGS
@@ -25,19 +25,19 @@ OF_OTHERS = 4242  # a user without a name
 
 
 @pytest.fixture
-def loaded(tmp_path: Path) -> Loaded:
+def loaded(tmp_path: Path) -> LoadedSettings:
     state, policy = tmp_path / "state", tmp_path / "policy.d"
     policy.mkdir()
     prepare_state(state)
     return load_settings(SETTINGS, {"paths.state": str(state), "paths.policy": str(policy)})
 
 
-def taken(loaded: Loaded, target: Path) -> Manifest:
-    return take(loaded, target, nullcontext)
+def taken(loaded: LoadedSettings, target: Path) -> BackupManifest:
+    return create_backup(loaded, target, nullcontext)
 
 
 def test_a_link_in_the_place_of_an_unfinished_backup_is_not_followed(
-    loaded: Loaded, tmp_path: Path
+    loaded: LoadedSettings, tmp_path: Path
 ) -> None:
     precious = tmp_path / "precious"
     precious.mkdir()
@@ -50,7 +50,7 @@ def test_a_link_in_the_place_of_an_unfinished_backup_is_not_followed(
 
 @pytest.mark.parametrize("wrong", ["open to others", "of another user"])
 def test_a_folder_of_others_in_that_place_gets_nothing(
-    loaded: Loaded, tmp_path: Path, wrong: str
+    loaded: LoadedSettings, tmp_path: Path, wrong: str
 ) -> None:
     fresh = tmp_path / f"backup{UNFINISHED}"
     fresh.mkdir(mode=0o700)
@@ -65,7 +65,7 @@ def test_a_folder_of_others_in_that_place_gets_nothing(
     assert not any(fresh.iterdir())
 
 
-def test_policy_files_that_are_links_are_in_it(loaded: Loaded, tmp_path: Path) -> None:
+def test_policy_files_that_are_links_are_in_it(loaded: LoadedSettings, tmp_path: Path) -> None:
     (tmp_path / "elsewhere.toml").write_text("# rules\n")
     (tmp_path / "policy.d" / "90-local.toml").symlink_to(tmp_path / "elsewhere.toml")
     taken(loaded, tmp_path / "backup")
@@ -74,7 +74,9 @@ def test_policy_files_that_are_links_are_in_it(loaded: Loaded, tmp_path: Path) -
     assert not kept.is_symlink()
 
 
-def test_what_a_link_in_the_state_leads_to_is_not_in_it(loaded: Loaded, tmp_path: Path) -> None:
+def test_what_a_link_in_the_state_leads_to_is_not_in_it(
+    loaded: LoadedSettings, tmp_path: Path
+) -> None:
     (tmp_path / "shadow").write_text("root's alone")
     (tmp_path / "state" / "model").symlink_to(tmp_path / "shadow")
     taken(loaded, tmp_path / "backup")
@@ -82,7 +84,7 @@ def test_what_a_link_in_the_state_leads_to_is_not_in_it(loaded: Loaded, tmp_path
 
 
 def test_the_mark_of_a_restore_is_not_written_through_a_link(
-    loaded: Loaded, tmp_path: Path
+    loaded: LoadedSettings, tmp_path: Path
 ) -> None:
     taken(loaded, tmp_path / "backup")
     (tmp_path / "shadow").write_text("root's alone")
@@ -90,12 +92,12 @@ def test_the_mark_of_a_restore_is_not_written_through_a_link(
     there.mkdir()
     (there / state_files.RESTORING).symlink_to(tmp_path / "shadow")
     with pytest.raises(StoreError):
-        restore(tmp_path / "backup", state=there, force=True)
+        restore_backup(tmp_path / "backup", state=there, force=True)
     assert (tmp_path / "shadow").read_text() == "root's alone"
 
 
 def test_the_daemons_user_reads_the_mark_whatever_roots_umask_is(
-    loaded: Loaded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    loaded: LoadedSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     taken(loaded, tmp_path / "backup")
     modes = list[int]()
@@ -104,11 +106,11 @@ def test_the_daemons_user_reads_the_mark_whatever_roots_umask_is(
         modes.append((tmp_path / "there" / state_files.RESTORING).stat().st_mode & 0o777)
         raise OSError(5, "Input/output error", "disk")
 
-    monkeypatch.setattr("oborona.daemon.backup.restoring._copy_state", broken)
+    monkeypatch.setattr("oborona.daemon.backup.restore._copy_state", broken)
     before = os.umask(0o077)
     try:
         with pytest.raises(StoreError, match="Input/output"):
-            restore(tmp_path / "backup", state=tmp_path / "there", force=False)
+            restore_backup(tmp_path / "backup", state=tmp_path / "there", force=False)
     finally:
         os.umask(before)
     assert modes == [0o644]
@@ -121,7 +123,9 @@ def test_a_mark_that_cannot_be_read_is_a_mark(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["../state/secret", "/etc/shadow", "..", ""])
-def test_places_of_a_manifest_are_plain_names(loaded: Loaded, tmp_path: Path, name: str) -> None:
+def test_places_of_a_manifest_are_plain_names(
+    loaded: LoadedSettings, tmp_path: Path, name: str
+) -> None:
     backup = tmp_path / "backup"
     taken(loaded, backup)
     said = json.loads((backup / MANIFEST).read_text())
@@ -131,8 +135,8 @@ def test_places_of_a_manifest_are_plain_names(loaded: Loaded, tmp_path: Path, na
         line for line in (backup / SUMS).read_text().splitlines() if not line.endswith(MANIFEST)
     )
     (backup / SUMS).write_text(
-        "".join(f"{line}\n" for line in [*sums, f"{digest(backup / MANIFEST)}  {MANIFEST}"])
+        "".join(f"{line}\n" for line in [*sums, f"{file_digest(backup / MANIFEST)}  {MANIFEST}"])
     )
     with pytest.raises(StoreError, match="damaged"):
-        restore(backup, state=None, force=True)
+        restore_backup(backup, state=None, force=True)
     assert not (tmp_path / "out").exists()

@@ -19,8 +19,8 @@ import signal
 import sys
 import threading
 
-from oborona.daemon.confine.kinds import Kind, grants
-from oborona.daemon.confine.program import put_in_force
+from oborona.daemon.confinement.kinds import ProcessKind, call_grants
+from oborona.daemon.confinement.seccomp import install_filter
 
 MACHINE = 0 if platform.machine() == "x86_64" else 1
 CALLS = {  # x86-64, ARM64; source: asm/unistd_64.h, asm-generic/unistd.h
@@ -190,7 +190,7 @@ def _control(number: int) -> int:
 
 
 def main() -> None:
-    kind, victim = Kind(sys.argv[1]), int(sys.argv[2])
+    kind, victim = ProcessKind(sys.argv[1]), int(sys.argv[2])
     handle = os.pidfd_open(victim)
     go, done = threading.Event(), list[int]()
 
@@ -200,7 +200,7 @@ def main() -> None:
 
     early = threading.Thread(target=late)
     early.start()
-    put_in_force(grants(kind, os.getpid()))
+    install_filter(call_grants(kind, os.getpid()))
     go.set()
     early.join()
     found = tries(victim, handle) | {"tgkill by a thread that lived before": done[0]}

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from oborona.daemon.confine.kinds import Kind
+from oborona.daemon.confinement.kinds import ProcessKind
 from tests.peers.oborona import Oborona
 from tests.whole.gate import eventually
 
@@ -39,8 +39,10 @@ def victim() -> Iterator[subprocess.Popen[bytes]]:
 
 
 @needs_filters
-@pytest.mark.parametrize("kind", [kind for kind in Kind if kind is not Kind.READER])
-def test_nobody_is_harmed_and_nothing_gained(kind: Kind, victim: subprocess.Popen[bytes]) -> None:
+@pytest.mark.parametrize("kind", [kind for kind in ProcessKind if kind is not ProcessKind.READER])
+def test_nobody_is_harmed_and_nothing_gained(
+    kind: ProcessKind, victim: subprocess.Popen[bytes]
+) -> None:
     told = subprocess.run(
         [sys.executable, ATTACKS, kind, str(victim.pid)],
         capture_output=True,
@@ -54,7 +56,7 @@ def test_nobody_is_harmed_and_nothing_gained(kind: Kind, victim: subprocess.Pope
     }
     assert len(found) > 50
     wanted = {"may: tgkill of itself": 0} | (
-        {"a later one": errno.ENOSYS} if kind is Kind.PICTURE else OTHER_ERRORS
+        {"a later one": errno.ENOSYS} if kind is ProcessKind.PICTURE else OTHER_ERRORS
     )
     assert found == {name: wanted.get(name, errno.EPERM) for name in found}
     assert victim.poll() is None

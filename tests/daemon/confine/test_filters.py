@@ -13,30 +13,30 @@ import socket
 
 import pytest
 
-from oborona.daemon.confine.calls import LAST_KNOWN, NUMBERS
-from oborona.daemon.confine.kinds import Kind, grants
-from oborona.daemon.confine.program import program
+from oborona.daemon.confinement.kinds import ProcessKind, call_grants
+from oborona.daemon.confinement.seccomp import filter_program
+from oborona.daemon.confinement.system_calls import LAST_KNOWN, NUMBERS
 from tests.daemon.confine.attacks import CALLS
 from tests.daemon.confine.machine import answer
 
 OWN, OTHER = 4711, 4712
 MACHINES = [(0, 0xC000003E), (1, 0xC00000B7)]  # column, AUDIT_ARCH_*
-SERVING = [kind for kind in Kind if kind not in (Kind.PICTURE, Kind.READER)]
+SERVING = [kind for kind in ProcessKind if kind not in (ProcessKind.PICTURE, ProcessKind.READER)]
 CLONE_THREAD, CLONE_VM, CLONE_NEWUSER, CLONE_NEWNET = 0x10000, 0x100, 0x10000000, 0x40000000
 
 pytestmark = pytest.mark.parametrize("machine", MACHINES, ids=["x86-64", "arm64"])
 
 
-def asked(kind: Kind, machine: tuple[int, int], name: str, *arguments: int) -> int:
+def asked(kind: ProcessKind, machine: tuple[int, int], name: str, *arguments: int) -> int:
     number = NUMBERS[name][machine[0]] if name in NUMBERS else CALLS[name][machine[0]]
     assert number is not None
-    return answer(program(grants(kind, OWN), *machine), machine[1], number, arguments)
+    return answer(filter_program(call_grants(kind, OWN), *machine), machine[1], number, arguments)
 
 
-@pytest.mark.parametrize("kind", Kind)
-def test_all_calls_get_the_answer_of_the_list(kind: Kind, machine: tuple[int, int]) -> None:
+@pytest.mark.parametrize("kind", ProcessKind)
+def test_all_calls_get_the_answer_of_the_list(kind: ProcessKind, machine: tuple[int, int]) -> None:
     column, architecture = machine
-    code, listed = program(grants(kind, OWN), *machine), grants(kind, OWN)
+    code, listed = filter_program(call_grants(kind, OWN), *machine), call_grants(kind, OWN)
     assert len(code) < 4096, "BPF_MAXINSNS"
     names = {numbers[column]: name for name, numbers in NUMBERS.items()}
     for number in range(LAST_KNOWN + 1):
@@ -52,35 +52,41 @@ def test_all_calls_get_the_answer_of_the_list(kind: Kind, machine: tuple[int, in
         assert answer(code, architecture, number) == errno.EPERM
 
 
-@pytest.mark.parametrize("kind", Kind)
-def test_calls_of_another_machine_are_refused(kind: Kind, machine: tuple[int, int]) -> None:
+@pytest.mark.parametrize("kind", ProcessKind)
+def test_calls_of_another_machine_are_refused(kind: ProcessKind, machine: tuple[int, int]) -> None:
     for other in (0x40000003, 0x40000028, *({0xC000003E, 0xC00000B7} - {machine[1]})):  # i386, ARM
         for number in range(LAST_KNOWN + 2):
-            assert answer(program(grants(kind, OWN), *machine), other, number) == errno.EPERM
+            assert (
+                answer(filter_program(call_grants(kind, OWN), *machine), other, number)
+                == errno.EPERM
+            )
 
 
-@pytest.mark.parametrize("kind", [*SERVING, Kind.PICTURE])
-def test_signals_reach_the_process_itself_alone(kind: Kind, machine: tuple[int, int]) -> None:
+@pytest.mark.parametrize("kind", [*SERVING, ProcessKind.PICTURE])
+def test_signals_reach_the_process_itself_alone(
+    kind: ProcessKind, machine: tuple[int, int]
+) -> None:
     everybody = (OTHER, 0, 1, (1 << 32) - 1, (1 << 32) - OWN, OWN << 32 | OTHER)
     for pid in everybody:
         assert asked(kind, machine, "tgkill", pid, pid, signal.SIGTERM) == errno.EPERM
         assert asked(kind, machine, "kill", pid, signal.SIGTERM) == errno.EPERM
     assert asked(kind, machine, "tgkill", OWN, OWN + 1, signal.SIGABRT) == 0
-    if kind is not Kind.PICTURE:
+    if kind is not ProcessKind.PICTURE:
         assert asked(kind, machine, "kill", OWN, signal.SIGTERM) == 0
         assert asked(kind, machine, "kill", OTHER, 0) == 0, "is it there?"
 
 
 def test_the_reader_signals_no_group_and_not_all(machine: tuple[int, int]) -> None:
-    assert asked(Kind.READER, machine, "kill", OTHER, signal.SIGKILL) == 0
+    assert asked(ProcessKind.READER, machine, "kill", OTHER, signal.SIGKILL) == 0
     for pid in (-1, -OTHER):
         assert (
-            asked(Kind.READER, machine, "kill", pid & (1 << 32) - 1, signal.SIGKILL) == errno.EPERM
+            asked(ProcessKind.READER, machine, "kill", pid & (1 << 32) - 1, signal.SIGKILL)
+            == errno.EPERM
         )
 
 
 @pytest.mark.parametrize("kind", SERVING)
-def test_threads_are_started_and_no_processes(kind: Kind, machine: tuple[int, int]) -> None:
+def test_threads_are_started_and_no_processes(kind: ProcessKind, machine: tuple[int, int]) -> None:
     assert asked(kind, machine, "clone", CLONE_VM | CLONE_THREAD) == 0
     for flags in (
         signal.SIGCHLD,
@@ -90,13 +96,15 @@ def test_threads_are_started_and_no_processes(kind: Kind, machine: tuple[int, in
     ):
         assert asked(kind, machine, "clone", flags) == errno.EPERM
     assert asked(kind, machine, "clone3", 1, 2) == errno.ENOSYS, "libraries take clone instead"
-    assert asked(Kind.READER, machine, "clone", signal.SIGCHLD) == 0
-    assert asked(Kind.READER, machine, "clone", signal.SIGCHLD | CLONE_NEWUSER) == errno.EPERM
+    assert asked(ProcessKind.READER, machine, "clone", signal.SIGCHLD) == 0
+    assert (
+        asked(ProcessKind.READER, machine, "clone", signal.SIGCHLD | CLONE_NEWUSER) == errno.EPERM
+    )
 
 
-@pytest.mark.parametrize("kind", [kind for kind in Kind if kind is not Kind.READER])
+@pytest.mark.parametrize("kind", [kind for kind in ProcessKind if kind is not ProcessKind.READER])
 def test_no_memory_becomes_executable_that_was_written(
-    kind: Kind, machine: tuple[int, int]
+    kind: ProcessKind, machine: tuple[int, int]
 ) -> None:
     assert asked(kind, machine, "mmap", 0, 4096, mmap.PROT_READ | mmap.PROT_WRITE) == 0
     assert asked(kind, machine, "mmap", 0, 4096, mmap.PROT_WRITE | mmap.PROT_EXEC) == errno.EPERM
@@ -105,18 +113,24 @@ def test_no_memory_becomes_executable_that_was_written(
 
 
 def test_connections_are_of_the_families_that_a_kind_needs(machine: tuple[int, int]) -> None:
-    for kind in (*SERVING, Kind.READER):
+    for kind in (*SERVING, ProcessKind.READER):
         assert asked(kind, machine, "socket", socket.AF_UNIX) == 0
         far = (
             0
-            if kind in (Kind.WORKER, Kind.INTAKE, Kind.KEEPER, Kind.CLUSTER_WRITER)
+            if kind
+            in (
+                ProcessKind.WORKER,
+                ProcessKind.INTAKE,
+                ProcessKind.KEEPER,
+                ProcessKind.CLUSTER_WRITER,
+            )
             else errno.EAFNOSUPPORT
         )
         assert asked(kind, machine, "socket", socket.AF_INET) == far
         assert asked(kind, machine, "socket", socket.AF_INET6) == far
         for family in (socket.AF_NETLINK, socket.AF_PACKET, socket.AF_VSOCK, socket.AF_ALG):
             assert asked(kind, machine, "socket", family) == errno.EAFNOSUPPORT
-    assert asked(Kind.PICTURE, machine, "socket", socket.AF_UNIX) == errno.EPERM
+    assert asked(ProcessKind.PICTURE, machine, "socket", socket.AF_UNIX) == errno.EPERM
 
 
 def test_the_numbers_are_the_kernels(machine: tuple[int, int]) -> None:

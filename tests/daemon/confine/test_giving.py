@@ -40,10 +40,10 @@ def bound(path: Path, owner: int = DAEMON) -> Path:
 def test_a_socket_of_the_daemon_is_given(folder: Path) -> None:
     path = bound(folder / "s")
     for _ in range(2):
-        sockets.give(path, owner="", group=str(GROUP), of=DAEMON)
+        sockets.give_socket_file(path, owner="", group=str(GROUP), of=DAEMON)
         assert (path.stat().st_uid, path.stat().st_gid) == (DAEMON, GROUP)
-    sockets.give(path, owner="65531", group="", of=DAEMON)
-    sockets.give(path, owner="65531", group="", of=DAEMON)
+    sockets.give_socket_file(path, owner="65531", group="", of=DAEMON)
+    sockets.give_socket_file(path, owner="65531", group="", of=DAEMON)
     assert (path.stat().st_uid, path.stat().st_gid) == (65531, GROUP)
 
 
@@ -53,7 +53,7 @@ def test_nothing_else_is(folder: Path) -> None:
     (folder / "of_another").symlink_to(bound(folder / "another", owner=0))
     for name in ("file", "link", "of_another", "another", "missing"):
         with pytest.raises(SocketError):
-            sockets.give(folder / name, owner="", group=str(GROUP), of=DAEMON)
+            sockets.give_socket_file(folder / name, owner="", group=str(GROUP), of=DAEMON)
     assert (folder / "file").stat().st_gid == (folder / "another").stat().st_gid == 0
 
 

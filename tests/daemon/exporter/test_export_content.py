@@ -13,17 +13,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oborona.config import Export, Paths, Settings, Site
-from oborona.daemon.exporter import listed as lists_of
-from oborona.daemon.exporter.exporter import Exporter
-from oborona.daemon.exporter.files import Tables, tables
-from oborona.daemon.exporter.listed import listed
-from oborona.daemon.exporter.row import ALLOW, DENY, Row
+from oborona.config import ExportSettings, PathSettings, Settings, SiteSettings
+from oborona.daemon.exporter import list_rows as lists_of
+from oborona.daemon.exporter.exporter import TableExporter
+from oborona.daemon.exporter.files import ExportTables, export_tables
+from oborona.daemon.exporter.list_rows import list_rows
+from oborona.daemon.exporter.row import ALLOW, DENY, ExportRow
 from oborona.errors import StoreError
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import load_policy
 from oborona.reputation.locallists import ListAction
-from oborona.reputation.subject import Subject
+from oborona.reputation.subject import ListSubject
 from oborona.types import Amounts
 from tests.cli.remembered import Happened, aged, journal, remember, run
 
@@ -72,13 +72,15 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def exported(state: Path, policy: Path, networks: str = "", now: float | None = None) -> Tables:
+def exported(
+    state: Path, policy: Path, networks: str = "", now: float | None = None
+) -> ExportTables:
     settings = Settings(
-        site=Site(networks=networks),
-        paths=Paths(state=str(state), policy=str(policy)),
-        export=Export(),
+        site=SiteSettings(networks=networks),
+        paths=PathSettings(state=str(state), policy=str(policy)),
+        export=ExportSettings(),
     )
-    found = Exporter(settings, state).round(now or time.time())
+    found = TableExporter(settings, state).round(now or time.time())
     assert found.troubles == ()
     return found.tables
 
@@ -185,9 +187,9 @@ def test_without_counters_lists_are_exported_and_it_is_said(tmp_path: Path) -> N
     state = tmp_path / "state"
     remember(state, [])
     policy = written(tmp_path / "policy", local_list("OUT", "deny", '["client"]', "192.0.2.7"))
-    found = Exporter(Settings(paths=Paths(state=str(state), policy=str(policy))), state).round(
-        time.time()
-    )
+    found = TableExporter(
+        Settings(paths=PathSettings(state=str(state), policy=str(policy))), state
+    ).round(time.time())
     assert list(found.tables.clients) == ["192.0.2.7"]
     (trouble,) = found.troubles
     assert "journal" in trouble
@@ -200,7 +202,9 @@ def test_a_list_that_is_too_long_is_not_exported_by_half(
     folder = written(
         tmp_path / "policy", local_list("OUT", "deny", '["client"]', "9.0.0.1 9.0.0.2")
     )
-    exporter = Exporter(Settings(paths=Paths(state=str(state), policy=str(folder))), state)
+    exporter = TableExporter(
+        Settings(paths=PathSettings(state=str(state), policy=str(folder))), state
+    )
     assert {"9.0.0.1", "9.0.0.2"} <= set(exporter.round(time.time()).tables.clients)
     written(folder, local_list("OUT", "deny", '["client"]', "9.0.0.1 9.0.0.2 9.0.0.3 9.0.0.4"))
     for _ in range(2):
@@ -213,14 +217,14 @@ def test_a_list_that_is_too_long_is_not_exported_by_half(
 @pytest.mark.parametrize(
     ("row", "line"),
     [
-        (Row(ALLOW, "a"), 'verdict=allow code=0 until=0 text="" why="a"'),
+        (ExportRow(ALLOW, "a"), 'verdict=allow code=0 until=0 text="" why="a"'),
         (
-            Row(DENY, 'q " b \\ n \n ю', 550, "5.7.1 x", 7),
+            ExportRow(DENY, 'q " b \\ n \n ю', 550, "5.7.1 x", 7),
             'verdict=deny code=550 until=7 text="5.7.1 x" why="q \\" b \\\\ n ? ?"',
         ),
     ],
 )
-def test_a_row_is_one_line_whatever_it_holds(row: Row, line: str) -> None:
+def test_a_row_is_one_line_whatever_it_holds(row: ExportRow, line: str) -> None:
     assert row.line == line
 
 
@@ -263,12 +267,12 @@ def test_who_looks_up_from_narrow_to_wide_hears_what_the_lists_say(
     )
     folder = written(tmp_path_factory.mktemp("policy"), text)
     policy = load_policy(folder, SCHEMA)
-    said = listed(policy, folder)
-    found = tables(said.networks, said.senders)
+    said = list_rows(policy, folder)
+    found = export_tables(said.networks, said.senders)
     row = found.clients.get(address) or next(
         (row for one, row in found.networks if ip_address(address) in one), None
     )
-    match = policy.local_lists.look(Subject.CLIENT, address)
+    match = policy.local_lists.look(ListSubject.CLIENT, address)
     assert (row and row.verdict) == (match and match.action.value)
     sender = sender.lower()
     labels = sender.partition("@")[2].split(".")
@@ -278,5 +282,5 @@ def test_who_looks_up_from_narrow_to_wide_hears_what_the_lists_say(
         *(f".{'.'.join(labels[n:])}" for n in range(len(labels))),
     ]
     row = next((found.senders[key] for key in keys if key in found.senders), None)
-    match = policy.local_lists.look(Subject.SENDER, sender)
+    match = policy.local_lists.look(ListSubject.SENDER, sender)
     assert (row and row.verdict) == (match and match.action.value)

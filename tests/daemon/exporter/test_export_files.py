@@ -12,22 +12,31 @@ from pathlib import Path
 import cdbx
 import pytest
 
-from oborona.config import Export
-from oborona.daemon.exporter.files import CLIENTS, NETWORKS, SENDERS, SQLITE, Files, Tables, tables
-from oborona.daemon.exporter.row import ALLOW, Row, refused
+from oborona.config import ExportSettings
+from oborona.daemon.exporter.files import (
+    CLIENTS,
+    NETWORKS,
+    SENDERS,
+    SQLITE,
+    ExportFiles,
+    ExportTables,
+    export_tables,
+)
+from oborona.daemon.exporter.row import ALLOW, ExportRow, deny_row
 from oborona.errors import StoreError
 
 ROUNDS = 40
 ALL = {SQLITE, CLIENTS, NETWORKS, SENDERS}
 
 
-def some(number: int, mark: str = "x") -> Tables:
+def some(number: int, mark: str = "x") -> ExportTables:
     """Tables of so many rows, all with one mark."""
     rows = {
-        ip_network(f"9.0.{one >> 8}.{one & 255}"): refused("Client", mark) for one in range(number)
+        ip_network(f"9.0.{one >> 8}.{one & 255}"): deny_row("Client", mark) for one in range(number)
     }
-    return tables(
-        rows | {ip_network("9.1.0.0/16"): Row(ALLOW, mark)}, {"ann@a.example": Row(ALLOW, mark)}
+    return export_tables(
+        rows | {ip_network("9.1.0.0/16"): ExportRow(ALLOW, mark)},
+        {"ann@a.example": ExportRow(ALLOW, mark)},
     )
 
 
@@ -37,17 +46,17 @@ def selected(folder: Path, what: str) -> list[tuple[object, ...]]:
 
 
 def test_all_forms_hold_the_same(tmp_path: Path) -> None:
-    wanted = tables(
+    wanted = export_tables(
         {
-            ip_network("192.0.2.7"): refused("Client", "why", until=5),
-            ip_network("2001:db8::7"): Row(ALLOW, "why"),
-            ip_network("::102:304"): Row(ALLOW, "as the system writes it"),
-            ip_network("192.0.0.0/16"): Row(ALLOW, "wide"),
-            ip_network("192.0.2.0/24"): refused("Client", "narrow"),
+            ip_network("192.0.2.7"): deny_row("Client", "why", until=5),
+            ip_network("2001:db8::7"): ExportRow(ALLOW, "why"),
+            ip_network("::102:304"): ExportRow(ALLOW, "as the system writes it"),
+            ip_network("192.0.0.0/16"): ExportRow(ALLOW, "wide"),
+            ip_network("192.0.2.0/24"): deny_row("Client", "narrow"),
         },
-        {"юля@a.example": refused("Sender", "L"), "*@a.example": Row(ALLOW, "L")},
+        {"юля@a.example": deny_row("Sender", "L"), "*@a.example": ExportRow(ALLOW, "L")},
     )
-    assert set(Files(Export(folder=str(tmp_path))).write(wanted)) == ALL
+    assert set(ExportFiles(ExportSettings(folder=str(tmp_path))).write(wanted)) == ALL
     assert {one.name for one in tmp_path.iterdir()} == ALL, "nothing else is left"
     assert selected(tmp_path, "SELECT * FROM client ORDER BY address") == [
         ("192.0.2.7", "deny", 554, "5.7.1 Client refused", "why", 5),
@@ -71,14 +80,16 @@ def test_all_forms_hold_the_same(tmp_path: Path) -> None:
 
 
 def test_tables_without_a_row_are_tables(tmp_path: Path) -> None:
-    assert set(Files(Export(folder=str(tmp_path))).write(tables({}, {}))) == ALL
+    assert (
+        set(ExportFiles(ExportSettings(folder=str(tmp_path))).write(export_tables({}, {}))) == ALL
+    )
     assert selected(tmp_path, "SELECT count(*) FROM client") == [(0,)]
     with closing(cdbx.CDB(str(tmp_path / CLIENTS))) as clients:
         assert len(clients) == 0
 
 
 def test_what_is_the_same_is_not_written_again_but_is_known_to_be_fresh(tmp_path: Path) -> None:
-    files = Files(Export(folder=str(tmp_path)))
+    files = ExportFiles(ExportSettings(folder=str(tmp_path)))
     files.write(some(3))
     before = (tmp_path / CLIENTS).stat()
     os.utime(tmp_path / CLIENTS, (1, 1))
@@ -97,7 +108,7 @@ def test_files_may_be_read_by_whom_the_settings_and_the_folder_name(tmp_path: Pa
         if os.geteuid() == 0:
             os.chown(tmp_path, -1, 12_345)
             tmp_path.chmod(0o2750)
-        Files(Export(folder=str(tmp_path), mode="0640")).write(some(1))
+        ExportFiles(ExportSettings(folder=str(tmp_path), mode="0640")).write(some(1))
     finally:
         os.umask(mask)
     found = {(one.stat().st_mode & 0o7777, one.stat().st_gid) for one in tmp_path.iterdir()}
@@ -105,7 +116,7 @@ def test_files_may_be_read_by_whom_the_settings_and_the_folder_name(tmp_path: Pa
 
 
 def test_a_folder_that_is_not_there_is_told_and_what_was_written_stays(tmp_path: Path) -> None:
-    files = Files(Export(folder=str(tmp_path / "tables")))
+    files = ExportFiles(ExportSettings(folder=str(tmp_path / "tables")))
     with pytest.raises(StoreError, match="No such file"):
         files.write(some(1))
     (tmp_path / "tables").mkdir()
@@ -123,7 +134,7 @@ def test_a_reader_sees_the_whole_of_before_or_the_whole_of_now(tmp_path: Path) -
 
     A mixture would show.
     """
-    files = Files(Export(folder=str(tmp_path)))
+    files = ExportFiles(ExportSettings(folder=str(tmp_path)))
     files.write(some(200, "a"))
     done = threading.Event()
     seen: set[tuple[int, str]] = set()

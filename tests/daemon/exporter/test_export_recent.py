@@ -9,36 +9,36 @@ from pathlib import Path
 
 import pytest
 
-from oborona.daemon.exporter import recent
-from oborona.daemon.exporter.recent import KEPT_S, Recent
-from oborona.ident import Numbers
-from oborona.journal.entry import Entry
-from oborona.journal.journal import Journal
-from oborona.journal.queries import Reader
+from oborona.daemon.exporter import recent_clients
+from oborona.daemon.exporter.recent_clients import KEPT_S, RecentClients
+from oborona.ident import JournalIdGenerator
+from oborona.journal.entry import JournalEntry
+from oborona.journal.journal import JournalWriter
+from oborona.journal.queries import JournalReader
 from oborona.types import Action
 
 START = 1_800_000_000.0
 
 
 async def journaled(path: Path, found: list[tuple[float, str]]) -> None:
-    numbers = Numbers()
-    async with await Journal.open(path) as journal:
+    numbers = JournalIdGenerator()
+    async with await JournalWriter.open(path) as journal:
         for at, ip in found:
-            entry = Entry(
+            entry = JournalEntry(
                 id=numbers.next(at), time=at, client_ip=ip,
                 verdict=Action.ACCEPT, score=0.0, line=100.0, decided_by="below-threshold",
             )  # fmt: skip
             journal.append(entry)
 
 
-async def looked(seen: Recent, path: Path, now: float) -> set[str]:
-    async with await Reader.open(path) as journal:
+async def looked(seen: RecentClients, path: Path, now: float) -> set[str]:
+    async with await JournalReader.open(path) as journal:
         await seen.look(journal, now)
     return set(seen.addresses)
 
 
 def test_each_is_known_for_a_day_from_its_last_message(tmp_path: Path) -> None:
-    path, seen = tmp_path / "journal.db", Recent()
+    path, seen = tmp_path / "journal.db", RecentClients()
 
     async def go() -> None:
         await journaled(
@@ -57,14 +57,14 @@ def test_each_is_known_for_a_day_from_its_last_message(tmp_path: Path) -> None:
 
 
 def test_of_too_many_the_latest_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recent, "AT_ONCE", 7)  # so that pages are many
-    monkeypatch.setattr(recent, "MOST", 10)
-    monkeypatch.setattr(recent, "AT_START", 35)
+    monkeypatch.setattr(recent_clients, "AT_ONCE", 7)  # so that pages are many
+    monkeypatch.setattr(recent_clients, "MOST", 10)
+    monkeypatch.setattr(recent_clients, "AT_START", 35)
     path = tmp_path / "journal.db"
 
     async def go() -> None:
         await journaled(path, [(START - 100 + number, f"192.0.2.{number}") for number in range(40)])
-        assert await looked(Recent(), path, START) == {
+        assert await looked(RecentClients(), path, START) == {
             f"192.0.2.{number}" for number in range(30, 40)
         }
 

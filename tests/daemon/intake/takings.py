@@ -6,7 +6,7 @@ import asyncio
 
 from oborona import secret
 from oborona.errors import StoreError
-from oborona.feedback.events.model import Event, Receipt
+from oborona.feedback.events.model import EventReceipt, FeedbackEvent
 
 KEY = secret.UNKEYED.signature
 
@@ -18,19 +18,19 @@ class Memory:
     """
 
     def __init__(self) -> None:
-        self.events: list[Event] = []
+        self.events: list[FeedbackEvent] = []
         self.trouble: StoreError | None = None
         self.gate = asyncio.Event()
         self.gate.set()
         self.asked = asyncio.Semaphore(0)  # released by each that comes
 
-    async def take(self, event: Event) -> Receipt:
+    async def take(self, event: FeedbackEvent) -> EventReceipt:
         self.asked.release()
         await self.gate.wait()
         if self.trouble is not None:
             raise self.trouble
         for place, known in enumerate(self.events, 1):
             if event.key and known.key == event.key:
-                return Receipt(place, new=False)
+                return EventReceipt(place, new=False)
         self.events.append(event)
-        return Receipt(len(self.events), new=True)
+        return EventReceipt(len(self.events), new=True)

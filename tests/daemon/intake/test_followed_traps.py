@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from oborona.daemon.intake.entries import LazyEntries
+from oborona.daemon.intake.entry_finder import LazyEntryFinder
 from oborona.daemon.intake.followed_traps import LOOK_S, FollowedTraps
 from oborona.errors import StoreError
-from oborona.journal.journal import Journal
-from tests.daemon.intake.test_mail_said import SENT, SENT_ENTRY
+from oborona.journal.journal import JournalWriter
+from tests.daemon.intake.test_mail_events import SENT, SENT_ENTRY
 
 
 class Clock:
@@ -55,10 +55,10 @@ def test_a_folder_that_is_not_there_has_none(tmp_path: Path) -> None:
 
 async def test_the_journal_is_opened_when_it_is_asked(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
-    entries = LazyEntries(path)
+    entries = LazyEntryFinder(path)
     with pytest.raises(StoreError):
         await entries.get(SENT)
-    async with await Journal.open(path, batch_s=0.01) as journal:
+    async with await JournalWriter.open(path, batch_s=0.01) as journal:
         journal.append(SENT_ENTRY)
     try:
         found = await entries.get(SENT)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from oborona.errors import PeerError
 from oborona.feedback.events.http_body import AHEAD_S, OLDEST_S, event_of, from_json, from_message
-from oborona.feedback.events.model import Event, Way, What
+from oborona.feedback.events.model import EventChannel, EventKind, FeedbackEvent
 from oborona.ident import sign
 from tests.daemon.intake.takings import KEY
 
@@ -21,7 +21,7 @@ LETTER = f"X-Mras-Id: {ID}\r\nMessage-ID: <a@b.example>\r\n\r\nBuy!\r\n".encode(
 RAW = base64.b64encode(LETTER).decode()
 
 
-def event(**words: object) -> Event:
+def event(**words: object) -> FeedbackEvent:
     once = str(words.pop("once", ""))
     said = from_json(
         json.dumps({"what": "complaint", "person": "Joe@Example.org", **words}).encode()
@@ -30,9 +30,9 @@ def event(**words: object) -> Event:
 
 
 def test_all_that_can_be_said() -> None:
-    assert event(id=ID, raw=RAW, time=NOW - 60, mailbox="Junk") == Event(
-        what=What.COMPLAINT,
-        way=Way.HTTP,
+    assert event(id=ID, raw=RAW, time=NOW - 60, mailbox="Junk") == FeedbackEvent(
+        what=EventKind.COMPLAINT,
+        way=EventChannel.HTTP,
         time=NOW - 60,
         person="joe@example.org",
         ident=7,
@@ -116,7 +116,12 @@ def test_a_message_with_words_beside_it() -> None:
         LETTER, {"what": "pardon", "person": "joe@example.org", "time": str(NOW - 5)}
     )
     found = event_of(said, key=KEY, once="", source="local", now=NOW)
-    assert (found.what, found.ident, found.time, found.raw) == (What.PARDON, 7, NOW - 5, LETTER)
+    assert (found.what, found.ident, found.time, found.raw) == (
+        EventKind.PARDON,
+        7,
+        NOW - 5,
+        LETTER,
+    )
 
 
 @given(

@@ -14,9 +14,9 @@ import pytest
 
 from oborona.config.address import UnixAddress
 from oborona.daemon import sockets
-from oborona.daemon.intake.desk import REFUSED, Desk
-from oborona.daemon.intake.http_door import AT_ONCE, HttpServer
-from oborona.doors.tokens import Tokens
+from oborona.daemon.intake.event_sink import REFUSED, EventSink
+from oborona.daemon.intake.http_door import AT_ONCE, FeedbackHttpServer
+from oborona.doors.tokens import AccessTokens
 from oborona.errors import StoreFull
 from oborona.ident import sign
 from tests.daemon.intake.takings import KEY, Memory
@@ -45,13 +45,13 @@ class Door:
     ) -> None:
         self.path = folder / "http.sock"
         self.memory = Memory()
-        self.desk = Desk(self.memory, LONG_S)
+        self.desk = EventSink(self.memory, LONG_S)
         self.file = folder / "tokens"
         self.file.write_text(f"{TOKEN}\n")
-        self.server = HttpServer(
+        self.server = FeedbackHttpServer(
             self.desk,
             key=KEY,
-            tokens=Tokens(self.file) if tokens else None,
+            tokens=AccessTokens(self.file) if tokens else None,
             max_message_bytes=LIMIT,
             max_connections=most,
             read_s=read_s,

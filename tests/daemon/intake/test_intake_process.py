@@ -18,12 +18,12 @@ import pytest
 from click.testing import CliRunner
 
 from oborona.cli import main
-from oborona.cli.asked import Asked
-from oborona.cli.doctor_doors import doors
-from oborona.cli.doctor_intake import intake as doctor
-from oborona.cli.report import State
+from oborona.cli.context import CliContext
+from oborona.cli.doctor.doors import doors
+from oborona.cli.doctor.intake import intake as doctor
+from oborona.cli.doctor.report import CheckState
 from oborona.config import load_settings
-from oborona.daemon.intake.desk import REFUSED
+from oborona.daemon.intake.event_sink import REFUSED
 from oborona.daemon.intake.service import listen
 from oborona.errors import ConfigError
 from oborona.telemetry import status
@@ -139,7 +139,7 @@ def test_serve_runs_it_where_a_door_is_open_and_tells_what_it_hears(open_folder:
         assert says(door, "complaint", "joe") == b"-\n"
         assert asyncio.run(post(http)) == 201
         assert "'joe' is no mail address" in oborona.log()
-        asked = Asked(
+        asked = CliContext(
             None, oborona.state, tuple(f"{name}={value}" for name, value in settings.items())
         )
         at_doors = {one.what: one.words for one in doors(asked)}
@@ -147,7 +147,7 @@ def test_serve_runs_it_where_a_door_is_open_and_tells_what_it_hears(open_folder:
         assert at_doors["report listener"] == f"a web server answers on unix:{http}"
         deadline = time.monotonic() + 60
         while not (
-            said := status.read_one(oborona.state, status.IntakeStatus, time.time())
+            said := status.read_process(oborona.state, status.IntakeStatus, time.time())
         ) or not REFUSED.samples(said.metrics):
             assert time.monotonic() < deadline
             time.sleep(0.1)
@@ -160,17 +160,19 @@ def test_serve_runs_it_where_a_door_is_open_and_tells_what_it_hears(open_folder:
         assert "oborona_intake_up 1.0" in found
         report = {one.what: (one.state, one.words) for one in doctor(asked)}
         assert report["intake"] == (
-            State.OK,
+            CheckState.OK,
             f"runs (pid {said.pid}); 2 reports and other events, 1 requests refused",
         )
-        assert report["tokens"] == (State.OK, f"{tokens} can be used")
-        assert report["spool"][0] is State.WARN
+        assert report["tokens"] == (CheckState.OK, f"{tokens} can be used")
+        assert report["spool"][0] is CheckState.WARN
         assert "mode 0755; it should have 3733" in report["spool"][1]
 
 
-def looked(folder: Path, **settings: object) -> dict[str, tuple[State, str]]:
+def looked(folder: Path, **settings: object) -> dict[str, tuple[CheckState, str]]:
     sets = tuple(f"{name.replace('__', '.')}={value}" for name, value in settings.items())
-    return {one.what: (one.state, one.words) for one in doctor(Asked(None, folder / "state", sets))}
+    return {
+        one.what: (one.state, one.words) for one in doctor(CliContext(None, folder / "state", sets))
+    }
 
 
 @pytest.fixture
@@ -189,23 +191,23 @@ def doveconf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [
         (
             "/run/dovecot\n../oborona-intake\n",
-            State.OK,
+            CheckState.OK,
             "Dovecot looks for /run/oborona-intake/feedback.sock",
         ),
-        ("/run/dovecot\n\n", State.WARN, "91-oborona-feedback.conf"),
-        ("", State.WARN, "91-oborona-feedback.conf"),
-        ("/run/dovecot\nsieve\n", State.FAIL, "/run/dovecot/sieve/feedback.sock"),
+        ("/run/dovecot\n\n", CheckState.WARN, "91-oborona-feedback.conf"),
+        ("", CheckState.WARN, "91-oborona-feedback.conf"),
+        ("/run/dovecot\nsieve\n", CheckState.FAIL, "/run/dovecot/sieve/feedback.sock"),
     ],
 )
 def test_doctor_knows_where_dovecot_looks(
-    tmp_path: Path, doveconf: Path, said: str, state: State, words: str
+    tmp_path: Path, doveconf: Path, said: str, state: CheckState, words: str
 ) -> None:
     doveconf.write_text(said)
     found = looked(tmp_path, intake__listen="unix:/run/oborona-intake/feedback.sock")
     assert found["dovecot"][0] is state
     assert words in found["dovecot"][1]
     assert found["intake"] == (
-        State.WARN,
+        CheckState.WARN,
         "does not run, or not yet: reports of people are not taken",
     )
 
@@ -222,13 +224,13 @@ def test_doctor_looks_at_the_spool_and_the_tokens(tmp_path: Path) -> None:
         "intake__http_token_file": tokens,
     }
     found = looked(tmp_path, **sets)
-    assert (found["spool"][0], found["tokens"][0]) == (State.FAIL, State.FAIL)
+    assert (found["spool"][0], found["tokens"][0]) == (CheckState.FAIL, CheckState.FAIL)
     spool.mkdir()
     spool.chmod(0o3733)
     tokens.write_text(f"{TOKEN}\n")
     for number in range(101):
         (spool / f"said-{number}").touch()
         if number == 0:
-            assert looked(tmp_path, **sets)["spool"] == (State.OK, f"{spool}: 1 files wait")
+            assert looked(tmp_path, **sets)["spool"] == (CheckState.OK, f"{spool}: 1 files wait")
     found = looked(tmp_path, **sets)
-    assert (found["spool"][0], found["tokens"][0]) == (State.WARN, State.OK)
+    assert (found["spool"][0], found["tokens"][0]) == (CheckState.WARN, CheckState.OK)

@@ -13,15 +13,15 @@ import msgspec
 import pytest
 
 from oborona.config import Settings
-from oborona.daemon.intake.desk import REFUSED, Desk
-from oborona.daemon.intake.entries import LazyEntries
-from oborona.daemon.intake.mail import MailServer, roles
-from oborona.daemon.intake.mail_said import Bench
+from oborona.daemon.intake.entry_finder import LazyEntryFinder
+from oborona.daemon.intake.event_sink import REFUSED, EventSink
+from oborona.daemon.intake.mail_door import ReportMailServer, address_roles
+from oborona.daemon.intake.mail_events import IntakeMailServices
 from oborona.errors import StoreFull
-from oborona.feedback.events.model import Event, Receipt, What
+from oborona.feedback.events.model import EventKind, EventReceipt, FeedbackEvent
 from oborona.policy.traps import Traps
 from tests.daemon.intake.letters import forwarded, spam
-from tests.daemon.intake.test_mail_said import bench, letter, report_entry
+from tests.daemon.intake.test_mail_events import bench, letter, report_entry
 
 PATIENCE_S: Final = 30
 
@@ -30,25 +30,25 @@ class Log:
     """The log of events: it takes them, or does not."""
 
     def __init__(self) -> None:
-        self.events: list[Event] = []
+        self.events: list[FeedbackEvent] = []
         self.full = False
 
-    async def take(self, event: Event) -> Receipt:
+    async def take(self, event: FeedbackEvent) -> EventReceipt:
         await asyncio.sleep(0)
         if self.full:
             raise StoreFull("no room")
         self.events.append(event)
-        return Receipt(len(self.events), True)
+        return EventReceipt(len(self.events), True)
 
 
 class Door:
     """The door, and what came through it."""
 
-    def __init__(self, found: Bench, folder: Path) -> None:
+    def __init__(self, found: IntakeMailServices, folder: Path) -> None:
         self.log = Log()
-        self.desk = Desk(self.log, 5.0)
-        self.server = MailServer(
-            found, self.desk, LazyEntries(folder / "journal.db"), "mx.test", folder
+        self.desk = EventSink(self.log, 5.0)
+        self.server = ReportMailServer(
+            found, self.desk, LazyEntryFinder(folder / "journal.db"), "mx.test", folder
         )
         self.socket = socket.create_server(("127.0.0.1", 0))
 
@@ -97,7 +97,7 @@ REPORT: Final = letter(forwarded(spam(5))).raw
 async def test_a_report_is_taken(door: Door, lmtp: bool) -> None:
     assert await door.send(REPORT, "Spam@b.example", lmtp=lmtp) == [250]
     (event,) = door.log.events
-    assert (event.what, event.person, event.ident) == (What.COMPLAINT, "ann@b.example", 5)
+    assert (event.what, event.person, event.ident) == (EventKind.COMPLAINT, "ann@b.example", 5)
 
 
 async def test_each_recipient_has_an_answer(door: Door) -> None:
@@ -106,7 +106,7 @@ async def test_each_recipient_has_an_answer(door: Door) -> None:
     )
     assert answers == [250, 451, 250]
     # our own people's mail is no trap's
-    assert [one.what for one in door.log.events] == [What.COMPLAINT]
+    assert [one.what for one in door.log.events] == [EventKind.COMPLAINT]
     assert await door.send(REPORT, "spam@b.example", "bob@b.example", lmtp=False) == [451], (
         "the worst"
     )
@@ -148,7 +148,7 @@ async def test_a_fault_of_ours_loses_nothing(door: Door, monkeypatch: pytest.Mon
         raise ZeroDivisionError
 
     with monkeypatch.context() as patch:
-        patch.setattr("oborona.daemon.intake.mail_said.opened", broken)
+        patch.setattr("oborona.daemon.intake.mail_events.opened", broken)
         assert await door.send(REPORT, "spam@b.example") == [451]
     assert await door.send(REPORT, "spam@b.example") == [250]
 
@@ -173,7 +173,7 @@ def test_addresses_have_their_roles() -> None:
         report_spam="Spam@b.example abuse@b.example",
         report_loops="fbl@b.example spam@b.example",
     )
-    assert roles(asked) == {
+    assert address_roles(asked) == {
         "spam@b.example": "spam",
         "abuse@b.example": "spam",
         "fbl@b.example": "loop",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from oborona.daemon.intake.sieve_codec import MAX_ARGUMENTS, MAX_HEAD, Codec, Request
+from oborona.daemon.intake.sieve_codec import MAX_ARGUMENTS, MAX_HEAD, SieveCodec, SieveRequest
 from oborona.errors import PeerError
 
 SENT = (  # by Dovecot 2.3.19.1, Pigeonhole 0.5.19
@@ -16,7 +16,7 @@ SENT = (  # by Dovecot 2.3.19.1, Pigeonhole 0.5.19
     b"what=complaint\nuser=joe\nmailbox=Junk\n\n"
     b"Subject: Hello\r\n\r\nGood day.\r\n.\r\n\n\nmore\r\n"
 )
-WANT = Request(
+WANT = SieveRequest(
     arguments={"what": "complaint", "user": "joe", "mailbox": "Junk"},
     wants_answer=True,
     raw=b"Subject: Hello\r\n\r\nGood day.\r\n.\r\n\n\nmore\r\n",
@@ -25,8 +25,8 @@ WANT = Request(
 KEEP = 1000
 
 
-def read(*pieces: bytes, keep: int = KEEP) -> Request:
-    codec = Codec(keep)
+def read(*pieces: bytes, keep: int = KEEP) -> SieveRequest:
+    codec = SieveCodec(keep)
     for piece in pieces:
         codec.feed(piece)
     return codec.end()
@@ -128,7 +128,7 @@ def test_any_bytes_are_a_request_or_a_broken_one_in_whatever_pieces(
     than asked for.
     """
 
-    def outcome(pieces: list[bytes]) -> Request | str:
+    def outcome(pieces: list[bytes]) -> SieveRequest | str:
         try:
             return read(*pieces, keep=50)
         except PeerError:

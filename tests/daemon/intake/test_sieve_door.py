@@ -13,10 +13,10 @@ import pytest
 
 from oborona.config.address import UnixAddress
 from oborona.daemon import sockets
-from oborona.daemon.intake.desk import EVENTS, IN_PASSING, REFUSED, Desk
+from oborona.daemon.intake.event_sink import EVENTS, IN_PASSING, REFUSED, EventSink
 from oborona.daemon.intake.sieve_door import SieveServer
 from oborona.errors import StoreFull
-from oborona.feedback.events.model import MOST_RAW, Event, Way, What
+from oborona.feedback.events.model import MOST_RAW, EventChannel, EventKind, FeedbackEvent
 from oborona.ident import sign
 from tests.daemon.intake.takings import KEY, Memory
 
@@ -43,7 +43,7 @@ class Door:
     ) -> None:
         self.path = path
         self.memory = Memory()
-        self.desk = Desk(self.memory, deadline_s)
+        self.desk = EventSink(self.memory, deadline_s)
         self.server = SieveServer(
             self.desk,
             key=KEY,
@@ -99,7 +99,7 @@ async def test_a_complaint_is_answered_when_it_is_written_down_and_not_before(do
     assert await asking == b"+\n"
     (event,) = door.memory.events
     assert (event.what, event.person, event.raw) == (
-        What.COMPLAINT,
+        EventKind.COMPLAINT,
         "joe@example.org",
         b"Subject: x\r\n\r\nBuy!\r\n",
     )
@@ -127,7 +127,7 @@ async def test_reads_are_answered_at_once_and_a_flood_of_them_is_dropped(door: D
     door.memory.gate.clear()
     answers = await asyncio.gather(*(door.says(read(number)) for number in range(50)))
     assert set(answers) == {b"+\n"}
-    one = Event(what=What.READ, way=Way.MAILBOX, time=0.0)
+    one = FeedbackEvent(what=EventKind.READ, way=EventChannel.MAILBOX, time=0.0)
     assert [door.desk.pass_on(one) for _ in range(IN_PASSING)].count(False) == 50
     door.memory.gate.set()
     await door.desk.close()

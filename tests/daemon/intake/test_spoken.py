@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from oborona.errors import PeerError
-from oborona.feedback.events.model import Event, Way, What
-from oborona.feedback.events.spoken import event_of, named, person
+from oborona.feedback.events.message_reference import event_of, person_address, read_reference
+from oborona.feedback.events.model import EventChannel, EventKind, FeedbackEvent
 from oborona.ident import sign
 from tests.daemon.intake.takings import KEY
 
@@ -17,7 +17,9 @@ LETTER = (
 )
 
 
-def event(raw: bytes = LETTER, *, template: str = "{user}@example.org", **arguments: str) -> Event:
+def event(
+    raw: bytes = LETTER, *, template: str = "{user}@example.org", **arguments: str
+) -> FeedbackEvent:
     return event_of({"user": "joe", **arguments}, raw, key=KEY, template=template, now=NOW)
 
 
@@ -38,7 +40,7 @@ def event(raw: bytes = LETTER, *, template: str = "{user}@example.org", **argume
     ],
 )
 def test_whose_mailbox_it_is(user: str, template: str, address: str) -> None:
-    assert person(user, template) == address
+    assert person_address(user, template) == address
 
 
 @pytest.mark.parametrize(
@@ -65,19 +67,19 @@ def test_whose_mailbox_it_is(user: str, template: str, address: str) -> None:
     ],
 )
 def test_which_message_it_is(raw: bytes, ident: int | None, message_id: str) -> None:
-    found = named(raw, KEY)
+    found = read_reference(raw, KEY)
     assert found.ident == ident
     assert found.message_id == message_id
 
 
 def test_a_message_id_that_is_no_text_can_be_stored() -> None:
-    named(b"Message-ID: <\xff\xfe\xed\xa0\x80>\r\n\r\n", KEY).message_id.encode()
+    read_reference(b"Message-ID: <\xff\xfe\xed\xa0\x80>\r\n\r\n", KEY).message_id.encode()
 
 
 def test_a_complaint_has_the_message_with_it() -> None:
-    assert event(what="complaint", mailbox="Junk") == Event(
-        what=What.COMPLAINT,
-        way=Way.SIEVE,
+    assert event(what="complaint", mailbox="Junk") == FeedbackEvent(
+        what=EventKind.COMPLAINT,
+        way=EventChannel.SIEVE,
         time=NOW,
         person="joe@example.org",
         ident=7,
@@ -103,7 +105,7 @@ def test_an_id_beside_a_message_is_not_believed() -> None:
 
 def test_reading_the_same_message_again_has_the_same_key() -> None:
     read = event(b"", what="read", id=sign(9, KEY), mailbox="INBOX")
-    assert (read.way, read.ident, len(read.key)) == (Way.MAILBOX, 9, 16)
+    assert (read.way, read.ident, len(read.key)) == (EventChannel.MAILBOX, 9, 16)
     assert event(b"", what="read", id=sign(9, KEY), mailbox="Work").key == read.key
     others = [
         event(b"", what="deleted", id=sign(9, KEY)),

@@ -12,26 +12,25 @@ from pathlib import Path
 import pytest
 
 from oborona import state_files
-from oborona.daemon.keeper.changes import Change, Changes
-from oborona.daemon.keeper.in_force import PolicyInForce
+from oborona.daemon.keeper.changes import ChangeWatcher, RecheckTrigger
+from oborona.daemon.keeper.policy_in_force import PolicyInForce
 from oborona.errors import StoreError, StoreFull
-from oborona.feedback.connection import Connection
-from oborona.feedback.ledger import Ledger
-from oborona.feedback.store import Store
-from oborona.feedback.word import Kind, Source, Word
-from oborona.message.hashing import Hasher, Type
+from oborona.feedback.connection import FeedbackConnection
+from oborona.feedback.label import Label, LabelKind, LabelSource
+from oborona.feedback.label_outbox import LabelOutbox
+from oborona.feedback.label_store import LabelStore
+from oborona.message.hashing import Hasher, ShingleType
 from oborona.policy.signatures import Signature
-from oborona.policy.signatures.model import Flag
-from oborona.policy.signatures.model import Kind as SignatureKind
-from oborona.recheck.engine.model import Cause
-from oborona.recheck.moves import Moves
-from oborona.stores.signatures.rows import State
-from oborona.stores.signatures.store import Store as SignatureStore
+from oborona.policy.signatures.model import SignatureFlag, SignatureKind
+from oborona.recheck.engine.model import RecheckCause
+from oborona.recheck.moves import MoveStore
+from oborona.stores.signatures.rows import SignatureState
+from oborona.stores.signatures.store import SignatureStore
 from oborona.types import Shingle
 
 LINES = "[verdict]\nspam_score = 100\nreject_score = 200\n"
 RULE = '[[rule]]\nname = "RULE"\nwhen = "links > 1"\nscore = {}\n'
-TEXT = Shingle(Type.TEMPLATE, 7)
+TEXT = Shingle(ShingleType.TEMPLATE, 7)
 HASHER = Hasher(b"k" * 32)
 
 
@@ -48,9 +47,9 @@ class Site:
 
     def begin(self) -> None:
         """Begin as a process does."""
-        self.moves = Moves(self.state / state_files.MOVES)
+        self.moves = MoveStore(self.state / state_files.MOVES)
         self.in_force = PolicyInForce(self.state, self.policy)
-        self.changes = Changes(
+        self.changes = ChangeWatcher(
             self.state, self.moves, self.in_force, HASHER, window_s=86_400.0, clock=time.time
         )
 
@@ -65,16 +64,16 @@ class Site:
         fresh.write_text(LINES + RULE.format(score))
         fresh.replace(self.policy / "1.toml")
 
-    def word(self, number: int, kind: Kind = Kind.SPAM, *, back: int = 0) -> int:
+    def word(self, number: int, kind: LabelKind = LabelKind.SPAM, *, back: int = 0) -> int:
         """Have a word counted, or one taken back; return its id."""
         now = time.time()
-        with Store(self.state / state_files.FEEDBACK) as store:
+        with LabelStore(self.state / state_files.FEEDBACK) as store:
             if back:
                 store.take_back([back], reason="", by="", now=now)
                 ident = back
             else:
-                source = Source.COMPLAINT if kind is Kind.SPAM else Source.PARDON
-                said = Word(
+                source = LabelSource.COMPLAINT if kind is LabelKind.SPAM else LabelSource.PARDON
+                said = Label(
                     kind=kind,
                     source=source,
                     time=now,
@@ -84,8 +83,8 @@ class Site:
                 )
                 (heard,) = store.add([said], now=now)
                 ident = heard.id
-        with Connection(self.state / state_files.FEEDBACK) as connection:
-            ledger = Ledger(connection)
+        with FeedbackConnection(self.state / state_files.FEEDBACK) as connection:
+            ledger = LabelOutbox(connection)
             ledger.end(ledger.begin(100, now), now)
         return ident
 
@@ -97,7 +96,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
     made.end()
 
 
-def causes(found: list[Change]) -> list[Cause]:
+def causes(found: list[RecheckTrigger]) -> list[RecheckCause]:
     return [one.cause for one in found]
 
 
@@ -111,13 +110,13 @@ def test_words_that_are_counted_and_taken_back_are_news_once(site: Site) -> None
     site.word(1)
     site.changes.look()
     ident = site.word(2)
-    site.word(3, Kind.HAM)
+    site.word(3, LabelKind.HAM)
     (against, pardon) = site.changes.look()
-    assert (against.cause, against.pieces, against.echo) == (Cause.WORD, (TEXT,), True)
-    assert pardon.cause is Cause.PARDON
+    assert (against.cause, against.pieces, against.echo) == (RecheckCause.WORD, (TEXT,), True)
+    assert pardon.cause is RecheckCause.PARDON
     assert site.changes.look() == []
     site.word(2, back=ident)
-    assert causes(site.changes.look()) == [Cause.PARDON]
+    assert causes(site.changes.look()) == [RecheckCause.PARDON]
 
 
 def test_who_was_killed_comes_to_the_last_words_again(site: Site) -> None:
@@ -127,20 +126,20 @@ def test_who_was_killed_comes_to_the_last_words_again(site: Site) -> None:
     site.changes.look()
     site.end()
     site.begin()
-    assert set(causes(site.changes.look())) == {Cause.WORD}
+    assert set(causes(site.changes.look())) == {RecheckCause.WORD}
     assert site.changes.look() == []
 
 
 def test_another_policy_is_news_and_a_broken_one_leaves_the_old(site: Site) -> None:
     site.changes.look()
     site.write(60)
-    assert causes(site.changes.look()) == [Cause.POLICY]
+    assert causes(site.changes.look()) == [RecheckCause.POLICY]
     before = site.in_force.current
     (site.policy / "1.toml").write_text("nonsense")
     site.changes.look()
     assert site.in_force.current is before
     site.write(70)
-    assert causes(site.changes.look()) == [Cause.POLICY]
+    assert causes(site.changes.look()) == [RecheckCause.POLICY]
 
 
 def test_a_policy_that_means_the_same_is_no_news(site: Site) -> None:
@@ -162,7 +161,7 @@ def test_a_policy_that_changed_while_nobody_looked_is_news(site: Site) -> None:
     site.end()
     site.write(80)
     site.begin()
-    assert causes(site.changes.look()) == [Cause.POLICY]
+    assert causes(site.changes.look()) == [RecheckCause.POLICY]
 
 
 def test_a_site_without_a_policy_says_so(site: Site) -> None:
@@ -179,7 +178,7 @@ def test_a_store_that_can_not_be_read_hides_no_words(site: Site, broken: str) ->
     (site.state / broken).write_bytes(b"this is no database" * 100)
     for number in (2, 3):
         site.word(number)
-        assert causes(site.changes.look()) == [Cause.WORD]
+        assert causes(site.changes.look()) == [RecheckCause.WORD]
         assert isinstance(site.changes.failed, StoreError)
     (site.state / broken).unlink()
     assert site.changes.look() == []
@@ -199,7 +198,7 @@ def test_a_policy_whose_news_could_not_be_written_down_is_told_later(
         context.setattr(site.moves, "set_cursor", full)
         assert site.changes.look() == []
         assert isinstance(site.changes.failed, StoreFull)
-    assert causes(site.changes.look()) == [Cause.POLICY]
+    assert causes(site.changes.look()) == [RecheckCause.POLICY]
     assert site.changes.look() == []
 
 
@@ -208,7 +207,7 @@ def test_new_and_removed_signatures_are_news_by_their_entities(site: Site) -> No
         site.changes.look()
         found = Signature(
             id="",
-            flag=Flag.SPAM,
+            flag=SignatureFlag.SPAM,
             kind=SignatureKind.DOMAIN,
             value="pills.example",
             author="ann",
@@ -216,7 +215,7 @@ def test_new_and_removed_signatures_are_news_by_their_entities(site: Site) -> No
         )
         phrase = Signature(
             id="",
-            flag=Flag.SPAM,
+            flag=SignatureFlag.SPAM,
             kind=SignatureKind.PHRASE,
             value="cheap little pills",
             author="ann",
@@ -224,11 +223,11 @@ def test_new_and_removed_signatures_are_news_by_their_entities(site: Site) -> No
         ((ident, _), _) = store.add([found, phrase], now=time.time())
         (change,) = site.changes.look()
         assert (change.cause, change.pieces) == (
-            Cause.SIGNATURE, (HASHER.shingle(Type.FROM_DOMAIN, "pills.example"), HASHER.shingle(Type.LINK_DOMAIN, "pills.example")),
+            RecheckCause.SIGNATURE, (HASHER.shingle(ShingleType.FROM_DOMAIN, "pills.example"), HASHER.shingle(ShingleType.LINK_DOMAIN, "pills.example")),
         )  # fmt: skip
         assert site.changes.look() == []
         site.changes.look()
         site.end()
         site.begin()  # it knows of the signature only by the store
-        store.decide(ident, State.REMOVED, by="ann", now=time.time())
-        assert causes(site.changes.look()) == [Cause.SIGNATURE]
+        store.decide(ident, SignatureState.REMOVED, by="ann", now=time.time())
+        assert causes(site.changes.look()) == [RecheckCause.SIGNATURE]

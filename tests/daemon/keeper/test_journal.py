@@ -13,10 +13,10 @@ import pytest
 
 from oborona import state_files
 from oborona.config import Settings
-from oborona.daemon.keeper.journal import keep_all
+from oborona.daemon.keeper.journal import keep_journal
 from oborona.journal import schema
-from oborona.journal.index.index import Index
-from oborona.journal.journal import Journal
+from oborona.journal.index.index import JournalIndex
+from oborona.journal.journal import JournalWriter
 from tests.journal.index.test_index import HOT, ids_of, messages
 
 PATIENCE_S = 60.0
@@ -45,18 +45,18 @@ async def test_what_is_broken_beside_the_journal_keeps_it_from_nothing(
     schema.prepare(tmp_path / state_files.JOURNAL)
     broken(tmp_path)
     now, stop, ready = time.time(), asyncio.Event(), asyncio.Event()
-    seen: list[Index] = []
+    seen: list[JournalIndex] = []
 
-    async def look(index: Index) -> None:
+    async def look(index: JournalIndex) -> None:
         seen.append(index)
         await stop.wait()
 
-    async with await Journal.open(tmp_path / state_files.JOURNAL) as journal:
+    async with await JournalWriter.open(tmp_path / state_files.JOURNAL) as journal:
         sent = messages(3, start=now - 60)
         for entry in [*messages(2, start=now - OLD_S, own=50), *sent]:
             journal.append(entry)
         await journal.flush()
-        keeper = asyncio.create_task(keep_all(Settings(), tmp_path, stop, ready.set, look))
+        keeper = asyncio.create_task(keep_journal(Settings(), tmp_path, stop, ready.set, look))
         async with asyncio.timeout(PATIENCE_S):
             await ready.wait()
             while await journal.count() > len(sent):  # noqa: ASYNC110 - a file tells nobody
@@ -87,20 +87,20 @@ async def test_what_is_mended_is_opened_while_the_keeper_runs(
     broken(tmp_path)
     stop, ready, looked = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
-    async def look(index: Index) -> None:
+    async def look(index: JournalIndex) -> None:
         looked.set()
         while index.find([HOT], since=0.0, most=9) != ids_of(sent):  # noqa: ASYNC110 - a file tells nobody
             await asyncio.sleep(0.02)
         await stop.wait()
 
     now = time.time()
-    async with await Journal.open(tmp_path / state_files.JOURNAL) as journal:
+    async with await JournalWriter.open(tmp_path / state_files.JOURNAL) as journal:
         sent = messages(3, start=now - 60)
         for entry in sent:
             journal.append(entry)
         await journal.flush()
         keeper = asyncio.create_task(
-            keep_all(Settings(), tmp_path, stop, ready.set, look, again_s=0.02)
+            keep_journal(Settings(), tmp_path, stop, ready.set, look, again_s=0.02)
         )
         async with asyncio.timeout(PATIENCE_S):
             await ready.wait()

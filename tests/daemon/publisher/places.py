@@ -9,12 +9,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from oborona import state_files
-from oborona.daemon.publisher.asking import Outcome
-from oborona.daemon.publisher.follow import FollowedPolicy
-from oborona.daemon.publisher.page import Page
-from oborona.daemon.publisher.publisher import Publisher
-from oborona.policy.before import Before
+from oborona.daemon.publisher.page import PolicyPage
+from oborona.daemon.publisher.policy_follower import FollowedPolicy
+from oborona.daemon.publisher.publisher import PolicyPublisher
+from oborona.daemon.publisher.reload_socket import ReloadOutcome
 from oborona.policy.fact_table import SCHEMA
+from oborona.policy.load_cache import PolicyCache
 
 KEY = b"k" * 32
 PATIENCE_S = 0.5  # of the publisher, for workers that never get ready here
@@ -39,26 +39,26 @@ class House:
         self.publisher = self.another()
         self.publisher.begin()
         self.publisher.open()
-        self.page = Page(self.copies / state_files.POLICY_PAGE)
+        self.page = PolicyPage(self.copies / state_files.POLICY_PAGE)
 
     @property
     def copies(self) -> Path:
         return self.state / state_files.POLICY_IN_FORCE
 
-    def another(self, patience_s: float = PATIENCE_S) -> Publisher:
+    def another(self, patience_s: float = PATIENCE_S) -> PolicyPublisher:
         """Return a publisher as its parent makes it."""
-        return Publisher(self.folder, SCHEMA, self.state, KEY, patience_s=patience_s)
+        return PolicyPublisher(self.folder, SCHEMA, self.state, KEY, patience_s=patience_s)
 
     def write(self, text: str, name: str = "10.toml") -> None:
         (self.folder / name).write_text(text)
 
-    def worker(self, number: int = 0, before: Before | None = None) -> FollowedPolicy:
+    def worker(self, number: int = 0, before: PolicyCache | None = None) -> FollowedPolicy:
         """Return a worker's policy, begun."""
         followed = FollowedPolicy(self.state, number, SCHEMA, KEY, self.folder, before=before)
         followed.begin()
         return followed
 
-    async def reload(self) -> Outcome:
+    async def reload(self) -> ReloadOutcome:
         """Ask for a reload, beside the loop in which the workers live."""
         outcome = await asyncio.to_thread(self.publisher.look, asked=True)
         assert outcome is not None

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from oborona.daemon.publisher import code
-from oborona.daemon.publisher.code import FILE, Coder, Handed
+from oborona.daemon.publisher.code import FILE, CodePublisher, PublishedCode
 from oborona.errors import StoreError
 from tests.daemon.publisher.places import KEY, House, rules
 
@@ -23,13 +23,13 @@ EVIL = compile("answer = 666", "<evil>", "exec")
 
 def ran(key: bytes, folder: Path, source: str = SOURCE) -> object:
     names: dict[str, object] = {}
-    exec(Handed(key, folder)(source), names)
+    exec(PublishedCode(key, folder)(source), names)
     return names["answer"]
 
 
 @pytest.fixture
 def handed(tmp_path: Path) -> Path:
-    coder = Coder(KEY)
+    coder = CodePublisher(KEY)
     coder(SOURCE)
     coder.hand_on(tmp_path)
     return tmp_path
@@ -66,7 +66,7 @@ def test_the_seal_of_other_code_does_not_do(handed: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
-    coder = Coder(KEY)
+    coder = CodePublisher(KEY)
     coder.hand_on(tmp_path / "missing")  # nothing was made yet
     coder(SOURCE)
     with pytest.raises(StoreError, match="missing"):

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oborona import state_files
-from oborona.daemon.publisher.page import NOTHING, Page, number_of, version_of, word_of
+from oborona.daemon.publisher.page import NOTHING, PolicyPage, number_of, version_of, word_of
 from oborona.errors import StoreError
 from oborona.ident import WORKERS
 
@@ -33,8 +33,8 @@ def test_two_publications_in_a_row_are_two_words_whatever_their_version(
 
 
 def test_what_one_writes_others_read(tmp_path: Path) -> None:
-    page = Page.make(tmp_path / state_files.POLICY_PAGE)
-    other = Page(tmp_path / state_files.POLICY_PAGE)
+    page = PolicyPage.make(tmp_path / state_files.POLICY_PAGE)
+    other = PolicyPage(tmp_path / state_files.POLICY_PAGE)
     assert other.active == other.offered == NOTHING
     page.active, page.offered = word_of(1, "a" * 12), word_of(2, "f" * 12)
     assert (version_of(other.active), version_of(other.offered)) == ("a" * 12, "f" * 12)
@@ -44,7 +44,7 @@ def test_what_one_writes_others_read(tmp_path: Path) -> None:
     for worker in (0, WORKERS - 1):
         page.enter(worker, 100 + worker)
         page.is_ready(worker, 5)
-        page.cannot(worker, 6)
+        page.set_failed(worker, 6)
     assert other.workers() == {0: 100, WORKERS - 1: 100 + WORKERS - 1}
     assert (other.ready(WORKERS - 1), other.failed(WORKERS - 1)) == (5, 6)
     other.enter(0, 200)
@@ -61,14 +61,14 @@ def test_what_one_writes_others_read(tmp_path: Path) -> None:
 def test_a_file_that_is_no_page_is_an_error(tmp_path: Path, octets: bytes) -> None:
     (tmp_path / state_files.POLICY_PAGE).write_bytes(octets)
     with pytest.raises(StoreError, match="is not a page"):
-        Page(tmp_path / state_files.POLICY_PAGE)
+        PolicyPage(tmp_path / state_files.POLICY_PAGE)
 
 
 def test_a_page_is_no_link_to_another_file(tmp_path: Path) -> None:
-    Page.make(tmp_path / "other").close()
+    PolicyPage.make(tmp_path / "other").close()
     (tmp_path / state_files.POLICY_PAGE).symlink_to(tmp_path / "other")
     with pytest.raises(StoreError):
-        Page(tmp_path / state_files.POLICY_PAGE)
+        PolicyPage(tmp_path / state_files.POLICY_PAGE)
 
 
 def test_a_page_is_made_in_place_of_whatever_is_there(tmp_path: Path) -> None:
@@ -76,8 +76,8 @@ def test_a_page_is_made_in_place_of_whatever_is_there(tmp_path: Path) -> None:
     (tmp_path / f".{state_files.POLICY_PAGE}").write_text(
         "of one that was killed while it made one"
     )
-    page = Page.make(tmp_path / state_files.POLICY_PAGE)
+    page = PolicyPage.make(tmp_path / state_files.POLICY_PAGE)
     assert page.active == NOTHING
     page.close()
     with pytest.raises(StoreError):
-        Page.make(tmp_path / "missing" / state_files.POLICY_PAGE)
+        PolicyPage.make(tmp_path / "missing" / state_files.POLICY_PAGE)

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from oborona.daemon.publisher import follow, publisher, rest
-from oborona.daemon.publisher.asking import Outcome
-from oborona.daemon.publisher.page import Page, version_of, word_of
-from oborona.daemon.publisher.telling import CHANGES, REFUSALS
+from oborona.daemon.publisher import policy_follower, publisher, quiet_period
+from oborona.daemon.publisher.page import PolicyPage, version_of, word_of
+from oborona.daemon.publisher.reload_socket import ReloadOutcome
+from oborona.daemon.publisher.reporter import CHANGES, REFUSALS
 from oborona.errors import PolicyError, StoreError
-from oborona.policy.before import Before
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import Policy, load_policy
+from oborona.policy.load_cache import PolicyCache
 from oborona.telemetry import status
 from tests.daemon.publisher.places import House, dead_pid, rules, score
 
@@ -29,7 +29,7 @@ def house(tmp_path: Path) -> House:
     return House(tmp_path)
 
 
-def looked(house: House, within_s: float = 5.0) -> Outcome:
+def looked(house: House, within_s: float = 5.0) -> ReloadOutcome:
     """Look as the publisher does until something comes of it."""
     until = time.monotonic() + within_s
     while (outcome := house.publisher.look()) is None:
@@ -130,7 +130,7 @@ def test_of_two_quick_changes_the_first_is_never_read(house: House) -> None:
 def test_files_that_change_without_rest_are_not_read_and_the_log_says_so(
     house: House, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(rest, "MOVING_S", 0.2)
+    monkeypatch.setattr(quiet_period, "MOVING_S", 0.2)
     until, number = time.monotonic() + 0.6, 0
     while time.monotonic() < until:
         house.write("broken" + "\n" * (number := number + 1))
@@ -314,7 +314,7 @@ def test_status_tells_versions_refusals_and_trouble(house: House) -> None:
     house.write("broken")
     looked(house)
     house.publisher.telling.report()
-    said = status.read_one(house.state, status.PolicyStatus, time.time())
+    said = status.read_process(house.state, status.PolicyStatus, time.time())
     assert said is not None
     assert said.refused is not None
     assert (said.version, CHANGES.of(said.metrics), REFUSALS.of(said.metrics)) == (
@@ -325,21 +325,21 @@ def test_status_tells_versions_refusals_and_trouble(house: House) -> None:
     house.write(rules(2))
     looked(house)
     house.publisher.telling.report()
-    said = status.read_one(house.state, status.PolicyStatus, time.time())
+    said = status.read_process(house.state, status.PolicyStatus, time.time())
     assert said is not None
     assert (said.refused, CHANGES.of(said.metrics), said.version) == (
         None,
         1,
         version_of(house.page.active),
     )
-    status.remove_one(house.state, status.PolicyStatus)
-    assert status.read_one(house.state, status.PolicyStatus, time.time()) is None
+    status.remove_process(house.state, status.PolicyStatus)
+    assert status.read_process(house.state, status.PolicyStatus, time.time()) is None
 
 
 async def test_a_worker_whose_policy_was_taken_away_judges_by_what_it_has(
     house: House, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(follow, "RETRY_S", 60.0)
+    monkeypatch.setattr(policy_follower, "RETRY_S", 60.0)
     late = house.worker()
     house.page.active = word_of(9, "cd" * 6)  # in force, and nowhere to be read
     assert await score(late) == 1
@@ -350,7 +350,7 @@ async def test_a_worker_whose_policy_was_taken_away_judges_by_what_it_has(
 async def test_a_message_waits_no_longer_than_the_limit_for_a_policy_that_is_late(
     house: House, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(follow, "LATE_S", 0.05)
+    monkeypatch.setattr(policy_follower, "LATE_S", 0.05)
     late = house.worker()
     load = late._load
 
@@ -374,7 +374,7 @@ def test_a_page_that_a_new_service_puts_there_leaves_the_old_one_to_who_has_it(
     house.write(rules(2))
     fresh = house.another()
     fresh.begin()
-    page = Page(house.copies / "page")
+    page = PolicyPage(house.copies / "page")
     assert page.active != old
     assert house.page.active == old
 
@@ -403,7 +403,7 @@ async def test_what_was_known_before_the_fork_changes_nothing_of_what_is_judged_
     house.write(
         '[[signature_list]]\nname = "WORDS"\nflag = "mark"\nfile = "words.list"\n', "20.toml"
     )
-    before = Before()
+    before = PolicyCache()
     load_policy(house.folder, SCHEMA, before)
     assert (await house.reload()).changed
     house.write(rules(7))

@@ -11,17 +11,17 @@ from pathlib import Path
 
 import msgspec
 
-from oborona.daemon.reader.child import Orders, Work, run
-from oborona.daemon.reader.frames import Found
+from oborona.daemon.reader.child import ChildOrders, ChildWork, run_child
+from oborona.daemon.reader.wire import PictureContent
 
 
-def prepare(orders: Orders) -> Work:
+def prepare(orders: ChildOrders) -> ChildWork:
     if orders.languages == "none":
         raise RuntimeError("no such language")
     return work
 
 
-def work(octets: bytes) -> Found:
+def work(octets: bytes) -> PictureContent:
     what, _, argument = octets.decode().partition(" ")
     match what:
         case "hang":
@@ -33,7 +33,7 @@ def work(octets: bytes) -> Found:
             time.sleep(float(argument))
         case "eat":
             held = [bytearray(1 << 20) for _ in range(int(argument))]
-            return Found(text=f"{len(held)} MiB")
+            return PictureContent(text=f"{len(held)} MiB")
         case "die":
             os.kill(os.getpid(), signal.SIGKILL)  # confined, it may not even do that
         case "crash":
@@ -41,16 +41,16 @@ def work(octets: bytes) -> Found:
         case "bug":
             raise ValueError("a bug")
         case "open":
-            return Found(text=_tried(lambda: Path("/etc/hostname").read_text()))
+            return PictureContent(text=_tried(lambda: Path("/etc/hostname").read_text()))
         case "write":
-            return Found(text=_tried(lambda: Path(argument).write_text("x")))
+            return PictureContent(text=_tried(lambda: Path(argument).write_text("x")))
         case "connect":
-            return Found(text=_tried(socket.socket))
+            return PictureContent(text=_tried(socket.socket))
         case "fork":
-            return Found(text=_tried(os.fork))
+            return PictureContent(text=_tried(os.fork))
         case "signal":
-            return Found(text=_tried(lambda: os.kill(int(argument), 0)))
-    return Found(
+            return PictureContent(text=_tried(lambda: os.kill(int(argument), 0)))
+    return PictureContent(
         text=(
             f"{what} {os.getpid()} {os.getpriority(os.PRIO_PROCESS, 0) if what == 'nice' else ''}"
         ).strip()
@@ -67,4 +67,4 @@ def _tried(act: object) -> str:
 
 if __name__ == "__main__":
     with socket.socket(fileno=0) as channel:
-        os._exit(run(msgspec.json.decode(sys.argv[1], type=Orders), channel, prepare))
+        os._exit(run_child(msgspec.json.decode(sys.argv[1], type=ChildOrders), channel, prepare))

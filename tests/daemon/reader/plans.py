@@ -12,18 +12,18 @@ from typing import Any, Final
 
 import msgspec
 
-from oborona.daemon.reader.child import Orders
-from oborona.daemon.reader.desk import Desk
-from oborona.daemon.reader.frames import Result, Task
-from oborona.daemon.reader.pool import Plan
+from oborona.daemon.reader.child import ChildOrders
+from oborona.daemon.reader.picture_queue import PictureQueue
+from oborona.daemon.reader.pool import PoolPlan
+from oborona.daemon.reader.wire import PictureResult, ReaderTask
 
 PROGRAM: Final = (sys.executable, "-I", str(Path(__file__).with_name("odd_program.py")))
 
 
-def plan(**changes: Any) -> Plan:
+def plan(**changes: Any) -> PoolPlan:
     """Return a plan of one process with a limit of 2 seconds, with changes."""
-    found = Plan(
-        orders=Orders(task=Task.READ, parent=0, memory_bytes=64 << 20, niceness=3),
+    found = PoolPlan(
+        orders=ChildOrders(task=ReaderTask.READ, parent=0, memory_bytes=64 << 20, niceness=3),
         processes=1,
         limit_s=2.0,
         queue=100,
@@ -34,14 +34,16 @@ def plan(**changes: Any) -> Plan:
     return msgspec.structs.replace(found, **changes)
 
 
-def desk(cache_entries: int = 100, **changes: Any) -> Desk:
+def desk(cache_entries: int = 100, **changes: Any) -> PictureQueue:
     """Return a desk whose two tasks both have such a plan."""
     made, replace = plan(**changes), msgspec.structs.replace
-    plans = {task: replace(made, orders=replace(made.orders, task=task)) for task in Task}
-    return Desk(plans, cache_entries=cache_entries)
+    plans = {task: replace(made, orders=replace(made.orders, task=task)) for task in ReaderTask}
+    return PictureQueue(plans, cache_entries=cache_entries)
 
 
-async def ask(at: Desk, what: str, *, task: Task = Task.READ, urgent: bool = True) -> Result:
+async def ask(
+    at: PictureQueue, what: str, *, task: ReaderTask = ReaderTask.READ, urgent: bool = True
+) -> PictureResult:
     """Return what became of a picture that says what its reading does."""
     octets = what.encode()
     return await at.ask(task, sha256(octets).digest(), octets, urgent=urgent)

@@ -13,17 +13,17 @@ from pathlib import Path
 import pytest
 from PIL import ExifTags, Image
 
-from oborona.config import Reader
-from oborona.daemon.reader import desk as desks
-from oborona.daemon.reader.desk import Desk, missing, plans
-from oborona.daemon.reader.frames import Outcome, Result, Task
+from oborona.config import ReaderSettings
+from oborona.daemon.reader import picture_queue as desks
+from oborona.daemon.reader.picture_queue import PictureQueue, missing_requirement, pool_plans
 from oborona.daemon.reader.pool import STARTED
-from oborona.message.pictures.look import look
-from oborona.message.pictures.read import Ocr
+from oborona.daemon.reader.wire import PictureOutcome, PictureResult, ReaderTask
+from oborona.message.pictures.inspection import look
+from oborona.message.pictures.ocr import Ocr
 from tests.daemon.reader.mails import code, drawn
 
 # on a busy machine; limits are tested elsewhere
-SETTINGS = Reader(look_s=20.0, read_s=60.0, processes=1)
+SETTINGS = ReaderSettings(look_s=20.0, read_s=60.0, processes=1)
 TEXT = drawn("Meet us at the harbour\nnumber 42")
 CODE = code("https://museum.example/t/8841")
 
@@ -34,13 +34,13 @@ def ocr() -> Ocr:
 
 
 @pytest.fixture
-async def desk() -> AsyncIterator[Desk]:
-    one = Desk(plans(SETTINGS), cache_entries=0)
+async def desk() -> AsyncIterator[PictureQueue]:
+    one = PictureQueue(pool_plans(SETTINGS), cache_entries=0)
     yield one
     await one.close()
 
 
-async def ask(desk: Desk, task: Task, octets: bytes) -> Result:
+async def ask(desk: PictureQueue, task: ReaderTask, octets: bytes) -> PictureResult:
     return await desk.ask(task, sha256(octets).digest(), octets, urgent=True)
 
 
@@ -62,10 +62,10 @@ def odd() -> dict[str, bytes]:
     }
 
 
-async def test_a_look_finds_what_it_finds_outside_whatever_the_file(desk: Desk) -> None:
+async def test_a_look_finds_what_it_finds_outside_whatever_the_file(desk: PictureQueue) -> None:
     for name, octets in odd().items():
-        result, wanted = await ask(desk, Task.LOOK, octets), look(octets)
-        assert result.outcome is Outcome.DONE, name
+        result, wanted = await ask(desk, ReaderTask.LOOK, octets), look(octets)
+        assert result.outcome is PictureOutcome.DONE, name
         found = result.found
         assert (found.kind, found.width, found.height, found.frames) == (
             wanted.kind,
@@ -82,17 +82,19 @@ async def test_a_look_finds_what_it_finds_outside_whatever_the_file(desk: Desk) 
     assert STARTED.value("look") == 1
 
 
-async def test_reading_finds_what_it_finds_outside_whatever_the_file(desk: Desk, ocr: Ocr) -> None:
+async def test_reading_finds_what_it_finds_outside_whatever_the_file(
+    desk: PictureQueue, ocr: Ocr
+) -> None:
     for name, octets in odd().items():
-        result = await ask(desk, Task.READ, octets)
-        assert (result.outcome, result.found.text) == (Outcome.DONE, ocr.read(octets)), name
-    assert "harbour" in (await ask(desk, Task.READ, TEXT)).found.text
+        result = await ask(desk, ReaderTask.READ, octets)
+        assert (result.outcome, result.found.text) == (PictureOutcome.DONE, ocr.read(octets)), name
+    assert "harbour" in (await ask(desk, ReaderTask.READ, TEXT)).found.text
     assert STARTED.value("read") == 1
 
 
-async def test_a_child_of_tesseract_takes_no_more_memory_than_it_may(desk: Desk) -> None:
-    await ask(desk, Task.READ, TEXT)
-    (pid,) = desk.pools[Task.READ].pids
+async def test_a_child_of_tesseract_takes_no_more_memory_than_it_may(desk: PictureQueue) -> None:
+    await ask(desk, ReaderTask.READ, TEXT)
+    (pid,) = desk.pools[ReaderTask.READ].pids
     limits = Path(f"/proc/{pid}/limits").read_text()
     (space,) = [
         line.split() for line in limits.splitlines() if line.startswith("Max address space")
@@ -103,18 +105,22 @@ async def test_a_child_of_tesseract_takes_no_more_memory_than_it_may(desk: Desk)
 
 
 def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert missing(SETTINGS, Task.LOOK) == missing(SETTINGS, Task.READ) == ""
+    assert (
+        missing_requirement(SETTINGS, ReaderTask.LOOK)
+        == missing_requirement(SETTINGS, ReaderTask.READ)
+        == ""
+    )
     (tmp_path / "eng.traineddata").touch()
-    bare = Reader(tessdata=str(tmp_path))
-    assert missing(bare, Task.READ) == f"rus.traineddata in {tmp_path}"
-    assert set(plans(bare)) == {Task.LOOK}
+    bare = ReaderSettings(tessdata=str(tmp_path))
+    assert missing_requirement(bare, ReaderTask.READ) == f"rus.traineddata in {tmp_path}"
+    assert set(pool_plans(bare)) == {ReaderTask.LOOK}
     monkeypatch.setattr(desks, "find_spec", lambda _name: None)
-    assert missing(SETTINGS, Task.LOOK) == "Python packages pillow, zxing-cpp"
-    assert missing(SETTINGS, Task.READ) == "Python package tesserocr"
-    assert plans(SETTINGS) == {}
+    assert missing_requirement(SETTINGS, ReaderTask.LOOK) == "Python packages pillow, zxing-cpp"
+    assert missing_requirement(SETTINGS, ReaderTask.READ) == "Python package tesserocr"
+    assert pool_plans(SETTINGS) == {}
 
 
 async def test_without_the_libraries_pictures_are_not_looked_at_and_nothing_fails() -> None:
-    desk = Desk({}, cache_entries=10)
-    assert await ask(desk, Task.LOOK, TEXT) == Result(Outcome.UNABLE)
+    desk = PictureQueue({}, cache_entries=10)
+    assert await ask(desk, ReaderTask.LOOK, TEXT) == PictureResult(PictureOutcome.UNABLE)
     await desk.close()

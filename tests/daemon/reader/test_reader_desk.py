@@ -19,20 +19,20 @@ from typing import Any
 import msgspec
 import pytest
 
-from oborona.daemon.reader import desk as desks
-from oborona.daemon.reader.desk import PICTURES, Desk
-from oborona.daemon.reader.frames import Outcome, Result, Task
+from oborona.daemon.reader import picture_queue as desks
+from oborona.daemon.reader.picture_queue import PICTURES, PictureQueue
 from oborona.daemon.reader.pool import STARTED
+from oborona.daemon.reader.wire import PictureOutcome, PictureResult, ReaderTask
 from tests.daemon.reader.plans import ask, desk, eventually, plan
 
-Make = Callable[..., Desk]
+Make = Callable[..., PictureQueue]
 
 
 @pytest.fixture
 async def make() -> AsyncIterator[Make]:
-    made: list[Desk] = []
+    made: list[PictureQueue] = []
 
-    def one(**changes: Any) -> Desk:
+    def one(**changes: Any) -> PictureQueue:
         made.append(desk(**changes))
         return made[-1]
 
@@ -42,7 +42,7 @@ async def make() -> AsyncIterator[Make]:
 
 
 @asynccontextmanager
-async def tended(at: Desk) -> AsyncIterator[None]:
+async def tended(at: PictureQueue) -> AsyncIterator[None]:
     """Tend a desk meanwhile.
 
     Afterwards it is not being tended any more, and no start is half done.
@@ -55,12 +55,12 @@ async def tended(at: Desk) -> AsyncIterator[None]:
         await asyncio.gather(tending, return_exceptions=True)
 
 
-def text(result: Result) -> str:
-    assert result.outcome is Outcome.DONE, result
+def text(result: PictureResult) -> str:
+    assert result.outcome is PictureOutcome.DONE, result
     return result.found.text
 
 
-def children(at: Desk, task: Task = Task.READ) -> list[int]:
+def children(at: PictureQueue, task: ReaderTask = ReaderTask.READ) -> list[int]:
     return at.pools[task].pids
 
 
@@ -84,7 +84,7 @@ async def test_what_takes_too_long_is_killed_and_the_next_picture_is_served(
     text(await ask(at, "warm"))
     (before,) = children(at)
     started = time.monotonic()
-    assert await ask(at, what) == Result(Outcome.STOPPED)
+    assert await ask(at, what) == PictureResult(PictureOutcome.STOPPED)
     assert time.monotonic() - started < 1.5
     assert not runs(before)
     assert text(await ask(at, "next")).split()[1] != str(before)
@@ -93,7 +93,7 @@ async def test_what_takes_too_long_is_killed_and_the_next_picture_is_served(
 async def test_what_takes_too_much_memory_is_stopped_and_the_next_has_all_of_it(make: Make) -> None:
     at = make()
     assert text(await ask(at, "eat 40")) == "40 MiB"
-    assert await ask(at, "eat 200") == Result(Outcome.STOPPED)
+    assert await ask(at, "eat 200") == PictureResult(PictureOutcome.STOPPED)
     assert text(await ask(at, "eat 41")) == "41 MiB"
 
 
@@ -106,7 +106,7 @@ async def test_a_child_that_dies_over_a_picture_costs_that_picture(make: Make, k
     if kill:
         await asyncio.sleep(0.1)
         os.kill(before, signal.SIGKILL)
-    assert await asked == Result(Outcome.STOPPED)
+    assert await asked == PictureResult(PictureOutcome.STOPPED)
     assert text(await ask(at, "next")).split()[1] != str(before)
 
 
@@ -114,8 +114,8 @@ async def test_a_child_that_died_while_it_rested_costs_nothing(make: Make) -> No
     at = make()
     text(await ask(at, "warm"))
     os.kill(children(at)[0], signal.SIGKILL)
-    await eventually(lambda: not at.pools[Task.READ]._idle[0].lives)
-    assert (await ask(at, "next")).outcome is Outcome.DONE
+    await eventually(lambda: not at.pools[ReaderTask.READ]._idle[0].lives)
+    assert (await ask(at, "next")).outcome is PictureOutcome.DONE
 
 
 async def test_a_fault_of_ours_is_logged_and_the_child_goes_on(
@@ -123,7 +123,7 @@ async def test_a_fault_of_ours_is_logged_and_the_child_goes_on(
 ) -> None:
     at = make()
     before = text(await ask(at, "warm")).split()[1]
-    assert await ask(at, "bug") == Result(Outcome.FAILED)
+    assert await ask(at, "bug") == PictureResult(PictureOutcome.FAILED)
     assert "ValueError: a bug" in str(caplog.records[-1].__dict__)
     assert text(await ask(at, "next")).split()[1] == before
 
@@ -153,7 +153,7 @@ async def test_a_picture_is_known_after_the_first_time_and_shared_during_it(make
 async def test_a_picture_that_had_a_child_killed_is_not_tried_again_at_once(make: Make) -> None:
     at = make(limit_s=0.2)
     for _ in range(3):
-        assert await ask(at, "hang") == Result(Outcome.STOPPED)
+        assert await ask(at, "hang") == PictureResult(PictureOutcome.STOPPED)
     assert PICTURES.values == {("read", "stopped"): 1, ("read", "known"): 2}
     assert STARTED.value("read") == 1
 
@@ -197,10 +197,10 @@ async def test_when_too_many_wait_the_answer_is_no_at_once(make: Make) -> None:
     await ask(at, "warm")
     asked = [asyncio.create_task(ask(at, what)) for what in ("pause 1", "pause 0.1", "pause 0.11")]
     await asyncio.sleep(0.05)
-    assert await ask(at, "more") == Result(Outcome.REFUSED)
+    assert await ask(at, "more") == PictureResult(PictureOutcome.REFUSED)
     assert not any(one.done() for one in asked)
-    assert {one.outcome for one in await asyncio.gather(*asked)} == {Outcome.DONE}
-    assert (await ask(at, "more")).outcome is Outcome.DONE, "a refusal is not remembered"
+    assert {one.outcome for one in await asyncio.gather(*asked)} == {PictureOutcome.DONE}
+    assert (await ask(at, "more")).outcome is PictureOutcome.DONE, "a refusal is not remembered"
 
 
 async def test_what_waits_is_bounded_by_octets(make: Make) -> None:
@@ -208,7 +208,7 @@ async def test_what_waits_is_bounded_by_octets(make: Make) -> None:
     await ask(at, "warm")
     asked = asyncio.create_task(ask(at, "pause 1"))
     await asyncio.sleep(0.05)
-    assert await ask(at, "large " + "x" * 1000) == Result(Outcome.REFUSED)
+    assert await ask(at, "large " + "x" * 1000) == PictureResult(PictureOutcome.REFUSED)
     await asked
 
 
@@ -238,10 +238,10 @@ async def test_what_a_mail_server_waits_for_goes_before_the_rest_even_if_it_came
 
 async def test_a_queue_of_reading_does_not_delay_a_look(make: Make) -> None:
     at = make()
-    await ask(at, "warm", task=Task.LOOK)
+    await ask(at, "warm", task=ReaderTask.LOOK)
     reading = [asyncio.create_task(ask(at, f"pause 1.5{number}")) for number in range(3)]
     await asyncio.sleep(0.05)
-    assert (await ask(at, "look", task=Task.LOOK)).outcome is Outcome.DONE
+    assert (await ask(at, "look", task=ReaderTask.LOOK)).outcome is PictureOutcome.DONE
     assert not any(one.done() for one in reading)
     for one in reading:
         one.cancel()
@@ -279,7 +279,7 @@ async def test_a_picture_that_comes_while_one_is_started_to_be_kept_waits_for_it
     at = make(kept=1)
     async with tended(at):
         await asyncio.sleep(0.01)
-        assert (await ask(at, "first")).outcome is Outcome.DONE
+        assert (await ask(at, "first")).outcome is PictureOutcome.DONE
         assert STARTED.value("read") == 1
 
 
@@ -296,7 +296,7 @@ async def test_a_start_that_is_given_up_leaves_nothing_open(
     monkeypatch.setattr(asyncio, "create_subprocess_exec", never)
     gc.collect()  # what other tests left
     before = descriptors()
-    starting = asyncio.create_task(make().pools[Task.READ]._start())
+    starting = asyncio.create_task(make().pools[ReaderTask.READ]._start())
     await eventually(lambda: descriptors() > before)
     starting.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -310,7 +310,7 @@ async def test_work_that_cannot_be_prepared_is_said_once_and_is_no_error(
 ) -> None:
     at = make(orders=msgspec.structs.replace(plan().orders, languages="none"))
     for what in ("a", "b"):
-        assert await ask(at, what) == Result(Outcome.UNABLE)
+        assert await ask(at, what) == PictureResult(PictureOutcome.UNABLE)
     told = [record for record in caplog.records if record.message == "no process for pictures"]
     assert len(told) == 1
     assert "no such language" in str(told[0].__dict__)

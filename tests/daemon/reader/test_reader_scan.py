@@ -12,31 +12,34 @@ import msgspec
 import pytest
 
 from oborona.counters.memory import MemoryCounters
-from oborona.daemon.reader.eyes import Eyes
-from oborona.daemon.reader.frames import Found, Outcome, Result, Task
-from oborona.daemon.reader.late import LATE, LateReading
-from oborona.journal.entry import Late
+from oborona.daemon.reader.late_reader import LATE, LateReader
+from oborona.daemon.reader.picture_client import PictureClient
+from oborona.daemon.reader.wire import PictureContent, PictureOutcome, PictureResult, ReaderTask
+from oborona.journal.entry import LateFindings
 from oborona.message.model import Message, Picture
-from oborona.message.shingles import Hasher, Type
+from oborona.message.shingles import Hasher, ShingleType
+from oborona.policy.accounting import record_verdict
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import Policy, load_policy
 from oborona.policy.pictures import STOPPED, UNREAD
-from oborona.policy.scan import Scan, Site, scan
-from oborona.policy.settling import settle
-from oborona.policy.signatures import Book, Flag, Kind, Signature
+from oborona.policy.scan import Scan, ScanSite, scan
+from oborona.policy.signatures import Signature, SignatureBook, SignatureFlag, SignatureKind
 from oborona.session.inquiry import Inquirer
-from oborona.types import Action, Amounts, Client, Envelope, Metric, Mode, Pieces, Window
+from oborona.types import Action, Amounts, Client, CountedPieces, Envelope, Metric, RuleMode, Window
 from tests.asking import Table, means
 from tests.daemon.reader.mails import FEW_WORDS, WORDS, drawn, letter
 from tests.daemon.reader.plans import eventually
 
 NOW = 1_795_170_000.0
 LINK = "https://casino.example/win"
-SEEN = Result(Outcome.DONE, Found(kind="png", width=900, height=300, frames=1, legible=True))
-WITH_CODE = Result(
-    Outcome.DONE, Found(kind="png", width=900, height=300, frames=1, codes=(LINK,), legible=True)
+SEEN = PictureResult(
+    PictureOutcome.DONE, PictureContent(kind="png", width=900, height=300, frames=1, legible=True)
 )
-BLANK = Result(Outcome.DONE, Found())
+WITH_CODE = PictureResult(
+    PictureOutcome.DONE,
+    PictureContent(kind="png", width=900, height=300, frames=1, codes=(LINK,), legible=True),
+)
+BLANK = PictureResult(PictureOutcome.DONE, PictureContent())
 POLICY = """
 [verdict]
 spam_score = 100
@@ -63,13 +66,15 @@ probe = ""
 class Reading:
     """Looks and reads as a test says, and remembers what it was asked."""
 
-    def __init__(self, look: Result = SEEN, read: Result = BLANK) -> None:
-        self.results = {Task.LOOK: look, Task.READ: read}
-        self.asked: list[tuple[Task, bool]] = []
+    def __init__(self, look: PictureResult = SEEN, read: PictureResult = BLANK) -> None:
+        self.results = {ReaderTask.LOOK: look, ReaderTask.READ: read}
+        self.asked: list[tuple[ReaderTask, bool]] = []
         self.go = asyncio.Event()
         self.go.set()
 
-    async def ask(self, task: Task, picture: Picture, *, urgent: bool, within_s: float) -> Result:
+    async def ask(
+        self, task: ReaderTask, picture: Picture, *, urgent: bool, within_s: float
+    ) -> PictureResult:
         self.asked.append((task, urgent))
         await self.go.wait()
         return self.results[task]
@@ -84,13 +89,13 @@ class Office:
         self.reading = reading
         self.counts = MemoryCounters()
         self.means = means(Table({"casino.example.list.test": {"A": "127.0.0.2"}}), now=NOW)
-        self.journal: list[Late] = []
+        self.journal: list[LateFindings] = []
         self.signed: list[str] = []
-        self.site = Site(
+        self.site = ScanSite(
             name="mx.test",
             hasher=Hasher(b"k" * 32),
             counters=self.counts,
-            pictures=Eyes(reading, look_s=1.0, read_s=1.0),
+            pictures=PictureClient(reading, look_s=1.0, read_s=1.0),
         )
 
     async def scan(self, raw: bytes) -> Scan:
@@ -103,11 +108,11 @@ class Office:
     def inquirer(self) -> Inquirer:
         return Inquirer(self.means)
 
-    def late(self, *, most: int = 10, pauses_s: tuple[float, ...] = (0.0, 0.0)) -> LateReading:
-        return LateReading(
-            Eyes(self.reading, look_s=1.0, read_s=1.0, urgent=False),
+    def late(self, *, most: int = 10, pauses_s: tuple[float, ...] = (0.0, 0.0)) -> LateReader:
+        return LateReader(
+            PictureClient(self.reading, look_s=1.0, read_s=1.0, urgent=False),
             self.site,
-            inquire=self.inquirer,
+            new_inquiry=self.inquirer,
             counters=self.counts,
             journal=self.journal.append,
             signed=lambda found, _: self.signed.extend(one.id for one in found),
@@ -125,8 +130,8 @@ def office(tmp_path: Path) -> Make:
     return lambda **results: Office(tmp_path, Reading(**results))
 
 
-def read(text: str) -> Result:
-    return Result(Outcome.DONE, Found(text=text))
+def read(text: str) -> PictureResult:
+    return PictureResult(PictureOutcome.DONE, PictureContent(text=text))
 
 
 async def test_a_link_in_a_code_is_judged_asked_of_lists_and_counted(office: Make) -> None:
@@ -135,7 +140,9 @@ async def test_a_link_in_a_code_is_judged_asked_of_lists_and_counted(office: Mak
     assert result.facts.links_domains == {"casino.example"}
     assert result.facts.lists_content == {"LISTED"}
     assert result.verdict.score == 160
-    assert at.site.hasher.shingle(Type.LINK_DOMAIN, "casino.example") in result.pieces.shingles
+    assert (
+        at.site.hasher.shingle(ShingleType.LINK_DOMAIN, "casino.example") in result.pieces.shingles
+    )
 
 
 async def test_a_mail_without_pictures_asks_nobody(office: Make) -> None:
@@ -147,7 +154,7 @@ async def test_a_mail_without_pictures_asks_nobody(office: Make) -> None:
 async def test_a_mail_with_words_does_not_wait_for_its_picture_to_be_read(office: Make) -> None:
     at = office(read=read(f"Visit {LINK}"))
     result = await at.scan(letter(drawn("x"), words=WORDS))
-    assert at.reading.asked == [(Task.LOOK, True)]
+    assert at.reading.asked == [(ReaderTask.LOOK, True)]
     assert result.verdict.action is Action.ACCEPT
 
 
@@ -156,7 +163,7 @@ async def test_a_picture_and_nothing_else_is_read_before_the_answer_if_it_is_gre
 ) -> None:
     at = office(read=read(f"Visit {LINK}"))
     result = await at.scan(letter(drawn("x"), words=FEW_WORDS))
-    assert at.reading.asked == [(Task.LOOK, True), (Task.READ, True)]
+    assert at.reading.asked == [(ReaderTask.LOOK, True), (ReaderTask.READ, True)]
     assert {hit.name for hit in result.verdict.rules} == {"GREY", "CASINO", "LISTED"}
     assert result.verdict.action is Action.REJECT
     assert result.message.pictures[0].read
@@ -165,34 +172,37 @@ async def test_a_picture_and_nothing_else_is_read_before_the_answer_if_it_is_gre
 async def test_one_below_the_grey_or_over_the_line_is_not_waited_for(office: Make) -> None:
     at = office(look=WITH_CODE)
     assert (await at.scan(letter(drawn("x"), words=FEW_WORDS))).verdict.score == 200
-    assert at.reading.asked == [(Task.LOOK, True)]
+    assert at.reading.asked == [(ReaderTask.LOOK, True)]
     at = office()
     at.policy = msgspec.structs.replace(
         at.policy, pictures=msgspec.structs.replace(at.policy.pictures, wait_from=50)
     )
     assert (await at.scan(letter(drawn("x"), words=FEW_WORDS))).verdict.score == 40
-    assert at.reading.asked == [(Task.LOOK, True)]
+    assert at.reading.asked == [(ReaderTask.LOOK, True)]
 
 
-@pytest.mark.parametrize("outcome", [Outcome.LATE, Outcome.AWAY, Outcome.REFUSED, Outcome.UNABLE])
+@pytest.mark.parametrize(
+    "outcome",
+    [PictureOutcome.LATE, PictureOutcome.AWAY, PictureOutcome.REFUSED, PictureOutcome.UNABLE],
+)
 async def test_what_should_have_been_read_and_was_not_is_found_and_is_no_fault(
-    office: Make, outcome: Outcome
+    office: Make, outcome: PictureOutcome
 ) -> None:
-    result = await office(read=Result(outcome)).scan(letter(drawn("x"), words=FEW_WORDS))
+    result = await office(read=PictureResult(outcome)).scan(letter(drawn("x"), words=FEW_WORDS))
     assert UNREAD in result.facts.findings
     assert result.faults == ()
     assert result.verdict.action is Action.ACCEPT
 
 
 async def test_a_reader_that_is_away_is_no_finding_where_nothing_hangs_on_it(office: Make) -> None:
-    at = office(look=Result(Outcome.AWAY))
+    at = office(look=PictureResult(PictureOutcome.AWAY))
     result = await at.scan(letter(drawn("x"), words=WORDS))
     assert not result.facts.partial
     assert result.facts.findings == frozenset()
 
 
 async def test_a_picture_that_had_to_be_stopped_is_a_finding_that_stays(office: Make) -> None:
-    at = office(look=Result(Outcome.STOPPED), read=read("x"))
+    at = office(look=PictureResult(PictureOutcome.STOPPED), read=read("x"))
     result = await at.scan(letter(drawn("x"), words=WORDS))
     assert STOPPED in result.facts.findings
 
@@ -200,12 +210,12 @@ async def test_a_picture_that_had_to_be_stopped_is_a_finding_that_stays(office: 
 async def test_the_counts_of_a_second_judgement_do_not_hold_the_message_itself(
     office: Make,
 ) -> None:
-    at = office(look=Result(Outcome.LATE), read=read(f"Visit {LINK}"))
+    at = office(look=PictureResult(PictureOutcome.LATE), read=read(f"Visit {LINK}"))
     result = await at.scan(letter(drawn("x"), words=WORDS))
-    settle(result.pieces, result.verdict, at.counts, now=NOW)
-    at.reading.results[Task.LOOK] = SEEN
-    domain = at.site.hasher.shingle(Type.LINK_DOMAIN, "casino.example")
-    at.counts.add(Pieces(shingles=(domain,), pairs=()), Amounts(seen=7, spam=7), NOW)
+    record_verdict(result.pieces, result.verdict, at.counts, now=NOW)
+    at.reading.results[ReaderTask.LOOK] = SEEN
+    domain = at.site.hasher.shingle(ShingleType.LINK_DOMAIN, "casino.example")
+    at.counts.add(CountedPieces(shingles=(domain,), pairs=()), Amounts(seen=7, spam=7), NOW)
     late = at.late()
     late.add(1, result)
     await eventually(lambda: bool(at.journal))
@@ -214,7 +224,7 @@ async def test_the_counts_of_a_second_judgement_do_not_hold_the_message_itself(
         "and the new piece is counted, once, as the message was"
     )
     assert row[Window.DAY][Metric.SPAM] == 7
-    (row,) = await at.counts.read((at.site.hasher.shingle(Type.FROM, "ann@a.example"),), NOW)
+    (row,) = await at.counts.read((at.site.hasher.shingle(ShingleType.FROM, "ann@a.example"),), NOW)
     assert row[Window.DAY][Metric.SEEN] == 1, (
         "what was counted with the message is not counted again"
     )
@@ -235,9 +245,9 @@ async def test_what_is_found_late_is_journaled_with_the_verdict_that_would_have_
     assert found.facts["links_domains"] == {"casino.example"}
     assert "subject" not in found.facts
     assert not {"text", "text_raw"} & found.facts.keys()
-    assert at.site.hasher.shingle(Type.LINK_DOMAIN, "casino.example") in found.shingles
+    assert at.site.hasher.shingle(ShingleType.LINK_DOMAIN, "casino.example") in found.shingles
     assert not set(found.shingles) & set(result.pieces.shingles)
-    assert at.reading.asked[1:] == [(Task.READ, False)], (
+    assert at.reading.asked[1:] == [(ReaderTask.READ, False)], (
         "nobody waits for it; what was looked at is not again"
     )
     assert LATE.values == {("found",): 1}
@@ -269,10 +279,16 @@ async def test_what_became_grey_by_its_picture_is_asked_for_its_meaning(
 async def test_a_signature_that_is_found_late_is_counted_once(office: Make) -> None:
     at = office(read=read("golden watches for everybody"))
     marks = [
-        Signature(id=name, flag=Flag.SPAM, kind=Kind.PHRASE, value=value, mode=Mode.SHADOW)
+        Signature(
+            id=name,
+            flag=SignatureFlag.SPAM,
+            kind=SignatureKind.PHRASE,
+            value=value,
+            mode=RuleMode.SHADOW,
+        )
         for name, value in (("s1", "golden watches"), ("s2", WORDS), ("s3", "words of nobody"))
     ]
-    at.site = msgspec.structs.replace(at.site, signatures=Book.of(marks))
+    at.site = msgspec.structs.replace(at.site, signatures=SignatureBook.of(marks))
     result = await at.scan(letter(drawn("x"), words=WORDS))
     assert [one.id for one in result.signatures.signatures] == ["s2"], "counted with the message"
     late = at.late()
@@ -293,7 +309,10 @@ async def test_a_picture_with_nothing_in_it_leaves_no_row(office: Make) -> None:
 
 
 async def test_a_picture_that_can_hold_no_text_is_not_read(office: Make) -> None:
-    at = office(look=Result(Outcome.DONE, Found(kind="png", width=900, height=300)), read=read("x"))
+    at = office(
+        look=PictureResult(PictureOutcome.DONE, PictureContent(kind="png", width=900, height=300)),
+        read=read("x"),
+    )
     for words in (WORDS, FEW_WORDS):
         result = await at.scan(letter(drawn("x"), words=words))
         assert UNREAD not in result.facts.findings
@@ -301,7 +320,7 @@ async def test_a_picture_that_can_hold_no_text_is_not_read(office: Make) -> None
         late.add(7, result)
         assert late.waiting == 0
         await late.close(0)
-    assert {task for task, _ in at.reading.asked} == {Task.LOOK}
+    assert {task for task, _ in at.reading.asked} == {ReaderTask.LOOK}
 
 
 async def test_a_message_whose_pictures_are_read_or_that_has_none_is_not_taken(
@@ -316,13 +335,13 @@ async def test_a_message_whose_pictures_are_read_or_that_has_none_is_not_taken(
 
 
 async def test_where_the_reader_is_busy_it_is_asked_again_and_then_given_up(office: Make) -> None:
-    at = office(read=Result(Outcome.REFUSED))
+    at = office(read=PictureResult(PictureOutcome.REFUSED))
     result = await at.scan(letter(drawn("x"), words=WORDS))
     at.reading.asked.clear()
     late = at.late(pauses_s=(0.0, 0.0, 0.0))
     late.add(1, result)
     await eventually(lambda: LATE.values == {("unread",): 1})
-    assert at.reading.asked == [(Task.READ, False)] * 3
+    assert at.reading.asked == [(ReaderTask.READ, False)] * 3
     await late.close(0)
 
 

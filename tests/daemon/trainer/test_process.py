@@ -21,23 +21,23 @@ from oborona.config import Settings
 from oborona.counters.memory import MemoryCounters
 from oborona.daemon.state import prepare_state
 from oborona.daemon.trainer import journal as known
-from oborona.daemon.trainer.process import Believing
-from oborona.feedback.believing.believer import DECIDED
-from oborona.feedback.events.log import Log
-from oborona.feedback.events.model import Event, Way, What
-from oborona.feedback.store import Store
-from oborona.ident import Numbers, sign, to_text
-from oborona.journal.entry import Went
-from oborona.journal.journal import Journal
+from oborona.daemon.trainer.process import EventProcessorRunner
+from oborona.feedback.events.log import EventLog
+from oborona.feedback.events.model import EventChannel, EventKind, FeedbackEvent
+from oborona.feedback.label_store import LabelStore
+from oborona.feedback.processing.event_processor import DECIDED
+from oborona.ident import JournalIdGenerator, sign, to_text
+from oborona.journal.entry import CopyDelivery
+from oborona.journal.journal import JournalWriter
 from oborona.message.hashing import Hasher
-from oborona.policy.evidence import Silence
+from oborona.policy.evidence import NoInquiry
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import load_policy
-from oborona.policy.scan import Site, scan
+from oborona.policy.scan import ScanSite, scan
 from oborona.session.journal_entry import entry_of
-from oborona.stores.persons.store import Store as Persons
-from oborona.stores.signatures.rows import State as SignatureState
-from oborona.stores.signatures.store import Store as Signatures
+from oborona.stores.persons.store import PersonStore as Persons
+from oborona.stores.signatures.rows import SignatureState
+from oborona.stores.signatures.store import SignatureStore as Signatures
 from oborona.types import Client, Envelope
 from tests.cli.journaled import policy
 
@@ -66,13 +66,17 @@ def delivered(state: Path) -> list[int]:
     """Deliver a message to each person; return the ids in the journal."""
 
     async def fill() -> list[int]:
-        current, numbers, idents = load_policy(policy(state / "policy"), SCHEMA), Numbers(), []
-        site = Site(
+        current, numbers, idents = (
+            load_policy(policy(state / "policy"), SCHEMA),
+            JournalIdGenerator(),
+            [],
+        )
+        site = ScanSite(
             name="mx.b.example",
             hasher=Hasher(secret.load(state).shingles),
             counters=MemoryCounters(),
         )
-        async with await Journal.open(state / "journal.db") as journal:
+        async with await JournalWriter.open(state / "journal.db") as journal:
             for number, person in enumerate(PEOPLE):
                 envelope = Envelope(
                     client=Client(ip="198.51.100.7"),
@@ -80,7 +84,7 @@ def delivered(state: Path) -> list[int]:
                     recipients=(person.upper(),),
                 )
                 now = time.time() - 60
-                result = await scan(letter(number), envelope, site, current, Silence(), now=now)
+                result = await scan(letter(number), envelope, site, current, NoInquiry(), now=now)
                 idents.append(numbers.next(now))
                 journal.append(
                     entry_of(idents[-1], now, current, envelope, 500, result.verdict, result)
@@ -90,10 +94,10 @@ def delivered(state: Path) -> list[int]:
     return asyncio.run(fill())
 
 
-def complaint(ident: int | None, number: int) -> Event:
-    return Event(
-        what=What.COMPLAINT,
-        way=Way.SIEVE,
+def complaint(ident: int | None, number: int) -> FeedbackEvent:
+    return FeedbackEvent(
+        what=EventKind.COMPLAINT,
+        way=EventChannel.SIEVE,
         time=time.time(),
         person=PEOPLE[number],
         ident=ident,
@@ -103,7 +107,7 @@ def complaint(ident: int | None, number: int) -> Event:
     )
 
 
-def settle(believing: Believing) -> None:
+def settle(believing: EventProcessorRunner) -> None:
     for _ in range(1000):
         if not believing.step():
             return
@@ -130,9 +134,9 @@ def explained(state: Path, ident: int, *more: str) -> Any:
 def test_a_campaign_that_five_people_complain_of(state: Path) -> None:
     """Words, lists, proposals; and all of it in what is explained."""
     idents = delivered(state)
-    with Log(state / state_files.EVENTS) as log:
+    with EventLog(state / state_files.EVENTS) as log:
         log.add([complaint(ident, number) for number, ident in enumerate(idents)], now=time.time())
-    believing = Believing(Settings(), state, "mx.b.example")
+    believing = EventProcessorRunner(Settings(), state, "mx.b.example")
     try:
         settle(believing)
         assert DECIDED.values == {("complaint", "sieve", "believed"): 5}
@@ -140,7 +144,7 @@ def test_a_campaign_that_five_people_complain_of(state: Path) -> None:
     finally:
         believing.close()
     with (
-        Store(state / state_files.FEEDBACK) as words,
+        LabelStore(state / state_files.FEEDBACK) as words,
         Persons(state / state_files.PERSONS) as persons,
     ):
         said = words.last(9)
@@ -178,13 +182,13 @@ def test_who_got_it_by_an_alias_is_a_recipient_too(state: Path) -> None:
     (ident, *_) = delivered(state)
 
     async def told() -> None:
-        async with await Journal.open(state / "journal.db") as journal:
+        async with await JournalWriter.open(state / "journal.db") as journal:
             journal.append_went(
-                Went(id=ident, recipient="Boss@b.example", spam=False, time=time.time())
+                CopyDelivery(id=ident, recipient="Boss@b.example", spam=False, time=time.time())
             )
 
     asyncio.run(told())
-    journal = known.Journal(state, "journal.db")
+    journal = known.FeedbackJournal(state, "journal.db")
     try:
         assert journal.get([ident, 1])[ident].recipients == {PEOPLE[0], "boss@b.example"}
         assert journal.get([1]) == {}
@@ -217,12 +221,12 @@ def test_what_an_admin_teaches_is_a_line_of_the_log_too(state: Path, tmp_path: P
     assert (own["what"], own["person"], own["decision"]) == ("pardon", PEOPLE[0], "believed")
     assert any("lift" in entry or "allow" in entry for entry in own["own_list"])
     assert (instead["what"], instead["word_state"]) == ("pardon", "queued")
-    believing = Believing(Settings(), state, "mx.b.example")
+    believing = EventProcessorRunner(Settings(), state, "mx.b.example")
     try:
         settle(believing)
     finally:
         believing.close()
-    with Store(state / state_files.FEEDBACK) as store:
+    with LabelStore(state / state_files.FEEDBACK) as store:
         assert [one.state.value for one in store.last(9)] == ["queued", "queued", "taken-back"]
 
 
@@ -230,12 +234,12 @@ def test_a_store_that_is_away_is_said_once_and_what_was_said_waits(
     state: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     idents, clock = delivered(state), [0.0]
-    with Log(state / state_files.EVENTS) as log:
+    with EventLog(state / state_files.EVENTS) as log:
         log.add([complaint(idents[0], 0)], now=time.time())
     journal, aside = state / "journal.db", state / "aside.db"
     aside.write_bytes(journal.read_bytes())
     journal.write_bytes(b"no journal" * 1000)
-    believing = Believing(Settings(), state, "mx.b.example", monotonic=lambda: clock[0])
+    believing = EventProcessorRunner(Settings(), state, "mx.b.example", monotonic=lambda: clock[0])
     try:
         with caplog.at_level(logging.WARNING, "oborona.trainer"):
             for _ in range(3):
@@ -254,7 +258,7 @@ def test_a_store_that_is_away_is_said_once_and_what_was_said_waits(
 
 def test_where_nobody_has_said_anything_there_is_nothing_to_do(state: Path) -> None:
     (state / state_files.EVENTS).unlink()  # as before the first start
-    believing = Believing(Settings(), state, "mx.b.example")
+    believing = EventProcessorRunner(Settings(), state, "mx.b.example")
     assert not believing.step()
     assert not (state / state_files.EVENTS).exists()
     believing.close()

@@ -11,17 +11,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from oborona.config.delivery import Delivery
-from oborona.doors.delivery.delivering import Bench
-from oborona.doors.delivery.judged import Expected
+from oborona.config.delivery import DeliverySettings
+from oborona.doors.delivery.entry_lookup import JournalTiming
+from oborona.doors.delivery.handover import DeliveryServices
 from oborona.doors.delivery.server import DeliveryServer
-from oborona.doors.room import Room
-from oborona.ident import Numbers
-from oborona.journal.entry import Entry, Went
+from oborona.doors.memory_budget import MemoryBudget
+from oborona.ident import JournalIdGenerator
+from oborona.journal.entry import CopyDelivery, JournalEntry
 from oborona.policy.fact_table import SCHEMA
-from oborona.policy.headers import Detail
+from oborona.policy.headers import HeaderDetail
 from oborona.policy.load import Policy, load_policy
-from oborona.policy.personal import Nobody, Persons
+from oborona.policy.personal_list_match import NoPersons, Persons
 
 KEY: Final = b"k" * 32
 NOW: Final = 1_790_000_000.0
@@ -169,12 +169,12 @@ class Written:
         after: looks that find nothing, before an entry is there.
     """
 
-    def __init__(self, *entries: Entry, after: int = 0) -> None:
+    def __init__(self, *entries: JournalEntry, after: int = 0) -> None:
         self.entries = {one.id: one for one in entries}
         self.looks = 0
         self._after = after
 
-    async def get(self, number: int) -> Entry | None:
+    async def get(self, number: int) -> JournalEntry | None:
         self.looks += 1
         return self.entries.get(number) if self.looks > self._after else None
 
@@ -183,7 +183,7 @@ class Written:
 class Door:
     """A door that is open."""
 
-    bench: Bench
+    services: DeliveryServices
     server: DeliveryServer
     connect: Callable[[], Any]
 
@@ -197,8 +197,8 @@ async def door(
     policy: Policy | None = None,
     spool: Path | None = None,
     clock: float = NOW,
-    detail: Detail = Detail.FULL,
-    went: Callable[[Went], None] = lambda _: None,
+    detail: HeaderDetail = HeaderDetail.FULL,
+    went: Callable[[CopyDelivery], None] = lambda _: None,
     **settings: Any,
 ) -> AsyncIterator[Door]:
     """Open a door before a next hop; None: nobody is there."""
@@ -212,23 +212,23 @@ async def door(
             "journal_wait_s": 0.5,
         }
         asked |= settings
-        bench = Bench(
+        bench = DeliveryServices(
             detail=detail,
-            settings=Delivery(**asked),
+            settings=DeliverySettings(**asked),
             name="mx.example.test",
             signing_key=KEY,
             entries=entries or Written(),
-            expected=Expected(retention_s=86_400, wait_s=0.5),
-            persons=persons or Nobody(),
+            expected=JournalTiming(retention_s=86_400, wait_s=0.5),
+            persons=persons or NoPersons(),
             policy=lambda: policy or shipped(),
-            numbers=Numbers(0),
+            numbers=JournalIdGenerator(0),
             clock=lambda: clock,
             went=went,
         )
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(str(folder / "door"))
             listener.listen(10)
-            server = DeliveryServer(bench, spool or folder, Room(1 << 30))
+            server = DeliveryServer(bench, spool or folder, MemoryBudget(1 << 30))
             await server.start(listener)
             clients: list[Client] = []
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from oborona.doors.delivery.delivering import DELIVERIES, NEXT_HOP
+from oborona.doors.delivery.handover import DELIVERIES, NEXT_HOP
 from tests.doors.delivery.scripted import STEPS, Hop, door, until
 
 MESSAGE = b"Subject: x\r\nMessage-ID: <1@a.example>\r\n\r\nhello\r\n"
@@ -374,7 +374,7 @@ async def test_a_fault_of_ours_in_a_message_never_turns_its_content_into_command
         client = await opened.connect()
         await client.ask("MAIL FROM:<a@b>", "RCPT TO:<a@x.test>", "DATA")
         with monkeypatch.context() as broken:
-            broken.setattr("oborona.doors.smtp.serving.Undotted.feed", fault)
+            broken.setattr("oborona.doors.smtp.connection.Undotted.feed", fault)
             client.write(evil)
             assert await client.gone()
             await until(lambda: not opened.server.sessions)
@@ -389,7 +389,7 @@ async def test_a_fault_of_ours_after_the_message_takes_no_answer_back(
     def fault(*_: object, **__: object) -> None:
         raise ValueError("a bug")
 
-    monkeypatch.setattr("oborona.doors.delivery.delivering.event", fault)
+    monkeypatch.setattr("oborona.doors.delivery.handover.event", fault)
     async with door(Hop()) as opened:
         assert (await (await opened.connect()).send(MESSAGE, "a@x.test"))[0].startswith("250 ")
     assert "a bug" in caplog.text

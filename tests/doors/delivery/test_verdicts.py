@@ -11,20 +11,32 @@ from typing import Any
 import msgspec
 import pytest
 
-from oborona.doors.delivery.copies import suffixed
-from oborona.doors.delivery.delivering import DELIVERIES
-from oborona.doors.delivery.judged import Shows, of_marks, shows, speaks
-from oborona.doors.delivery.marks import Marks
+from oborona.doors.delivery.copies import with_folder_suffix
+from oborona.doors.delivery.entry_lookup import (
+    ClaimedIdentity,
+    claimed_identity,
+    delivered_by_marks,
+    entry_matches,
+)
+from oborona.doors.delivery.handover import DELIVERIES
+from oborona.doors.delivery.header_marks import HeaderMarks
 from oborona.errors import StoreError
 from oborona.ident import EPOCH, sign
-from oborona.journal.entry import Entry
-from oborona.journal.evidence import Kept
+from oborona.journal.entry import JournalEntry
+from oborona.journal.evidence import VerdictEvidence
 from oborona.metrics import REGISTRY
+from oborona.policy.counts import MessageCounts
 from oborona.policy.fact_table import KEPT
 from oborona.policy.facts import Facts
-from oborona.policy.headers import Detail, ours
-from oborona.policy.known import Known
-from oborona.reputation.personal import NOBODY, Kind, Personal, Side, Source, entry
+from oborona.policy.headers import HeaderDetail, our_headers
+from oborona.reputation.personal import (
+    NOBODY,
+    EntryAction,
+    PersonalEntryKind,
+    PersonalEntrySource,
+    PersonalProfile,
+    entry,
+)
 from oborona.types import Action, RuleHit, Verdict
 from tests.doors.delivery.scripted import KEY, NOW, Hop, Written, door, shipped
 
@@ -36,7 +48,7 @@ GOOD = (RuleHit(name="B", score=5.0, say=""),)
 FACTS: dict[str, object] = {
     name: value
     for name, value in msgspec.structs.asdict(
-        Facts(known=Known(), from_address=ANN, sender=ANN)
+        Facts(known=MessageCounts(), from_address=ANN, sender=ANN)
     ).items()
     if name in KEPT
 }
@@ -45,23 +57,32 @@ FACTS: dict[str, object] = {
 class People:
     """What is known of some."""
 
-    def __init__(self, **of: Personal) -> None:
+    def __init__(self, **of: PersonalProfile) -> None:
         self._of = {f"{name}@x.test": person for name, person in of.items()}
 
-    async def of(self, address: str) -> Personal:
+    async def of(self, address: str) -> PersonalProfile:
         return self._of.get(address, NOBODY)
 
 
-def says(side: Side) -> Personal:
-    return Personal("x", 1.0, [entry(side, Kind.ADDRESS, ANN, time=NOW, source=Source.COMMAND)])
+def says(side: EntryAction) -> PersonalProfile:
+    return PersonalProfile(
+        "x",
+        1.0,
+        [entry(side, PersonalEntryKind.ADDRESS, ANN, time=NOW, source=PersonalEntrySource.COMMAND)],
+    )
 
 
-LISTS = People(joe=says(Side.ALLOW), amy=says(Side.DENY), max=Personal("max", 2.0), eve=NOBODY)
+LISTS = People(
+    joe=says(EntryAction.ALLOW),
+    amy=says(EntryAction.DENY),
+    max=PersonalProfile("max", 2.0),
+    eve=NOBODY,
+)
 
 
 def judged(
     action: Action, rules: tuple[RuleHit, ...], *, proved: bool = True, **more: Any
-) -> Entry:
+) -> JournalEntry:
     score = sum(rule.score for rule in rules)
     line = (
         shipped().verdict.reject_score if action is Action.REJECT else shipped().verdict.spam_score
@@ -70,20 +91,20 @@ def judged(
         {"author": ANN, "author_domain": "a.example", "sender_proved": ANN} if proved else {}
     )
     known: dict[str, Any] = {
-        "message_id": "1@a.example", "queue_id": "4QUEUE0000", "recipients": (JOE, AMY, MAX, EVE), "sender": ANN, "facts": facts, "kept": Kept(),
+        "message_id": "1@a.example", "queue_id": "4QUEUE0000", "recipients": (JOE, AMY, MAX, EVE), "sender": ANN, "facts": facts, "kept": VerdictEvidence(),
     }  # fmt: skip
-    return Entry(
+    return JournalEntry(
         id=IDENT, time=NOW, verdict=action, score=score, line=line, decided_by=rules[0].name if rules else "below-threshold", rules=rules, **(known | more)
     )  # fmt: skip
 
 
 def letter(
-    one: Entry,
+    one: JournalEntry,
     *,
     signed: str = "",
     more: bytes = b"",
     queue: str = "4QUEUE0000",
-    detail: Detail = Detail.FULL,
+    detail: HeaderDetail = HeaderDetail.FULL,
 ) -> bytes:
     """Return a message as the mail server hands it over, once the milter has seen it."""
     verdict = Verdict(
@@ -95,7 +116,7 @@ def letter(
     )
     lines = "".join(
         f"{name}: {value}\n".replace("\n", "\r\n")
-        for name, value in ours(verdict, signed or sign(one.id, KEY), detail)
+        for name, value in our_headers(verdict, signed or sign(one.id, KEY), detail)
     )
     return (
         b"Received: from a.example\r\n\tby mx.test (Postfix) with ESMTP id %s\r\n\tfor <x>; "
@@ -143,11 +164,14 @@ async def test_one_message_to_four_people_has_four_verdicts_by_their_lists() -> 
 
 @pytest.mark.parametrize(
     ("detail", "score", "joe", "eve"),
-    [(Detail.NAMES, "115.0 / 100", "PERSONAL A B", "A B"), (Detail.NONE, None, "PERSONAL", None)],
+    [
+        (HeaderDetail.NAMES, "115.0 / 100", "PERSONAL A B", "A B"),
+        (HeaderDetail.NONE, None, "PERSONAL", None),
+    ],
 )
 @pytest.mark.parametrize("journaled", [True, False])
 async def test_a_copy_says_no_more_than_the_message_may(
-    detail: Detail, score: str | None, joe: str, eve: str | None, journaled: bool
+    detail: HeaderDetail, score: str | None, joe: str, eve: str | None, journaled: bool
 ) -> None:
     one = judged(Action.SPAM, SPAM)
     looked = Written(one) if journaled else None
@@ -170,7 +194,7 @@ async def test_a_copy_says_no_more_than_the_message_may(
 
 async def test_who_has_the_same_headers_shares_a_copy_and_it_is_the_message_as_it_came() -> None:
     one, hop = judged(Action.ACCEPT, GOOD), Hop()
-    people = People(amy=says(Side.DENY), max=says(Side.DENY))
+    people = People(amy=says(EntryAction.DENY), max=says(EntryAction.DENY))
     await delivered(letter(one), JOE, AMY, EVE, MAX, hop=hop, looked=Written(one), persons=people)
     assert hop.commands.count(b"DATA") == 2
     got = hop.received()
@@ -315,10 +339,10 @@ class Broken:
     def __init__(self, error: Exception) -> None:
         self._error = error
 
-    async def of(self, address: str) -> Personal:
+    async def of(self, address: str) -> PersonalProfile:
         raise self._error
 
-    async def get(self, number: int) -> Entry:
+    async def get(self, number: int) -> JournalEntry:
         raise self._error
 
 
@@ -340,16 +364,18 @@ def test_what_a_header_shows_is_read_as_the_journal_does() -> None:
         b"Message-ID:\r\n\t<1@a.example>  \r\nFrom: Ann <Ann@A.example>\r\nList-Id: Chess "
         b"<chess.a.example>\r\nMessage-ID: <2@a>\r\n\r\n"
     )
-    shown = shows(header, ANN)
-    assert shown == Shows(
+    shown = claimed_identity(header, ANN)
+    assert shown == ClaimedIdentity(
         message_id="1@a.example", claimed="Ann@a.example", list_id="chess.a.example", sender=ANN
     )
-    assert shows(b"\r\n", "") == shows(b"", "") == Shows()
+    assert claimed_identity(b"\r\n", "") == claimed_identity(b"", "") == ClaimedIdentity()
 
 
 def test_headers_alone_say_a_score_and_prove_nothing() -> None:
-    marks = Marks(action=Action.REJECT, score=1.0, reason="OUR_FOES=0.0(deny 192.0.2.1) A=1.0")
-    found = of_marks(marks, Shows(claimed=ANN), shipped())
+    marks = HeaderMarks(
+        action=Action.REJECT, score=1.0, reason="OUR_FOES=0.0(deny 192.0.2.1) A=1.0"
+    )
+    found = delivered_by_marks(marks, ClaimedIdentity(claimed=ANN), shipped())
     assert (found.action, found.score, found.decided_by, found.malware) == (
         Action.REJECT,
         1.0,
@@ -358,8 +384,11 @@ def test_headers_alone_say_a_score_and_prove_nothing() -> None:
     )
     assert (found.author, found.text) == ("", ())
     one = judged(Action.SPAM, SPAM)
-    assert not speaks(
-        one, Shows(message_id="1@a.example"), Marks(queue_id="4FOREIGN00"), "nobody@x.test"
+    assert not entry_matches(
+        one,
+        ClaimedIdentity(message_id="1@a.example"),
+        HeaderMarks(queue_id="4FOREIGN00"),
+        "nobody@x.test",
     )
 
 
@@ -369,9 +398,11 @@ async def test_who_is_denied_is_denied_without_the_journal() -> None:
     An allowed name lets nothing in, and a denial of a name that was forged hits no colleague.
     """
     one = judged(Action.ACCEPT, GOOD)
-    claimed = Personal("x", 1.0, [entry(Side.DENY, Kind.CLAIMED, ANN, time=NOW)])
+    claimed = PersonalProfile(
+        "x", 1.0, [entry(EntryAction.DENY, PersonalEntryKind.CLAIMED, ANN, time=NOW)]
+    )
     found = await delivered(
-        letter(one), JOE, AMY, EVE, persons=People(joe=claimed, amy=says(Side.DENY))
+        letter(one), JOE, AMY, EVE, persons=People(joe=claimed, amy=says(EntryAction.DENY))
     )
     assert [found[name]["X-Mras"] for name in (JOE, AMY, EVE)] == ["Ok", "Probable", "Ok"]
     unscanned = judged(Action.ACCEPT, (), facts={}, kept=None)
@@ -399,7 +430,7 @@ async def test_mailboxes_without_sieve_know_the_folder_by_the_address() -> None:
     ],
 )  # fmt: skip
 def test_another_folder_of_the_same_person(address: bytes, found: bytes) -> None:
-    assert suffixed(address, b"+Spam") == found
+    assert with_folder_suffix(address, b"+Spam") == found
 
 
 @pytest.mark.parametrize("ahead_s", [90.0, 400 * 86_400.0, 70 * 365 * 86_400.0])

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oborona.doors.exim.answer import MAX_REMOVED, NOTHING, TOO_BUSY, answer, trouble
+from oborona.doors.exim.answer import MAX_REMOVED, NOTHING, TOO_BUSY, answer_line, error_line
 from oborona.doors.reply import (
     ACCEPT,
     BUSY,
@@ -20,11 +20,11 @@ from oborona.doors.reply import (
     MAX_TEXT_LINES,
     TEMPFAIL,
     AddHeader,
-    Answer,
-    Judged,
     RemoveHeader,
-    Reply,
-    refuse,
+    ReplyAction,
+    SessionReply,
+    VerdictDetails,
+    refusal_reply,
 )
 from oborona.types import Action, Verdict
 from tests.peers.readsocket import extract, pairs
@@ -37,8 +37,8 @@ TEXT = st.text(st.sampled_from(string.printable[:95].replace("%", "")), min_size
 
 def judged(
     action: Action, score: float = 12.34, karma: float | None = -3.0, by: str = "A_RULE"
-) -> Judged:
-    return Judged(
+) -> VerdictDetails:
+    return VerdictDetails(
         verdict=Verdict(action=action, score=score, line=100.0, decided_by=by),
         ident="0SACAQKB800DF.H6KKNH5L7YB2AE4E",
         reference="0SACAQKB800DF",
@@ -58,8 +58,8 @@ def told(line: bytes) -> dict[str, str]:
 
 
 def test_a_verdict_with_all_that_is_known_of_it() -> None:
-    line = answer(
-        refuse(
+    line = answer_line(
+        refusal_reply(
             550, "5.7.1", "Sender refused, reference 0SACAQKB800DF", judged(Action.REJECT, 300.0)
         )
     )
@@ -76,22 +76,34 @@ def test_a_verdict_with_all_that_is_known_of_it() -> None:
     [
         (CONTINUE, "accept", "0", ""),
         (ACCEPT, "accept", "0", ""),
-        (Reply(judged=judged(Action.ACCEPT)), "accept", "0", ""),
-        (Reply(judged=judged(Action.SPAM)), "spam", "0", ""),
-        (Reply(answer=Answer.ACCEPT, judged=judged(Action.SPAM)), "spam", "0", ""),
-        (Reply(answer=Answer.ACCEPT, judged=judged(Action.REJECT)), "spam", "0", ""),
-        (Reply(judged=judged(Action.TEMPFAIL)), "accept", "0", ""),  # refusing is switched off
-        (Reply(answer=Answer.DISCARD), "discard", "0", ""),
-        (refuse(554, "5.7.1", "No"), "reject", "554", "5.7.1 No"),
-        (refuse(550, "5.7.1", "No\nnever"), "reject", "550", "5.7.1 No never"),
-        (refuse(451, "4.7.1", "Later", judged(Action.TEMPFAIL)), "defer", "451", "4.7.1 Later"),
+        (SessionReply(judged=judged(Action.ACCEPT)), "accept", "0", ""),
+        (SessionReply(judged=judged(Action.SPAM)), "spam", "0", ""),
+        (SessionReply(answer=ReplyAction.ACCEPT, judged=judged(Action.SPAM)), "spam", "0", ""),
+        (SessionReply(answer=ReplyAction.ACCEPT, judged=judged(Action.REJECT)), "spam", "0", ""),
+        (
+            SessionReply(judged=judged(Action.TEMPFAIL)),
+            "accept",
+            "0",
+            "",
+        ),  # refusing is switched off
+        (SessionReply(answer=ReplyAction.DISCARD), "discard", "0", ""),
+        (refusal_reply(554, "5.7.1", "No"), "reject", "554", "5.7.1 No"),
+        (refusal_reply(550, "5.7.1", "No\nnever"), "reject", "550", "5.7.1 No never"),
+        (
+            refusal_reply(451, "4.7.1", "Later", judged(Action.TEMPFAIL)),
+            "defer",
+            "451",
+            "4.7.1 Later",
+        ),
         (BUSY, "defer", "451", "4.3.2 Too busy, try again later"),
         (TEMPFAIL, "defer", "451", "4.7.1 Service unavailable - try again later"),
-        (Reply(answer=Answer.REJECT), "reject", "550", "5.7.1 Command rejected"),
+        (SessionReply(answer=ReplyAction.REJECT), "reject", "550", "5.7.1 Command rejected"),
     ],
 )
-def test_each_reply_has_its_verdict(reply: Reply, verdict: str, code: str, text: str) -> None:
-    found = told(answer(reply))
+def test_each_reply_has_its_verdict(
+    reply: SessionReply, verdict: str, code: str, text: str
+) -> None:
+    found = told(answer_line(reply))
     assert list(found) == NAMES
     assert (found["verdict"], found["code"], found["text"]) == (verdict, code, text)
     assert found["score"] == ("12.3" if reply.judged else "0.0")
@@ -107,13 +119,13 @@ def test_what_is_empty_takes_nothing_of_what_follows() -> None:
         found["decided_by"],
     ) == ("",) * 5
     assert (found["verdict"], found["version"]) == ("accept", "1")
-    assert told(answer(Reply(judged=judged(Action.ACCEPT, karma=None))))["karma"] == ""
-    assert told(answer(Reply(judged=judged(Action.ACCEPT, karma=0.0))))["karma"] == "0"
+    assert told(answer_line(SessionReply(judged=judged(Action.ACCEPT, karma=None))))["karma"] == ""
+    assert told(answer_line(SessionReply(judged=judged(Action.ACCEPT, karma=0.0))))["karma"] == "0"
     assert told(TOO_BUSY)["verdict"] == "defer"
 
 
 def test_trouble_has_its_own_word() -> None:
-    found = told(trouble('not "base64": \\ \n\xe9'))
+    found = told(error_line('not "base64": \\ \n\xe9'))
     assert (found["verdict"], found["code"], found["text"]) == ("error", "0", 'not "base64": \\ ??')
 
 
@@ -128,7 +140,11 @@ def test_headers_come_as_lines_and_the_names_of_what_must_go() -> None:
         AddHeader("X-Mras-Reason", "A=1.0\n\tB=2.0"),
         AddHeader("Authentication-Results", "mx.test;\n\tspf=pass", top=True),
     )
-    found = told(answer(Reply(answer=Answer.ACCEPT, edits=edits, judged=judged(Action.SPAM))))
+    found = told(
+        answer_line(
+            SessionReply(answer=ReplyAction.ACCEPT, edits=edits, judged=judged(Action.SPAM))
+        )
+    )
     assert list(found) == [*NAMES, "headers64", "remove"]
     assert base64.b64decode(found["headers64"]) == (
         b"Authentication-Results: mx.test;\n\tspf=pass\nX-Mras: Probable\nX-Mras-Reason: "
@@ -139,14 +155,14 @@ def test_headers_come_as_lines_and_the_names_of_what_must_go() -> None:
 
 def test_among_many_forged_names_those_that_are_read_are_removed() -> None:
     forged = [RemoveHeader(f"X-Mras-{number}", 1) for number in range(9000)]
-    reply = Reply(answer=Answer.ACCEPT, edits=(*forged, RemoveHeader("X-Spam-Flag", 1)))
-    removed = told(answer(reply))["remove"].split(":")
+    reply = SessionReply(answer=ReplyAction.ACCEPT, edits=(*forged, RemoveHeader("X-Spam-Flag", 1)))
+    removed = told(answer_line(reply))["remove"].split(":")
     assert removed[0] == "X-Spam-Flag"
     assert len(removed) == MAX_REMOVED
 
 
 def test_a_text_is_one_line_that_a_client_takes_whole() -> None:
-    found = told(answer(refuse(550, "5.7.1", "\n".join(["x" * 480] * MAX_TEXT_LINES))))
+    found = told(answer_line(refusal_reply(550, "5.7.1", "\n".join(["x" * 480] * MAX_TEXT_LINES))))
     assert found["text"] == "5.7.1 " + "x" * 480
 
 
@@ -158,7 +174,7 @@ def test_nothing_in_a_reply_breaks_its_answer(
     it is printable ASCII.
     """
     rests: Any = judged(Action.REJECT, karma=karma, by=by)
-    found = told(answer(refuse(550, "5.7.1", text, rests)))
+    found = told(answer_line(refusal_reply(550, "5.7.1", text, rests)))
     assert list(found) == [*NAMES, "of"]
     assert found["text"] == f"5.7.1 {text}"
     assert found["decided_by"] == "".join(letter if " " <= letter <= "~" else "?" for letter in by)
@@ -168,7 +184,7 @@ def test_nothing_in_a_reply_breaks_its_answer(
 @given(st.text())
 def test_nothing_in_a_trouble_breaks_its_answer(what: str) -> None:
     """Invariant: one line, and the verdict is error."""
-    line = trouble(what)
+    line = error_line(what)
     assert told(line)["verdict"] == "error"
     assert extract("text", line.decode()) == "".join(
         one if " " <= one <= "~" else "?" for one in what

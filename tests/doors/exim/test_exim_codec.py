@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oborona.doors.exim.codec import MAX_FIELDS, MAX_LINE, Codec, Request, Word
+from oborona.doors.exim.codec import MAX_FIELDS, MAX_LINE, EximCodec, EximRequest, EximVerb
 from oborona.errors import PeerError
 from tests.peers.readsocket import request
 
@@ -24,20 +24,20 @@ STREAM = (
     + request("data", size=12, headers=b"From: a@b\n" * 10, body=b"hi\n")
 )
 REQUESTS = [
-    Request(Word.PING, {}),
-    Request(Word.CONNECT, {"ip": b"192.0.2.7", "name": b"mail.a.example", "after": b""}),
-    Request(Word.MAIL, {"ip": b"", "from": b"", "unknown": b"x", "other": b"x"}),
-    Request(
-        Word.RCPT, {"ip": b"2001:db8::1", "rcpt": '"a b"@я'.encode(), "auth": bytes(range(256))}
+    EximRequest(EximVerb.PING, {}),
+    EximRequest(EximVerb.CONNECT, {"ip": b"192.0.2.7", "name": b"mail.a.example", "after": b""}),
+    EximRequest(EximVerb.MAIL, {"ip": b"", "from": b"", "unknown": b"x", "other": b"x"}),
+    EximRequest(
+        EximVerb.RCPT, {"ip": b"2001:db8::1", "rcpt": '"a b"@я'.encode(), "auth": bytes(range(256))}
     ),
-    Request(Word.DATA, {"size": b"12", "headers": b"From: a@b\n" * 10, "body": b"hi\n"}),
+    EximRequest(EximVerb.DATA, {"size": b"12", "headers": b"From: a@b\n" * 10, "body": b"hi\n"}),
 ]
 
 
-def run(stream: bytes, cuts: list[int] | int) -> tuple[list[Request | None], str]:
+def run(stream: bytes, cuts: list[int] | int) -> tuple[list[EximRequest | None], str]:
     """Feed a stream in pieces; return its requests and the error that ended them."""
     ends = list(range(cuts, len(stream), cuts)) if isinstance(cuts, int) else cuts
-    codec, requests = Codec(MESSAGE), list[Request | None]()
+    codec, requests = EximCodec(MESSAGE), list[EximRequest | None]()
     try:
         for start, end in zip([0, *ends], [*ends, len(stream)], strict=True):
             for one in codec.feed(stream[start:end]):
@@ -56,7 +56,7 @@ def test_split_at_every_byte_and_cut_off_at_every_byte() -> None:
     ends = [at + 1 for at, byte in enumerate(STREAM) if byte == 0x0A]
     for cut in range(len(STREAM) + 1):
         assert run(STREAM, [cut]) == (REQUESTS, "")
-        codec = Codec(MESSAGE)
+        codec = EximCodec(MESSAGE)
         assert list(codec.feed(STREAM[:cut])) == REQUESTS[: sum(end <= cut for end in ends)]
         assert codec.partial == (cut not in (0, *ends))
 
@@ -131,7 +131,7 @@ def test_the_limits_themselves_are_taken() -> None:
 
 def test_of_a_line_that_never_ends_no_more_is_kept_than_a_request_may_have() -> None:
     for begin in (b"x", b"oborona/1 data body64="):
-        codec = Codec(MESSAGE)
+        codec = EximCodec(MESSAGE)
         assert list(codec.feed(begin)) == []
         for _ in range(100):
             assert list(codec.feed(b"A" * 4096)) == []
@@ -176,12 +176,12 @@ def test_any_bytes_in_any_cut_give_the_same_requests_or_the_same_error(
 @given(st.dictionaries(st.sampled_from(["helo", "from", "rcpt", "auth", "name"]), st.binary()))
 def test_no_value_changes_another(values: dict[str, bytes]) -> None:
     """Invariant: what was put in comes out, under its own name, whatever it is."""
-    assert run(request("rcpt", **values), 1 << 30) == ([Request(Word.RCPT, values)], "")
+    assert run(request("rcpt", **values), 1 << 30) == ([EximRequest(EximVerb.RCPT, values)], "")
 
 
 @pytest.mark.parametrize("size", [1, 7, 4096])
 def test_a_request_that_is_dropped_is_told_at_its_end_and_the_next_one_read(size: int) -> None:
-    codec, found = Codec(MESSAGE), list[Request | None]()
+    codec, found = EximCodec(MESSAGE), list[EximRequest | None]()
     assert list(codec.feed(b"oborona/1 data body64=" + b"QUFB" * 100)) == []
     codec.drop()
     assert (codec.kept, codec.partial) == (0, True)
@@ -189,5 +189,5 @@ def test_a_request_that_is_dropped_is_told_at_its_end_and_the_next_one_read(size
     for place in range(0, len(rest), size):
         found += codec.feed(rest[place : place + size])
         assert codec.kept < 100
-    assert found == [None, Request(Word.PING, {})]
+    assert found == [None, EximRequest(EximVerb.PING, {})]
     assert not codec.partial

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oborona.doors.exim.codec import Codec
-from oborona.doors.exim.question import MAX_TAKEN, Question, question
-from oborona.doors.rfc5322 import gathered
+from oborona.doors.exim.codec import EximCodec
+from oborona.doors.exim.question import MAX_TAKEN, EximQuestion, question_of
+from oborona.doors.rfc5322 import raw_message_of
 from oborona.errors import PeerError
 from oborona.types import Client, Envelope, Stage
 from tests.peers.readsocket import request
@@ -23,10 +23,10 @@ OURS = (
 )
 
 
-def asked(word: str, **fields: str | bytes | int) -> Question:
-    (one,) = Codec(LIMIT).feed(request(word, **fields))
+def asked(word: str, **fields: str | bytes | int) -> EximQuestion:
+    (one,) = EximCodec(LIMIT).feed(request(word, **fields))
     assert one is not None
-    return question(one, LIMIT)
+    return question_of(one, LIMIT)
 
 
 def test_a_request_tells_all_that_is_known() -> None:
@@ -44,7 +44,7 @@ def test_a_request_tells_all_that_is_known() -> None:
         new="x",
         **{"from": "юля@a.example".encode()},
     )
-    assert told == Question(
+    assert told == EximQuestion(
         stage=Stage.RECIPIENT,
         reached=None,
         after=Stage.SENDER,
@@ -146,7 +146,7 @@ def test_recipients_come_out_as_they_went_in(recipients: list[str]) -> None:
 
 def test_a_message_that_is_shown_whole_is_the_message() -> None:
     told = asked("data", headers=HEAD, body=b"hi\n.\n", size=len(HEAD) + 1 + 5)
-    want = gathered(HEAD + b"\n" + b"hi\n.\n", LIMIT)
+    want = raw_message_of(HEAD + b"\n" + b"hi\n.\n", LIMIT)
     assert told.message == want
     assert want.raw == b"From: ann@a.example\r\nX-Long: a\r\n\tb\r\n\r\nhi\r\n.\r\n"
     assert told.message.headers == want.headers
@@ -156,11 +156,11 @@ def test_a_message_that_is_shown_whole_is_the_message() -> None:
 def test_the_received_of_the_exim_that_asks_is_none_of_the_message() -> None:
     size = len(HEAD) + 1 + 2
     told = asked("data", id="1xVCQn-0005T8-0K", headers=OURS + HEAD, body=b"hi", size=size)
-    assert told.message == gathered(HEAD + b"\nhi", LIMIT)
+    assert told.message == raw_message_of(HEAD + b"\nhi", LIMIT)
     other = asked(
         "data", id="1xVCQn-0005T8-0L", headers=OURS + HEAD, body=b"hi", size=size + len(OURS)
     )
-    assert other.message == gathered(OURS + HEAD + b"\nhi", LIMIT)
+    assert other.message == raw_message_of(OURS + HEAD + b"\nhi", LIMIT)
     nobodys = asked("data", headers=OURS + HEAD, body=b"hi", size=size + len(OURS))
     assert nobodys.message == other.message
 
@@ -170,7 +170,7 @@ def test_what_exim_does_not_show_is_counted(size: int) -> None:
     told = asked("data", headers=HEAD, body=b"hi", size=size)
     assert told.message is not None
     assert (told.message.size, told.message.truncated) == (size, True)
-    assert told.message.raw == gathered(HEAD + b"\nhi", LIMIT).raw
+    assert told.message.raw == raw_message_of(HEAD + b"\nhi", LIMIT).raw
 
 
 def test_of_a_message_no_more_is_kept_than_may_be() -> None:
@@ -181,7 +181,7 @@ def test_of_a_message_no_more_is_kept_than_may_be() -> None:
 
 
 def test_a_header_without_its_end_and_no_header_at_all() -> None:
-    assert asked("data", headers=b"Subject: x", body=b"hi").message == gathered(
+    assert asked("data", headers=b"Subject: x", body=b"hi").message == raw_message_of(
         b"Subject: x\n\nhi", LIMIT
     )
     told = asked("data", headers=b"", body=b"hi").message

@@ -19,10 +19,10 @@ from oborona.config.address import InetAddress, UnixAddress
 from oborona.daemon import sockets
 from oborona.doors.exim.codec import MAX_LINE
 from oborona.doors.exim.server import EximServer
-from oborona.doors.gather import Gathered
-from oborona.doors.guard import NO_ANSWER, Guard
-from oborona.doors.reply import BUSY, CONTINUE, Answer, Reply, refuse
-from oborona.doors.room import Room
+from oborona.doors.guard import NO_ANSWER, HandlerGuard
+from oborona.doors.memory_budget import MemoryBudget
+from oborona.doors.raw_message import RawMessage
+from oborona.doors.reply import BUSY, CONTINUE, ReplyAction, SessionReply, refusal_reply
 from oborona.types import Envelope, Stage
 from tests.peers.ports import free_port
 from tests.peers.readsocket import connected, extract, readsocket, request
@@ -49,24 +49,24 @@ class Moody:
         *,
         after: Stage | None = None,
         reached: Stage | None = None,
-    ) -> Reply:
+    ) -> SessionReply:
         self._journal.append(("glance", (stage, after, port)))
         return await self._reply(envelope)
 
-    async def whole(self, envelope: Envelope, message: Gathered, port: str) -> Reply:
+    async def whole(self, envelope: Envelope, message: RawMessage, port: str) -> SessionReply:
         self._journal.append(("whole", (message.size, port)))
         return await self._reply(envelope)
 
-    def unjudged(self, message: Gathered) -> Reply:
+    def unjudged(self, message: RawMessage) -> SessionReply:
         return NO_ANSWER
 
     def close(self) -> None:
         self._journal.append(("close", None))
 
-    async def _reply(self, envelope: Envelope) -> Reply:
+    async def _reply(self, envelope: Envelope) -> SessionReply:
         match envelope.sender:
             case "refuse":
-                return refuse(550, "5.7.1", "no entry")
+                return refusal_reply(550, "5.7.1", "no entry")
             case "busy":
                 return BUSY
             case "fail":
@@ -106,14 +106,14 @@ class House:
     ) -> EximServer:
         self.server = EximServer(
             lambda: Moody(self.journal),
-            guard=Guard(Answer.CONTINUE, guard_s),
+            guard=HandlerGuard(ReplyAction.CONTINUE, guard_s),
             limit_bytes=LIMIT,
             idle_s=idle_s,
             half_s=half_s,
             max_connections=most,
             max_per_client=per_client,
             note=self.note,
-            room=Room(room),
+            room=MemoryBudget(room),
         )
         await self.server.start(self.listener)
         return self.server

@@ -14,15 +14,15 @@ import msgspec
 from oborona.config import load_settings
 from oborona.config.address import UnixAddress
 from oborona.daemon import sockets
-from oborona.dns import Asker
-from oborona.doors.context import Premises
-from oborona.doors.gather import Gathered
+from oborona.dns import DnsAsker
+from oborona.doors.context import DoorContext
 from oborona.doors.guard import NO_ANSWER
-from oborona.doors.http.keys import keys
-from oborona.doors.http.server import HttpServer
-from oborona.doors.reply import Judged, Reply
-from oborona.doors.room import Room
-from oborona.feedback.events.model import Event
+from oborona.doors.http.access_keys import access_keys
+from oborona.doors.http.server import ScanHttpServer
+from oborona.doors.memory_budget import MemoryBudget
+from oborona.doors.raw_message import RawMessage
+from oborona.doors.reply import SessionReply, VerdictDetails
+from oborona.feedback.events.model import FeedbackEvent
 from oborona.session.session import Session
 from oborona.types import Action, Envelope, RuleHit, Stage, Verdict
 from tests.daemon.intake.takings import KEY
@@ -31,8 +31,8 @@ LONG_S = 60.0
 TOKEN = "0123456789abcdef"
 
 
-def judged(action: Action = Action.ACCEPT, score: float = 12.5) -> Judged:
-    return Judged(
+def judged(action: Action = Action.ACCEPT, score: float = 12.5) -> VerdictDetails:
+    return VerdictDetails(
         verdict=Verdict(
             action=action,
             score=score,
@@ -55,7 +55,7 @@ async def until(holds: Callable[[], bool]) -> None:
             await asyncio.sleep(0.01)
 
 
-def _no_asker() -> Asker:
+def _no_asker() -> DnsAsker:
     raise AssertionError("the door itself asks nothing of the DNS")
 
 
@@ -65,7 +65,7 @@ class Sitting(Session):
     def __init__(self, room: Sittings) -> None:
         self._room = room
 
-    async def whole(self, envelope: Envelope, message: Gathered, port: str) -> Reply:
+    async def whole(self, envelope: Envelope, message: RawMessage, port: str) -> SessionReply:
         self._room.asked.append((envelope, message, port))
         return await self._reply()
 
@@ -77,17 +77,17 @@ class Sitting(Session):
         *,
         after: Stage | None = None,
         reached: Stage | None = None,
-    ) -> Reply:
+    ) -> SessionReply:
         self._room.glanced.append((stage, envelope, port, after))
         return await self._reply()
 
-    def unjudged(self, message: Gathered) -> Reply:
+    def unjudged(self, message: RawMessage) -> SessionReply:
         return NO_ANSWER
 
     def close(self) -> None:
         self._room.closed += 1
 
-    async def _reply(self) -> Reply:
+    async def _reply(self) -> SessionReply:
         self._room.began.release()
         await self._room.gate.wait()
         self._room.ended += 1
@@ -106,15 +106,15 @@ class Sittings:
 
     def __init__(self, folder: Path, **settings: object) -> None:
         self.path = folder / "http.sock"
-        self.says: Reply | Exception = Reply(judged=judged())
-        self.asked: list[tuple[Envelope, Gathered, str]] = []
+        self.says: SessionReply | Exception = SessionReply(judged=judged())
+        self.asked: list[tuple[Envelope, RawMessage, str]] = []
         self.glanced: list[tuple[Stage, Envelope, str, Stage | None]] = []
         self.closed = self.ended = 0
         self.gate = asyncio.Event()
         self.gate.set()
         self.began = asyncio.Semaphore(0)
         self.notes: Counter[str] = Counter()
-        self.events: list[Event] = []
+        self.events: list[FeedbackEvent] = []
         self.keeps = True
         given = {"listen": f"unix:{self.path}", "read_s": LONG_S, "idle_s": LONG_S} | settings
         named = {
@@ -123,8 +123,8 @@ class Sittings:
         }
         self.settings = load_settings(None, named).settings
 
-    def premises(self) -> Premises:
-        return Premises(
+    def premises(self) -> DoorContext:
+        return DoorContext(
             settings=self.settings,
             sessions=lambda: Sitting(self),
             asker=_no_asker,
@@ -133,12 +133,12 @@ class Sittings:
             signing_key=KEY,
             note=self._note,
             keep=self._keep,
-            room=Room(self.settings.worker.max_bodies_bytes),
+            room=MemoryBudget(self.settings.worker.max_bodies_bytes),
         )
 
     @contextlib.asynccontextmanager
     async def serving(self) -> AsyncIterator[Sittings]:
-        self.server = HttpServer(self.premises(), keys(self.settings.doors.http))
+        self.server = ScanHttpServer(self.premises(), access_keys(self.settings.doors.http))
         listener = sockets.listen(UnixAddress(str(self.path)))
         await self.server.start(listener)
         try:
@@ -187,7 +187,7 @@ class Sittings:
     def _note(self, outcome: str) -> None:
         self.notes[outcome] += 1
 
-    async def _keep(self, event: Event) -> bool:
+    async def _keep(self, event: FeedbackEvent) -> bool:
         if self.keeps:
             self.events.append(event)
         return self.keeps

@@ -7,14 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oborona.doors.http.envelopes import MAX_RECIPIENTS, MAX_VALUE, Said, envelope
-from oborona.doors.http.model import Asked
+from oborona.doors.http.envelopes import (
+    MAX_RECIPIENTS,
+    MAX_VALUE,
+    EnvelopeHeaders,
+    envelope_of_json,
+)
+from oborona.doors.http.model import ScanEnvelope
 from oborona.errors import PeerError
 from oborona.types import Client, Envelope
 
 
 def of(*headers: tuple[str, str]) -> Envelope:
-    return Said((name.encode(), value.encode()) for name, value in headers).envelope()
+    return EnvelopeHeaders((name.encode(), value.encode()) for name, value in headers).envelope()
 
 
 def test_all_that_rspamc_tells() -> None:
@@ -107,7 +112,7 @@ def test_who_it_is_delivered_to_is_its_recipient_where_none_is_named() -> None:
 )
 def test_what_is_no_envelope(header: tuple[bytes, bytes]) -> None:
     with pytest.raises(PeerError):
-        Said([header]).envelope()
+        EnvelopeHeaders([header]).envelope()
 
 
 @given(
@@ -126,7 +131,7 @@ def test_any_headers_give_an_envelope_that_can_be_stored_or_an_error(
 ) -> None:
     """Invariant: nothing but PeerError is raised, and what comes out is UTF-8 on one line."""
     try:
-        found = Said(headers).envelope()
+        found = EnvelopeHeaders(headers).envelope()
     except PeerError:
         return
     for value in (
@@ -146,9 +151,9 @@ def test_json_says_the_same_as_headers() -> None:
         b'{"client": {"ip": "192.0.2.1", "name": "HN.example.", "port": 7}, "helo": "h", '
         b'"sender": "<f@x.example>",'
         b' "recipients": ["<r@x.example>"], "login": "joe", "queue_id": "Q", "port": "25"}',
-        type=Asked,
+        type=ScanEnvelope,
     )
-    assert envelope(asked) == Envelope(
+    assert envelope_of_json(asked) == Envelope(
         client=Client(ip="192.0.2.1", name="hn.example", port=7),
         helo="h",
         sender="f@x.example",
@@ -177,4 +182,4 @@ def test_json_says_the_same_as_headers() -> None:
 )
 def test_json_that_is_none_of_ours(body: bytes) -> None:
     with pytest.raises(msgspec.DecodeError):
-        msgspec.json.decode(body, type=Asked)
+        msgspec.json.decode(body, type=ScanEnvelope)

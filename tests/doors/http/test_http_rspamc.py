@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from oborona import state_files
-from oborona.feedback.events.log import Log
-from oborona.feedback.events.model import Stored
+from oborona.feedback.events.log import EventLog
+from oborona.feedback.events.model import StoredEvent
 from tests.doors.http.sittings import TOKEN
 from tests.letters import gtube
 from tests.peers.oborona import Oborona
@@ -50,8 +50,8 @@ class House(Oborona):
         keys.write_text(f"{TOKEN}\n")
         self._settings["doors.http.keys_file"] = str(keys)
 
-    def events(self) -> list[Stored]:
-        log = Log(self.state / state_files.EVENTS)
+    def events(self) -> list[StoredEvent]:
+        log = EventLog(self.state / state_files.EVENTS)
         with contextlib.closing(log):
             return log.last(100)[::-1]
 

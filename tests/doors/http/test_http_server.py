@@ -11,9 +11,9 @@ from typing import Any, cast
 
 import pytest
 
-from oborona.doors.reply import BUSY, Reply, refuse
-from oborona.doors.rfc5322 import gathered
-from oborona.feedback.events.model import What
+from oborona.doors.reply import BUSY, SessionReply, refusal_reply
+from oborona.doors.rfc5322 import raw_message_of
+from oborona.feedback.events.model import EventKind
 from oborona.ident import sign
 from oborona.types import Action, Client, Envelope, Stage
 from tests.daemon.intake.takings import KEY
@@ -66,13 +66,13 @@ async def test_all_ways_to_ask_tell_a_session_the_same(door: Sittings) -> None:
     for way in ways:
         status, _ = await way
         assert status == 200
-    assert [one[:2] for one in door.asked] == [(TOLD, gathered(MAIL, 1 << 20))] * len(ways)
+    assert [one[:2] for one in door.asked] == [(TOLD, raw_message_of(MAIL, 1 << 20))] * len(ways)
     assert door.closed == len(ways)
     assert dict(door.notes) == {"answered": len(ways)}
 
 
 async def test_a_verdict_in_both_tongues(door: Sittings) -> None:
-    door.says = refuse(550, "5.7.1", "Message refused as spam", judged(Action.REJECT, 250.0))
+    door.says = refusal_reply(550, "5.7.1", "Message refused as spam", judged(Action.REJECT, 250.0))
     _, theirs = await door.post("/checkv2", MAIL)
     assert (theirs["action"], theirs["score"], theirs["required_score"]) == ("reject", 250.0, 200.0)
     assert theirs["messages"] == {"smtp_message": "Message refused as spam"}
@@ -84,13 +84,13 @@ async def test_a_verdict_in_both_tongues(door: Sittings) -> None:
 
 
 async def test_a_glance(door: Sittings) -> None:
-    door.says = refuse(554, "5.7.1", "Client refused", judged(Action.REJECT))
+    door.says = refusal_reply(554, "5.7.1", "Client refused", judged(Action.REJECT))
     status, told = await door.post(
         "/v1/glance", JSON | {"stage": "recipient", "after": "connect", "port": "25"}
     )
     assert (status, told["verdict"]) == (200, "reject")
     assert door.glanced == [(Stage.RECIPIENT, TOLD, "25", Stage.CONNECT)]
-    door.says = Reply()
+    door.says = SessionReply()
     status, told = await door.post("/v1/glance", {"stage": "connect"})
     assert (status, told["verdict"], told["line"]) == (200, "accept", 0.0)
     assert door.closed == 2
@@ -203,9 +203,11 @@ async def test_the_first_line_of_an_answer_says_why(door: Sittings) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "what"), [("/learnspam", What.COMPLAINT), ("/learnham", What.PARDON)]
+    ("path", "what"), [("/learnspam", EventKind.COMPLAINT), ("/learnham", EventKind.PARDON)]
 )
-async def test_what_is_taught_is_what_a_person_says(door: Sittings, path: str, what: What) -> None:
+async def test_what_is_taught_is_what_a_person_says(
+    door: Sittings, path: str, what: EventKind
+) -> None:
     letter = b"X-Mras-Id: " + sign(7, KEY).encode() + b"\nMessage-ID: <1@a.example>\n\nhi\n"
     headers = {"Deliver-To": "Joe@x.example", "User": "someone@else.example"}
     assert await door.post(path, letter, headers) == (200, {"success": True})
@@ -226,7 +228,7 @@ async def test_what_is_taught_is_what_a_person_says(door: Sittings, path: str, w
 async def test_the_line_of_a_mailbox_file_is_not_the_message_s(door: Sittings) -> None:
     boxed = b"From ann@a.example Sun Nov 22 18:48:09 2026\n" + MAIL
     await door.post("/checkv2", boxed)
-    assert door.asked[0][1] == gathered(MAIL, 1 << 20)
+    assert door.asked[0][1] == raw_message_of(MAIL, 1 << 20)
     await door.post("/learnspam", boxed, {"Deliver-To": "joe@x.example"})
     assert door.events[0].raw == MAIL
     await door.post("/checkv2", b"From : ann@a.example\n\nhi\n")
@@ -306,7 +308,7 @@ async def test_of_a_large_message_the_head_is_judged_and_a_huge_one_refused(
         large = MAIL + b"x" * 100_000
         assert (await door.post("/checkv2", large))[0] == 200
         assert (await door.post("/v1/scan", {"raw": base64.b64encode(large).decode()}))[0] == 200
-        assert [one[1] for one in door.asked] == [gathered(large, 65_536)] * 2
+        assert [one[1] for one in door.asked] == [raw_message_of(large, 65_536)] * 2
         assert door.asked[0][1].truncated
         assert (await door.post("/checkv2", MAIL + b"x" * 200_000))[0] == 413
         assert (await door.post("/v1/scan", b"x" * 300_000, {"Content-Type": "application/json"}))[

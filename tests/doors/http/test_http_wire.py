@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from oborona.doors.http.server import MAX_HEAD, MAX_HEADERS
-from oborona.doors.rfc5322 import gathered
+from oborona.doors.rfc5322 import raw_message_of
 from oborona.doors.web import MAX_HEADER
 from tests.doors.http.sittings import LONG_S, Sittings, until
 
@@ -44,7 +44,7 @@ async def test_however_a_request_is_cut_it_is_the_same(door: Sittings) -> None:
     for place in range(1, len(ASKED)):
         assert status(await door.says_to(ASKED[:place], ASKED[place:])) == 200
     assert len(door.asked) == len(ASKED) - 1
-    assert {one[1] for one in door.asked} == {gathered(MAIL, 1 << 20)}
+    assert {one[1] for one in door.asked} == {raw_message_of(MAIL, 1 << 20)}
     assert {one[0].recipients for one in door.asked} == {("r@x.example",)}
 
 
@@ -57,7 +57,7 @@ async def test_a_body_in_chunks(door: Sittings, size: int) -> None:
     pieces = [MAIL[n : n + size] for n in range(0, len(MAIL), size)]
     body = b"".join(b"%x\r\n%b\r\n" % (len(one), one) for one in pieces) + b"0\r\n\r\n"
     assert status(await door.says_to(CHUNKED + body)) == 200
-    assert door.asked[0][1] == gathered(MAIL, 1 << 20)
+    assert door.asked[0][1] == raw_message_of(MAIL, 1 << 20)
 
 
 async def test_requests_without_waiting_for_answers(door: Sittings) -> None:

@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from oborona.doors.http.openapi import description, document
-from oborona.doors.reply import ACCEPT, AddHeader, RemoveHeader, Reply, refuse
+from oborona.doors.reply import ACCEPT, AddHeader, RemoveHeader, SessionReply, refusal_reply
 from oborona.types import Action
 from tests.doors.http.sittings import Sittings, judged
 
@@ -65,9 +65,9 @@ def test_schemas_are_schemas(name: str) -> None:
 @pytest.mark.parametrize(
     "reply",
     [
-        Reply(judged=judged()),
-        refuse(550, "5.7.1", "Refused", judged(Action.REJECT)),
-        Reply(
+        SessionReply(judged=judged()),
+        refusal_reply(550, "5.7.1", "Refused", judged(Action.REJECT)),
+        SessionReply(
             answer=ACCEPT.answer,
             edits=(RemoveHeader("X-Mras", 2), AddHeader("X-Mras", "Ok", top=True)),
             removed=("trap@x.example",),
@@ -75,7 +75,7 @@ def test_schemas_are_schemas(name: str) -> None:
         ),
     ],
 )
-async def test_answers_are_as_described(open_folder: Path, reply: Reply) -> None:
+async def test_answers_are_as_described(open_folder: Path, reply: SessionReply) -> None:
     async with Sittings(open_folder).serving() as door:
         door.says = reply
         for path, body in (("/v1/scan", {"raw": ""}), ("/v1/glance", {"stage": "connect"})):

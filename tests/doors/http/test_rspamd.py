@@ -7,33 +7,44 @@ from typing import Any
 import msgspec
 import pytest
 
-from oborona.doors.http.rspamd import checked, checked_of_old
-from oborona.doors.http.told import told
-from oborona.doors.reply import ACCEPT, AddHeader, Answer, RemoveHeader, Reply, refuse
-from oborona.types import Action, Mode, RuleHit
+from oborona.doors.http.reply import verdict_answer
+from oborona.doors.http.rspamd import check_answer, legacy_check_answer
+from oborona.doors.reply import (
+    ACCEPT,
+    AddHeader,
+    RemoveHeader,
+    ReplyAction,
+    SessionReply,
+    refusal_reply,
+)
+from oborona.types import Action, RuleHit, RuleMode
 from tests.doors.http.sittings import judged
 
 
-def said(reply: Reply) -> dict[str, Any]:
+def said(reply: SessionReply) -> dict[str, Any]:
     assert reply.judged is not None
-    return checked(reply, reply.judged, 0.25)
+    return check_answer(reply, reply.judged, 0.25)
 
 
 @pytest.mark.parametrize(
     ("reply", "action", "verdict"),
     [
-        (Reply(judged=judged()), "no action", "accept"),
-        (Reply(answer=Answer.ACCEPT, judged=judged()), "no action", "accept"),
-        (Reply(answer=Answer.ACCEPT, judged=judged(Action.SPAM)), "add header", "spam"),
-        (Reply(answer=Answer.ACCEPT, judged=judged(Action.REJECT)), "add header", "spam"),
-        (refuse(550, "5.7.1", "Refused", judged(Action.REJECT)), "reject", "reject"),
-        (refuse(451, "4.7.1", "Later", judged(Action.TEMPFAIL)), "soft reject", "tempfail"),
-        (Reply(answer=Answer.DISCARD, judged=judged()), "discard", "discard"),
+        (SessionReply(judged=judged()), "no action", "accept"),
+        (SessionReply(answer=ReplyAction.ACCEPT, judged=judged()), "no action", "accept"),
+        (SessionReply(answer=ReplyAction.ACCEPT, judged=judged(Action.SPAM)), "add header", "spam"),
+        (
+            SessionReply(answer=ReplyAction.ACCEPT, judged=judged(Action.REJECT)),
+            "add header",
+            "spam",
+        ),
+        (refusal_reply(550, "5.7.1", "Refused", judged(Action.REJECT)), "reject", "reject"),
+        (refusal_reply(451, "4.7.1", "Later", judged(Action.TEMPFAIL)), "soft reject", "tempfail"),
+        (SessionReply(answer=ReplyAction.DISCARD, judged=judged()), "discard", "discard"),
     ],
 )
-def test_what_is_done(reply: Reply, action: str, verdict: str) -> None:
+def test_what_is_done(reply: SessionReply, action: str, verdict: str) -> None:
     assert said(reply)["action"] == action
-    assert told(reply).verdict == verdict
+    assert verdict_answer(reply).verdict == verdict
 
 
 def test_scores_lines_and_rules() -> None:
@@ -41,10 +52,10 @@ def test_scores_lines_and_rules() -> None:
         judged().verdict,
         rules=(
             RuleHit(name="A", score=30.0, say="seen 7 times"),
-            RuleHit(name="B", score=50.0, mode=Mode.SHADOW),
+            RuleHit(name="B", score=50.0, mode=RuleMode.SHADOW),
         ),
     )
-    found = said(Reply(judged=msgspec.structs.replace(judged(), verdict=verdict)))
+    found = said(SessionReply(judged=msgspec.structs.replace(judged(), verdict=verdict)))
     assert (found["score"], found["required_score"]) == (12.5, 200.0)
     assert found["thresholds"] == {"reject": 200.0, "add header": 100.0}
     assert found["symbols"]["A"] == {
@@ -62,9 +73,9 @@ def test_scores_lines_and_rules() -> None:
 
 
 def test_words_for_the_sender_are_one_line() -> None:
-    reply = refuse(550, "5.7.1", "Refused\nreference 7", judged(Action.REJECT))
+    reply = refusal_reply(550, "5.7.1", "Refused\nreference 7", judged(Action.REJECT))
     assert said(reply)["messages"] == {"smtp_message": "Refused reference 7"}
-    assert msgspec.to_builtins(told(reply).smtp) == {
+    assert msgspec.to_builtins(verdict_answer(reply).smtp) == {
         "code": 550,
         "enhanced": "5.7.1",
         "text": "Refused\nreference 7",
@@ -81,7 +92,9 @@ def test_header_edits_as_a_proxy_of_rspamd_does_them() -> None:
         AddHeader("X-Two", "1"),
         AddHeader("X-Two", "2"),
     )
-    reply = Reply(answer=ACCEPT.answer, edits=edits, removed=("trap@x.example",), judged=judged())
+    reply = SessionReply(
+        answer=ACCEPT.answer, edits=edits, removed=("trap@x.example",), judged=judged()
+    )
     assert said(reply)["milter"] == {
         "remove_headers": {"X-Mras": 1, "X-Mras-Id": 0},
         "add_headers": {
@@ -91,14 +104,16 @@ def test_header_edits_as_a_proxy_of_rspamd_does_them() -> None:
         },
         "del_rcpt": ["trap@x.example"],
     }
-    ours = told(reply)
+    ours = verdict_answer(reply)
     assert ours.headers.add == edits[3:]
     assert ours.headers.remove == edits[:3]
     assert ours.removed_recipients == ("trap@x.example",)
 
 
 def test_the_answer_of_old_has_one_metric_with_the_symbols_in_it() -> None:
-    found = checked_of_old(said(Reply(answer=Answer.ACCEPT, judged=judged(Action.SPAM, 120.0))))
+    found = legacy_check_answer(
+        said(SessionReply(answer=ReplyAction.ACCEPT, judged=judged(Action.SPAM, 120.0)))
+    )
     metric = found["default"]
     assert (metric["is_spam"], metric["is_skipped"], metric["score"], metric["action"]) == (
         True,
@@ -109,11 +124,11 @@ def test_the_answer_of_old_has_one_metric_with_the_symbols_in_it() -> None:
     assert metric["NO_NAME"]["options"] == ["it has no name"]
     assert "score" not in found
     assert "message-id" in found
-    assert checked_of_old(said(Reply(judged=judged())))["default"]["is_spam"] is False
+    assert legacy_check_answer(said(SessionReply(judged=judged())))["default"]["is_spam"] is False
 
 
 def test_where_nothing_was_judged_nothing_is_against_it() -> None:
-    found = told(Reply())
+    found = verdict_answer(SessionReply())
     assert (found.verdict, found.score, found.line, found.rules, found.smtp) == (
         "accept",
         0.0,

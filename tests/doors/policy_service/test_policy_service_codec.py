@@ -6,8 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oborona.doors.policy_service.codec import MAX_ATTRIBUTES, MAX_LINE, MAX_REQUEST, Codec, answer
-from oborona.doors.reply import ACCEPT, CONTINUE, TEMPFAIL, Answer, Reply, refuse
+from oborona.doors.policy_service.codec import (
+    MAX_ATTRIBUTES,
+    MAX_LINE,
+    MAX_REQUEST,
+    PolicyServiceCodec,
+    answer,
+)
+from oborona.doors.reply import ACCEPT, CONTINUE, TEMPFAIL, ReplyAction, SessionReply, refusal_reply
 from oborona.errors import PeerError
 from tests.peers.policy_client import request
 
@@ -48,7 +54,7 @@ REQUESTS = [{"request": "smtpd_access_policy"} | said for said in SENT]
 def run(stream: bytes, cuts: list[int] | int) -> tuple[list[dict[str, str]], str]:
     """Feed a stream in pieces; return its requests and the error that ended them."""
     ends = list(range(cuts, len(stream), cuts)) if isinstance(cuts, int) else cuts
-    codec, requests = Codec(), []
+    codec, requests = PolicyServiceCodec(), []
     try:
         for start, end in zip([0, *ends], [*ends, len(stream)], strict=True):
             for one in codec.feed(stream[start:end]):
@@ -68,7 +74,7 @@ def test_a_stream_that_ends_early_gives_the_requests_that_are_whole(cut: int) ->
     ends = [len(b"".join(request(**said) for said in SENT[: i + 1])) for i in range(len(SENT))]
     whole = sum(end <= cut for end in ends)
     assert run(STREAM[:cut], 64) == (REQUESTS[:whole], "")
-    codec = Codec()
+    codec = PolicyServiceCodec()
     assert list(codec.feed(STREAM[:cut])) == REQUESTS[:whole]
     assert codec.partial == (cut not in ends)
 
@@ -145,7 +151,7 @@ def test_any_bytes_in_any_cut_give_the_same_requests_or_the_same_error(
 
 
 def test_a_line_that_never_ends_is_taken_up_to_its_limit() -> None:
-    codec = Codec()
+    codec = PolicyServiceCodec()
     for _ in range(MAX_LINE):
         assert list(codec.feed(b"x")) == []
     with pytest.raises(PeerError, match="a line of more than"):
@@ -157,21 +163,21 @@ def test_a_line_that_never_ends_is_taken_up_to_its_limit() -> None:
     [
         (CONTINUE, "DUNNO"),
         (ACCEPT, "DUNNO"),
-        (Reply(answer=Answer.DISCARD), "DISCARD"),
+        (SessionReply(answer=ReplyAction.DISCARD), "DISCARD"),
         (
-            refuse(554, "5.7.1", "Client refused, reference 1"),
+            refusal_reply(554, "5.7.1", "Client refused, reference 1"),
             "554 5.7.1 Client refused, reference 1",
         ),
-        (refuse(451, "4.7.1", "Try again later"), "451 4.7.1 Try again later"),
-        (refuse(550, "5.7.1", "No\nnever"), "550 5.7.1 No never"),
+        (refusal_reply(451, "4.7.1", "Try again later"), "451 4.7.1 Try again later"),
+        (refusal_reply(550, "5.7.1", "No\nnever"), "550 5.7.1 No never"),
         (TEMPFAIL, "451 4.7.1 Service unavailable - try again later"),
-        (Reply(answer=Answer.REJECT), "550 5.7.1 Command rejected"),
+        (SessionReply(answer=ReplyAction.REJECT), "550 5.7.1 Command rejected"),
     ],
 )
-def test_each_reply_has_its_action(reply: Reply, action: str) -> None:
+def test_each_reply_has_its_action(reply: SessionReply, action: str) -> None:
     assert answer(reply) == f"action={action}\n\n".encode()
 
 
 def test_an_answer_is_one_line_that_postfix_takes_whole() -> None:
-    long = refuse(550, "5.7.1", "\n".join(["x" * 480] * 32))
+    long = refusal_reply(550, "5.7.1", "\n".join(["x" * 480] * 32))
     assert answer(long) == b"action=550 5.7.1 " + b"x" * 480 + b"\n\n"

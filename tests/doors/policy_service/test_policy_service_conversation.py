@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oborona.doors.gather import Gathered
-from oborona.doors.policy_service.conversation import Conversation
-from oborona.doors.reply import ACCEPT, CONTINUE, Reply, refuse
+from oborona.doors.policy_service.conversation import PolicyConversation
+from oborona.doors.raw_message import RawMessage
+from oborona.doors.reply import ACCEPT, CONTINUE, SessionReply, refusal_reply
 from oborona.errors import PeerError
 from oborona.types import Client, Stage
 
-REFUSED = refuse(550, "5.7.1", "refused")
+REFUSED = refusal_reply(550, "5.7.1", "refused")
 
 
 class Scripted:
@@ -30,26 +30,26 @@ class Scripted:
     def learn(self, macros: Mapping[str, str]) -> None:
         self.told.append(("learn", dict(macros)))
 
-    async def connect(self, client: Client) -> Reply:
+    async def connect(self, client: Client) -> SessionReply:
         self.told.append(("connect", client.ip, client.name, client.port))
         return _do(client.name)
 
-    async def helo(self, name: str) -> Reply:
+    async def helo(self, name: str) -> SessionReply:
         self.told.append(("helo", name))
         return _do(name)
 
-    async def mail(self, sender: str, params: tuple[str, ...]) -> Reply:
+    async def mail(self, sender: str, params: tuple[str, ...]) -> SessionReply:
         self.told.append(("mail", sender))
         return _do(sender)
 
-    async def rcpt(self, recipient: str, params: tuple[str, ...]) -> Reply:
+    async def rcpt(self, recipient: str, params: tuple[str, ...]) -> SessionReply:
         self.told.append(("rcpt", recipient))
         return _do(recipient)
 
-    async def end_of_message(self, message: Gathered) -> Reply:
+    async def end_of_message(self, message: RawMessage) -> SessionReply:
         raise AssertionError("there is no content here")
 
-    def unjudged(self, message: Gathered) -> Reply:
+    def unjudged(self, message: RawMessage) -> SessionReply:
         raise AssertionError("there is no content here")
 
     def abort(self) -> None:
@@ -59,7 +59,7 @@ class Scripted:
         self.told.append(("close",))
 
 
-def _do(name: str) -> Reply:
+def _do(name: str) -> SessionReply:
     return (
         REFUSED if name.startswith("refuse") else ACCEPT if name.startswith("accept") else CONTINUE
     )
@@ -70,7 +70,7 @@ class Postfix:
 
     def __init__(self, **client: str) -> None:
         self._told: list[tuple[object, ...]] = []
-        self.conversation = Conversation(lambda: Scripted(self._told))
+        self.conversation = PolicyConversation(lambda: Scripted(self._told))
         self.client = {
             "client_address": "192.0.2.9",
             "client_name": "Client.Example",
@@ -79,10 +79,10 @@ class Postfix:
             "helo_name": "mail.example",
         } | client
 
-    async def ask(self, state: str, **said: str) -> Reply:
+    async def ask(self, state: str, **said: str) -> SessionReply:
         return await self.conversation.ask({"protocol_state": state} | self.client | said)
 
-    async def rcpt(self, instance: str, recipient: str = "a@x.test", **said: str) -> Reply:
+    async def rcpt(self, instance: str, recipient: str = "a@x.test", **said: str) -> SessionReply:
         return await self.ask("RCPT", instance=instance, recipient=recipient, **said)
 
     def told(self) -> list[tuple[object, ...]]:
@@ -414,7 +414,7 @@ async def test_any_requests_keep_the_order_of_smtp(requests: list[dict[str, str]
         doors.append([])
         return Scripted(doors[-1])
 
-    conversation = Conversation(make)
+    conversation = PolicyConversation(make)
     for request in requests:
         try:
             await conversation.ask(request)

@@ -15,8 +15,8 @@ import pytest
 
 from oborona.config.address import UnixAddress
 from oborona.daemon import sockets
-from oborona.doors.policy_service.server import PolicyServer
-from oborona.doors.reply import CONTINUE, Reply, refuse
+from oborona.doors.policy_service.server import PolicyServiceServer
+from oborona.doors.reply import CONTINUE, SessionReply, refusal_reply
 from oborona.types import Client
 from tests.doors.handlers import Nod
 from tests.peers.policy_client import PolicyClient, request
@@ -34,11 +34,11 @@ class Moody(Nod):
         self._closed = closed
         self._name = ""
 
-    async def connect(self, client: Client) -> Reply:
+    async def connect(self, client: Client) -> SessionReply:
         self._name = client.name
         match client.name:
             case "refuse":
-                return refuse(554, "5.7.1", "no entry")
+                return refusal_reply(554, "5.7.1", "no entry")
             case "fail":
                 raise RuntimeError("the door fails, as it was asked to")
             case "hang":
@@ -59,9 +59,9 @@ class House:
         self.listener = sockets.listen(UnixAddress(f"{folder}/policy.sock"))
         self.closed: list[str] = []
 
-    async def open(self, **settings: Any) -> PolicyServer:
+    async def open(self, **settings: Any) -> PolicyServiceServer:
         asked: dict[str, Any] = {"idle_s": 60.0, "guard_s": 5.0, "half_s": 5.0} | settings
-        self.server = PolicyServer(
+        self.server = PolicyServiceServer(
             lambda: Moody(self.closed), max_connections=asked.pop("max_connections", 100), **asked
         )
         await self.server.start(self.listener)

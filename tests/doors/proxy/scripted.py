@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from oborona.config import Proxy
-from oborona.dns import Answer as Told
-from oborona.dns import Kind, Outcome
-from oborona.doors.gather import Gathered
-from oborona.doors.guard import Guard
+from oborona.config import ProxySettings
+from oborona.dns import DnsAnswer as Told
+from oborona.dns import DnsOutcome, DnsType
+from oborona.doors.guard import HandlerGuard
+from oborona.doors.memory_budget import MemoryBudget
 from oborona.doors.proxy.server import ProxyServer
-from oborona.doors.reply import CONTINUE, Answer, Reply
-from oborona.doors.room import Room
+from oborona.doors.raw_message import RawMessage
+from oborona.doors.reply import CONTINUE, ReplyAction, SessionReply
 from oborona.types import Client as Judged
 from tests.doors.delivery.scripted import PATIENCE_S, Client, until
 from tests.doors.handlers import Nod
@@ -157,10 +157,10 @@ class Sessions(Nod):
     A reply to each stage may be given.
     """
 
-    def __init__(self, **replies: Reply | Exception | None) -> None:
+    def __init__(self, **replies: SessionReply | Exception | None) -> None:
         self.replies = replies  # by stage; None: it never answers
         self.told: list[tuple[Any, ...]] = []
-        self.messages: list[Gathered] = []
+        self.messages: list[RawMessage] = []
         self.aborts = self.closed = self.made = 0
 
     def __call__(self) -> Sessions:
@@ -170,7 +170,7 @@ class Sessions(Nod):
     def learn(self, macros: Mapping[str, str]) -> None:
         self.told.append(("learn", dict(macros)))
 
-    async def _reply(self, stage: str, *told: object) -> Reply:
+    async def _reply(self, stage: str, *told: object) -> SessionReply:
         self.told.append((stage, *told))
         reply = self.replies.get(stage, CONTINUE)
         if reply is None:
@@ -180,26 +180,26 @@ class Sessions(Nod):
         assert reply is not None
         return reply
 
-    async def connect(self, client: Judged) -> Reply:
+    async def connect(self, client: Judged) -> SessionReply:
         return await self._reply("connect", client)
 
-    async def helo(self, name: str) -> Reply:
+    async def helo(self, name: str) -> SessionReply:
         return await self._reply("helo", name)
 
-    async def mail(self, sender: str, params: tuple[str, ...]) -> Reply:
+    async def mail(self, sender: str, params: tuple[str, ...]) -> SessionReply:
         return await self._reply("mail", sender, params)
 
-    async def rcpt(self, recipient: str, params: tuple[str, ...]) -> Reply:
+    async def rcpt(self, recipient: str, params: tuple[str, ...]) -> SessionReply:
         stage = f"rcpt {recipient}"
         return await self._reply(stage if stage in self.replies else "rcpt", recipient, params)
 
-    async def end_of_message(self, message: Gathered) -> Reply:
+    async def end_of_message(self, message: RawMessage) -> SessionReply:
         self.messages.append(message)
         return await self._reply("content")
 
-    def unjudged(self, message: Gathered) -> Reply:
+    def unjudged(self, message: RawMessage) -> SessionReply:
         reply = self.replies.get("unjudged")
-        if not isinstance(reply, Reply):
+        if not isinstance(reply, SessionReply):
             raise TypeError("it has no words for that")
         return reply
 
@@ -217,16 +217,16 @@ class Sessions(Nod):
 class Names:
     """A DNS that knows one client."""
 
-    async def ask(self, name: str, kind: Kind) -> Told:
+    async def ask(self, name: str, kind: DnsType) -> Told:
         names = {
-            ("1.0.0.127.in-addr.arpa", Kind.PTR): "client.test",
-            ("client.test", Kind.A): "127.0.0.1",
+            ("1.0.0.127.in-addr.arpa", DnsType.PTR): "client.test",
+            ("client.test", DnsType.A): "127.0.0.1",
         }
         found = names.get((name, kind))
         return (
-            Told(outcome=Outcome.FOUND, records=(found,))
+            Told(outcome=DnsOutcome.FOUND, records=(found,))
             if found
-            else Told(outcome=Outcome.NO_NAME)
+            else Told(outcome=DnsOutcome.NO_NAME)
         )
 
 
@@ -245,7 +245,7 @@ async def proxy(
     hop: Behind | None,
     sessions: Sessions | None = None,
     *,
-    on_failure: Answer = Answer.CONTINUE,
+    on_failure: ReplyAction = ReplyAction.CONTINUE,
     guard_s: float = 5.0,
     limit_bytes: int = 10_000_000,
     room: int = 1 << 30,
@@ -263,16 +263,16 @@ async def proxy(
         listener.bind(("127.0.0.1", 0))
         listener.listen(10)
         noted: list[str] = []
-        asked = Proxy(listen="inet:1@127.0.0.1", next_hop=f"unix:{there}", **settings)
+        asked = ProxySettings(listen="inet:1@127.0.0.1", next_hop=f"unix:{there}", **settings)
         server = ProxyServer(
             asked,
             sessions or Sessions(),
-            Guard(on_failure, guard_s),
+            HandlerGuard(on_failure, guard_s),
             Names,
             name="mx.example.test",
             spool=spool or Path(name),
             limit_bytes=limit_bytes,
-            room=Room(room),
+            room=MemoryBudget(room),
             note=noted.append,
         )
         await server.start(listener)

@@ -122,9 +122,12 @@ async def test_a_mail_server_speaks_for_one_client_after_the_other() -> None:
 
 
 async def test_a_client_is_said_anew_where_the_message_is() -> None:
-    from oborona.doors.reply import Reply
+    from oborona.doors.reply import SessionReply
 
-    hop, sessions = Behind(offers=(XFORWARD,)), Sessions(content=Reply(removed=("trap@x.test",)))
+    hop, sessions = (
+        Behind(offers=(XFORWARD,)),
+        Sessions(content=SessionReply(removed=("trap@x.test",))),
+    )
     async with proxy(hop, sessions) as opened:
         client = await opened.connect()
         await client.ask("XFORWARD ADDR=192.0.2.1")

@@ -12,8 +12,8 @@ from typing import Any, Final
 import pytest
 
 from oborona.doors.proxy.connection import LINGER_S
-from oborona.doors.reply import Reply, refuse
-from oborona.doors.smtp import serving
+from oborona.doors.reply import SessionReply, refusal_reply
+from oborona.doors.smtp import connection
 from tests.doors.delivery.scripted import Client
 from tests.doors.proxy.scripted import MESSAGE, Behind, Door, Sessions, proxy, send, until
 
@@ -216,9 +216,9 @@ async def test_a_client_who_waits_for_a_slow_next_hop_is_not_taken_for_a_silent_
     hop, sessions = Behind(), Sessions()
     async with proxy(hop, sessions, idle_s=0.2, command_s=5.0) as opened:
 
-        async def slow(*_: object) -> Reply:
+        async def slow(*_: object) -> SessionReply:
             await asyncio.sleep(0.5)
-            return Reply()
+            return SessionReply()
 
         sessions.end_of_message = slow  # type: ignore[assignment,method-assign]
         client = await opened.connect()
@@ -260,7 +260,7 @@ async def test_content_that_drips_ends_long_before(monkeypatch: pytest.MonkeyPat
     async with proxy(hop, min_data_rate=1000) as opened:
         client = await opened.connect()
         with monkeypatch.context() as hurried:
-            hurried.setattr(serving, "SLOW_AFTER_S", 0.2)
+            hurried.setattr(connection, "SLOW_AFTER_S", 0.2)
             assert await answer_to(client, b"x") == "421 4.4.2 Content took too long"
         await until(lambda: not hop.open)
         brisk = await opened.connect()
@@ -302,7 +302,7 @@ async def test_what_is_read_and_not_kept_does_not_drip(monkeypatch: pytest.Monke
     """A message for which there is no room is read to its end, and its sender told why it is put
     off.
     """
-    monkeypatch.setattr(serving, "SLOW_AFTER_S", 0.0)
+    monkeypatch.setattr(connection, "SLOW_AFTER_S", 0.0)
     hop = Behind()
     async with proxy(hop, room=1000, min_data_rate=20_000) as opened:
         client = await opened.connect()
@@ -418,7 +418,7 @@ async def test_a_fault_of_ours_between_a_command_and_its_answer_costs_the_connec
     async with proxy(hop) as opened:
         client = await opened.connect()
         with monkeypatch.context() as broken:
-            broken.setattr("oborona.doors.proxy.link.Link._heard", fault)
+            broken.setattr("oborona.doors.proxy.next_hop.NextHopConnection._heard", fault)
             assert (await client.ask("MAIL FROM:<a@b>"))[0].startswith("451 4.3.0 ")
         assert (await client.ask("RSET"))[0].startswith("421 4.3.0 ")
         await until(lambda: not hop.open)
@@ -452,7 +452,7 @@ async def test_a_message_is_given_up_by_ehlo_even_where_the_next_hop_refuses_tha
 async def test_a_next_hop_that_takes_nothing_back_gets_no_message_without_the_recipient() -> None:
     hop, sessions = (
         Behind(says={"rset": b"502 5.5.1 not here"}),
-        Sessions(**{"rcpt no@x.test": refuse(550, "5.7.1", "No")}),
+        Sessions(**{"rcpt no@x.test": refusal_reply(550, "5.7.1", "No")}),
     )
     async with proxy(hop, sessions) as opened:
         client = await opened.connect()

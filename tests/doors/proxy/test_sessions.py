@@ -7,15 +7,25 @@ from __future__ import annotations
 import pytest
 
 from oborona.doors.guard import NO_ANSWER
-from oborona.doors.reply import BUSY, AddHeader, Answer, RemoveHeader, Reply, refuse
+from oborona.doors.reply import (
+    BUSY,
+    AddHeader,
+    RemoveHeader,
+    ReplyAction,
+    SessionReply,
+    refusal_reply,
+)
 from tests.doors.proxy.scripted import MESSAGE, Behind, Sessions, proxy, send, until
 
-REFUSED = refuse(550, "5.7.1", "Message refused\nas spam")
-LATER = refuse(451, "4.7.1", "Try again later")
+REFUSED = refusal_reply(550, "5.7.1", "Message refused\nas spam")
+LATER = refusal_reply(451, "4.7.1", "Try again later")
 
 
 async def test_a_client_who_is_refused_sees_no_next_hop() -> None:
-    hop, sessions = Behind(), Sessions(connect=refuse(554, "5.7.1", "Client refused, reference 1"))
+    hop, sessions = (
+        Behind(),
+        Sessions(connect=refusal_reply(554, "5.7.1", "Client refused, reference 1")),
+    )
     async with proxy(hop, sessions, trusted="") as opened:
         client = await opened.connect(None)
         assert await client.answer() == "554 5.7.1 Client refused, reference 1"
@@ -28,7 +38,7 @@ async def test_a_client_who_is_refused_sees_no_next_hop() -> None:
 
 
 async def test_a_client_of_a_trusted_one_is_refused_with_each_message() -> None:
-    hop, sessions = Behind(), Sessions(connect=refuse(554, "5.7.1", "Client refused"))
+    hop, sessions = Behind(), Sessions(connect=refusal_reply(554, "5.7.1", "Client refused"))
     async with proxy(hop, sessions) as opened:
         client = await opened.connect()
         for _ in range(2):
@@ -38,7 +48,7 @@ async def test_a_client_of_a_trusted_one_is_refused_with_each_message() -> None:
 
 @pytest.mark.parametrize("stage", ["helo", "mail"])
 async def test_a_sender_who_is_refused_is_not_named_to_the_next_hop(stage: str) -> None:
-    hop, sessions = Behind(), Sessions(**{stage: refuse(550, "5.7.1", "Sender refused")})
+    hop, sessions = Behind(), Sessions(**{stage: refusal_reply(550, "5.7.1", "Sender refused")})
     async with proxy(hop, sessions) as opened:
         client = await opened.connect()
         answers = await client.ask("MAIL FROM:<a@b>", "MAIL FROM:<a@b>", "RCPT TO:<joe@x.test>")
@@ -56,8 +66,8 @@ async def test_a_sender_whom_the_next_hop_does_not_take_is_no_message_to_the_ses
         assert sessions.aborts == 1
 
 
-@pytest.mark.parametrize("reply", [refuse(550, "5.7.1", "Recipient refused"), LATER])
-async def test_nothing_is_handed_on_to_a_recipient_who_is_refused(reply: Reply) -> None:
+@pytest.mark.parametrize("reply", [refusal_reply(550, "5.7.1", "Recipient refused"), LATER])
+async def test_nothing_is_handed_on_to_a_recipient_who_is_refused(reply: SessionReply) -> None:
     hop, sessions = Behind(), Sessions(**{"rcpt no@x.test": reply})
     async with proxy(hop, sessions) as opened:
         client = await opened.connect()
@@ -79,15 +89,15 @@ async def test_nothing_is_handed_on_to_a_recipient_who_is_refused(reply: Reply) 
         (REFUSED, "550-5.7.1 Message refused\n550 5.7.1 as spam", "refused"),
         (LATER, "451 4.7.1 Try again later", "refused"),
         (BUSY, "451 4.3.2 Too busy, try again later", "busy"),
-        (Reply(answer=Answer.REJECT), "550 5.7.1 Refused", "refused"),
-        (Reply(answer=Answer.TEMPFAIL), "451 4.7.1 Try again later", "refused"),
+        (SessionReply(answer=ReplyAction.REJECT), "550 5.7.1 Refused", "refused"),
+        (SessionReply(answer=ReplyAction.TEMPFAIL), "451 4.7.1 Try again later", "refused"),
         (NO_ANSWER, "451 4.3.0 Service unavailable, try again later", "failed"),
-        (Reply(answer=Answer.DISCARD), "250 2.0.0 Message taken", "discarded"),
+        (SessionReply(answer=ReplyAction.DISCARD), "250 2.0.0 Message taken", "discarded"),
     ],
 )
 @pytest.mark.parametrize("protocol", ["smtp", "lmtp"])
 async def test_what_is_decided_of_a_message_holds_and_the_next_hop_gets_none(
-    reply: Reply, answer: str, noted: str, protocol: str
+    reply: SessionReply, answer: str, noted: str, protocol: str
 ) -> None:
     hop, sessions = Behind(), Sessions(content=reply)
     async with proxy(hop, sessions, protocol=protocol) as opened:
@@ -106,7 +116,7 @@ async def test_what_is_decided_of_a_message_holds_and_the_next_hop_gets_none(
 
 
 async def test_who_gets_no_copy_is_said_anew_without_him() -> None:
-    hop, sessions = Behind(), Sessions(content=Reply(removed=("trap@x.test",)))
+    hop, sessions = Behind(), Sessions(content=SessionReply(removed=("trap@x.test",)))
     async with proxy(hop, sessions) as opened:
         client = await opened.connect()
         answers = await send(client, MESSAGE, "joe@x.test", "trap@x.test", "eve@x.test")
@@ -119,7 +129,7 @@ async def test_who_gets_no_copy_is_said_anew_without_him() -> None:
 
 
 async def test_who_gets_no_copy_has_an_answer_in_his_place() -> None:
-    hop, sessions = Behind(), Sessions(content=Reply(removed=("trap@x.test",)))
+    hop, sessions = Behind(), Sessions(content=SessionReply(removed=("trap@x.test",)))
     async with proxy(hop, sessions, protocol="lmtp") as opened:
         client = await opened.connect()
         await client.ask(
@@ -146,7 +156,7 @@ async def test_who_gets_no_copy_has_an_answer_in_his_place() -> None:
 async def test_a_next_hop_that_changes_its_mind_gets_the_message_another_time(
     again: dict[str, bytes], answer: str
 ) -> None:
-    hop, sessions = Behind(), Sessions(content=Reply(removed=("trap@x.test",)))
+    hop, sessions = Behind(), Sessions(content=SessionReply(removed=("trap@x.test",)))
     async with proxy(hop, sessions) as opened:
         client = await opened.connect()
         await client.ask("MAIL FROM:<a@b>", "RCPT TO:<joe@x.test>", "RCPT TO:<trap@x.test>", "DATA")
@@ -162,7 +172,7 @@ async def test_headers_are_edited_and_nothing_else() -> None:
         AddHeader("X-Last", "ja\n\tja"),
         AddHeader("X-First", "1", top=True),
     )
-    hop, sessions = Behind(), Sessions(content=Reply(edits=edits))
+    hop, sessions = Behind(), Sessions(content=SessionReply(edits=edits))
     body = b"\r\n.x\r\n..\r\n\0\xff\r\n" + b"y" * 3000 + b"\r\nX-Spam: in the body\r\n\r"
     message = b"X-Spam: a\r\nSubject: x\r\nX-Spam: b\r\n" + body
     async with proxy(hop, sessions, forbid_stray=False) as opened:
@@ -184,14 +194,14 @@ async def test_a_message_that_a_session_fails_to_judge_is_marked_or_comes_again(
         client = await opened.connect()
         assert (await send(client, MESSAGE, "joe@x.test"))[-1].startswith("451 4.3.0 ")
         assert not hop.taken
-        sessions.replies["unjudged"] = Reply(edits=(AddHeader("X-Seen", "1"),))
+        sessions.replies["unjudged"] = SessionReply(edits=(AddHeader("X-Seen", "1"),))
         assert (await send(client, MESSAGE, "joe@x.test"))[-1].startswith("250 2.0.0 taken")
         assert b"\r\nX-Seen: 1\r\n" in hop.taken[0][2]
     assert opened.noted == ["failed", "passed"]
 
 
 async def test_of_a_large_message_the_head_is_judged_and_all_of_it_goes_on() -> None:
-    hop, sessions = Behind(), Sessions(content=Reply(edits=(AddHeader("X-Seen", "1"),)))
+    hop, sessions = Behind(), Sessions(content=SessionReply(edits=(AddHeader("X-Seen", "1"),)))
     message = b"Subject: x\r\n\r\n" + b"y" * 998 + b"\r\n" + (b"z" * 998 + b"\r\n") * 600
     async with proxy(hop, sessions, limit_bytes=65_536) as opened:
         client = await opened.connect()

@@ -11,7 +11,7 @@ import uvloop
 from hypothesis import example, given, reject, settings
 from hypothesis import strategies as st
 
-from oborona.doors.rfc5322 import crlf
+from oborona.doors.rfc5322 import with_crlf
 from tests.doors.proxy.scripted import Behind, proxy
 
 PARTS: Final = (
@@ -126,7 +126,7 @@ def test_content_arrives_as_it_was_said(content: bytes) -> None:
             assert (await client.answer()).startswith("250 2.0.0 taken")
             return hop.taken[0][2]
 
-    said = crlf(b"Subject: x\r\n\r\n" + content)
+    said = with_crlf(b"Subject: x\r\n\r\n" + content)
     said = said if said.endswith(b"\r\n") else said + b"\r\n"
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         assert runner.run(through()) == said

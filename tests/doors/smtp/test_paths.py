@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oborona.doors.smtp.paths import MAX_PATH, Path, parse
+from oborona.doors.smtp.paths import MAX_PATH, SmtpPath, parse_path
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from oborona.doors.smtp.paths import MAX_PATH, Path, parse
 def test_what_is_written_is_kept(
     argument: bytes, address: bytes, parameters: dict[str, bytes]
 ) -> None:
-    assert parse(argument, b"TO:") == Path(address, parameters)
+    assert parse_path(argument, b"TO:") == SmtpPath(address, parameters)
 
 
 @pytest.mark.parametrize(
@@ -52,11 +52,11 @@ def test_what_is_written_is_kept(
     ],
 )
 def test_what_is_not_well_written_is_refused(argument: bytes) -> None:
-    assert parse(argument, b"TO:") is None
+    assert parse_path(argument, b"TO:") is None
 
 
 @given(st.binary(max_size=60))
 def test_no_address_can_hold_the_end_of_a_command(argument: bytes) -> None:
-    found = parse(b"TO:<" + argument, b"TO:")
+    found = parse_path(b"TO:<" + argument, b"TO:")
     if found is not None:
         assert not set(found.address) & {0, 10, 13}

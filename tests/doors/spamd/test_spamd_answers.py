@@ -11,15 +11,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oborona.doors.headers import marks
-from oborona.doors.reply import ACCEPT, BUSY, AddHeader, Answer, Judged, Reply, refuse
-from oborona.doors.spamd import rspamc, spamc, telling
-from oborona.doors.spamd.codec import Codec, Request
-from oborona.doors.spamd.report import LONGEST, report
-from oborona.doors.spamd.told import Believing, told
-from oborona.feedback.events.model import Way, What
+from oborona.doors.headers import header_edits
+from oborona.doors.reply import (
+    ACCEPT,
+    BUSY,
+    AddHeader,
+    ReplyAction,
+    SessionReply,
+    VerdictDetails,
+    refusal_reply,
+)
+from oborona.doors.spamd import rspamc, spamc, tell_feedback
+from oborona.doors.spamd.codec import SpamdCodec, SpamdRequest
+from oborona.doors.spamd.report import LONGEST, report_lines
+from oborona.doors.spamd.request import TrustOptions, message_to_scan
+from oborona.feedback.events.model import EventChannel, EventKind
 from oborona.ident import sign
-from oborona.types import Action, Mode, RuleHit, Verdict
+from oborona.types import Action, RuleHit, RuleMode, Verdict
 from tests.peers.spamc import request
 
 NAME = "mx.example.test"
@@ -30,16 +38,18 @@ LETTER = (
     b"\tby mx (Postfix) with ESMTP id 4bQ1; Sun\nX-Mras: Ok\nFrom: ann@a.example\nX-Spam-Flag: "
     b"NO\n\nAt noon?\n\tX-Mras: no\n"
 )
-BELIEVING = Believing(received=True, person="{user}", submission_port="", limit_bytes=1000)
+BELIEVING = TrustOptions(received=True, person="{user}", submission_port="", limit_bytes=1000)
 RULES = (
     RuleHit(name="PILLS", score=112.5, say="pills of all kinds"),
     RuleHit(name="POLITE", score=-2.0),
-    RuleHit(name="TRIED", score=50.0, mode=Mode.SHADOW),
+    RuleHit(name="TRIED", score=50.0, mode=RuleMode.SHADOW),
 )
 
 
-def judged(action: Action, score: float, *, line: float = 100.0, by: str = "PILLS") -> Judged:
-    return Judged(
+def judged(
+    action: Action, score: float, *, line: float = 100.0, by: str = "PILLS"
+) -> VerdictDetails:
+    return VerdictDetails(
         verdict=Verdict(action=action, score=score, line=line, decided_by=by, rules=RULES),
         ident=sign(77, KEY),
         reference="3k2",
@@ -48,44 +58,46 @@ def judged(action: Action, score: float, *, line: float = 100.0, by: str = "PILL
     )
 
 
-def taken(action: Action, score: float) -> Reply:
+def taken(action: Action, score: float) -> SessionReply:
     return msgspec.structs.replace(ACCEPT, judged=judged(action, score))
 
 
 OK = taken(Action.ACCEPT, 12.34)
 SPAM = taken(Action.SPAM, 112.5)
 MARKED_ONLY = taken(Action.REJECT, 250.0)  # refusing is switched off
-REFUSED = refuse(
+REFUSED = refusal_reply(
     550, "5.7.1", "Message refused as spam, reference 3k2", judged(Action.REJECT, 250.0, line=200.0)
 )
-LISTED = refuse(
+LISTED = refusal_reply(
     550, "5.7.1", "Message refused as spam, reference 3k2", judged(Action.REJECT, 0.0, line=200.0)
 )
 FILED = taken(Action.SPAM, 250.0)  # a table of engines refuses nothing
 FRIEND = taken(Action.ACCEPT, 340.0)  # a list of the site says so
-PUT_OFF = refuse(451, "4.7.1", "Try again later, reference 3k2", judged(Action.TEMPFAIL, 40.0))
-PUT_OFF_SPAM = refuse(
+PUT_OFF = refusal_reply(
+    451, "4.7.1", "Try again later, reference 3k2", judged(Action.TEMPFAIL, 40.0)
+)
+PUT_OFF_SPAM = refusal_reply(
     451, "4.7.1", "Try again later, reference 3k2", judged(Action.TEMPFAIL, 100.0)
 )
-TRAPPED = Reply(answer=Answer.DISCARD, judged=judged(Action.ACCEPT, 3.0))
+TRAPPED = SessionReply(answer=ReplyAction.DISCARD, judged=judged(Action.ACCEPT, 3.0))
 
 
 def asked(
     command: str, protocol: str = "SPAMC/1.5", *headers: str, message: bytes = LETTER
-) -> Request:
-    found = Codec(1000).feed(request(command, message, protocol, *headers))
+) -> SpamdRequest:
+    found = SpamdCodec(1000).feed(request(command, message, protocol, *headers))
     assert found is not None
     return found
 
 
-def spamd(command: str, reply: Reply, protocol: str = "SPAMC/1.5", *, message: bytes = LETTER, scale: float = 1.0) -> tuple[str, dict[str, str], bytes]:  # fmt: skip
+def spamd(command: str, reply: SessionReply, protocol: str = "SPAMC/1.5", *, message: bytes = LETTER, scale: float = 1.0) -> tuple[str, dict[str, str], bytes]:  # fmt: skip
     """Return status line, headers and body of an answer, whose length must be right where it is
     said.
     """
     wants = asked(command, protocol, message=message)
-    head, _, body = spamc.answer(wants, told(wants, BELIEVING), reply, NAME, scale).partition(
-        b"\r\n\r\n"
-    )
+    head, _, body = spamc.spamc_answer(
+        wants, message_to_scan(wants, BELIEVING), reply, NAME, scale
+    ).partition(b"\r\n\r\n")
     status, *lines = head.decode("ascii").split("\r\n")
     headers = dict(line.split(": ", 1) for line in lines if line)
     if "Content-length" in headers:
@@ -108,7 +120,7 @@ def spamd(command: str, reply: Reply, protocol: str = "SPAMC/1.5", *, message: b
         (TRAPPED, "True ; 100.0 / 100.0"),
     ],
 )
-def test_the_word_and_the_number_say_the_same(reply: Reply, want: str) -> None:
+def test_the_word_and_the_number_say_the_same(reply: SessionReply, want: str) -> None:
     assert spamd("CHECK", reply) == ("SPAMD/1.1 0 EX_OK", {"Spam": want}, b"")
 
 
@@ -121,7 +133,7 @@ def test_the_word_and_the_number_say_the_same(reply: Reply, want: str) -> None:
 def test_no_rounding_makes_a_number_contradict_its_word(
     score: float, line: float, spam: bool, scale: float
 ) -> None:
-    shown, bar = spamc.points(score, line, spam=spam, scale=scale)
+    shown, bar = spamc.shown_points(score, line, spam=spam, scale=scale)
     assert (float(shown) >= float(bar)) == spam
     if (score >= line) == spam and abs(score - line) * scale > 0.2:
         assert float(shown) == pytest.approx(score * scale, abs=0.0501)
@@ -178,7 +190,7 @@ def test_a_report_fits_into_exims_buffer_whatever_fired() -> None:
     rests = msgspec.structs.replace(
         rests, verdict=msgspec.structs.replace(rests.verdict, rules=many)
     )
-    text = report(rests, NAME, "1", "2", 1.0)
+    text = report_lines(rests, NAME, "1", "2", 1.0)
     assert len(text) < LONGEST + 200
     assert len(text.encode()) < 2 * LONGEST
     assert re.search(r"\(\d+ more\)\n\Z", text)
@@ -189,7 +201,7 @@ def test_a_report_fits_into_exims_buffer_whatever_fired() -> None:
     [(OK, b"Ok", False), (SPAM, b"Probable", True), (REFUSED, b"Spam", True), (PUT_OFF, b"Ok", False), (PUT_OFF_SPAM, b"Probable", True), (TRAPPED, b"Probable", True)],
 )  # fmt: skip
 def test_a_message_comes_back_marked_and_otherwise_as_it_was(
-    reply: Reply, word: bytes, flag: bool
+    reply: SessionReply, word: bytes, flag: bool
 ) -> None:
     _, _, body = spamd("PROCESS", reply)
     head, _, text = body.partition(b"\n\n")
@@ -216,7 +228,9 @@ def test_a_message_comes_back_marked_and_otherwise_as_it_was(
 def test_line_ends_stay_as_they_came(command: str, message: bytes) -> None:
     _, _, body = spamd(command, SPAM, message=message)
     wants = asked(command, message=message)
-    edits = marks(judged(Action.SPAM, 112.5), told(wants, BELIEVING).message, NAME, own=False)
+    edits = header_edits(
+        judged(Action.SPAM, 112.5), message_to_scan(wants, BELIEVING).message, NAME, own=False
+    )
     added = {f"{one.name}:".encode() for one in edits if isinstance(one, AddHeader)}
     assert all(name in body for name in added)
     if b"\r\n" not in message:
@@ -240,12 +254,17 @@ def test_what_is_not_there_whole_is_not_given_back() -> None:
     assert spamd("HEADERS", SPAM, message=header)[0].startswith("SPAMD/1.1 69 EX_UNAVAILABLE")
 
 
-@pytest.mark.parametrize("reply", [BUSY, Reply(), Reply(answer=Answer.TEMPFAIL)])
-def test_where_nobody_judged_the_client_is_told_to_come_again_in_one_line(reply: Reply) -> None:
+@pytest.mark.parametrize("reply", [BUSY, SessionReply(), SessionReply(answer=ReplyAction.TEMPFAIL)])
+def test_where_nobody_judged_the_client_is_told_to_come_again_in_one_line(
+    reply: SessionReply,
+) -> None:
     wants = asked("CHECK")
-    assert spamc.answer(wants, told(wants, BELIEVING), reply, NAME, 1.0) == spamc.TOO_BUSY
+    assert (
+        spamc.spamc_answer(wants, message_to_scan(wants, BELIEVING), reply, NAME, 1.0)
+        == spamc.TOO_BUSY
+    )
     assert re.fullmatch(rb"SPAMD/1\.1 75 EX_TEMPFAIL [ -~]+\r\n", spamc.TOO_BUSY)
-    answer = rspamc.answer(asked("CHECK", "RSPAMC/1.3"), reply, NAME)
+    answer = rspamc.rspamc_answer(asked("CHECK", "RSPAMC/1.3"), reply, NAME)
     assert exim(answer)[:4] == (False, 0.0, "soft reject", "4.3.2 Too busy, try again later")
 
 
@@ -283,9 +302,9 @@ def exim(answer: bytes) -> tuple[bool, float, str, str]:
     ],
 )
 def test_exim_gets_an_action_and_the_words_for_it(
-    reply: Reply, want: tuple[bool, float, str, str]
+    reply: SessionReply, want: tuple[bool, float, str, str]
 ) -> None:
-    assert exim(rspamc.answer(asked("CHECK", "RSPAMC/1.3"), reply, NAME)) == want
+    assert exim(rspamc.rspamc_answer(asked("CHECK", "RSPAMC/1.3"), reply, NAME)) == want
 
 
 def test_exim_gets_the_headers_one_a_line_the_topmost_first() -> None:
@@ -295,7 +314,7 @@ def test_exim_gets_the_headers_one_a_line_the_topmost_first() -> None:
         AddHeader("Authentication-Results", "mx;\n\tspf=none", top=True),
     )
     reply = msgspec.structs.replace(SPAM, edits=edits)
-    assert exim(rspamc.answer(asked("CHECK", "RSPAMC/1.3"), reply, NAME))[3].split("\n") == [
+    assert exim(rspamc.rspamc_answer(asked("CHECK", "RSPAMC/1.3"), reply, NAME))[3].split("\n") == [
         "Authentication-Results: mx;",
         "\tspf=none",
         "X-Mras: Probable",
@@ -305,53 +324,64 @@ def test_exim_gets_the_headers_one_a_line_the_topmost_first() -> None:
 
 
 def test_rspamc_asks_for_symbols_and_reports_too() -> None:
-    assert exim(rspamc.answer(asked("SYMBOLS", "RSPAMC/1.3"), SPAM, NAME))[3].split("\r\n") == [
+    assert exim(rspamc.rspamc_answer(asked("SYMBOLS", "RSPAMC/1.3"), SPAM, NAME))[3].split(
+        "\r\n"
+    ) == [
         "Symbol: PILLS(112.50)",
         "Symbol: POLITE(-2.00)",
     ]
-    assert "pills of all kinds" in exim(rspamc.answer(asked("REPORT", "RSPAMC/1.3"), SPAM, NAME))[3]
+    assert (
+        "pills of all kinds"
+        in exim(rspamc.rspamc_answer(asked("REPORT", "RSPAMC/1.3"), SPAM, NAME))[3]
+    )
 
 
 def test_troubles_are_one_line_of_ascii_whatever_they_quote() -> None:
-    for answer in (spamc.trouble(spamc.PROTOCOL, "no: 'ю'"), rspamc.trouble("no: 'ю'")):
+    for answer in (spamc.error_answer(spamc.PROTOCOL, "no: 'ю'"), rspamc.error_answer("no: 'ю'")):
         assert re.fullmatch(rb"R?SPAMD/1\.[13] 76 EX_PROTOCOL no: '\\u044e'\r\n", answer)
 
 
 # --- TELL ---
 
 
-def tell(*headers: str, user: str = "Joe@Example.test", message: bytes = LETTER) -> telling.Telling:
+def tell(
+    *headers: str, user: str = "Joe@Example.test", message: bytes = LETTER
+) -> tell_feedback.TellResult:
     wants = asked("TELL", "SPAMC/1.5", *headers, f"User: {user}", message=message)
-    return telling.telling(wants, key=KEY, template="{user}", now=1000.0)
+    return tell_feedback.tell_result(wants, key=KEY, template="{user}", now=1000.0)
 
 
 @pytest.mark.parametrize(
     ("headers", "what", "answer"),
     [
-        (["Message-class: spam", "Set: local"], What.COMPLAINT, "DidSet: local\r\n"),
-        (["Message-class: SPAM", "Set: local,remote"], What.COMPLAINT, "DidSet: local,remote\r\n"),
-        (["Message-class: ham", "Set: local"], What.PARDON, "DidSet: local\r\n"),
+        (["Message-class: spam", "Set: local"], EventKind.COMPLAINT, "DidSet: local\r\n"),
+        (
+            ["Message-class: SPAM", "Set: local,remote"],
+            EventKind.COMPLAINT,
+            "DidSet: local,remote\r\n",
+        ),
+        (["Message-class: ham", "Set: local"], EventKind.PARDON, "DidSet: local\r\n"),
         (
             ["Message-class: ham", "Set: local", "Remove: remote"],
-            What.PARDON,
+            EventKind.PARDON,
             "DidSet: local\r\nDidRemove: remote\r\n",
         ),
     ],
 )
 def test_what_somebody_says_of_a_message_is_an_event(
-    headers: list[str], what: What, answer: str
+    headers: list[str], what: EventKind, answer: str
 ) -> None:
     event = tell(*headers).event
     assert event is not None
     assert (event.what, event.way, event.time, event.person) == (
         what,
-        Way.SPAMD,
+        EventChannel.SPAMD,
         1000.0,
         "joe@example.test",
     )
     assert event.raw == LETTER.partition(b"\n")[2], "the line of a mailbox is no part of it"
     assert (
-        telling.done(asked("TELL", "SPAMC/1.5", *headers))
+        tell_feedback.tell_done_answer(asked("TELL", "SPAMC/1.5", *headers))
         == f"SPAMD/1.1 0 EX_OK\r\n{answer}\r\n".encode()
     )
 
@@ -398,4 +428,6 @@ def test_what_says_nothing_is_refused_in_one_line(
 
 def test_the_letter_of_these_tests_is_read_as_it_should_be() -> None:
     wants = asked("CHECK")
-    assert told(wants, BELIEVING).message.raw.startswith(b"X-Mras: Ok\r\nFrom: ann@a.example\r\n")
+    assert message_to_scan(wants, BELIEVING).message.raw.startswith(
+        b"X-Mras: Ok\r\nFrom: ann@a.example\r\n"
+    )

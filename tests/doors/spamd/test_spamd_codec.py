@@ -10,7 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oborona.doors.spamd.codec import MAX_HEAD, MAX_HEADERS, MAX_LINE, Codec, Command, Request
+from oborona.doors.spamd.codec import (
+    MAX_HEAD,
+    MAX_HEADERS,
+    MAX_LINE,
+    SpamdCodec,
+    SpamdCommand,
+    SpamdRequest,
+)
 from oborona.errors import PeerError
 from tests.peers.spamc import request
 
@@ -24,9 +31,9 @@ EXIM = (
 ) % (len(LETTER), LETTER)
 
 
-def run(stream: bytes, cuts: Iterable[int] = (), *, ends: bool = True) -> Request | str | None:
+def run(stream: bytes, cuts: Iterable[int] = (), *, ends: bool = True) -> SpamdRequest | str | None:
     """Feed a stream in pieces; return what came of it, an error as its text."""
-    codec = Codec(LIMIT)
+    codec = SpamdCodec(LIMIT)
     places = [0, *cuts, len(stream)]
     try:
         for start, end in itertools.pairwise(places):
@@ -98,8 +105,8 @@ def test_a_stream_says_the_same_however_it_is_cut(stream: bytes) -> None:
 
 def test_what_spamc_sends() -> None:
     found = run(WHOLE["spamc"], ends=False)
-    assert found == Request(
-        command=Command.PROCESS,
+    assert found == SpamdRequest(
+        command=SpamdCommand.PROCESS,
         rspamd=False,
         version=1.5,
         headers=(("user", "joe"), ("content-length", str(len(LETTER)))),
@@ -110,9 +117,9 @@ def test_what_spamc_sends() -> None:
 
 def test_what_exim_sends() -> None:
     found = run(EXIM, ends=False)
-    assert isinstance(found, Request)
+    assert isinstance(found, SpamdRequest)
     assert (found.command, found.rspamd, found.version, found.raw) == (
-        Command.CHECK,
+        SpamdCommand.CHECK,
         True,
         1.3,
         LETTER,
@@ -135,7 +142,7 @@ def test_what_breaks_the_protocol_says_why_in_few_words(stream: bytes, why: str)
 def test_a_message_without_length_ends_with_the_input_and_not_before() -> None:
     assert run(WHOLE["without a length"], ends=False) is None
     found = run(WHOLE["without a length"])
-    assert isinstance(found, Request)
+    assert isinstance(found, SpamdRequest)
     assert found.raw == LETTER
 
 
@@ -143,14 +150,14 @@ def test_a_message_without_length_ends_with_the_input_and_not_before() -> None:
 def test_of_a_large_message_the_head_is_kept_and_the_rest_counted(size: int) -> None:
     raw = bytes(range(256)) * (size // 256 + 1)
     found = run(request("CHECK", raw[:size]), range(0, size, 700))
-    assert isinstance(found, Request)
+    assert isinstance(found, SpamdRequest)
     assert (found.raw, found.size, found.truncated) == (raw[: min(size, LIMIT)], size, size > LIMIT)
 
 
 @pytest.mark.parametrize("size", [LIMIT - 1, LIMIT, LIMIT + 1, 50_000_000])
 def test_a_compressed_message_unpacks_to_no_more_than_the_limit(size: int) -> None:
     found = run(packed(b"x" * size))
-    assert isinstance(found, Request)
+    assert isinstance(found, SpamdRequest)
     assert (found.raw, found.truncated) == (b"x" * min(size, LIMIT), size > LIMIT)
     assert found.size == min(size, LIMIT + 1), "nobody unpacks the rest to count it"
 
@@ -159,7 +166,7 @@ def test_of_a_compressed_message_that_is_too_large_even_so_the_head_is_unpacked(
     # does not get smaller
     raw = bytes(zlib.crc32(str(number).encode()) & 0xFF for number in range(5000))
     found = run(packed(raw))
-    assert isinstance(found, Request)
+    assert isinstance(found, SpamdRequest)
     assert found.truncated
     assert raw.startswith(found.raw)
     assert len(found.raw) > LIMIT // 2
@@ -181,7 +188,7 @@ def test_heads_are_bounded() -> None:
 
 
 def test_what_comes_behind_a_request_is_not_looked_at() -> None:
-    codec = Codec(LIMIT)
+    codec = SpamdCodec(LIMIT)
     found = codec.feed(request("CHECK", LETTER) + b"PING SPAMC/1.5\r\n\r\n")
     assert found is not None
     assert found.raw == LETTER
@@ -189,12 +196,12 @@ def test_what_comes_behind_a_request_is_not_looked_at() -> None:
 
 
 def test_who_says_nothing_asked_nothing() -> None:
-    codec = Codec(LIMIT)
+    codec = SpamdCodec(LIMIT)
     assert (codec.feed(b""), codec.begun, codec.end()) == (None, False, None)
 
 
 def test_after_an_error_nothing_is_looked_at() -> None:
-    codec = Codec(LIMIT)
+    codec = SpamdCodec(LIMIT)
     with pytest.raises(PeerError):
         codec.feed(b"nonsense\r\n")
     assert (codec.done, codec.feed(request("CHECK", LETTER)), codec.end()) == (True, None, None)
@@ -219,5 +226,5 @@ def test_any_octets_give_one_answer_however_cut_and_keep_to_the_limit(
 ) -> None:
     want = run(stream)
     assert run(stream, sorted(min(cut, len(stream)) for cut in cuts)) == want
-    if isinstance(want, Request):
+    if isinstance(want, SpamdRequest):
         assert len(want.raw) <= min(LIMIT, want.size)

@@ -15,21 +15,21 @@ import pytest
 
 from oborona.config.address import UnixAddress
 from oborona.daemon import sockets
-from oborona.doors.gather import Gathered
-from oborona.doors.guard import NO_ANSWER, Guard
-from oborona.doors.reply import ACCEPT, BUSY, Answer, Judged, Reply
-from oborona.doors.room import Room
-from oborona.doors.spamd import rspamc, spamc, telling
-from oborona.doors.spamd.server import Desk, SpamdServer
-from oborona.doors.spamd.told import Believing
-from oborona.feedback.events.model import Event, What
+from oborona.doors.guard import NO_ANSWER, HandlerGuard
+from oborona.doors.memory_budget import MemoryBudget
+from oborona.doors.raw_message import RawMessage
+from oborona.doors.reply import ACCEPT, BUSY, ReplyAction, SessionReply, VerdictDetails
+from oborona.doors.spamd import rspamc, spamc, tell_feedback
+from oborona.doors.spamd.request import TrustOptions
+from oborona.doors.spamd.server import SpamdRequestHandler, SpamdServer
+from oborona.feedback.events.model import EventKind, FeedbackEvent
 from oborona.types import Action, Client, Envelope, Stage, Verdict
 from tests.peers.spamc import ask, connected, request, rest
 
 PROMPT_S = 10.0  # against hangs alone
-JUDGED = Reply(
+JUDGED = SessionReply(
     answer=ACCEPT.answer,
-    judged=Judged(
+    judged=VerdictDetails(
         verdict=Verdict(action=Action.ACCEPT, score=1.0, line=100.0, decided_by="below-threshold"),
         ident="X",
         reference="x",
@@ -55,10 +55,10 @@ class Moody:
         *,
         after: Stage | None = None,
         reached: Stage | None = None,
-    ) -> Reply:
+    ) -> SessionReply:
         raise AssertionError("messages alone come by this door")
 
-    async def whole(self, envelope: Envelope, message: Gathered, port: str) -> Reply:
+    async def whole(self, envelope: Envelope, message: RawMessage, port: str) -> SessionReply:
         self._house.envelopes.append(envelope)
         do = message.raw.split()[0] if message.raw.split() else b""
         match do:
@@ -72,7 +72,7 @@ class Moody:
                 return BUSY
         return JUDGED
 
-    def unjudged(self, message: Gathered) -> Reply:
+    def unjudged(self, message: RawMessage) -> SessionReply:
         return NO_ANSWER
 
     def close(self) -> None:
@@ -86,7 +86,7 @@ class House:
         self.address = f"unix:{folder}/spamd.sock"
         self.listener = sockets.listen(UnixAddress(f"{folder}/spamd.sock"))
         self.envelopes: list[Envelope] = []
-        self.events: list[Event] = []
+        self.events: list[FeedbackEvent] = []
         self.on_disk = True
         self.closed = 0
         self.notes: Counter[str] = Counter()
@@ -95,10 +95,10 @@ class House:
     async def open(
         self, *, guard_s: float = 5.0, tell: bool = True, limit: int = 100_000, **settings: float
     ) -> SpamdServer:
-        desk = Desk(
+        desk = SpamdRequestHandler(
             sessions=lambda: Moody(self),
-            guard=Guard(Answer.CONTINUE, guard_s),
-            believing=Believing(
+            guard=HandlerGuard(ReplyAction.CONTINUE, guard_s),
+            believing=TrustOptions(
                 received=True, person="{user}", submission_port="", limit_bytes=limit
             ),
             name="mx.test",
@@ -114,12 +114,12 @@ class House:
             request_s=settings.get("request_s", 10.0),
             max_connections=int(settings.get("max_connections", 100)),
             max_per_client=int(settings.get("max_per_client", 0)),
-            room=Room(int(settings.get("room", 1 << 30))),
+            room=MemoryBudget(int(settings.get("room", 1 << 30))),
         )
         await self.server.start(self.listener)
         return self.server
 
-    async def _keep(self, event: Event) -> bool:
+    async def _keep(self, event: FeedbackEvent) -> bool:
         self.events.append(event)
         return self.on_disk
 
@@ -324,15 +324,17 @@ SPAM = request(
 async def test_what_is_told_is_answered_when_it_is_written_down(house: House) -> None:
     await house.open()
     assert await house.ask(SPAM) == b"SPAMD/1.1 0 EX_OK\r\nDidSet: local\r\n\r\n"
-    assert [(one.what, one.person) for one in house.events] == [(What.COMPLAINT, "joe@b.example")]
+    assert [(one.what, one.person) for one in house.events] == [
+        (EventKind.COMPLAINT, "joe@b.example")
+    ]
     house.on_disk = False
-    assert await house.ask(SPAM) == telling.NOT_WRITTEN
+    assert await house.ask(SPAM) == tell_feedback.NOT_WRITTEN
     assert (house.notes, house.closed) == ({"told": 1, "failed": 1}, 0)
 
 
 async def test_nobody_tells_anything_where_it_is_switched_off(house: House) -> None:
     await house.open(tell=False)
-    assert await house.ask(SPAM) == telling.FORBIDDEN
+    assert await house.ask(SPAM) == tell_feedback.FORBIDDEN
     assert (house.events, house.notes) == ([], {"unauthorized": 1})
 
 

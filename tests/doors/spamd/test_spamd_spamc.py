@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from oborona import state_files
-from oborona.feedback.events.log import Log
-from oborona.feedback.events.model import Stored, Way, What
+from oborona.feedback.events.log import EventLog
+from oborona.feedback.events.model import EventChannel, EventKind, StoredEvent
 from tests.peers.oborona import Oborona
 from tests.peers.ports import free_port
 from tests.peers.spamc import Done, ask, available, request, spamc
@@ -68,8 +68,8 @@ class House:
         self.oborona = oborona
         self.unix = unix
 
-    def events(self) -> list[Stored]:
-        log = Log(self.oborona.state / state_files.EVENTS)
+    def events(self) -> list[StoredEvent]:
+        log = EventLog(self.oborona.state / state_files.EVENTS)
         try:
             return log.last(100)[::-1]
         finally:
@@ -271,17 +271,19 @@ def test_exim_as_to_spamassassin(house: House) -> None:
 def test_what_people_say_is_in_the_log_of_events(house: House) -> None:
     marked = spamc(house.unix, "-x", message=mail("TOLD")).said.encode()
     said = [
-        (["-L", "spam", "-u", "joe"], What.COMPLAINT, "joe@example.test"),
-        (["-L", "ham", "-u", "joe"], What.PARDON, "joe@example.test"),
-        (["-C", "report", "-u", "ann@b.example"], What.COMPLAINT, "ann@b.example"),
-        (["-C", "revoke", "-u", "eve"], What.PARDON, "eve@example.test"),
+        (["-L", "spam", "-u", "joe"], EventKind.COMPLAINT, "joe@example.test"),
+        (["-L", "ham", "-u", "joe"], EventKind.PARDON, "joe@example.test"),
+        (["-C", "report", "-u", "ann@b.example"], EventKind.COMPLAINT, "ann@b.example"),
+        (["-C", "revoke", "-u", "eve"], EventKind.PARDON, "eve@example.test"),
     ]
     before = len(house.events()) if (house.oborona.state / state_files.EVENTS).exists() else 0
     for words, _, _ in said:
         done = spamc(house.unix, *words, message=marked)
         assert (done.status, "successfully" in done.said) == (0, True), (words, done)
     events = house.events()[before:]
-    assert [(one.what, one.way) for one in events] == [(what, Way.SPAMD) for _, what, _ in said]
+    assert [(one.what, one.way) for one in events] == [
+        (what, EventChannel.SPAMD) for _, what, _ in said
+    ]
     assert [one.person for one in events] == [person for _, _, person in said]
     (ident,) = {one.ident for one in events}
     assert ident is not None, "the message is one that we have judged"

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oborona.doors import rfc5322 as letter
-from oborona.doors.spamd.codec import Codec, Request
-from oborona.doors.spamd.lead import ABOVE, MOST_RECIPIENTS, lead
-from oborona.doors.spamd.told import Believing, Told, told
+from oborona.doors.spamd.codec import SpamdCodec, SpamdRequest
+from oborona.doors.spamd.prepended_headers import ABOVE, MOST_RECIPIENTS, read_prepended
+from oborona.doors.spamd.request import MessageToScan, TrustOptions, message_to_scan
 from oborona.errors import PeerError
-from oborona.message.received import Hop
-from oborona.policy.own import is_own
+from oborona.message.received import ReceivedHop
+from oborona.policy.local_clients import is_own
 from oborona.types import Client, Envelope
 from tests.peers.spamc import request
 
@@ -29,7 +29,7 @@ RECEIVED = (
 )
 CLIENT = Client(ip="192.0.2.9", name="mail.a.example")
 UNKNOWN = Client(unknown=True)
-BELIEVING = Believing(
+BELIEVING = TrustOptions(
     received=True, person="{user}@example.test", submission_port="587", limit_bytes=10_000
 )
 EXIM = (
@@ -42,11 +42,11 @@ EXIM = (
 
 
 def tell(
-    raw: bytes, protocol: str = "SPAMC/1.5", *headers: str, believing: Believing = BELIEVING
-) -> Told:
-    found = Codec(believing.limit_bytes).feed(request("CHECK", raw, protocol, *headers))
-    assert isinstance(found, Request)
-    return told(found, believing)
+    raw: bytes, protocol: str = "SPAMC/1.5", *headers: str, believing: TrustOptions = BELIEVING
+) -> MessageToScan:
+    found = SpamdCodec(believing.limit_bytes).feed(request("CHECK", raw, protocol, *headers))
+    assert isinstance(found, SpamdRequest)
+    return message_to_scan(found, believing)
 
 
 def envelope(sender: str = "", *recipients: str) -> Envelope:
@@ -91,7 +91,7 @@ def test_the_mail_servers_lines_say_the_envelope_and_are_not_the_messages(
     for raw in (above + LETTER, (above + LETTER).replace(b"\r\n", b"\n")):
         found = tell(raw)
         assert found.envelope == want
-        assert found.message == letter.gathered(LETTER, 10_000)
+        assert found.message == letter.raw_message_of(LETTER, 10_000)
         assert found.port == ""
 
 
@@ -104,14 +104,14 @@ def test_exim_says_it_above_and_in_its_own_line() -> None:
         recipients=("joe@example.test", '"a, b"@example.test'),
         queue_id="1xVCbh-0007BX-2J",
     )
-    assert found.message == letter.gathered(LETTER, 10_000)
+    assert found.message == letter.raw_message_of(LETTER, 10_000)
 
 
 def test_what_others_wrote_above_the_line_stays() -> None:
     above = b"X-Virus-Scanned: yes\r\nReturn-Path: <ann@a.example>\r\nDKIM-Filter: x\r\n"
     found = tell(above + RECEIVED + LETTER)
     assert found.envelope.sender == "ann@a.example"
-    assert found.message == letter.gathered(
+    assert found.message == letter.raw_message_of(
         b"X-Virus-Scanned: yes\r\nDKIM-Filter: x\r\n" + LETTER, 10_000
     )
 
@@ -137,7 +137,7 @@ def test_without_a_line_of_the_mail_server_on_top_nothing_is_known_and_nothing_t
     found = tell(raw)
     assert found.envelope == Envelope(client=UNKNOWN)
     assert not is_own(found.envelope), "a stranger's, for all we know"
-    assert found.message == letter.gathered(raw, 10_000)
+    assert found.message == letter.raw_message_of(raw, 10_000)
 
 
 @pytest.mark.parametrize(
@@ -188,18 +188,18 @@ def test_a_line_below_the_mail_servers_own_is_the_senders() -> None:
     )
     found = tell(RECEIVED + lies + LETTER)
     assert found.envelope == envelope("", "for@example.test")
-    assert found.message == letter.gathered(lies + LETTER, 10_000)
+    assert found.message == letter.raw_message_of(lies + LETTER, 10_000)
 
 
 def test_a_setting_says_that_there_is_no_such_line() -> None:
-    believing = Believing(
+    believing = TrustOptions(
         received=False, person="{user}", submission_port="587", limit_bytes=10_000
     )
     raw = b"Return-Path: <ann@a.example>\r\n" + RECEIVED.replace(b"ESMTP", b"ESMTPSA") + LETTER
     found = tell(raw, "SPAMC/1.5", "User: joe@example.test", believing=believing)
     assert found.envelope == Envelope(client=UNKNOWN, recipients=("joe@example.test",))
     assert not is_own(found.envelope)
-    assert found.message == letter.gathered(raw, 10_000)
+    assert found.message == letter.raw_message_of(raw, 10_000)
     assert found.port == ""
 
 
@@ -238,7 +238,7 @@ def test_the_reader_is_the_recipient_where_none_is_named(user: str, want: tuple[
     )
 
 
-def rspamc(raw: bytes, **said: str) -> Told:
+def rspamc(raw: bytes, **said: str) -> MessageToScan:
     headers = {"IP": "198.51.100.66", "Queue-Id": "1xVCbh-0007BX-2J"} | said
     lines = [f"{name}: {value}" for name, value in headers.items() if value]
     return tell(raw, "RSPAMC/1.3", *lines, "Rcpt: <joe@example.test>", "Rcpt: <eve@example.test>")
@@ -256,7 +256,7 @@ def test_rspamc_says_the_envelope_itself() -> None:
         login="bob",
         queue_id="1xVCbh-0007BX-2J",
     )
-    assert found.message == letter.gathered(LETTER, 10_000)
+    assert found.message == letter.raw_message_of(LETTER, 10_000)
 
 
 @pytest.mark.parametrize(
@@ -274,7 +274,7 @@ def test_a_received_line_is_taken_off_where_it_is_of_this_message(
 ) -> None:
     received = EXIM[EXIM.index(b"Received") :]
     want = LETTER if taken_off else received + LETTER
-    assert rspamc(EXIM + LETTER, **said).message == letter.gathered(want, 10_000)
+    assert rspamc(EXIM + LETTER, **said).message == letter.raw_message_of(want, 10_000)
 
 
 def test_an_address_of_a_client_that_is_none_is_an_error() -> None:
@@ -283,7 +283,7 @@ def test_an_address_of_a_client_that_is_none_is_an_error() -> None:
 
 
 def test_a_cut_off_message_is_as_large_as_it_was_said_to_be() -> None:
-    believing = Believing(
+    believing = TrustOptions(
         received=True, person="{user}", submission_port="", limit_bytes=len(RECEIVED) + 140
     )
     raw = RECEIVED + LETTER * 20
@@ -295,7 +295,7 @@ def test_a_cut_off_message_is_as_large_as_it_was_said_to_be() -> None:
 
 def test_recipients_are_bounded() -> None:
     raw = b"X-Envelope-To: " + b"a@b," * (MOST_RECIPIENTS + 10) + b"\n" + RECEIVED + b"\n"
-    assert len(lead(raw, lambda _hop: True).recipients) == MOST_RECIPIENTS
+    assert len(read_prepended(raw, lambda _hop: True).recipients) == MOST_RECIPIENTS
 
 
 PIECES = [
@@ -307,7 +307,7 @@ PIECES = [
 @given(st.lists(st.sampled_from(PIECES) | st.binary(max_size=10), max_size=10))
 def test_any_octets_are_a_message_and_what_is_taken_off_is_whole_lines(pieces: list[bytes]) -> None:
     raw = b"".join(pieces)
-    found = lead(raw, lambda _hop: True)
+    found = read_prepended(raw, lambda _hop: True)
     kept = found.inner(raw)
     assert len(kept) == len(raw) - sum(end - start for start, end in found.cuts)
     ends = [end for cut in found.cuts for end in cut]
@@ -315,4 +315,4 @@ def test_any_octets_are_a_message_and_what_is_taken_off_is_whole_lines(pieces: l
     for start, end in found.cuts:
         assert start == 0 or raw[start - 1 : start] == b"\n"
         assert end == len(raw) or raw[end - 1 : end] == b"\n"
-    assert lead(raw, lambda _hop: False).hop == Hop(handed_on=True)
+    assert read_prepended(raw, lambda _hop: False).hop == ReceivedHop(handed_on=True)

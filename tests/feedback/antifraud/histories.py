@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from oborona.feedback.antifraud.standing import DAY_S
-from oborona.feedback.events.model import Way, What
+from oborona.feedback.events.model import EventChannel, EventKind
 from oborona.types import Action
 from tests.feedback.antifraud.site import Message, Site
 
@@ -18,10 +18,10 @@ FOLDER: Final = Path(__file__).parents[2] / "golden" / "antifraud"
 TODAY: Final = 1_780_012_800.0  # midnight UTC
 
 VERBS: Final = {
-    "complain": What.COMPLAINT,
-    "pardon": What.PARDON,
-    "read": What.READ,
-    "delete": What.DELETED,
+    "complain": EventKind.COMPLAINT,
+    "pardon": EventKind.PARDON,
+    "read": EventKind.READ,
+    "delete": EventKind.DELETED,
 }
 
 _WHEN: Final = re.compile(
@@ -57,8 +57,8 @@ class Deed(NamedTuple):
 
     time: float
     order: int
-    what: What
-    way: Way
+    what: EventKind
+    way: EventChannel
     person: str
     message: Message
 
@@ -157,15 +157,25 @@ def _deeds(line: str, groups: dict[str, list[str]], filed: set[str], order: int)
     return found
 
 
-def _who(does: re.Match[str], groups: dict[str, list[str]]) -> tuple[What, Way, list[str]]:
+def _who(
+    does: re.Match[str], groups: dict[str, list[str]]
+) -> tuple[EventKind, EventChannel, list[str]]:
     if does["who"] in ("trap", "traps"):
-        return What.TRAP, Way.TRAP, [""] * int(does["number"] or 1)
+        return EventKind.TRAP, EventChannel.TRAP, [""] * int(does["number"] or 1)
     if does["who"] == "admin":
-        return (What.COMPLAINT if does["word"] == "spam" else What.PARDON), Way.COMMAND, [""]
+        return (
+            (EventKind.COMPLAINT if does["word"] == "spam" else EventKind.PARDON),
+            EventChannel.COMMAND,
+            [""],
+        )
     if does["who"] == "nobody":
-        return VERBS[does["verb"]], Way.REPORT, [""] * int(does["number"] or 1)
+        return VERBS[does["verb"]], EventChannel.REPORT, [""] * int(does["number"] or 1)
     everybody = groups[does["who"]]
-    return VERBS[does["verb"]], Way.SIEVE, everybody[: int(does["number"] or len(everybody))]
+    return (
+        VERBS[does["verb"]],
+        EventChannel.SIEVE,
+        everybody[: int(does["number"] or len(everybody))],
+    )
 
 
 def _message(campaign: str, name: str, flags: list[str], filed: bool, time: float) -> Message:

@@ -5,13 +5,13 @@ is gathered from it.
 from pathlib import Path
 from typing import Self
 
-from oborona.feedback.believing import looking
-from oborona.feedback.believing.deciding import decide_event
-from oborona.feedback.believing.ports import Known
-from oborona.feedback.believing.spoken import Spoken
-from oborona.feedback.events.log import Log
-from oborona.feedback.events.model import Event, What
-from oborona.message.hashing import Hasher, Type
+from oborona.feedback.events.log import EventLog
+from oborona.feedback.events.model import EventKind, FeedbackEvent
+from oborona.feedback.processing import campaign_review
+from oborona.feedback.processing.event_decision import decide_event
+from oborona.feedback.processing.event_message import EventMessage
+from oborona.feedback.processing.ports import JournaledMessage
+from oborona.message.hashing import Hasher, ShingleType
 from tests.feedback.antifraud.site import Heard, Message, Site
 
 HASHER = Hasher(b"a secret of histories")
@@ -27,7 +27,7 @@ class LogSite:
     """
 
     def __init__(self, folder: Path, site: Site) -> None:
-        self._log = Log(folder / "events.db")
+        self._log = EventLog(folder / "events.db")
         self._idents: dict[str, int] = {}
         self._campaigns: dict[str, int] = {}
         with self._log.transaction() as db:
@@ -51,7 +51,7 @@ class LogSite:
 
     def hear(self, heard: Heard) -> None:
         """Write an event down, and decide it."""
-        event = Event(what=heard.what, way=heard.way, time=heard.time, person=heard.person)
+        event = FeedbackEvent(what=heard.what, way=heard.way, time=heard.time, person=heard.person)
         (receipt,) = self._log.add([event], now=heard.time)
         self._look(heard.time)
         with self._log.transaction() as db:
@@ -62,7 +62,7 @@ class LogSite:
         if campaign:  # a duplicate is of none
             self._campaigns[heard.message.campaign] = campaign
 
-    def believed(self, campaign: str, what: What) -> int:
+    def believed(self, campaign: str, what: EventKind) -> int:
         """How many events of a campaign count now."""
         ((number,),) = self._log.rows(
             "SELECT count(*) FROM event WHERE campaign = ? AND what = ? AND counts",
@@ -77,24 +77,24 @@ class LogSite:
     def _look(self, now: float) -> None:
         while True:
             with self._log.told() as db:
-                campaign = looking.due(db, now)
+                campaign = campaign_review.next_due_campaign(db, now)
             if not campaign:
                 return
-            looking.look(self._log, campaign, now)
+            campaign_review.review_campaign(self._log, campaign, now)
 
-    def _about(self, message: Message, person: str) -> Spoken:
+    def _about(self, message: Message, person: str) -> EventMessage:
         ident = self._idents.setdefault(message.name, len(self._idents) + 1)
         known = None
         if message.signed:
-            known = Known(
+            known = JournaledMessage(
                 id=JOURNALED + ident,
                 time=message.delivered,
                 verdict=message.verdict,
                 recipients=frozenset((person,)) if message.recipient else frozenset(),
             )
-        return Spoken(
+        return EventMessage(
             message=ident.to_bytes(16),
             signed=message.signed,
             known=known,
-            pieces=(HASHER.shingle(Type.TEXT, message.campaign),),
+            pieces=(HASHER.shingle(ShingleType.TEXT, message.campaign),),
         )

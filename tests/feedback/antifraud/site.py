@@ -8,24 +8,30 @@ from typing import Final
 
 import msgspec
 
-from oborona.feedback.antifraud.believe import believe
+from oborona.feedback.antifraud.belief import believe
 from oborona.feedback.antifraud.model import (
     Belief,
-    Campaign,
-    Circumstances,
-    Record,
-    Thresholds,
-    Told,
+    CampaignEvent,
+    CampaignRecord,
+    DailyThresholds,
+    EventCircumstances,
+    PersonRecord,
 )
 from oborona.feedback.antifraud.outcome import outcomes
-from oborona.feedback.antifraud.revise import revise
+from oborona.feedback.antifraud.revision import revise
 from oborona.feedback.antifraud.rules import ANYBODY
-from oborona.feedback.antifraud.standing import DAY_S, only_pardons, proven, weight_of, young
-from oborona.feedback.antifraud.thresholds import thresholds
-from oborona.feedback.events.model import Way, What
+from oborona.feedback.antifraud.standing import (
+    DAY_S,
+    is_newcomer,
+    is_proven,
+    only_pardons,
+    weight_of,
+)
+from oborona.feedback.antifraud.thresholds import daily_thresholds
+from oborona.feedback.events.model import EventChannel, EventKind
 from oborona.types import Action
 
-SPOKEN: Final = (What.COMPLAINT, What.PARDON)
+SPOKEN: Final = (EventKind.COMPLAINT, EventKind.PARDON)
 
 
 class Person(msgspec.Struct, kw_only=True):
@@ -61,20 +67,20 @@ class Heard(msgspec.Struct, kw_only=True):
     """One event, and what became of it."""
 
     id: int
-    what: What
-    way: Way
+    what: EventKind
+    way: EventChannel
     time: float
     person: str
     message: Message
     belief: Belief
-    record: Record  # when it was said
+    record: PersonRecord  # when it was said
     believed: bool
     taken_back: bool = False  # believed once, and by revision no more
 
 
 def _speaks(one: Heard) -> bool:
     """Tell whether an event says something of its campaign, and of its person."""
-    return one.what in (*SPOKEN, What.TRAP) and not ANYBODY & set(one.belief.rules)
+    return one.what in (*SPOKEN, EventKind.TRAP) and not ANYBODY & set(one.belief.rules)
 
 
 class Sums:
@@ -87,8 +93,8 @@ class Sums:
     def __init__(self, heard: Sequence[Heard]) -> None:
         self.begin = float("inf")
         self._events = dict.fromkeys(SPOKEN, 0)
-        self._people: dict[What, dict[str, Heard]] = {what: {} for what in SPOKEN}
-        self._believed: dict[What, dict[str, Heard]] = {what: {} for what in SPOKEN}
+        self._people: dict[EventKind, dict[str, Heard]] = {what: {} for what in SPOKEN}
+        self._believed: dict[EventKind, dict[str, Heard]] = {what: {} for what in SPOKEN}
         self._first, self._last = dict.fromkeys(SPOKEN, 0.0), 0.0
         self._traps = self._young = self._only = 0
         self._weight = dict.fromkeys(SPOKEN, 0.0)
@@ -99,39 +105,42 @@ class Sums:
     def add(self, one: Heard) -> None:
         """Add the next event."""
         self.begin = min(self.begin, one.time)
-        self._traps += one.what is What.TRAP
+        self._traps += one.what is EventKind.TRAP
         if one.what not in SPOKEN:
             return
         self._events[one.what] += 1
         self._first[one.what] = self._first[one.what] or one.time
         self._last = one.time
-        if self._people[one.what].setdefault(one.person, one) is one and one.what is What.PARDON:
-            self._young += young(one.record, one.time)
+        if (
+            self._people[one.what].setdefault(one.person, one) is one
+            and one.what is EventKind.PARDON
+        ):
+            self._young += is_newcomer(one.record, one.time)
             self._only += only_pardons(one.record)
         if one.believed and self._believed[one.what].setdefault(one.person, one) is one:
             self._weight[one.what] += one.belief.weight
-            if one.what is What.PARDON:
-                self._proven += one.belief.weight * proven(one.record, one.time)
+            if one.what is EventKind.PARDON:
+                self._proven += one.belief.weight * is_proven(one.record, one.time)
             else:
-                self._known += one.belief.weight * (not young(one.record, one.time))
+                self._known += one.belief.weight * (not is_newcomer(one.record, one.time))
 
-    def told(self, seen: int) -> Campaign:
+    def told(self, seen: int) -> CampaignRecord:
         """Return it as antifraud is told."""
-        return Campaign(
-            complaints=self._events[What.COMPLAINT],
-            pardons=self._events[What.PARDON],
-            complainers=len(self._people[What.COMPLAINT]),
-            pardoners=len(self._people[What.PARDON]),
+        return CampaignRecord(
+            complaints=self._events[EventKind.COMPLAINT],
+            pardons=self._events[EventKind.PARDON],
+            complainers=len(self._people[EventKind.COMPLAINT]),
+            pardoners=len(self._people[EventKind.PARDON]),
             young_pardoners=self._young,
             only_pardoners=self._only,
             traps=self._traps,
-            believed_complaint_weight=self._weight[What.COMPLAINT],
+            believed_complaint_weight=self._weight[EventKind.COMPLAINT],
             known_complaint_weight=self._known,
-            believed_pardon_weight=self._weight[What.PARDON],
+            believed_pardon_weight=self._weight[EventKind.PARDON],
             proven_pardon_weight=self._proven,
             first=min((one for one in self._first.values() if one), default=0.0),
             last=self._last,
-            first_pardon=self._first[What.PARDON],
+            first_pardon=self._first[EventKind.PARDON],
             seen=seen,
         )
 
@@ -149,22 +158,27 @@ class Site:
         self._sums: dict[str, Sums] = {}
         self.people: dict[str, Person] = defaultdict(Person)
         self.events: list[Heard] = []
-        self.thresholds: dict[int, Thresholds] = {}
+        self.thresholds: dict[int, DailyThresholds] = {}
         self._of_person: dict[tuple[str, str], list[Heard]] = defaultdict(list)  # and campaign
         self._of_campaign: dict[str, list[Heard]] = defaultdict(list)
-        self._days: dict[What, dict[int, Counter[str]]] = {
+        self._days: dict[EventKind, dict[int, Counter[str]]] = {
             what: defaultdict(Counter) for what in SPOKEN
         }
         self._last: dict[tuple[str, str], Heard] = {}
 
     def hear(
-        self, what: What, message: Message, time: float, person: str = "", way: Way = Way.SIEVE
+        self,
+        what: EventKind,
+        message: Message,
+        time: float,
+        person: str = "",
+        way: EventChannel = EventChannel.SIEVE,
     ) -> Belief:
         """Decide on an event, and on all that follows for others."""
         record = self.record(person, time)
         earlier = self._last.get((person, message.name))
         belief = believe(
-            Circumstances(
+            EventCircumstances(
                 what=what,
                 way=way,
                 time=time,
@@ -204,7 +218,7 @@ class Site:
         if message.campaign in self._sums:
             self._sums[message.campaign].add(heard)
         due = time - self._looked.get(message.campaign, float("-inf")) >= self._look_s
-        if belief.counts and due and what in (*SPOKEN, What.TRAP):
+        if belief.counts and due and what in (*SPOKEN, EventKind.TRAP):
             self._looked[message.campaign] = time
             self.look_again(message.campaign, time)
         return belief
@@ -232,12 +246,12 @@ class Site:
         if right is not None:
             person.settled[campaign] = right
 
-    def record(self, name: str, time: float) -> Record:
+    def record(self, name: str, time: float) -> PersonRecord:
         """What is known of a person."""
         one, day = self.people.get(name, Person()), int(time // DAY_S)
-        return Record(
-            complaints_today=self._days[What.COMPLAINT][day][name],
-            pardons_today=self._days[What.PARDON][day][name],
+        return PersonRecord(
+            complaints_today=self._days[EventKind.COMPLAINT][day][name],
+            pardons_today=self._days[EventKind.PARDON][day][name],
             complaints=one.complaints,
             pardons=one.pardons,
             right=one.right,
@@ -246,29 +260,29 @@ class Site:
             weight=one.weight(),
         )
 
-    def today(self, time: float) -> Thresholds:
+    def today(self, time: float) -> DailyThresholds:
         """The thresholds of a day, from the day before."""
         day = int(time // DAY_S)
         if day not in self.thresholds:
             each = [list(self._days[what][day - 1].values()) for what in SPOKEN]
-            self.thresholds[day] = thresholds(each[0], each[1], self.thresholds.get(day - 1))
+            self.thresholds[day] = daily_thresholds(each[0], each[1], self.thresholds.get(day - 1))
         return self.thresholds[day]
 
-    def campaign(self, message: Message, time: float) -> Campaign:
+    def campaign(self, message: Message, time: float) -> CampaignRecord:
         """What was said of messages like one in the last day."""
         sums = self._sums.get(message.campaign)
         if sums is None or sums.begin <= time - DAY_S:
             sums = self._sums[message.campaign] = Sums(self._recent(message.campaign, time))
         return sums.told(message.seen)
 
-    def believed(self, campaign: str, what: What) -> int:
+    def believed(self, campaign: str, what: EventKind) -> int:
         """How many events of a campaign count now."""
         return sum(one.believed and one.what is what for one in self._of_campaign[campaign])
 
     def _recent(self, campaign: str, now: float) -> list[Heard]:
         return [one for one in self._of_campaign[campaign] if one.time > now - DAY_S]
 
-    def _told(self, one: Heard) -> Told:
+    def _told(self, one: Heard) -> CampaignEvent:
         known = self.people.get(one.person, Person())
         record = msgspec.structs.replace(
             one.record,
@@ -278,7 +292,7 @@ class Site:
             pardons=known.pardons,
             weight=known.weight(one.message.campaign),
         )
-        return Told(
+        return CampaignEvent(
             id=one.id,
             what=one.what,
             way=one.way,
@@ -294,5 +308,5 @@ class Site:
         one = self.people[heard.person]
         one.first = one.first or heard.time
         if "DUPLICATE" not in heard.belief.rules:
-            one.complaints += heard.what is What.COMPLAINT
-            one.pardons += heard.what is What.PARDON
+            one.complaints += heard.what is EventKind.COMPLAINT
+            one.pardons += heard.what is EventKind.PARDON

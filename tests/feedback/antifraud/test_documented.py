@@ -5,11 +5,11 @@ code.
 import re
 from pathlib import Path
 
-from oborona.cli.feedback_taken_back import TAKEN_BACK
+from oborona.cli.feedback.take_back import TAKEN_BACK
 from oborona.feedback.antifraud.rules import RULES
-from oborona.feedback.believing.deciding import UNREADABLE
-from oborona.feedback.believing.looking import REVISED
 from oborona.feedback.events.model import OPPOSITE
+from oborona.feedback.processing.campaign_review import REVISED
+from oborona.feedback.processing.event_decision import UNREADABLE
 
 PAGE = (Path(__file__).parents[3] / "docs/people/feedback.md").read_text()
 

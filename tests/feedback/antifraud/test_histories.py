@@ -5,12 +5,12 @@ import re
 import pytest
 
 from oborona.feedback.antifraud.rules import NAMES
-from oborona.feedback.events.model import What
+from oborona.feedback.events.model import EventKind
 from tests.feedback.antifraud.histories import History, histories, ranged, told
 from tests.feedback.antifraud.site import Site
 
 HISTORIES = histories()
-WHAT = {"complaint": What.COMPLAINT, "pardon": What.PARDON}
+WHAT = {"complaint": EventKind.COMPLAINT, "pardon": EventKind.PARDON}
 TOLD: dict[str, Site] = {}
 
 
@@ -21,7 +21,7 @@ def site_of(history: History) -> Site:
     return TOLD[history.what]
 
 
-def counted(site: Site, campaign: str, what: What) -> int:
+def counted(site: Site, campaign: str, what: EventKind) -> int:
     """How many events of a campaign, or of all that begin like it, count."""
     if not campaign.endswith("*"):
         return site.believed(campaign, what)
@@ -48,8 +48,8 @@ def summed_up(site: Site) -> str:
     campaigns = sorted({one.message.campaign for one in site.events})
     lines = [
         (
-            f"{name}: {site.believed(name, What.COMPLAINT)} complaints, "
-            f"{site.believed(name, What.PARDON)} pardons"
+            f"{name}: {site.believed(name, EventKind.COMPLAINT)} complaints, "
+            f"{site.believed(name, EventKind.PARDON)} pardons"
         )
         for name in campaigns[:10]
     ]

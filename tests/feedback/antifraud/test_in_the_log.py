@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from oborona.feedback.events.model import What
+from oborona.feedback.events.model import EventKind
 from tests.feedback.antifraud.histories import History, deeds_of, histories, past, told
 from tests.feedback.antifraud.log_site import LogSite
 
@@ -26,7 +26,7 @@ def test_the_log_believes_whom_the_made_up_site_believes(history: History, tmp_p
             log.hear(one)
         log.done(site.events[-1].time)
         for campaign in {one.message.campaign for one in site.events}:
-            for what in (What.COMPLAINT, What.PARDON):
+            for what in (EventKind.COMPLAINT, EventKind.PARDON):
                 assert log.believed(campaign, what) == site.believed(campaign, what), (
                     campaign,
                     what,

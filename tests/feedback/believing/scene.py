@@ -10,18 +10,18 @@ from typing import Final
 
 from oborona import state_files
 from oborona.counters.memory import MemoryCounters
-from oborona.feedback.believing.believer import Believer, Kept
-from oborona.feedback.believing.ports import Known
-from oborona.feedback.believing.spoken import Keys
-from oborona.feedback.counting import Counting
-from oborona.feedback.events.log import Log
-from oborona.feedback.events.model import Event, Stored, Way, What
-from oborona.feedback.hearing import heard
-from oborona.feedback.personal import Origin
-from oborona.feedback.store import Store
-from oborona.feedback.word import Kind, Source
-from oborona.reputation.personal import Entry
-from oborona.types import Action, Amounts, Pieces, Window
+from oborona.feedback.events.log import EventLog
+from oborona.feedback.events.model import EventChannel, EventKind, FeedbackEvent, StoredEvent
+from oborona.feedback.label import LabelKind, LabelSource
+from oborona.feedback.label_counter import LabelCounter
+from oborona.feedback.label_extraction import extract_label
+from oborona.feedback.label_store import LabelStore
+from oborona.feedback.personal_entries import LabelOrigin
+from oborona.feedback.processing.event_message import SiteHashing
+from oborona.feedback.processing.event_processor import EventProcessor, EventRetention
+from oborona.feedback.processing.ports import JournaledMessage
+from oborona.reputation.personal import PersonalEntry
+from oborona.types import Action, Amounts, CountedPieces, Window
 from tests.feedback.words import HASHER, KEY, NOW, letter
 
 DAY: Final = 86_400.0
@@ -32,9 +32,9 @@ class Journal:
     """Messages that were delivered."""
 
     def __init__(self) -> None:
-        self.known: dict[int, Known] = {}
+        self.known: dict[int, JournaledMessage] = {}
 
-    def get(self, idents: Sequence[int]) -> dict[int, Known]:
+    def get(self, idents: Sequence[int]) -> dict[int, JournaledMessage]:
         return {one: self.known[one] for one in idents if one in self.known}
 
     def find(self, message_id: str, person: str) -> int | None:
@@ -52,14 +52,14 @@ class Lists:
     """People's own lists, by person and word."""
 
     def __init__(self) -> None:
-        self.entries: dict[tuple[str, int], list[Entry]] = {}
+        self.entries: dict[tuple[str, int], list[PersonalEntry]] = {}
         self.wanted: set[str] = set()  # persons who asked for everything
 
-    def asked_for(self, person: str, origin: Origin, before: float) -> bool:
+    def asked_for(self, person: str, origin: LabelOrigin, before: float) -> bool:
         return person in self.wanted
 
     def say(
-        self, person: str, word: int, entries: Sequence[Entry], *, replaced: int, now: float
+        self, person: str, word: int, entries: Sequence[PersonalEntry], *, replaced: int, now: float
     ) -> None:
         self.take_back([word, replaced])
         self.entries[person, word] = list(entries)
@@ -81,7 +81,7 @@ class Proposer:
         return [f"s{len(self.asked)}"]
 
 
-class Kept_(MemoryCounters):  # noqa: N801 - `Kept` is how long what is kept
+class Kept_(MemoryCounters):  # noqa: N801 - `EventRetention` is how long what is kept
     """Counters in memory."""
 
     stuck = False
@@ -95,26 +95,29 @@ class Scene:
 
     def __init__(self, state: Path) -> None:
         self.state, self.now = state, NOW
-        self.log, self.words = Log(state / state_files.EVENTS), Store(state / state_files.FEEDBACK)
-        self._believers = Log(state / state_files.EVENTS)  # of another process
+        self.log, self.words = (
+            EventLog(state / state_files.EVENTS),
+            LabelStore(state / state_files.FEEDBACK),
+        )
+        self._believers = EventLog(state / state_files.EVENTS)  # of another process
         self.journal, self.lists, self.proposer, self.counters = (
             Journal(),
             Lists(),
             Proposer(),
             Kept_(),
         )
-        self.believer, self.counting = self.begun(), Counting(self.counters)
+        self.believer, self.counting = self.begun(), LabelCounter(self.counters)
 
-    def begun(self) -> Believer:
+    def begun(self) -> EventProcessor:
         """Return a believer that has just started."""
-        return Believer(
+        return EventProcessor(
             self._believers,
             self.words,
             journal=self.journal,
             lists=self.lists,
             proposer=self.proposer,
-            keys=Keys(hasher=HASHER, feedback=KEY, site=SITE),
-            kept=Kept(raw_s=7 * DAY, events_s=400 * DAY),
+            keys=SiteHashing(hasher=HASHER, feedback=KEY, site=SITE),
+            kept=EventRetention(raw_s=7 * DAY, events_s=400 * DAY),
             person_weight=1.0,
             people=3,
             clock=lambda: self.now,
@@ -135,11 +138,13 @@ class Scene:
         when: float | None = None,
     ) -> None:
         """Deliver a message, and count it."""
-        word, message = heard(raw, Kind.SPAM, Source.COMMAND, hasher=HASHER, key=KEY, now=NOW)
+        word, message = extract_label(
+            raw, LabelKind.SPAM, LabelSource.COMMAND, hasher=HASHER, key=KEY, now=NOW
+        )
         when = self.now - 60 if when is None else when
         spam = verdict is not Action.ACCEPT
         sender = message.from_.address if message.from_ else ""
-        self.journal.known[ident] = Known(
+        self.journal.known[ident] = JournaledMessage(
             id=ident,
             time=when,
             verdict=verdict,
@@ -153,21 +158,21 @@ class Scene:
             shingles=word.pieces,
             counted_spam=spam,
         )
-        pieces = Pieces(shingles=word.pieces, pairs=())
+        pieces = CountedPieces(shingles=word.pieces, pairs=())
         self.counters.add(pieces, Amounts(seen=1, spam=int(spam)), when)
 
     def say(
         self,
-        what: What,
+        what: EventKind,
         person: str = "",
         *,
         ident: int | None = None,
         raw: bytes = b"",
-        way: Way = Way.SIEVE,
+        way: EventChannel = EventChannel.SIEVE,
         message_id: str = "",
     ) -> int:
         """Write an event down; return its id."""
-        one = Event(
+        one = FeedbackEvent(
             what=what,
             way=way,
             time=self.now,
@@ -201,7 +206,7 @@ class Scene:
                 (person, right, self.now - days * DAY),
             )
 
-    def event(self, ident: int) -> Stored:
+    def event(self, ident: int) -> StoredEvent:
         return self.log.get(ident)
 
     def counts(self, ident: int) -> Amounts:
@@ -216,5 +221,5 @@ class Scene:
         raise AssertionError("a read waited")
 
 
-SPAM: Final = letter(1, Kind.SPAM)
-HAM: Final = letter(1, Kind.HAM)
+SPAM: Final = letter(1, LabelKind.SPAM)
+HAM: Final = letter(1, LabelKind.HAM)

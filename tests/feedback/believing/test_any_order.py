@@ -15,17 +15,19 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from oborona.feedback.events.model import Decision, Stored, Way, What
-from oborona.feedback.hearing import heard
-from oborona.feedback.word import Kind, Source
+from oborona.feedback.events.model import EventChannel, EventDecision, EventKind, StoredEvent
+from oborona.feedback.label import LabelKind, LabelSource
+from oborona.feedback.label_extraction import extract_label
 from oborona.types import Action, Amounts
 from tests.feedback.believing.scene import Scene
 from tests.feedback.words import HASHER, KEY, NOW, letter
 
 PEOPLE = ["ann@b.example", "bob@b.example", "eve@b.example", "zoe@b.example"]
-LETTERS = {7: letter(1, Kind.SPAM), 8: letter(2, Kind.HAM), 9: letter(3, Kind.SPAM)}
+LETTERS = {7: letter(1, LabelKind.SPAM), 8: letter(2, LabelKind.HAM), 9: letter(3, LabelKind.SPAM)}
 DIGESTS = {
-    ident: heard(raw, Kind.SPAM, Source.COMMAND, hasher=HASHER, key=KEY, now=NOW)[0].digest
+    ident: extract_label(raw, LabelKind.SPAM, LabelSource.COMMAND, hasher=HASHER, key=KEY, now=NOW)[
+        0
+    ].digest
     for ident, raw in LETTERS.items()
 }
 """What a report of a message without an id of ours is known by."""
@@ -51,33 +53,43 @@ class Said(RuleBasedStateMachine):
 
     @rule(
         what=st.sampled_from(
-            [What.COMPLAINT, What.COMPLAINT, What.PARDON, What.READ, What.DELETED]
+            [
+                EventKind.COMPLAINT,
+                EventKind.COMPLAINT,
+                EventKind.PARDON,
+                EventKind.READ,
+                EventKind.DELETED,
+            ]
         ),
         person=st.sampled_from(PEOPLE),
         ident=st.sampled_from(list(LETTERS)),
         raw=st.booleans(),
         signed=st.sampled_from([True, True, True, False]),
     )
-    def say(self, what: What, person: str, ident: int, *, raw: bool, signed: bool) -> None:
+    def say(self, what: EventKind, person: str, ident: int, *, raw: bool, signed: bool) -> None:
         self.scene.say(
             what, person, ident=ident if signed else None, raw=LETTERS[ident] if raw else b""
         )
         self.quiet = False
 
     @rule(
-        said=st.lists(st.sampled_from([What.COMPLAINT, What.PARDON]), min_size=2, max_size=4),
+        said=st.lists(
+            st.sampled_from([EventKind.COMPLAINT, EventKind.PARDON]), min_size=2, max_size=4
+        ),
         person=st.sampled_from(PEOPLE[:3]),
         ident=st.sampled_from(list(LETTERS)),
         raw=st.booleans(),
     )
-    def change_their_mind(self, said: list[What], person: str, ident: int, *, raw: bool) -> None:
+    def change_their_mind(
+        self, said: list[EventKind], person: str, ident: int, *, raw: bool
+    ) -> None:
         """One person says this and that of one message, and some of it twice."""
         for what in said:
             self.say(what, person, ident, raw=raw, signed=True)
 
     @rule(ident=st.sampled_from([7, 9]))
     def trap(self, ident: int) -> None:
-        self.scene.say(What.TRAP, raw=LETTERS[ident], ident=ident, way=Way.TRAP)
+        self.scene.say(EventKind.TRAP, raw=LETTERS[ident], ident=ident, way=EventChannel.TRAP)
         self.quiet = False
 
     @rule(
@@ -95,14 +107,19 @@ class Said(RuleBasedStateMachine):
             own = own and found[0].own
             # nobody accepts what they refused before once its person has said the opposite
             counts = counts and (found[0].counts or not self.contradicted(found[0]))
-            weight = 1.0 if found[0].what is What.TRAP else weight
-            one = Decision(counts=counts, own=own, weight=weight if counts else 0.0, say="test")
+            weight = 1.0 if found[0].what is EventKind.TRAP else weight
+            one = EventDecision(
+                counts=counts, own=own, weight=weight if counts else 0.0, say="test"
+            )
             self.scene.log.decide([(number, one)], now=self.scene.now)
             self.quiet = False
 
-    def contradicted(self, event: Stored) -> bool:
+    def contradicted(self, event: StoredEvent) -> bool:
         """Tell whether the person of a report said the opposite of this message since."""
-        opposite = {What.COMPLAINT: What.PARDON, What.PARDON: What.COMPLAINT}.get(event.what)
+        opposite = {
+            EventKind.COMPLAINT: EventKind.PARDON,
+            EventKind.PARDON: EventKind.COMPLAINT,
+        }.get(event.what)
         return any(
             later.what is opposite
             and later.person == event.person
@@ -138,29 +155,30 @@ class Said(RuleBasedStateMachine):
         standing = {
             (one.person, one.word)
             for one in events
-            if one.own and one.word and one.what in (What.COMPLAINT, What.PARDON)
+            if one.own and one.word and one.what in (EventKind.COMPLAINT, EventKind.PARDON)
         }
         assert set(self.scene.lists.entries) == standing
 
 
-def wanted(events: list[Stored], *, spam: bool) -> Amounts:
+def wanted(events: list[StoredEvent], *, spam: bool) -> Amounts:
     """Return what a message's pieces are to count."""
 
-    def number(what: What) -> int:
+    def number(what: EventKind) -> int:
         counting = [one for one in events if one.what is what and one.counts and one.weight >= 0.1]
-        if what in (What.READ, What.DELETED):
+        if what in (EventKind.READ, EventKind.DELETED):
             return len(counting)
         return len({one.word for one in counting})
 
     return Amounts(
         seen=1,
         spam=int(
-            spam and not any(one.what is What.PARDON and one.counts and one.ident for one in events)
+            spam
+            and not any(one.what is EventKind.PARDON and one.counts and one.ident for one in events)
         ),
-        complaints=number(What.COMPLAINT),
-        pardons=number(What.PARDON),
-        reads=number(What.READ),
-        traps=number(What.TRAP),
+        complaints=number(EventKind.COMPLAINT),
+        pardons=number(EventKind.PARDON),
+        reads=number(EventKind.READ),
+        traps=number(EventKind.TRAP),
     )
 
 

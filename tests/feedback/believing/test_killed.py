@@ -16,9 +16,9 @@ import pytest
 
 from oborona import state_files
 from oborona.daemon.trainer.lists import PersonalLists
-from oborona.feedback.events.model import Decision, Way, What
-from oborona.sqlite_file import SharedFile
-from oborona.stores.persons.store import Store as Persons
+from oborona.feedback.events.model import EventChannel, EventDecision, EventKind
+from oborona.sqlite_file import SharedSqliteFile
+from oborona.stores.persons.store import PersonStore as Persons
 from oborona.types import Action
 from tests.feedback.believing.scene import HAM, SPAM, Scene
 
@@ -42,21 +42,21 @@ def said(scene: Scene) -> None:
     """Say something of every sort."""
     for person in (ANN, BOB):
         scene.known_person(person, right=10)
-    scene.say(What.COMPLAINT, ANN, ident=7, raw=SPAM)
-    scene.say(What.COMPLAINT, ANN, ident=7)
-    scene.say(What.PARDON, ANN, ident=7, raw=SPAM)
-    scene.say(What.PARDON, BOB, ident=8, raw=HAM)
-    scene.say(What.READ, BOB, ident=8, way=Way.MAILBOX)
-    scene.say(What.TRAP, raw=SPAM, way=Way.TRAP)
-    scene.say(What.COMPLAINT, BOB, raw=SPAM)
+    scene.say(EventKind.COMPLAINT, ANN, ident=7, raw=SPAM)
+    scene.say(EventKind.COMPLAINT, ANN, ident=7)
+    scene.say(EventKind.PARDON, ANN, ident=7, raw=SPAM)
+    scene.say(EventKind.PARDON, BOB, ident=8, raw=HAM)
+    scene.say(EventKind.READ, BOB, ident=8, way=EventChannel.MAILBOX)
+    scene.say(EventKind.TRAP, raw=SPAM, way=EventChannel.TRAP)
+    scene.say(EventKind.COMPLAINT, BOB, raw=SPAM)
 
 
 def revised(scene: Scene) -> None:
     """Decide some of it again."""
     scene.log.decide(
         [
-            (3, Decision(counts=False, own=True, say="test")),
-            (4, Decision(counts=False, own=False, say="test")),
+            (3, EventDecision(counts=False, own=True, say="test")),
+            (4, EventDecision(counts=False, own=False, say="test")),
         ],
         now=scene.now,
     )
@@ -96,7 +96,7 @@ def told(scene: Scene) -> dict[str, list[Any]]:
 @contextmanager
 def points(kill_at: int | None) -> Iterator[list[int]]:
     """Count the places before and after transactions, and be killed at one of them."""
-    passed, real = [0], SharedFile.transaction
+    passed, real = [0], SharedSqliteFile.transaction
 
     def place() -> None:
         if passed[0] == kill_at:
@@ -104,7 +104,7 @@ def points(kill_at: int | None) -> Iterator[list[int]]:
         passed[0] += 1
 
     @contextmanager
-    def counted(self: SharedFile) -> Iterator[Any]:
+    def counted(self: SharedSqliteFile) -> Iterator[Any]:
         place()
         with real(self) as db:
             yield db
@@ -112,7 +112,7 @@ def points(kill_at: int | None) -> Iterator[list[int]]:
         place()
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(SharedFile, "transaction", counted)
+        patched.setattr(SharedSqliteFile, "transaction", counted)
         yield passed
 
 

@@ -8,19 +8,19 @@ import sys
 import time
 from pathlib import Path
 
-from oborona.feedback.events.model import Event, Way, What
-from oborona.feedback.events.taking import Taking
+from oborona.feedback.events.event_writer import EventWriter
+from oborona.feedback.events.model import EventChannel, EventKind, FeedbackEvent
 
 
 async def main() -> None:
-    async with Taking(Path(sys.argv[1])) as taking:
+    async with EventWriter(Path(sys.argv[1])) as taking:
 
         async def door(number: int) -> None:
             for count in range(1_000_000):
                 name = f"{number}.{count}"
-                event = Event(
-                    what=What.COMPLAINT,
-                    way=Way.SIEVE,
+                event = FeedbackEvent(
+                    what=EventKind.COMPLAINT,
+                    way=EventChannel.SIEVE,
                     time=time.time(),
                     message_id=name,
                     raw=b"x" * 2000,

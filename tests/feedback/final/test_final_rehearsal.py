@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from oborona.counters.memory import MemoryCounters
-from oborona.feedback.final.rehearsal import Rehearsal, Seen, Sorted
+from oborona.feedback.final.backtest import Backtest, BacktestResult, SortedMessage
 from oborona.message.shingles import Hasher
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import Policy, load_policy
-from oborona.policy.scan import Site
+from oborona.policy.scan import ScanSite
 
 POLICY = """
 [[rule]]
@@ -30,28 +30,28 @@ def policy(tmp_path: Path) -> Policy:
 
 
 LEAST = 20
-SITE = Site(name="mx.example", hasher=Hasher(b"k" * 32), counters=MemoryCounters())
+SITE = ScanSite(name="mx.example", hasher=Hasher(b"k" * 32), counters=MemoryCounters())
 
 
-def letter(number: int, *, spam: bool, sender: str = "") -> Sorted:
+def letter(number: int, *, spam: bool, sender: str = "") -> SortedMessage:
     words = "win the casino jackpot now" if spam else "minutes of the meeting attached below"
     who = sender or ("seller@spam.example" if spam else "ann@a.example")
     text = (
         f"From: {who}\r\nSubject: {words} {number}\r\n\r\n{words} {number}, dear reader of "
         f"this letter of ours.\r\n"
     )
-    return Sorted(f"mail/{number}", text.encode(), spam, 0.0)
+    return SortedMessage(f"mail/{number}", text.encode(), spam, 0.0)
 
 
 async def run(
-    policy: Policy, mail: list[Sorted], *, delay: int = 0, share: float = 1.0
-) -> list[Seen]:
-    rehearsal = Rehearsal(SITE, policy, delay=delay, share=share, least=LEAST)
+    policy: Policy, mail: list[SortedMessage], *, delay: int = 0, share: float = 1.0
+) -> list[BacktestResult]:
+    rehearsal = Backtest(SITE, policy, delay=delay, share=share, least=LEAST)
     return [await rehearsal.take(one) for one in mail]
 
 
-def places(rehearsed: list[Seen], name: str, policy: Policy) -> list[float]:
-    place = Rehearsal(SITE, policy, delay=0, share=0.0, least=LEAST).observer.names.index(name)
+def places(rehearsed: list[BacktestResult], name: str, policy: Policy) -> list[float]:
+    place = Backtest(SITE, policy, delay=0, share=0.0, least=LEAST).observer.names.index(name)
     return [float(seen.example.numbers[place]) for seen in rehearsed]
 
 
@@ -119,5 +119,5 @@ async def test_twice_the_same_mail_is_seen_as_the_same(policy: Policy) -> None:
     [b"", b"\0" * 1000, b"From: \xff\xfe\r\n" * 500, b"Subject: x\r\n\r\n" + b"<a href=" * 5000],
 )
 async def test_broken_mail_is_an_example_like_any_other(policy: Policy, raw: bytes) -> None:
-    (seen,) = await run(policy, [Sorted("broken", raw, True, 0.0)])
+    (seen,) = await run(policy, [SortedMessage("broken", raw, True, 0.0)])
     assert seen.example.spam

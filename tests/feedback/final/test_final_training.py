@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from oborona.feedback.final import train as training_of
-from oborona.feedback.final.train import FOLDS, Untrainable, train
-from oborona.policy.models.final.examples import RARE, tabled
+from oborona.feedback.final.train import FOLDS, NotTrainable, train
+from oborona.policy.models.final.examples import RARE, example_table
 from oborona.policy.models.final.file import encode
 from tests.policy.models.final.made import examples
 
@@ -69,18 +69,18 @@ def test_labels_by_chance_give_no_catch() -> None:
 
 def test_too_little_mail_and_mail_of_one_kind_are_refused() -> None:
     made, names = examples(600)
-    with pytest.raises(Untrainable, match="80 of each"):
+    with pytest.raises(NotTrainable, match="80 of each"):
         train(made[:60], names, policy="p", now=1.0)
-    with pytest.raises(Untrainable, match="80 of each"):
+    with pytest.raises(NotTrainable, match="80 of each"):
         train([one for one in made if one.spam], names, policy="p", now=1.0)
     parted = sorted(made, key=lambda one: one.spam)  # all good mail first, all spam last
-    with pytest.raises(Untrainable, match="shuffle"):
+    with pytest.raises(NotTrainable, match="shuffle"):
         train(parted, names, policy="p", now=1.0)
 
 
 def test_without_the_library_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training_of, "find_spec", lambda _: None)
-    with pytest.raises(Untrainable, match=r"\./setup ml"):
+    with pytest.raises(NotTrainable, match=r"\./setup ml"):
         train([], (), policy="p", now=1.0)
 
 
@@ -93,7 +93,7 @@ def test_what_is_rare_or_the_same_everywhere_is_not_trained_on() -> None:
         for place, one in enumerate(made)
     ]
     odd[0] = msgspec.structs.replace(odd[0], marks=odd[0].marks | {"rule FEW"})
-    table = tabled(odd, names)
+    table = example_table(odd, names)
     assert "rule OFTEN" in table.features
     assert "rule ONCE" not in table.features  # all have it
     assert "rule FEW" not in table.features

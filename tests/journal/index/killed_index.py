@@ -10,12 +10,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from oborona.journal.index.index import FLUSH_S, Index
+from oborona.journal.index.index import FLUSH_S, JournalIndex
 from tests.journal.entries import NOON
 
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
-    with Index(folder / "index", folder / "journal.db") as index:
+    with JournalIndex(folder / "index", folder / "journal.db") as index:
         now = NOON
         while True:
             now += FLUSH_S  # each step flushes what the one before has followed

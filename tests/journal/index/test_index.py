@@ -15,27 +15,27 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from oborona.errors import StoreBusy, StoreError
-from oborona.ident import Numbers, time_of
-from oborona.journal.entry import Entry
+from oborona.ident import JournalIdGenerator, time_of_id
+from oborona.journal.entry import JournalEntry
 from oborona.journal.index import index as index_module
 from oborona.journal.index import pieces as index_pieces
 from oborona.journal.index import segment as index_segment
 from oborona.journal.index.files import FEW, STRAY
-from oborona.journal.index.index import FLUSH_S, Index
-from oborona.journal.journal import Journal
+from oborona.journal.index.index import FLUSH_S, JournalIndex
+from oborona.journal.journal import JournalWriter
 from oborona.journal.rows import pack
-from oborona.message.hashing import Type
+from oborona.message.hashing import ShingleType
 from oborona.types import Action, Shingle
 from tests.journal.entries import NOON, make_entry
 from tests.journal.test_journal_late import late
 
 HOUR_S = 3600.0
-HOT = Shingle(Type.TEMPLATE, 7)
+HOT = Shingle(ShingleType.TEMPLATE, 7)
 
 
-def write(path: Path, entries: Sequence[Entry]) -> None:
+def write(path: Path, entries: Sequence[JournalEntry]) -> None:
     async def go() -> None:
-        async with await Journal.open(path) as journal:
+        async with await JournalWriter.open(path) as journal:
             for entry in entries:
                 journal.append(entry)
 
@@ -44,26 +44,30 @@ def write(path: Path, entries: Sequence[Entry]) -> None:
 
 def messages(
     number: int, *, start: float = NOON, every_s: float = 1.0, own: int = 0, worker: int = 0
-) -> list[Entry]:
+) -> list[JournalEntry]:
     """Return messages of one campaign, each with a link of its own."""
-    numbers = Numbers(worker)
+    numbers = JournalIdGenerator(worker)
     return [
         make_entry(
             id=numbers.next(start + every_s * place),
             time=start + every_s * place,
             verdict=Action.ACCEPT,
-            shingles=(HOT, Shingle(Type.URL, own + place), Shingle(Type.LANGUAGE, 2**60)),
+            shingles=(
+                HOT,
+                Shingle(ShingleType.URL, own + place),
+                Shingle(ShingleType.LANGUAGE, 2**60),
+            ),
         )
         for place in range(number)
     ]
 
 
-def follow_all(index: Index, now: float) -> None:
+def follow_all(index: JournalIndex, now: float) -> None:
     while index.follow(now) or index.busy:
         pass
 
 
-def all_of(index: Index, *wanted: Shingle, since: float = 0.0, most: int = 7) -> list[int]:
+def all_of(index: JournalIndex, *wanted: Shingle, since: float = 0.0, most: int = 7) -> list[int]:
     """Return all that is found, step by step."""
     found: list[int] = []
     while some := index.find(wanted, since=since, before=found[-1] if found else None, most=most):
@@ -72,7 +76,7 @@ def all_of(index: Index, *wanted: Shingle, since: float = 0.0, most: int = 7) ->
     return found
 
 
-def ids_of(entries: Sequence[Entry]) -> list[int]:
+def ids_of(entries: Sequence[JournalEntry]) -> list[int]:
     return sorted((one.id for one in entries), reverse=True)
 
 
@@ -82,8 +86,8 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def opened(place: Path) -> Index:
-    return Index(place / "index", place / "journal.db")
+def opened(place: Path) -> JournalIndex:
+    return JournalIndex(place / "index", place / "journal.db")
 
 
 def test_it_finds_by_any_piece_newest_first_in_steps(place: Path) -> None:
@@ -92,22 +96,24 @@ def test_it_finds_by_any_piece_newest_first_in_steps(place: Path) -> None:
     with opened(place) as index:
         follow_all(index, NOON)
         assert all_of(index, HOT) == ids_of(sent)
-        assert all_of(index, Shingle(Type.URL, 3), Shingle(Type.URL, 30)) == ids_of(
+        assert all_of(index, Shingle(ShingleType.URL, 3), Shingle(ShingleType.URL, 30)) == ids_of(
             [sent[3], sent[30]]
         )
-        assert all_of(index, HOT, Shingle(Type.URL, 3)) == ids_of(sent)  # each once
+        assert all_of(index, HOT, Shingle(ShingleType.URL, 3)) == ids_of(sent)  # each once
         assert all_of(index, HOT, since=NOON + 40) == ids_of(sent[40:])
         assert index.find([HOT], since=0, before=sent[10].id, most=3) == ids_of(sent[7:10])
-        assert all_of(index, Shingle(Type.LANGUAGE, 2**60)) == []  # says nothing about a campaign
+        assert (
+            all_of(index, Shingle(ShingleType.LANGUAGE, 2**60)) == []
+        )  # says nothing about a campaign
         assert all_of(index) == index.find([HOT], since=NOON + 50, most=5) == []
-        assert index.find([Shingle(Type.URL, 2**64 - 1)], since=0, most=5) == []
+        assert index.find([Shingle(ShingleType.URL, 2**64 - 1)], since=0, most=5) == []
 
 
 def test_what_was_found_late_is_found_by_what_was_found(place: Path) -> None:
     [one] = messages(1)
 
     async def go() -> None:
-        async with await Journal.open(place / "journal.db") as journal:
+        async with await JournalWriter.open(place / "journal.db") as journal:
             journal.append(one)
             await journal.flush()
             journal.append_late(late(one.id))
@@ -116,7 +122,9 @@ def test_what_was_found_late_is_found_by_what_was_found(place: Path) -> None:
         asyncio.run(go())
         follow_all(index, NOON)
         assert (
-            all_of(index, Shingle(Type.PICTURE_TEXT, 2**64 - 1)) == [one.id] == all_of(index, HOT)
+            all_of(index, Shingle(ShingleType.PICTURE_TEXT, 2**64 - 1))
+            == [one.id]
+            == all_of(index, HOT)
         )
 
 
@@ -149,7 +157,7 @@ def test_who_comes_next_goes_on_where_the_last_one_was(place: Path, flushed: boo
 
 
 def test_files_are_merged_and_nothing_is_lost_or_found_twice(place: Path) -> None:
-    sent: list[Entry] = []
+    sent: list[JournalEntry] = []
     with opened(place) as index:
         for round_ in range(FEW + 1):
             more = messages(40, start=NOON + 40 * round_, own=1000 * round_)
@@ -163,7 +171,7 @@ def test_files_are_merged_and_nothing_is_lost_or_found_twice(place: Path) -> Non
         follow_all(index, NOON + 3 * HOUR_S)  # the hour is over
         assert len(list((place / "index").glob("*.pieces"))) < STRAY
         assert all_of(index, HOT, most=33) == ids_of(sent)
-        assert all_of(index, Shingle(Type.URL, 3012)) == [sent[132].id]
+        assert all_of(index, Shingle(ShingleType.URL, 3012)) == [sent[132].id]
     with opened(place) as index:
         assert all_of(index, HOT, most=33) == ids_of(sent)
 
@@ -172,13 +180,13 @@ def test_hours_go_when_they_are_out_of_the_window_or_too_much(place: Path) -> No
     sent = messages(48, start=NOON - NOON % HOUR_S, every_s=HOUR_S / 2)
     write(place / "journal.db", sent)
     now = sent[-1].time
-    with Index(place / "index", place / "journal.db", max_bytes=16 * 2 * 2 * 10) as index:
+    with JournalIndex(place / "index", place / "journal.db", max_bytes=16 * 2 * 2 * 10) as index:
         follow_all(index, NOON)
         index.follow(NOON + FLUSH_S)
         # ten hours of two messages of two pieces
         assert index.purge(NOON + 5 * HOUR_S, 50 * HOUR_S) == 14
         assert all_of(index, HOT) == ids_of(sent[-20:])
-        newest = max(time_of(one.id) for one in sent)
+        newest = max(time_of_id(one.id) for one in sent)
         assert index.purge(newest, 4 * HOUR_S) == 5
         assert all_of(index, HOT) == ids_of(sent[-10:])
         assert index.purge(now, 50 * HOUR_S) == 0
@@ -248,7 +256,7 @@ def test_a_damaged_index_is_made_anew_from_the_journal(
 def test_a_rotten_page_is_found_when_files_are_merged(
     place: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    sent: list[Entry] = []
+    sent: list[JournalEntry] = []
     with opened(place) as index:
         for round_ in range(FEW - 1):
             sent += (more := messages(40, start=NOON + 40 * round_, own=1000 * round_))
@@ -313,7 +321,7 @@ def test_a_full_disk_loses_nothing(place: Path, monkeypatch: pytest.MonkeyPatch)
             raise OSError(28, "No space left on device")
 
         with monkeypatch.context() as patched:
-            patched.setattr("oborona.whole_file.os.fsync", full)
+            patched.setattr("oborona.atomic_file.os.fsync", full)
             write(place / "journal.db", sent[10:])
             for _ in range(3):
                 with pytest.raises(StoreError, match="No space left"):
@@ -327,7 +335,7 @@ def test_a_full_disk_loses_nothing(place: Path, monkeypatch: pytest.MonkeyPatch)
 SHINGLES = st.lists(
     st.builds(
         Shingle,
-        st.sampled_from([int(one) for one in Type]),
+        st.sampled_from([int(one) for one in ShingleType]),
         st.integers(0, 2**64 - 1) | st.integers(0, 3),
     ),
     max_size=60,
@@ -345,13 +353,13 @@ def test_what_is_kept_is_what_is_asked_for(many: list[list[Shingle]]) -> None:
     assert found == sorted(
         (place, one.hash)
         for place, pieces in enumerate(many)
-        for one in index_pieces.carried(pieces)
+        for one in index_pieces.indexed_pieces(pieces)
     )
 
 
 @given(st.lists(st.binary(max_size=40), max_size=5))
 def test_damaged_shingles_are_none(stored: list[bytes]) -> None:
-    good = Shingle(Type.URL, 5)
+    good = Shingle(ShingleType.URL, 5)
     hashes, ids = index_pieces.rows(
         range(len(stored) + 1), [*stored, bytes([good.type]) + good.hash.to_bytes(8, "little")]
     )
@@ -360,7 +368,7 @@ def test_damaged_shingles_are_none(stored: list[bytes]) -> None:
 
 def test_what_is_kept_of_a_fingerprint_finds_nine_of_ten_of_the_most_changed_copies() -> None:
     """Copies share a quarter of 32 values: of the values that are kept one at least."""
-    draw, kept = random.Random(1), index_pieces.MOST[Type.WORDS]
+    draw, kept = random.Random(1), index_pieces.MOST[ShingleType.WORDS]
     shared = sum(any(one < kept for one in draw.sample(range(32), 8)) for _ in range(5000))
     assert 0.9 < shared / 5000 < 0.95
 
@@ -389,7 +397,7 @@ def test_whatever_happens_it_finds_what_was_written_once_it_has_followed(
     """
     place = tmp_path_factory.mktemp("index")
     write(place / "journal.db", [])
-    numbers, now, sent = Numbers(), NOON, list[tuple[int, frozenset[int]]]()
+    numbers, now, sent = JournalIdGenerator(), NOON, list[tuple[int, frozenset[int]]]()
     index = opened(place)
     try:
         for what, much in steps:
@@ -457,7 +465,7 @@ def test_a_merge_in_slices_is_the_sorted_whole(
 
 
 def test_hours_are_those_of_ids() -> None:
-    number = Numbers().next(NOON)
+    number = JournalIdGenerator().next(NOON)
     hour = index_module._hour_of(number)
     assert hour == int(NOON // 3600)
     assert index_module._first_of(hour) <= number < index_module._first_of(hour + 1)

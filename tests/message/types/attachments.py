@@ -7,8 +7,8 @@ import tarfile
 import zipfile
 from base64 import b64encode
 
-from oborona.message.shingles import Type
-from oborona.types import Pieces
+from oborona.message.shingles import ShingleType
+from oborona.types import CountedPieces
 from tests.message.types.case import Case, mail
 
 PDF = b"%PDF-1.4\n" + b"octets of some document " * 200
@@ -16,7 +16,7 @@ PDF = b"%PDF-1.4\n" + b"octets of some document " * 200
 
 def attached(
     content: bytes, name: str = "a.bin", kind: str = "application/octet-stream", *, more: str = ""
-) -> Pieces:
+) -> CountedPieces:
     parts = ["--b", "Content-Type: text/plain", "", "see the file", "", "--b"]
     parts += [f'Content-Type: {kind}; name="{name}"', "Content-Transfer-Encoding: base64", "Content-Disposition: attachment", ""]  # fmt: skip
     text = "\n".join([*parts, b64encode(content).decode(), more, "--b--"])
@@ -40,22 +40,22 @@ def tarred(content: bytes, name: str) -> bytes:
 
 
 CASES = {
-    Type.ATTACHMENT_NAME: Case(
+    ShingleType.ATTACHMENT_NAME: Case(
         same=(attached(PDF, "Bill 7.PDF"), attached(b"other", "BILL  7.pdf"), attached(PDF, "B\u0456ll 7.pdf")),
         differ=(attached(PDF, "bill 7.pdf"), attached(PDF, "bill 8.pdf"), attached(PDF, "bill 7.doc")),
         none=(mail("no file"), attached(PDF, "")),
     ),
-    Type.ATTACHMENT_TYPE: Case(
+    ShingleType.ATTACHMENT_TYPE: Case(
         same=(attached(PDF, "a.pdf", "application/pdf"), attached(b"other", "B.PDF", "Application/PDF")),
         differ=(attached(PDF, "a.pdf", "application/pdf"), attached(PDF, "a.pdf", "image/png"), attached(PDF, "a.exe", "application/pdf")),
         none=(mail("no file"),),
     ),
-    Type.ATTACHMENT_SIZE: Case(
+    ShingleType.ATTACHMENT_SIZE: Case(
         same=(attached(PDF, "a.pdf"), attached(PDF[:-1] + b"!", "b.pdf", "application/pdf")),
         differ=(attached(PDF, "a.pdf"), attached(PDF + b"!", "a.pdf"), attached(b"x" * len(PDF), "a.txt", "text/csv")),
         none=(mail("no file"), attached(PDF[:4000], "a.pdf")),
     ),
-    Type.MEMBER_NAME: Case(
+    ShingleType.MEMBER_NAME: Case(
         same=(
             attached(zipped(PDF, "Folder/Bill.PDF"), "a.zip"),
             attached(zipped(b"other" * 99, "Folder/BILL.pdf"), "b.zip"),
@@ -64,7 +64,7 @@ CASES = {
         differ=(attached(zipped(PDF, "bill.pdf")), attached(zipped(PDF, "bill2.pdf"))),
         none=(attached(PDF, "bill.pdf"), attached(zipped(PDF, "1.js")), attached(zipped(PDF, ".DS_Store")), attached(zipped(PDF, "README.txt"))),
     ),
-    Type.MEMBER_CHECKSUM: Case(
+    ShingleType.MEMBER_CHECKSUM: Case(
         same=(
             attached(zipped(PDF, "bill.pdf"), "a.zip"),
             attached(zipped(PDF, "other.pdf", method=zipfile.ZIP_STORED), "b.zip"),
@@ -72,12 +72,12 @@ CASES = {
         differ=(attached(zipped(PDF, "bill.pdf")), attached(zipped(PDF + b"!", "bill.pdf"))),
         none=(attached(PDF, "bill.pdf"), attached(zipped(b"small", "bill.pdf"))),
     ),
-    Type.MIME_TREE: Case(
+    ShingleType.MIME_TREE: Case(
         same=(attached(PDF, "a.pdf", "application/pdf"), attached(b"other", "b.bin", "Application/PDF")),
         differ=(attached(PDF, "a.pdf", "application/pdf"), attached(PDF, "a.pdf", "application/zip"), attached(PDF, more="\n--b\n\nmore\n")),
         none=(mail("a plain letter"), mail(html="<p>a page")),
     ),
-    Type.CHECKSUM: Case(
+    ShingleType.CHECKSUM: Case(
         same=(attached(PDF, "a.pdf", "application/pdf"), attached(PDF, "b.exe")),
         differ=(attached(PDF), attached(PDF + b" ")),
         none=(mail("no file"), attached(b"x" * 63)),

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from oborona.message.parse import parse
 from oborona.message.shingles import Hasher, shingles
-from oborona.types import Envelope, Location, Pieces, Proved
+from oborona.types import CountedPieces, Envelope, Location, ProvedIdentity
 
 HASHER = Hasher(b"0123456789abcdef0123456789abcdef")
 LONG = (
@@ -29,9 +29,9 @@ OTHER = (
 class Case(NamedTuple):
     """Messages by what one type makes of them."""
 
-    same: tuple[Pieces, ...]  # they differ in what is normalised away
-    differ: tuple[Pieces, ...]  # no two share a piece of the type
-    none: tuple[Pieces, ...]  # too little of it to be evidence
+    same: tuple[CountedPieces, ...]  # they differ in what is normalised away
+    differ: tuple[CountedPieces, ...]  # no two share a piece of the type
+    none: tuple[CountedPieces, ...]  # too little of it to be evidence
 
 
 def mail(
@@ -42,8 +42,8 @@ def mail(
     proved: tuple[str, ...] = (),
     location: Location | None = None,
     regions: tuple[str, ...] = (),
-    who: Proved | None = None,
-) -> Pieces:
+    who: ProvedIdentity | None = None,
+) -> CountedPieces:
     """Return the pieces of a message.
 
     Args:
@@ -67,11 +67,11 @@ def mail(
         HASHER,
         proved,
         location or Location(),
-        who or Proved(),
+        who or ProvedIdentity(),
     )
 
 
-def of(kind: int, pieces: Pieces) -> frozenset[int]:
+def of(kind: int, pieces: CountedPieces) -> frozenset[int]:
     """Return the hashes of a type among shingles and both sides of unique pairs."""
     alone = (one.hash for one in pieces.shingles if one.type == kind)
     paired = (one.hash for pair in pieces.pairs for one in pair if one.type == kind)

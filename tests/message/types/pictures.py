@@ -9,12 +9,12 @@ from functools import partial
 
 from PIL import Image, ImageOps
 
-from oborona.message.model import Held, Picture
+from oborona.message.model import Picture, PictureOrigin
 from oborona.message.parse import parse
-from oborona.message.pictures.look import look
-from oborona.message.pictures.seen import seen
-from oborona.message.shingles import Type, shingles
-from oborona.types import Envelope, Pieces
+from oborona.message.pictures.enrichment import enrich_message
+from oborona.message.pictures.inspection import look
+from oborona.message.shingles import ShingleType, shingles
+from oborona.types import CountedPieces, Envelope
 from tests.message.drawing import advertisement, code, file
 from tests.message.types.attachments import attached
 from tests.message.types.case import HASHER, LONG, OTHER, Case, mail
@@ -24,7 +24,7 @@ LINK = "https://shop.example/way?id=1"
 WAY = "Every ticket of our lottery wins today, call the number below and name this code"
 
 
-def pictured(*octets: bytes, text: str = "", regions: tuple[str, ...] = ()) -> Pieces:
+def pictured(*octets: bytes, text: str = "", regions: tuple[str, ...] = ()) -> CountedPieces:
     """Pieces of a letter with pictures that were looked at, and in the first of which this was
     read.
     """
@@ -37,7 +37,7 @@ def pictured(*octets: bytes, text: str = "", regions: tuple[str, ...] = ()) -> P
                 sha256=hashlib.sha256(each).digest(),
                 name="",
                 kind=looked.kind,
-                place=Held.INLINE,
+                place=PictureOrigin.INLINE,
                 looked=True,
                 width=looked.width,
                 height=looked.height,
@@ -47,7 +47,7 @@ def pictured(*octets: bytes, text: str = "", regions: tuple[str, ...] = ()) -> P
                 text="" if number else text,
             )
         )
-    return shingles(seen(parse(LETTER), found, regions), Envelope(), HASHER)
+    return shingles(enrich_message(parse(LETTER), found, regions), Envelope(), HASHER)
 
 
 BLANK = file(Image.new("RGB", (400, 300), "white"))
@@ -55,7 +55,7 @@ written = partial(pictured, BLANK)  # of a picture in which OCR read what is giv
 PICTURE = file(advertisement(5))
 
 CASES = {
-    Type.CODE: Case(
+    ShingleType.CODE: Case(
         same=(
             pictured(file(code(LINK))),
             pictured(file(code("HTTPS://Shop.Example/way?id=1&utm_source=mail#top"), "JPEG", quality=30)),
@@ -65,12 +65,12 @@ CASES = {
         differ=(pictured(file(code(LINK))), pictured(file(code(LINK + "1"))), pictured(file(code("tel:+74951234567")))),
         none=(mail("no picture", "Subject: x"), pictured(PICTURE), pictured(file(code("test"))), pictured(BLANK)),
     ),
-    Type.PICTURE: Case(
+    ShingleType.PICTURE: Case(
         same=(attached(PICTURE, "a.png", "image/png"), attached(PICTURE, "b.jpg", "application/octet-stream")),
         differ=(attached(PICTURE), attached(file(advertisement(5), "GIF")), attached(file(advertisement(6)))),
         none=(mail("no picture"), attached(b"%PDF-1.4\n" * 99, "a.pdf", "application/pdf"), attached(PICTURE[:60], "a.png", "image/png")),
     ),
-    Type.PICTURE_HASH: Case(
+    ShingleType.PICTURE_HASH: Case(
         same=(
             pictured(PICTURE),
             pictured(file(advertisement(5), "BMP")),
@@ -85,7 +85,7 @@ CASES = {
             pictured(file(advertisement(5).resize((60, 30)))),
         ),
     ),
-    Type.PICTURE_TEXT: Case(
+    ShingleType.PICTURE_TEXT: Case(
         same=(
             written(text=WAY),
             written(text=WAY.upper().replace(" ", "\n", 3)),
@@ -94,7 +94,7 @@ CASES = {
         differ=(written(text=WAY), written(text=LONG), written(text=OTHER)),
         none=(mail(WAY), written(text="Sale! 50 %"), written()),
     ),
-    Type.PICTURE_PHONE: Case(
+    ShingleType.PICTURE_PHONE: Case(
         same=(
             written(text="Call +7 (495) 123-45-67"),
             written(text="or +7 495 I23 45 67 now"),
@@ -104,7 +104,7 @@ CASES = {
         differ=(written(text="Call +7 (495) 123-45-67"), written(text="Call +7 (495) 123-45-68")),
         none=(mail("Call +7 (495) 123-45-67"), written(text="Order 8 (495) 123-45-67"), written()),
     ),
-    Type.PICTURE_ADDRESS: Case(
+    ShingleType.PICTURE_ADDRESS: Case(
         same=(
             written(text="write to Bill@Shop.com"),
             written(text="write to bi1l@shop.com"),

@@ -1,6 +1,6 @@
 """Types of where the client is."""
 
-from oborona.message.shingles import Type
+from oborona.message.shingles import ShingleType
 from oborona.types import Client, Envelope, Location
 from tests.message.types.case import Case, mail
 
@@ -9,7 +9,7 @@ HERE, THERE = (Envelope(client=Client(ip=ip)) for ip in ("192.0.2.7", "198.51.10
 RUSSIAN = "Мы рады пригласить вас на встречу, которая пройдёт в пятницу в нашем офисе"
 
 CASES = {
-    Type.LANGUAGE: Case(
+    ShingleType.LANGUAGE: Case(
         same=(
             mail(RUSSIAN),
             mail("Отчёт за прошлый квартал готов, посмотрите, пожалуйста, до вечера"),
@@ -28,7 +28,7 @@ CASES = {
             mail(),
         ),
     ),
-    Type.AS_NUMBER: Case(
+    ShingleType.AS_NUMBER: Case(
         same=(
             mail(
                 envelope=HERE,
@@ -45,7 +45,7 @@ CASES = {
             mail(envelope=HERE, location=Location(country="DE", as_name="Example Net")),
         ),
     ),
-    Type.COUNTRY: Case(
+    ShingleType.COUNTRY: Case(
         same=(
             mail(envelope=HERE, location=Location(country="DE", as_number=64496)),
             mail(envelope=THERE, location=Location(country="DE")),

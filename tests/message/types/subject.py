@@ -1,10 +1,10 @@
 """Types of the subject."""
 
-from oborona.message.shingles import Type
+from oborona.message.shingles import ShingleType
 from tests.message.types.case import Case, mail
 
 CASES = {
-    Type.SUBJECT: Case(
+    ShingleType.SUBJECT: Case(
         same=(
             mail("x", "Subject: Cheap pills 77"),
             mail("y", "Subject:  CHEAP   pills\n 77 "),
@@ -14,7 +14,7 @@ CASES = {
         differ=(mail("x", "Subject: Cheap pills 77"), mail("x", "Subject: Cheap pills 78"), mail("x", "Subject: Re: Cheap pills 77")),
         none=(mail("x"), mail("x", "Subject:"), mail("x", "Subject: hello")),
     ),
-    Type.SUBJECT_TEMPLATE: Case(
+    ShingleType.SUBJECT_TEMPLATE: Case(
         same=(
             mail("x", "Subject: Bob, cheap pills 77", "To: Bob <b@b.example>"),
             mail("x", "Subject: Re: Fwd: cheap pills 1234567 for Eve".replace(" for", ","), "To: Eve <e@b.example>"),

@@ -1,6 +1,6 @@
 """Types of the text."""
 
-from oborona.message.shingles import Type
+from oborona.message.shingles import ShingleType
 from tests.message.types.case import LONG, OTHER, Case, mail
 
 SENTENCE = "You have won a prize of one million, write to us today"
@@ -20,7 +20,7 @@ def page(words: str, cell: str = "offer") -> str:
 
 
 CASES = {
-    Type.TEXT: Case(
+    ShingleType.TEXT: Case(
         same=(
             mail(SENTENCE),
             mail("  YOU have\twon a\n\nPRIZE of one million,  write to us today\n"),
@@ -33,7 +33,7 @@ CASES = {
         differ=(mail(SENTENCE), mail(f"{SENTENCE} 7"), mail(SENTENCE.replace("us", "me"))),
         none=(mail(), mail("Thanks, see you all tomorrow at noon"), mail(html="<p style='display:none'>" + SENTENCE)),
     ),
-    Type.TEMPLATE: Case(
+    ShingleType.TEMPLATE: Case(
         same=(
             mail("Dear Bob, you won 100 at http://a.example/1 today, call us", "To: Bob <bob@b.example>"),
             mail("Dear Eve, you won 2,345 at http://z.example/9 today, call us", "To: Eve <eve@b.example>"),
@@ -42,17 +42,17 @@ CASES = {
         differ=(mail("you won a prize today, call us"), mail("you lost a prize today, call us")),
         none=(mail(), mail("Call me at 6, 7, 8 or 9"), mail("http://a.example/ 1 2 3 4 5 6 7 8")),
     ),
-    Type.OPENING: Case(
+    ShingleType.OPENING: Case(
         same=(mail(f"{BEGINNING} {OTHER}"), mail(f"{BEGINNING.upper()} 12345 and so on")),
         differ=(mail(f"{BEGINNING} {OTHER}"), mail(f"hello {BEGINNING} {OTHER}")),
         none=(mail(), mail(BEGINNING.rpartition(" ")[0])),
     ),
-    Type.CLOSING: Case(
+    ShingleType.CLOSING: Case(
         same=(mail(f"{LONG} {END}"), mail(f"so 12345 {END.upper()}")),
         differ=(mail(f"{LONG} {END}"), mail(f"{LONG} {END} goodbye")),
         none=(mail(), mail(END.partition(" ")[2])),
     ),
-    Type.WORDS: Case(
+    ShingleType.WORDS: Case(
         same=(
             mail(LONG),
             mail(LONG.title() + " 12345 http://a.example/x"),
@@ -61,12 +61,12 @@ CASES = {
         differ=(mail(LONG), mail(OTHER)),
         none=(mail(), mail(SHORT), mail(f"{SHORT}\n" + "> quoted from elsewhere, word for word, again\n" * 9)),
     ),
-    Type.CHARACTERS: Case(
+    ShingleType.CHARACTERS: Case(
         same=(mail(SHORT), mail("CHEAP p\u0456lls for  everybody who writes back, 12345!")),
         differ=(mail(SHORT), mail("Meet me below the bridge when our kettle sings")),
         none=(mail(), mail("Call me at six"), mail(LONG)),
     ),
-    Type.SKELETON: Case(
+    ShingleType.SKELETON: Case(
         same=(
             mail(html=page("alpha bravo charlie delta")),
             mail(html=page("golf hotel india juliet")),

@@ -13,8 +13,8 @@ import pytest
 
 from oborona.config.address import Address, UnixAddress
 from oborona.errors import PeerError
-from oborona.milter.opensmtpd.filter import AWAY, FILTERS, PROCEED, Filter
-from oborona.milter.opensmtpd.link import Link
+from oborona.milter.opensmtpd.filter import AWAY, FILTERS, PROCEED, OpenSmtpdFilter
+from oborona.milter.opensmtpd.milter_client import MilterClient
 from tests.peers.doorman import Doorman, listen
 
 PATIENCE_S = 10.0
@@ -80,7 +80,9 @@ async def smtpd(
 ) -> AsyncIterator[Smtpd]:
     peer = Smtpd(version)
     running = asyncio.create_task(
-        Filter(lambda: Link.to(address), peer.said.put_nowait, away, patience_s).run(peer.reader)
+        OpenSmtpdFilter(
+            lambda: MilterClient.to(address), peer.said.put_nowait, away, patience_s
+        ).run(peer.reader)
     )
     yield peer
     peer.reader.feed_eof()
@@ -314,6 +316,9 @@ async def test_who_does_not_speak_the_protocol_is_left(tmp_path: Path, line: byt
     peer = Smtpd("0.7")
     peer.reader.feed_data(line)
     with pytest.raises(PeerError):
-        await Filter(
-            lambda: Link.to(UnixAddress(str(tmp_path / "none"))), peer.said.put_nowait, AWAY, 1.0
+        await OpenSmtpdFilter(
+            lambda: MilterClient.to(UnixAddress(str(tmp_path / "none"))),
+            peer.said.put_nowait,
+            AWAY,
+            1.0,
         ).run(peer.reader)

@@ -4,12 +4,12 @@ from typing import Any
 
 import msgspec
 
+from oborona.policy.counts import MessageCounts
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.facts import Facts
-from oborona.policy.known import Known
 from oborona.policy.merge import merge
-from oborona.policy.scripts.loading import Loaded
-from oborona.policy.scripts.scripts import Judged, Scripts
+from oborona.policy.scripts.loader import LoadedScripts
+from oborona.policy.scripts.scripts import ScriptResults, Scripts
 from oborona.toml import parse
 from oborona.types import Stage
 
@@ -19,7 +19,7 @@ FILE = "60-test.lua"
 def loaded(text: str | bytes, *, later: str = "", file: str = FILE) -> Scripts:
     """Return the scripts of one file, with a TOML file after it."""
     raw = text if isinstance(text, bytes) else text.encode()
-    scripts = Loaded({file: raw if raw.endswith(b"\n") else raw + b"\n"}, SCHEMA)
+    scripts = LoadedScripts({file: raw if raw.endswith(b"\n") else raw + b"\n"}, SCHEMA)
     merged = merge([scripts.document(file), parse(later.encode(), "90-local.toml")])
     bound = scripts.bound(merged.rules)
     assert bound is not None
@@ -44,12 +44,14 @@ def real(body: str, /, **more: Any) -> str:
 def facts(**changed: Any) -> Facts:
     """Return facts of a message; `changed` by attribute."""
     return msgspec.structs.replace(
-        Facts(known=Known(), subject="free tickets", text="free tickets for you", text_words=4),
+        Facts(
+            known=MessageCounts(), subject="free tickets", text="free tickets for you", text_words=4
+        ),
         **changed,
     )
 
 
-def judged(script: str | bytes, /, stage: Stage = Stage.CONTENT, **changed: Any) -> Judged:
+def judged(script: str | bytes, /, stage: Stage = Stage.CONTENT, **changed: Any) -> ScriptResults:
     """Return what a script says of a message."""
     return loaded(script).judge(facts(**changed), stage)
 

@@ -7,7 +7,7 @@ import pytest
 
 from oborona.errors import PolicyError
 from oborona.message.normalise import normalise
-from oborona.policy.known import Known
+from oborona.policy.counts import MessageCounts
 from oborona.types import Shingle, Stage
 from tests.policy.scripts.made import facts, failure, judged, loaded, real, rule, said
 
@@ -101,7 +101,7 @@ def test_none_is_nil_and_compares_as_false(expression: str, value: str) -> None:
 
 def test_counts_and_findings() -> None:
     totals = [[window * 10 + metric for metric in range(6)] for window in range(4)]
-    known = Known([Shingle(14, 1)], [totals])
+    known = MessageCounts([Shingle(14, 1)], [totals])
     assert said("count('From', 'day', 'seen')", known=known) == "20"
     assert said("count('From', 'fortnight', 'complaints')", known=known) == "32"
     assert said("count('From', 'day', 'ham')", known=known) == "0"
@@ -113,13 +113,13 @@ def test_counts_and_findings() -> None:
 
 def test_counters_beyond_a_double_are_exact() -> None:
     most = 2**63 - 1
-    known = Known([Shingle(14, 1)], [[[most] * 6] * 4])
+    known = MessageCounts([Shingle(14, 1)], [[[most] * 6] * 4])
     assert said("count('From', 'day', 'seen')", known=known) == str(most)
     assert said("count('From', 'day', 'seen') == 9223372036854775806", known=known) == "false"
 
 
 def test_a_fact_that_cannot_be_read_fails_the_rule_that_asks_for_it() -> None:
-    class Broken(Known):
+    class Broken(MessageCounts):
         def count(self, kind: int, window: int, metric: int) -> int:
             raise OSError("gone")
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from oborona.errors import PolicyError
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.merge import merge
-from oborona.policy.scripts.loading import Loaded
+from oborona.policy.scripts.loader import LoadedScripts
 from oborona.policy.scripts.source import source
 from oborona.types import Stage
 from tests.policy.scripts.made import FILE, facts, real
@@ -54,7 +54,7 @@ def put(raw: bytes) -> None:
     refused: list[PolicyError] = []
     scripts = None
     try:
-        loaded = Loaded({FILE: raw}, SCHEMA)
+        loaded = LoadedScripts({FILE: raw}, SCHEMA)
         scripts = loaded.bound(merge([loaded.document(FILE)]).rules)
     except PolicyError as error:
         refused.append(error)

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from oborona.counters.memory import MemoryCounters
 from oborona.message.shingles import Hasher
-from oborona.policy.evidence import Silence
+from oborona.policy.envelope_stages import check_envelope
+from oborona.policy.evidence import NoInquiry
 from oborona.policy.fact_table import SCHEMA
-from oborona.policy.glance import glance
 from oborona.policy.load import Policy, load_policy
-from oborona.policy.scan import Scan, Site, scan
+from oborona.policy.scan import Scan, ScanSite, scan
 from oborona.types import Action, Client, Envelope, Finding, Stage
 
 NOW = 1_795_170_000.0
@@ -59,12 +59,12 @@ def policy(folder: Path, files: Mapping[str, str]) -> Policy:
     return load_policy(folder, SCHEMA)
 
 
-def site() -> Site:
-    return Site(name="mx.b.example", hasher=Hasher(b"k" * 32), counters=MemoryCounters())
+def site() -> ScanSite:
+    return ScanSite(name="mx.b.example", hasher=Hasher(b"k" * 32), counters=MemoryCounters())
 
 
 async def scanned(found: Policy, raw: bytes = LETTER) -> Scan:
-    return await scan(raw, ENVELOPE, site(), found, Silence(), now=NOW)
+    return await scan(raw, ENVELOPE, site(), found, NoInquiry(), now=NOW)
 
 
 async def test_a_script_decides_and_says_why(tmp_path: Path) -> None:
@@ -114,8 +114,8 @@ oborona.rule {
 }
 """
     found = policy(tmp_path, {"10.toml": "[verdict]\nreject_score = 200\n", "60.lua": rule})
-    early = await glance(
-        Envelope(client=ENVELOPE.client), Stage.CONNECT, site(), found, Silence(), now=NOW
+    early = await check_envelope(
+        Envelope(client=ENVELOPE.client), Stage.CONNECT, site(), found, NoInquiry(), now=NOW
     )
     assert (early.verdict.action, early.verdict.decided_by) == (Action.REJECT, "LUA_CLIENT")
     assert early.verdict.rules[0].say == "dynamic: mail.a.example"
@@ -129,8 +129,8 @@ async def test_a_script_that_fails_before_the_content_lets_the_client_in(tmp_pat
         'facts.client.ip ~= "" and error("no") end }\n'
     )
     found = policy(tmp_path, {"10.toml": "[verdict]\nreject_score = 200\n", "60.lua": rule})
-    early = await glance(
-        Envelope(client=ENVELOPE.client), Stage.CONNECT, site(), found, Silence(), now=NOW
+    early = await check_envelope(
+        Envelope(client=ENVELOPE.client), Stage.CONNECT, site(), found, NoInquiry(), now=NOW
     )
     assert early.verdict.action is Action.ACCEPT
     assert early.faults == (f"script {tmp_path / '60.lua'}:1: X: no",)

@@ -14,19 +14,31 @@ from hypothesis import strategies as st
 
 from oborona.message.normalise import normalise
 from oborona.message.parse import parse
-from oborona.policy.signatures import Book, Flag, Kind, LiveSignatures, Signature, Where, checked
+from oborona.policy.signatures import (
+    LiveSignatures,
+    Signature,
+    SignatureBook,
+    SignatureFlag,
+    SignatureKind,
+    SignatureScope,
+    check_signature,
+)
 from oborona.policy.signatures import book as book_of
 from oborona.policy.signatures.book import FEW
-from oborona.policy.signatures.matched import MAX_OWN, Matched, told
-from oborona.policy.signatures.segment import Segment
+from oborona.policy.signatures.finder import MAX_OWN, SignatureMatches, marking_line
+from oborona.policy.signatures.segment import SignatureSegment
 from oborona.policy.signatures.words import readings, words
-from oborona.types import Mode
+from oborona.types import RuleMode
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 64
 
 
-def sign(value: str, kind: Kind = Kind.PHRASE, name: str = "s1", **more: object) -> Signature:
-    return checked(Signature(id=name, flag=Flag.SPAM, kind=kind, value=value, **more))  # type: ignore[arg-type]
+def sign(
+    value: str, kind: SignatureKind = SignatureKind.PHRASE, name: str = "s1", **more: object
+) -> Signature:
+    return check_signature(
+        Signature(id=name, flag=SignatureFlag.SPAM, kind=kind, value=value, **more)  # type: ignore[arg-type]
+    )
 
 
 def letter(text: str = "", subject: str = "news", name: str = "Ann", headers: str = "") -> bytes:
@@ -37,8 +49,8 @@ def letter(text: str = "", subject: str = "news", name: str = "Ann", headers: st
     ).encode("utf-8", "surrogateescape")
 
 
-def found(some: list[Signature] | Book, raw: bytes, now: float = 1000.0) -> list[str]:
-    book = some if isinstance(some, Book) else Book.of(some)
+def found(some: list[Signature] | SignatureBook, raw: bytes, now: float = 1000.0) -> list[str]:
+    book = some if isinstance(some, SignatureBook) else SignatureBook.of(some)
     return [one.id for one in book.find(parse(raw), now).signatures]
 
 
@@ -88,22 +100,31 @@ def test_a_word_of_russian_or_chinese() -> None:
 @pytest.mark.parametrize(
     ("where", "there"),
     [
-        (Where.SUBJECT, {"subject": "Cheap pills"}),
-        (Where.NAME, {"name": "Cheap Pills"}),
-        (Where.TEXT, {"text": "cheap pills"}),
-        (Where.HEADER, {"headers": "X-Offer: cheap pills\n"}),
+        (SignatureScope.SUBJECT, {"subject": "Cheap pills"}),
+        (SignatureScope.NAME, {"name": "Cheap Pills"}),
+        (SignatureScope.TEXT, {"text": "cheap pills"}),
+        (SignatureScope.HEADER, {"headers": "X-Offer: cheap pills\n"}),
     ],
 )
-@pytest.mark.parametrize("kind", [Kind.PHRASE, Kind.PATTERN])
+@pytest.mark.parametrize("kind", [SignatureKind.PHRASE, SignatureKind.PATTERN])
 def test_it_is_found_where_it_is_wanted_and_nowhere_else(
-    where: Where, there: dict[str, str], kind: Kind
+    where: SignatureScope, there: dict[str, str], kind: SignatureKind
 ) -> None:
     raw = letter(**there)
-    for asked in (Where.SUBJECT, Where.NAME, Where.TEXT, Where.PICTURE, Where.HEADER):
+    for asked in (
+        SignatureScope.SUBJECT,
+        SignatureScope.NAME,
+        SignatureScope.TEXT,
+        SignatureScope.PICTURE,
+        SignatureScope.HEADER,
+    ):
         # the subject and the name are header fields, too
-        wanted = asked is where or (asked is Where.HEADER and where in (Where.SUBJECT, Where.NAME))
+        wanted = asked is where or (
+            asked is SignatureScope.HEADER
+            and where in (SignatureScope.SUBJECT, SignatureScope.NAME)
+        )
         assert bool(found([sign("cheap pills", kind, where=asked)], raw)) == wanted, asked
-    assert bool(found([sign("cheap pills", kind)], raw)) == (where is not Where.HEADER)
+    assert bool(found([sign("cheap pills", kind)], raw)) == (where is not SignatureScope.HEADER)
 
 
 def test_words_of_two_fields_are_no_phrase() -> None:
@@ -112,9 +133,9 @@ def test_words_of_two_fields_are_no_phrase() -> None:
 
 def test_a_pattern_is_anchored_to_a_field_and_finds_signs() -> None:
     raw = letter("save $$$ 100% now", subject="hello")
-    assert found([sign(r"\$\$\$ \d+%", Kind.PATTERN)], raw) == ["s1"]
-    assert found([sign(r"^save .*now$", Kind.PATTERN)], raw) == ["s1"]
-    assert found([sign(r"hello.*save", Kind.PATTERN)], raw) == []
+    assert found([sign(r"\$\$\$ \d+%", SignatureKind.PATTERN)], raw) == ["s1"]
+    assert found([sign(r"^save .*now$", SignatureKind.PATTERN)], raw) == ["s1"]
+    assert found([sign(r"hello.*save", SignatureKind.PATTERN)], raw) == []
 
 
 def test_entities() -> None:
@@ -123,19 +144,24 @@ def test_entities() -> None:
         "https://t.me/badshop ann (at) mail dot example.com"
     )
     for value, kind in (
-        ("www.deal.shop.example.com", Kind.HOST),
-        ("shop.example.com", Kind.DOMAIN),
-        ("https://www.deal.shop.example.com/x", Kind.URL),
-        ("+79051234567", Kind.PHONE),
-        ("telegram:badshop", Kind.HANDLE),
-        ("evil.example.com", Kind.DOMAIN),
-        ("eve@evil.example.com", Kind.ADDRESS),
+        ("www.deal.shop.example.com", SignatureKind.HOST),
+        ("shop.example.com", SignatureKind.DOMAIN),
+        ("https://www.deal.shop.example.com/x", SignatureKind.URL),
+        ("+79051234567", SignatureKind.PHONE),
+        ("telegram:badshop", SignatureKind.HANDLE),
+        ("evil.example.com", SignatureKind.DOMAIN),
+        ("eve@evil.example.com", SignatureKind.ADDRESS),
     ):
         assert found([sign(value, kind)], raw) == ["s1"], (kind, value)
-    assert found([sign("shop.example.com", Kind.HOST)], raw) == []
-    assert found([sign("op.example.com", Kind.DOMAIN)], raw) == []
-    assert found([sign("eve@evil.example.com", Kind.ADDRESS, where=Where.TEXT)], raw) == []
-    assert found([sign("eve@evil.example.com", Kind.ADDRESS, where=Where.HEADER)], raw) == ["s1"]
+    assert found([sign("shop.example.com", SignatureKind.HOST)], raw) == []
+    assert found([sign("op.example.com", SignatureKind.DOMAIN)], raw) == []
+    assert (
+        found([sign("eve@evil.example.com", SignatureKind.ADDRESS, where=SignatureScope.TEXT)], raw)
+        == []
+    )
+    assert found(
+        [sign("eve@evil.example.com", SignatureKind.ADDRESS, where=SignatureScope.HEADER)], raw
+    ) == ["s1"]
 
 
 def test_an_attachment_by_its_checksum_and_a_list_by_its_name() -> None:
@@ -145,8 +171,8 @@ def test_an_attachment_by_its_checksum_and_a_list_by_its_name() -> None:
     mail.add_attachment(PNG, maintype="application", subtype="octet-stream", filename="x.bin")
     raw = mail.as_bytes()
     (file,) = parse(raw).attachments
-    assert found([sign(file.sha256.hex(), Kind.CHECKSUM)], raw) == ["s1"]
-    assert found([sign("news.a.example", Kind.LIST)], raw) == ["s1"]
+    assert found([sign(file.sha256.hex(), SignatureKind.CHECKSUM)], raw) == ["s1"]
+    assert found([sign("news.a.example", SignatureKind.LIST)], raw) == ["s1"]
 
 
 def test_one_that_has_expired_is_not_found() -> None:
@@ -157,7 +183,7 @@ def test_one_that_has_expired_is_not_found() -> None:
 
 def test_all_that_are_the_same_are_found_in_the_order_of_their_ids() -> None:
     some = [sign("cheap pills", name=f"s{number}") for number in (10, 2, 1)]
-    some.append(sign("a.example", Kind.DOMAIN, name="s3"))
+    some.append(sign("a.example", SignatureKind.DOMAIN, name="s3"))
     assert found(some, letter("cheap pills")) == ["s1", "s2", "s3", "s10"]
 
 
@@ -187,9 +213,11 @@ def test_the_automaton_finds_what_a_search_for_each_phrase_finds(
 ) -> None:
     some = []
     for number, value in enumerate(phrases, 1):
-        one = Signature(id=f"s{number}", flag=Flag.SPAM, kind=Kind.PHRASE, value=value)
+        one = Signature(
+            id=f"s{number}", flag=SignatureFlag.SPAM, kind=SignatureKind.PHRASE, value=value
+        )
         try:
-            some.append(checked(one))
+            some.append(check_signature(one))
         except ValueError:
             continue
     said = readings(normalise(text))
@@ -228,11 +256,11 @@ def test_a_book_that_changed_finds_what_a_new_one_finds(
             live.follow_store([], [name])
         else:
             kind = (
-                Kind.PATTERN
+                SignatureKind.PATTERN
                 if "{" in value
-                else Kind.DOMAIN
+                else SignatureKind.DOMAIN
                 if value == "a.example"
-                else Kind.PHRASE
+                else SignatureKind.PHRASE
             )
             there[name] = sign(value, kind, name)
             live.follow_store([there[name]], [])
@@ -241,7 +269,7 @@ def test_a_book_that_changed_finds_what_a_new_one_finds(
 
 
 def test_many_at_once_are_made_in_pieces_and_a_few_join_the_last() -> None:
-    book = Book.of(
+    book = SignatureBook.of(
         sign(f"phrase of number {number}", name=f"s{number}") for number in range(1, 2001)
     )
     rests = 0
@@ -288,12 +316,12 @@ def test_many_small_segments_are_joined_without_what_is_gone_or_over() -> None:
 def test_a_large_segment_is_not_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(book_of, "LARGE", 100)
     many = [sign(f"phrase s{number} ended", name=f"s{number}") for number in range(1, 66)]
-    small = [Segment(many[start : start + 13]) for start in range(0, 65, 13)]
-    joined = Book({one.id: one for one in many}, small).merged(1000.0)
+    small = [SignatureSegment(many[start : start + 13]) for start in range(0, 65, 13)]
+    joined = SignatureBook({one.id: one for one in many}, small).merged(1000.0)
     (large,) = joined.segments
     more = [sign(f"more {number} of it", name=f"s{number}") for number in range(100, 105)]
-    again = Book(
-        {one.id: one for one in (*many, *more)}, [large, *(Segment([one]) for one in more)]
+    again = SignatureBook(
+        {one.id: one for one in (*many, *more)}, [large, *(SignatureSegment([one]) for one in more)]
     )
     assert [one is large for one in again.merged(1000.0).segments] == [True, False]
     assert found(again.merged(1000.0), letter("phrase s65 ended, more 104 of it")) == [
@@ -303,8 +331,8 @@ def test_a_large_segment_is_not_made_again(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_signature_that_a_book_cannot_use_is_named_and_costs_nothing_else() -> None:
-    broken = Signature(id="s2", flag=Flag.SPAM, kind=Kind.PATTERN, value="(")
-    book = Book.of([sign("cheap pills"), broken])
+    broken = Signature(id="s2", flag=SignatureFlag.SPAM, kind=SignatureKind.PATTERN, value="(")
+    book = SignatureBook.of([sign("cheap pills"), broken])
     assert list(book.broken) == ["s2"]
     assert found(book, letter("cheap pills (")) == ["s1"]
     assert book.with_changes([], ["s2"]).broken == {}
@@ -326,10 +354,14 @@ HOSTILE = [
 def test_hostile_text_takes_no_longer_than_its_length_says(text: str) -> None:
     chain = [sign(" ".join(["cheap"] * length), name=f"s{length}") for length in range(2, 10)]
     patterns = [
-        sign(rf"cheap.{{0,20}}pill{number}|x{{20}}y{number}", Kind.PATTERN, f"s{100 + number}")
+        sign(
+            rf"cheap.{{0,20}}pill{number}|x{{20}}y{number}",
+            SignatureKind.PATTERN,
+            f"s{100 + number}",
+        )
         for number in range(100)
     ]
-    book, message = Book.of([*chain, *patterns]), parse(letter(text))
+    book, message = SignatureBook.of([*chain, *patterns]), parse(letter(text))
     began = time.process_time()
     book.find(message, 0.0)
     assert time.process_time() - began < 2.0
@@ -341,27 +373,27 @@ def test_what_is_told_is_one_printable_line_of_bounded_length() -> None:
         owner="anna\r\nX: y",
         reason="r" * 400,
     )
-    line = told([one] * 9)
+    line = marking_line([one] * 9)
     assert line.isprintable()
     assert len(line) <= 200
     assert line.startswith('s1 "cheap pills by post ')
-    assert told([]) == ""
+    assert marking_line([]) == ""
 
 
 def test_live_ones_without_a_score_are_the_rules_and_the_others_are_their_own() -> None:
     plain, own = sign("cheap pills"), sign("by post", name="s2", score=30.0, owner="anna")
-    shadow = sign("casino", name="s3", mode=Mode.SHADOW, score=50.0, owner="bob")
+    shadow = sign("casino", name="s3", mode=RuleMode.SHADOW, score=50.0, owner="bob")
     listed = msgspec.structs.replace(own, id="PHARMA:3fa2c19d01ab", score=-10.0)
-    matched = Matched(signatures=(plain, own, shadow, listed))
-    assert matched.all_of(Flag.SPAM) == (plain,)
-    assert matched.all_of(Flag.HAM) == ()
+    matched = SignatureMatches(signatures=(plain, own, shadow, listed))
+    assert matched.all_of(SignatureFlag.SPAM) == (plain,)
+    assert matched.all_of(SignatureFlag.HAM) == ()
     assert matched.owners == {"anna"}
     assert [(hit.name, hit.score, hit.mode) for hit in matched.hits] == [
-        ("SIGNATURE_S3", 50.0, Mode.SHADOW),
-        ("SIGNATURE_S2", 30.0, Mode.LIVE),
-        ("SIGNATURE_PHARMA_3FA2C19D01AB", -10.0, Mode.LIVE),
+        ("SIGNATURE_S3", 50.0, RuleMode.SHADOW),
+        ("SIGNATURE_S2", 30.0, RuleMode.LIVE),
+        ("SIGNATURE_PHARMA_3FA2C19D01AB", -10.0, RuleMode.LIVE),
     ]
-    assert len(Matched(signatures=(own,) * 100).hits) == MAX_OWN
+    assert len(SignatureMatches(signatures=(own,) * 100).hits) == MAX_OWN
 
 
 POLICIES = [
@@ -405,7 +437,7 @@ def test_whatever_policies_and_store_change_each_policy_finds_its_own(
             there.pop(name, None)
             live.follow_store([], [name])
         else:
-            there[name] = sign(value, Kind.PHRASE, name)
+            there[name] = sign(value, SignatureKind.PHRASE, name)
             live.follow_store([there[name]], [])
         following = policies[place % len(policies)]
         live.hold(following, current)

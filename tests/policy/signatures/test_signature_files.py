@@ -12,10 +12,10 @@ import pytest
 from oborona.errors import PolicyError
 from oborona.policy import list_files, signature_files
 from oborona.policy.load import Policy, load_policy
-from oborona.policy.signatures import Flag, Kind, LiveSignatures, Where
+from oborona.policy.signatures import LiveSignatures, SignatureFlag, SignatureKind, SignatureScope
 from oborona.policy.watch import LivePolicy
-from oborona.toml import Place
-from oborona.types import Mode
+from oborona.toml import TomlPlace
+from oborona.types import RuleMode
 from tests.policy.small_schema import SCHEMA
 
 ONE = """\
@@ -46,9 +46,9 @@ def policy(folder: Path, **files: str) -> Policy:
 def test_a_signature_is_what_its_fields_say_and_later_files_change_it(tmp_path: Path) -> None:
     (one,) = policy(tmp_path, a=ONE).signatures.values()
     assert (one.id, one.flag, one.kind, one.value, one.where) == (
-        "PILLS", Flag.SPAM, Kind.PHRASE, "cheap pills", Where.ANY,
+        "PILLS", SignatureFlag.SPAM, SignatureKind.PHRASE, "cheap pills", SignatureScope.ANY,
     )  # fmt: skip
-    assert (one.owner, one.reason, one.score, one.mode) == ("anna", "pharma", None, Mode.LIVE)
+    assert (one.owner, one.reason, one.score, one.mode) == ("anna", "pharma", None, RuleMode.LIVE)
     assert one.expires == 1798761600.0, "the day is the last: it ends with it"
     changed = policy(
         tmp_path,
@@ -57,8 +57,8 @@ def test_a_signature_is_what_its_fields_say_and_later_files_change_it(tmp_path: 
     (one,) = changed.signatures.values()
     assert (one.score, one.mode, one.where, one.value) == (
         40.0,
-        Mode.SHADOW,
-        Where.SUBJECT,
+        RuleMode.SHADOW,
+        SignatureScope.SUBJECT,
         "cheap pills",
     )
     assert changed.origins["signature.PILLS.score"].endswith("b.toml:3")
@@ -70,7 +70,9 @@ def test_a_list_gives_each_line_an_id_that_stays_wherever_the_line_stands(tmp_pa
     before = policy(tmp_path, a=LIST)
     assert {one.value for one in before.signatures.values()} == {"bad.example", "worse.example.com"}
     assert all(name.startswith("SHOPS:") and len(name) == 18 for name in before.signatures)
-    assert all((one.kind, one.owner) == (Kind.DOMAIN, "bob") for one in before.signatures.values())
+    assert all(
+        (one.kind, one.owner) == (SignatureKind.DOMAIN, "bob") for one in before.signatures.values()
+    )
     (tmp_path / "shops.list").write_text("worse.example.com\nbad.example\nbad.example\n")
     after = policy(tmp_path)
     assert after.signatures == before.signatures
@@ -133,7 +135,7 @@ def test_a_broken_list_never_replaces_a_good_one_and_one_that_did_not_change_is_
     assert len(book.book) == 2
     opened: list[Path] = []
 
-    def watched(path: Path, of: str, place: Place, most: int) -> bytes:
+    def watched(path: Path, of: str, place: TomlPlace, most: int) -> bytes:
         opened.append(path)
         return list_files.contents(path, of, place, most)
 

@@ -13,8 +13,13 @@ from hypothesis import strategies as st
 
 from oborona.message.model import Message
 from oborona.message.parse import parse
-from oborona.policy.signatures import Book, Kind
-from oborona.policy.signatures.mining import LEAST, Proposal, closed_sequences, proposals
+from oborona.policy.signatures import SignatureBook, SignatureKind
+from oborona.policy.signatures.mining import (
+    LEAST,
+    SignatureProposal,
+    closed_sequences,
+    propose_signatures,
+)
 from oborona.policy.signatures.rarity import Rarity
 
 WORDS = [f"word{number}" for number in range(400)]
@@ -28,7 +33,7 @@ def noise(chance: random.Random, number: int = 30) -> str:
     return " ".join(chance.choices(WORDS, k=number))
 
 
-def everything(candidates: Sequence[Proposal]) -> Sequence[Proposal]:
+def everything(candidates: Sequence[SignatureProposal]) -> Sequence[SignatureProposal]:
     return candidates
 
 
@@ -41,18 +46,18 @@ def test_a_campaign_is_covered_by_its_common_words_its_link_and_its_telephone() 
         )
         for number in range(20)
     ]
-    found = proposals(spam, checked_by_ham=True, allowed=everything)
+    found = propose_signatures(spam, checked_by_ham=True, allowed=everything)
     best = found[0]
     assert (best.support, best.of) == (20, 20)
     assert len(found) == 1, "one covers all of them"
     assert best.signature.value in ("+79051234567", "example.com", "shop.example.com")
 
-    def words_alone(candidates: Sequence[Proposal]) -> list[Proposal]:
-        return [one for one in candidates if one.signature.kind is Kind.PHRASE]
+    def words_alone(candidates: Sequence[SignatureProposal]) -> list[SignatureProposal]:
+        return [one for one in candidates if one.signature.kind is SignatureKind.PHRASE]
 
-    (phrase,) = proposals(spam, checked_by_ham=True, allowed=words_alone)
+    (phrase,) = propose_signatures(spam, checked_by_ham=True, allowed=words_alone)
     assert phrase.signature.value == "cheap pills by post for you"
-    assert all(Book.of([phrase.signature]).find(one, 0.0).signatures for one in spam)
+    assert all(SignatureBook.of([phrase.signature]).find(one, 0.0).signatures for one in spam)
 
 
 def test_two_campaigns_have_a_signature_each_and_what_only_a_few_have_none() -> None:
@@ -60,7 +65,7 @@ def test_two_campaigns_have_a_signature_each_and_what_only_a_few_have_none() -> 
     spam = [mail(f"{noise(chance)} cheap pills by post today") for _ in range(30)]
     spam += [mail(f"win a golden watch this week {noise(chance)}") for _ in range(20)]
     spam += [mail("lonely words that nobody else writes here") for _ in range(LEAST - 1)]
-    found = proposals(spam, checked_by_ham=True, allowed=everything)
+    found = propose_signatures(spam, checked_by_ham=True, allowed=everything)
     assert [(one.signature.value, one.fresh) for one in found] == [
         ("cheap pills by post today", 30),
         ("win a golden watch this week", 20),
@@ -70,7 +75,7 @@ def test_two_campaigns_have_a_signature_each_and_what_only_a_few_have_none() -> 
 def test_without_good_mail_only_long_phrases_are_proposed() -> None:
     chance = random.Random(3)
     spam = [mail(f"{noise(chance)} cheap pills by post {noise(chance)}") for _ in range(10)]
-    assert proposals(spam, checked_by_ham=False, allowed=everything) == []
+    assert propose_signatures(spam, checked_by_ham=False, allowed=everything) == []
 
 
 @given(
@@ -105,7 +110,7 @@ def test_closed_sequences_are_those_that_no_longer_one_implies(
 def test_hundreds_of_copies_of_a_hostile_text_take_seconds() -> None:
     spam = [mail("a b " * 20_000)] * 200 + [mail(" ".join(WORDS * 30))] * 200
     began = time.process_time()
-    proposals(spam, checked_by_ham=True, allowed=everything)
+    propose_signatures(spam, checked_by_ham=True, allowed=everything)
     assert time.process_time() - began < 30
 
 

@@ -14,32 +14,32 @@ from typing import Self
 import msgspec
 
 from oborona.counters.memory import MemoryCounters
-from oborona.ident import Numbers, from_text
+from oborona.ident import JournalIdGenerator, from_text
 from oborona.journal import schema
-from oborona.journal.entry import Entry, Late
-from oborona.journal.index.index import Index
-from oborona.journal.index.pieces import carried
-from oborona.journal.journal import Journal
+from oborona.journal.entry import JournalEntry, LateFindings
+from oborona.journal.index.index import JournalIndex
+from oborona.journal.index.pieces import indexed_pieces
+from oborona.journal.journal import JournalWriter
 from oborona.message.shingles import Hasher
-from oborona.policy.evidence import Silence
+from oborona.policy.accounting import record_verdict
+from oborona.policy.evidence import NoInquiry
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import Policy, load_policy
-from oborona.policy.personal import Nobody, Persons
-from oborona.policy.scan import Scan, Site, scan
-from oborona.policy.settling import settle
-from oborona.recheck.engine.journal import Delivered
-from oborona.recheck.engine.limits import Limits
-from oborona.recheck.engine.loop import IDLE_S, Engine
-from oborona.recheck.engine.model import Cause, Second, Touched
-from oborona.recheck.engine.mover import Mover
-from oborona.recheck.engine.rescoring import Rescorer
-from oborona.recheck.engine.signed import Signed
-from oborona.recheck.mailboxes.model import Done, Letter, Outcome
-from oborona.recheck.moves import Move, Moves
+from oborona.policy.personal_list_match import NoPersons, Persons
+from oborona.policy.scan import Scan, ScanSite, scan
+from oborona.recheck.engine.delivered_messages import DeliveredMessages
+from oborona.recheck.engine.limits import RecheckLimits
+from oborona.recheck.engine.loop import IDLE_S, RecheckEngine
+from oborona.recheck.engine.model import ReaderAction, RecheckCause, RecheckResult
+from oborona.recheck.engine.mover import CopyMover
+from oborona.recheck.engine.rescorer import Rescorer
+from oborona.recheck.engine.signature_changes import SignatureChanges
+from oborona.recheck.mailboxes.model import MailboxItem, MoveOutcome, MoveResult
+from oborona.recheck.moves import Move, MoveStore
 from oborona.reputation.pins import NoPins, Pins
 from oborona.session.journal_entry import entry_of
-from oborona.session.policy_log import Ruled
-from oborona.types import Amounts, Client, Envelope, Pieces, Shingle
+from oborona.session.policy_log import PolicyLog
+from oborona.types import Amounts, Client, CountedPieces, Envelope, Shingle
 
 NOW = 1_795_170_000.0
 ROOT = Path(__file__).resolve().parents[3]
@@ -78,23 +78,23 @@ class Recorded:
     """Mailboxes that note what is asked of them, and answer as they are told."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[Letter, str, str, bool]] = []
-        self.answers: dict[str, Outcome] = {}  # by user
+        self.asked: list[tuple[MailboxItem, str, str, bool]] = []
+        self.answers: dict[str, MoveOutcome] = {}  # by user
         self.broken = False
 
-    async def look(self, letters: Sequence[Letter], source: str) -> list[Done]:
+    async def look(self, letters: Sequence[MailboxItem], source: str) -> list[MoveResult]:
         """Say what a move would do."""
         del source
-        return [Done(self.answers.get(one.user, Outcome.MOVED)) for one in letters]
+        return [MoveResult(self.answers.get(one.user, MoveOutcome.MOVED)) for one in letters]
 
     async def move(
-        self, letters: Sequence[Letter], source: str, target: str, *, force: bool = False
-    ) -> list[Done]:
+        self, letters: Sequence[MailboxItem], source: str, target: str, *, force: bool = False
+    ) -> list[MoveResult]:
         """Note, and answer."""
         if self.broken:
             raise OSError("the mailboxes have burned down")
         self.asked += [(one, source, target, force) for one in letters]
-        return [Done(self.answers.get(one.user, Outcome.MOVED)) for one in letters]
+        return [MoveResult(self.answers.get(one.user, MoveOutcome.MOVED)) for one in letters]
 
     async def close(self) -> None:
         """Do nothing."""
@@ -109,9 +109,9 @@ class People:
     """What persons did, as a test says."""
 
     def __init__(self) -> None:
-        self.hands: dict[int, list[Touched]] = {}
+        self.hands: dict[int, list[ReaderAction]] = {}
 
-    def touched(self, ident: int) -> Sequence[Touched]:
+    def touched(self, ident: int) -> Sequence[ReaderAction]:
         """Return what a test says."""
         return self.hands.get(ident, ())
 
@@ -129,24 +129,24 @@ class Scene:
         self.policy = policy
         self.judged_by = policy
         self.counters = MemoryCounters()
-        self.persons: Persons = Nobody()
+        self.persons: Persons = NoPersons()
         self.pins: Pins = NoPins()
         self.people = People()
         self.boxes = Recorded()
-        self.signed: Signed | None = None
+        self.signed: SignatureChanges | None = None
         self.now = NOW
         self.hasher = Hasher(b"k" * 32)
         self.alarms: list[str] = []
-        self.decided: list[Second] = []
-        self.entries: dict[int, Entry] = {}
-        self._numbers = Numbers()
-        self._limits = Limits(**{"looks_s": (), "runaway_share": 1.0} | limits)  # type: ignore[arg-type]
+        self.decided: list[RecheckResult] = []
+        self.entries: dict[int, JournalEntry] = {}
+        self._numbers = JournalIdGenerator()
+        self._limits = RecheckLimits(**{"looks_s": (), "runaway_share": 1.0} | limits)  # type: ignore[arg-type]
         schema.prepare(folder / "journal.db")
 
     @property
-    def site(self) -> Site:
+    def site(self) -> ScanSite:
         """As scans and second looks have it."""
-        return Site(
+        return ScanSite(
             name="mx.b.example",
             hasher=self.hasher,
             counters=self.counters,
@@ -155,8 +155,8 @@ class Scene:
         )
 
     async def __aenter__(self) -> Self:
-        self.journal = await Journal.open(self.folder / "journal.db", batch_s=0.01)
-        self._ruled = Ruled(self.journal)
+        self.journal = await JournalWriter.open(self.folder / "journal.db", batch_s=0.01)
+        self._ruled = PolicyLog(self.journal)
         await self.begin()
         return self
 
@@ -171,11 +171,11 @@ class Scene:
 
     async def begin(self) -> None:
         """Open what a process that looks has open."""
-        self.reader = await Delivered.open(self.folder / "journal.db")
-        self.index = Index(self.folder / "index", self.folder / "journal.db")
-        self.moves = Moves(self.folder / "recheck.db")
+        self.reader = await DeliveredMessages.open(self.folder / "journal.db")
+        self.index = JournalIndex(self.folder / "index", self.folder / "journal.db")
+        self.moves = MoveStore(self.folder / "recheck.db")
         self.asked: dict[str, Mapping[str, str]] = {}
-        self.engine = Engine(
+        self.engine = RecheckEngine(
             journal=self.reader,
             index=self.index,
             moves=self.moves,
@@ -186,7 +186,7 @@ class Scene:
             decided=self._decided,
             clock=lambda: self.now,
         )
-        self.mover = Mover(
+        self.mover = CopyMover(
             self.moves,
             self.boxes,
             user=lambda address: address.partition("@")[0],
@@ -221,13 +221,13 @@ class Scene:
         recipients: tuple[str, ...] = ("bob@b.example",),
         sender: str = "ann@a.example",
         ip: str = "198.51.100.7",
-        change: Callable[[Entry], Entry] = lambda one: one,
-    ) -> Entry:
+        change: Callable[[JournalEntry], JournalEntry] = lambda one: one,
+    ) -> JournalEntry:
         """Judge a message by the policy of then, count and journal it."""
         envelope = Envelope(
             client=Client(ip=ip), helo="x.example", sender=sender, recipients=recipients
         )
-        result = await scan(raw, envelope, self.site, self.judged_by, Silence(), now=self.now)
+        result = await scan(raw, envelope, self.site, self.judged_by, NoInquiry(), now=self.now)
         return self.journaled(result, envelope, len(raw), change)
 
     def journaled(
@@ -235,10 +235,10 @@ class Scene:
         result: Scan,
         envelope: Envelope,
         size: int,
-        change: Callable[[Entry], Entry] = lambda one: one,
-    ) -> Entry:
+        change: Callable[[JournalEntry], JournalEntry] = lambda one: one,
+    ) -> JournalEntry:
         """Count and journal what was scanned."""
-        settle(result.pieces, result.counted, self.counters, now=self.now)
+        record_verdict(result.pieces, result.counted, self.counters, now=self.now)
         self._ruled.note(self.judged_by)
         ident = self._numbers.next(self.now)
         entry = change(
@@ -248,16 +248,20 @@ class Scene:
         self.entries[entry.id] = entry
         return entry
 
-    def later(self, late: Late) -> None:
+    def later(self, late: LateFindings) -> None:
         """Journal what was found late."""
         self.journal.append_late(late)
 
-    def say(self, entry: Entry, times: int = 1, *, pardon: bool = False, tell: bool = True) -> None:
+    def say(
+        self, entry: JournalEntry, times: int = 1, *, pardon: bool = False, tell: bool = True
+    ) -> None:
         """Count complaints of a message, or pardons, and tell the second look."""
         amounts = Amounts(pardons=times) if pardon else Amounts(complaints=times)
-        self.counters.add(Pieces(shingles=entry.shingles, pairs=()), amounts, self.now)
+        self.counters.add(CountedPieces(shingles=entry.shingles, pairs=()), amounts, self.now)
         if tell:
-            self.engine.add(Cause.PARDON if pardon else Cause.WORD, carried(entry.shingles))
+            self.engine.add(
+                RecheckCause.PARDON if pardon else RecheckCause.WORD, indexed_pieces(entry.shingles)
+            )
 
     async def look(self, most: int = 1000) -> None:
         """Bring the index up, and take steps until there is nothing to do, or moves have
@@ -277,7 +281,7 @@ class Scene:
         while await self.mover.step():
             pass
 
-    def made(self, entry: Entry) -> list[Move]:
+    def made(self, entry: JournalEntry) -> list[Move]:
         """Return the moves of a message."""
         return self.moves.of(entry.id)
 
@@ -288,7 +292,7 @@ class Scene:
     async def _stopped(self, why: str) -> None:
         self.alarms.append(why)
 
-    async def _decided(self, found: Sequence[Second]) -> None:
+    async def _decided(self, found: Sequence[RecheckResult]) -> None:
         self.decided += found
 
 
@@ -307,11 +311,11 @@ def written(folder: Path, *pieces: str) -> Policy:
     return load_policy(folder, SCHEMA)
 
 
-def shingle(entry: Entry, kind: int) -> Shingle:
+def shingle(entry: JournalEntry, kind: int) -> Shingle:
     """Return a piece of a message."""
     return next(one for one in entry.shingles if one.type == kind)
 
 
-def replaced(entry: Entry, **changes: object) -> Entry:
+def replaced(entry: JournalEntry, **changes: object) -> JournalEntry:
     """Return an entry that is another in some fields."""
     return msgspec.structs.replace(entry, **changes)

@@ -6,16 +6,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from oborona.journal.entry import Entry
+from oborona.journal.entry import JournalEntry
 from oborona.recheck.engine.loop import MESSAGES
-from oborona.recheck.engine.model import Cause, Touched
-from oborona.recheck.mailboxes.model import Outcome
-from oborona.recheck.moves import State
+from oborona.recheck.engine.model import ReaderAction, RecheckCause
+from oborona.recheck.mailboxes.model import MoveOutcome
+from oborona.recheck.moves import MoveState
 from oborona.types import Action
 from tests.recheck.engine.scene import CAMPAIGN, COMPLAINED, Scene, another, letter, replaced, scene
 
 
-async def delivered(made: Scene, number: int = 20) -> list[Entry]:
+async def delivered(made: Scene, number: int = 20) -> list[JournalEntry]:
     """Deliver a campaign to many, and as many other messages between."""
     found = []
     for one in range(number):
@@ -47,7 +47,7 @@ async def test_complaints_of_some_move_the_copies_of_the_others(tmp_path: Path) 
         assert (source, target, force) == ("INBOX", "Junk", False)
         assert one.message_id == campaign[3].message_id
         (move,) = made.made(campaign[3])
-        assert move.state is State.DONE
+        assert move.state is MoveState.DONE
         assert move.why == "COMPLAINED 3 complained"
         assert move.score >= 120.0, (
             "what they said of it weighs on its sender, too, whatever else of his came today"
@@ -77,9 +77,9 @@ async def test_who_has_opened_or_moved_it_keeps_it(tmp_path: Path) -> None:
     async with scene(tmp_path, COMPLAINED) as made:
         campaign = await delivered(made, 6)
         made.people.hands = {
-            campaign[1].id: [Touched("reader1@b.example", moved=False, opened=True)],
-            campaign[2].id: [Touched("reader2@b.example", moved=True, opened=False)],
-            campaign[3].id: [Touched("somebody.else@b.example", moved=True, opened=True)],
+            campaign[1].id: [ReaderAction("reader1@b.example", moved=False, opened=True)],
+            campaign[2].id: [ReaderAction("reader2@b.example", moved=True, opened=False)],
+            campaign[3].id: [ReaderAction("somebody.else@b.example", moved=True, opened=True)],
         }
         made.say(campaign[0], 3)
         await made.look()
@@ -90,14 +90,14 @@ async def test_who_has_opened_or_moved_it_keeps_it(tmp_path: Path) -> None:
 async def test_what_a_mailbox_refuses_is_asked_once(tmp_path: Path) -> None:
     async with scene(tmp_path, COMPLAINED) as made:
         campaign = await delivered(made, 4)
-        made.boxes.answers = {"reader1": Outcome.SEEN, "reader2": Outcome.UNABLE}
+        made.boxes.answers = {"reader1": MoveOutcome.SEEN, "reader2": MoveOutcome.UNABLE}
         for _ in range(3):
             made.say(campaign[0], 3)
             await made.look()
             await made.move()
         assert len(made.boxes.asked) == len(campaign)
         states = [made.made(one)[0].state for one in campaign]
-        assert states == [State.DONE, State.KEPT, State.FAILED, State.DONE]
+        assert states == [MoveState.DONE, MoveState.KEPT, MoveState.FAILED, MoveState.DONE]
 
 
 async def test_pardons_bring_back_what_was_moved_once(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ async def test_what_was_filed_comes_back_by_pardons_and_not_by_the_clock(tmp_pat
 async def test_several_recipients_are_several_copies(tmp_path: Path) -> None:
     async with scene(tmp_path, COMPLAINED) as made:
         one = await made.deliver(letter(1, CAMPAIGN), recipients=("joe@b.example", "eve@b.example"))
-        made.people.hands = {one.id: [Touched("eve@b.example", moved=False, opened=True)]}
+        made.people.hands = {one.id: [ReaderAction("eve@b.example", moved=False, opened=True)]}
         made.say(one, 3)
         await made.look()
         assert [move.recipient for move in made.made(one)] == ["joe@b.example"]
@@ -147,7 +147,7 @@ async def test_what_did_not_pass_is_never_moved(tmp_path: Path) -> None:
         refused = await made.deliver(
             letter(1, CAMPAIGN), change=lambda one: replaced(one, verdict=Action.REJECT)
         )
-        made.engine.add(Cause.ASKED, refused.shingles)
+        made.engine.add(RecheckCause.ASKED, refused.shingles)
         made.say(refused, 3)
         await made.look()
         assert made.made(refused) == []

@@ -7,21 +7,21 @@ from __future__ import annotations
 from pathlib import Path
 
 from oborona.errors import StoreError
-from oborona.ident import first_at
-from oborona.journal.entry import Late
-from oborona.message.hashing import Hasher, Type
+from oborona.ident import first_id_at
+from oborona.journal.entry import LateFindings
+from oborona.message.hashing import Hasher, ShingleType
 from oborona.metrics import REGISTRY
 from oborona.policy.signatures import Signature
-from oborona.policy.signatures.model import Flag, Kind
-from oborona.recheck.engine.clock import LATE_S, Clock
+from oborona.policy.signatures.model import SignatureFlag, SignatureKind
+from oborona.recheck.engine.clock import LATE_S, RecheckClock
 from oborona.recheck.engine.loop import MESSAGES
-from oborona.recheck.engine.model import Cause
-from oborona.recheck.engine.signed import Signed, shingles_of
-from oborona.recheck.moves import State
-from oborona.reputation.flag import Flag as PinFlag
-from oborona.reputation.personal import Kind as EntryKind
-from oborona.reputation.personal import Personal, Side, Source, entry
-from oborona.reputation.pins import Book, Pin
+from oborona.recheck.engine.model import RecheckCause
+from oborona.recheck.engine.signature_changes import SignatureChanges, shingles_of
+from oborona.recheck.moves import MoveState
+from oborona.reputation.flag import ReputationFlag as PinFlag
+from oborona.reputation.personal import EntryAction, PersonalEntrySource, PersonalProfile, entry
+from oborona.reputation.personal import PersonalEntryKind as EntryKind
+from oborona.reputation.pins import Pin, PinTable
 from oborona.types import Action, Finding
 from tests.recheck.engine.scene import (
     CAMPAIGN,
@@ -47,16 +47,16 @@ class Lists:
     """What one person has said."""
 
     def __init__(
-        self, address: str, *entries: tuple[Side, EntryKind, str], strictness: float = 1.0
+        self, address: str, *entries: tuple[EntryAction, EntryKind, str], strictness: float = 1.0
     ) -> None:
         made = tuple(
-            entry(side, kind, value, time=NOW, source=Source.COMMAND)
+            entry(side, kind, value, time=NOW, source=PersonalEntrySource.COMMAND)
             for side, kind, value in entries
         )
-        self._person = Personal(address, strictness, made)
+        self._person = PersonalProfile(address, strictness, made)
 
-    async def of(self, address: str) -> Personal:
-        return self._person if address == self._person.address else Personal("", 1.0, ())
+    async def of(self, address: str) -> PersonalProfile:
+        return self._person if address == self._person.address else PersonalProfile("", 1.0, ())
 
 
 async def test_by_the_clock_the_first_of_a_campaign_is_found(tmp_path: Path) -> None:
@@ -102,13 +102,13 @@ async def test_a_restart_goes_on_where_the_clock_was(tmp_path: Path) -> None:
 
 def test_what_is_late_by_too_much_is_given_up() -> None:
     """Invariant: whatever was looked at before, no look lags behind by more than LATE_S."""
-    clock = Clock((60.0,), {"clock-60": first_at(NOW - 90_000)}, NOW)
+    clock = RecheckClock((60.0,), {"clock-60": first_id_at(NOW - 90_000)}, NOW)
     due = clock.due(NOW)
     assert due is not None
-    assert due.after == first_at(NOW - 60 - LATE_S)
+    assert due.after == first_id_at(NOW - 60 - LATE_S)
     clock.came(due, None)
     assert clock.due(NOW) is None
-    fresh = Clock((60.0,), {}, NOW)
+    fresh = RecheckClock((60.0,), {}, NOW)
     assert fresh.due(NOW) is None, (
         "what was delivered before there was a second look is not looked at"
     )
@@ -121,7 +121,7 @@ async def test_what_was_found_late_moves_a_message(tmp_path: Path) -> None:
         finding = Finding("executable-attachment", "a program")
         facts: dict[str, object] = {"findings": [*one.facts["findings"], finding.name]}  # type: ignore[misc]
         made.later(
-            Late(
+            LateFindings(
                 id=one.id,
                 time=made.now,
                 before=one.verdict,
@@ -146,10 +146,14 @@ async def test_a_new_signature_on_a_link_moves_what_has_it(tmp_path: Path) -> No
             letter(2, CAMPAIGN + " Look at https://www.bread.example/ at once.")
         )
         found = Signature(
-            id="s1", flag=Flag.SPAM, kind=Kind.DOMAIN, value="pills.example", author="ann"
+            id="s1",
+            flag=SignatureFlag.SPAM,
+            kind=SignatureKind.DOMAIN,
+            value="pills.example",
+            author="ann",
         )
-        made.signed = Signed({"s1": found}, made.hasher)
-        made.engine.add(Cause.SIGNATURE, shingles_of(found, made.hasher))
+        made.signed = SignatureChanges({"s1": found}, made.hasher)
+        made.engine.add(RecheckCause.SIGNATURE, shingles_of(found, made.hasher))
         await made.look()
         (move,) = made.made(one)
         assert move.why.startswith("SIGNED s1 ")
@@ -168,15 +172,17 @@ async def test_a_signature_that_is_gone_brings_back_what_it_filed(tmp_path: Path
                 facts=one.facts | {"signatures_spam": ["s1"], "signatures_spam_why": "s1"},
             ),
         )
-        made.signed = Signed({}, made.hasher, {"s1"})
-        made.engine.add(Cause.SIGNATURE, [shingle(one, Type.LINK_DOMAIN)])
+        made.signed = SignatureChanges({}, made.hasher, {"s1"})
+        made.engine.add(RecheckCause.SIGNATURE, [shingle(one, ShingleType.LINK_DOMAIN)])
         await made.look()
         (move,) = made.made(one)
         assert (move.source, move.target) == ("Junk", "INBOX")
 
 
 def test_a_phrase_is_found_by_no_shingle() -> None:
-    phrase = Signature(id="s1", flag=Flag.SPAM, kind=Kind.PHRASE, value="cheap little pills")
+    phrase = Signature(
+        id="s1", flag=SignatureFlag.SPAM, kind=SignatureKind.PHRASE, value="cheap little pills"
+    )
     assert shingles_of(phrase, Hasher(b"k" * 32)) == ()
 
 
@@ -184,11 +190,11 @@ async def test_a_pin_moves_what_comes_from_whom_it_says(tmp_path: Path) -> None:
     rule = '[[rule]]\nname = "BAD"\nwhen = "repentity.flag == \'bad\'"\nscore = 120\n'
     async with scene(tmp_path, rule) as made:
         one = await made.deliver(letter(1, CAMPAIGN + LINKED))
-        domain = shingle(one, Type.LINK_DOMAIN)
-        made.pins = Book(
+        domain = shingle(one, ShingleType.LINK_DOMAIN)
+        made.pins = PinTable(
             [Pin(domain.type, domain.hash, "pills.example", PinFlag.BAD, "sells pills", "ann", NOW)]
         )
-        made.engine.add(Cause.PIN, [domain])
+        made.engine.add(RecheckCause.PIN, [domain])
         await made.look()
         assert [move.event for move in made.made(one)] == ["pin"]
 
@@ -199,7 +205,7 @@ async def test_another_policy_is_held_against_all_of_the_window(tmp_path: Path) 
         made.policy = written(
             tmp_path / "new", '[[rule]]\nname = "ALL"\nwhen = "recipients > 0"\nscore = 100\n'
         )
-        made.engine.add(Cause.POLICY)
+        made.engine.add(RecheckCause.POLICY)
         await made.look()
         assert all(made.made(one)[0].event == "policy" for one in found)
 
@@ -214,7 +220,7 @@ async def test_a_rule_that_needs_the_text_moves_nothing_because_it_can_not_be_ju
             '[[rule]]\nname = "TEXT"\nwhen = "contains(text, \'mountains\')"\nscore = -50\n',
             '[[rule]]\nname = "ALL"\nwhen = "recipients > 0"\nscore = 120\n',
         )
-        made.engine.add(Cause.POLICY)
+        made.engine.add(RecheckCause.POLICY)
         await made.look()
         assert made.made(one) == [], "it could be 70"
 
@@ -228,7 +234,9 @@ async def test_who_allows_its_sender_keeps_it(tmp_path: Path) -> None:
                 one, facts=one.facts | {"author": "ann@a.example", "author_domain": "a.example"}
             ),
         )
-        made.persons = Lists("bob@b.example", (Side.ALLOW, EntryKind.ADDRESS, "ann@a.example"))
+        made.persons = Lists(
+            "bob@b.example", (EntryAction.ALLOW, EntryKind.ADDRESS, "ann@a.example")
+        )
         made.say(one, 3)
         await made.look()
         assert [move.recipient for move in made.made(one)] == ["eve@b.example"]
@@ -241,7 +249,9 @@ async def test_who_allows_its_sender_keeps_it(tmp_path: Path) -> None:
 async def test_a_list_that_a_reader_has_made_since_moves_nothing(tmp_path: Path) -> None:
     async with scene(tmp_path, COMPLAINED) as made:
         one = await made.deliver(letter(1, CAMPAIGN))
-        made.persons = Lists("bob@b.example", (Side.DENY, EntryKind.ADDRESS, "ann@a.example"))
+        made.persons = Lists(
+            "bob@b.example", (EntryAction.DENY, EntryKind.ADDRESS, "ann@a.example")
+        )
         made.say(one, 1)
         await made.look()
         assert made.made(one) == []
@@ -295,13 +305,13 @@ async def test_nothing_of_it_is_counted(tmp_path: Path) -> None:
         before = await made.counters.read(one.shingles, made.now)
         await made.look()
         await made.move()
-        assert made.made(one)[0].state is State.DONE
+        assert made.made(one)[0].state is MoveState.DONE
         assert await made.counters.read(one.shingles, made.now) == before
 
 
 async def test_a_message_without_counts_or_facts_is_told_as_unjudged(tmp_path: Path) -> None:
     async with scene(tmp_path, COMPLAINED) as made:
         one = await made.deliver(letter(1, CAMPAIGN), change=lambda one: replaced(one, kept=None))
-        made.engine.add(Cause.POLICY)
+        made.engine.add(RecheckCause.POLICY)
         await made.look()
         assert (MESSAGES.value("unjudged"), made.made(one)) == (1, [])

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from oborona.errors import StoreFull
-from oborona.journal.entry import Entry
-from oborona.recheck.engine.mover import BATCH, FIRST_RETRY_S, NO_MAILBOXES, TOO_OLD, Mover
-from oborona.recheck.mailboxes.model import Outcome
-from oborona.recheck.moves import State
+from oborona.journal.entry import JournalEntry
+from oborona.recheck.engine.mover import BATCH, FIRST_RETRY_S, NO_MAILBOXES, TOO_OLD, CopyMover
+from oborona.recheck.mailboxes.model import MoveOutcome
+from oborona.recheck.moves import MoveState
 from tests.recheck.engine.scene import CAMPAIGN, COMPLAINED, Scene, letter, scene
 
 
-async def decided(made: Scene, number: int = 3) -> list[Entry]:
+async def decided(made: Scene, number: int = 3) -> list[JournalEntry]:
     """Decide moves of some messages."""
     found = [
         await made.deliver(letter(one, CAMPAIGN), recipients=(f"reader{one}@b.example",))
@@ -33,19 +33,19 @@ async def decided(made: Scene, number: int = 3) -> list[Entry]:
 async def test_a_busy_mailbox_is_asked_again_later_each_time(tmp_path: Path) -> None:
     async with scene(tmp_path, COMPLAINED) as made:
         (one,) = await decided(made, 1)
-        made.boxes.answers = {"reader0": Outcome.BUSY}
+        made.boxes.answers = {"reader0": MoveOutcome.BUSY}
         waits = []
         for number in range(4):
             await made.move()
             (move,) = made.made(one)
-            assert (move.state, len(made.boxes.asked)) == (State.DECIDED, number + 1)
+            assert (move.state, len(made.boxes.asked)) == (MoveState.DECIDED, number + 1)
             waits.append(move.due - made.now)
             made.now = move.due
         assert waits == sorted(waits)
         assert waits[0] >= FIRST_RETRY_S
         made.boxes.answers = {}
         await made.move()
-        assert made.made(one)[0].state is State.DONE
+        assert made.made(one)[0].state is MoveState.DONE
 
 
 async def test_mailboxes_that_break_lose_no_move(tmp_path: Path) -> None:
@@ -53,11 +53,11 @@ async def test_mailboxes_that_break_lose_no_move(tmp_path: Path) -> None:
         (one,) = await decided(made, 1)
         made.boxes.broken = True
         await made.move()
-        assert made.made(one)[0].state is State.DECIDED
+        assert made.made(one)[0].state is MoveState.DECIDED
         made.boxes.broken = False
         made.now += 60
         await made.move()
-        assert made.made(one)[0].state is State.DONE
+        assert made.made(one)[0].state is MoveState.DONE
 
 
 async def test_several_calls_that_end_together_use_the_store_one_after_the_other(
@@ -79,7 +79,7 @@ async def test_several_calls_that_end_together_use_the_store_one_after_the_other
         made.moves.settle_all = slow  # type: ignore[method-assign]
         await made.move()
         assert most == 1
-        assert {made.made(one)[0].state for one in found} == {State.DONE}
+        assert {made.made(one)[0].state for one in found} == {MoveState.DONE}
 
 
 async def test_what_could_not_be_written_down_is_made_again(tmp_path: Path) -> None:
@@ -96,10 +96,10 @@ async def test_what_could_not_be_written_down_is_made_again(tmp_path: Path) -> N
         made.moves.settle_all = full  # type: ignore[method-assign]
         with pytest.raises(StoreFull):
             await made.move()
-        assert made.made(one)[0].state is State.ISSUED
+        assert made.made(one)[0].state is MoveState.ISSUED
         made.moves.settle_all = settle_all  # type: ignore[method-assign]
         await made.move()
-        assert made.made(one)[0].state is State.DONE
+        assert made.made(one)[0].state is MoveState.DONE
         assert made.boxes.moved == [one.id, one.id]
 
 
@@ -109,7 +109,7 @@ async def test_what_can_not_be_asked_within_the_window_is_given_up(tmp_path: Pat
         made.now += 3601
         await made.move()
         (move,) = made.made(one)
-        assert (move.state, move.note, made.boxes.asked) == (State.FAILED, TOO_OLD, [])
+        assert (move.state, move.note, made.boxes.asked) == (MoveState.FAILED, TOO_OLD, [])
 
 
 async def test_who_was_killed_between_decision_and_move_has_it_made_once(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ async def test_who_was_killed_between_decision_and_move_has_it_made_once(tmp_pat
         states = {
             one.id: one.state for one in map(made.moves.get, (first.id, second.id, third.id)) if one
         }
-        assert set(states.values()) == {State.DONE}
+        assert set(states.values()) == {MoveState.DONE}
 
 
 async def test_while_moves_have_stopped_only_what_is_taken_back_is_moved(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ async def test_while_moves_have_stopped_only_what_is_taken_back_is_moved(tmp_pat
         found = await decided(made, 2)
         (first,), (second,) = made.made(found[0]), made.made(found[1])
         made.moves.issue([first.id], now=made.now)
-        made.moves.settle(first.id, State.DONE, now=made.now)
+        made.moves.settle(first.id, MoveState.DONE, now=made.now)
         made.moves.pause("it runs away", now=made.now)
         made.moves.undo([first.id], now=made.now)
         await made.move()
@@ -142,8 +142,8 @@ async def test_while_moves_have_stopped_only_what_is_taken_back_is_moved(tmp_pat
         ]
         made.moves.resume()
         await made.move()
-        assert made.made(found[1])[0].state is State.DONE
-        assert second.state is State.DECIDED
+        assert made.made(found[1])[0].state is MoveState.DONE
+        assert second.state is MoveState.DECIDED
 
 
 async def test_without_mailboxes_it_is_written_down_and_not_made(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ async def test_without_mailboxes_it_is_written_down_and_not_made(tmp_path: Path)
         async def message_id(_: int) -> str:
             return ""
 
-        mover = Mover(
+        mover = CopyMover(
             made.moves,
             None,
             user=str,
@@ -163,7 +163,7 @@ async def test_without_mailboxes_it_is_written_down_and_not_made(tmp_path: Path)
         )
         assert await mover.step() == 1
         (move,) = made.made(one)
-        assert (move.state, move.note) == (State.KEPT, NO_MAILBOXES)
+        assert (move.state, move.note) == (MoveState.KEPT, NO_MAILBOXES)
 
 
 async def test_what_an_admin_took_back_is_not_decided_again(tmp_path: Path) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from oborona.dns import Answer, Outcome
-from oborona.reputation.dnslists import DnsList, parse
-from oborona.reputation.subject import Subject
+from oborona.dns import DnsAnswer, DnsOutcome
+from oborona.reputation.dnsbl import DnsList, parse
+from oborona.reputation.subject import ListSubject
 
 
-def a_list(*of: Subject, **changed: Any) -> DnsList:
+def a_list(*of: ListSubject, **changed: Any) -> DnsList:
     """Return a list that weighs 127.0.0.2 with 100 and any other code with 10.
 
     `changed` by field.
@@ -17,17 +17,17 @@ def a_list(*of: Subject, **changed: Any) -> DnsList:
     values: dict[str, Any] = {
         "name": "LIST",
         "zone": "list.test",
-        "of": of or (Subject.CLIENT,),
+        "of": of or (ListSubject.CLIENT,),
         "codes": parse({"127.0.0.2": 100}, 10),
     }
     return DnsList(**(values | changed))
 
 
-def found(*codes: str) -> Answer:
+def found(*codes: str) -> DnsAnswer:
     """Return an answer with addresses."""
-    return Answer(outcome=Outcome.FOUND, records=codes, ttl=60)
+    return DnsAnswer(outcome=DnsOutcome.FOUND, records=codes, ttl=60)
 
 
-NOTHING = Answer(outcome=Outcome.NO_NAME, ttl=60)
-EMPTY = Answer(outcome=Outcome.NO_DATA, ttl=60)
-SILENCE = Answer(outcome=Outcome.TEMPERROR, why="timeout")
+NOTHING = DnsAnswer(outcome=DnsOutcome.NO_NAME, ttl=60)
+EMPTY = DnsAnswer(outcome=DnsOutcome.NO_DATA, ttl=60)
+SILENCE = DnsAnswer(outcome=DnsOutcome.TEMPERROR, why="timeout")

@@ -7,18 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oborona.dns import Answer, Outcome
-from oborona.reputation.dnslists import (
+from oborona.dns import DnsAnswer, DnsOutcome
+from oborona.reputation.dnsbl import (
     ASKABLE,
     MAX_HOSTS,
     MAX_MAILBOXES,
-    Asked,
+    DnsblFailure,
+    DnsblFault,
+    DnsblInputs,
+    DnsblListing,
+    DnsblQuestion,
     DnsList,
-    Fault,
-    Hash,
-    Listing,
-    Question,
-    Trouble,
+    EmailHash,
     parse,
     questions,
     read,
@@ -26,11 +26,11 @@ from oborona.reputation.dnslists import (
     strongest,
 )
 from oborona.reputation.networks import NOWHERE, networks
-from oborona.reputation.subject import Subject
-from oborona.types import Mode, Stage
+from oborona.reputation.subject import ListSubject
+from oborona.types import RuleMode, Stage
 from tests.reputation.dnslists.lists import EMPTY, NOTHING, SILENCE, a_list, found
 
-EVERYTHING = Asked(
+EVERYTHING = DnsblInputs(
     client="9.10.11.12",
     rdns="Mail.Example.CO.UK",
     helo="helo.example.com",
@@ -42,7 +42,7 @@ EVERYTHING = Asked(
 )
 
 
-def names(one: DnsList, asked: Asked = EVERYTHING, own: str = "") -> list[str]:
+def names(one: DnsList, asked: DnsblInputs = EVERYTHING, own: str = "") -> list[str]:
     return [question.name for question in questions([one], asked, networks(own), lambda _: True)]
 
 
@@ -50,21 +50,21 @@ def names(one: DnsList, asked: Asked = EVERYTHING, own: str = "") -> list[str]:
     ("one", "expected"),
     [
         (a_list(), ["12.11.10.9.list.test"]),
-        (a_list(Subject.RDNS), ["example.co.uk.list.test"]),
-        (a_list(Subject.RDNS, whole=True), ["mail.example.co.uk.list.test"]),
-        (a_list(Subject.HELO), ["example.com.list.test"]),
-        (a_list(Subject.SENDER), ["example.net.list.test"]),
-        (a_list(Subject.SENDER, whole=True), ["news.example.net.list.test"]),
-        (a_list(Subject.FROM), ["example.org.list.test"]),
-        (a_list(Subject.REPLY_TO), ["reply.example.list.test"]),
-        (a_list(Subject.LINKS), ["example.com.list.test"]),
-        (a_list(Subject.LINKS, ips=True), ["example.com.list.test", "13.11.10.9.list.test"]),
+        (a_list(ListSubject.RDNS), ["example.co.uk.list.test"]),
+        (a_list(ListSubject.RDNS, whole=True), ["mail.example.co.uk.list.test"]),
+        (a_list(ListSubject.HELO), ["example.com.list.test"]),
+        (a_list(ListSubject.SENDER), ["example.net.list.test"]),
+        (a_list(ListSubject.SENDER, whole=True), ["news.example.net.list.test"]),
+        (a_list(ListSubject.FROM), ["example.org.list.test"]),
+        (a_list(ListSubject.REPLY_TO), ["reply.example.list.test"]),
+        (a_list(ListSubject.LINKS), ["example.com.list.test"]),
+        (a_list(ListSubject.LINKS, ips=True), ["example.com.list.test", "13.11.10.9.list.test"]),
         (
-            a_list(Subject.LINKS, ips=True, whole=True),
+            a_list(ListSubject.LINKS, ips=True, whole=True),
             ["www.shop.example.com.list.test", "13.11.10.9.list.test"],
         ),
-        (a_list(Subject.ADDRESSES), ["googlemail.com.list.test", "gmail.com.list.test"]),
-        (a_list(Subject.HELO, Subject.LINKS), ["example.com.list.test"]),  # asked once
+        (a_list(ListSubject.ADDRESSES), ["googlemail.com.list.test", "gmail.com.list.test"]),
+        (a_list(ListSubject.HELO, ListSubject.LINKS), ["example.com.list.test"]),  # asked once
         (a_list(enabled=False), []),
     ],
 )
@@ -74,18 +74,18 @@ def test_each_subject_is_asked_about_by_its_name(one: DnsList, expected: list[st
 
 def test_an_ipv6_address_is_asked_about_by_nibbles() -> None:
     """The example of RFC 5782 section 2.4."""
-    asked = Asked(client="2001:470:1:2:3:4:567:89ab")
+    asked = DnsblInputs(client="2001:470:1:2:3:4:567:89ab")
     assert names(a_list(), asked) == []
     assert names(a_list(ipv6=True), asked) == [
         "b.a.9.8.7.6.5.0.4.0.0.0.3.0.0.0.2.0.0.0.1.0.0.0.0.7.4.0.1.0.0.2.list.test"
     ]
-    assert names(a_list(ipv4=False, ipv6=True), Asked(client="9.10.11.12")) == []
-    assert names(a_list(), Asked(client="::ffff:9.10.11.12")) == ["12.11.10.9.list.test"]
+    assert names(a_list(ipv4=False, ipv6=True), DnsblInputs(client="9.10.11.12")) == []
+    assert names(a_list(), DnsblInputs(client="::ffff:9.10.11.12")) == ["12.11.10.9.list.test"]
 
 
-@pytest.mark.parametrize("how", [Hash.SHA1, Hash.MD5])
-def test_mail_addresses_are_asked_about_by_their_hash(how: Hash) -> None:
-    one = a_list(Subject.ADDRESSES, Subject.FROM, hash=how)
+@pytest.mark.parametrize("how", [EmailHash.SHA1, EmailHash.MD5])
+def test_mail_addresses_are_asked_about_by_their_hash(how: EmailHash) -> None:
+    one = a_list(ListSubject.ADDRESSES, ListSubject.FROM, hash=how)
     asked = questions([one], EVERYTHING, NOWHERE, lambda _: True)
     mailboxes = ["scammer@gmail.com", "ann@example.org"]
     assert [question.subject for question in asked] == mailboxes
@@ -101,16 +101,25 @@ def test_mail_addresses_are_asked_about_by_their_hash(how: Hash) -> None:
      "9.8.7.6", "2a00::5", "nonsense", "fe80::1%eth0"],
 )  # fmt: skip
 def test_nothing_is_asked_about_addresses_of_nobody_and_of_our_own(client: str) -> None:
-    one = a_list(Subject.CLIENT, Subject.RDNS, Subject.HELO, Subject.SENDER, ipv6=True, ips=True)
-    asked = Asked(client=client, rdns="a.example.com", helo="b.example.net", sender="c@example.org")
+    one = a_list(
+        ListSubject.CLIENT,
+        ListSubject.RDNS,
+        ListSubject.HELO,
+        ListSubject.SENDER,
+        ipv6=True,
+        ips=True,
+    )
+    asked = DnsblInputs(
+        client=client, rdns="a.example.com", helo="b.example.net", sender="c@example.org"
+    )
     assert names(one, asked, "9.8.7.0/24 2a00::/16") == ["example.org.list.test"]
 
 
 def test_links_to_our_own_or_to_nobody_are_not_asked_about() -> None:
     links = ("9.8.7.6", "192.168.0.1", "[2001:db8::1]", "localhost", "9.8.8.8")
-    assert names(a_list(Subject.LINKS, ips=True, ipv6=True), Asked(links=links), "9.8.7.0/24") == [
-        "8.8.8.9.list.test"
-    ]
+    assert names(
+        a_list(ListSubject.LINKS, ips=True, ipv6=True), DnsblInputs(links=links), "9.8.7.0/24"
+    ) == ["8.8.8.9.list.test"]
 
 
 @pytest.mark.parametrize(
@@ -132,39 +141,44 @@ def test_links_to_our_own_or_to_nobody_are_not_asked_about() -> None:
     ],
 )
 def test_helo_names_of_every_shape(helo: str, expected: list[str]) -> None:
-    assert names(a_list(Subject.HELO, ips=True), Asked(helo=helo)) == expected
+    assert names(a_list(ListSubject.HELO, ips=True), DnsblInputs(helo=helo)) == expected
 
 
 def test_a_name_too_long_for_the_dns_is_not_asked_for() -> None:
     host = ".".join(["a" * 60] * 4)
-    one = a_list(Subject.LINKS, whole=True)
-    assert len(names(one, Asked(links=(host,)))[0]) == 253
-    assert names(one, Asked(links=(host + "a",))) == []
+    one = a_list(ListSubject.LINKS, whole=True)
+    assert len(names(one, DnsblInputs(links=(host,)))[0]) == 253
+    assert names(one, DnsblInputs(links=(host + "a",))) == []
 
 
 def test_of_too_many_links_the_first_and_the_last_are_asked_about() -> None:
     hosts = tuple(f"h{number}.com" for number in range(1000))
-    asked = names(a_list(Subject.LINKS), Asked(links=hosts))
+    asked = names(a_list(ListSubject.LINKS), DnsblInputs(links=hosts))
     half = MAX_HOSTS // 2
     assert asked == [f"{host}.list.test" for host in (*hosts[:half], *hosts[-half:])]
     addresses = tuple(f"a{number}@example.com" for number in range(1000))
     assert (
-        len(names(a_list(Subject.ADDRESSES, hash=Hash.SHA1), Asked(addresses=addresses)))
+        len(
+            names(
+                a_list(ListSubject.ADDRESSES, hash=EmailHash.SHA1), DnsblInputs(addresses=addresses)
+            )
+        )
         == MAX_MAILBOXES
     )
     assert names(
-        a_list(Subject.LINKS), Asked(links=tuple(f"h{n}.example.com" for n in range(1000)))
+        a_list(ListSubject.LINKS),
+        DnsblInputs(links=tuple(f"h{n}.example.com" for n in range(1000))),
     ) == ["example.com.list.test"]
 
 
 def test_nobody_is_asked_about_a_recipient() -> None:
-    assert EVERYTHING.values(Subject.RECIPIENT) == ()
+    assert EVERYTHING.values(ListSubject.RECIPIENT) == ()
 
 
 def test_a_mail_address_of_a_thousand_characters_is_none() -> None:
-    one = a_list(Subject.SENDER, hash=Hash.SHA1)
-    assert names(one, Asked(sender="a" * 1000 + "@example.com")) == []
-    assert len(names(one, Asked(sender="a" * 300 + "@example.com"))) == 1
+    one = a_list(ListSubject.SENDER, hash=EmailHash.SHA1)
+    assert names(one, DnsblInputs(sender="a" * 1000 + "@example.com")) == []
+    assert len(names(one, DnsblInputs(sender="a" * 300 + "@example.com"))) == 1
 
 
 def test_only_lists_that_may_be_asked_are() -> None:
@@ -173,7 +187,7 @@ def test_only_lists_that_may_be_asked_are() -> None:
     assert [question.list.name for question in asked] == ["GOOD"]
 
 
-def one_question(one: DnsList) -> Question:
+def one_question(one: DnsList) -> DnsblQuestion:
     (question,) = questions([one], EVERYTHING, NOWHERE, lambda _: True)
     return question
 
@@ -185,9 +199,9 @@ def test_a_listing_says_what_weighs_most_and_not_the_zone() -> None:
         say="{subject}: {code}",
     )
     listing = read(one_question(one), found("127.0.0.2", "127.0.0.9", "127.0.0.3", "127.0.0.9"))
-    assert listing == Listing(
+    assert listing == DnsblListing(
         name="LIST",
-        of=Subject.CLIENT,
+        of=ListSubject.CLIENT,
         asked="9.10.11.12",
         codes=("127.0.0.9", "127.0.0.2"),
         score=80,
@@ -203,48 +217,50 @@ def test_a_listing_says_what_weighs_most_and_not_the_zone() -> None:
 
 
 def test_a_list_in_shadow_mode_says_so() -> None:
-    listing = read(one_question(a_list(mode=Mode.SHADOW)), found("127.0.0.2"))
-    assert isinstance(listing, Listing)
-    assert listing.hit.mode is Mode.SHADOW
+    listing = read(one_question(a_list(mode=RuleMode.SHADOW)), found("127.0.0.2"))
+    assert isinstance(listing, DnsblListing)
+    assert listing.hit.mode is RuleMode.SHADOW
 
 
 @pytest.mark.parametrize(
     "answer", [NOTHING, EMPTY, found(), found("127.0.0.1"), found("127.0.0.4")]
 )
-def test_no_code_that_weighs_anything_is_no_listing(answer: Answer) -> None:
+def test_no_code_that_weighs_anything_is_no_listing(answer: DnsAnswer) -> None:
     assert read(one_question(a_list(codes=parse({"127.0.0.2": 100}, None))), answer) is None
 
 
 @pytest.mark.parametrize(
     ("answer", "fault", "words"),
     [
-        (SILENCE, Fault.TEMPERROR, "timeout"),
-        (Answer(outcome=Outcome.TEMPERROR), Fault.TEMPERROR, "no answer"),
-        (found("127.255.255.252"), Fault.REFUSED, "the zone is misspelt"),
-        (found("127.255.255.254"), Fault.REFUSED, "public resolver"),
-        (found("127.255.255.255"), Fault.REFUSED, "too many queries"),
-        (found("127.255.255.7"), Fault.REFUSED, "127.255.255.7"),
-        (found("127.0.0.250"), Fault.REFUSED, "127.0.0.250"),
-        (found("127.0.0.2", "127.255.255.254"), Fault.REFUSED, "public resolver"),
-        (found("203.0.113.80"), Fault.MADE_UP, "203.0.113.80"),
-        (found("127.0.0.2", "10.0.0.1"), Fault.MADE_UP, "10.0.0.1"),
-        (found("not an address"), Fault.MADE_UP, "not an address"),
-        (found("::1"), Fault.MADE_UP, "::1"),
+        (SILENCE, DnsblFault.TEMPERROR, "timeout"),
+        (DnsAnswer(outcome=DnsOutcome.TEMPERROR), DnsblFault.TEMPERROR, "no answer"),
+        (found("127.255.255.252"), DnsblFault.REFUSED, "the zone is misspelt"),
+        (found("127.255.255.254"), DnsblFault.REFUSED, "public resolver"),
+        (found("127.255.255.255"), DnsblFault.REFUSED, "too many queries"),
+        (found("127.255.255.7"), DnsblFault.REFUSED, "127.255.255.7"),
+        (found("127.0.0.250"), DnsblFault.REFUSED, "127.0.0.250"),
+        (found("127.0.0.2", "127.255.255.254"), DnsblFault.REFUSED, "public resolver"),
+        (found("203.0.113.80"), DnsblFault.MADE_UP, "203.0.113.80"),
+        (found("127.0.0.2", "10.0.0.1"), DnsblFault.MADE_UP, "10.0.0.1"),
+        (found("not an address"), DnsblFault.MADE_UP, "not an address"),
+        (found("::1"), DnsblFault.MADE_UP, "::1"),
     ],
 )
-def test_what_is_no_answer_of_a_list_is_trouble(answer: Answer, fault: Fault, words: str) -> None:
+def test_what_is_no_answer_of_a_list_is_trouble(
+    answer: DnsAnswer, fault: DnsblFault, words: str
+) -> None:
     one = a_list(refused=refusals(["127.0.0.250"]), zone="secretkey.list.test")
     trouble = read(one_question(one), answer)
-    assert isinstance(trouble, Trouble)
+    assert isinstance(trouble, DnsblFailure)
     assert (trouble.name, trouble.fault) == ("LIST", fault)
     assert words in trouble.why
     assert "secretkey" not in trouble.why
 
 
 def test_a_list_counts_once_by_what_weighs_most() -> None:
-    def listing(name: str, score: float, asked: str) -> Listing:
-        return Listing(
-            name=name, of=Subject.LINKS, asked=asked, codes=("127.0.0.2",), score=score, say=""
+    def listing(name: str, score: float, asked: str) -> DnsblListing:
+        return DnsblListing(
+            name=name, of=ListSubject.LINKS, asked=asked, codes=("127.0.0.2",), score=score, say=""
         )
 
     some = [
@@ -269,7 +285,7 @@ MANY = st.lists(ANY, max_size=30).map(tuple)
 
 @given(
     st.builds(
-        Asked,
+        DnsblInputs,
         client=ANY,
         rdns=ANY,
         helo=ANY,
@@ -280,10 +296,10 @@ MANY = st.lists(ANY, max_size=30).map(tuple)
         addresses=MANY,
     ),
     st.booleans(),
-    st.sampled_from(Hash),
+    st.sampled_from(EmailHash),
 )
 def test_whatever_a_message_holds_every_question_is_a_name(
-    asked: Asked, whole: bool, how: Hash
+    asked: DnsblInputs, whole: bool, how: EmailHash
 ) -> None:
     """Invariant: never raises; each name is under the zone, fits the DNS, and is there once.
 
@@ -291,8 +307,8 @@ def test_whatever_a_message_holds_every_question_is_a_name(
     """
     of = (
         ASKABLE
-        if how is Hash.NONE
-        else (Subject.SENDER, Subject.FROM, Subject.REPLY_TO, Subject.ADDRESSES)
+        if how is EmailHash.NONE
+        else (ListSubject.SENDER, ListSubject.FROM, ListSubject.REPLY_TO, ListSubject.ADDRESSES)
     )
     one = a_list(*of, whole=whole, ips=True, ipv6=True, hash=how)
     found_names = names(one, asked)
@@ -307,7 +323,7 @@ def test_whatever_a_message_holds_every_question_is_a_name(
 
 @given(st.lists(st.ip_addresses(v=4).map(str) | ANY, max_size=6).map(tuple))
 def test_whatever_is_answered_only_loopback_addresses_list(records: tuple[str, ...]) -> None:
-    result = read(one_question(a_list()), Answer(outcome=Outcome.FOUND, records=records))
-    if isinstance(result, Listing):
+    result = read(one_question(a_list()), DnsAnswer(outcome=DnsOutcome.FOUND, records=records))
+    if isinstance(result, DnsblListing):
         assert all(ip_address(code).is_loopback for code in result.codes)
         assert not any(record.startswith("127.255.255.") for record in records)

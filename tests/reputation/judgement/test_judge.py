@@ -13,9 +13,9 @@ from oborona.counters.window import (
     bucket_of,
     timeline,
 )
-from oborona.reputation.flag import Flag
+from oborona.reputation.flag import ReputationFlag
 from oborona.reputation.judgement.judge import judge
-from oborona.reputation.timeline import Past, past
+from oborona.reputation.timeline import EntityHistory, entity_history
 from oborona.types import Metric
 
 NOW = 20_000 * DAY_S + 15.5 * 3600
@@ -76,9 +76,9 @@ def test_evidence_moves_trust_its_own_way(
     if what is Metric.SPAM:
         counts[Metric.SEEN] = many
 
-    def judged(events: list[Event]) -> tuple[float, Flag]:
-        whole = past(line(events), first=first, deleted=deleted, recipients=recipients)
-        found = judge(whole, None if others is None else past(line(events + others)))
+    def judged(events: list[Event]) -> tuple[float, ReputationFlag]:
+        whole = entity_history(line(events), first=first, deleted=deleted, recipients=recipients)
+        found = judge(whole, None if others is None else entity_history(line(events + others)))
         assert -100 <= found.trust <= 100
         assert all(0 <= one.confidence <= 1 for one in found.measures)
         return found.trust, found.flag
@@ -93,11 +93,11 @@ def test_evidence_moves_trust_its_own_way(
 
 
 def test_nothing_known_is_nothing() -> None:
-    for nothing in (Past(), past(line([]))):
+    for nothing in (EntityHistory(), entity_history(line([]))):
         found = judge(nothing)
-        assert (found.flag, found.trust, found.say) == (Flag.UNKNOWN, 0.0, "")
+        assert (found.flag, found.trust, found.say) == (ReputationFlag.UNKNOWN, 0.0, "")
         assert all(one.points == 0 for one in found.measures)
-    assert judge(Past(), past(line([(0, [9, 0, 0, 0, 0, 0])]))).trust == 0
+    assert judge(EntityHistory(), entity_history(line([(0, [9, 0, 0, 0, 0, 0])]))).trust == 0
 
 
 @settings(max_examples=30)
@@ -106,7 +106,9 @@ def test_the_points_are_the_trust(own: list[Event], others: list[Event] | None) 
     """Invariant: what is listed adds up to the trust, but for the two ends and the stop before
     bad.
     """
-    found = judge(past(line(own)), None if others is None else past(line(own + others)))
+    found = judge(
+        entity_history(line(own)), None if others is None else entity_history(line(own + others))
+    )
     total = sum(one.points for one in found.measures)
     assert found.trust == pytest.approx(min(100, max(total, -100))) or (
         found.trust == -74 and total < -74
@@ -114,15 +116,17 @@ def test_the_points_are_the_trust(own: list[Event], others: list[Event] | None) 
 
 
 def test_neighbours_make_nobody_bad_and_nobody_good() -> None:
-    street = past(line([(100, [100_000, 100_000, 900, 0, 0, 900])]))
-    assert judge(Past(), street).flag is Flag.POOR
-    fine = past(line([(300, [100_000, 0, 0, 0, 0, 0])]))
-    assert judge(Past(), fine).trust == 0
+    street = entity_history(line([(100, [100_000, 100_000, 900, 0, 0, 900])]))
+    assert judge(EntityHistory(), street).flag is ReputationFlag.POOR
+    fine = entity_history(line([(300, [100_000, 0, 0, 0, 0, 0])]))
+    assert judge(EntityHistory(), fine).trust == 0
 
 
 @pytest.mark.parametrize("own", [1, SATURATED])
 def test_a_count_that_stopped_at_its_end_is_judged(own: int) -> None:
-    full = past(line([(ago, [own] * len(Metric)) for ago in range(0, 13 * BUCKETS_A_DAY, 24)]))
+    full = entity_history(
+        line([(ago, [own] * len(Metric)) for ago in range(0, 13 * BUCKETS_A_DAY, 24)])
+    )
     found = judge(full, full)
     assert -100 <= found.trust <= 100
 
@@ -130,7 +134,7 @@ def test_a_count_that_stopped_at_its_end_is_judged(own: int) -> None:
 GOOD_A_DAY = 40
 
 
-def after(days: int, bad: int, *, good: int = GOOD_A_DAY) -> Flag:
+def after(days: int, bad: int, *, good: int = GOOD_A_DAY) -> ReputationFlag:
     """The flag so many days after a day of spam, with good mail before and since."""
     today = int(NOW % DAY_S // BUCKET_S)
     spam = [(days * BUCKETS_A_DAY, [bad, bad, 0, 0, 0, 0])] if days < 14 else []
@@ -139,7 +143,7 @@ def after(days: int, bad: int, *, good: int = GOOD_A_DAY) -> Flag:
         for ago in range(13)
         if ago != days
     ]
-    return judge(past(line([*spam, *daily]))).flag
+    return judge(entity_history(line([*spam, *daily]))).flag
 
 
 @pytest.mark.parametrize(
@@ -151,17 +155,17 @@ def test_who_cleaned_up_is_forgiven_in_the_stated_time(
 ) -> None:
     flags = [after(days, times * GOOD_A_DAY) for days in range(15)]
     assert [flag.order for flag in flags] == sorted((flag.order for flag in flags), reverse=True)
-    assert sum(flag is Flag.BAD for flag in flags) == not_bad
-    assert sum(flag in (Flag.BAD, Flag.POOR) for flag in flags) == not_poor
-    assert sum(flag is not Flag.GOOD for flag in flags) == good
+    assert sum(flag is ReputationFlag.BAD for flag in flags) == not_bad
+    assert sum(flag in (ReputationFlag.BAD, ReputationFlag.POOR) for flag in flags) == not_poor
+    assert sum(flag is not ReputationFlag.GOOD for flag in flags) == good
 
 
 def test_silence_forgives_later_than_good_mail() -> None:
-    assert after(4, 20 * GOOD_A_DAY, good=0) is Flag.BAD
-    assert after(13, 20 * GOOD_A_DAY, good=0) in (Flag.BAD, Flag.POOR)
-    assert after(14, 20 * GOOD_A_DAY, good=0) is Flag.UNKNOWN
+    assert after(4, 20 * GOOD_A_DAY, good=0) is ReputationFlag.BAD
+    assert after(13, 20 * GOOD_A_DAY, good=0) in (ReputationFlag.BAD, ReputationFlag.POOR)
+    assert after(14, 20 * GOOD_A_DAY, good=0) is ReputationFlag.UNKNOWN
 
 
 def test_it_says_what_weighs_most_first() -> None:
-    said = judge(past(line([(400, [4000, 0, 60, 0, 0, 0]), (3, [4, 4, 0, 0, 0, 0])]))).say
+    said = judge(entity_history(line([(400, [4000, 0, 60, 0, 0, 0]), (3, [4, 4, 0, 0, 0, 0])]))).say
     assert said == ("60 complaints of 4,004 in two weeks; 4 of 4,004 were spam")

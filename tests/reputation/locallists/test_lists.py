@@ -10,25 +10,29 @@ from oborona.reputation.locallists import (
     SUBJECTS,
     ListAction,
     LocalList,
+    LocalListMatch,
     LocalLists,
-    Match,
     entries,
 )
-from oborona.reputation.subject import Subject
-from oborona.types import Mode
+from oborona.reputation.subject import ListSubject
+from oborona.types import RuleMode
 
 ALL = tuple(SUBJECTS)
 
 
 def a_list(
-    name: str, action: str, *texts: str, of: tuple[Subject, ...] = ALL, mode: Mode = Mode.LIVE
+    name: str,
+    action: str,
+    *texts: str,
+    of: tuple[ListSubject, ...] = ALL,
+    mode: RuleMode = RuleMode.LIVE,
 ) -> LocalList:
     return LocalList(
         name=name, action=ListAction(action), of=of, tables=(entries(texts),), mode=mode
     )
 
 
-def decided(lists: LocalLists, of: Subject, value: str) -> str:
+def decided(lists: LocalLists, of: ListSubject, value: str) -> str:
     match = lists.look(of, value)
     return f"{match.list} {match.action} {match.entry}" if match else ""
 
@@ -36,36 +40,36 @@ def decided(lists: LocalLists, of: Subject, value: str) -> str:
 @pytest.mark.parametrize(
     ("of", "value", "expected"),
     [
-        (Subject.CLIENT, "192.0.2.7", "ALLOW allow 192.0.2.7"),
-        (Subject.CLIENT, "::ffff:192.0.2.7", "ALLOW allow 192.0.2.7"),
-        (Subject.CLIENT, "192.0.2.8", "DENY deny 192.0.2.0/24"),
-        (Subject.CLIENT, "2001:db8::7", "DENY deny 2001:db8::/32"),
-        (Subject.CLIENT, "192.0.3.1", ""),
-        (Subject.CLIENT, "example.com", ""),
-        (Subject.RDNS, "mail.example.com", "ALLOW allow mail.example.com"),
-        (Subject.RDNS, "MAIL.Example.COM.", "ALLOW allow mail.example.com"),
-        (Subject.RDNS, "other.example.com", "DENY deny .example.com"),
-        (Subject.RDNS, "example.com", "DENY deny .example.com"),
-        (Subject.RDNS, "notexample.com", ""),
-        (Subject.RDNS, "a.b.trusted.example.com", "ALLOW allow .trusted.example.com"),
-        (Subject.HELO, "[192.0.2.8]", "DENY deny 192.0.2.0/24"),
-        (Subject.HELO, "[IPv6:2001:db8::7]", "DENY deny 2001:db8::/32"),
-        (Subject.HELO, "192.0.2.8", "DENY deny 192.0.2.0/24"),
-        (Subject.HELO, "other.example.com", "DENY deny .example.com"),
-        (Subject.SENDER, "Ann@Other.Example.com", "ALLOW allow ann@other.example.com"),
-        (Subject.SENDER, "bob@other.example.com", "DENY deny .example.com"),
-        (Subject.SENDER, "bob@mail.example.com", "ALLOW allow mail.example.com"),
-        (Subject.SENDER, "bob@lists.example.net", "DENY deny @lists.example.net"),
-        (Subject.SENDER, "bob@sub.lists.example.net", ""),
-        (Subject.SENDER, "bob", ""),
-        (Subject.SENDER, "@lists.example.net", "DENY deny @lists.example.net"),
-        (Subject.SENDER, "", ""),
-        (Subject.RECIPIENT, "ann@xn--bcher-kva.example", "DENY deny .xn--bcher-kva.example"),
-        (Subject.FROM, "ann@bücher.example", "DENY deny .xn--bcher-kva.example"),
-        (Subject.LINKS, "www.example.com", ""),
+        (ListSubject.CLIENT, "192.0.2.7", "ALLOW allow 192.0.2.7"),
+        (ListSubject.CLIENT, "::ffff:192.0.2.7", "ALLOW allow 192.0.2.7"),
+        (ListSubject.CLIENT, "192.0.2.8", "DENY deny 192.0.2.0/24"),
+        (ListSubject.CLIENT, "2001:db8::7", "DENY deny 2001:db8::/32"),
+        (ListSubject.CLIENT, "192.0.3.1", ""),
+        (ListSubject.CLIENT, "example.com", ""),
+        (ListSubject.RDNS, "mail.example.com", "ALLOW allow mail.example.com"),
+        (ListSubject.RDNS, "MAIL.Example.COM.", "ALLOW allow mail.example.com"),
+        (ListSubject.RDNS, "other.example.com", "DENY deny .example.com"),
+        (ListSubject.RDNS, "example.com", "DENY deny .example.com"),
+        (ListSubject.RDNS, "notexample.com", ""),
+        (ListSubject.RDNS, "a.b.trusted.example.com", "ALLOW allow .trusted.example.com"),
+        (ListSubject.HELO, "[192.0.2.8]", "DENY deny 192.0.2.0/24"),
+        (ListSubject.HELO, "[IPv6:2001:db8::7]", "DENY deny 2001:db8::/32"),
+        (ListSubject.HELO, "192.0.2.8", "DENY deny 192.0.2.0/24"),
+        (ListSubject.HELO, "other.example.com", "DENY deny .example.com"),
+        (ListSubject.SENDER, "Ann@Other.Example.com", "ALLOW allow ann@other.example.com"),
+        (ListSubject.SENDER, "bob@other.example.com", "DENY deny .example.com"),
+        (ListSubject.SENDER, "bob@mail.example.com", "ALLOW allow mail.example.com"),
+        (ListSubject.SENDER, "bob@lists.example.net", "DENY deny @lists.example.net"),
+        (ListSubject.SENDER, "bob@sub.lists.example.net", ""),
+        (ListSubject.SENDER, "bob", ""),
+        (ListSubject.SENDER, "@lists.example.net", "DENY deny @lists.example.net"),
+        (ListSubject.SENDER, "", ""),
+        (ListSubject.RECIPIENT, "ann@xn--bcher-kva.example", "DENY deny .xn--bcher-kva.example"),
+        (ListSubject.FROM, "ann@bücher.example", "DENY deny .xn--bcher-kva.example"),
+        (ListSubject.LINKS, "www.example.com", ""),
     ],
 )
-def test_the_narrowest_entry_decides(of: Subject, value: str, expected: str) -> None:
+def test_the_narrowest_entry_decides(of: ListSubject, value: str, expected: str) -> None:
     lists = LocalLists(
         [
             a_list(
@@ -98,7 +102,9 @@ def test_the_narrowest_entry_decides(of: Subject, value: str, expected: str) -> 
 def test_of_equally_narrow_ones_the_deny_holds(texts: tuple[str, str], turned: bool) -> None:
     lists = [a_list("ALLOW", "allow", texts[0]), a_list("DENY", "deny", texts[1])]
     of, value = (
-        (Subject.CLIENT, "192.0.2.1") if texts[0][0] == "1" else (Subject.SENDER, "x@a.example")
+        (ListSubject.CLIENT, "192.0.2.1")
+        if texts[0][0] == "1"
+        else (ListSubject.SENDER, "x@a.example")
     )
     assert (
         decided(LocalLists(lists[::-1] if turned else lists), of, value) == f"DENY deny {texts[1]}"
@@ -107,28 +113,32 @@ def test_of_equally_narrow_ones_the_deny_holds(texts: tuple[str, str], turned: b
 
 def test_of_equal_lists_the_first_is_named() -> None:
     lists = LocalLists([a_list("ONE", "deny", "a.example"), a_list("TWO", "deny", "a.example")])
-    assert decided(lists, Subject.RDNS, "a.example") == "ONE deny a.example"
+    assert decided(lists, ListSubject.RDNS, "a.example") == "ONE deny a.example"
 
 
 def test_a_list_is_asked_about_its_subjects_alone() -> None:
-    lists = LocalLists([a_list("HELO", "deny", "a.example", of=(Subject.HELO,))])
-    assert lists.subjects == {Subject.HELO}
-    assert decided(lists, Subject.HELO, "a.example")
-    assert not decided(lists, Subject.RDNS, "a.example")
+    lists = LocalLists([a_list("HELO", "deny", "a.example", of=(ListSubject.HELO,))])
+    assert lists.subjects == {ListSubject.HELO}
+    assert decided(lists, ListSubject.HELO, "a.example")
+    assert not decided(lists, ListSubject.RDNS, "a.example")
 
 
 def test_lists_in_shadow_mode_decide_nothing_and_can_be_asked_apart() -> None:
     lists = LocalLists(
         [
-            a_list("TRIAL", "deny", "192.0.2.7", mode=Mode.SHADOW),
+            a_list("TRIAL", "deny", "192.0.2.7", mode=RuleMode.SHADOW),
             a_list("REAL", "allow", "192.0.2.0/24"),
         ]
     )
-    assert decided(lists, Subject.CLIENT, "192.0.2.7") == "REAL allow 192.0.2.0/24"
-    assert lists.look(Subject.CLIENT, "192.0.2.7", shadow=True) == Match(
-        list="TRIAL", action=ListAction.DENY, entry="192.0.2.7", of=Subject.CLIENT, mode=Mode.SHADOW
+    assert decided(lists, ListSubject.CLIENT, "192.0.2.7") == "REAL allow 192.0.2.0/24"
+    assert lists.look(ListSubject.CLIENT, "192.0.2.7", shadow=True) == LocalListMatch(
+        list="TRIAL",
+        action=ListAction.DENY,
+        entry="192.0.2.7",
+        of=ListSubject.CLIENT,
+        mode=RuleMode.SHADOW,
     )
-    assert lists.look(Subject.CLIENT, "192.0.2.8", shadow=True) is None
+    assert lists.look(ListSubject.CLIENT, "192.0.2.8", shadow=True) is None
 
 
 def test_all_tables_of_a_list_are_looked_into() -> None:
@@ -140,12 +150,12 @@ def test_all_tables_of_a_list_are_looked_into() -> None:
     )
     lists = LocalLists([both])
     assert len(lists) == 3
-    assert decided(lists, Subject.CLIENT, "192.0.2.7") == "BOTH deny 192.0.2.7"
-    assert decided(lists, Subject.CLIENT, "192.0.2.8") == "BOTH deny 192.0.2.0/24"
+    assert decided(lists, ListSubject.CLIENT, "192.0.2.7") == "BOTH deny 192.0.2.7"
+    assert decided(lists, ListSubject.CLIENT, "192.0.2.8") == "BOTH deny 192.0.2.0/24"
 
 
 def test_no_lists_know_nothing() -> None:
-    assert LocalLists().look(Subject.CLIENT, "192.0.2.1") is None
+    assert LocalLists().look(ListSubject.CLIENT, "192.0.2.1") is None
     assert (len(LocalLists()), LocalLists().subjects) == (0, frozenset())
 
 
@@ -187,7 +197,7 @@ def test_the_narrowest_entry_decides_whatever_the_lists_hold(
             for text, action in made
             if _narrow(text, value) >= 0
         ]
-        match = lists.look(Subject.SENDER, value)
+        match = lists.look(ListSubject.SENDER, value)
         assert (match is not None) == bool(matching)
         if match is not None:
             best = max(matching)
@@ -196,11 +206,11 @@ def test_the_narrowest_entry_decides_whatever_the_lists_hold(
 
 
 @given(
-    st.sampled_from(Subject),
+    st.sampled_from(ListSubject),
     st.text(max_size=400)
     | st.binary(max_size=60).map(lambda raw: raw.decode("utf-8", "surrogateescape")),
 )
-def test_whatever_is_asked_nothing_is_raised(of: Subject, value: str) -> None:
+def test_whatever_is_asked_nothing_is_raised(of: ListSubject, value: str) -> None:
     lists = LocalLists([a_list("ANY", "deny", "0.0.0.0/0", "::/0", ".com", "ann@a.example")])
     match = lists.look(of, value)
     assert match is None or match.of is of

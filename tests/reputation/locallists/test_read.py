@@ -10,20 +10,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oborona.reputation.locallists import MAX_LINE, BrokenLine, Sort, Table, entries, read
+from oborona.reputation.locallists import (
+    MAX_LINE,
+    BrokenLine,
+    ListEntryType,
+    ListTable,
+    entries,
+    read,
+)
 from oborona.reputation.locallists import read as reading_function
 from oborona.reputation.locallists.entry import entry
-from oborona.reputation.locallists.plain import plain
+from oborona.reputation.locallists.ipv4_lines import plain
 from oborona.reputation.networks import Network
 
 reading = __import__(reading_function.__module__, fromlist=["PIECE"])
 
 
-def holds(table: Table, text: str) -> bool:
+def holds(table: ListTable, text: str) -> bool:
     return table.text(iter([(1, text)])) == (1, text)
 
 
-def around(table: Table, address: str) -> str:
+def around(table: ListTable, address: str) -> str:
     return table.address(ip_address(address))[1]
 
 
@@ -34,7 +41,11 @@ def test_every_sort_of_entry_is_read() -> None:
         b"Info@Example.COM\n@lists.example\n  # the end\n"
     )
     assert len(table) == 7
-    assert dict(table.first) == {Sort.NETWORK: 3, Sort.NAME: 6, Sort.MAILBOX: 8}
+    assert dict(table.first) == {
+        ListEntryType.NETWORK: 3,
+        ListEntryType.NAME: 6,
+        ListEntryType.MAILBOX: 8,
+    }
     assert [
         around(table, one) for one in ("192.0.2.9", "198.51.100.7", "2001:db8:7::1", "198.51.100.8")
     ] == [
@@ -132,7 +143,7 @@ def test_too_many_entries_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_entries_of_a_policy_file_are_read_the_same_way() -> None:
     table = entries(["192.0.2.0/24", "a.example"])
-    assert (len(table), dict(table.first)) == (2, {Sort.NETWORK: 1, Sort.NAME: 2})
+    assert (len(table), dict(table.first)) == (2, {ListEntryType.NETWORK: 1, ListEntryType.NAME: 2})
     assert len(entries([])) == 0
     with pytest.raises(BrokenLine) as told:
         entries(["a.example", "b.example", "192.0.2.0/99"])

@@ -13,12 +13,18 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from oborona.errors import PeerError
-from oborona.policy.engines import EngineSays
+from oborona.policy.engines import EngineOpinion
 from oborona.session.engines import clamd, rspamd, spamd
-from oborona.session.engines.question import LARGEST, MAX_NAME, MAX_SYMBOLS, TOO_LARGE, Question
+from oborona.session.engines.question import (
+    LARGEST,
+    MAX_NAME,
+    MAX_SYMBOLS,
+    TOO_LARGE,
+    EngineQuestion,
+)
 from oborona.types import Client, Envelope
 
-Answered = Callable[[bytes], EngineSays]
+Answered = Callable[[bytes], EngineOpinion]
 SPAMD = (
     b"SPAMD/1.1 0 EX_OK\r\nContent-length: 20\r\nSpam: True ; 21.3 / "
     b"5.0\r\n\r\nGTUBE,HTML_MESSAGE\r\n"
@@ -31,18 +37,18 @@ RSPAMD = (
 CLAMD = b"stream: Win.Test.EICAR_HDB-1 FOUND\0"
 
 
-def of_clamd(octets: bytes) -> EngineSays:
-    return clamd.answered(octets, whole=True)
+def of_clamd(octets: bytes) -> EngineOpinion:
+    return clamd.opinion_of_answer(octets, whole=True)
 
 
 ALL: dict[str, tuple[Answered, bytes]] = {
-    "rspamd": (rspamd.answered, RSPAMD),
-    "spamd": (spamd.answered, SPAMD),
+    "rspamd": (rspamd.opinion_of_answer, RSPAMD),
+    "spamd": (spamd.opinion_of_answer, SPAMD),
     "clamd": (of_clamd, CLAMD),
 }
 
 
-def checked(answered: Answered, octets: bytes) -> EngineSays | None:
+def checked(answered: Answered, octets: bytes) -> EngineOpinion | None:
     """Return what is made of an answer: an opinion that is printable, cut and finite, or None where
     it is none.
     """
@@ -66,18 +72,18 @@ def checked(answered: Answered, octets: bytes) -> EngineSays | None:
 
 
 def test_good_answers() -> None:
-    assert rspamd.answered(RSPAMD) == EngineSays(
+    assert rspamd.opinion_of_answer(RSPAMD) == EngineOpinion(
         engine="rspamd", action="add header", score=7.5, line=15.0, symbols=("B", "C", "A")
     )
-    assert spamd.answered(SPAMD) == EngineSays(
+    assert spamd.opinion_of_answer(SPAMD) == EngineOpinion(
         engine="spamd", action="spam", score=21.3, line=5.0, symbols=("GTUBE", "HTML_MESSAGE")
     )
-    assert of_clamd(CLAMD) == EngineSays(
+    assert of_clamd(CLAMD) == EngineOpinion(
         engine="clamd", action="found", virus="Win.Test.EICAR_HDB-1"
     )
-    assert of_clamd(b"stream: OK\0") == EngineSays(engine="clamd", action="ok")
-    assert clamd.answered(b"stream: OK\0", whole=False).unknown == TOO_LARGE
-    assert clamd.answered(CLAMD, whole=False).virus
+    assert of_clamd(b"stream: OK\0") == EngineOpinion(engine="clamd", action="ok")
+    assert clamd.opinion_of_answer(b"stream: OK\0", whole=False).unknown == TOO_LARGE
+    assert clamd.opinion_of_answer(CLAMD, whole=False).virus
     assert of_clamd(b"INSTREAM size limit exceeded. ERROR\0").unknown == TOO_LARGE
 
 
@@ -142,20 +148,20 @@ def test_an_answer_of_another_kind_is_none(name: str, octets: bytes) -> None:
 
 def test_what_is_much_too_much_is_cut() -> None:
     symbols = ",".join(f'"{"S" * 200}{number}": {{"score": {number}}}' for number in range(500))
-    found = rspamd.answered(
+    found = rspamd.opinion_of_answer(
         f'{{"action": "{"a" * 999}", "score": -1e300, "symbols": {{{symbols}}}}}'.encode()
     )
     assert (found.score, len(found.action), len(found.symbols)) == (-LARGEST, MAX_NAME, 1)
     names = ",".join(f"RULE_{number}" for number in range(500))
     assert (
         len(
-            spamd.answered(
+            spamd.opinion_of_answer(
                 f"SPAMD/1.1 0 EX_OK\r\nSpam: True ; 9 / 5\r\n\r\n{names}".encode()
             ).symbols
         )
         == MAX_SYMBOLS
     )
-    assert spamd.answered(
+    assert spamd.opinion_of_answer(
         b"SPAMD/1.1 0 EX_OK\r\nSpam: False ; 999999999999.0 / 5\r\n\r\na\x07b\r\n"
     ).symbols == ("a?b",)
 
@@ -174,7 +180,7 @@ def test_no_value_of_a_peer_adds_a_header_to_what_rspamd_is_told(
         sender=sender,
         recipients=tuple(recipients),
     )
-    told = rspamd.headers(Question(b"", envelope, 0))
+    told = rspamd.request_headers(EngineQuestion(b"", envelope, 0))
     assert {one for one, _ in told} <= {"IP", "Helo", "Hostname", "User", "From", "Rcpt"}
     assert sum(one == "Rcpt" for one, _ in told) == len(recipients)
     for _, value in told:
@@ -184,7 +190,7 @@ def test_no_value_of_a_peer_adds_a_header_to_what_rspamd_is_told(
 
 @given(st.binary(max_size=200_000))
 def test_a_stream_for_clamd_holds_the_message_and_ends(octets: bytes) -> None:
-    sent = b"".join(clamd.stream(octets))
+    sent = b"".join(clamd.instream_request(octets))
     assert sent.startswith(b"zINSTREAM\0")
     place, found = len(b"zINSTREAM\0"), b""
     while length := int.from_bytes(sent[place : place + 4]):

@@ -17,14 +17,13 @@ from pathlib import Path
 
 import pytest
 
-from oborona.config import Engine as EngineSettings
-from oborona.config import InetAddress, UnixAddress
+from oborona.config import EngineSettings, InetAddress, UnixAddress
 from oborona.errors import PeerError
 from oborona.policy.engine_table import EngineName
-from oborona.policy.engines import EngineSays
+from oborona.policy.engines import EngineOpinion
 from oborona.session.engines import rspamd
 from oborona.session.engines.breaker import FAILURES, FIRST_PAUSE_S
-from oborona.session.engines.clamd import Clamd
+from oborona.session.engines.clamd import ClamdClient
 from oborona.session.engines.engine import (
     ANSWERED,
     AWAY,
@@ -34,17 +33,17 @@ from oborona.session.engines.engine import (
     QUESTIONS,
     TIMEOUT,
     UNREACHABLE,
-    Engine,
+    ExternalEngine,
 )
-from oborona.session.engines.question import TOO_LARGE, Client, Question
-from oborona.session.engines.rspamd import Rspamd
-from oborona.session.engines.spamd import Spamd
+from oborona.session.engines.question import TOO_LARGE, EngineClient, EngineQuestion
+from oborona.session.engines.rspamd import RspamdClient
+from oborona.session.engines.spamd import SpamdClient
 from oborona.types import Envelope
 from tests.peers.ports import free_port
 from tests.session.engines.test_answers import CLAMD, RSPAMD, SPAMD
 
 LETTER = b"From: Ann <ann@a.example>\r\nSubject: lunch\r\n\r\nAt noon?\r\n"
-QUESTION = Question(
+QUESTION = EngineQuestion(
     LETTER, Envelope(sender="ann@a.example", recipients=("bob@b.example",)), len(LETTER)
 )
 HTTP = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
@@ -54,18 +53,18 @@ GOOD = {"rspamd": HTTP % (len(RSPAMD), RSPAMD), "spamd": SPAMD, "clamd": CLAMD}
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
-def client_of(name: EngineName, port: int) -> Client:
+def client_of(name: EngineName, port: int) -> EngineClient:
     address = InetAddress("127.0.0.1", port)
     if name == "rspamd":
-        return Rspamd(address, password="", most=8)
+        return RspamdClient(address, password="", most=8)
     if name == "spamd":
-        return Spamd(address, site="mx.b.example", user="", clock=time.time)
-    return Clamd(address)
+        return SpamdClient(address, site="mx.b.example", user="", clock=time.time)
+    return ClamdClient(address)
 
 
-def engine_of(name: EngineName, client: Client, **settings: object) -> Engine:
+def engine_of(name: EngineName, client: EngineClient, **settings: object) -> ExternalEngine:
     asked = EngineSettings(**{"deadline_s": 0.3} | settings)  # type: ignore[arg-type]
-    return Engine(name, client, asked, clock=time.monotonic, wall=time.time)
+    return ExternalEngine(name, client, asked, clock=time.monotonic, wall=time.time)
 
 
 @asynccontextmanager
@@ -110,7 +109,7 @@ def saying(
     return serve
 
 
-async def asked(name: EngineName, serve: Serve, **settings: object) -> EngineSays:
+async def asked(name: EngineName, serve: Serve, **settings: object) -> EngineOpinion:
     async with peer(serve) as port:
         engine = engine_of(name, client_of(name, port), **settings)
         try:
@@ -189,10 +188,10 @@ async def test_whatever_a_peer_does_its_opinion_is_unknown_in_time(
 async def test_an_engine_behind_a_socket_file_is_asked_like_any_other(name: EngineName) -> None:
     folder = Path(tempfile.mkdtemp(prefix="oborona-", dir="/tmp"))
     where = UnixAddress(str(folder / "engine.sock"))
-    clients: dict[EngineName, Callable[[], Client]] = {
-        "rspamd": lambda: Rspamd(where, password="", most=8),
-        "spamd": lambda: Spamd(where, site="mx.b.example", user="", clock=time.time),
-        "clamd": lambda: Clamd(where),
+    clients: dict[EngineName, Callable[[], EngineClient]] = {
+        "rspamd": lambda: RspamdClient(where, password="", most=8),
+        "spamd": lambda: SpamdClient(where, site="mx.b.example", user="", clock=time.time),
+        "clamd": lambda: ClamdClient(where),
     }
     engine = engine_of(name, clients[name](), deadline_s=10)
     try:
@@ -258,7 +257,7 @@ async def test_a_large_message_goes_out_whole(name: EngineName) -> None:
 
 async def test_rspamd_is_told_of_no_more_recipients_than_it_takes() -> None:
     many = Envelope(recipients=tuple(f"r{number}@b.example" for number in range(5000)))
-    told = rspamd.headers(Question(LETTER, many, len(LETTER)), "hush")
+    told = rspamd.request_headers(EngineQuestion(LETTER, many, len(LETTER)), "hush")
     assert sum(name == "Rcpt" for name, _ in told) == rspamd.MAX_RECIPIENTS
     assert ("Password", "hush") in told
 
@@ -268,19 +267,19 @@ class Scripted:
 
     takes_heads = False
 
-    def __init__(self, *answers: EngineSays | BaseException) -> None:
+    def __init__(self, *answers: EngineOpinion | BaseException) -> None:
         self.answers = list(answers)
-        self.questions: list[Question] = []
+        self.questions: list[EngineQuestion] = []
         self.gate = asyncio.Event()
         self.gate.set()
 
-    async def ask(self, question: Question) -> EngineSays:
+    async def ask(self, question: EngineQuestion) -> EngineOpinion:
         self.questions.append(question)
         await self.gate.wait()
         answer = (
             self.answers.pop(0)
             if self.answers
-            else EngineSays(engine="rspamd", action="no action", score=0.0)
+            else EngineOpinion(engine="rspamd", action="no action", score=0.0)
         )
         if isinstance(answer, BaseException):
             raise answer
@@ -293,10 +292,12 @@ class Scripted:
         pass
 
 
-def clocked(client: Client, **settings: object) -> tuple[Engine, list[float]]:
+def clocked(client: EngineClient, **settings: object) -> tuple[ExternalEngine, list[float]]:
     now = [100.0]
     asks = EngineSettings(**{"deadline_s": 0.2} | settings)  # type: ignore[arg-type]
-    return Engine("rspamd", client, asks, clock=lambda: now[0], wall=lambda: 1e9 + now[0]), now
+    return ExternalEngine(
+        "rspamd", client, asks, clock=lambda: now[0], wall=lambda: 1e9 + now[0]
+    ), now
 
 
 async def test_trouble_is_logged_once_each_way_and_stands_in_the_status(
@@ -369,8 +370,8 @@ async def test_who_no_longer_waits_takes_no_room_and_says_nothing_of_its_health(
 async def test_what_is_too_large_is_not_asked_about_or_only_its_head() -> None:
     client = Scripted()
     engine, _ = clocked(client, max_bytes=1024)
-    large = Question(b"x" * 1025, Envelope(), 1025)
-    part = Question(LETTER, Envelope(), len(LETTER) + 1)
+    large = EngineQuestion(b"x" * 1025, Envelope(), 1025)
+    part = EngineQuestion(LETTER, Envelope(), len(LETTER) + 1)
     assert [(await engine.ask(one)).unknown for one in (large, part)] == [TOO_LARGE, TOO_LARGE]
     assert client.questions == []
     client.takes_heads = True

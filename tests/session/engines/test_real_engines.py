@@ -10,17 +10,16 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from oborona.config import Engine as EngineSettings
-from oborona.config import parse_address
+from oborona.config import EngineSettings, parse_address
 from oborona.errors import PeerError
 from oborona.policy.engine_table import EngineName, EnginesTable
-from oborona.policy.engines import EngineSays, Says, says
+from oborona.policy.engines import EngineOpinion, OpinionClass, classify_opinion
 from oborona.session.engines import breaker
-from oborona.session.engines.clamd import Clamd
-from oborona.session.engines.engine import AWAY, TIMEOUT, UNREACHABLE, Engine
-from oborona.session.engines.question import TOO_LARGE, Client, Question
-from oborona.session.engines.rspamd import Rspamd
-from oborona.session.engines.spamd import Spamd
+from oborona.session.engines.clamd import ClamdClient
+from oborona.session.engines.engine import AWAY, TIMEOUT, UNREACHABLE, ExternalEngine
+from oborona.session.engines.question import TOO_LARGE, EngineClient, EngineQuestion
+from oborona.session.engines.rspamd import RspamdClient
+from oborona.session.engines.spamd import SpamdClient
 from oborona.types import Client as MailClient
 from oborona.types import Envelope
 from tests.peers import clamd as clamd_peer
@@ -42,12 +41,12 @@ TABLE = EnginesTable()
 
 def question(
     subject: str = "lunch", *, body: bytes = b"At noon?\r\n", head: str = "", **envelope: object
-) -> Question:
+) -> EngineQuestion:
     raw = f"From: Ann <ann@a.example>\r\nSubject: {subject}\r\n{head}\r\n".encode() + body
     who = Envelope(
         **{name: getattr(ENVELOPE, name) for name in ENVELOPE.__struct_fields__} | envelope
     )
-    return Question(raw, who, len(raw))
+    return EngineQuestion(raw, who, len(raw))
 
 
 @pytest.fixture(scope="module")
@@ -68,16 +67,16 @@ def clamd() -> Iterator[ClamdPeer]:
         yield found
 
 
-def speaks(name: EngineName, address: str) -> Client:
+def speaks(name: EngineName, address: str) -> EngineClient:
     where = parse_address(address)
     if name == "rspamd":
-        return Rspamd(where, password="", most=8)
+        return RspamdClient(where, password="", most=8)
     if name == "spamd":
-        return Spamd(where, site="mx.b.example", user="", clock=time.time)
-    return Clamd(where)
+        return SpamdClient(where, site="mx.b.example", user="", clock=time.time)
+    return ClamdClient(where)
 
 
-async def asked(client: Client, what: Question) -> EngineSays:
+async def asked(client: EngineClient, what: EngineQuestion) -> EngineOpinion:
     try:
         return await client.ask(what)
     finally:
@@ -110,10 +109,10 @@ async def test_rspamd_says_what_its_rules_make_of_the_message_and_of_who_sent_it
         ("TEST_PERHAPS",),
     )
     assert (certain.action, certain.score) == ("reject", 20.0)
-    assert [says(one, TABLE) for one in (good, perhaps, certain)] == [
-        Says.GOOD,
-        Says.PERHAPS,
-        Says.CERTAIN,
+    assert [classify_opinion(one, TABLE) for one in (good, perhaps, certain)] == [
+        OpinionClass.GOOD,
+        OpinionClass.PERHAPS,
+        OpinionClass.CERTAIN,
     ]
     assert set(told.symbols) == {
         "TOLD_IP",
@@ -137,16 +136,16 @@ async def test_rspamd_takes_hostile_values_and_a_bounce(rspamd: RspamdPeer) -> N
             client=MailClient(ip="2001:db8::1"),
         ),
     )
-    assert says(said, TABLE) is Says.PERHAPS
+    assert classify_opinion(said, TABLE) is OpinionClass.PERHAPS
 
 
 async def test_rspamd_with_a_password_takes_ours_and_no_other() -> None:
     with RspamdPeer("hush") as found:
         where = parse_address(found.address)
-        said = await asked(Rspamd(where, password="hush", most=8), question("rspamd-perhaps"))
-        assert says(said, TABLE) is Says.PERHAPS
+        said = await asked(RspamdClient(where, password="hush", most=8), question("rspamd-perhaps"))
+        assert classify_opinion(said, TABLE) is OpinionClass.PERHAPS
         with pytest.raises(PeerError, match="answered 40"):
-            await asked(Rspamd(where, password="loud", most=8), question())
+            await asked(RspamdClient(where, password="loud", most=8), question())
 
 
 async def test_spamd_says_what_its_rules_make_of_the_message_and_of_who_sent_it(
@@ -162,10 +161,10 @@ async def test_spamd_says_what_its_rules_make_of_the_message_and_of_who_sent_it(
     assert perhaps.action == "spam"
     assert "TEST_PERHAPS" in perhaps.symbols
     assert perhaps.score == pytest.approx(7.0, abs=0.1)
-    assert [says(one, TABLE) for one in (good, perhaps, certain)] == [
-        Says.GOOD,
-        Says.PERHAPS,
-        Says.CERTAIN,
+    assert [classify_opinion(one, TABLE) for one in (good, perhaps, certain)] == [
+        OpinionClass.GOOD,
+        OpinionClass.PERHAPS,
+        OpinionClass.CERTAIN,
     ]
 
 
@@ -195,9 +194,12 @@ async def test_clamd_finds_our_virus_and_nothing_else(clamd: ClamdPeer) -> None:
     await client.ping()
     good = await client.ask(question())
     found = await client.ask(question(body=b"see " + clamd_peer.VIRUS + b"\r\n"))
-    assert good == EngineSays(engine="clamd", action="ok")
+    assert good == EngineOpinion(engine="clamd", action="ok")
     assert (found.action, found.virus) == ("found", clamd_peer.NAME)
-    assert [says(one, TABLE) for one in (good, found)] == [Says.GOOD, Says.CERTAIN]
+    assert [classify_opinion(one, TABLE) for one in (good, found)] == [
+        OpinionClass.GOOD,
+        OpinionClass.CERTAIN,
+    ]
 
 
 async def test_of_a_message_that_is_too_large_clamd_gets_the_head(clamd: ClamdPeer) -> None:
@@ -219,9 +221,9 @@ async def test_what_clamd_itself_finds_too_large_is_no_trouble_of_its(clamd: Cla
     assert not engine.status().away
 
 
-def made(name: EngineName, address: str, **settings: object) -> Engine:
+def made(name: EngineName, address: str, **settings: object) -> ExternalEngine:
     asks = EngineSettings(**{"deadline_s": 0.5, "ask": address} | settings)  # type: ignore[arg-type]
-    return Engine(name, speaks(name, address), asks, clock=time.monotonic, wall=time.time)
+    return ExternalEngine(name, speaks(name, address), asks, clock=time.monotonic, wall=time.time)
 
 
 @pytest.mark.parametrize(
@@ -251,7 +253,7 @@ async def test_one_that_hangs_or_dies_is_unknown_then_away_and_comes_back(
             await engine.close()
 
 
-async def back(engine: Engine) -> None:
+async def back(engine: ExternalEngine) -> None:
     end = time.monotonic() + 20
     while (await engine.ask(question())).unknown:
         assert time.monotonic() < end, engine.status()

@@ -8,14 +8,14 @@ import msgspec
 import pytest
 
 from oborona import state_files
-from oborona.daemon.suspects import PRUNE_S, Suspects
-from oborona.doors.gather import Gathered
+from oborona.daemon.suspects import PRUNE_S, DeathSuspects
+from oborona.doors.raw_message import RawMessage
 from oborona.errors import StoreError
-from oborona.session.setapart import kept
-from oborona.session.setapart.board import Board
-from oborona.session.setapart.flights import Flights
-from oborona.session.setapart.kept import AGE_S, DEATHS, MOST, Suspect
-from oborona.session.setapart.notes import IDENTITY_BYTES, Notes
+from oborona.session.quarantine import suspect_store
+from oborona.session.quarantine.in_flight import IDENTITY_BYTES, InFlightTable
+from oborona.session.quarantine.scan_tracker import ScanTracker
+from oborona.session.quarantine.shared_list import QuarantineList
+from oborona.session.quarantine.suspect_store import AGE_S, DEATHS, MOST, Suspect
 from oborona.types import Client, Envelope
 
 NOW = 1_800_000_000.0
@@ -32,11 +32,11 @@ class Site:
     def __init__(self, state: Path) -> None:
         self.state = state
         self.now = NOW
-        self.notes = Notes()
+        self.notes = InFlightTable()
         self.begin()
 
     def begin(self) -> None:
-        self.suspects = Suspects(self.state, {"worker-0": self.notes}, lambda: self.now)
+        self.suspects = DeathSuspects(self.state, {"worker-0": self.notes}, lambda: self.now)
 
     def dies(
         self,
@@ -73,7 +73,7 @@ def test_two_deaths_set_a_message_apart_and_one_does_not(
     assert site.apart == set()
     site.dies(in_flight=(ONE, OTHER), running=ONE)
     assert site.apart == {ONE}
-    (known,) = kept.read(site.state, site.now)
+    (known,) = suspect_store.read_suspects(site.state, site.now)
     assert known == Suspect(
         identity=ONE.hex(),
         deaths=2,
@@ -97,7 +97,7 @@ def test_who_was_beside_it_is_never_blamed(site: Site) -> None:
             running=bytes([100 + number]) * IDENTITY_BYTES,
         )
     assert not any(one in site.suspects.board for one in beside)
-    assert all(one.deaths == 1 for one in kept.read(site.state, site.now))
+    assert all(one.deaths == 1 for one in suspect_store.read_suspects(site.state, site.now))
 
 
 def test_one_that_was_alone_is_blamed_for_a_fault_in_no_step(site: Site) -> None:
@@ -122,7 +122,7 @@ def test_nobody_is_blamed_for_what_nobody_did(
 ) -> None:
     for _ in range(3):
         site.dies(status, in_flight=in_flight)
-    assert kept.read(site.state, site.now) == []
+    assert suspect_store.read_suspects(site.state, site.now) == []
     assert site.notes.all() == []
 
 
@@ -130,13 +130,13 @@ def test_nobody_is_blamed_for_a_worker_that_stood_still(site: Site) -> None:
     for _ in range(3):
         site.notes._running[0] = site.notes.take(ONE, ENVELOPE)
         site.suspects.died("worker-0", signal.SIGABRT, stood_still=True)
-    assert kept.read(site.state, site.now) == []
+    assert suspect_store.read_suspects(site.state, site.now) == []
 
 
 def test_other_processes_blame_nobody(site: Site) -> None:
     site.notes.take(ONE, ENVELOPE)
     site.suspects.died("keeper", signal.SIGSEGV)
-    assert kept.read(site.state, site.now) == []
+    assert suspect_store.read_suspects(site.state, site.now) == []
     assert len(site.notes.all()) == 1
 
 
@@ -151,8 +151,8 @@ def test_what_is_known_outlives_the_service(site: Site) -> None:
 def test_what_an_admin_takes_away_is_judged_again(site: Site) -> None:
     for _ in range(DEATHS):
         site.dies(running=ONE)
-    assert kept.remove(site.state, ONE.hex())
-    assert not kept.remove(site.state, ONE.hex())
+    assert suspect_store.remove_suspect(site.state, ONE.hex())
+    assert not suspect_store.remove_suspect(site.state, ONE.hex())
     site.suspects.look()
     assert site.apart == set()
 
@@ -160,13 +160,13 @@ def test_what_an_admin_takes_away_is_judged_again(site: Site) -> None:
 def test_another_version_of_oborona_tries_again(site: Site) -> None:
     for _ in range(DEATHS):
         site.dies(running=ONE)
-    (known,) = kept.read(site.state, site.now)
-    kept.write(site.state, msgspec.structs.replace(known, version="0.0.1"))
+    (known,) = suspect_store.read_suspects(site.state, site.now)
+    suspect_store.write_suspect(site.state, msgspec.structs.replace(known, version="0.0.1"))
     site.begin()
     assert site.apart == set()
     site.dies(running=ONE)
     assert site.apart == set()
-    assert kept.read(site.state, site.now)[0].deaths == 1
+    assert suspect_store.read_suspects(site.state, site.now)[0].deaths == 1
 
 
 def test_what_is_old_is_forgotten(site: Site) -> None:
@@ -175,14 +175,16 @@ def test_what_is_old_is_forgotten(site: Site) -> None:
     site.now += AGE_S
     site.dies(in_flight=(OTHER,), running=OTHER)
     site.begin()
-    assert [one.identity for one in kept.read(site.state, site.now)] == [OTHER.hex()]
+    assert [one.identity for one in suspect_store.read_suspects(site.state, site.now)] == [
+        OTHER.hex()
+    ]
     assert site.apart == set()
 
 
 def test_what_is_old_goes_from_the_disk_though_nobody_dies(site: Site) -> None:
     for _ in range(DEATHS):
         site.dies(running=ONE)
-    kept.keep(site.state, ONE.hex(), b"mail")
+    suspect_store.keep_message(site.state, ONE.hex(), b"mail")
     folder = site.state / state_files.SET_APART
     site.now += AGE_S - PRUNE_S
     site.suspects.look()
@@ -215,13 +217,13 @@ def test_without_a_disk_it_is_known_in_memory(site: Site, caplog: pytest.LogCapt
 def test_the_folder_is_bounded_and_closed(tmp_path: Path) -> None:
     for number in range(MOST + 20):
         identity = number.to_bytes(IDENTITY_BYTES, "big").hex()
-        kept.write(
+        suspect_store.write_suspect(
             tmp_path,
             Suspect(identity=identity, deaths=2, first=NOW, last=NOW + number, how="was killed"),
         )
-        kept.keep(tmp_path, identity, b"x" * 1000)
-    kept.prune(tmp_path, NOW)
-    known = kept.read(tmp_path, NOW)
+        suspect_store.keep_message(tmp_path, identity, b"x" * 1000)
+    suspect_store.prune_suspects(tmp_path, NOW)
+    known = suspect_store.read_suspects(tmp_path, NOW)
     assert len(known) == MOST
     assert known[-1].last == NOW + MOST + 19
     assert len(list((tmp_path / state_files.SET_APART).iterdir())) == 2 * MOST
@@ -234,22 +236,22 @@ def test_the_folder_is_bounded_and_closed(tmp_path: Path) -> None:
 def test_large_messages_are_bounded_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept, "MOST_BYTES", 10_000)
+    monkeypatch.setattr(suspect_store, "MOST_BYTES", 10_000)
     for number in range(10):
         identity = number.to_bytes(IDENTITY_BYTES, "big").hex()
-        kept.write(
+        suspect_store.write_suspect(
             tmp_path, Suspect(identity=identity, deaths=2, first=NOW, last=NOW + number, how="")
         )
-        kept.keep(tmp_path, identity, b"x" * 3000)
-    kept.prune(tmp_path, NOW)
+        suspect_store.keep_message(tmp_path, identity, b"x" * 3000)
+    suspect_store.prune_suspects(tmp_path, NOW)
     assert (
         sum(file.stat().st_size for file in (tmp_path / state_files.SET_APART).iterdir()) <= 10_000
     )
-    assert kept.read(tmp_path, NOW)[-1].last == NOW + 9
+    assert suspect_store.read_suspects(tmp_path, NOW)[-1].last == NOW + 9
 
 
 def test_a_board_that_is_full_takes_the_first() -> None:
-    board = Board()
+    board = QuarantineList()
     every = [number.to_bytes(IDENTITY_BYTES, "big") for number in range(1, MOST + 10)]
     board.write(every)
     assert all(one in board for one in every[:MOST])
@@ -260,8 +262,8 @@ def test_a_board_that_is_full_takes_the_first() -> None:
 
 def test_a_worker_that_lives_learns_at_once(tmp_path: Path) -> None:
     site = Site(tmp_path)
-    flights = Flights(tmp_path, Notes(), site.suspects.board)
-    message = Gathered(raw=b"From: a@b.example\r\n\r\nx", headers=(), size=22)
+    flights = ScanTracker(tmp_path, InFlightTable(), site.suspects.board)
+    message = RawMessage(raw=b"From: a@b.example\r\n\r\nx", headers=(), size=22)
     flight = flights.begin(message, ENVELOPE)
     assert not flight.apart
     for _ in range(DEATHS):
@@ -275,4 +277,4 @@ def test_a_worker_that_lives_learns_at_once(tmp_path: Path) -> None:
 def test_a_folder_that_can_not_be_written_is_an_error(tmp_path: Path) -> None:
     (tmp_path / state_files.SET_APART).write_text("no folder")
     with pytest.raises(StoreError):
-        kept.keep(tmp_path, ONE.hex(), b"x")
+        suspect_store.keep_message(tmp_path, ONE.hex(), b"x")

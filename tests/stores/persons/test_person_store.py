@@ -11,11 +11,24 @@ import pytest
 
 from oborona import state_files
 from oborona.errors import StoreError, StoreVersion
-from oborona.reputation.personal import Entry, Kind, Side, Source, entry, of_text
+from oborona.reputation.personal import (
+    EntryAction,
+    PersonalEntry,
+    PersonalEntryKind,
+    PersonalEntrySource,
+    entry,
+    of_text,
+)
 from oborona.stores.persons import schema
 from oborona.stores.persons import store as store_of
-from oborona.stores.persons.contacts import LEARNED, MOST_RECIPIENTS, Contacts
-from oborona.stores.persons.store import DAY_S, WRITTEN_A_DAY, WRITTEN_S, Counted, Store
+from oborona.stores.persons.contacts import LEARNED, MOST_RECIPIENTS, ContactLearner
+from oborona.stores.persons.store import (
+    DAY_S,
+    WRITTEN_A_DAY,
+    WRITTEN_S,
+    PersonStore,
+    PersonStoreCounts,
+)
 from oborona.types import Action, Envelope, Shingle, Verdict
 
 NOW = 1_795_170_000.0
@@ -27,34 +40,50 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / state_files.PERSONS
 
 
-def said(side: Side, value: str, word: int = 0, when: float = NOW, **more: object) -> Entry:
-    source = Source.WORD if word else Source.COMMAND
-    return entry(side, Kind.ADDRESS, value, time=when, word=word, source=source, **more)  # type: ignore[arg-type]
+def said(
+    side: EntryAction, value: str, word: int = 0, when: float = NOW, **more: object
+) -> PersonalEntry:
+    source = PersonalEntrySource.WORD if word else PersonalEntrySource.COMMAND
+    return entry(
+        side,
+        PersonalEntryKind.ADDRESS,
+        value,
+        time=when,
+        word=word,
+        source=source,
+        **more,  # type: ignore[arg-type]
+    )
 
 
-def contacts(store: Store, person: str) -> list[str]:
-    return [one.value for one in store.of(person).entries if one.side is Side.CONTACT]
+def contacts(store: PersonStore, person: str) -> list[str]:
+    return [one.value for one in store.of(person).entries if one.side is EntryAction.CONTACT]
 
 
 def test_what_was_said_is_there_whole(path: Path) -> None:
     wanted = [
-        said(Side.DENY, ANN, expires=NOW + 5, note="rude"),
-        entry(Side.ALLOW, Kind.LIST, "chess.a.example", beside="a.example", time=NOW + 1),
+        said(EntryAction.DENY, ANN, expires=NOW + 5, note="rude"),
+        entry(
+            EntryAction.ALLOW,
+            PersonalEntryKind.LIST,
+            "chess.a.example",
+            beside="a.example",
+            time=NOW + 1,
+        ),
         of_text(
-            Side.DENY,
+            EntryAction.DENY,
             [Shingle(5, 2**64 - 1), Shingle(6, 0)],
             time=NOW + 2,
-            source=Source.WORD,
+            source=PersonalEntrySource.WORD,
             word=7,
         ),
     ]
-    with Store(path) as store:
+    with PersonStore(path) as store:
         assert store.put(JOE, wanted, now=NOW) == 3
         assert store.put(JOE, wanted, now=NOW) == 0, "the same is no more"
         store.strict(JOE, 0.5)
         assert store.of(JOE) == (0.5, wanted)
         assert store.of(KIM) == (1.0, [])
-        assert store.counted() == Counted(persons=1, entries=3, contacts=0)
+        assert store.counted() == PersonStoreCounts(persons=1, entries=3, contacts=0)
         for factor in (0.49, 2.01, float("nan"), float("inf")):
             with pytest.raises(ValueError, match="is not within"):
                 store.strict(JOE, factor)
@@ -62,11 +91,18 @@ def test_what_was_said_is_there_whole(path: Path) -> None:
 
 
 def test_taking_a_word_back_removes_exactly_what_followed_from_it(path: Path) -> None:
-    with Store(path) as store:
-        store.put(JOE, [said(Side.ALLOW, ANN, when=NOW - 9), said(Side.DENY, BOB)], now=NOW)
+    with PersonStore(path) as store:
+        store.put(
+            JOE, [said(EntryAction.ALLOW, ANN, when=NOW - 9), said(EntryAction.DENY, BOB)], now=NOW
+        )
         before = store.of(JOE)
-        store.say(JOE, 5, [said(Side.DENY, ANN, 5), said(Side.DENY, "eve@e.example", 5)], now=NOW)
-        store.say(KIM, 6, [said(Side.DENY, ANN, 6)], now=NOW)
+        store.say(
+            JOE,
+            5,
+            [said(EntryAction.DENY, ANN, 5), said(EntryAction.DENY, "eve@e.example", 5)],
+            now=NOW,
+        )
+        store.say(KIM, 6, [said(EntryAction.DENY, ANN, 6)], now=NOW)
         assert len(store.of(JOE).entries) == 4
         assert store.take_back([5, 99, 0, -1]) == 2
         assert store.of(JOE) == before, "what was said before stands again"
@@ -75,19 +111,35 @@ def test_taking_a_word_back_removes_exactly_what_followed_from_it(path: Path) ->
 
 
 def test_the_opposite_word_replaces_and_the_same_said_again_mends(path: Path) -> None:
-    with Store(path) as store:
-        store.say(JOE, 5, [said(Side.DENY, ANN, 5)], now=NOW)
-        store.say(JOE, 5, [said(Side.DENY, ANN, 5)], now=NOW)
-        store.say(JOE, 6, [said(Side.ALLOW, ANN, 6, NOW + 1)], replaced=5, now=NOW)
-        assert [(one.side, one.word) for one in store.of(JOE).entries] == [(Side.ALLOW, 6)]
+    with PersonStore(path) as store:
+        store.say(JOE, 5, [said(EntryAction.DENY, ANN, 5)], now=NOW)
+        store.say(JOE, 5, [said(EntryAction.DENY, ANN, 5)], now=NOW)
+        store.say(JOE, 6, [said(EntryAction.ALLOW, ANN, 6, NOW + 1)], replaced=5, now=NOW)
+        assert [(one.side, one.word) for one in store.of(JOE).entries] == [(EntryAction.ALLOW, 6)]
 
 
 def test_removing_takes_all_that_was_said_of_a_thing(path: Path) -> None:
-    with Store(path) as store:
-        store.put(JOE, [said(Side.DENY, ANN), said(Side.DENY, BOB)], now=NOW)
-        store.put(JOE, [entry(Side.CONTACT, Kind.ADDRESS, ANN, source=Source.BOOK)], now=NOW)
-        store.say(JOE, 5, [said(Side.DENY, ANN, 5)], now=NOW)
-        assert store.remove(JOE, [(Kind.ADDRESS, ANN), (Kind.DOMAIN, "a.example")]) == 3
+    with PersonStore(path) as store:
+        store.put(JOE, [said(EntryAction.DENY, ANN), said(EntryAction.DENY, BOB)], now=NOW)
+        store.put(
+            JOE,
+            [
+                entry(
+                    EntryAction.CONTACT,
+                    PersonalEntryKind.ADDRESS,
+                    ANN,
+                    source=PersonalEntrySource.BOOK,
+                )
+            ],
+            now=NOW,
+        )
+        store.say(JOE, 5, [said(EntryAction.DENY, ANN, 5)], now=NOW)
+        assert (
+            store.remove(
+                JOE, [(PersonalEntryKind.ADDRESS, ANN), (PersonalEntryKind.DOMAIN, "a.example")]
+            )
+            == 3
+        )
         assert [one.value for one in store.of(JOE).entries] == [BOB]
         store.strict(JOE, 2.0)
         assert store.clear(JOE) == 1
@@ -98,18 +150,22 @@ def test_words_make_room_and_what_was_typed_does_not(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store_of, "_ROOM", (("contact = 0", 3), ("contact = 1", 2)))
-    with Store(path) as store:
-        store.put(JOE, [said(Side.DENY, ANN)], now=NOW)
+    with PersonStore(path) as store:
+        store.put(JOE, [said(EntryAction.DENY, ANN)], now=NOW)
         for word in range(1, 5):
-            store.say(JOE, word, [said(Side.DENY, f"{word}@e.example", word, NOW + word)], now=NOW)
+            store.say(
+                JOE, word, [said(EntryAction.DENY, f"{word}@e.example", word, NOW + word)], now=NOW
+            )
         assert [one.value for one in store.of(JOE).entries] == [ANN, "3@e.example", "4@e.example"]
         with pytest.raises(StoreError, match="more than 3 entries"):
             store.put(
-                JOE, [said(Side.DENY, f"{number}@typed.example") for number in range(4)], now=NOW
+                JOE,
+                [said(EntryAction.DENY, f"{number}@typed.example") for number in range(4)],
+                now=NOW,
             )
         assert len(store.of(JOE).entries) == 3, "nothing of it was done"
-        store.put(JOE, [said(Side.DENY, "x@typed.example", expires=NOW + 1)], now=NOW)
-        store.put(JOE, [said(Side.DENY, "y@typed.example")], now=NOW + 2)
+        store.put(JOE, [said(EntryAction.DENY, "x@typed.example", expires=NOW + 1)], now=NOW)
+        store.put(JOE, [said(EntryAction.DENY, "y@typed.example")], now=NOW + 2)
         assert "x@typed.example" not in [one.value for one in store.of(JOE).entries], (
             "what is over goes"
         )
@@ -118,7 +174,12 @@ def test_words_make_room_and_what_was_typed_does_not(
             store.put(
                 JOE,
                 [
-                    entry(Side.CONTACT, Kind.ADDRESS, f"{n}@c.example", source=Source.BOOK)
+                    entry(
+                        EntryAction.CONTACT,
+                        PersonalEntryKind.ADDRESS,
+                        f"{n}@c.example",
+                        source=PersonalEntrySource.BOOK,
+                    )
                     for n in range(3)
                 ],
                 now=NOW,
@@ -127,7 +188,7 @@ def test_words_make_room_and_what_was_typed_does_not(
 
 def test_a_stolen_password_makes_few_contacts(path: Path) -> None:
     many = [f"{number}@c.example" for number in range(WRITTEN_A_DAY + 50)]
-    with Store(path) as store:
+    with PersonStore(path) as store:
         assert store.written({JOE: many, KIM: [ANN]}, now=NOW) == WRITTEN_A_DAY + 1
         assert store.written({JOE: [*many, "late@c.example"]}, now=NOW + DAY_S / 2) == 0
         assert store.written({JOE: ["next@c.example"]}, now=NOW + DAY_S + 1) == 1
@@ -135,14 +196,25 @@ def test_a_stolen_password_makes_few_contacts(path: Path) -> None:
 
 
 def test_who_is_written_to_again_stays_and_an_address_book_is_for_ever(path: Path) -> None:
-    with Store(path) as store:
-        store.put(JOE, [entry(Side.CONTACT, Kind.ADDRESS, BOB, source=Source.BOOK)], now=NOW)
+    with PersonStore(path) as store:
+        store.put(
+            JOE,
+            [
+                entry(
+                    EntryAction.CONTACT,
+                    PersonalEntryKind.ADDRESS,
+                    BOB,
+                    source=PersonalEntrySource.BOOK,
+                )
+            ],
+            now=NOW,
+        )
         store.written({JOE: [ANN, BOB]}, now=NOW)
         store.written({JOE: [ANN, BOB]}, now=NOW + 100)
         ends = {one.value: (one.source, one.expires) for one in store.of(JOE).entries}
         assert ends == {
-            BOB: (Source.BOOK, 0.0),
-            ANN: (Source.WRITTEN, NOW + 100 + WRITTEN_S),
+            BOB: (PersonalEntrySource.BOOK, 0.0),
+            ANN: (PersonalEntrySource.WRITTEN, NOW + 100 + WRITTEN_S),
         }
 
 
@@ -163,20 +235,20 @@ def test_who_is_written_to_again_stays_and_an_address_book_is_for_ever(path: Pat
 def test_whose_outgoing_mail_teaches_contacts(
     path: Path, learned: str, login: str, sender: str, recipients: int, action: Action, number: int
 ) -> None:
-    learns = Contacts(path, learned)  # type: ignore[arg-type]
+    learns = ContactLearner(path, learned)  # type: ignore[arg-type]
     to = (*(f"{n}@c.example" for n in range(recipients)), JOE)[: max(recipients, 2)]
     envelope = Envelope(login=login, sender=sender, recipients=to[:recipients])
-    learns.wrote(envelope, Verdict(action=action, score=0, line=100, decided_by="x"), NOW)
+    learns.learn_contacts(envelope, Verdict(action=action, score=0, line=100, decided_by="x"), NOW)
     learns.close()
     assert LEARNED.value() == number
     assert path.exists() is (number > 0), "no store is begun for nothing"
 
 
 def test_to_remove_something_of_nobody_makes_nobody_known(path: Path) -> None:
-    with Store(path) as store:
-        store.put(JOE, [said(Side.DENY, ANN)], now=NOW)
+    with PersonStore(path) as store:
+        store.put(JOE, [said(EntryAction.DENY, ANN)], now=NOW)
         assert (
-            store.remove("typo@b.example", [(Kind.ADDRESS, ANN)]),
+            store.remove("typo@b.example", [(PersonalEntryKind.ADDRESS, ANN)]),
             store.clear("typo@b.example"),
         ) == (
             0,
@@ -188,15 +260,15 @@ def test_to_remove_something_of_nobody_makes_nobody_known(path: Path) -> None:
 
 def test_who_writes_under_a_tag_learns_contacts_for_themselves(path: Path) -> None:
     """Else joe+shop@ would be somebody, and what joe@ has said no longer hold there."""
-    learns = Contacts(path, "sender")
+    learns = ContactLearner(path, "sender")
     tagged = "joe+shop@b.example"
-    learns.wrote(
+    learns.learn_contacts(
         Envelope(login="joe", sender=tagged, recipients=(ANN, JOE, tagged)),
         Verdict(action=Action.ACCEPT, score=0, line=100, decided_by="x"),
         NOW,
     )
     learns.close()
-    with Store(path) as store:
+    with PersonStore(path) as store:
         assert store.persons() == [JOE]
         assert [one.value for one in store.of(JOE).entries] == [ANN]
 
@@ -205,9 +277,9 @@ def test_a_store_that_cant_be_written_costs_contacts_and_is_told_once(
     path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path.write_bytes(b"not SQLite at all, but long enough to be looked at" * 100)
-    learns = Contacts(path, "login")
+    learns = ContactLearner(path, "login")
     for _ in range(3):
-        learns.wrote(
+        learns.learn_contacts(
             Envelope(login=JOE, sender=JOE, recipients=(ANN,)),
             Verdict(action=Action.ACCEPT, score=0, line=100, decided_by="x"),
             NOW,
@@ -215,7 +287,7 @@ def test_a_store_that_cant_be_written_costs_contacts_and_is_told_once(
         learns.close()
     assert [record.message for record in caplog.records] == ["contacts are not learned"]
     path.unlink()
-    learns.wrote(
+    learns.learn_contacts(
         Envelope(login=JOE, sender=JOE, recipients=(ANN,)),
         Verdict(action=Action.ACCEPT, score=0, line=100, decided_by="x"),
         NOW,
@@ -227,8 +299,8 @@ def test_a_store_that_cant_be_written_costs_contacts_and_is_told_once(
 def test_a_file_of_an_older_version_is_brought_up_to_date_and_one_of_a_newer_left_alone(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with Store(path) as store:
-        store.put(JOE, [said(Side.DENY, ANN)], now=NOW)
+    with PersonStore(path) as store:
+        store.put(JOE, [said(EntryAction.DENY, ANN)], now=NOW)
     newer = schema.SHARED._replace(
         format=schema.SHARED.format._replace(
             migrations=(
@@ -238,36 +310,36 @@ def test_a_file_of_an_older_version_is_brought_up_to_date_and_one_of_a_newer_lef
         )
     )
     with monkeypatch.context() as patched:
-        patched.setattr(Store, "shared", newer)
-        with Store(path) as store:
+        patched.setattr(PersonStore, "shared", newer)
+        with PersonStore(path) as store:
             assert store.rows("SELECT later FROM person") == [("x",)]
             assert len(store.of(JOE).entries) == 1
-            store.put(KIM, [said(Side.DENY, ANN)], now=NOW)
+            store.put(KIM, [said(EntryAction.DENY, ANN)], now=NOW)
     before = path.read_bytes()
     with pytest.raises(StoreVersion, match="written by a newer one"):
-        Store(path)
+        PersonStore(path)
     assert path.read_bytes() == before
 
 
 def test_a_file_that_is_not_ours_or_damaged_is_refused_and_left_alone(path: Path) -> None:
     with pytest.raises(StoreError, match="nobody has said anything"):
-        Store(path, make=False)
+        PersonStore(path, make=False)
     path.write_bytes(b"not SQLite at all, but long enough to be looked at" * 100)
     before = path.read_bytes()
     with pytest.raises(StoreError, match=r"is damaged.*\.recover"):
-        Store(path)
+        PersonStore(path)
     assert path.read_bytes() == before
     path.unlink()
     with sqlite3.connect(path) as other:
         other.execute("CREATE TABLE mine (x)")
     other.close()
     with pytest.raises(StoreError, match="not a store of persons"):
-        Store(path)
+        PersonStore(path)
 
 
 def test_an_entry_that_this_version_cant_read_costs_no_other(path: Path) -> None:
-    with Store(path) as store:
-        store.put(JOE, [said(Side.DENY, ANN), said(Side.DENY, BOB)], now=NOW)
+    with PersonStore(path) as store:
+        store.put(JOE, [said(EntryAction.DENY, ANN), said(EntryAction.DENY, BOB)], now=NOW)
         with store.transaction() as db:
             db.execute("UPDATE entry SET side = 'later' WHERE value = ?", (ANN,))
         assert [one.value for one in store.of(JOE).entries] == [BOB]

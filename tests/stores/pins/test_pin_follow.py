@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 
 from oborona import state_files
-from oborona.reputation.flag import Flag
+from oborona.reputation.flag import ReputationFlag
 from oborona.reputation.pins import Pin
 from oborona.stores import followed_store
-from oborona.stores.pins.follow import PINS, FollowedPins
-from oborona.stores.pins.store import Store
+from oborona.stores.pins.follower import PINS, FollowedPins
+from oborona.stores.pins.store import PinStore
 from oborona.types import Shingle
 
 HERE = Shingle(15, 1)
 
 
-def pin(flag: Flag = Flag.BAD, number: int = 1) -> Pin:
+def pin(flag: ReputationFlag = ReputationFlag.BAD, number: int = 1) -> Pin:
     return Pin(15, number, "192.0.2.1", flag, "x", "anna", time.time())
 
 
@@ -49,7 +49,7 @@ def messages(caplog: pytest.LogCaptureFixture) -> list[str]:
 def test_a_worker_follows_the_store_and_one_that_is_put_in_its_place(
     path: Path, followed: FollowedPins
 ) -> None:
-    with Store(path) as store:
+    with PinStore(path) as store:
         followed.look()
         assert flag(followed) == ""
         store.put([pin()])
@@ -61,8 +61,8 @@ def test_a_worker_follows_the_store_and_one_that_is_put_in_its_place(
         followed.look()
         assert flag(followed) == ""
     fresh = path.with_name("fresh.db")
-    with Store(fresh) as store:
-        store.put([pin(Flag.GOOD)])
+    with PinStore(fresh) as store:
+        store.put([pin(ReputationFlag.GOOD)])
     for suffix in ("-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
     fresh.replace(path)
@@ -77,7 +77,7 @@ def test_trouble_is_said_once_and_what_was_known_stays(
     followed.look()
     followed.look()
     assert messages(caplog) == ["manual overrides stay as they were"]
-    with Store(path) as store:
+    with PinStore(path) as store:
         store.put([pin()])
     followed.look()
     assert flag(followed) == "bad"
@@ -97,11 +97,11 @@ def test_trouble_is_said_once_and_what_was_known_stays(
 
 def test_what_is_over_takes_no_memory(path: Path, followed: FollowedPins) -> None:
     """As of a list that is imported each day, with other addresses in it."""
-    with Store(path) as store:
+    with PinStore(path) as store:
         for day in range(3):
             over = time.time() - 1
             ended = [
-                Pin(15, 10 * day + number, "x", Flag.BAD, "x", "anna", 1.0, over)
+                Pin(15, 10 * day + number, "x", ReputationFlag.BAD, "x", "anna", 1.0, over)
                 for number in range(2, 9)
             ]
             store.put([*ended, pin()])
@@ -113,7 +113,7 @@ def test_what_is_over_takes_no_memory(path: Path, followed: FollowedPins) -> Non
 def test_what_was_cleared_while_the_store_could_not_be_read_is_not_held_on_to(
     path: Path, followed: FollowedPins
 ) -> None:
-    with Store(path) as store:
+    with PinStore(path) as store:
         store.put([pin()])
         followed.look()
         path.rename(path.with_suffix(".away"))
@@ -127,7 +127,7 @@ def test_what_was_cleared_while_the_store_could_not_be_read_is_not_held_on_to(
 def test_one_that_this_version_does_not_know_is_no_reason_to_do_without_the_others(
     path: Path, followed: FollowedPins, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with Store(path) as store:
+    with PinStore(path) as store:
         store.put([pin(), pin(number=2), pin(number=3)])
         store._db.execute("UPDATE pin SET flag = 'odd' WHERE hash = 2")
         store._db.execute("UPDATE pin SET hash = 'none', since = 'x' WHERE hash = 3")  # by hand
@@ -138,7 +138,7 @@ def test_one_that_this_version_does_not_know_is_no_reason_to_do_without_the_othe
 
 async def test_a_pin_is_followed_within_a_second(path: Path, followed: FollowedPins) -> None:
     assert followed_store.LOOK_S <= 0.5
-    with Store(path) as store:
+    with PinStore(path) as store:
         watching = asyncio.create_task(followed.watch())
         try:
             store.put([pin()])

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from oborona import sqlite_file, state_files
 from oborona.daemon.state import prepare_state
 from oborona.errors import StoreBusy, StoreError, StoreVersion
-from oborona.reputation.flag import Flag
-from oborona.reputation.pins import Book, NoPins, Pin
+from oborona.reputation.flag import ReputationFlag
+from oborona.reputation.pins import NoPins, Pin, PinTable
 from oborona.stores.pins import store as store_of
-from oborona.stores.pins.rows import Change, What, signed, unsigned
-from oborona.stores.pins.store import CLEARED_S, LOG_S, Store
+from oborona.stores.pins.rows import PinAction, PinChange, to_signed, to_unsigned
+from oborona.stores.pins.store import CLEARED_S, LOG_S, PinStore
 from oborona.types import Shingle
 
 NOW = 1_795_000_000.0
@@ -27,7 +27,11 @@ HIGH = (1 << 64) - 3  # a hash that is below zero in SQLite
 
 
 def pin(
-    number: int = HIGH, flag: Flag = Flag.BAD, *, until: float = 0.0, since: float = NOW
+    number: int = HIGH,
+    flag: ReputationFlag = ReputationFlag.BAD,
+    *,
+    until: float = 0.0,
+    since: float = NOW,
 ) -> Pin:
     return Pin(15, number, "192.0.2.1", flag, "sends nothing else", "anna", since, until)
 
@@ -38,15 +42,15 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_the_last_word_on_an_entity_counts_and_every_word_is_in_the_log(path: Path) -> None:
-    one, other = pin(), pin(7, Flag.GOOD, until=NOW + 60)
-    with Store(path) as store:
+    one, other = pin(), pin(7, ReputationFlag.GOOD, until=NOW + 60)
+    with PinStore(path) as store:
         store.put([one])
         store.put([other])
         assert store.of(one.shingle, NOW) == one
         assert store.of(other.shingle, NOW + 59) == other
         assert store.of(other.shingle, NOW + 60) is None, "it is over"
         assert store.of(Shingle(16, HIGH), NOW) is None, "of another type"
-        again = Pin(15, HIGH, "192.0.2.1", Flag.GOOD, "cleaned up", "bob", NOW + 5, 0.0)
+        again = Pin(15, HIGH, "192.0.2.1", ReputationFlag.GOOD, "cleaned up", "bob", NOW + 5, 0.0)
         store.put([again])
         assert store.of(one.shingle, NOW + 5) == again
         assert [one.name for one in store.all(NOW + 61)] == ["192.0.2.1"]
@@ -68,18 +72,20 @@ def test_the_last_word_on_an_entity_counts_and_every_word_is_in_the_log(path: Pa
 
 
 def test_what_was_done_is_kept_for_its_time_and_no_longer(path: Path) -> None:
-    with Store(path) as store:
+    with PinStore(path) as store:
         store.put([pin(1)])
-        store.log(Change(at=NOW + LOG_S, by="anna", what=What.FORGET, reason="x"))
+        store.log(PinChange(at=NOW + LOG_S, by="anna", what=PinAction.FORGET, reason="x"))
         assert len(store.changes()) == 2
-        store.log(Change(at=NOW + LOG_S + 1, by="anna", what=What.FORGET, reason="x"))
+        store.log(PinChange(at=NOW + LOG_S + 1, by="anna", what=PinAction.FORGET, reason="x"))
         assert [each.what for each in store.changes()] == ["forget", "forget"]
         assert store.of(pin(1).shingle, NOW + LOG_S) is not None, "the pin itself stays"
 
 
 def test_that_a_verdict_is_taken_back_is_noted_once(path: Path) -> None:
-    change = Change(at=NOW, by="anna", what=What.FORGIVE, reason="ours", name="00000000000AB")
-    with Store(path) as store, Store(path) as other:
+    change = PinChange(
+        at=NOW, by="anna", what=PinAction.FORGIVE, reason="ours", name="00000000000AB"
+    )
+    with PinStore(path) as store, PinStore(path) as other:
         assert not store.taken_back(11)
         assert [one.take_back(11, change) for one in (store, other, store)] == [True, False, False]
         assert other.taken_back(11)
@@ -87,7 +93,7 @@ def test_that_a_verdict_is_taken_back_is_noted_once(path: Path) -> None:
 
 
 def test_changes_since_a_version(path: Path) -> None:
-    with Store(path) as store, Store(path) as other:
+    with PinStore(path) as store, PinStore(path) as other:
         store.put([pin(1), pin(2, until=NOW + 5)])
         first = other.since(-1, NOW)
         assert (first.whole, {one.hash for one in first.pins}) == (True, {1, 2})
@@ -120,8 +126,8 @@ def test_changes_since_a_version(path: Path) -> None:
 def test_what_no_file_should_hold_is_refused_and_nothing_is_done(
     path: Path, name: str, reason: str, until: float
 ) -> None:
-    with Store(path) as store:
-        broken = Pin(15, 1, name, Flag.BAD, reason, "anna", NOW, until)
+    with PinStore(path) as store:
+        broken = Pin(15, 1, name, ReputationFlag.BAD, reason, "anna", NOW, until)
         with pytest.raises(StoreError):
             store.put([pin(2), broken])
         assert (store.version(), store.all(NOW), store.changes()) == (0, [], [])
@@ -131,45 +137,45 @@ def test_no_more_are_in_force_than_workers_hold_and_fewer_is_always_possible(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store_of, "MAX_PINS", 2)
-    with Store(path) as store:
+    with PinStore(path) as store:
         store.put([pin(1), pin(2), pin(2)])
         with pytest.raises(StoreError, match="more than 2 manual overrides would be in force"):
             store.put([pin(3)])
         assert store.of(pin(3).shingle, NOW) is None
-        store.put([pin(1, Flag.GOOD)])
+        store.put([pin(1, ReputationFlag.GOOD)])
         store.clear(pin(2).shingle, "", by="", reason="", now=NOW)
         store.put([pin(3)])
 
 
 def test_a_file_that_is_not_ours_damaged_or_newer_is_refused_and_left_alone(path: Path) -> None:
     with pytest.raises(StoreError, match="nobody has set a manual override yet"):
-        Store(path, make=False)
+        PinStore(path, make=False)
     path.write_bytes(b"not SQLite at all, but long enough to be looked at" * 100)
     before = path.read_bytes()
     with pytest.raises(StoreError, match=r"is damaged.*\.recover"):
-        Store(path)
+        PinStore(path)
     assert path.read_bytes() == before
     path.unlink()
     with sqlite3.connect(path) as db:
         db.execute("CREATE TABLE other (x)")
     db.close()
     with pytest.raises(StoreError, match="not a store of manual overrides of Oborona"):
-        Store(path)
+        PinStore(path)
     path.unlink()
-    Store(path).close()
+    PinStore(path).close()
     with sqlite3.connect(path) as db:
         db.execute("PRAGMA user_version = 99")
     db.close()
     with pytest.raises(StoreVersion, match="written by a newer one"):
-        Store(path)
+        PinStore(path)
 
 
 def test_a_file_that_is_half_there_is_damaged_not_empty(path: Path) -> None:
-    with Store(path) as store:
+    with PinStore(path) as store:
         store.put([pin(number) for number in range(2000)])
     raw = path.read_bytes()
     path.write_bytes(raw[: len(raw) // 2])
-    with pytest.raises(StoreError, match="damaged"), Store(path) as store:
+    with pytest.raises(StoreError, match="damaged"), PinStore(path) as store:
         store.all(NOW)
 
 
@@ -177,7 +183,7 @@ def test_who_finds_it_locked_waits_and_is_told_in_the_end(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sqlite_file, "BUSY_S", 0.05)
-    with Store(path) as store, Store(path) as other:
+    with PinStore(path) as store, PinStore(path) as other:
         other._db.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreBusy):
             store.put([pin()])
@@ -187,21 +193,21 @@ def test_who_finds_it_locked_waits_and_is_told_in_the_end(
 
 
 def test_many_write_at_once_and_nothing_of_it_is_lost_or_done_twice(path: Path) -> None:
-    Store(path).close()
-    change = Change(at=NOW, by="anna", what=What.FORGIVE, reason="x")
+    PinStore(path).close()
+    change = PinChange(at=NOW, by="anna", what=PinAction.FORGIVE, reason="x")
 
     def write(writer: int) -> int:
         first = 0
-        with Store(path) as store:
+        with PinStore(path) as store:
             for number in range(10):
-                store.put([pin(100 * writer + number), pin(7, Flag.GOOD)])
+                store.put([pin(100 * writer + number), pin(7, ReputationFlag.GOOD)])
                 store.note(pin(7).shingle, "", f"{writer} {number}", by="anna", now=NOW)
                 first += store.take_back(number, change)
         return first
 
     with ThreadPoolExecutor(4) as pool:
         firsts = sum(pool.map(write, range(1, 5)))
-    with Store(path) as store:
+    with PinStore(path) as store:
         assert firsts == 10
         assert store.version() == 40
         assert len(store.all(NOW)) == 41
@@ -226,13 +232,13 @@ def test_a_service_begins_a_store_refuses_a_newer_one_and_goes_on_without_a_dama
 
 @given(st.integers(0, (1 << 64) - 1))
 def test_every_hash_comes_back_as_it_was(number: int) -> None:
-    assert unsigned(signed(number)) == number
-    assert -(1 << 63) <= signed(number) < 1 << 63
+    assert to_unsigned(to_signed(number)) == number
+    assert -(1 << 63) <= to_signed(number) < 1 << 63
 
 
 def test_a_book_knows_what_is_in_force() -> None:
-    book = Book([pin(1), pin(2, Flag.GOOD, until=NOW + 5)])
-    book.put(pin(3, Flag.POOR))
+    book = PinTable([pin(1), pin(2, ReputationFlag.GOOD, until=NOW + 5)])
+    book.put(pin(3, ReputationFlag.POOR))
     assert book.flags(NOW) == {"good": 1, "unknown": 0, "poor": 1, "bad": 1}
     assert book.flags(NOW + 5)["good"] == 0
     assert book.of(pin(2).shingle, NOW + 5) is None

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from oborona.cli.postfix.instance import MILTERS, OLDEST, PostfixError, PostfixInstance, Smtpd
-from oborona.cli.postfix.milter_list import MilterEntry, entries, is_address, joined
-from oborona.cli.postfix.reach import UnreachedError, leads_to, means, place, reach, word_for
+from oborona.cli.postfix.milter_list import MilterEntry, entries, is_address, join_entries
+from oborona.cli.postfix.reach import UnreachableError, leads_to, means, place, reach, word_for
 from oborona.config import Address, UnixAddress
 
 OPTIONS: Final = (
@@ -50,7 +50,7 @@ class MainChange(NamedTuple):
     notes: tuple[str, ...]  # what an admin should know of it
 
 
-def attaching(postfix: PostfixInstance, address: Address) -> MainChange:
+def attach_change(postfix: PostfixInstance, address: Address) -> MainChange:
     """Return the change that has Postfix ask our listener.
 
     Raises:
@@ -76,10 +76,10 @@ def attaching(postfix: PostfixInstance, address: Address) -> MainChange:
     left = [one for one in raw if _left(one, asking, address, postfix)]
     if all(_asks(smtpd, address, postfix) for smtpd in asking):
         if left:
-            value = joined([one for one in raw if one not in left])
+            value = join_entries([one for one in raw if one not in left])
             return MainChange(value, changes=True, notes=_notes(postfix, address))
         return MainChange(
-            joined(raw),
+            join_entries(raw),
             changes=False,
             notes=(*_lets_in(postfix, address), *_notes(postfix, address)),
         )
@@ -87,11 +87,11 @@ def attaching(postfix: PostfixInstance, address: Address) -> MainChange:
     # what was written for our socket and leads elsewhere goes: it would be asked in vain for each
     # message
     kept = [one for one in raw if not means(one.address, address) and one not in left]
-    value = joined([MilterEntry(ours, word), *kept])
+    value = join_entries([MilterEntry(ours, word), *kept])
     return MainChange(value, changes=True, notes=_notes(postfix, address))
 
 
-def detaching(postfix: PostfixInstance, address: Address) -> MainChange:
+def detach_change(postfix: PostfixInstance, address: Address) -> MainChange:
     """Return the change after which Postfix does not ask our listener any more.
 
     Raises:
@@ -112,7 +112,7 @@ def detaching(postfix: PostfixInstance, address: Address) -> MainChange:
         for one in smtpds
         if one.own and any(map(ours, entries(one.milters)))
     )
-    return MainChange(joined(kept), changes=kept != raw, notes=notes)
+    return MainChange(join_entries(kept), changes=kept != raw, notes=notes)
 
 
 def diff(postfix: PostfixInstance, change: MainChange) -> str:
@@ -171,7 +171,7 @@ def running(postfix: PostfixInstance) -> bool:
     return True
 
 
-def mended(address: Address) -> str:
+def repair_advice(address: Address) -> str:
     """Return what an admin does about a listener of ours that an smtpd gets nobody at."""
     if isinstance(address, UnixAddress) and Path(address.path).exists():
         return (
@@ -236,13 +236,13 @@ def _left(
             return False
         try:
             reach(one.address, smtpd, postfix).peer.close()
-        except UnreachedError:
+        except UnreachableError:
             continue
         return False
     return True
 
 
-def while_away(entry: MilterEntry, postfix: PostfixInstance) -> str:
+def action_while_away(entry: MilterEntry, postfix: PostfixInstance) -> str:
     """Return what Postfix does with mail while the milter of an entry is away: its
     `default_action`, in lower case.
     """
@@ -259,7 +259,7 @@ def _lets_in(postfix: PostfixInstance, address: Address) -> Iterator[str]:
         for one in entries(smtpd.milters)
         if leads_to(one.address, address, smtpd, postfix.queue)
     }
-    if any(while_away(one, postfix) == "accept" for one in ours):
+    if any(action_while_away(one, postfix) == "accept" for one in ours):
         yield (
             "while we are away Postfix lets mail in unjudged (default_action=accept); with "
             "default_action=tempfail it waits with its"

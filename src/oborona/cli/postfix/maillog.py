@@ -45,10 +45,10 @@ def read_log(postfix: PostfixInstance, since: float) -> MailLog | None:
         since: Unix seconds.
     """
     where, text = _text(postfix, since)
-    return None if text is None else parsed(text, since, where)
+    return None if text is None else parse_log(text, since, where)
 
 
-def parsed(text: str, since: float, where: str = "") -> MailLog:
+def parse_log(text: str, since: float, where: str = "") -> MailLog:
     """Return what lines of a log say since a time; lines of others mean nothing."""
     taken: dict[str, float] = {}
     whole: set[str] = set()

@@ -42,7 +42,7 @@ def entries(value: str) -> list[MilterEntry]:
     return found
 
 
-def joined(milters: list[MilterEntry]) -> str:
+def join_entries(milters: list[MilterEntry]) -> str:
     """Return the value that names these."""
     return ", ".join(one.text for one in milters)
 

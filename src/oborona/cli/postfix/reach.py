@@ -2,7 +2,7 @@
 
 Root tries it: a child takes Postfix's root folder and user, as smtpd does before it connects, and
 hands the connected socket back.  Anybody else connects as who he is, which proves less;
-`Reached.proved` tells.
+`ListenerConnection.proved` tells.
 
 Source: chroot_uid(3) of Postfix 3.7 (chroot, then the user with all its groups); postconf(5): a
 socket's name counts from the queue directory, in a chroot absolute ones too.
@@ -32,11 +32,11 @@ _INET: Final = re.compile(
 _LOCAL: Final = {"localhost": "127.0.0.1", "": "127.0.0.1"}
 
 
-class UnreachedError(PostfixError):
+class UnreachableError(PostfixError):
     """An smtpd gets nobody at an address; the text says why and what is in its way."""
 
 
-class Reached(NamedTuple):
+class ListenerConnection(NamedTuple):
     """A connection to whoever listens at an address."""
 
     peer: socket.socket
@@ -89,7 +89,7 @@ def means(word: str, address: Address) -> bool:
     return address.path.endswith(f"/{path.lstrip('/')}")
 
 
-def reach(word: str, smtpd: Smtpd, postfix: PostfixInstance) -> Reached:
+def reach(word: str, smtpd: Smtpd, postfix: PostfixInstance) -> ListenerConnection:
     """Connect to a milter's address as an smtpd does.
 
     Raises:
@@ -97,15 +97,15 @@ def reach(word: str, smtpd: Smtpd, postfix: PostfixInstance) -> Reached:
     """
     meant = place(word, smtpd, postfix.queue)
     if meant is None:
-        raise UnreachedError(
+        raise UnreachableError(
             f"{word}: no address that Postfix takes; write inet:HOST:PORT or unix:PATH"
         )
     if os.geteuid():
         try:
-            return Reached(_connected(meant), proved=False)
+            return ListenerConnection(_connected(meant), proved=False)
         except OSError as error:
-            raise UnreachedError(f"{word}: {_why(meant, error)}") from None
-    return Reached(_as_smtpd(word, meant, smtpd, postfix), proved=True)
+            raise UnreachableError(f"{word}: {_why(meant, error)}") from None
+    return ListenerConnection(_as_smtpd(word, meant, smtpd, postfix), proved=True)
 
 
 def _as_smtpd(
@@ -114,7 +114,7 @@ def _as_smtpd(
     try:
         user = pwd.getpwnam(postfix.owner)
     except KeyError:
-        raise UnreachedError(
+        raise UnreachableError(
             f"there is no user {postfix.owner!r} (mail_owner of {postfix.folder})"
         ) from None
     ours, childs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -131,7 +131,7 @@ def _as_smtpd(
         return socket.socket(fileno=sockets[0])
     why = reason.decode("utf-8", "replace") or "the process that tried it ended without an answer"
     where = f" in its chroot {postfix.queue}" if smtpd.chroot else ""
-    raise UnreachedError(
+    raise UnreachableError(
         f"smtpd of {smtpd.name}, as user {user.pw_name}{where}, can't reach {word}: {why}"
     )
 

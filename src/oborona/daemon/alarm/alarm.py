@@ -25,12 +25,12 @@ from typing import Any, Final
 import msgspec
 
 from oborona.config import Settings
-from oborona.config.alarm import Alarm as AlarmSettings
-from oborona.daemon.alarm.letter import hand_in, letter
-from oborona.daemon.alarm.webhook import Undelivered, post
+from oborona.config.alarm import AlarmSettings
+from oborona.daemon.alarm.alert_mail import alert_mail, submit_mail
+from oborona.daemon.alarm.webhook import DeliveryFailed, post_webhook
 from oborona.errors import ConfigError
 from oborona.metrics import Counter
-from oborona.telemetry.alert import Alert, plain
+from oborona.telemetry.alert import Alert, encodable_text
 from oborona.telemetry.log import event
 
 MOST_KINDS: Final = 32  # that wait at a time; alerts of further kinds are logged and not sent
@@ -48,7 +48,7 @@ ALERTS: Final = Counter(
     ("channel", "outcome"),
 )
 
-Send = Callable[[], Coroutine[Any, Any, None]]
+SendAttempt = Callable[[], Coroutine[Any, Any, None]]
 
 log = logging.getLogger("oborona.alarm")
 
@@ -63,7 +63,7 @@ class _Waiting:
         self.more = 0
 
 
-class Alarm:
+class AlertDispatcher:
     """Tells alerts; use `open_alarm`, and close it.
 
     Args:
@@ -156,7 +156,7 @@ class Alarm:
             try:
                 await send()
                 said[channel] = ""
-            except Undelivered as error:
+            except DeliveryFailed as error:
                 said[channel] = str(error)
         return said
 
@@ -199,13 +199,13 @@ class Alarm:
                 )
             )
 
-    async def _attempts(self, channel: str, send: Send) -> None:
+    async def _attempts(self, channel: str, send: SendAttempt) -> None:
         pause_s, left = self._pause_s, self._settings.attempts
         while True:
             left -= 1
             try:
                 await send()
-            except Undelivered as error:
+            except DeliveryFailed as error:
                 if left and error.again:
                     await asyncio.sleep(pause_s)
                     pause_s *= 2
@@ -225,19 +225,19 @@ class Alarm:
                 ALERTS.inc(channel, "sent")
             return
 
-    def _channels(self, alert: Alert, more: int) -> dict[str, Send]:
+    def _channels(self, alert: Alert, more: int) -> dict[str, SendAttempt]:
         """Return what tells an alert, by channel."""
-        asked, found = self._settings, dict[str, Send]()
+        asked, found = self._settings, dict[str, SendAttempt]()
         now = self._clock()
         if asked.webhook:
             body = _body(alert, more, self._site)
             found["webhook"] = partial(
-                post, asked.webhook, body, key=self._key, now=now, within_s=asked.deadline_s
+                post_webhook, asked.webhook, body, key=self._key, now=now, within_s=asked.deadline_s
             )
         if asked.mail_to:
             recipients = asked.mail_to.split()
             sender = asked.mail_from or f"oborona@{self._site}"
-            raw = letter(
+            raw = alert_mail(
                 f"[{self._site}] {alert.title}{_more(more)}"[:200],
                 _words(alert, more, self._site),
                 sender=sender,
@@ -245,12 +245,17 @@ class Alarm:
                 now=now,
             )
             found["mail"] = partial(
-                hand_in, raw, recipients, asked.server, name=self._site, within_s=asked.deadline_s
+                submit_mail,
+                raw,
+                recipients,
+                asked.server,
+                name=self._site,
+                within_s=asked.deadline_s,
             )
         return found
 
 
-def open_alarm(settings: Settings, site: str, clock: Callable[[], float]) -> Alarm:
+def open_alarm(settings: Settings, site: str, clock: Callable[[], float]) -> AlertDispatcher:
     """Return the alarm of a site.
 
     Args:
@@ -271,19 +276,22 @@ def open_alarm(settings: Settings, site: str, clock: Callable[[], float]) -> Ala
             raise ConfigError(
                 f"alarm.webhook_key_file: {file} holds less than {MIN_KEY_BYTES} bytes"
             )
-    return Alarm(settings.alarm, site, key, clock=clock)
+    return AlertDispatcher(settings.alarm, site, key, clock=clock)
 
 
 def _encodable(alert: Alert) -> Alert:
     """Return an alert whose texts any encoding takes."""
     return msgspec.structs.replace(
-        alert, title=plain(alert.title), text=plain(alert.text), evidence=_plain(alert.evidence)
+        alert,
+        title=encodable_text(alert.title),
+        text=encodable_text(alert.text),
+        evidence=_plain(alert.evidence),
     )
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, str):
-        return plain(value)
+        return encodable_text(value)
     if isinstance(value, Mapping):
         return {_plain(name): _plain(one) for name, one in value.items()}
     return [_plain(one) for one in value] if isinstance(value, list | tuple) else value

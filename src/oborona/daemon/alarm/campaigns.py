@@ -1,9 +1,9 @@
 """Campaigns as workers see them: many messages that are alike, all of a sudden, from many addresses
 or complained of; and which of them is news.
 
-    worker    `Sightings`: a scanned message with many near-duplicates is noted, each campaign once,
-              in the worker's status
-    keeper    `Campaigns`: what all workers have noted, told once
+    worker    `CampaignSightings`: a scanned message with many near-duplicates is noted, each
+              campaign once, in the worker's status
+    keeper    `CampaignNews`: what all workers have noted, told once
 
 A text is sudden when the last hour had nearly all of its copies of two weeks.  Copies from few
 addresses that nobody has complained of are a newsletter, and no news.
@@ -17,10 +17,10 @@ from typing import Final
 
 import msgspec
 
-from oborona.message.hashing import Type
-from oborona.policy.own import is_own
+from oborona.message.hashing import ShingleType
+from oborona.policy.local_clients import is_own
 from oborona.policy.scan import Scan
-from oborona.telemetry.alert import Alert, Kind, Sighting, plain
+from oborona.telemetry.alert import Alert, AlertKind, CampaignSighting, encodable_text
 
 SUDDEN: Final = 0.8  # share of a fortnight's copies that the last hour has
 MANY_IPS: Final = 10  # addresses that send it: newsletters come from fewer
@@ -31,7 +31,7 @@ TOLD_S: Final = 86_400.0  # a campaign that was told is no news for so long
 MOST_TOLD: Final = 1000  # that are remembered
 
 
-def sighted(scanned: Scan, *, least: int, now: float) -> Sighting | None:
+def campaign_sighting(scanned: Scan, *, least: int, now: float) -> CampaignSighting | None:
     """Return the campaign that a message belongs to; None where there is none, as for most mail.
 
     Args:
@@ -47,15 +47,16 @@ def sighted(scanned: Scan, *, least: int, now: float) -> Sighting | None:
     if ips < MANY_IPS and not complaints and not traps:
         return None
     name = next(
-        (f"{one.hash:016x}" for one in scanned.pieces.shingles if one.type == Type.TEMPLATE), ""
+        (f"{one.hash:016x}" for one in scanned.pieces.shingles if one.type == ShingleType.TEMPLATE),
+        "",
     )
     if not name:
         return None
-    return Sighting(
+    return CampaignSighting(
         name=name,
         time=now,
-        subject=plain(scanned.message.subject[:MOST_TEXT]),
-        sender=plain(envelope.sender[:MOST_TEXT]),
+        subject=encodable_text(scanned.message.subject[:MOST_TEXT]),
+        sender=encodable_text(envelope.sender[:MOST_TEXT]),
         client=envelope.client.ip,
         hour=hour,
         ips=ips,
@@ -65,38 +66,38 @@ def sighted(scanned: Scan, *, least: int, now: float) -> Sighting | None:
     )
 
 
-class Sightings:
+class CampaignSightings:
     """The campaigns that a worker sees now."""
 
     def __init__(self) -> None:
-        self._seen: OrderedDict[str, Sighting] = OrderedDict()
+        self._seen: OrderedDict[str, CampaignSighting] = OrderedDict()
 
-    def note(self, found: Sighting) -> None:
+    def note(self, found: CampaignSighting) -> None:
         """Take one; of more than `MOST_SEEN` the one that was silent longest is forgotten."""
         self._seen[found.name] = found
         self._seen.move_to_end(found.name)
         if len(self._seen) > MOST_SEEN:
             self._seen.popitem(last=False)
 
-    def now(self, now: float) -> tuple[Sighting, ...]:
+    def now(self, now: float) -> tuple[CampaignSighting, ...]:
         """Return them, the latest last."""
         return tuple(one for one in self._seen.values() if one.time > now - FORGET_S)
 
 
-class Campaigns:
+class CampaignNews:
     """Which campaigns are news."""
 
     def __init__(self) -> None:
         self._told: OrderedDict[str, float] = OrderedDict()  # by name: when it was seen last
 
-    def news(self, seen: Iterable[Sighting], now: float) -> list[Sighting]:
+    def news(self, seen: Iterable[CampaignSighting], now: float) -> list[CampaignSighting]:
         """Return what was not told within a day, each campaign once: its largest sighting.
 
         Args:
             seen: by all workers.
             now: Unix seconds.
         """
-        largest: dict[str, Sighting] = {}
+        largest: dict[str, CampaignSighting] = {}
         for one in seen:
             if one.name not in largest or one.hour > largest[one.name].hour:
                 largest[one.name] = one
@@ -113,11 +114,11 @@ class Campaigns:
         return sorted(fresh, key=lambda one: -one.hour)
 
 
-def alert(campaign: Sighting) -> Alert:
+def campaign_alert(campaign: CampaignSighting) -> Alert:
     """Return the alert of a campaign that is news."""
     words = f"{campaign.complaints} complaints, {campaign.traps} traps"
     return Alert(
-        kind=Kind.CAMPAIGN,
+        kind=AlertKind.CAMPAIGN,
         title=f"A campaign: {campaign.hour} messages alike within an hour",
         text=(
             f"From {campaign.ips} addresses; {words}. The latest was judged "

@@ -31,7 +31,7 @@ class Wave(NamedTuple):
     since: float  # Unix seconds: the beginning of these ten minutes
 
 
-class Waves:
+class WaveDetector:
     """Watches streams.
 
     Args:
@@ -42,7 +42,7 @@ class Waves:
     def __init__(self, *, least: int, times: float) -> None:
         self._least = least
         self._times = times
-        self._streams: OrderedDict[str, _Stream] = OrderedDict()
+        self._streams: OrderedDict[str, _StreamCounts] = OrderedDict()
 
     def add(self, stream: str, count: int, now: float) -> Wave | None:
         """Count something; return the wave that begins with it, None where none does.
@@ -52,7 +52,7 @@ class Waves:
             count: how much, 0 or more.
             now: Unix seconds; what is earlier than what the stream has seen counts for then.
         """
-        found = self._streams.setdefault(stream, _Stream(int(now // SLOT_S)))
+        found = self._streams.setdefault(stream, _StreamCounts(int(now // SLOT_S)))
         self._streams.move_to_end(stream)
         if len(self._streams) > MOST_STREAMS:
             self._streams.popitem(last=False)
@@ -66,12 +66,12 @@ class Waves:
         found.begun_at = self._line(found)
         return Wave(stream, found.level, found.usual, (found.slot - NOW_SLOTS + 1) * SLOT_S)
 
-    def _line(self, stream: _Stream) -> float:
+    def _line(self, stream: _StreamCounts) -> float:
         """Return the level at which a wave begins now."""
         return max(self._least, self._times * stream.usual)
 
 
-class _Stream:
+class _StreamCounts:
     """The counts of one stream, by slots."""
 
     __slots__ = ("_counts", "_day", "begun_at", "level", "slot")

@@ -21,7 +21,7 @@ SIGNATURE: Final = "X-Oborona-Signature"
 ANSWER_BYTES: Final = 1024  # of the body of an answer; nobody reads it
 
 
-class Undelivered(Exception):  # noqa: N818 - reads as what happened
+class DeliveryFailed(Exception):  # noqa: N818 - reads as what happened
     """An attempt that failed.
 
     Args:
@@ -34,14 +34,14 @@ class Undelivered(Exception):  # noqa: N818 - reads as what happened
         self.again = again
 
 
-def signature(body: bytes, key: bytes, now: float) -> str:
+def webhook_signature(body: bytes, key: bytes, now: float) -> str:
     """Return the value of the header that vouches for a body."""
     stamp = str(int(now))
     digest = hmac.new(key, stamp.encode() + b"." + body, hashlib.sha256).hexdigest()
     return f"t={stamp},v1={digest}"
 
 
-async def post(url: str, body: bytes, *, key: bytes, now: float, within_s: float) -> None:
+async def post_webhook(url: str, body: bytes, *, key: bytes, now: float, within_s: float) -> None:
     """Post a body.
 
     Args:
@@ -56,7 +56,7 @@ async def post(url: str, body: bytes, *, key: bytes, now: float, within_s: float
     """
     headers = {"Content-Type": "application/json", "User-Agent": "Oborona"}
     if key:
-        headers[SIGNATURE] = signature(body, key, now)
+        headers[SIGNATURE] = webhook_signature(body, key, now)
     try:
         async with (
             aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=within_s)) as session,
@@ -65,8 +65,8 @@ async def post(url: str, body: bytes, *, key: bytes, now: float, within_s: float
             await answer.content.read(ANSWER_BYTES)
             status = answer.status
     except TimeoutError:
-        raise Undelivered(f"no answer within {within_s:g} s") from None
+        raise DeliveryFailed(f"no answer within {within_s:g} s") from None
     except (aiohttp.ClientError, OSError, ValueError) as error:
-        raise Undelivered(f"{type(error).__name__}: {error}") from error
+        raise DeliveryFailed(f"{type(error).__name__}: {error}") from error
     if not 200 <= status < 300:
-        raise Undelivered(f"answered {status}", again=status >= 500 or status in (408, 425, 429))
+        raise DeliveryFailed(f"answered {status}", again=status >= 500 or status in (408, 425, 429))

@@ -2,7 +2,7 @@
 each.
 
     SHA256SUMS         of every other file; `sha256sum -c SHA256SUMS` says the same as we do
-    manifest.json      `Manifest`
+    manifest.json      `BackupManifest`
     settings/          the settings file, the policy folder, and the files that settings name
     state/             the secret, the stores, what was learned; not the locks, sockets and copies
                        that a daemon makes when it starts
@@ -31,7 +31,7 @@ STATE: Final = "state"
 _SUM: Final = re.compile(r"([0-9a-f]{64})  (.+)")
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class BackupPlace(msgspec.Struct, frozen=True, kw_only=True):
     """Where a file or folder of the settings lies."""
 
     path: str
@@ -40,7 +40,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     group: str
 
 
-class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+class BackupManifest(msgspec.Struct, frozen=True, kw_only=True):
     """Where the files of a backup come from."""
 
     format: int = FORMAT
@@ -50,12 +50,12 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     state: str  # folder
     owner: str  # user of the state folder
     group: str
-    places: dict[str, Place]  # file or folder below the backup's `settings`
+    places: dict[str, BackupPlace]  # file or folder below the backup's `settings`
     stores: dict[str, int]  # file below `state` → version of its format
     cluster: bool  # the counters are in a cluster, and not in here
 
 
-def read(folder: Path) -> Manifest:
+def read_manifest(folder: Path) -> BackupManifest:
     """Return the manifest of a backup of which every file is there and as it was written.
 
     Raises:
@@ -68,7 +68,7 @@ def read(folder: Path) -> Manifest:
             if path not in found:
                 raise StoreError(f"{folder} is damaged: {path.relative_to(folder)} is missing")
             found.discard(path)
-            if digest(path) != wanted:
+            if file_digest(path) != wanted:
                 raise StoreError(
                     f"{folder} is damaged: {path.relative_to(folder)} is not what was written"
                 )
@@ -82,7 +82,7 @@ def read(folder: Path) -> Manifest:
             raise StoreVersion(
                 f"{folder} is a backup of format {said['format']}, this Oborona knows {FORMAT}"
             )
-        manifest = msgspec.json.decode(octets, type=Manifest)
+        manifest = msgspec.json.decode(octets, type=BackupManifest)
     except OSError as error:
         raise StoreError(f"{error.filename or folder}: {error.strerror}") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -93,14 +93,16 @@ def read(folder: Path) -> Manifest:
     return manifest
 
 
-def seal(folder: Path, manifest: Manifest) -> None:
+def seal_backup(folder: Path, manifest: BackupManifest) -> None:
     """Write the manifest, and the checksums of all that is there.
 
     Raises:
         OSError: it can't be written.
     """
     _write(folder / MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
-    lines = (f"{digest(path)}  {path.relative_to(folder)}\n" for path in sorted(_files(folder)))
+    lines = (
+        f"{file_digest(path)}  {path.relative_to(folder)}\n" for path in sorted(_files(folder))
+    )
     _write(folder / SUMS, "".join(lines).encode())
 
 
@@ -109,7 +111,7 @@ def _write(path: Path, octets: bytes) -> None:
     path.write_bytes(octets)
 
 
-def digest(path: Path) -> str:
+def file_digest(path: Path) -> str:
     """Return the SHA-256 of a file, in hexadecimal digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -13,37 +13,37 @@ from typing import Final, NamedTuple
 
 from oborona import secret, state_files
 from oborona.config import Settings
-from oborona.daemon.exporter.files import Files, Tables, tables
-from oborona.daemon.exporter.flagged import Flagged, bad, pinned
-from oborona.daemon.exporter.listed import Listed, listed
-from oborona.daemon.exporter.recent import Recent
-from oborona.daemon.exporter.row import Row
-from oborona.daemon.keeper.in_force import PolicyInForce
+from oborona.daemon.exporter.files import ExportFiles, ExportTables, export_tables
+from oborona.daemon.exporter.list_rows import ListRows, list_rows
+from oborona.daemon.exporter.recent_clients import RecentClients
+from oborona.daemon.exporter.reputation_rows import ReputationRows, pinned_rows, refused_rows
+from oborona.daemon.exporter.row import ExportRow
+from oborona.daemon.keeper.policy_in_force import PolicyInForce
 from oborona.errors import StoreError
-from oborona.heartbeat import beating
-from oborona.journal.queries import Reader
+from oborona.heartbeat import beat_forever
+from oborona.journal.queries import JournalReader
 from oborona.message.shingles import Hasher
-from oborona.policy.before import Before
+from oborona.policy.load_cache import PolicyCache
 from oborona.reputation.networks import Network, networks
 from oborona.reputation.pins import Pin
-from oborona.stores.counters import open_stored
-from oborona.stores.pins.store import Store as PinStore
+from oborona.stores.counters import open_readonly
+from oborona.stores.pins.store import PinStore
 from oborona.stores.policy_folders import policy_folders
 from oborona.telemetry.log import event
 
-NOTHING: Final = Flagged({}, {})
+NOTHING: Final = ReputationRows({}, {})
 
 log = logging.getLogger("oborona.exporter")
 
 
-class Round(NamedTuple):
+class ExportRound(NamedTuple):
     """What a round has found."""
 
-    tables: Tables
+    tables: ExportTables
     troubles: tuple[str, ...]  # what could not be asked, and is not in the tables
 
 
-class Exporter:
+class TableExporter:
     """Finds out what tables are to hold, again and again; in one thread.
 
     Args:
@@ -55,16 +55,16 @@ class Exporter:
         StoreError: there are no keys.
     """
 
-    def __init__(self, settings: Settings, state: Path, before: Before | None = None) -> None:
+    def __init__(self, settings: Settings, state: Path, before: PolicyCache | None = None) -> None:
         self._settings = settings
         self._state = state
         self._hasher = Hasher(secret.load(state).shingles)
         self._own = networks(settings.site.networks)
         self._policy = PolicyInForce(state, policy_folders(settings.paths), before)
-        self._listed: Listed | None = None
-        self._recent = Recent()
+        self._listed: ListRows | None = None
+        self._recent = RecentClients()
 
-    def round(self, now: float) -> Round:
+    def round(self, now: float) -> ExportRound:
         """Return what tables are to hold at Unix time `now`.
 
         Raises:
@@ -75,11 +75,11 @@ class Exporter:
             policy = self._policy.current
             assert policy is not None
             self._listed = None  # what was said before is not said for a policy that can't be read
-            self._listed = listed(policy, self._policy.folders)
+            self._listed = list_rows(policy, self._policy.folders)
         said, troubles = self._listed, list[str]()
         pins = NOTHING
         try:
-            pins = pinned(self._pins(now), self._hasher, said, self._own)
+            pins = pinned_rows(self._pins(now), self._hasher, said, self._own)
         except StoreError as error:
             troubles.append(str(error))
         found = dict(said.networks)
@@ -87,8 +87,9 @@ class Exporter:
             found |= asyncio.run(self._bad(said, pins, now))
         except StoreError as error:
             troubles.append(str(error))
-        return Round(
-            tables(dict(pins.networks) | found, dict(pins.senders) | said.senders), tuple(troubles)
+        return ExportRound(
+            export_tables(dict(pins.networks) | found, dict(pins.senders) | said.senders),
+            tuple(troubles),
         )
 
     def _pins(self, now: float) -> Sequence[Pin]:
@@ -97,20 +98,22 @@ class Exporter:
         with PinStore(self._state / state_files.PINS, make=False) as store:
             return store.all(now)
 
-    async def _bad(self, said: Listed, pins: Flagged, now: float) -> dict[Network, Row]:
-        alive = asyncio.create_task(beating())
+    async def _bad(
+        self, said: ListRows, pins: ReputationRows, now: float
+    ) -> dict[Network, ExportRow]:
+        alive = asyncio.create_task(beat_forever())
         try:
-            async with await Reader.open(self._state / state_files.JOURNAL) as journal:
+            async with await JournalReader.open(self._state / state_files.JOURNAL) as journal:
                 await self._recent.look(journal, now)
-            with closing(open_stored(self._settings, self._state)) as counters:
-                return await bad(
+            with closing(open_readonly(self._settings, self._state)) as counters:
+                return await refused_rows(
                     self._recent.addresses, counters, self._hasher, said, pins, self._own, now
                 )
         finally:
             alive.cancel()
 
 
-def export(exporter: Exporter, files: Files, now: float) -> Round:
+def export(exporter: TableExporter, files: ExportFiles, now: float) -> ExportRound:
     """Take a round, and write what it has found.
 
     Raises:

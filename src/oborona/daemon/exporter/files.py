@@ -28,10 +28,10 @@ from typing import Final, NamedTuple
 
 import cdbx
 
-from oborona.config import Export
-from oborona.daemon.exporter.row import Row
+from oborona.atomic_file import atomic_writer
+from oborona.config import ExportSettings
+from oborona.daemon.exporter.row import ExportRow
 from oborona.reputation.networks import Network
-from oborona.whole_file import written_whole
 
 SQLITE: Final = "oborona.sqlite"
 CLIENTS: Final = "clients.cdb"
@@ -47,47 +47,49 @@ _COLUMNS: Final = (
 _HEAD: Final = "# Written by Oborona; changes do not last.\n"
 
 
-class Tables(NamedTuple):
+class ExportTables(NamedTuple):
     """What the tables are to hold."""
 
-    clients: Mapping[str, Row]  # addresses as mail servers write them
-    networks: tuple[tuple[Network, Row], ...]  # the narrowest first
-    senders: Mapping[str, Row]
+    clients: Mapping[str, ExportRow]  # addresses as mail servers write them
+    networks: tuple[tuple[Network, ExportRow], ...]  # the narrowest first
+    senders: Mapping[str, ExportRow]
 
 
-def tables(networks: Mapping[Network, Row], senders: Mapping[str, Row]) -> Tables:
+def export_tables(
+    networks: Mapping[Network, ExportRow], senders: Mapping[str, ExportRow]
+) -> ExportTables:
     """Return tables of networks, addresses among them, and senders."""
     single = {one: row for one, row in networks.items() if one.prefixlen == one.max_prefixlen}
     wide = [(one, row) for one, row in networks.items() if one not in single]
     wide.sort(
         key=lambda pair: (-pair[0].prefixlen, pair[0].version, pair[0].network_address.packed)
     )
-    return Tables(
-        dict(sorted((written(one.network_address), row) for one, row in single.items())),
+    return ExportTables(
+        dict(sorted((address_text(one.network_address), row) for one, row in single.items())),
         tuple(wide),
         dict(sorted(senders.items())),
     )
 
 
-def written(address: IPv4Address | IPv6Address) -> str:
+def address_text(address: IPv4Address | IPv6Address) -> str:
     """Return an address as the system writes it, and with it every mail server."""
     family = socket.AF_INET if address.version == 4 else socket.AF_INET6
     return socket.inet_ntop(family, address.packed)
 
 
-class Files:
+class ExportFiles:
     """The files of one folder.
 
     Args:
         asked: where, and for whom.
     """
 
-    def __init__(self, asked: Export) -> None:
+    def __init__(self, asked: ExportSettings) -> None:
         self._folder = Path(asked.folder)
         self._mode = int(asked.mode, 8)
         self._held: dict[str, bytes] = {}  # file name → digest of what it holds
 
-    def write(self, wanted: Tables) -> list[str]:
+    def write(self, wanted: ExportTables) -> list[str]:
         """Bring all files up to date; return the names of those that have changed.
 
         Raises:
@@ -113,14 +115,14 @@ class Files:
                 pass  # gone, or not ours any more: written anew
             else:
                 return False
-        with written_whole(path) as file:
+        with atomic_writer(path) as file:
             os.fchmod(file.fileno(), self._mode)
             file.write(octets)
         self._held[name] = digest
         return True
 
 
-def _sqlite(wanted: Tables) -> bytes:
+def _sqlite(wanted: ExportTables) -> bytes:
     db = sqlite3.connect(":memory:", isolation_level=None)
     try:
         db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -140,7 +142,7 @@ def _sqlite(wanted: Tables) -> bytes:
         db.close()
 
 
-def _cdb(rows: Mapping[str, Row]) -> bytes:
+def _cdb(rows: Mapping[str, ExportRow]) -> bytes:
     with tempfile.TemporaryFile() as file:
         maker = cdbx.CDB.make(file)
         for key, row in rows.items():
@@ -150,7 +152,7 @@ def _cdb(rows: Mapping[str, Row]) -> bytes:
         return file.read()
 
 
-def _ipl(wanted: Tables) -> bytes:
+def _ipl(wanted: ExportTables) -> bytes:
     lines = (
         f'"{one}": {row.line}\n' if one.version == 6 else f"{one}: {row.line}\n"
         for one, row in wanted.networks

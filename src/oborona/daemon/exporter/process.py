@@ -10,17 +10,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 from oborona.config import Settings
-from oborona.daemon.exporter.exporter import Exporter, export
-from oborona.daemon.exporter.files import Files
+from oborona.daemon.exporter.exporter import TableExporter, export
+from oborona.daemon.exporter.files import ExportFiles
 from oborona.errors import StoreError
-from oborona.heartbeat import Stop
-from oborona.policy.before import Before
+from oborona.heartbeat import StopSignal
+from oborona.policy.load_cache import PolicyCache
 from oborona.telemetry.log import event
 
 log = logging.getLogger("oborona.exporter")
 
 
-def run(settings: Settings, state: Path, before: Before | None, ready: Callable[[], None]) -> int:
+def run(
+    settings: Settings, state: Path, before: PolicyCache | None, ready: Callable[[], None]
+) -> int:
     """Be the exporter until SIGTERM; return the exit status.
 
     Args:
@@ -32,13 +34,13 @@ def run(settings: Settings, state: Path, before: Before | None, ready: Callable[
     Raises:
         StoreError: there are no keys.
     """
-    stop = Stop()
+    stop = StopSignal()
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the policy in force is followed
-    exporter, files = Exporter(settings, state, before), Files(settings.export)
+    exporter, files = TableExporter(settings, state, before), ExportFiles(settings.export)
     ready()
     troubles: tuple[str, ...] = ()
     while not stop.is_set():
-        now = troubles_of(exporter, files)
+        now = export_troubles(exporter, files)
         if now != troubles:
             for trouble in now:
                 event(log, logging.ERROR, "tables are not as they should be", why=trouble)
@@ -49,7 +51,7 @@ def run(settings: Settings, state: Path, before: Before | None, ready: Callable[
     return os.EX_OK
 
 
-def troubles_of(exporter: Exporter, files: Files) -> tuple[str, ...]:
+def export_troubles(exporter: TableExporter, files: ExportFiles) -> tuple[str, ...]:
     """Take a round; return what was wrong, and never raise."""
     try:
         return export(exporter, files, time.time()).troubles

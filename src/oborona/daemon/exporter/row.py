@@ -21,7 +21,7 @@ MAX_WHY: Final = 300  # characters
 _UNPRINTABLE: Final = re.compile(r"[^ -~]")
 
 
-class Row(NamedTuple):
+class ExportRow(NamedTuple):
     """One entry of a table."""
 
     verdict: str  # deny or allow; of who is pinned and not refused for it, the pin's flag
@@ -39,7 +39,7 @@ class Row(NamedTuple):
         )
 
 
-def refused(of: str, why: str, *, until: int = 0) -> Row:
+def deny_row(of: str, why: str, *, until: int = 0) -> ExportRow:
     """Return the row of who is refused.
 
     Args:
@@ -48,7 +48,7 @@ def refused(of: str, why: str, *, until: int = 0) -> Row:
         until: Unix seconds; 0 = for ever.
     """
     code = 554 if of == "Client" else 550
-    return Row(DENY, why[:MAX_WHY], code, f"5.7.1 {of} refused", until)
+    return ExportRow(DENY, why[:MAX_WHY], code, f"5.7.1 {of} refused", until)
 
 
 def _quoted(text: str) -> str:

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Final
 
 from oborona.errors import PolicyError
-from oborona.policy.before import Documents
-from oborona.policy.folders import Folders
+from oborona.policy.folders import PolicyFolders
+from oborona.policy.load_cache import DocumentCache
 from oborona.policy.trap_table import TrapFiles, TrapsTable, traps_table
 from oborona.policy.traps import NO_TRAPS, Traps
 from oborona.policy.watch import FolderState, folder_state
 from oborona.telemetry.log import event
-from oborona.toml import Given, table
+from oborona.toml import GivenValue, table
 
 LOOK_S: Final = 2.0  # between looks at the folders
 
@@ -33,9 +33,9 @@ class FollowedTraps:
         where: the policy folders; a path stands for that folder alone.
     """
 
-    def __init__(self, where: Path | Folders) -> None:
-        self._folders = Folders.of(where)
-        self._documents = Documents()
+    def __init__(self, where: Path | PolicyFolders) -> None:
+        self._folders = PolicyFolders.of(where)
+        self._documents = DocumentCache()
         self._files = TrapFiles()
         self._state: FolderState | None = None
         self._looked = float("-inf")
@@ -60,7 +60,7 @@ class FollowedTraps:
         return self._traps
 
     def _read(self) -> Traps:
-        given: dict[str, Given] = {}
+        given: dict[str, GivenValue] = {}
         paths = self._folders.files(".toml")
         for path in paths:
             document = self._documents.read(path, path)

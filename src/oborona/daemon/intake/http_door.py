@@ -19,12 +19,22 @@ from typing import Final
 
 from aiohttp import web
 
-from oborona.daemon.intake.desk import Desk
-from oborona.doors.tokens import Tokens
-from oborona.doors.web import IDLE_S, JSON, READ_S, Limits, WebServer, answer, bearer, no, read
+from oborona.daemon.intake.event_sink import EventSink
+from oborona.doors.tokens import AccessTokens
+from oborona.doors.web import (
+    IDLE_S,
+    JSON,
+    READ_S,
+    HttpLimits,
+    WebServer,
+    bearer_token,
+    error_answer,
+    json_answer,
+    read_body,
+)
 from oborona.errors import PeerError, StoreError
 from oborona.feedback.events.http_body import event_of, from_json, from_message
-from oborona.feedback.events.model import Event
+from oborona.feedback.events.model import FeedbackEvent
 
 AT_ONCE: Final = 16  # bodies in memory
 # a body of JSON may be so much larger than the message in it: base64 makes 4 of 3
@@ -37,7 +47,7 @@ HEALTH: Final = "/health"
 log = logging.getLogger("oborona.intake")
 
 
-class HttpServer(WebServer):
+class FeedbackHttpServer(WebServer):
     """Serves HTTP on one listening socket.
 
     Args:
@@ -53,10 +63,10 @@ class HttpServer(WebServer):
 
     def __init__(
         self,
-        desk: Desk,
+        desk: EventSink,
         *,
         key: bytes,
-        tokens: Tokens | None,
+        tokens: AccessTokens | None,
         max_message_bytes: int,
         max_connections: int,
         allowed: str = "",
@@ -64,7 +74,7 @@ class HttpServer(WebServer):
         idle_s: float = IDLE_S,
     ) -> None:
         super().__init__(
-            limits=Limits(read_s=read_s, idle_s=idle_s),
+            limits=HttpLimits(read_s=read_s, idle_s=idle_s),
             tokens=tokens,
             max_connections=max_connections,
             log=log,
@@ -80,16 +90,18 @@ class HttpServer(WebServer):
         if request.path == HEALTH:
             return self._health(request)
         if request.path != PATH:
-            return no(404, "there is nothing here")
+            return error_answer(404, "there is nothing here")
         if request.method != "POST":
-            return no(405, "POST only", Allow="POST")
-        token = self._shown(bearer(request))
+            return error_answer(405, "POST only", Allow="POST")
+        token = self._shown(bearer_token(request))
         if token is None:
             self._note("unauthorized")
-            return no(401, "no token, or none that is known here", **{"WWW-Authenticate": "Bearer"})
+            return error_answer(
+                401, "no token, or none that is known here", **{"WWW-Authenticate": "Bearer"}
+            )
         if self._reading >= AT_ONCE:
             self._note("crowded")
-            return no(429, "too much at once", **{"Retry-After": "1"})
+            return error_answer(429, "too much at once", **{"Retry-After": "1"})
         self._reading += 1
         try:
             return await self._feedback(request, token)
@@ -98,10 +110,10 @@ class HttpServer(WebServer):
 
     def _health(self, request: web.BaseRequest) -> web.StreamResponse:
         if request.method not in {"GET", "HEAD"}:
-            return no(405, "GET only", Allow="GET, HEAD")
+            return error_answer(405, "GET only", Allow="GET, HEAD")
         if self._desk.trouble:
-            return no(503, "nothing can be written down now")
-        return answer(200, {"state": "ready"})
+            return error_answer(503, "nothing can be written down now")
+        return json_answer(200, {"state": "ready"})
 
     async def _feedback(self, request: web.BaseRequest, token: str) -> web.StreamResponse:
         """Take what is said.
@@ -113,12 +125,14 @@ class HttpServer(WebServer):
         """
         kind = request.content_type
         if kind not in {JSON, "message/rfc822"}:
-            return self._wrong(no(415, f"{JSON} or message/rfc822"))
+            return self._wrong(error_answer(415, f"{JSON} or message/rfc822"))
         once = request.headers.get("Idempotency-Key", "")
         if len(once) > MAX_KEY:
-            return self._wrong(no(400, f"an Idempotency-Key has at most {MAX_KEY} characters"))
+            return self._wrong(
+                error_answer(400, f"an Idempotency-Key has at most {MAX_KEY} characters")
+            )
         limit = int(self._limit * JSON_SHARE) if kind == JSON else self._limit
-        body = await read(request, limit, self.limits.read_s)
+        body = await read_body(request, limit, self.limits.read_s)
         if isinstance(body, web.Response):
             return self._wrong(body)
         try:
@@ -131,15 +145,15 @@ class HttpServer(WebServer):
                 now=time.time(),
             )
         except PeerError as error:
-            return self._wrong(no(400, str(error)))
+            return self._wrong(error_answer(400, str(error)))
         return await self._taken(event)
 
-    async def _taken(self, event: Event) -> web.StreamResponse:
+    async def _taken(self, event: FeedbackEvent) -> web.StreamResponse:
         try:
             receipt = await self._desk.take(event)
         except StoreError:
-            return no(503, "nothing can be written down now", **{"Retry-After": "10"})
-        return answer(201 if receipt.new else 200, {"event": receipt.id, "new": receipt.new})
+            return error_answer(503, "nothing can be written down now", **{"Retry-After": "10"})
+        return json_answer(201 if receipt.new else 200, {"event": receipt.id, "new": receipt.new})
 
     def _wrong(self, said: web.StreamResponse) -> web.StreamResponse:
         self._note("broken")

@@ -13,21 +13,21 @@ from collections.abc import Sequence
 from ipaddress import ip_address, ip_network
 from typing import Final
 
-from oborona.daemon.intake.loops import Entries
-from oborona.doors.delivery import judged
-from oborona.doors.delivery.judged import Expected
-from oborona.doors.delivery.marks import Marks
+from oborona.daemon.intake.feedback_loops import EntryFinder
+from oborona.doors.delivery import entry_lookup
+from oborona.doors.delivery.entry_lookup import JournalTiming
+from oborona.doors.delivery.header_marks import HeaderMarks
 from oborona.errors import StoreError
-from oborona.feedback.events.spoken import person
-from oborona.ident import time_of, verify
-from oborona.journal.entry import Entry
+from oborona.feedback.events.message_reference import person_address
+from oborona.ident import time_of_id, verify
+from oborona.journal.entry import JournalEntry
 from oborona.reputation.personal import mail_address
 
 # that the journal may be behind: until then a mail is put off; later its entry was lost
 BEHIND_S: Final = 600.0
 
 
-class Reporters:
+class LocalReporters:
     """Knows our own people.
 
     Args:
@@ -39,7 +39,7 @@ class Reporters:
         self._networks = tuple(map(ip_network, networks.split()))
         self._template = template
 
-    def ours(self, entry: Entry) -> bool:
+    def ours(self, entry: JournalEntry) -> bool:
         """Tell whether one of our own people sent a message."""
         return (
             bool(entry.login)
@@ -47,13 +47,13 @@ class Reporters:
             or self._near(entry.client_ip)
         )
 
-    def person(self, entry: Entry) -> str:
+    def person(self, entry: JournalEntry) -> str:
         """Return the mail address of who sent a report.
 
         Empty where that is none of our own people.
         """
         if entry.login:
-            return person(entry.login, self._template)
+            return person_address(entry.login, self._template)
         return mail_address(entry.sender) if self._near(entry.client_ip) else ""
 
     def _near(self, ip: str) -> bool:
@@ -64,16 +64,16 @@ class Reporters:
         return address.is_loopback or any(address in network for network in self._networks)
 
 
-async def entry_of(
-    entries: Entries,
-    marks: Marks,
+async def entry_of_mail(
+    entries: EntryFinder,
+    marks: HeaderMarks,
     header: bytes,
     recipients: Sequence[str],
     *,
     key: bytes,
-    expected: Expected,
+    expected: JournalTiming,
     now: float,
-) -> Entry | None:
+) -> JournalEntry | None:
     """Return the journal's entry of a mail that was just delivered to us.
 
     None where no id of ours, or that of another message, is on it.
@@ -94,10 +94,14 @@ async def entry_of(
     number = verify(marks.ident, key) if marks.ident else None
     if number is None:
         return None
-    entry = await judged.find(entries, number, expected, now)
+    entry = await entry_lookup.find_entry(entries, number, expected, now)
     if entry is None:
-        if abs(now - time_of(number)) < BEHIND_S:
+        if abs(now - time_of_id(number)) < BEHIND_S:
             raise StoreError("the journal has no entry of this mail yet")
         return None
-    shown = judged.shows(header, "")
-    return entry if any(judged.speaks(entry, shown, marks, one) for one in recipients) else None
+    shown = entry_lookup.claimed_identity(header, "")
+    return (
+        entry
+        if any(entry_lookup.entry_matches(entry, shown, marks, one) for one in recipients)
+        else None
+    )

@@ -23,19 +23,19 @@ import uvloop
 
 from oborona import secret, state_files
 from oborona.config import Address, Settings, UnixAddress
-from oborona.config import Intake as Asked
+from oborona.config import IntakeSettings as Asked
 from oborona.daemon import sockets
-from oborona.daemon.intake.desk import Desk
-from oborona.daemon.intake.mail import start_mail
+from oborona.daemon.intake.event_sink import EventSink
+from oborona.daemon.intake.mail_door import start_mail
 from oborona.daemon.intake.sieve_door import SieveServer
-from oborona.daemon.intake.spool import Spool
-from oborona.doors.tokens import Tokens
+from oborona.daemon.intake.sieve_spool import SieveSpool
+from oborona.doors.tokens import AccessTokens
 from oborona.errors import ConfigError
-from oborona.feedback.events.taking import Taking
-from oborona.heartbeat import beating
+from oborona.feedback.events.event_writer import EventWriter
+from oborona.heartbeat import beat_forever
 from oborona.metrics import REGISTRY, Gauge
 from oborona.telemetry import status
-from oborona.telemetry.reporting import report
+from oborona.telemetry.status_writer import write_periodically
 
 GRACE_S: Final = 5.0  # for requests that have begun when we are told to stop
 UP: Final = Gauge("oborona_intake_up", "1 while the intake runs.", ())
@@ -94,27 +94,27 @@ async def _serve(
         loop.add_signal_handler(number, stop.set)
     loop.add_signal_handler(signal.SIGHUP, lambda: None)  # it reads no policy
     UP.set(1)
-    async with Taking(state / state_files.EVENTS) as taking, AsyncExitStack() as doors:
-        desk = Desk(taking, settings.intake.deadline_s)
+    async with EventWriter(state / state_files.EVENTS) as taking, AsyncExitStack() as doors:
+        desk = EventSink(taking, settings.intake.deadline_s)
         doors.push_async_callback(desk.close)
         await _open(settings, state, secret.load(state), desk, listeners, doors)
         chores = [
-            asyncio.create_task(beating()),
-            asyncio.create_task(report(state, partial(_said, desk), log)),
+            asyncio.create_task(beat_forever()),
+            asyncio.create_task(write_periodically(state, partial(_said, desk), log)),
         ]
         ready()
         await stop.wait()
         for chore in chores:
             chore.cancel()
         await asyncio.gather(*chores, return_exceptions=True)
-    status.remove_one(state, status.IntakeStatus)
+    status.remove_process(state, status.IntakeStatus)
 
 
 async def _open(
     settings: Settings,
     state: Path,
-    keys: secret.Keys,
-    desk: Desk,
+    keys: secret.SiteKeys,
+    desk: EventSink,
     listeners: Mapping[str, socket.socket],
     doors: AsyncExitStack,
 ) -> None:
@@ -131,9 +131,9 @@ async def _open(
         await sieve.start(listeners["listen"])
         doors.push_async_callback(sieve.drain, GRACE_S)
     if "http_listen" in listeners:
-        from oborona.daemon.intake.http_door import HttpServer  # noqa: PLC0415 - 10 MB, in this process alone
+        from oborona.daemon.intake.http_door import FeedbackHttpServer  # noqa: PLC0415 - 10 MB, in this process alone
 
-        http = HttpServer(
+        http = FeedbackHttpServer(
             desk,
             key=keys.signature,
             tokens=_tokens(asked),
@@ -147,7 +147,7 @@ async def _open(
         mail = await start_mail(settings, state, keys, desk, listeners["mail_listen"])
         doors.push_async_callback(mail.drain, GRACE_S)
     if asked.spool:
-        spool = Spool(Path(asked.spool), desk, key=keys.signature, template=asked.person)
+        spool = SieveSpool(Path(asked.spool), desk, key=keys.signature, template=asked.person)
         doors.push_async_callback(_end, asyncio.create_task(spool.follow()))
 
 
@@ -156,7 +156,7 @@ async def _end(task: asyncio.Task[None]) -> None:
     await asyncio.gather(task, return_exceptions=True)
 
 
-def _tokens(asked: Asked) -> Tokens | None:
+def _tokens(asked: Asked) -> AccessTokens | None:
     """Return who may use POST /feedback, None where reaching the socket is enough.
 
     Raises:
@@ -165,14 +165,14 @@ def _tokens(asked: Asked) -> Tokens | None:
     if not asked.http_listen:
         return None
     if asked.http_token_file:
-        return Tokens(Path(asked.http_token_file))
+        return AccessTokens(Path(asked.http_token_file))
     if isinstance(asked.http_address, UnixAddress):
         return None
     # every user of this machine reaches its ports, and none of them speaks for the others
     raise ConfigError("intake.http_listen is a port, and has no tokens; set intake.http_token_file")
 
 
-def _said(desk: Desk) -> status.IntakeStatus:
+def _said(desk: EventSink) -> status.IntakeStatus:
     """Return what the intake has to say of itself."""
     return status.IntakeStatus(
         pid=os.getpid(),

@@ -46,7 +46,7 @@ _ESCAPED: Final = {b"0": b"\0", b"1": b"\x01", b"t": b"\t", b"r": b"\r", b"n": b
 _SHOWN: Final = 60  # bytes of a broken line in the log
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True):
+class SieveRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What a script says."""
 
     arguments: dict[str, str]
@@ -55,7 +55,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     size: int  # of the whole message, in bytes
 
 
-class Codec:
+class SieveCodec:
     """Reads one connection's request.
 
     Args:
@@ -82,7 +82,7 @@ class Codec:
         return self._request is None or self._request[1]
 
     @property
-    def knocks(self) -> bool:
+    def is_probe(self) -> bool:
         """Whether this is a script that says nothing: somebody asks whether we are there."""
         return self._request is not None and not self._request[0]
 
@@ -108,7 +108,7 @@ class Codec:
             self._take(bytes(self._head[end + 2 :]))
             self._head.clear()
 
-    def end(self) -> Request:
+    def end(self) -> SieveRequest:
         """Return the request: the client has shut its side.
 
         Raises:
@@ -117,7 +117,7 @@ class Codec:
         if self._request is None:
             raise PeerError(f"the connection ended in the middle: {bytes(self._head[-_SHOWN:])!r}")
         arguments, wants_answer = self._request
-        return Request(
+        return SieveRequest(
             arguments=arguments, wants_answer=wants_answer, raw=bytes(self._body), size=self._size
         )
 

@@ -13,13 +13,13 @@ import logging
 import time
 from typing import Final
 
-from oborona.daemon.intake.desk import Desk
-from oborona.daemon.intake.sieve_codec import REFUSED, TAKEN, Codec, Request
+from oborona.daemon.intake.event_sink import EventSink
+from oborona.daemon.intake.sieve_codec import REFUSED, TAKEN, SieveCodec, SieveRequest
 from oborona.doors.acceptor import Acceptor
-from oborona.doors.stream import Stream
+from oborona.doors.stream import StreamConnection
 from oborona.errors import PeerError, StoreError
+from oborona.feedback.events.message_reference import WEAK, event_of
 from oborona.feedback.events.model import MOST_RAW
-from oborona.feedback.events.spoken import WEAK, event_of
 
 IDLE_S: Final = 10.0  # Dovecot writes in one go; who stops in the middle is not it
 WHOLE_S: Final = 60.0  # for a request: a large message on a busy disk
@@ -43,7 +43,7 @@ class SieveServer(Acceptor):
 
     def __init__(
         self,
-        desk: Desk,
+        desk: EventSink,
         *,
         key: bytes,
         template: str,
@@ -59,15 +59,15 @@ class SieveServer(Acceptor):
         self.whole_s = whole_s
         self._told = ""  # the last thing wrong that the log was told
 
-    def _connection(self) -> Stream:
-        return _Connection(self)
+    def _connection(self) -> StreamConnection:
+        return _SieveConnection(self)
 
     @property
     def there(self) -> bytes:
         """The answer to who asks whether we are there: what is said now would be taken."""
         return REFUSED if self._desk.trouble else TAKEN
 
-    async def answer(self, request: Request) -> bytes:
+    async def answer(self, request: SieveRequest) -> bytes:
         """Return the answer to a request; never raises."""
         try:
             event = event_of(
@@ -97,7 +97,7 @@ class SieveServer(Acceptor):
             log.warning("a request of Dovecot is of no use: %s", error)
 
 
-class _Connection(Stream):
+class _SieveConnection(StreamConnection):
     """One request.
 
     Args:
@@ -107,7 +107,7 @@ class _Connection(Stream):
     def __init__(self, server: SieveServer) -> None:
         super().__init__(server, log)
         self._server = server
-        self._codec = Codec(MOST_RAW)
+        self._codec = SieveCodec(MOST_RAW)
         self._ended = False
         self._late = self._loop.call_later(server.whole_s, self._too_late)
 
@@ -124,7 +124,7 @@ class _Connection(Stream):
     async def _take(self, data: bytes) -> None:
         try:
             self._codec.feed(data)
-            if self._codec.knocks:
+            if self._codec.is_probe:
                 self._say(self._server.there)
                 return
             if not self._ended or self._inbox:

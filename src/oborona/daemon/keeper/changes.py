@@ -12,21 +12,21 @@ from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
 from oborona import state_files
-from oborona.daemon.keeper.in_force import PolicyInForce
+from oborona.daemon.keeper.policy_in_force import PolicyInForce
 from oborona.errors import StoreError
-from oborona.feedback.connection import Connection
-from oborona.feedback.ledger import Ledger
-from oborona.feedback.word import Kind
-from oborona.journal.index.pieces import carried
+from oborona.feedback.connection import FeedbackConnection
+from oborona.feedback.label import LabelKind
+from oborona.feedback.label_outbox import LabelOutbox
+from oborona.journal.index.pieces import indexed_pieces
 from oborona.message.hashing import Hasher
 from oborona.policy.signatures.model import Signature
-from oborona.recheck.engine.model import Cause
-from oborona.recheck.engine.signed import Signed, shingles_of
-from oborona.recheck.moves import Moves
-from oborona.sqlite_file import SharedFile
-from oborona.stores.pins.store import Store as PinStore
-from oborona.stores.signatures.rows import State
-from oborona.stores.signatures.store import Store as SignatureStore
+from oborona.recheck.engine.model import RecheckCause
+from oborona.recheck.engine.signature_changes import SignatureChanges, shingles_of
+from oborona.recheck.moves import MoveStore
+from oborona.sqlite_file import SharedSqliteFile
+from oborona.stores.pins.store import PinStore
+from oborona.stores.signatures.rows import SignatureState
+from oborona.stores.signatures.store import SignatureStore
 from oborona.types import Shingle
 
 AT_ONCE: Final = 200  # words of one look
@@ -36,18 +36,18 @@ AGAIN_S: Final = 600.0
 # signatures that came lately; beyond, the oldest are as if they had always been there
 MOST_FRESH: Final = 50_000
 
-_Store = TypeVar("_Store", bound=SharedFile)
+_Store = TypeVar("_Store", bound=SharedSqliteFile)
 
 
-class Change(NamedTuple):
+class RecheckTrigger(NamedTuple):
     """Something that delivered messages may hang on."""
 
-    cause: Cause
+    cause: RecheckCause
     pieces: tuple[Shingle, ...]  # messages that carry any of these; none = all
     echo: bool = False  # counts of it may be on their way
 
 
-class Changes:
+class ChangeWatcher:
     """Follows what changes; one thread at a time looks.
 
     Args:
@@ -62,7 +62,7 @@ class Changes:
     def __init__(
         self,
         state: Path,
-        moves: Moves,
+        moves: MoveStore,
         policy: PolicyInForce,
         hasher: Hasher,
         *,
@@ -75,27 +75,27 @@ class Changes:
         self._hasher = hasher
         self._window_s = window_s
         self._clock = clock
-        self._words: Connection | None = None
+        self._words: FeedbackConnection | None = None
         self._signatures: SignatureStore | None = None
         self._pins: PinStore | None = None
         self._fresh: dict[str, Signature] = {}
         self._gone: set[str] = set()
-        self._signed = Signed({}, hasher)
+        self._signed = SignatureChanges({}, hasher)
         self._noted = ""  # version of the policy whose change was told
         self.failed: StoreError | None = None  # of the last look
 
     @property
-    def signed(self) -> Signed:
+    def signed(self) -> SignatureChanges:
         """The signatures that came or went lately."""
         return self._signed
 
-    def look(self) -> list[Change]:
+    def look(self) -> list[RecheckTrigger]:
         """Return what has changed.
 
         Where a store can't be read (`failed`), what it has is told later, and the others are told
         all the same.
         """
-        found: list[Change] = []
+        found: list[RecheckTrigger] = []
         self.failed = None
         for part in (self._of_policy, self._of_words, self._of_signatures, self._of_pins):
             try:
@@ -111,7 +111,7 @@ class Changes:
                 one.close()
         self._words = self._signatures = self._pins = None
 
-    def _of_policy(self) -> Iterator[Change]:
+    def _of_policy(self) -> Iterator[RecheckTrigger]:
         before = self._policy.current
         changed = self._policy.look()
         policy = self._policy.current
@@ -124,16 +124,16 @@ class Changes:
         number = int(policy.version, 16)
         known = self._moves.cursor("policy", -1)
         if known not in (-1, number):
-            yield Change(Cause.POLICY, ())
+            yield RecheckTrigger(RecheckCause.POLICY, ())
         self._moves.set_cursor("policy", number)
         self._noted = policy.version
 
-    def _of_words(self) -> Iterator[Change]:
+    def _of_words(self) -> Iterator[RecheckTrigger]:
         new = self._words is None
-        self._words = _opened(self._words, self._state / state_files.FEEDBACK, Connection)
+        self._words = _opened(self._words, self._state / state_files.FEEDBACK, FeedbackConnection)
         if self._words is None:
             return
-        ledger = Ledger(self._words)
+        ledger = LabelOutbox(self._words)
         place = self._moves.cursor("words", -1)
         if place < 0 or place > ledger.newest():
             self._moves.set_cursor("words", ledger.newest())
@@ -144,14 +144,14 @@ class Changes:
             place = min(place, first - 1)
         found = ledger.news(place, AT_ONCE)
         for one in found:
-            against = one.wanted is (one.kind is Kind.SPAM)
-            cause = Cause.WORD if against else Cause.PARDON
-            if pieces := carried(one.pieces):
-                yield Change(cause, pieces, echo=True)
+            against = one.wanted is (one.kind is LabelKind.SPAM)
+            cause = RecheckCause.WORD if against else RecheckCause.PARDON
+            if pieces := indexed_pieces(one.pieces):
+                yield RecheckTrigger(cause, pieces, echo=True)
         if found:
             self._moves.set_cursor("words", found[-1].place)
 
-    def _of_signatures(self) -> Iterator[Change]:
+    def _of_signatures(self) -> Iterator[RecheckTrigger]:
         new = self._signatures is None
         self._signatures = _opened(
             self._signatures, self._state / state_files.SIGNATURES, SignatureStore
@@ -162,7 +162,7 @@ class Changes:
             lately = self._clock() - self._window_s
             self._fresh |= {
                 one.signature.id: one.signature
-                for one in self._signatures.all(State.ACTIVE)
+                for one in self._signatures.all(SignatureState.ACTIVE)
                 if one.signature.created >= lately
             }
             self._sign()
@@ -183,11 +183,11 @@ class Changes:
                 for shingle in shingles_of(one, self._hasher)
             ]
             if pieces:
-                yield Change(Cause.SIGNATURE, tuple(pieces))
+                yield RecheckTrigger(RecheckCause.SIGNATURE, tuple(pieces))
         if known != version:
             self._moves.set_cursor("signatures", version)
 
-    def _of_pins(self) -> Iterator[Change]:
+    def _of_pins(self) -> Iterator[RecheckTrigger]:
         self._pins = _opened(self._pins, self._state / state_files.PINS, PinStore)
         if self._pins is None:
             return
@@ -196,7 +196,9 @@ class Changes:
             changes = self._pins.since(known, self._clock())
             pieces = (*(Shingle(one.type, one.hash) for one in changes.pins), *changes.gone)
             if pieces:
-                yield Change(Cause.PIN, pieces, echo=True)  # the book of pins is followed beside us
+                yield RecheckTrigger(
+                    RecheckCause.PIN, pieces, echo=True
+                )  # the book of pins is followed beside us
         if known != version:
             self._moves.set_cursor("pins", version)
 
@@ -210,7 +212,7 @@ class Changes:
     def _sign(self) -> None:
         for name in list(self._fresh)[: max(0, len(self._fresh) - MOST_FRESH)]:
             del self._fresh[name]
-        self._signed = Signed(dict(self._fresh), self._hasher, frozenset(self._gone))
+        self._signed = SignatureChanges(dict(self._fresh), self._hasher, frozenset(self._gone))
 
 
 def _opened(known: _Store | None, path: Path, kind: type[_Store]) -> _Store | None:

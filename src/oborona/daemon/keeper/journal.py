@@ -13,12 +13,12 @@ from typing import Any, Final
 
 from oborona import state_files
 from oborona.config import Settings
-from oborona.daemon.keeper.trouble import Trouble
+from oborona.daemon.keeper.trouble import TroubleNotice
 from oborona.errors import StoreError
-from oborona.journal.index.follow import Following
-from oborona.journal.index.index import Index
+from oborona.journal.index.follower import IndexFollower
+from oborona.journal.index.index import JournalIndex
 from oborona.recheck.keeper import STEP_ROWS, keep
-from oborona.recheck.moves import Moves
+from oborona.recheck.moves import MoveStore
 
 HOUR_S: Final = 3600.0
 LAG_S: Final = 600.0  # what is followed is kept so much longer than it is looked for
@@ -26,10 +26,10 @@ AGAIN_S: Final = 60.0  # between attempts to open what can't be opened
 
 log = logging.getLogger("oborona.keeper")
 
-Look = Callable[[Index], Coroutine[Any, Any, None]]
+Look = Callable[[JournalIndex], Coroutine[Any, Any, None]]
 
 
-async def keep_all(
+async def keep_journal(
     settings: Settings,
     state: Path,
     stop: asyncio.Event,
@@ -52,7 +52,7 @@ async def keep_all(
         StoreError: the journal can't be opened.
     """
     asked, window_s = settings.journal, settings.recheck.window_hours * HOUR_S
-    beside = Beside(settings, state, stop, look)
+    beside = JournalDependents(settings, state, stop, look)
     beside.open()
     opening = asyncio.create_task(beside.open_all(again_s), name="opening")
     try:
@@ -72,7 +72,7 @@ async def keep_all(
         await beside.close()
 
 
-class Beside:
+class JournalDependents:
     """What hangs on the journal: its index, followed and looked into, and the moves.  What can't be
     opened stops nothing else.
 
@@ -92,13 +92,13 @@ class Beside:
         self._look = look
         self._window_s = settings.recheck.window_hours * HOUR_S + LAG_S
         self._retention_s = settings.journal.retention_hours * HOUR_S
-        self._following: Following | None = None
-        self._moves: Moves | None = None
+        self._following: IndexFollower | None = None
+        self._moves: MoveStore | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._no_index = Trouble(
+        self._no_index = TroubleNotice(
             "no index: delivered mail is not judged again", "there is an index again"
         )
-        self._no_moves = Trouble("moves are not purged", "moves are purged again")
+        self._no_moves = TroubleNotice("moves are not purged", "moves are purged again")
 
     def open(self) -> bool:
         """Open what is not open; return whether all is."""
@@ -141,7 +141,7 @@ class Beside:
             self._moves.close()
 
     @staticmethod
-    def _try(opening: Callable[[], None], trouble: Trouble) -> None:
+    def _try(opening: Callable[[], None], trouble: TroubleNotice) -> None:
         try:
             opening()
         except StoreError as error:
@@ -153,15 +153,15 @@ class Beside:
             trouble.over()
 
     def _open_index(self) -> None:
-        found = Index(
+        found = JournalIndex(
             self._state / state_files.INDEX,
             self._state / state_files.JOURNAL,
             max_bytes=self._settings.journal.index_mib << 20,
         )
-        self._following = Following(found)
+        self._following = IndexFollower(found)
         self._tasks.add(asyncio.create_task(self._following.run(self._stop), name="index"))
         if self._look is not None:
             self._tasks.add(asyncio.create_task(self._look(found), name="recheck"))
 
     def _open_moves(self) -> None:
-        self._moves = Moves(self._state / state_files.MOVES)
+        self._moves = MoveStore(self._state / state_files.MOVES)

@@ -21,38 +21,38 @@ from typing import Final
 
 from oborona import secret, state_files
 from oborona.config import Settings
-from oborona.daemon.alarm.alarm import Alarm, open_alarm
-from oborona.daemon.alarm.campaigns import Campaigns, alert
-from oborona.daemon.alarm.waves import Waves
-from oborona.daemon.keeper.changes import Changes
-from oborona.daemon.keeper.in_force import PolicyInForce
+from oborona.daemon.alarm.alarm import AlertDispatcher, open_alarm
+from oborona.daemon.alarm.campaigns import CampaignNews, campaign_alert
+from oborona.daemon.alarm.waves import WaveDetector
+from oborona.daemon.keeper.changes import ChangeWatcher
 from oborona.daemon.keeper.limits import limits_of
-from oborona.daemon.keeper.people import Heard
-from oborona.daemon.keeper.trouble import Trouble
+from oborona.daemon.keeper.person_actions import PersonActions
+from oborona.daemon.keeper.policy_in_force import PolicyInForce
+from oborona.daemon.keeper.trouble import TroubleNotice
 from oborona.errors import OboronaError, StoreError
 from oborona.ident import to_text
-from oborona.journal.index.index import Index
+from oborona.journal.index.index import JournalIndex
 from oborona.message.shingles import Hasher
 from oborona.metrics import REGISTRY, Gauge
-from oborona.policy.before import Before
 from oborona.policy.fact_table import SCHEMA
-from oborona.policy.memory import Ageing
-from oborona.policy.scan import Site
-from oborona.recheck.engine.journal import Delivered
-from oborona.recheck.engine.loop import Engine
-from oborona.recheck.engine.model import Second
-from oborona.recheck.engine.mover import Mover
-from oborona.recheck.engine.rescoring import Rescorer
-from oborona.recheck.mailboxes.model import Mailboxes
-from oborona.recheck.moves import Moves
-from oborona.stores.counters import open_stored
-from oborona.stores.final_model import FollowedFinal
+from oborona.policy.load_cache import PolicyCache
+from oborona.policy.memory_age import CounterMemoryAge
+from oborona.policy.scan import ScanSite
+from oborona.recheck.engine.delivered_messages import DeliveredMessages
+from oborona.recheck.engine.loop import RecheckEngine
+from oborona.recheck.engine.model import RecheckResult
+from oborona.recheck.engine.mover import CopyMover
+from oborona.recheck.engine.rescorer import Rescorer
+from oborona.recheck.mailboxes.model import SiteMailboxes
+from oborona.recheck.moves import MoveStore
+from oborona.stores.counters import open_readonly
+from oborona.stores.final_model import FollowedFinalModel
 from oborona.stores.mailboxes import open_mailboxes
-from oborona.stores.persons.follow import FollowedPersons
-from oborona.stores.pins.follow import FollowedPins
+from oborona.stores.persons.follower import FollowedPersons
+from oborona.stores.pins.follower import FollowedPins
 from oborona.stores.policy_folders import policy_folders
 from oborona.telemetry import status
-from oborona.telemetry.alert import Alert, Kind
+from oborona.telemetry.alert import Alert, AlertKind
 from oborona.telemetry.log import event
 
 LOOK_S: Final = 0.1  # between looks at what has changed
@@ -70,7 +70,7 @@ STUCK: Final = Gauge("oborona_recheck_stuck", "1 while the recheck can't do some
 log = logging.getLogger("oborona.recheck")
 
 
-class SecondLook:
+class RecheckService:
     """The second look, in one event loop.
 
     Args:
@@ -88,10 +88,10 @@ class SecondLook:
         settings: Settings,
         name: str,
         state: Path,
-        mailboxes: Mailboxes | None,
-        alarm: Alarm,
+        mailboxes: SiteMailboxes | None,
+        alarm: AlertDispatcher,
         *,
-        before: Before | None = None,
+        before: PolicyCache | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._settings = settings
@@ -105,26 +105,28 @@ class SecondLook:
         self._hasher = Hasher(secret.load(state).shingles)
         self._persons = FollowedPersons(state / state_files.PERSONS)
         self._pins = FollowedPins(state / state_files.PINS)
-        self._final = FollowedFinal(state / state_files.FINAL_MODEL, SCHEMA)
-        self._heard = Heard(state)
+        self._final = FollowedFinalModel(state / state_files.FINAL_MODEL, SCHEMA)
+        self._heard = PersonActions(state)
         self._asked: dict[str, Mapping[str, str]] = {}
-        self._site: Site | None = None
+        self._site: ScanSite | None = None
         self._rescorer: Rescorer | None = None
         self._made_of: tuple[object, ...] = ()
         waves = settings.alarm
-        self._campaigns = Campaigns()
-        self._waves = Waves(least=waves.wave_least, times=waves.wave_times)
+        self._campaigns = CampaignNews()
+        self._waves = WaveDetector(least=waves.wave_least, times=waves.wave_times)
         self._troubles = {
-            "judging": Trouble(
+            "judging": TroubleNotice(
                 "delivered mail is not judged again", "delivered mail is judged again"
             ),
-            "changes": Trouble("changes are not followed", "changes are followed again"),
-            "moves": Trouble("moves can't be made", "moves are made again"),
-            "campaigns": Trouble("campaigns are not looked for", "campaigns are looked for again"),
-            "report": Trouble("no status for metrics", "there is a status for metrics again"),
+            "changes": TroubleNotice("changes are not followed", "changes are followed again"),
+            "moves": TroubleNotice("moves can't be made", "moves are made again"),
+            "campaigns": TroubleNotice(
+                "campaigns are not looked for", "campaigns are looked for again"
+            ),
+            "report": TroubleNotice("no status for metrics", "there is a status for metrics again"),
         }
-        self.engine: Engine | None = None
-        self.mover: Mover | None = None
+        self.engine: RecheckEngine | None = None
+        self.mover: CopyMover | None = None
         UP.set(1)
         STUCK.set_function(lambda: {(): bool(self.trouble)})
 
@@ -133,7 +135,7 @@ class SecondLook:
         """What is wrong now; empty = nothing."""
         return "; ".join(f"{name}: {one.now}" for name, one in self._troubles.items() if one.now)
 
-    async def run(self, stop: asyncio.Event, index: Index) -> None:
+    async def run(self, stop: asyncio.Event, index: JournalIndex) -> None:
         """Look until told to stop.
 
         What can't be opened now is tried again, and a fault of ours ends nothing else.
@@ -154,12 +156,12 @@ class SecondLook:
                 await _wait(stop, TROUBLE_S)
         finally:
             with suppress(StoreError):
-                status.remove_one(self._state, status.SecondStatus)
+                status.remove_process(self._state, status.RecheckStatus)
             if self._mailboxes is not None:
                 await self._mailboxes.close()
             await self._alarm.close(GRACE_S)
 
-    async def _session(self, stop: asyncio.Event, index: Index) -> None:
+    async def _session(self, stop: asyncio.Event, index: JournalIndex) -> None:
         """Open everything, and look until told to stop.
 
         Raises:
@@ -167,13 +169,13 @@ class SecondLook:
         """
         moves_path = self._state / state_files.MOVES
         with (
-            Moves(moves_path) as decides,
-            Moves(moves_path) as makes,
-            Moves(moves_path) as follows,
-            Moves(moves_path) as tells,
+            MoveStore(moves_path) as decides,
+            MoveStore(moves_path) as makes,
+            MoveStore(moves_path) as follows,
+            MoveStore(moves_path) as tells,
         ):
-            async with await Delivered.open(self._state / state_files.JOURNAL) as journal:
-                changes = Changes(
+            async with await DeliveredMessages.open(self._state / state_files.JOURNAL) as journal:
+                changes = ChangeWatcher(
                     self._state,
                     follows,
                     self._policy,
@@ -184,7 +186,7 @@ class SecondLook:
                 self._pins.look()
                 self._final.begin()
                 await self._persons.look()
-                self.engine = engine = Engine(
+                self.engine = engine = RecheckEngine(
                     journal=journal,
                     index=index,
                     moves=decides,
@@ -200,7 +202,7 @@ class SecondLook:
                     entry = await journal.get(number)
                     return "" if entry is None else entry.message_id
 
-                self.mover = mover = Mover(
+                self.mover = mover = CopyMover(
                     makes,
                     self._mailboxes,
                     user=self._settings.mailboxes.owner,
@@ -220,9 +222,9 @@ class SecondLook:
     async def _together(
         self,
         stop: asyncio.Event,
-        engine: Engine,
-        mover: Mover,
-        changes: Changes,
+        engine: RecheckEngine,
+        mover: CopyMover,
+        changes: ChangeWatcher,
     ) -> None:
         async with asyncio.TaskGroup() as group:
             watching = [
@@ -265,39 +267,39 @@ class SecondLook:
             trouble.over()
             await _wait(stop, pause_s + rest_s)
 
-    async def _changed(self, changes: Changes, engine: Engine) -> float:
+    async def _changed(self, changes: ChangeWatcher, engine: RecheckEngine) -> float:
         for one in await asyncio.to_thread(changes.look):
             engine.add(one.cause, one.pieces, echo=one.echo)
         if changes.failed is not None:
             raise changes.failed
         return 0.0
 
-    async def _move(self, mover: Mover) -> float:
+    async def _move(self, mover: CopyMover) -> float:
         made = await mover.step()
         return -MOVE_S if made else 0.0
 
     async def _report(self) -> float:
         """Write what there is to say of the second look."""
-        said = status.SecondStatus(
+        said = status.RecheckStatus(
             pid=os.getpid(),
             time=time.time(),
             metrics=REGISTRY.snapshot(),
             trouble=self.trouble,
         )
-        await asyncio.to_thread(status.write, self._state, said)
+        await asyncio.to_thread(status.write_status, self._state, said)
         return 0.0
 
     async def _look_for_campaigns(self) -> float:
         """Raise an alert for what workers see many of, and was not told yet."""
         now = self._clock()
-        workers = await asyncio.to_thread(status.read, self._state, now)
+        workers = await asyncio.to_thread(status.read_workers, self._state, now)
         for one in self._campaigns.news(
             (seen for worker in workers for seen in worker.campaigns), now
         ):
-            await self._alarm.raise_(alert(one))
+            await self._alarm.raise_(campaign_alert(one))
         return 0.0
 
-    def _rescorer_now(self, changes: Changes, moves: Moves) -> Rescorer | None:
+    def _rescorer_now(self, changes: ChangeWatcher, moves: MoveStore) -> Rescorer | None:
         """Return who judges by what is in force now; None until there is a policy."""
         policy, signed = self._policy.current, changes.signed
         if policy is None:
@@ -326,17 +328,17 @@ class SecondLook:
             )
         return self._rescorer
 
-    def _opened(self) -> Site:
+    def _opened(self) -> ScanSite:
         settings = self._settings
-        return Site(
+        return ScanSite(
             name=self._name,
             hasher=self._hasher,
-            counters=open_stored(settings, self._state),
+            counters=open_readonly(settings, self._state),
             regions=tuple(settings.site.regions.split()),
             pins=self._pins,
             persons=self._persons,
             final=self._final,
-            memory=Ageing(),
+            memory=CounterMemoryAge(),
         )
 
     def _close_site(self) -> None:
@@ -349,7 +351,7 @@ class SecondLook:
     async def _stopped(self, why: str) -> None:
         await self._alarm.raise_(
             Alert(
-                kind=Kind.RUNAWAY,
+                kind=AlertKind.RUNAWAY,
                 title="Moves of delivered mail have stopped",
                 text=(
                     f"{why}.\nLook at `oborona recheck moves`, then `oborona recheck resume` "
@@ -360,7 +362,7 @@ class SecondLook:
             )
         )
 
-    async def _decided(self, found: Sequence[Second]) -> None:
+    async def _decided(self, found: Sequence[RecheckResult]) -> None:
         number = sum(len(one.moves) for one in found)
         wave = self._waves.add("moves", number, self._clock())
         if wave is None:
@@ -379,7 +381,7 @@ class SecondLook:
         ]
         await self._alarm.raise_(
             Alert(
-                kind=Kind.WAVE,
+                kind=AlertKind.WAVE,
                 title=f"{wave.level} delivered messages are moved within ten minutes",
                 text=f"Usual are {wave.usual:.0f}. The latest: {examples[0]['why']}.",
                 time=self._clock(),
@@ -388,9 +390,9 @@ class SecondLook:
         )
 
 
-def open_second(
-    settings: Settings, name: str, state: Path, before: Before | None = None
-) -> SecondLook:
+def open_recheck(
+    settings: Settings, name: str, state: Path, before: PolicyCache | None = None
+) -> RecheckService:
     """Return the second look of a site; in the event loop that it will run in.
 
     Args:
@@ -411,7 +413,7 @@ def open_second(
             "no mailboxes are set: what is found is written down, and nothing is moved",
         )
     alarm = open_alarm(settings, name, time.time)
-    return SecondLook(settings, name, state, mailboxes, alarm, before=before)
+    return RecheckService(settings, name, state, mailboxes, alarm, before=before)
 
 
 async def _wait(stop: asyncio.Event, seconds: float) -> None:

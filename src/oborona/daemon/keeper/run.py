@@ -10,13 +10,17 @@ from functools import partial
 from pathlib import Path
 
 from oborona.config import Settings
-from oborona.daemon.keeper.journal import keep_all
-from oborona.heartbeat import beating
-from oborona.policy.before import Before
+from oborona.daemon.keeper.journal import keep_journal
+from oborona.heartbeat import beat_forever
+from oborona.policy.load_cache import PolicyCache
 
 
 def run_keeper(
-    settings: Settings, name: str, state: Path, before: Before | None, ready: Callable[[], None]
+    settings: Settings,
+    name: str,
+    state: Path,
+    before: PolicyCache | None,
+    ready: Callable[[], None],
 ) -> int:
     """Be the keeper until SIGTERM; return the exit status.
 
@@ -36,7 +40,11 @@ def run_keeper(
 
 
 async def _main(
-    settings: Settings, name: str, state: Path, before: Before | None, ready: Callable[[], None]
+    settings: Settings,
+    name: str,
+    state: Path,
+    before: PolicyCache | None,
+    ready: Callable[[], None],
 ) -> None:
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     loop.add_signal_handler(signal.SIGTERM, stop.set)
@@ -45,12 +53,12 @@ async def _main(
     look = None
     if settings.recheck.enabled:
         # what judges is loaded here: a keeper that only purges stays small
-        from oborona.daemon.keeper.recheck import open_second  # noqa: PLC0415
+        from oborona.daemon.keeper.recheck import open_recheck  # noqa: PLC0415
 
-        second = open_second(settings, name, state, before)
+        second = open_recheck(settings, name, state, before)
         look = partial(second.run, stop)
-    alive = asyncio.create_task(beating())
+    alive = asyncio.create_task(beat_forever())
     try:
-        await keep_all(settings, state, stop, ready, look)
+        await keep_journal(settings, state, stop, ready, look)
     finally:
         alive.cancel()

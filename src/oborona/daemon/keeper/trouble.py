@@ -9,7 +9,7 @@ from oborona.telemetry.log import event
 log = logging.getLogger("oborona.recheck")
 
 
-class Trouble:
+class TroubleNotice:
     """The state of one thing.
 
     Args:

@@ -24,7 +24,7 @@ KEY_BYTES: Final = 32
 _SEAL_BYTES: Final = 32
 
 
-class Coder:
+class CodePublisher:
     """A `ToCode` that keeps what it made last, to be handed on.
 
     Args:
@@ -57,7 +57,7 @@ class Coder:
             raise StoreError(f"{folder / FILE}: {error.strerror}") from error
 
 
-class Handed:
+class PublishedCode:
     """A `ToCode` that takes the code from the copy of a policy if it is that of the source, and
     makes it else.
 

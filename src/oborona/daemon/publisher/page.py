@@ -54,7 +54,7 @@ def version_of(word: int) -> str:
     return f"{word & ((1 << _VERSION_BITS) - 1):0{VERSION_LENGTH}x}"
 
 
-class Page:
+class PolicyPage:
     """The page, open for reading and writing.
 
     Args:
@@ -81,7 +81,7 @@ class Page:
             raise StoreError(f"{path}: is not a page of policies")
 
     @classmethod
-    def make(cls, path: Path) -> Page:
+    def make(cls, path: Path) -> PolicyPage:
         """Put a new page, on which nothing is in force, in the place of whatever is there.
 
         Who has the old one open keeps it.
@@ -146,7 +146,7 @@ class Page:
         """Say that a worker can judge by a policy from one moment to the next."""
         self._words[_FIRST + _EACH * worker + 1] = word
 
-    def cannot(self, worker: int, word: int) -> None:
+    def set_failed(self, worker: int, word: int) -> None:
         """Say that a worker can't load a policy."""
         self._words[_FIRST + _EACH * worker + 2] = word
 

@@ -27,18 +27,18 @@ from typing import Final
 import msgspec
 
 from oborona import state_files
-from oborona.daemon.publisher import asking
-from oborona.daemon.publisher.asking import Outcome
-from oborona.daemon.publisher.code import Coder
-from oborona.daemon.publisher.page import Page, version_of
-from oborona.daemon.publisher.rest import Rest
-from oborona.daemon.publisher.snapshots import Snapshots, where
-from oborona.daemon.publisher.telling import Telling, refusal
+from oborona.daemon.publisher import reload_socket
+from oborona.daemon.publisher.code import CodePublisher
+from oborona.daemon.publisher.page import PolicyPage, version_of
+from oborona.daemon.publisher.quiet_period import QuietPeriod
+from oborona.daemon.publisher.reload_socket import ReloadOutcome
+from oborona.daemon.publisher.reporter import PolicyReporter, refusal_of
+from oborona.daemon.publisher.snapshots import PolicySnapshots, snapshot_folder
 from oborona.errors import PolicyError, StoreError
 from oborona.heartbeat import beat
-from oborona.policy.before import Before
-from oborona.policy.expression import Schema
-from oborona.policy.folders import Folders
+from oborona.policy.expression import FactSchema
+from oborona.policy.folders import PolicyFolders
+from oborona.policy.load_cache import PolicyCache
 from oborona.policy.watch import LivePolicy, folder_state
 
 LOOK_S: Final = 0.05  # between looks at the policy folder
@@ -50,7 +50,7 @@ MOVED: Final = "the files are being changed"
 STOPS: Final = "the daemon stops"
 
 
-class Publisher:
+class PolicyPublisher:
     """Publishes the policy of two folders.
 
     Args:
@@ -67,22 +67,22 @@ class Publisher:
 
     def __init__(
         self,
-        where: Path | Folders,
-        schema: Schema,
+        where: Path | PolicyFolders,
+        schema: FactSchema,
         state: Path,
         key: bytes,
         *,
-        before: Before | None = None,
+        before: PolicyCache | None = None,
         patience_s: float = PATIENCE_S,
     ) -> None:
-        self._coder = Coder(key)
-        self._folders = Folders.of(where)
+        self._coder = CodePublisher(key)
+        self._folders = PolicyFolders.of(where)
         self._live = LivePolicy(self._folders, schema, self._coder, before)
         self._state = state
         self._patience_s = patience_s
-        self._snapshots = Snapshots(state / state_files.POLICY_IN_FORCE, self._folders)
-        self._page: Page | None = None
-        self._rest = Rest(self._live.seen)
+        self._snapshots = PolicySnapshots(state / state_files.POLICY_IN_FORCE, self._folders)
+        self._page: PolicyPage | None = None
+        self._rest = QuietPeriod(self._live.seen)
         self._handed_on = self._live.seen  # how the files looked that the workers have
         self._retry_at = 0.0  # monotonic; 0 = there is nothing to try again
         self._since = time.monotonic()  # it is in force; of what was before this process, no longer
@@ -90,7 +90,7 @@ class Publisher:
         self._behind: dict[int, int] = {}  # workers that were late, with what they were late for
         self._asked = False
         self._stop = False
-        self.telling = Telling(state)
+        self.telling = PolicyReporter(state)
 
     def begin(self) -> None:
         """Put the policy in force, before there is any worker.
@@ -100,7 +100,7 @@ class Publisher:
             StoreError: it can't be written.
         """
         self._snapshots.begin()
-        page = Page.make(self._state / state_files.POLICY_IN_FORCE / state_files.POLICY_PAGE)
+        page = PolicyPage.make(self._state / state_files.POLICY_IN_FORCE / state_files.POLICY_PAGE)
         word = page.named(self._live.current.version)
         self._take(word)
         while folder_state(self._folders) != self._live.seen:
@@ -129,10 +129,10 @@ class Publisher:
         while not self._stop:
             beat()
             heard, _, _ = select.select([listener], [], [], 0.0 if self._asked else LOOK_S)
-            line = asking.heard(listener) if heard else None
+            line = reload_socket.accept_reload(listener) if heard else None
             outcome = self.look(asked=self._asked or line is not None)
             if line is not None and outcome is not None:
-                asking.answer(line, outcome)
+                reload_socket.answer_reload(line, outcome)
             self.telling.report()
         self.telling.end()
         return os.EX_OK
@@ -143,7 +143,7 @@ class Publisher:
         Raises:
             StoreError: there is no page, or nothing in force on it.
         """
-        self._page = page = Page(
+        self._page = page = PolicyPage(
             self._state / state_files.POLICY_IN_FORCE / state_files.POLICY_PAGE
         )
         page.offered = page.active
@@ -155,7 +155,7 @@ class Publisher:
     def _ask(self, _number: int, _frame: object) -> None:
         self._asked = True
 
-    def look(self, *, asked: bool = False) -> Outcome | None:
+    def look(self, *, asked: bool = False) -> ReloadOutcome | None:
         """Look at the folders once, and publish what is there if it changed and has come to rest.
 
         Return what came of it, None if nothing.
@@ -179,14 +179,14 @@ class Publisher:
             self.telling.came(outcome, asked=asked)
         return outcome
 
-    def _publish(self, started: float, *, force: bool) -> Outcome:
+    def _publish(self, started: float, *, force: bool) -> ReloadOutcome:
         """Read the files, and put the policy in force if it is right and another."""
         page, live = self._opened, self._live
         live.reload(force=force)
         before = version_of(page.active)
         if live.error is not None:
             self._rest.handled(live.seen)
-            return Outcome(version=before, refused=refusal(live.error))
+            return ReloadOutcome(version=before, refused=refusal_of(live.error))
         same = live.current.version == before
         if same and live.seen == self._handed_on:
             self._rest.handled(live.seen)
@@ -197,11 +197,11 @@ class Publisher:
         except (StoreError, PolicyError) as error:
             self._rest.handled(live.seen)
             self._retry_at = time.monotonic() + RETRY_S
-            return Outcome(version=before, trouble=str(error))
+            return ReloadOutcome(version=before, trouble=str(error))
         former = page.active
         if folder_state(self._folders) != live.seen:
             self._snapshots.keep(frozenset({former}))
-            return Outcome(version=before, trouble=MOVED)
+            return ReloadOutcome(version=before, trouble=MOVED)
         self._rest.handled(live.seen)
         if same and self._snapshots.alike(former, word):
             self._handed_on = live.seen
@@ -215,7 +215,7 @@ class Publisher:
             self._snapshots.keep(frozenset({former}))
             self._retry_at = time.monotonic() + RETRY_S
             which = ", ".join(map(str, failed))
-            return Outcome(
+            return ReloadOutcome(
                 version=before,
                 trouble=f"worker {which} can't load it; its log says why" if failed else STOPS,
             )
@@ -231,13 +231,13 @@ class Publisher:
 
     def _take(self, word: int, *, force: bool = False) -> None:
         self._snapshots.take(word, force=force)
-        self._coder.hand_on(where(self._state / state_files.POLICY_IN_FORCE, word))
+        self._coder.hand_on(snapshot_folder(self._state / state_files.POLICY_IN_FORCE, word))
 
-    def _outcome(self, started: float, *, changed: bool) -> Outcome:
+    def _outcome(self, started: float, *, changed: bool) -> ReloadOutcome:
         page, now = self._opened, time.monotonic()
         living = self._living(page)
         late = tuple(worker for worker in living if page.ready(worker) != page.active)
-        return Outcome(
+        return ReloadOutcome(
             version=version_of(page.active),
             before=self._former,
             rules=len(self._live.current.rules),
@@ -248,7 +248,7 @@ class Publisher:
             late=late,
         )
 
-    def _wait(self, page: Page, word: int) -> tuple[int, ...]:
+    def _wait(self, page: PolicyPage, word: int) -> tuple[int, ...]:
         """Wait until the workers that live are ready, or one can't be.
 
         Return those that are late.
@@ -270,11 +270,11 @@ class Publisher:
         return ()
 
     @staticmethod
-    def _living(page: Page) -> list[int]:
+    def _living(page: PolicyPage) -> list[int]:
         return [worker for worker, pid in page.workers().items() if _lives(pid)]
 
     @property
-    def _opened(self) -> Page:
+    def _opened(self) -> PolicyPage:
         if self._page is None:
             raise StoreError(
                 f"{self._state / state_files.POLICY_IN_FORCE / state_files.POLICY_PAGE}: "

@@ -22,8 +22,8 @@ from typing import Final
 
 from oborona.daemon.publisher.page import number_of, version_of
 from oborona.errors import StoreError
-from oborona.policy.folders import SHIPPED, Folders
-from oborona.policy.list_files import MAX_BYTES, Look, look
+from oborona.policy.folders import SHIPPED, PolicyFolders
+from oborona.policy.list_files import MAX_BYTES, Look, file_state
 
 FILES: Final = "files"
 COPIED: Final = (".toml", ".list", ".lua")
@@ -31,7 +31,7 @@ _NAME: Final = re.compile(r"[0-9a-f]{4}-[0-9a-f]{12}")
 _NEW: Final = ".new"
 
 
-class Snapshots:
+class PolicySnapshots:
     """The copies, as the one who publishes writes them.
 
     Args:
@@ -39,9 +39,9 @@ class Snapshots:
         source: the policy folders.
     """
 
-    def __init__(self, folder: Path, source: Path | Folders) -> None:
+    def __init__(self, folder: Path, source: Path | PolicyFolders) -> None:
         self._folder = folder
-        self._source = Folders.of(source)
+        self._source = PolicyFolders.of(source)
         self._copied: dict[Path, tuple[Look, str]] = {}  # as it looked, its hash
 
     def begin(self) -> None:
@@ -85,14 +85,16 @@ class Snapshots:
                     (copy.shipped / path.name).symlink_to(f"../../{FILES}/{digest}")
                 else:
                     (fresh / path.name).symlink_to(f"../{FILES}/{digest}")
-            fresh.rename(where(self._folder, word))
+            fresh.rename(snapshot_folder(self._folder, word))
         except OSError as error:
             shutil.rmtree(fresh, ignore_errors=True)
             raise StoreError(f"{error.filename or self._folder}: {error.strerror}") from error
 
     def alike(self, one: int, other: int) -> bool:
         """Tell whether two copies hold the same files."""
-        return _links(where(self._folder, one)) == _links(where(self._folder, other))
+        return _links(snapshot_folder(self._folder, one)) == _links(
+            snapshot_folder(self._folder, other)
+        )
 
     def keep(self, words: frozenset[int]) -> None:
         """Take away all copies but these, and contents that none of them has.
@@ -100,7 +102,7 @@ class Snapshots:
         What is not ours, or can't be removed, stays.
         """
         used: set[str] = set()
-        named = {where(self._folder, word).name for word in words}
+        named = {snapshot_folder(self._folder, word).name for word in words}
         for path in _listed(self._folder):
             if not _NAME.fullmatch(path.name) and path.name != _NEW:
                 continue
@@ -120,7 +122,7 @@ class Snapshots:
 
         Empty for what no policy can use.
         """
-        seen = look(path)
+        seen = file_state(path)
         known = self._copied.get(path)
         if known is not None and known[0] == seen and not force:
             return known[1]
@@ -138,7 +140,7 @@ class Snapshots:
         return digest
 
 
-def where(folder: Path, word: int) -> Path:
+def snapshot_folder(folder: Path, word: int) -> Path:
     """Return the folder of a copy."""
     return folder / f"{number_of(word):04x}-{version_of(word)}"
 

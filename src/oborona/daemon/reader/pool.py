@@ -13,10 +13,10 @@ from typing import Final
 
 import msgspec
 
-from oborona.daemon.reader.child import Orders
-from oborona.daemon.reader.frames import Outcome, Result
-from oborona.daemon.reader.process import PROGRAM, Child, Stopped, Unstartable
-from oborona.daemon.reader.turns import Full, Turn, Turns
+from oborona.daemon.reader.child import ChildOrders
+from oborona.daemon.reader.fair_queue import FairQueue, FairQueueFull, QueueTurn
+from oborona.daemon.reader.process import PROGRAM, ChildStartFailed, ChildStopped, ReaderChild
+from oborona.daemon.reader.wire import PictureOutcome, PictureResult
 from oborona.metrics import Counter
 from oborona.telemetry.log import event
 
@@ -33,10 +33,10 @@ STARTED: Final = Counter(
 log = logging.getLogger("oborona.reader")
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class PoolPlan(msgspec.Struct, frozen=True, kw_only=True):
     """How the pool of one task is to be."""
 
-    orders: Orders
+    orders: ChildOrders
     processes: int
     limit_s: float  # for one picture
     queue: int  # pictures that wait
@@ -48,18 +48,18 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     program: tuple[str, ...] = PROGRAM
 
 
-class Pool:
+class ChildPool:
     """Children that do one task.
 
     Args:
         plan: how.
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: PoolPlan) -> None:
         self._plan = plan
-        self._turns = Turns(at_once=plan.processes, most=plan.queue, weight=plan.queue_bytes)
-        self._idle: list[Child] = []
-        self._all: set[Child] = set()
+        self._turns = FairQueue(at_once=plan.processes, most=plan.queue, weight=plan.queue_bytes)
+        self._idle: list[ReaderChild] = []
+        self._all: set[ReaderChild] = set()
         self._unstartable_until = 0.0
         self._said = ""
         STARTED.inc(self._task, by=0)
@@ -75,7 +75,7 @@ class Pool:
         """Children that run."""
         return sorted(child.pid for child in self._all)
 
-    async def do(self, name: str, octets: bytes, turn: Turn) -> Result:
+    async def do(self, name: str, octets: bytes, turn: QueueTurn) -> PictureResult:
         """Return what became of a picture; never raises for what it holds.
 
         Args:
@@ -86,21 +86,21 @@ class Pool:
         try:
             async with self._turns.take(turn):
                 return await self._do(name, octets)
-        except Full:
-            return Result(Outcome.REFUSED)
+        except FairQueueFull:
+            return PictureResult(PictureOutcome.REFUSED)
 
-    async def _do(self, name: str, octets: bytes) -> Result:
+    async def _do(self, name: str, octets: bytes) -> PictureResult:
         child = await self._rested() or await self._start()
         if child is None:
-            return Result(Outcome.UNABLE)
+            return PictureResult(PictureOutcome.UNABLE)
         clock = asyncio.get_running_loop().time
         started = clock()
         try:
             told = await child.ask(octets, self._plan.limit_s)
-        except Stopped as error:
+        except ChildStopped as error:
             self._all.discard(child)
             event(log, logging.WARNING, "picture stopped", task=self._task, picture=name, why=error)
-            return Result(Outcome.STOPPED)
+            return PictureResult(PictureOutcome.STOPPED)
         except BaseException:
             self._all.discard(child)
             raise
@@ -115,7 +115,7 @@ class Pool:
             event(
                 log, logging.WARNING, "picture stopped", task=self._task, picture=name, why="memory"
             )
-            return Result(Outcome.STOPPED)
+            return PictureResult(PictureOutcome.STOPPED)
         if told.fault:
             event(
                 log,
@@ -125,10 +125,10 @@ class Pool:
                 picture=name,
                 what=told.fault,
             )
-            return Result(Outcome.FAILED)
-        return Result(Outcome.DONE, told.found)
+            return PictureResult(PictureOutcome.FAILED)
+        return PictureResult(PictureOutcome.DONE, told.found)
 
-    async def _rested(self) -> Child | None:
+    async def _rested(self) -> ReaderChild | None:
         """Return a child that has nothing to do, the one that worked last: the others may go."""
         while self._idle:
             child = self._idle.pop()
@@ -137,14 +137,14 @@ class Pool:
             await self._end(child)  # killed by somebody else while it rested
         return None
 
-    async def _start(self) -> Child | None:
+    async def _start(self) -> ReaderChild | None:
         clock = asyncio.get_running_loop().time
         if clock() < self._unstartable_until:
             return None
         orders = msgspec.structs.replace(self._plan.orders, parent=os.getpid())
         try:
-            child = await Child.start(orders, self._plan.program)
-        except Unstartable as error:
+            child = await ReaderChild.start(orders, self._plan.program)
+        except ChildStartFailed as error:
             self._unstartable_until = clock() + AGAIN_S
             if str(error) != self._said:
                 event(log, logging.ERROR, "no process for pictures", task=self._task, why=error)
@@ -177,7 +177,7 @@ class Pool:
             await self._end(child)
         # one that has a turn starts a child itself, and who comes meanwhile waits for this one
         if len(self._all) < self._plan.kept and not self._turns.waiting:
-            async with self._turns.take(Turn(0, urgent=True)):
+            async with self._turns.take(QueueTurn(0, urgent=True)):
                 kept = await self._start() if len(self._all) < self._plan.kept else None
                 if kept is not None:
                     kept.idle_since = asyncio.get_running_loop().time()
@@ -189,7 +189,7 @@ class Pool:
             await self._end(child)
         self._idle.clear()
 
-    async def _end(self, child: Child) -> None:
+    async def _end(self, child: ReaderChild) -> None:
         self._all.discard(child)
         await child.kill()
 

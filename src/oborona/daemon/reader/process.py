@@ -14,9 +14,9 @@ from typing import Final
 
 import msgspec
 
-from oborona.daemon.reader.child import Orders
-from oborona.daemon.reader.frames import Told, framed
-from oborona.daemon.reader.streams import BUFFER, receive
+from oborona.daemon.reader.async_wire import BUFFER, receive
+from oborona.daemon.reader.child import ChildOrders
+from oborona.daemon.reader.wire import ChildResult, frame_of
 from oborona.errors import OboronaError, PeerError
 
 # loading libraries and Tesseract's data: below a second; more on a busy machine
@@ -29,21 +29,21 @@ _ENVIRONMENT: Final = {
     "OPENBLAS_NUM_THREADS": "1",
     "MALLOC_ARENA_MAX": "1",
 }
-_DECODER: Final = msgspec.msgpack.Decoder(Told)
+_DECODER: Final = msgspec.msgpack.Decoder(ChildResult)
 
 
-class Unstartable(OboronaError):  # noqa: N818 - reads as what happened
+class ChildStartFailed(OboronaError):  # noqa: N818 - reads as what happened
     """A child did not come up; the text says why."""
 
 
-class Stopped(OboronaError):  # noqa: N818 - reads as what happened
+class ChildStopped(OboronaError):  # noqa: N818 - reads as what happened
     """A child was killed at its time limit, or died over a picture."""
 
 
-class Child:
+class ReaderChild:
     """One running child.
 
-    Use `await Child.start(orders)`, and `kill` it in the end.
+    Use `await ReaderChild.start(orders)`, and `kill` it in the end.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Child:
         self.remark = ""  # of its start
 
     @classmethod
-    async def start(cls, orders: Orders, program: Sequence[str] = PROGRAM) -> Child:
+    async def start(cls, orders: ChildOrders, program: Sequence[str] = PROGRAM) -> ReaderChild:
         """Start one and wait until it is ready.
 
         Raises:
@@ -84,7 +84,7 @@ class Child:
                 )
         except OSError as error:
             ours.close()
-            raise Unstartable(f"no process to be had: {error.strerror}") from error
+            raise ChildStartFailed(f"no process to be had: {error.strerror}") from error
         except BaseException:
             ours.close()
             raise
@@ -101,16 +101,16 @@ class Child:
                 told = await child._hear()
         except TimeoutError:
             await child.kill()
-            raise Unstartable(f"not ready within {START_S:g} s") from None
-        except Stopped:
+            raise ChildStartFailed(f"not ready within {START_S:g} s") from None
+        except ChildStopped:
             await child.kill()
-            raise Unstartable(f"died as it started, {child.end}") from None
+            raise ChildStartFailed(f"died as it started, {child.end}") from None
         except BaseException:
             await child.kill()
             raise
         if told.fault.startswith("Traceback"):
             await child.kill()
-            raise Unstartable(told.fault)
+            raise ChildStartFailed(told.fault)
         child.remark = told.fault
         return child
 
@@ -132,7 +132,7 @@ class Child:
             "still there" if code is None else f"status {code}" if code >= 0 else f"signal {-code}"
         )
 
-    async def ask(self, octets: bytes, limit_s: float) -> Told:
+    async def ask(self, octets: bytes, limit_s: float) -> ChildResult:
         """Return what it says of a picture.
 
         Raises:
@@ -141,27 +141,27 @@ class Child:
         self.jobs += 1
         try:
             async with asyncio.timeout(limit_s):
-                self._writer.write(framed(octets))
+                self._writer.write(frame_of(octets))
                 await self._writer.drain()
                 return await self._hear()
         except TimeoutError:
             await self.kill()
-            raise Stopped(f"longer than {limit_s:g} s") from None
+            raise ChildStopped(f"longer than {limit_s:g} s") from None
         except OSError as error:
             await self.kill()
-            raise Stopped(f"died, {self.end}") from error
-        except Stopped:
+            raise ChildStopped(f"died, {self.end}") from error
+        except ChildStopped:
             await self.kill()
-            raise Stopped(f"died, {self.end}") from None
+            raise ChildStopped(f"died, {self.end}") from None
         except BaseException:
             await self.kill()
             raise
 
-    async def _hear(self) -> Told:
+    async def _hear(self) -> ChildResult:
         try:
             return _DECODER.decode(await receive(self._stream))
         except (EOFError, OSError, PeerError, msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise Stopped(str(error)) from error
+            raise ChildStopped(str(error)) from error
 
     async def kill(self) -> None:
         """Kill it, and wait until it has gone."""

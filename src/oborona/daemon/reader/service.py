@@ -20,22 +20,34 @@ from typing import Final
 import msgspec
 
 from oborona import state_files
-from oborona.config import Reader
+from oborona.config import ReaderSettings
 from oborona.config.address import UnixAddress
 from oborona.daemon import sockets
-from oborona.daemon.reader.desk import Desk, missing, plans, wanted
-from oborona.daemon.reader.frames import Answer, Outcome, Question, Result, Task, framed
-from oborona.daemon.reader.streams import BUFFER, receive
+from oborona.daemon.reader.async_wire import BUFFER, receive
+from oborona.daemon.reader.picture_queue import (
+    PictureQueue,
+    missing_requirement,
+    pool_plans,
+    wanted_tasks,
+)
+from oborona.daemon.reader.wire import (
+    PictureAnswer,
+    PictureOutcome,
+    PictureQuestion,
+    PictureResult,
+    ReaderTask,
+    frame_of,
+)
 from oborona.errors import PeerError
-from oborona.heartbeat import beating
+from oborona.heartbeat import beat_forever
 from oborona.metrics import REGISTRY, Gauge
 from oborona.telemetry import status
 from oborona.telemetry.log import event
-from oborona.telemetry.reporting import report
+from oborona.telemetry.status_writer import write_periodically
 
 IN_FLIGHT: Final = 1000  # questions of one connection that are not answered yet
 UP: Final = Gauge("oborona_reader_up", "1 while the image reader runs.", ())
-_DECODER: Final = msgspec.msgpack.Decoder(Question)
+_DECODER: Final = msgspec.msgpack.Decoder(PictureQuestion)
 
 log = logging.getLogger("oborona.reader")
 
@@ -51,7 +63,9 @@ def listen(state: Path) -> socket.socket:
     )
 
 
-def serve(settings: Reader, state: Path, listener: socket.socket, ready: Callable[[], None]) -> int:
+def serve(
+    settings: ReaderSettings, state: Path, listener: socket.socket, ready: Callable[[], None]
+) -> int:
     """Be the reader until SIGTERM; return the exit status."""
 
     async def main() -> None:
@@ -59,9 +73,9 @@ def serve(settings: Reader, state: Path, listener: socket.socket, ready: Callabl
         loop.add_signal_handler(signal.SIGTERM, stop.set)
         loop.add_signal_handler(signal.SIGINT, stop.set)
         loop.add_signal_handler(signal.SIGHUP, lambda: None)  # it reads no policy
-        for task in wanted(settings):
-            if lacks := missing(settings, task):
-                if task is Task.LOOK:
+        for task in wanted_tasks(settings):
+            if lacks := missing_requirement(settings, task):
+                if task is ReaderTask.LOOK:
                     event(log, logging.WARNING, "pictures are not looked at", missing=lacks)
                 else:
                     event(
@@ -71,14 +85,14 @@ def serve(settings: Reader, state: Path, listener: socket.socket, ready: Callabl
                         task=task,
                         missing=lacks,
                     )
-        desk = Desk(plans(settings), cache_entries=settings.cache_entries)
-        service = Service(desk)
+        desk = PictureQueue(pool_plans(settings), cache_entries=settings.cache_entries)
+        service = ReaderService(desk)
         UP.set(1)
         await service.start(listener)
         chores = [
-            asyncio.create_task(beating()),
+            asyncio.create_task(beat_forever()),
             asyncio.create_task(desk.tend()),
-            asyncio.create_task(report(state, _said, log)),
+            asyncio.create_task(write_periodically(state, _said, log)),
         ]
         ready()
         await stop.wait()
@@ -86,7 +100,7 @@ def serve(settings: Reader, state: Path, listener: socket.socket, ready: Callabl
             chore.cancel()
         await asyncio.gather(*chores, return_exceptions=True)
         await service.close()
-        status.remove_one(state, status.ReaderStatus)
+        status.remove_process(state, status.ReaderStatus)
 
     asyncio.run(main())
     return os.EX_OK
@@ -101,14 +115,14 @@ def _said() -> status.ReaderStatus:
     )
 
 
-class Service:
+class ReaderService:
     """A desk behind a socket.
 
     Args:
         desk: does the work; closed with the service.
     """
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: PictureQueue) -> None:
         self._desk = desk
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
@@ -137,7 +151,10 @@ class Service:
             while True:
                 question = _DECODER.decode(await receive(stream))
                 if len(answering) >= IN_FLIGHT:
-                    _send(writer, Answer(question.number, Result(Outcome.REFUSED)))
+                    _send(
+                        writer,
+                        PictureAnswer(question.number, PictureResult(PictureOutcome.REFUSED)),
+                    )
                     continue
                 doing = self._desk.begin(
                     question.task, question.sha256, question.octets, urgent=question.urgent
@@ -159,13 +176,15 @@ class Service:
             writer.close()
 
 
-async def _answer(number: int, doing: asyncio.Future[Result], writer: asyncio.StreamWriter) -> None:
-    _send(writer, Answer(number, await asyncio.shield(doing)))
+async def _answer(
+    number: int, doing: asyncio.Future[PictureResult], writer: asyncio.StreamWriter
+) -> None:
+    _send(writer, PictureAnswer(number, await asyncio.shield(doing)))
 
 
-def _send(writer: asyncio.StreamWriter, answer: Answer) -> None:
+def _send(writer: asyncio.StreamWriter, answer: PictureAnswer) -> None:
     """Answers are small, and a worker reads all the time: what it does not take stays in memory
     until it goes.
     """
     if not writer.is_closing():
-        writer.write(framed(msgspec.msgpack.encode(answer)))
+        writer.write(frame_of(msgspec.msgpack.encode(answer)))

@@ -12,18 +12,18 @@ from pathlib import Path
 
 from oborona import state_files
 from oborona.errors import StoreError
-from oborona.feedback.believing.ports import Known
-from oborona.journal.entry import Entry, Late, Went
-from oborona.journal.queries import Reader
-from oborona.policy.personal import PERSONAL
-from oborona.policy.settling import counts
-from oborona.recheck.moves import Moves, State
+from oborona.feedback.processing.ports import JournaledMessage
+from oborona.journal.entry import CopyDelivery, JournalEntry, LateFindings
+from oborona.journal.queries import JournalReader
+from oborona.policy.accounting import is_counted
+from oborona.policy.personal_list_match import PERSONAL
+from oborona.recheck.moves import MoveState, MoveStore
 from oborona.reputation.personal import mail_address
-from oborona.stores.pins.store import Store as PinStore
+from oborona.stores.pins.store import PinStore
 from oborona.types import Action, Verdict
 
 
-class Journal:
+class FeedbackJournal:
     """What the journal, and the second look, know of messages; to be closed.
 
     Args:
@@ -35,8 +35,8 @@ class Journal:
         self._state = state
         self._path = state / journal
         self._runner = asyncio.Runner()
-        self._reader: Reader | None = None
-        self._moves: Moves | None = None
+        self._reader: JournalReader | None = None
+        self._moves: MoveStore | None = None
         self._pins: PinStore | None = None
 
     def close(self) -> None:
@@ -47,7 +47,7 @@ class Journal:
             if store is not None:
                 store.close()
 
-    def get(self, idents: Sequence[int]) -> dict[int, Known]:
+    def get(self, idents: Sequence[int]) -> dict[int, JournaledMessage]:
         """Return the messages that it has; none where there is no journal yet.
 
         Raises:
@@ -69,7 +69,7 @@ class Journal:
             return None
         return self._runner.run(self._find(message_id, person))
 
-    async def _get(self, idents: Sequence[int]) -> dict[int, Known]:
+    async def _get(self, idents: Sequence[int]) -> dict[int, JournaledMessage]:
         found = {}
         for ident in idents:
             one = await self._looked_up(ident)
@@ -89,7 +89,7 @@ class Journal:
             raise
         return None
 
-    async def _looked_up(self, ident: int) -> Known | None:
+    async def _looked_up(self, ident: int) -> JournaledMessage | None:
         reader = await self._opened()
         try:
             entry = await reader.get(ident)
@@ -103,11 +103,11 @@ class Journal:
             await self._closed()
             raise
 
-    async def _opened(self) -> Reader:
+    async def _opened(self) -> JournalReader:
         if self._reader is not None and not self._reader.in_place():
             await self._closed()
         if self._reader is None:
-            self._reader = await Reader.open(self._path)
+            self._reader = await JournalReader.open(self._path)
         return self._reader
 
     async def _closed(self) -> None:
@@ -116,9 +116,11 @@ class Journal:
             with suppress(StoreError):
                 await reader.close()
 
-    def _known(self, entry: Entry, late: Late | None, went: Sequence[Went]) -> Known:
+    def _known(
+        self, entry: JournalEntry, late: LateFindings | None, went: Sequence[CopyDelivery]
+    ) -> JournaledMessage:
         filed = any(one.spam for one in went) or self._moved(entry.id)
-        return Known(
+        return JournaledMessage(
             id=entry.id,
             time=entry.time,
             verdict=Action.SPAM if filed else entry.verdict,
@@ -136,8 +138,10 @@ class Journal:
         if self._moves is None:
             if not (self._state / state_files.MOVES).exists():
                 return False
-            self._moves = Moves(self._state / state_files.MOVES, make=False)
-        return any(one.state is State.DONE and one.undoes is None for one in self._moves.of(ident))
+            self._moves = MoveStore(self._state / state_files.MOVES, make=False)
+        return any(
+            one.state is MoveState.DONE and one.undoes is None for one in self._moves.of(ident)
+        )
 
     def _forgiven(self, ident: int) -> bool:
         """Tell whether an analyst took back what the verdict counted."""
@@ -148,7 +152,7 @@ class Journal:
         return self._pins.taken_back(ident)
 
 
-def _readers(entry: Entry, went: Sequence[Went]) -> frozenset[str]:
+def _readers(entry: JournalEntry, went: Sequence[CopyDelivery]) -> frozenset[str]:
     """Return whom a message was for: its envelope's recipients, and those that aliases have become
     at the delivery door.
     """
@@ -156,7 +160,7 @@ def _readers(entry: Entry, went: Sequence[Went]) -> frozenset[str]:
     return frozenset(filter(None, map(mail_address, named)))
 
 
-def _counted_spam(entry: Entry) -> bool:
+def _counted_spam(entry: JournalEntry) -> bool:
     """Tell whether the verdict counted a message as spam; False where that is not known."""
     if entry.kept is not None and entry.kept.site is not None:
         action, decided_by = entry.kept.site
@@ -165,4 +169,4 @@ def _counted_spam(entry: Entry) -> bool:
     else:
         action, decided_by = entry.verdict, entry.decided_by
     verdict = Verdict(action=action, score=entry.score, line=entry.line, decided_by=decided_by)
-    return action in (Action.SPAM, Action.REJECT) and counts(verdict)
+    return action in (Action.SPAM, Action.REJECT) and is_counted(verdict)

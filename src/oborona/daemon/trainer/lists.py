@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from oborona import state_files
-from oborona.feedback.personal import Origin
-from oborona.reputation.personal import Entry, Kind, Side, mail_address
-from oborona.stores.persons.store import Store
+from oborona.feedback.personal_entries import LabelOrigin
+from oborona.reputation.personal import EntryAction, PersonalEntry, PersonalEntryKind, mail_address
+from oborona.stores.persons.store import PersonStore
 
 
 class PersonalLists:
@@ -20,7 +20,7 @@ class PersonalLists:
 
     def __init__(self, state: Path) -> None:
         self._path = state / state_files.PERSONS
-        self._store: Store | None = None
+        self._store: PersonStore | None = None
 
     def close(self) -> None:
         """Let the file go."""
@@ -28,7 +28,7 @@ class PersonalLists:
             self._store.close()
             self._store = None
 
-    def asked_for(self, person: str, origin: Origin, before: float) -> bool:
+    def asked_for(self, person: str, origin: LabelOrigin, before: float) -> bool:
         """Tell whether a person wanted mail from there, by what they had said or done before a
         time, Unix seconds.
 
@@ -39,10 +39,10 @@ class PersonalLists:
             return False
         author, sender = mail_address(origin.proved.author), mail_address(origin.proved.sender)
         wanted = {
-            (Kind.ADDRESS, author),
-            (Kind.SENDER, sender),
-            (Kind.DOMAIN, origin.proved.author_domain),
-            (Kind.LIST, origin.list_id if origin.list_domain else ""),
+            (PersonalEntryKind.ADDRESS, author),
+            (PersonalEntryKind.SENDER, sender),
+            (PersonalEntryKind.DOMAIN, origin.proved.author_domain),
+            (PersonalEntryKind.LIST, origin.list_id if origin.list_domain else ""),
         }
         return any(
             one.time < before
@@ -50,14 +50,14 @@ class PersonalLists:
             and one.value
             and (one.kind, one.value) in wanted
             and (
-                one.side is Side.CONTACT
-                or (one.side is Side.ALLOW and one.beside in ("", origin.list_domain))
+                one.side is EntryAction.CONTACT
+                or (one.side is EntryAction.ALLOW and one.beside in ("", origin.list_domain))
             )
             for one in self._opened().of(person).entries
         )
 
     def say(
-        self, person: str, word: int, entries: Sequence[Entry], *, replaced: int, now: float
+        self, person: str, word: int, entries: Sequence[PersonalEntry], *, replaced: int, now: float
     ) -> None:
         """Write down what follows from a word, in the place of what followed from another.
 
@@ -77,7 +77,7 @@ class PersonalLists:
         if words and self._path.exists():
             self._opened().take_back(words)
 
-    def _opened(self) -> Store:
+    def _opened(self) -> PersonStore:
         if self._store is None:
-            self._store = Store(self._path)
+            self._store = PersonStore(self._path)
         return self._store

@@ -16,14 +16,14 @@ from typing import Final
 
 from oborona import secret, state_files
 from oborona.config import Settings
-from oborona.daemon.trainer.journal import Journal
+from oborona.daemon.trainer.journal import FeedbackJournal
 from oborona.daemon.trainer.lists import PersonalLists
-from oborona.daemon.trainer.proposals import Proposals
+from oborona.daemon.trainer.proposals import SignatureProposer
 from oborona.errors import StoreError, StoreVersion
-from oborona.feedback.believing.believer import Believer, Kept
-from oborona.feedback.believing.spoken import Keys
-from oborona.feedback.events.log import Log
-from oborona.feedback.store import Store
+from oborona.feedback.events.log import EventLog
+from oborona.feedback.label_store import LabelStore
+from oborona.feedback.processing.event_message import SiteHashing
+from oborona.feedback.processing.event_processor import EventProcessor, EventRetention
 from oborona.message.hashing import Hasher
 from oborona.metrics import Gauge
 from oborona.telemetry.log import event
@@ -44,7 +44,7 @@ TROUBLE: Final = Gauge(
 log = logging.getLogger("oborona.trainer")
 
 
-class Believing:
+class EventProcessorRunner:
     """The believer of a state folder; for one thread, to be closed.
 
     Args:
@@ -69,7 +69,7 @@ class Believing:
         self._state = state
         self._site = site
         self._monotonic = monotonic
-        self._opened: tuple[ExitStack, Believer, Log] | None = None
+        self._opened: tuple[ExitStack, EventProcessor, EventLog] | None = None
         self._again_at = float("-inf")
         self.trouble = ""
         WAITING.set_function(lambda: {(): self.waiting()})
@@ -118,31 +118,34 @@ class Believing:
             opened, self._opened = self._opened, None
             opened[0].close()
 
-    def _open(self) -> tuple[ExitStack, Believer, Log]:
+    def _open(self) -> tuple[ExitStack, EventProcessor, EventLog]:
         learning = self._settings.learning
         keys = secret.load(self._state)
         hasher = Hasher(keys.shingles)
         with ExitStack() as stack:
-            events = stack.enter_context(Log(self._state / state_files.EVENTS))
-            words = stack.enter_context(Store(self._state / state_files.FEEDBACK))
-            journal, lists = Journal(self._state, state_files.JOURNAL), PersonalLists(self._state)
+            events = stack.enter_context(EventLog(self._state / state_files.EVENTS))
+            words = stack.enter_context(LabelStore(self._state / state_files.FEEDBACK))
+            journal, lists = (
+                FeedbackJournal(self._state, state_files.JOURNAL),
+                PersonalLists(self._state),
+            )
             stack.callback(journal.close)
             stack.callback(lists.close)
-            believer = Believer(
+            believer = EventProcessor(
                 events,
                 words,
                 journal=journal,
                 lists=lists,
-                proposer=Proposals(self._settings, self._state, hasher)
+                proposer=SignatureProposer(self._settings, self._state, hasher)
                 if learning.proposing_people
                 else None,
-                keys=Keys(
+                keys=SiteHashing(
                     hasher=hasher,
                     feedback=keys.feedback,
                     site=self._site,
                     regions=tuple(self._settings.site.regions.split()),
                 ),
-                kept=Kept(
+                kept=EventRetention(
                     raw_s=learning.raw_days * DAY_S, events_s=learning.retention_days * DAY_S
                 ),
                 person_weight=learning.person_weight,

@@ -18,18 +18,18 @@ from oborona.errors import StoreError
 from oborona.message.hashing import Hasher
 from oborona.message.parse import parse
 from oborona.policy.signatures.check import entity
-from oborona.policy.signatures.mining import Proposal, proposals
+from oborona.policy.signatures.mining import SignatureProposal, propose_signatures
 from oborona.policy.signatures.rarity import COUNTED, Rarity
-from oborona.stores.counters import open_stored
-from oborona.stores.signatures.rows import State
-from oborona.stores.signatures.store import Store
+from oborona.stores.counters import open_readonly
+from oborona.stores.signatures.rows import SignatureState
+from oborona.stores.signatures.store import SignatureStore
 from oborona.types import Metric, Window
 
 MOST: Final = 5  # of one campaign: a few cover it, and a person reads them
 OWNER: Final = "feedback"
 
 
-class Proposals:
+class SignatureProposer:
     """Proposes signatures of campaigns.
 
     Args:
@@ -54,7 +54,7 @@ class Proposals:
         """
         messages = [parse(raw, regions=self._regions) for raw in spam]
 
-        def allowed(candidates: Sequence[Proposal]) -> Iterable[Proposal]:
+        def allowed(candidates: Sequence[SignatureProposal]) -> Iterable[SignatureProposal]:
             counted = self._counted(candidates, now)
             return [
                 one
@@ -62,7 +62,7 @@ class Proposals:
                 if Rarity(support=one.support, **counted.get(one.signature.id, {})).rare
             ]
 
-        found = proposals(messages, checked_by_ham=False, allowed=allowed, most=MOST)
+        found = propose_signatures(messages, checked_by_ham=False, allowed=allowed, most=MOST)
         if not found:
             return []
         rows = [
@@ -72,11 +72,13 @@ class Proposals:
             for one in found
         ]
         evidence = [{"support": one.support, "of": one.of, "fresh": one.fresh} for one in found]
-        with Store(self._state / state_files.SIGNATURES) as store:
-            names = store.add(rows, now=now, state=State.PROPOSED, evidence=evidence)
+        with SignatureStore(self._state / state_files.SIGNATURES) as store:
+            names = store.add(rows, now=now, state=SignatureState.PROPOSED, evidence=evidence)
         return [name for name, new in names if new]
 
-    def _counted(self, candidates: Sequence[Proposal], now: float) -> dict[str, dict[str, int]]:
+    def _counted(
+        self, candidates: Sequence[SignatureProposal], now: float
+    ) -> dict[str, dict[str, int]]:
         """Return what the counters remember of entities, by the signature's id.
 
         Nothing where they do not answer.
@@ -90,7 +92,7 @@ class Proposals:
             )
             shingles.append(self._hasher.octets(COUNTED[one.kind], octets))
         try:
-            with open_stored(self._settings, self._state) as store:
+            with open_readonly(self._settings, self._state) as store:
                 rows = asyncio.run(store.read(shingles, now)) if shingles else []
         except StoreError:
             return {}

@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Final
 
 from oborona.config import Settings
-from oborona.counters.spooled import Spooled
-from oborona.daemon.trainer.process import Believing
+from oborona.counters.write_only import WriteOnlyCounters
+from oborona.daemon.trainer.process import EventProcessorRunner
 from oborona.errors import StoreError, StoreVersion
-from oborona.feedback.counting import Counting
+from oborona.feedback.label_counter import LabelCounter
 from oborona.feedback.trainer import Trainer
-from oborona.heartbeat import Stop, beat
+from oborona.heartbeat import StopSignal, beat
 from oborona.metrics import REGISTRY, Gauge
-from oborona.stores.counters import open_adding
+from oborona.stores.counters import open_spooled
 from oborona.telemetry import status
 from oborona.telemetry.log import event
 
@@ -52,7 +52,7 @@ RELEARNING: Final = Gauge(
 log = logging.getLogger("oborona.trainer")
 
 
-def train(settings: Settings, state: Path, site: str, ready: Callable[[], None]) -> int:
+def trainer_main(settings: Settings, state: Path, site: str, ready: Callable[[], None]) -> int:
     """Be the trainer until SIGTERM; return the exit status.
 
     Args:
@@ -64,15 +64,15 @@ def train(settings: Settings, state: Path, site: str, ready: Callable[[], None])
     Raises:
         StoreVersion: the store was written by a newer Oborona.
     """
-    stop = Stop()
+    stop = StopSignal()
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # it reads no policy
     with ExitStack() as closings:
-        closings.callback(status.remove_one, state, status.TrainerStatus)
-        counters = open_adding(settings, state, NAME)
+        closings.callback(status.remove_process, state, status.TrainerStatus)
+        counters = open_spooled(settings, state, NAME)
         closings.callback(_close, counters)
-        believing = Believing(settings, state, site)
+        believing = EventProcessorRunner(settings, state, site)
         closings.callback(believing.close)
-        counting = Counting(counters)
+        counting = LabelCounter(counters)
         UP.set(1)
         ready()
         trouble = ""
@@ -96,7 +96,7 @@ def train(settings: Settings, state: Path, site: str, ready: Callable[[], None])
     return os.EX_OK
 
 
-def _close(counters: Spooled) -> None:
+def _close(counters: WriteOnlyCounters) -> None:
     try:
         counters.close()
     except StoreError as error:
@@ -106,9 +106,9 @@ def _close(counters: Spooled) -> None:
 def with_trainer(
     settings: Settings,
     state: Path,
-    counting: Counting,
-    believing: Believing,
-    stop: Stop,
+    counting: LabelCounter,
+    believing: EventProcessorRunner,
+    stop: StopSignal,
     *,
     recovered: bool,
 ) -> None:
@@ -140,7 +140,7 @@ def with_trainer(
             over = relearned and trainer.relearning is None  # who waited for it looks now
             relearned = trainer.relearning is not None
             if over or time.monotonic() >= report_at:
-                report(state, trainer, believing)
+                write_trainer_status(state, trainer, believing)
                 report_at = time.monotonic() + status.WRITE_S
             if not busy:
                 stop.wait(LOOK_S)
@@ -148,7 +148,7 @@ def with_trainer(
         trainer.close()
 
 
-def report(state: Path, trainer: Trainer, believing: Believing) -> None:
+def write_trainer_status(state: Path, trainer: Trainer, believing: EventProcessorRunner) -> None:
     """Write what the trainer has to say of itself."""
     header = trainer.header
     WORDS.replace(trainer.lessons.by_state())
@@ -160,7 +160,11 @@ def report(state: Path, trainer: Trainer, believing: Believing) -> None:
 
 
 def _said(
-    believing: Believing, *, version: str = "", relearning: float | None = None, trouble: str = ""
+    believing: EventProcessorRunner,
+    *,
+    version: str = "",
+    relearning: float | None = None,
+    trouble: str = "",
 ) -> status.TrainerStatus:
     return status.TrainerStatus(
         pid=os.getpid(),
@@ -175,6 +179,6 @@ def _said(
 
 def _write(state: Path, said: status.TrainerStatus) -> None:
     try:
-        status.write(state, said)
+        status.write_status(state, said)
     except StoreError as error:
         event(log, logging.WARNING, "no status for metrics", error=error)

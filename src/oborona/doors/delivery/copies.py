@@ -11,36 +11,40 @@ from typing import Final
 
 import msgspec
 
-from oborona.doors.delivery.marks import Mark, Marks
-from oborona.journal.entry import Entry
-from oborona.policy.headers import Detail, reason
-from oborona.policy.outward import Silent, outward
-from oborona.policy.personal import PERSONAL, Outcome
+from oborona.doors.delivery.header_marks import CopyMark, HeaderMarks
+from oborona.journal.entry import JournalEntry
+from oborona.policy.disclosure import PrivateRules, public_verdict
+from oborona.policy.headers import HeaderDetail, reason
+from oborona.policy.personal_list_match import PERSONAL, ReaderVerdict
 from oborona.types import Action, RuleHit, Verdict
 
 SPAM: Final = frozenset({Action.SPAM, Action.REJECT})  # to the spam folder
 _PERSONAL_PART: Final = re.compile(PERSONAL + r"(?:=0\.0(?:\(.*?\))?)?(?: |\Z)")
 
 
-class Given(msgspec.Struct, frozen=True, kw_only=True):
+class RecipientResult(msgspec.Struct, frozen=True, kw_only=True):
     """What one recipient gets."""
 
     action: Action | None  # None: it was not judged by us
-    mark: Mark | None = None  # headers in the place of ours; None = as they are
+    mark: CopyMark | None = None  # headers in the place of ours; None = as they are
     decided_by: str = ""
 
 
-class Copy(msgspec.Struct, frozen=True, kw_only=True):
+class DeliveryCopy(msgspec.Struct, frozen=True, kw_only=True):
     """A message for all recipients who get it with the same headers."""
 
-    mark: Mark | None
+    mark: CopyMark | None
     spam: bool
     places: tuple[int, ...]  # of its recipients, in order
 
 
-def given(
-    marks: Marks, outcome: Outcome, entry: Entry | None, detail: Detail, policy: Silent
-) -> Given:
+def recipient_result(
+    marks: HeaderMarks,
+    outcome: ReaderVerdict,
+    entry: JournalEntry | None,
+    detail: HeaderDetail,
+    policy: PrivateRules,
+) -> RecipientResult:
     """Return what a recipient gets whose verdict is known.
 
     Args:
@@ -50,44 +54,46 @@ def given(
         detail: how much headers say of why.
         policy: in force: what it does not tell is not told.
     """
-    mark = Mark(
+    mark = CopyMark(
         action=outcome.action,
-        score=None if detail is Detail.NONE else marks.score,
+        score=None if detail is HeaderDetail.NONE else marks.score,
         line=outcome.line,
         reason=_reason(outcome, marks, entry, detail, policy),
     )
-    says = Mark(
+    says = CopyMark(
         action=marks.action or Action.ACCEPT,
         score=marks.score,
         line=marks.line,
         reason=marks.reason,
     )
-    same = mark.action is says.action and (outcome.decided_by == PERSONAL) == personal(marks)
+    same = mark.action is says.action and (outcome.decided_by == PERSONAL) == is_personal(marks)
     if same and (outcome.decided_by != PERSONAL or mark.reason == says.reason):
-        return Given(action=outcome.action, decided_by=outcome.decided_by)
-    return Given(action=outcome.action, mark=mark, decided_by=outcome.decided_by)
+        return RecipientResult(action=outcome.action, decided_by=outcome.decided_by)
+    return RecipientResult(action=outcome.action, mark=mark, decided_by=outcome.decided_by)
 
 
-def personal(marks: Marks) -> bool:
+def is_personal(marks: HeaderMarks) -> bool:
     """Tell whether a message says that lists of its readers decided."""
     return _PERSONAL_PART.match(marks.reason) is not None
 
 
-def shared(every: Sequence[Given], places: Sequence[int]) -> list[Copy]:
+def group_copies(every: Sequence[RecipientResult], places: Sequence[int]) -> list[DeliveryCopy]:
     """Return the copies of some recipients, in the order of the first of each.
 
     Args:
         every: by place.
         places: of the recipients that get a copy.
     """
-    same: dict[tuple[Mark | None, bool], list[int]] = {}
+    same: dict[tuple[CopyMark | None, bool], list[int]] = {}
     for place in places:
         one = every[place]
         same.setdefault((one.mark, one.action in SPAM), []).append(place)
-    return [Copy(mark=mark, spam=spam, places=tuple(of)) for (mark, spam), of in same.items()]
+    return [
+        DeliveryCopy(mark=mark, spam=spam, places=tuple(of)) for (mark, spam), of in same.items()
+    ]
 
 
-def suffixed(address: bytes, suffix: bytes) -> bytes:
+def with_folder_suffix(address: bytes, suffix: bytes) -> bytes:
     """Return an address whose mailbox is another folder of the same person, such as joe+Junk@ of
     joe@ and of joe+shop@.
 
@@ -105,7 +111,11 @@ def suffixed(address: bytes, suffix: bytes) -> bytes:
 
 
 def _reason(
-    outcome: Outcome, marks: Marks, entry: Entry | None, detail: Detail, policy: Silent
+    outcome: ReaderVerdict,
+    marks: HeaderMarks,
+    entry: JournalEntry | None,
+    detail: HeaderDetail,
+    policy: PrivateRules,
 ) -> str:
     own = (
         (RuleHit(name=PERSONAL, score=0.0, say=outcome.say),)
@@ -121,11 +131,11 @@ def _reason(
             rules=(*own, *(hit for hit in entry.rules if hit.name != PERSONAL)),
             would=entry.would,
         )
-        return reason(outward(whole, policy), detail)
-    rest = _PERSONAL_PART.sub("", marks.reason, count=1) if personal(marks) else marks.reason
-    if detail is Detail.NONE:
+        return reason(public_verdict(whole, policy), detail)
+    rest = _PERSONAL_PART.sub("", marks.reason, count=1) if is_personal(marks) else marks.reason
+    if detail is HeaderDetail.NONE:
         return PERSONAL if own else ""
-    full = detail is Detail.FULL
+    full = detail is HeaderDetail.FULL
     return " ".join(
         filter(None, (*(f"{hit.name}=0.0({hit.say})" if full else hit.name for hit in own), rest))
     )

@@ -20,18 +20,18 @@ from typing import Final, Self
 import msgspec
 
 from oborona.config import Address
-from oborona.doors.smtp.answers import Answer, own
-from oborona.doors.smtp.dots import dotted
-from oborona.doors.smtp.hop import Hop
+from oborona.doors.smtp.client import MailServerClient
+from oborona.doors.smtp.dot_stuffing import stuff_dots
+from oborona.doors.smtp.replies import SmtpReply, own_reply
 from oborona.errors import PeerError
 
-NO_UTF8: Final = own(553, "5.6.7", "Mailbox host takes no addresses or headers in UTF-8")
+NO_UTF8: Final = own_reply(553, "5.6.7", "Mailbox host takes no addresses or headers in UTF-8")
 
-Answered = Callable[[int, Answer], None]
+Answered = Callable[[int, SmtpReply], None]
 """Takes the place of a recipient in its transaction, and the last word on it."""
 
 
-class Envelope(msgspec.Struct, frozen=True, kw_only=True):
+class LmtpEnvelope(msgspec.Struct, frozen=True, kw_only=True):
     """Of a message, as the mail server gave it."""
 
     sender: bytes  # between the angle brackets
@@ -39,11 +39,11 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     utf8: bool = False  # SMTPUTF8
 
 
-class NextHop(Hop):
+class LmtpNextHop(MailServerClient):
     """One connection.
 
-    Use `await NextHop.open(...)`; leave it by `leave`, or by `cut` where it is in trouble.  Every
-    wait is the caller's to bound.
+    Use `await LmtpNextHop.open(...)`; leave it by `leave`, or by `cut` where it is in trouble.
+    Every wait is the caller's to bound.
     """
 
     @classmethod
@@ -82,7 +82,7 @@ class NextHop(Hop):
 
     async def transaction(
         self,
-        envelope: Envelope,
+        envelope: LmtpEnvelope,
         recipients: Sequence[bytes],
         content: Iterable[bytes],
         size: int,
@@ -120,7 +120,7 @@ class NextHop(Hop):
                 answered(place, reply)
             await self._reset()
             return
-        for piece in dotted(content):
+        for piece in stuff_dots(content):
             await self.write(piece)
         for place in accepted:
             reply = await self.answer()
@@ -129,7 +129,7 @@ class NextHop(Hop):
             answered(place, reply)
 
     async def _address(
-        self, envelope: Envelope, recipients: Sequence[bytes], size: int, answered: Answered
+        self, envelope: LmtpEnvelope, recipients: Sequence[bytes], size: int, answered: Answered
     ) -> list[int]:
         """Say from whom and to whom; return the places of those that were accepted."""
         commands = [self._mail(envelope, size), *(b"RCPT TO:<%s>" % one for one in recipients)]
@@ -137,7 +137,7 @@ class NextHop(Hop):
         if together:
             self.say(*commands)
         accepted: list[int] = []
-        mail: Answer | None = None
+        mail: SmtpReply | None = None
         for number, command in enumerate(commands):
             if not together:
                 self.say(command)
@@ -159,7 +159,7 @@ class NextHop(Hop):
                 answered(number - 1, reply)
         return accepted
 
-    def _mail(self, envelope: Envelope, size: int) -> bytes:
+    def _mail(self, envelope: LmtpEnvelope, size: int) -> bytes:
         words = [b"MAIL FROM:<%s>" % envelope.sender]
         if "SIZE" in self.offers:
             words.append(b"SIZE=%d" % size)
@@ -176,7 +176,7 @@ class NextHop(Hop):
             raise PeerError(f"RSET answered with {reply.text!r}")
 
 
-def _refusal(reply: Answer, command: str) -> None:
+def _refusal(reply: SmtpReply, command: str) -> None:
     """Hold that an answer which does not let us go on refuses: 4xx or 5xx.
 
     Raises:

@@ -5,27 +5,27 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from oborona.doors.delivery.delivering import Bench, Handover, deliver
-from oborona.doors.delivery.receiving import Receiver
-from oborona.doors.room import Room
-from oborona.doors.smtp.answers import Answer
+from oborona.doors.delivery.handover import DeliveryServices, Handover, deliver
+from oborona.doors.delivery.lmtp_receiver import LmtpReceiver
+from oborona.doors.memory_budget import MemoryBudget
+from oborona.doors.smtp.replies import SmtpReply
 
 log = logging.getLogger("oborona.delivery")
 
 
-class DeliveryServer(Receiver):
+class DeliveryServer(LmtpReceiver):
     """Serves LMTP connections of one listening socket.
 
     Args:
-        bench: what they share.
+        services: what they share.
         spool: folder for messages that do not stay in memory.
         room: for all messages that come in.
     """
 
-    def __init__(self, bench: Bench, spool: Path, room: Room) -> None:
-        super().__init__(bench.settings, bench.name, spool, room, log)
-        self.bench = bench
+    def __init__(self, services: DeliveryServices, spool: Path, room: MemoryBudget) -> None:
+        super().__init__(services.settings, services.name, spool, room, log)
+        self.services = services
 
-    async def take(self, handed: Handover) -> list[Answer]:
+    async def take(self, handed: Handover) -> list[SmtpReply]:
         """Hand a message on to the mailboxes."""
-        return await deliver(self.bench, handed)
+        return await deliver(self.services, handed)

@@ -16,7 +16,14 @@ import base64
 import re
 from typing import Final
 
-from oborona.doors.reply import BUSY, MAX_TEXT_LINE, AddHeader, Answer, RemoveHeader, Reply
+from oborona.doors.reply import (
+    BUSY,
+    MAX_TEXT_LINE,
+    AddHeader,
+    RemoveHeader,
+    ReplyAction,
+    SessionReply,
+)
 from oborona.policy.headers import FLAG, RESULTS
 from oborona.types import Action
 
@@ -29,13 +36,17 @@ _READ: Final = frozenset({"x-mras", "x-mras-score", "x-mras-reason", "x-mras-id"
 # that a list of Exim may hold, whatever it makes of its members
 _NAME: Final = re.compile(r"[A-Za-z0-9-]+")
 _UNSAID: Final = {  # where a reply leaves its words to the mail server
-    Answer.REJECT: (550, "5.7.1 Command rejected"),
-    Answer.TEMPFAIL: (451, "4.7.1 Service unavailable - try again later"),
+    ReplyAction.REJECT: (550, "5.7.1 Command rejected"),
+    ReplyAction.TEMPFAIL: (451, "4.7.1 Service unavailable - try again later"),
 }
-_WORDS: Final = {Answer.REJECT: "reject", Answer.TEMPFAIL: "defer", Answer.DISCARD: "discard"}
+_WORDS: Final = {
+    ReplyAction.REJECT: "reject",
+    ReplyAction.TEMPFAIL: "defer",
+    ReplyAction.DISCARD: "discard",
+}
 
 
-def answer(reply: Reply) -> bytes:
+def answer_line(reply: SessionReply) -> bytes:
     """Return the answer that a reply of a session is."""
     judged, verdict = reply.judged, reply.judged.verdict if reply.judged else None
     word = _WORDS.get(reply.answer)
@@ -56,7 +67,7 @@ def answer(reply: Reply) -> bytes:
         "decided_by": verdict.decided_by if verdict else "",
         "version": "1",
     }
-    if judged and reply.answer is Answer.REJECT:
+    if judged and reply.answer is ReplyAction.REJECT:
         told["of"] = judged.stage.value
     if reply.edits:
         told["headers64"] = base64.b64encode(_added(reply).encode("ascii")).decode("ascii")
@@ -64,7 +75,7 @@ def answer(reply: Reply) -> bytes:
     return _line(told)
 
 
-def trouble(what: str) -> bytes:
+def error_line(what: str) -> bytes:
     """Return the answer where there is no verdict: a request that is none, or a failure of ours."""
     return _line(
         {
@@ -93,7 +104,7 @@ def _value(name: str, value: str) -> str:
     return f'"{escaped}"'
 
 
-def _added(reply: Reply) -> str:
+def _added(reply: SessionReply) -> str:
     """Return the headers to add, as lines; the one that belongs on top comes first."""
     added = [one for one in reply.edits if isinstance(one, AddHeader)]
     return "".join(
@@ -101,7 +112,7 @@ def _added(reply: Reply) -> str:
     )
 
 
-def _removed(reply: Reply) -> list[str]:
+def _removed(reply: SessionReply) -> list[str]:
     """Return the names of headers to remove, each once; Exim removes all of a name."""
     named = {one.name.lower(): one.name for one in reply.edits if isinstance(one, RemoveHeader)}
     known = [name for low, name in named.items() if low in _READ]
@@ -109,8 +120,8 @@ def _removed(reply: Reply) -> list[str]:
     return (known + others)[:MAX_REMOVED]
 
 
-NOTHING: Final = answer(Reply())
+NOTHING: Final = answer_line(SessionReply())
 """Nothing is against it, and nothing is known."""
 
-TOO_BUSY: Final = answer(BUSY)
+TOO_BUSY: Final = answer_line(BUSY)
 """Come again: there is no room for one more."""

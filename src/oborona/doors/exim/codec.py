@@ -4,7 +4,7 @@
 
 A request is one line of printable ASCII: the version, a word, fields parted by spaces or tabs.
 What a stranger may have written comes in base64, so that nothing in it can end a field or a line.
-`Codec.feed` takes bytes in any cut and yields the requests that are whole.
+`EximCodec.feed` takes bytes in any cut and yields the requests that are whole.
 
 A line that is too long is read to its end and kept no longer: whoever sent it still hears why.
 Whatever breaks the protocol ends the connection, for what follows it may be anything.
@@ -32,7 +32,7 @@ _ENCODED: Final = b"64"  # how the name of a field in base64 ends
 _SHOWN: Final = 40  # bytes of what is broken that are told
 
 
-class Word(StrEnum):
+class EximVerb(StrEnum):
     """What is asked about."""
 
     CONNECT = "connect"
@@ -44,13 +44,13 @@ class Word(StrEnum):
     PING = "ping"  # nothing: is somebody there?
 
 
-WORDS: Final = {word.value: word for word in Word}
+WORDS: Final = {word.value: word for word in EximVerb}
 
 
-class Request(NamedTuple):
+class EximRequest(NamedTuple):
     """One line, taken apart."""
 
-    word: Word
+    word: EximVerb
     fields: Mapping[str, bytes]  # by their names without "64", decoded
 
     @property
@@ -59,7 +59,7 @@ class Request(NamedTuple):
         return self.fields.get("more") == b"yes"
 
 
-class Codec:
+class EximCodec:
     """Cuts one connection's bytes into requests.
 
     Args:
@@ -89,7 +89,7 @@ class Codec:
         self._line.clear()
         self._dropped = True
 
-    def feed(self, data: bytes) -> Iterator[Request | None]:
+    def feed(self, data: bytes) -> Iterator[EximRequest | None]:
         """Yield each request that `data` completes; None for one that was dropped.
 
         Guaranteed: the same bytes give the same requests and the same error in whatever pieces they
@@ -126,7 +126,7 @@ class Codec:
             del self._line[_LOOKED_AT:]
 
 
-def _request(line: bytes) -> Request:
+def _request(line: bytes) -> EximRequest:
     line = line.removesuffix(b"\r")
     version, *words = line.split(None, MAX_FIELDS + 2) or [b""]
     if version != VERSION.encode():
@@ -147,7 +147,7 @@ def _request(line: bytes) -> Request:
         if plain in fields:
             raise PeerError(f"given twice: {plain[:_SHOWN]}")
         fields[plain] = value if plain == name.decode() else _decoded(name, value)
-    return Request(asked, fields)
+    return EximRequest(asked, fields)
 
 
 def _decoded(name: bytes, value: bytes) -> bytes:

@@ -9,29 +9,34 @@ from typing import Final, NamedTuple
 import msgspec
 
 from oborona.doors import arguments
-from oborona.doors.arguments import text
-from oborona.doors.exim.codec import WORDS, Request, Word
-from oborona.doors.gather import Gathered
-from oborona.doors.rfc5322 import fields, gathered
+from oborona.doors.arguments import peer_text
+from oborona.doors.exim.codec import WORDS, EximRequest, EximVerb
+from oborona.doors.raw_message import RawMessage
+from oborona.doors.rfc5322 import header_fields, raw_message_of
 from oborona.errors import PeerError
 from oborona.types import Envelope, Stage
 
 MAX_TAKEN: Final = 10_000  # recipients of one message; no rule asks beyond it
 
 _STAGES: Final = {  # how far SMTP has come at a word
-    Word.CONNECT: Stage.CONNECT,
-    Word.HELO: Stage.CONNECT,  # it is judged with the sender
-    Word.AUTH: Stage.CONNECT,
-    Word.MAIL: Stage.SENDER,
-    Word.RCPT: Stage.RECIPIENT,
-    Word.DATA: Stage.SENDER,  # where the message itself is not told
+    EximVerb.CONNECT: Stage.CONNECT,
+    EximVerb.HELO: Stage.CONNECT,  # it is judged with the sender
+    EximVerb.AUTH: Stage.CONNECT,
+    EximVerb.MAIL: Stage.SENDER,
+    EximVerb.RCPT: Stage.RECIPIENT,
+    EximVerb.DATA: Stage.SENDER,  # where the message itself is not told
 }
-_NEEDED: Final = {Word.HELO: "helo", Word.AUTH: "auth", Word.MAIL: "from", Word.RCPT: "rcpt"}
+_NEEDED: Final = {
+    EximVerb.HELO: "helo",
+    EximVerb.AUTH: "auth",
+    EximVerb.MAIL: "from",
+    EximVerb.RCPT: "rcpt",
+}
 # what is quoted may have commas of its own
 _PIECE: Final = re.compile(r'\\.|"|[,\n]|[^\\",\n]+|\\', re.DOTALL)
 
 
-class Question(NamedTuple):
+class EximQuestion(NamedTuple):
     """A request in our own words."""
 
     stage: Stage
@@ -39,10 +44,10 @@ class Question(NamedTuple):
     after: Stage | None  # that was asked about before
     envelope: Envelope
     port: str  # of ours, where the client came in
-    message: Gathered | None  # None: judge what is known without it
+    message: RawMessage | None  # None: judge what is known without it
 
 
-def question(request: Request, limit_bytes: int) -> Question:
+def question_of(request: EximRequest, limit_bytes: int) -> EximQuestion:
     """Return what a request asks, any but a ping.
 
     Args:
@@ -58,14 +63,16 @@ def question(request: Request, limit_bytes: int) -> Question:
         raise PeerError(f"{word} without {needed}")
     envelope = _envelope(word, said)
     # what speaks against one recipient of several is nothing to the others
-    alone = word is Word.DATA and len(envelope.recipients) == 1
-    return Question(
+    alone = word is EximVerb.DATA and len(envelope.recipients) == 1
+    return EximQuestion(
         stage=Stage.RECIPIENT if alone else _STAGES[word],
-        reached=Stage.CONTENT if word is Word.DATA else None,
+        reached=Stage.CONTENT if word is EximVerb.DATA else None,
         after=_after(said),
         envelope=envelope,
         port=_said(said, "ours"),
-        message=_message(said, limit_bytes) if word is Word.DATA and "headers" in said else None,
+        message=_message(said, limit_bytes)
+        if word is EximVerb.DATA and "headers" in said
+        else None,
     )
 
 
@@ -74,14 +81,16 @@ def _after(said: Mapping[str, bytes]) -> Stage | None:
     if not name:
         return None
     word = WORDS.get(name)
-    if word is None or word not in _STAGES or word is Word.DATA:
+    if word is None or word not in _STAGES or word is EximVerb.DATA:
         raise PeerError(f"after no such command: {name[:40]}")
     return _STAGES[word]
 
 
-def _envelope(word: Word, said: Mapping[str, bytes]) -> Envelope:
-    client = arguments.client(_said(said, "name"), _said(said, "ip"), _number(said, "port", 65_535))
-    if word is Word.RCPT:
+def _envelope(word: EximVerb, said: Mapping[str, bytes]) -> Envelope:
+    client = arguments.client_at_connect(
+        _said(said, "name"), _said(said, "ip"), _number(said, "port", 65_535)
+    )
+    if word is EximVerb.RCPT:
         # those before it are known by their number alone
         recipients = (_said(said, "rcpt"),) * (_number(said, "count", MAX_TAKEN) + 1)
     else:
@@ -96,7 +105,7 @@ def _envelope(word: Word, said: Mapping[str, bytes]) -> Envelope:
     )
 
 
-def _message(said: Mapping[str, bytes], limit_bytes: int) -> Gathered:
+def _message(said: Mapping[str, bytes], limit_bytes: int) -> RawMessage:
     """Return a message as far as Exim shows it.
 
     What it does not show is counted, as with one that is too large.
@@ -106,7 +115,7 @@ def _message(said: Mapping[str, bytes], limit_bytes: int) -> Gathered:
         head += b"\n"
     head = _without_ours(head, said.get("id", b""))
     shown = b"%b\n%b" % (head, said.get("body", b""))
-    message = gathered(shown, limit_bytes)
+    message = raw_message_of(shown, limit_bytes)
     size = _number(said, "size", 1 << 40)
     if size > len(shown):  # Exim counts line ends as one octet, and its own Received not at all
         return msgspec.structs.replace(message, size=max(size, message.size), truncated=True)
@@ -117,7 +126,7 @@ def _without_ours(head: bytes, queue_id: bytes) -> bytes:
     """Return a header block without the Received of the Exim that asks: it is on top already, and
     other mail servers write theirs later.
     """
-    first = next(fields(head), None)
+    first = next(header_fields(head), None)
     if (
         first is None
         or not queue_id
@@ -144,7 +153,7 @@ def _listed(recipients: str) -> tuple[str, ...]:
 
 
 def _said(said: Mapping[str, bytes], name: str) -> str:
-    return text(said.get(name, b""))
+    return peer_text(said.get(name, b""))
 
 
 def _number(said: Mapping[str, bytes], name: str, most: int) -> int:

@@ -17,15 +17,15 @@ from collections.abc import Callable
 from typing import Final
 
 from oborona.doors.acceptor import Acceptor
-from oborona.doors.context import Premises, failure, glance_guard_s, guard_s
-from oborona.doors.exim.answer import NOTHING, TOO_BUSY, answer, trouble
-from oborona.doors.exim.codec import Codec, Request, Word
-from oborona.doors.exim.question import question
-from oborona.doors.guard import NO_ANSWER, Guard
-from oborona.doors.handler import OnceFactory
-from oborona.doors.reply import busy
-from oborona.doors.room import Room
-from oborona.doors.stream import Counting, Stream
+from oborona.doors.context import DoorContext, failure_reply, guard_s, several_stages_guard_s
+from oborona.doors.exim.answer import NOTHING, TOO_BUSY, answer_line, error_line
+from oborona.doors.exim.codec import EximCodec, EximRequest, EximVerb
+from oborona.doors.exim.question import question_of
+from oborona.doors.guard import NO_ANSWER, HandlerGuard
+from oborona.doors.handler import OneShotHandlerFactory
+from oborona.doors.memory_budget import MemoryBudget
+from oborona.doors.reply import is_busy
+from oborona.doors.stream import StreamConnection, StreamServer
 from oborona.errors import PeerError
 
 HALF_S: Final = 10.0  # Exim writes a request in one go, as soon as it is connected
@@ -33,12 +33,12 @@ HALF_S: Final = 10.0  # Exim writes a request in one go, as soon as it is connec
 log = logging.getLogger("oborona.exim")
 
 
-async def start(at: Premises, listener: socket.socket) -> EximServer:
+async def start(at: DoorContext, listener: socket.socket) -> EximServer:
     """Serve the door as the settings want it."""
     asked, work = at.settings.doors.exim, at.settings.worker
     server = EximServer(
         at.sessions,
-        guard=Guard(failure(work), max(guard_s(work), glance_guard_s(work))),
+        guard=HandlerGuard(failure_reply(work), max(guard_s(work), several_stages_guard_s(work))),
         limit_bytes=work.max_message_bytes,
         idle_s=asked.idle_s,
         max_connections=asked.max_connections,
@@ -69,9 +69,9 @@ class EximServer(Acceptor):
 
     def __init__(
         self,
-        sessions: OnceFactory,
+        sessions: OneShotHandlerFactory,
         *,
-        guard: Guard,
+        guard: HandlerGuard,
         limit_bytes: int,
         idle_s: float,
         max_connections: int,
@@ -79,7 +79,7 @@ class EximServer(Acceptor):
         note: Callable[[str], None],
         half_s: float = HALF_S,
         allowed: str = "",
-        room: Room,
+        room: MemoryBudget,
     ) -> None:
         super().__init__(
             idle_s=idle_s,
@@ -90,19 +90,23 @@ class EximServer(Acceptor):
             note=note,
             allowed=allowed,
         )
-        self._desk = _Desk(sessions, guard, limit_bytes, note)
+        self._desk = _EximRequestHandler(sessions, guard, limit_bytes, note)
         self._half_s = half_s
         self._room = room
 
-    def _connection(self) -> Stream:
-        return _Connection(self, self._desk, self._room, half_s=self._half_s)
+    def _connection(self) -> StreamConnection:
+        return _EximConnection(self, self._desk, self._room, half_s=self._half_s)
 
 
-class _Desk:
+class _EximRequestHandler:
     """Has requests answered, each by a session of its own."""
 
     def __init__(
-        self, sessions: OnceFactory, guard: Guard, limit_bytes: int, note: Callable[[str], None]
+        self,
+        sessions: OneShotHandlerFactory,
+        guard: HandlerGuard,
+        limit_bytes: int,
+        note: Callable[[str], None],
     ) -> None:
         self._sessions = sessions
         self._guard = guard
@@ -114,15 +118,15 @@ class _Desk:
         self.note("busy")
         return TOO_BUSY
 
-    async def answer(self, request: Request) -> bytes:
+    async def answer(self, request: EximRequest) -> bytes:
         """Return the line that answers a request.
 
         Raises:
             PeerError: it makes no sense.
         """
-        if request.word is Word.PING:
+        if request.word is EximVerb.PING:
             return NOTHING
-        asks = question(request, self.limit_bytes)
+        asks = question_of(request, self.limit_bytes)
         session = self._sessions()
         try:
             if asks.message is None:
@@ -136,21 +140,23 @@ class _Desk:
                     session.whole(asks.envelope, asks.message, asks.port), session, asks.message
                 )
         finally:
-            Guard.tell(session.close)
+            HandlerGuard.tell(session.close)
         if reply is self._guard.failure:
             self.note("failed")
-            return trouble("internal failure")
-        self.note("busy" if busy(reply) else "failed" if reply is NO_ANSWER else "answered")
-        return answer(reply)
+            return error_line("internal failure")
+        self.note("busy" if is_busy(reply) else "failed" if reply is NO_ANSWER else "answered")
+        return answer_line(reply)
 
 
-class _Connection(Stream):
+class _EximConnection(StreamConnection):
     """One connection, of one question as a rule."""
 
-    def __init__(self, server: Counting, desk: _Desk, room: Room, *, half_s: float) -> None:
+    def __init__(
+        self, server: StreamServer, desk: _EximRequestHandler, room: MemoryBudget, *, half_s: float
+    ) -> None:
         super().__init__(server, log, half_s=half_s)
         self._desk = desk
-        self._codec = Codec(desk.limit_bytes)
+        self._codec = EximCodec(desk.limit_bytes)
         self._held = room.hold()
         self._fresh = True  # nothing was asked yet
         self._ended = False  # the peer has closed its side
@@ -207,7 +213,7 @@ class _Connection(Stream):
 
     def _refuse(self, what: str) -> None:
         self._desk.note("broken")
-        self._transport.write(trouble(what))
+        self._transport.write(error_line(what))
 
     def _too_late(self) -> None:
         self._desk.note("timeout")

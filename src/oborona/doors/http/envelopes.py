@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from oborona.doors.arguments import client, path, text
-from oborona.doors.http.model import Asked
+from oborona.doors.arguments import client_at_connect, path_address, peer_text
+from oborona.doors.http.model import ScanEnvelope
 from oborona.errors import PeerError
 from oborona.types import Client, Envelope
 
@@ -28,7 +28,7 @@ _PIECE: Final = re.compile(
 )  # what is quoted may have commas of its own
 
 
-class Said:
+class EnvelopeHeaders:
     """The headers of a request that tell of a message.
 
     Args:
@@ -46,11 +46,11 @@ class Said:
         for raw_name, raw in headers:
             name = raw_name.lower()
             if name == b"rcpt":
-                self._recipients += _addresses(text(raw))
+                self._recipients += _addresses(peer_text(raw))
                 if len(self._recipients) > MAX_RECIPIENTS:
                     raise PeerError(f"more than {MAX_RECIPIENTS} recipients")
             elif name in _ONCE:
-                self._values[name] = _checked(text(raw).strip())
+                self._values[name] = _checked(peer_text(raw).strip())
 
     def get(self, name: bytes) -> str:
         """Return the value of a header, in lower case; empty where there is none.
@@ -67,29 +67,29 @@ class Said:
         """
         recipients = self._recipients
         if not recipients and self.get(b"deliver-to"):
-            recipients = [path(self.get(b"deliver-to"))]
+            recipients = [path_address(self.get(b"deliver-to"))]
         return Envelope(
-            client=client(self.get(b"hostname"), *_address(self.get(b"ip"))),
+            client=client_at_connect(self.get(b"hostname"), *_address(self.get(b"ip"))),
             helo=self.get(b"helo"),
-            sender=path(self.get(b"from")),
+            sender=path_address(self.get(b"from")),
             recipients=tuple(recipients),
             login=self.get(b"user"),
             queue_id=self.get(b"queue-id"),
         )
 
 
-def envelope(asked: Asked) -> Envelope:
+def envelope_of_json(asked: ScanEnvelope) -> Envelope:
     """Return the envelope of a request in JSON.
 
     Raises:
         PeerError: the client's address is none.
     """
-    said = client(asked.client.name, asked.client.ip, asked.client.port)
+    said = client_at_connect(asked.client.name, asked.client.ip, asked.client.port)
     return Envelope(
         client=Client(ip=said.ip, name=said.name, port=said.port),
         helo=asked.helo,
-        sender=path(asked.sender),
-        recipients=tuple(path(one) for one in asked.recipients),
+        sender=path_address(asked.sender),
+        recipients=tuple(path_address(one) for one in asked.recipients),
         login=asked.login,
         queue_id=asked.queue_id,
     )
@@ -108,7 +108,7 @@ def _address(value: str) -> tuple[str, int]:
 
 def _addresses(value: str) -> list[str]:
     pieces = (_checked(one.strip()) for one in _PIECE.findall(value))
-    return [path(one) for one in pieces if one]
+    return [path_address(one) for one in pieces if one]
 
 
 def _checked(value: str) -> str:

@@ -16,31 +16,31 @@ from oborona.types import Finding, RuleHit
 T = TypeVar("T")
 
 _CLEAN = r"^(?![\s\S]*[\x00-\x1f\x7f])"  # no control character anywhere
-Line = Annotated[str, Meta(max_length=1000, pattern=_CLEAN)]
+CleanLine = Annotated[str, Meta(max_length=1000, pattern=_CLEAN)]
 
 
-class AskedClient(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ScanClient(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The SMTP client as the mail server saw it."""
 
     ip: Annotated[
-        Line, Meta(description="IPv4 or IPv6 address. Empty: mail of this machine itself.")
+        CleanLine, Meta(description="IPv4 or IPv6 address. Empty: mail of this machine itself.")
     ] = ""
-    name: Annotated[Line, Meta(description="Its verified host name. Empty: it has none.")] = ""
+    name: Annotated[CleanLine, Meta(description="Its verified host name. Empty: it has none.")] = ""
     port: Annotated[int, Meta(ge=0, le=65_535, description="Its port; 0: not known.")] = 0
 
 
-class Asked(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+class ScanEnvelope(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """What is known of a message beside its bytes."""
 
-    client: AskedClient = AskedClient()
-    helo: Annotated[Line, Meta(description="As the client named itself in HELO or EHLO.")] = ""
-    sender: Annotated[Line, Meta(description="MAIL FROM. Empty: a bounce.")] = ""
+    client: ScanClient = ScanClient()
+    helo: Annotated[CleanLine, Meta(description="As the client named itself in HELO or EHLO.")] = ""
+    sender: Annotated[CleanLine, Meta(description="MAIL FROM. Empty: a bounce.")] = ""
     recipients: Annotated[
-        list[Annotated[Line, Meta(min_length=1)]],
+        list[Annotated[CleanLine, Meta(min_length=1)]],
         Meta(max_length=10_000, description="RCPT TO, those that were accepted."),
     ] = []
-    login: Annotated[Line, Meta(description="Who logged in. Empty: nobody.")] = ""
-    queue_id: Annotated[Line, Meta(description="Of the mail server, for the log.")] = ""
+    login: Annotated[CleanLine, Meta(description="Who logged in. Empty: nobody.")] = ""
+    queue_id: Annotated[CleanLine, Meta(description="Of the mail server, for the log.")] = ""
     port: Annotated[
         str,
         Meta(
@@ -50,13 +50,13 @@ class Asked(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     ] = ""
 
 
-class AskedScan(Asked, kw_only=True, forbid_unknown_fields=True):
+class ScanRequest(ScanEnvelope, kw_only=True, forbid_unknown_fields=True):
     """A message and all that is known of it."""
 
     raw: Annotated[bytes, Meta(description="The message, in base64; lines end in CRLF or LF.")]
 
 
-class AskedGlance(Asked, kw_only=True, forbid_unknown_fields=True):
+class GlanceRequest(ScanEnvelope, kw_only=True, forbid_unknown_fields=True):
     """What is known before the message comes."""
 
     stage: Annotated[
@@ -73,7 +73,7 @@ class AskedGlance(Asked, kw_only=True, forbid_unknown_fields=True):
     ] = None
 
 
-class Smtp(msgspec.Struct, frozen=True, kw_only=True):
+class SmtpAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """What the client is to be told."""
 
     code: int
@@ -83,14 +83,14 @@ class Smtp(msgspec.Struct, frozen=True, kw_only=True):
     ]
 
 
-class Headers(msgspec.Struct, frozen=True, kw_only=True):
+class HeaderEdits(msgspec.Struct, frozen=True, kw_only=True):
     """What to do to the header of a message that is taken: first remove, then add."""
 
     add: tuple[AddHeader, ...] = ()
     remove: tuple[RemoveHeader, ...] = ()
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
+class VerdictAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """A verdict and what it rests on."""
 
     verdict: Annotated[
@@ -118,26 +118,26 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     ]
     id: Annotated[str, Meta(description="As in X-Mras-Id: what feedback names the message by.")]
     reference: Annotated[str, Meta(description="Under which the log has it.")]
-    smtp: Smtp | None
-    headers: Headers
+    smtp: SmtpAnswer | None
+    headers: HeaderEdits
     removed_recipients: Annotated[
         tuple[str, ...], Meta(description="Who gets no copy of a message that is taken: traps.")
     ]
 
 
-class Trouble(msgspec.Struct, frozen=True, kw_only=True):
+class ErrorAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """Why there is no answer."""
 
     error: str
 
 
-class Health(msgspec.Struct, frozen=True, kw_only=True):
+class HealthAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """That the door is served."""
 
     state: Literal["ready"]
 
 
-def decoded(decoder: msgspec.json.Decoder[T], body: bytes) -> T:
+def decode_body(decoder: msgspec.json.Decoder[T], body: bytes) -> T:
     """Return what a body of JSON says.
 
     Raises:

@@ -12,10 +12,16 @@ from typing import Any, Final
 import msgspec
 
 from oborona.doors.http.envelopes import MAX_VALUE
-from oborona.doors.http.model import AskedGlance, AskedScan, Health, Told, Trouble
+from oborona.doors.http.model import (
+    ErrorAnswer,
+    GlanceRequest,
+    HealthAnswer,
+    ScanRequest,
+    VerdictAnswer,
+)
 
 VERSION: Final = "1.0"  # of /v1, whatever Oborona's is
-_TYPES: Final = (AskedGlance, AskedScan, Health, Told, Trouble)
+_TYPES: Final = (GlanceRequest, ScanRequest, HealthAnswer, VerdictAnswer, ErrorAnswer)
 _AT: Final = "#/components/schemas/"
 _TROUBLE: Final = {
     400: "It is not what we know, or did not come whole.",
@@ -64,11 +70,11 @@ def description() -> dict[str, Any]:
                     "requestBody": {
                         "required": True,
                         "content": {
-                            "application/json": {"schema": _ref(AskedScan)},
+                            "application/json": {"schema": _ref(ScanRequest)},
                             "message/rfc822": {},
                         },
                     },
-                    "responses": _responses(Told, "The verdict."),
+                    "responses": _responses(VerdictAnswer, "The verdict."),
                 }
             },
             "/v1/glance": {
@@ -77,9 +83,9 @@ def description() -> dict[str, Any]:
                     "summary": "Judge a client, a sender or a recipient before there is a message.",
                     "requestBody": {
                         "required": True,
-                        "content": {"application/json": {"schema": _ref(AskedGlance)}},
+                        "content": {"application/json": {"schema": _ref(GlanceRequest)}},
                     },
-                    "responses": _responses(Told, "The verdict."),
+                    "responses": _responses(VerdictAnswer, "The verdict."),
                 }
             },
             "/v1/health": {
@@ -87,14 +93,16 @@ def description() -> dict[str, Any]:
                     "operationId": "health",
                     "summary": "Tell whether this is served.",
                     "security": [],
-                    "responses": {"200": _response(Health, "It is.")},
+                    "responses": {"200": _response(HealthAnswer, "It is.")},
                 }
             },
         },
         "components": {
             # in which tuples are lists
             "schemas": msgspec.json.decode(msgspec.json.encode(components)),
-            "responses": {str(status): _response(Trouble, why) for status, why in _TROUBLE.items()},
+            "responses": {
+                str(status): _response(ErrorAnswer, why) for status, why in _TROUBLE.items()
+            },
             "securitySchemes": {
                 "bearer": {"type": "http", "scheme": "bearer"},
                 "password": {"type": "apiKey", "in": "header", "name": "Password"},

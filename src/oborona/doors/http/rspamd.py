@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from oborona.doors.http.told import word
-from oborona.doors.reply import AddHeader, Judged, Reply
-from oborona.types import Mode, RuleHit
+from oborona.doors.http.reply import verdict_word
+from oborona.doors.reply import AddHeader, SessionReply, VerdictDetails
+from oborona.types import RuleHit, RuleMode
 
 ACTIONS: Final = {
     "accept": "no action",
@@ -28,7 +28,7 @@ ALL: Final = 0  # instead of the number of a header to remove
 _MOST: Final = 100  # hosts, and addresses of the text: who asks wants to see some
 
 
-def checked(reply: Reply, judged: Judged, took_s: float) -> dict[str, Any]:
+def check_answer(reply: SessionReply, judged: VerdictDetails, took_s: float) -> dict[str, Any]:
     """Return the answer to /checkv2.
 
     Args:
@@ -41,7 +41,7 @@ def checked(reply: Reply, judged: Judged, took_s: float) -> dict[str, Any]:
         "is_skipped": False,
         "score": judged.verdict.score,
         "required_score": judged.reject_score,
-        "action": ACTIONS[word(reply)],
+        "action": ACTIONS[verdict_word(reply)],
         "thresholds": {"reject": judged.reject_score, "add header": judged.spam_score},
         "symbols": _symbols(judged.verdict.rules),
         "urls": _distinct(one.host for one in scanned.message.links) if scanned else [],
@@ -62,7 +62,7 @@ def checked(reply: Reply, judged: Judged, took_s: float) -> dict[str, Any]:
     return said
 
 
-def checked_of_old(said: dict[str, Any]) -> dict[str, Any]:
+def legacy_check_answer(said: dict[str, Any]) -> dict[str, Any]:
     """Return the same as clients of rspamd before 1.6 read it: one metric, with the symbols in
     it.
     """
@@ -77,7 +77,7 @@ def checked_of_old(said: dict[str, Any]) -> dict[str, Any]:
 def _symbols(rules: tuple[RuleHit, ...]) -> dict[str, dict[str, Any]]:
     symbols: dict[str, dict[str, Any]] = {}
     for hit in rules:
-        live = hit.mode is Mode.LIVE
+        live = hit.mode is RuleMode.LIVE
         symbols[hit.name] = {
             "name": hit.name,
             "score": hit.score if live else 0.0,
@@ -88,7 +88,7 @@ def _symbols(rules: tuple[RuleHit, ...]) -> dict[str, dict[str, Any]]:
     return symbols
 
 
-def _milter(reply: Reply) -> dict[str, Any]:
+def _milter(reply: SessionReply) -> dict[str, Any]:
     milter: dict[str, Any] = {}
     added: dict[str, list[dict[str, Any]]] = {}
     removed: dict[str, tuple[str, int]] = {}

@@ -26,34 +26,34 @@ import msgspec
 from aiohttp import web
 
 from oborona.config import UnixAddress
-from oborona.doors.context import Premises, failure, glance_guard_s, guard_s
-from oborona.doors.guard import Guard
-from oborona.doors.http.envelopes import Said, envelope
-from oborona.doors.http.keys import keys
-from oborona.doors.http.learned import NotBelieved, learned
-from oborona.doors.http.model import AskedGlance, AskedScan, Health, decoded
+from oborona.doors.context import DoorContext, failure_reply, guard_s, several_stages_guard_s
+from oborona.doors.guard import HandlerGuard
+from oborona.doors.http.access_keys import access_keys
+from oborona.doors.http.envelopes import EnvelopeHeaders, envelope_of_json
+from oborona.doors.http.learn_request import ReporterUnproved, learn_event
+from oborona.doors.http.model import GlanceRequest, HealthAnswer, ScanRequest, decode_body
 from oborona.doors.http.openapi import document
-from oborona.doors.http.rates import Rates
-from oborona.doors.http.rspamd import checked, checked_of_old
-from oborona.doors.http.told import told
-from oborona.doors.reply import Reply, busy
-from oborona.doors.rfc5322 import gathered, without_mailbox_line
-from oborona.doors.room import Held
-from oborona.doors.tokens import Tokens
+from oborona.doors.http.rate_limit import RateLimiter
+from oborona.doors.http.reply import verdict_answer
+from oborona.doors.http.rspamd import check_answer, legacy_check_answer
+from oborona.doors.memory_budget import MemoryReservation
+from oborona.doors.reply import SessionReply, is_busy
+from oborona.doors.rfc5322 import raw_message_of, without_mailbox_line
+from oborona.doors.tokens import AccessTokens
 from oborona.doors.web import (
     BUSY,
     JSON,
     SERVER,
-    Limits,
+    HttpLimits,
     WebServer,
-    answer,
-    bearer,
-    client,
-    no,
-    read,
+    bearer_token,
+    client_of,
+    error_answer,
+    json_answer,
+    read_body,
 )
 from oborona.errors import PeerError
-from oborona.feedback.events.model import What
+from oborona.feedback.events.model import EventKind
 from oborona.types import Envelope, Stage
 
 MAX_HEADERS: Final = 1_200  # each recipient is one; Postfix takes 1,000
@@ -66,11 +66,11 @@ RETRY_S: Final = 1  # that who is put off should wait at least
 
 log = logging.getLogger("oborona.http")
 
-_SCAN: Final = msgspec.json.Decoder(AskedScan)
-_GLANCE: Final = msgspec.json.Decoder(AskedGlance)
+_SCAN: Final = msgspec.json.Decoder(ScanRequest)
+_GLANCE: Final = msgspec.json.Decoder(GlanceRequest)
 
 
-class _Put(NamedTuple):
+class _ScanJob(NamedTuple):
     """A message put to a session."""
 
     envelope: Envelope
@@ -78,14 +78,14 @@ class _Put(NamedTuple):
     port: str
 
 
-async def start(at: Premises, listener: socket.socket) -> HttpServer:
+async def start(at: DoorContext, listener: socket.socket) -> ScanHttpServer:
     """Serve the door as the settings want it."""
-    server = HttpServer(at, keys(at.settings.doors.http))
+    server = ScanHttpServer(at, access_keys(at.settings.doors.http))
     await server.start(listener)
     return server
 
 
-class HttpServer(WebServer):
+class ScanHttpServer(WebServer):
     """Serves HTTP on one listening socket.
 
     Args:
@@ -93,10 +93,10 @@ class HttpServer(WebServer):
         tokens: keys of those who may ask; None: whoever reaches the socket.
     """
 
-    def __init__(self, at: Premises, tokens: Tokens | None) -> None:
+    def __init__(self, at: DoorContext, tokens: AccessTokens | None) -> None:
         asked, work = at.settings.doors.http, at.settings.worker
         super().__init__(
-            limits=Limits(
+            limits=HttpLimits(
                 read_s=asked.read_s, idle_s=asked.idle_s, max_headers=MAX_HEADERS, max_head=MAX_HEAD
             ),
             tokens=tokens,
@@ -108,22 +108,24 @@ class HttpServer(WebServer):
             busy=BUSY,
         )
         self._at = at
-        self._guard = Guard(failure(work), max(guard_s(work), glance_guard_s(work)))
+        self._guard = HandlerGuard(
+            failure_reply(work), max(guard_s(work), several_stages_guard_s(work))
+        )
         self._limit_bytes = work.max_message_bytes
         self._max_body = min(asked.max_body_bytes, at.room.most)
         # as at the intake's door: who may open a socket file is the admin's choice, who may reach a
         # port is nobody's
         self._teaches = tokens is not None or isinstance(asked.address, UnixAddress)
         self._max_json = min(int(asked.max_body_bytes * JSON_SHARE), at.room.most)
-        self._rates = Rates(asked.rate, asked.burst)
+        self._rates = RateLimiter(asked.rate, asked.burst)
         self._room = at.room
         self._open: Final[dict[str, Callable[[], web.Response]]] = {
             "/ping": _pong,
-            "/v1/health": lambda: answer(200, Health(state="ready")),
+            "/v1/health": lambda: json_answer(200, HealthAnswer(state="ready")),
             "/v1/openapi.json": self._described,
         }
         self._closed: Final[
-            dict[str, Callable[[web.BaseRequest, Held], Awaitable[web.Response]]]
+            dict[str, Callable[[web.BaseRequest, MemoryReservation], Awaitable[web.Response]]]
         ] = {
             "/checkv2": self._check,
             "/check": self._check_of_old,
@@ -141,68 +143,76 @@ class HttpServer(WebServer):
             return (
                 page()
                 if request.method in {"GET", "HEAD"}
-                else no(405, "GET only", Allow="GET, HEAD")
+                else error_answer(405, "GET only", Allow="GET, HEAD")
             )
         asked = self._closed.get(path)
         if asked is None:
-            return no(404, "there is nothing here")
+            return error_answer(404, "there is nothing here")
         if request.method != "POST" and not (
             path in CHECKS and request.method == "GET" and request.body_exists
         ):
-            return no(405, "POST only", Allow="POST")
-        key = self._shown(bearer(request), request.headers.get("Password", ""))
+            return error_answer(405, "POST only", Allow="POST")
+        key = self._shown(bearer_token(request), request.headers.get("Password", ""))
         if key is None:
             self._note("unauthorized")
-            return no(401, "no key, or none that is known here", **{"WWW-Authenticate": "Bearer"})
-        wait_s = self._rates.wait_s(key or client(request), asyncio.get_running_loop().time())
+            return error_answer(
+                401, "no key, or none that is known here", **{"WWW-Authenticate": "Bearer"}
+            )
+        wait_s = self._rates.wait_s(key or client_of(request), asyncio.get_running_loop().time())
         if wait_s:
             self._note("too-often")
-            return no(429, "too often", **{"Retry-After": str(math.ceil(wait_s))})
+            return error_answer(429, "too often", **{"Retry-After": str(math.ceil(wait_s))})
         with self._room.hold() as held:
             try:
                 return await asked(request, held)
-            except NotBelieved as error:
-                return self._not_taken(no(403, str(error)))
+            except ReporterUnproved as error:
+                return self._not_taken(error_answer(403, str(error)))
             except PeerError as error:
-                return self._not_taken(no(400, str(error)))
+                return self._not_taken(error_answer(400, str(error)))
 
     # --- rspamd's ---
 
-    async def _check(self, request: web.BaseRequest, held: Held) -> web.Response:
+    async def _check(self, request: web.BaseRequest, held: MemoryReservation) -> web.Response:
         return await self._checked(request, held, of_old=False)
 
-    async def _check_of_old(self, request: web.BaseRequest, held: Held) -> web.Response:
+    async def _check_of_old(
+        self, request: web.BaseRequest, held: MemoryReservation
+    ) -> web.Response:
         return await self._checked(request, held, of_old=True)
 
-    async def _checked(self, request: web.BaseRequest, held: Held, *, of_old: bool) -> web.Response:
-        said = Said(request.raw_headers)
+    async def _checked(
+        self, request: web.BaseRequest, held: MemoryReservation, *, of_old: bool
+    ) -> web.Response:
+        said = EnvelopeHeaders(request.raw_headers)
         told_of = said.envelope()
         body = await self._message(request, held)
         if isinstance(body, web.Response):
             return body
         began = asyncio.get_running_loop().time()
-        reply = await self._judged(_Put(told_of, without_mailbox_line(body), ""))
+        reply = await self._judged(_ScanJob(told_of, without_mailbox_line(body), ""))
         if reply.judged is None:
             return self._nobody(reply)
         self._note("answered")
-        found = checked(reply, reply.judged, asyncio.get_running_loop().time() - began)
-        return answer(200, checked_of_old(found) if of_old else found)
+        found = check_answer(reply, reply.judged, asyncio.get_running_loop().time() - began)
+        return json_answer(200, legacy_check_answer(found) if of_old else found)
 
-    async def _learn_spam(self, request: web.BaseRequest, held: Held) -> web.Response:
-        return await self._learned(What.COMPLAINT, request, held)
+    async def _learn_spam(self, request: web.BaseRequest, held: MemoryReservation) -> web.Response:
+        return await self._learned(EventKind.COMPLAINT, request, held)
 
-    async def _learn_ham(self, request: web.BaseRequest, held: Held) -> web.Response:
-        return await self._learned(What.PARDON, request, held)
+    async def _learn_ham(self, request: web.BaseRequest, held: MemoryReservation) -> web.Response:
+        return await self._learned(EventKind.PARDON, request, held)
 
-    async def _learned(self, what: What, request: web.BaseRequest, held: Held) -> web.Response:
+    async def _learned(
+        self, what: EventKind, request: web.BaseRequest, held: MemoryReservation
+    ) -> web.Response:
         if not self._teaches:
-            raise NotBelieved("on a port everybody needs a key: set doors.http.keys_file")
+            raise ReporterUnproved("on a port everybody needs a key: set doors.http.keys_file")
         body = await self._message(request, held)
         if isinstance(body, web.Response):
             return body
-        event = learned(
+        event = learn_event(
             what,
-            Said(request.raw_headers),
+            EnvelopeHeaders(request.raw_headers),
             without_mailbox_line(body),
             key=self._at.signing_key,
             template=self._at.settings.intake.person,
@@ -211,13 +221,13 @@ class HttpServer(WebServer):
         )
         if not await self._at.keep(event):
             self._note("failed")
-            return no(503, "nothing can be written down now", **{"Retry-After": "10"})
+            return error_answer(503, "nothing can be written down now", **{"Retry-After": "10"})
         self._note("answered")
-        return answer(200, {"success": True})
+        return json_answer(200, {"success": True})
 
     # --- our own ---
 
-    async def _scan(self, request: web.BaseRequest, held: Held) -> web.Response:
+    async def _scan(self, request: web.BaseRequest, held: MemoryReservation) -> web.Response:
         put = await (self._told_in_json if request.content_type == JSON else self._told_in_headers)(
             request, held
         )
@@ -227,43 +237,47 @@ class HttpServer(WebServer):
         if reply.judged is None:
             return self._nobody(reply)
         self._note("answered")
-        return answer(200, told(reply))
+        return json_answer(200, verdict_answer(reply))
 
-    async def _glance(self, request: web.BaseRequest, held: Held) -> web.Response:
+    async def _glance(self, request: web.BaseRequest, held: MemoryReservation) -> web.Response:
         body = await self._body(request, held, MAX_HEAD)
         if isinstance(body, web.Response):
             return body
-        asked = decoded(_GLANCE, body)
+        asked = decode_body(_GLANCE, body)
         session = self._at.sessions()
         try:
             reply = await self._guard.ask(
                 session.glance(
                     Stage(asked.stage),
-                    envelope(asked),
+                    envelope_of_json(asked),
                     asked.port,
                     after=Stage(asked.after) if asked.after is not None else None,
                 )
             )
         finally:
-            Guard.tell(session.close)
+            HandlerGuard.tell(session.close)
         if reply is self._guard.failure:
             return self._nobody(reply)
         self._note("answered")
-        return answer(200, told(reply))
+        return json_answer(200, verdict_answer(reply))
 
-    async def _told_in_json(self, request: web.BaseRequest, held: Held) -> _Put | web.Response:
+    async def _told_in_json(
+        self, request: web.BaseRequest, held: MemoryReservation
+    ) -> _ScanJob | web.Response:
         body = await self._body(request, held, self._max_json)
         if isinstance(body, web.Response):
             return body
-        asked = decoded(_SCAN, body)
-        return _Put(envelope(asked), asked.raw, asked.port)
+        asked = decode_body(_SCAN, body)
+        return _ScanJob(envelope_of_json(asked), asked.raw, asked.port)
 
-    async def _told_in_headers(self, request: web.BaseRequest, held: Held) -> _Put | web.Response:
+    async def _told_in_headers(
+        self, request: web.BaseRequest, held: MemoryReservation
+    ) -> _ScanJob | web.Response:
         if request.content_type != MESSAGE:
-            return self._not_taken(no(415, f"{JSON} or {MESSAGE}"))
-        told_of = Said(request.raw_headers).envelope()
+            return self._not_taken(error_answer(415, f"{JSON} or {MESSAGE}"))
+        told_of = EnvelopeHeaders(request.raw_headers).envelope()
         body = await self._message(request, held)
-        return body if isinstance(body, web.Response) else _Put(told_of, body, "")
+        return body if isinstance(body, web.Response) else _ScanJob(told_of, body, "")
 
     def _described(self) -> web.Response:
         return web.Response(
@@ -276,37 +290,43 @@ class HttpServer(WebServer):
 
     # --- what both are made of ---
 
-    async def _message(self, request: web.BaseRequest, held: Held) -> bytes | web.Response:
+    async def _message(
+        self, request: web.BaseRequest, held: MemoryReservation
+    ) -> bytes | web.Response:
         """Return a body that is a message as it stands."""
         if request.headers.get("Compression", ""):
-            return self._not_taken(no(415, "a compressed body is not taken; send it as it is"))
+            return self._not_taken(
+                error_answer(415, "a compressed body is not taken; send it as it is")
+            )
         return await self._body(request, held, self._max_body)
 
-    async def _body(self, request: web.BaseRequest, held: Held, limit: int) -> bytes | web.Response:
-        body = await read(request, limit, self.limits.read_s, held)
+    async def _body(
+        self, request: web.BaseRequest, held: MemoryReservation, limit: int
+    ) -> bytes | web.Response:
+        body = await read_body(request, limit, self.limits.read_s, held)
         if isinstance(body, web.Response):
             return self._not_taken(body)
         return body
 
-    async def _judged(self, put: _Put) -> Reply:
+    async def _judged(self, put: _ScanJob) -> SessionReply:
         """Put a message to a session of its own."""
-        session, message = self._at.sessions(), gathered(put.raw, self._limit_bytes)
+        session, message = self._at.sessions(), raw_message_of(put.raw, self._limit_bytes)
         try:
             return await self._guard.judged(
                 session.whole(put.envelope, message, put.port), session, message
             )
         finally:
-            Guard.tell(session.close)
+            HandlerGuard.tell(session.close)
 
-    def _nobody(self, reply: Reply) -> web.Response:
+    def _nobody(self, reply: SessionReply) -> web.Response:
         """Answer where nobody was judged."""
-        self._note("busy" if busy(reply) else "failed")
-        words = "too busy, try again later" if busy(reply) else "no verdict now, try again later"
-        return no(503, words, **{"Retry-After": str(RETRY_S)})
+        self._note("busy" if is_busy(reply) else "failed")
+        words = "too busy, try again later" if is_busy(reply) else "no verdict now, try again later"
+        return error_answer(503, words, **{"Retry-After": str(RETRY_S)})
 
     def _not_taken(self, said: web.Response) -> web.Response:
         """Count a request that comes to nothing by the fault of its client, or for want of room."""
-        self._note({413: "too-large", 503: "busy"}.get(said.status, "broken"))
+        self._note({413: "too-large", 503: "is_busy"}.get(said.status, "broken"))
         return said
 
 

@@ -1,8 +1,8 @@
 """Postfix's policy protocol as bytes in, requests out, and answers; no socket, no clock.
 
 A request is lines of name=value with an empty line behind them; the answer is one such line,
-action=ACTION, and an empty one. `Codec.feed` takes bytes in any cut and yields the attributes of
-each request that is whole.
+action=ACTION, and an empty one. `PolicyServiceCodec.feed` takes bytes in any cut and yields the
+attributes of each request that is whole.
 
 Whatever breaks the protocol ends the connection without an answer, as Postfix asks of a policy
 server in trouble: its default_action decides then.  Unknown attributes are kept, of one given twice
@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from oborona.doors.arguments import text
-from oborona.doors.reply import MAX_TEXT_LINE, Answer, Reply
+from oborona.doors.arguments import peer_text
+from oborona.doors.reply import MAX_TEXT_LINE, ReplyAction, SessionReply
 from oborona.errors import PeerError
 
 REQUEST: Final = "smtpd_access_policy"  # the only one there is
@@ -30,16 +30,16 @@ _SHOWN: Final = 60  # bytes of a broken line in the log
 # Never "OK": it would end the list of restrictions, and with it checks of Postfix's own that stand
 # behind us.
 _ACTIONS: Final = {
-    Answer.CONTINUE: "DUNNO",
-    Answer.ACCEPT: "DUNNO",
-    Answer.DISCARD: "DISCARD",
+    ReplyAction.CONTINUE: "DUNNO",
+    ReplyAction.ACCEPT: "DUNNO",
+    ReplyAction.DISCARD: "DISCARD",
     # what Postfix says itself for a milter that says no more
-    Answer.REJECT: "550 5.7.1 Command rejected",
-    Answer.TEMPFAIL: "451 4.7.1 Service unavailable - try again later",
+    ReplyAction.REJECT: "550 5.7.1 Command rejected",
+    ReplyAction.TEMPFAIL: "451 4.7.1 Service unavailable - try again later",
 }
 
 
-class Codec:
+class PolicyServiceCodec:
     """Cuts one connection's bytes into requests."""
 
     __slots__ = ("_attributes", "_bytes", "_line", "_lines")
@@ -94,7 +94,7 @@ class Codec:
                 f"a request of more than {MAX_ATTRIBUTES} attributes, or more than "
                 f"{MAX_REQUEST} bytes"
             )
-        self._attributes[text(name)] = text(value)
+        self._attributes[peer_text(name)] = peer_text(value)
 
     def _whole(self) -> dict[str, str]:
         request = self._attributes
@@ -104,7 +104,7 @@ class Codec:
         return request
 
 
-def answer(reply: Reply) -> bytes:
+def answer(reply: SessionReply) -> bytes:
     """Return the answer that makes Postfix do what a reply says.
 
     Several lines of text become one.

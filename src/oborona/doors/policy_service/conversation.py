@@ -28,9 +28,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from oborona.doors import arguments
-from oborona.doors.guard import Guard
-from oborona.doors.handler import Door, DoorFactory
-from oborona.doors.reply import CONTINUE, Answer, Reply
+from oborona.doors.guard import HandlerGuard
+from oborona.doors.handler import ConnectionHandler, ConnectionHandlerFactory
+from oborona.doors.reply import CONTINUE, ReplyAction, SessionReply
 from oborona.types import Client, Stage
 
 _ENTRANCES: Final = frozenset({"CONNECT", "XCLIENT"})  # a client that was not there before
@@ -51,16 +51,16 @@ _NOBODY: Final = ("", "", "", "")
 _NEEDS_QUOTES: Final = re.compile(r'[\x00-\x20\x7f"(),:;<>@\[\\\]]')
 
 
-class Conversation:
+class PolicyConversation:
     """What one policy connection has asked.
 
     Args:
-        door_factory: makes a door for each SMTP session.
+        handler_factory: makes a door for each SMTP session.
     """
 
-    def __init__(self, door_factory: DoorFactory) -> None:
-        self._factory = door_factory
-        self._door: Door | None = None
+    def __init__(self, handler_factory: ConnectionHandlerFactory) -> None:
+        self._factory = handler_factory
+        self._door: ConnectionHandler | None = None
         self._whose = _NOBODY  # of the session: client address, name, port, our port
         self._instance = ""  # of the message; empty = it has none yet
         self._helo = ""
@@ -68,7 +68,7 @@ class Conversation:
         self._recipient: str | None = None  # the last one; None = none yet
         self._at_connect = self._at_helo = self._at_mail = self._at_rcpt = CONTINUE
 
-    async def ask(self, request: Mapping[str, str]) -> Reply:
+    async def ask(self, request: Mapping[str, str]) -> SessionReply:
         """Return the first refusal on the way to the request's state, CONTINUE if there is none.
 
         Args:
@@ -77,44 +77,44 @@ class Conversation:
         Raises:
             PeerError: the client's address is none.
         """
-        said = _Said(request)
+        said = _PolicyRequest(request)
         if said.stage is None:
             return CONTINUE
         door = self._door
         if door is None or self._is_another(said):
             door = await self._connect(said)
-        if self._at_connect.answer is not Answer.CONTINUE:
+        if self._at_connect.answer is not ReplyAction.CONTINUE:
             return self._at_connect
         if said.helo and said.helo != self._helo:
             self._helo = said.helo
             self._at_helo = await door.helo(said.helo)
-        if self._at_helo.answer is not Answer.CONTINUE or said.stage is Stage.CONNECT:
+        if self._at_helo.answer is not ReplyAction.CONTINUE or said.stage is Stage.CONNECT:
             return self._at_helo
         if self._is_another_message(said):
             await self._mail(door, said)
         # at MAIL an old Postfix still names the message before
         self._instance = "" if said.stage is Stage.SENDER else said.instance
-        if self._at_mail.answer is not Answer.CONTINUE or said.stage is Stage.SENDER:
+        if self._at_mail.answer is not ReplyAction.CONTINUE or said.stage is Stage.SENDER:
             return self._at_mail
         return await self._rcpt(door, said)
 
     def close(self) -> None:
         """The policy connection is over."""
         if self._door is not None:
-            Guard.tell(self._door.close)
+            HandlerGuard.tell(self._door.close)
             self._door = None
 
-    def _is_another(self, said: _Said) -> bool:
+    def _is_another(self, said: _PolicyRequest) -> bool:
         if said.enters or said.whose != self._whose:
             return True
         return not said.port and (not said.instance or said.instance != self._instance)
 
-    def _is_another_message(self, said: _Said) -> bool:
+    def _is_another_message(self, said: _PolicyRequest) -> bool:
         if said.stage is Stage.SENDER or self._sender is None or said.sender != self._sender:
             return True
         return bool(self._instance) and said.instance != self._instance
 
-    async def _connect(self, said: _Said) -> Door:
+    async def _connect(self, said: _PolicyRequest) -> ConnectionHandler:
         client = said.client()
         self.close()
         self._door = door = self._factory()
@@ -124,12 +124,12 @@ class Conversation:
         self._at_connect = await door.connect(client)
         return door
 
-    async def _mail(self, door: Door, said: _Said) -> None:
+    async def _mail(self, door: ConnectionHandler, said: _PolicyRequest) -> None:
         self._sender, self._recipient = said.sender, None
         door.learn(said.of_login())
         self._at_mail = await door.mail(said.sender, ())
 
-    async def _rcpt(self, door: Door, said: _Said) -> Reply:
+    async def _rcpt(self, door: ConnectionHandler, said: _PolicyRequest) -> SessionReply:
         """Ask about a recipient that is new.
 
         After RCPT there is none, unless RCPT is no stage where we are asked.
@@ -142,12 +142,12 @@ class Conversation:
                 door.learn({"i": said.queue_id})
             self._at_rcpt = await door.rcpt(said.recipient, ())
             # the message is not to be asked about any more
-            if self._at_rcpt.answer is Answer.ACCEPT:
+            if self._at_rcpt.answer is ReplyAction.ACCEPT:
                 self._at_mail = self._at_rcpt
         return self._at_rcpt
 
 
-class _Said:
+class _PolicyRequest:
     """A request under our own names."""
 
     def __init__(self, request: Mapping[str, str]) -> None:
@@ -176,7 +176,9 @@ class _Said:
             PeerError: its address is none.
         """
         address, name, _, _ = self.whose
-        client = arguments.client(name, "" if address == "unknown" else address, self.port)
+        client = arguments.client_at_connect(
+            name, "" if address == "unknown" else address, self.port
+        )
         return Client(
             ip=client.ip,
             name=client.name,

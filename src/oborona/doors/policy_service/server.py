@@ -14,21 +14,21 @@ from collections.abc import Callable
 from typing import Final
 
 from oborona.doors.acceptor import Acceptor
-from oborona.doors.handler import DoorFactory
-from oborona.doors.policy_service.codec import Codec, answer
-from oborona.doors.policy_service.conversation import Conversation
-from oborona.doors.stream import Counting, Stream
+from oborona.doors.handler import ConnectionHandlerFactory
+from oborona.doors.policy_service.codec import PolicyServiceCodec, answer
+from oborona.doors.policy_service.conversation import PolicyConversation
+from oborona.doors.stream import StreamConnection, StreamServer
 
 HALF_S: Final = 10.0  # Postfix writes a request, and reads the answer, in one go
 
 log = logging.getLogger("oborona.policy_service")
 
 
-class PolicyServer(Acceptor):
+class PolicyServiceServer(Acceptor):
     """Serves policy connections of one listening socket.
 
     Args:
-        door_factory: makes the door of each SMTP session.
+        handler_factory: makes the door of each SMTP session.
         idle_s: seconds without a byte after which a connection is closed.
         max_connections: at once; further ones wait.
         guard_s: seconds that a door has for one request, whose stages have deadlines of their own.
@@ -41,7 +41,7 @@ class PolicyServer(Acceptor):
 
     def __init__(
         self,
-        door_factory: DoorFactory,
+        handler_factory: ConnectionHandlerFactory,
         *,
         idle_s: float,
         max_connections: int,
@@ -59,26 +59,31 @@ class PolicyServer(Acceptor):
             note=note,
             allowed=allowed,
         )
-        self._door_factory = door_factory
+        self._door_factory = handler_factory
         self._guard_s = guard_s
         self._half_s = half_s
 
-    def _connection(self) -> Stream:
-        return _Connection(
-            self, Conversation(self._door_factory), guard_s=self._guard_s, half_s=self._half_s
+    def _connection(self) -> StreamConnection:
+        return _PolicyConnection(
+            self, PolicyConversation(self._door_factory), guard_s=self._guard_s, half_s=self._half_s
         )
 
 
-class _Connection(Stream):
+class _PolicyConnection(StreamConnection):
     """One policy connection."""
 
     def __init__(
-        self, server: Counting, conversation: Conversation, *, guard_s: float, half_s: float
+        self,
+        server: StreamServer,
+        conversation: PolicyConversation,
+        *,
+        guard_s: float,
+        half_s: float,
     ) -> None:
         super().__init__(server, log, half_s=half_s)
         self._conversation = conversation
         self._guard_s = guard_s
-        self._codec = Codec()
+        self._codec = PolicyServiceCodec()
 
     @property
     def _between(self) -> bool:

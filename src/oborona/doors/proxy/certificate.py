@@ -11,7 +11,7 @@ from pathlib import Path
 log = logging.getLogger("oborona.proxy")
 
 
-class Certificate:
+class TlsCertificate:
     """A certificate and its key.
 
     Args:

@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from oborona.doors.arguments import text
-from oborona.doors.proxy import told, words
-from oborona.doors.proxy.asked import Asked
-from oborona.doors.proxy.link import Link, Lost
-from oborona.doors.proxy.transaction import Transaction
-from oborona.doors.smtp.answers import Answer
-from oborona.doors.smtp.hop import GOING
-from oborona.doors.smtp.serving import Serving
+from oborona.doors.arguments import peer_text
+from oborona.doors.proxy import client_attributes, replies
+from oborona.doors.proxy.next_hop import NextHopConnection, NextHopLost
+from oborona.doors.proxy.session import ProxySession
+from oborona.doors.proxy.transaction import ProxyTransaction
+from oborona.doors.smtp.client import GOING
+from oborona.doors.smtp.connection import SmtpConnection
+from oborona.doors.smtp.replies import SmtpReply
 from oborona.reputation.networks import plain
 from oborona.types import Client
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 LINGER_S: Final = 10.0
 
 
-class Connection(Serving):
+class ProxyConnectionBase(SmtpConnection):
     """One connection.
 
     Args:
@@ -40,15 +40,15 @@ class Connection(Serving):
     def __init__(self, server: ProxyServer) -> None:
         self._proxy = server
         self._settings = settings = server.settings
-        self._link = Link(settings)
-        self._greeting = Answer(220, ())
+        self._link = NextHopConnection(settings)
+        self._greeting = SmtpReply(220, ())
         self._greeted = self._early = False
         self._client = Client()  # by whom we were connected, or for whom he speaks since XCLIENT
         self._forwarded: dict[str, bytes] = {}  # of the next message, by XFORWARD
         self._tells = False  # the next hop is to hear of the client with each message
         self._helo = b""
         self._over_tls = False
-        self._transaction: Transaction | None = None
+        self._transaction: ProxyTransaction | None = None
         super().__init__(
             server,
             server.hooks,
@@ -68,7 +68,7 @@ class Connection(Serving):
     def close_if_between(self) -> None:
         """Close if no message is at hand, and say why."""
         if self._between and self.transport is not None:
-            self._shut(words.STOPPING)
+            self._shut(replies.STOPPING)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """See who is there, and begin to serve."""
@@ -77,7 +77,9 @@ class Connection(Serving):
         address = plain(peer[0].partition("%")[0]) if inet else None
         self._trusted = address is None or address in self._proxy.trusted
         self._client = Client(ip=str(address), port=peer[1]) if address is not None else Client()
-        self._asked = Asked(self._proxy.session(), self._proxy.guard, str(us[1]) if inet else "")
+        self._asked = ProxySession(
+            self._proxy.session(), self._proxy.guard, str(us[1]) if inet else ""
+        )
         super().connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
@@ -88,7 +90,7 @@ class Connection(Serving):
     def _timeout_cb(self) -> None:
         """Close where nothing came for too long, and say so where somebody reads."""
         if self.transport is not None and not self._wire.get_write_buffer_size():
-            self._shut(words.SILENT)
+            self._shut(replies.SILENT)
         else:
             super()._timeout_cb()
 
@@ -120,21 +122,21 @@ class Connection(Serving):
                 return False
             try:
                 greeting = await self._greet()
-            except Lost:
+            except NextHopLost:
                 self._lost()
                 return False
         if greeting.code != 220:
-            self._shut(greeting if greeting.code >= 400 else words.AWAY)
+            self._shut(greeting if greeting.code >= 400 else replies.AWAY)
             return False
         if self._early and not self._trusted:
             self._proxy.note("early")
-            self._shut(words.EARLY)
+            self._shut(replies.EARLY)
             return False
         self._greeting = greeting
-        self.hostname, _, self.__ident__ = text(greeting.lines[0][4:]).partition(" ")
+        self.hostname, _, self.__ident__ = peer_text(greeting.lines[0][4:]).partition(" ")
         return True
 
-    async def _greet(self) -> Answer:
+    async def _greet(self) -> SmtpReply:
         """Return the next hop's greeting, of the client where it wants to know him: he was not
         heard of yet if he is nobody we trust.
         """
@@ -142,8 +144,10 @@ class Connection(Serving):
         if greeting.code != 220 or self._trusted:
             return greeting
         await self._link.hello(self._verb, self._proxy.name.encode("ascii", "replace"))
-        said = told.written(
-            b"XCLIENT", told.of_client(self._client), self._link.offers.get("XCLIENT", b"")
+        said = client_attributes.format_command(
+            b"XCLIENT",
+            client_attributes.attributes_of(self._client),
+            self._link.offers.get("XCLIENT", b""),
         )
         if said is None:
             self._tells = True
@@ -156,14 +160,14 @@ class Connection(Serving):
     def _verb(self) -> bytes:
         return b"LHLO" if self._settings.protocol == "lmtp" else b"EHLO"
 
-    async def _push(self, *answers: Answer) -> None:
+    async def _push(self, *answers: SmtpReply) -> None:
         """Say answers; 421 is the last."""
         self._writer.write(b"".join(one.wire for one in answers))
         if any(one.code == GOING for one in answers):
             self._end()
         await self._writer.drain()
 
-    async def _pass(self, command: bytes, *, turn: bool = False) -> Answer | None:
+    async def _pass(self, command: bytes, *, turn: bool = False) -> SmtpReply | None:
         """Say a command to the next hop.
 
         Return its answer, None where it is lost, and the client has been told.
@@ -171,15 +175,15 @@ class Connection(Serving):
         try:
             with self._unhurried():
                 return await self._link.ask(command, turn=turn)
-        except Lost:
+        except NextHopLost:
             self._lost()
             return None
 
     def _lost(self) -> None:
         self._proxy.note("lost")
-        self._shut(words.AWAY)
+        self._shut(replies.AWAY)
 
-    def _shut(self, answer: Answer) -> None:
+    def _shut(self, answer: SmtpReply) -> None:
         """Say the last word."""
         self._writer.write(answer.wire)
         self._end()
@@ -215,7 +219,7 @@ class Connection(Serving):
         self._set_post_data_state()
 
 
-def _at_greeting(answer: Answer) -> Answer:
+def _at_greeting(answer: SmtpReply) -> SmtpReply:
     """Return a refusal as it stands in the place of a greeting, where 4xx is 421 and 5xx is 554."""
     code = b"%d" % (GOING if answer.code < 500 else 554)
-    return Answer(int(code), tuple(code + line[3:] for line in answer.lines))
+    return SmtpReply(int(code), tuple(code + line[3:] for line in answer.lines))

@@ -11,13 +11,13 @@ from itertools import islice
 
 import msgspec
 
-from oborona.doors.gather import Gathered
+from oborona.doors.raw_message import RawMessage
 from oborona.doors.reply import AddHeader, RemoveHeader
-from oborona.doors.rfc5322 import edited, fields, gathered
-from oborona.doors.smtp.spooled import MAX_HEADER, PIECE_BYTES, Spooled
+from oborona.doors.rfc5322 import header_fields, raw_message_of, with_edits
+from oborona.doors.smtp.spooled_message import MAX_HEADER, PIECE_BYTES, SpooledMessage
 
 
-def head(message: Spooled) -> bytes | None:
+def read_header(message: SpooledMessage) -> bytes | None:
     """Return the beginning of a message in which all its headers are, None where they do not end
     within `MAX_HEADER`.
     """
@@ -25,18 +25,18 @@ def head(message: Spooled) -> bytes | None:
         return message.header
     found = b"".join(islice(message.pieces(b""), -(-MAX_HEADER // PIECE_BYTES)))
     if len(found) < message.size:
-        end = max((field.end for field in fields(found)), default=0)
+        end = max((field.end for field in header_fields(found)), default=0)
         if b"\n" not in found[end:]:  # the last may go on
             return None
     return found
 
 
-def for_session(message: Spooled, beginning: bytes, limit_bytes: int) -> Gathered:
+def session_message(message: SpooledMessage, beginning: bytes, limit_bytes: int) -> RawMessage:
     """Return a message as a session is given it.
 
     Args:
         message: whole.
-        beginning: `head` of it.
+        beginning: `read_header` of it.
         limit_bytes: what is kept of it.
     """
     raw, size = [], 0
@@ -45,21 +45,21 @@ def for_session(message: Spooled, beginning: bytes, limit_bytes: int) -> Gathere
         size += len(piece)
         if size > limit_bytes and size >= len(beginning):
             break
-    found = gathered(b"".join(raw), limit_bytes)
+    found = raw_message_of(b"".join(raw), limit_bytes)
     if size == message.size:
         return found
     # an empty line that was missing counts, too
     return msgspec.structs.replace(found, size=found.size + message.size - size, truncated=True)
 
 
-def copy(
-    message: Spooled, beginning: bytes, edits: Sequence[AddHeader | RemoveHeader]
+def edited_message(
+    message: SpooledMessage, beginning: bytes, edits: Sequence[AddHeader | RemoveHeader]
 ) -> Iterator[bytes]:
     """Yield a message as it goes on.
 
     Args:
         message: whole.
-        beginning: `head` of it.
+        beginning: `read_header` of it.
         edits: as a reply has them.
 
     Guaranteed: no octet differs but by the edits, and none at all where there are none.
@@ -67,7 +67,7 @@ def copy(
     if not edits:
         yield from message.pieces(message.header)
         return
-    yield edited(beginning, edits)
+    yield with_edits(beginning, edits)
     left = 0 if message.header else len(beginning)  # of what is edited, in the pieces
     for piece in message.pieces(b""):
         if left < len(piece):

@@ -14,7 +14,7 @@ import binascii
 import re
 from typing import Final
 
-from oborona.doors.arguments import text
+from oborona.doors.arguments import peer_text
 
 MECHANISMS: Final = (b"PLAIN", b"LOGIN", b"CRAM-MD5", b"XOAUTH2")
 MAX_TURNS: Final = 10  # of challenge and answer; none of these has more than two
@@ -22,14 +22,14 @@ MAX_TURNS: Final = 10  # of challenge and answer; none of these has more than tw
 _XOAUTH2_USER: Final = re.compile(rb"user=([^\x01]+)\x01")
 
 
-def base64_only(line: bytes) -> bool:
+def is_base64_line(line: bytes) -> bool:
     """Tell whether a line is one that a client may say in its turn: base64, "=" for nothing, or "*"
     to give up.
     """
     return line in (b"*", b"=", b"") or bool(_BASE64.fullmatch(line))
 
 
-def name(mechanism: bytes, said: list[bytes]) -> str:
+def login_name(mechanism: bytes, said: list[bytes]) -> str:
     """Return who logs in, empty where nobody can be read.
 
     Args:
@@ -55,7 +55,7 @@ def name(mechanism: bytes, said: list[bytes]) -> str:
             found = user[1] if user else b""
         case _:
             found = b""
-    shown = text(found)
+    shown = peer_text(found)
     return shown if shown.isprintable() else ""
 
 

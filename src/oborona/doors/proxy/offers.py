@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from oborona.doors.proxy.login import MECHANISMS
-from oborona.doors.smtp.answers import Answer
-from oborona.doors.smtp.paths import Path
+from oborona.doors.smtp.paths import SmtpPath
+from oborona.doors.smtp.replies import SmtpReply
 
 _AS_THEY_ARE: Final = ("8BITMIME", "SMTPUTF8", "DSN", "ENHANCEDSTATUSCODES")
 _NEEDS: Final = {  # what a parameter of MAIL or RCPT is an extension of
@@ -33,14 +33,16 @@ Offers = Mapping[str, bytes]
 """Of the next hop: by the name of the extension, what stands behind it."""
 
 
-def size(theirs: Offers, ours: int) -> int:
+def size_limit(theirs: Offers, ours: int) -> int:
     """Return the bytes that a message may have, for us and for the next hop."""
     said = theirs.get("SIZE", b"").split()
     limit = int(said[0]) if said and said[0].isdigit() and len(said[0]) <= 20 else 0
     return min(limit, ours) if limit else ours
 
 
-def hello(answer: Answer, theirs: Offers, own: list[bytes], *, limit: int, auth: bool) -> bytes:
+def hello_answer(
+    answer: SmtpReply, theirs: Offers, own: list[bytes], *, limit: int, auth: bool
+) -> bytes:
     """Return the answer to EHLO or LHLO.
 
     Args:
@@ -50,7 +52,7 @@ def hello(answer: Answer, theirs: Offers, own: list[bytes], *, limit: int, auth:
         limit: bytes of a message, for us.
         auth: whether to let clients log in.
     """
-    words = [answer.lines[0][4:], b"PIPELINING", b"SIZE %d" % size(theirs, limit)]
+    words = [answer.lines[0][4:], b"PIPELINING", b"SIZE %d" % size_limit(theirs, limit)]
     words += [name.encode("ascii") for name in _AS_THEY_ARE if name in theirs]
     mechanisms = [one for one in theirs.get("AUTH", b"").upper().split() if one in MECHANISMS]
     if auth and mechanisms:
@@ -62,7 +64,7 @@ def hello(answer: Answer, theirs: Offers, own: list[bytes], *, limit: int, auth:
     )
 
 
-def command(verb: bytes, keyword: bytes, named: Path, theirs: Offers) -> bytes | None:
+def next_hop_command(verb: bytes, keyword: bytes, named: SmtpPath, theirs: Offers) -> bytes | None:
     """Return MAIL or RCPT as the next hop is told, None where it has a parameter that was not
     offered.
 

@@ -10,18 +10,18 @@ from pathlib import Path
 import msgspec
 
 from oborona.authentication.iprev import check_iprev
-from oborona.config import Proxy
-from oborona.dns import Asker
+from oborona.config import ProxySettings
+from oborona.dns import DnsAsker
 from oborona.doors.acceptor import Acceptor
-from oborona.doors.client_key import whose, within
-from oborona.doors.context import Premises, failure, guard_s
-from oborona.doors.guard import Guard
-from oborona.doors.handler import DoorFactory
-from oborona.doors.proxy import words
-from oborona.doors.proxy.certificate import Certificate
-from oborona.doors.proxy.passing import Passing
-from oborona.doors.room import Room
-from oborona.doors.smtp.serving import Hooks
+from oborona.doors.client_key import client_key, is_in_networks
+from oborona.doors.context import DoorContext, failure_reply, guard_s
+from oborona.doors.guard import HandlerGuard
+from oborona.doors.handler import ConnectionHandlerFactory
+from oborona.doors.memory_budget import MemoryBudget
+from oborona.doors.proxy import replies
+from oborona.doors.proxy.certificate import TlsCertificate
+from oborona.doors.proxy.commands import ProxyConnection
+from oborona.doors.smtp.connection import SmtpHooks
 from oborona.errors import ConfigError
 from oborona.reputation.networks import networks
 from oborona.types import Client
@@ -49,15 +49,15 @@ class ProxyServer(Acceptor):
 
     def __init__(
         self,
-        settings: Proxy,
-        sessions: DoorFactory,
-        guard: Guard,
-        asker: Callable[[], Asker],
+        settings: ProxySettings,
+        sessions: ConnectionHandlerFactory,
+        guard: HandlerGuard,
+        asker: Callable[[], DnsAsker],
         *,
         name: str,
         spool: Path,
         limit_bytes: int,
-        room: Room,
+        room: MemoryBudget,
         note: Callable[[str], None],
     ) -> None:
         super().__init__(
@@ -65,7 +65,7 @@ class ProxyServer(Acceptor):
             max_sessions=settings.max_connections,
             log=log,
             max_per_client=settings.max_per_client,
-            busy=words.BUSY.wire,
+            busy=replies.BUSY.wire,
             note=note,
             allowed=settings.allowed,
         )
@@ -79,10 +79,10 @@ class ProxyServer(Acceptor):
         self.room = room
         self.note = note
         self.log = log
-        self.hooks = Hooks(log)
+        self.hooks = SmtpHooks(log)
         self.trusted = networks(settings.trusted)
         self.certificate = (
-            Certificate(settings.certificate, settings.key) if settings.certificate else None
+            TlsCertificate(settings.certificate, settings.key) if settings.certificate else None
         )
 
     async def named(self, client: Client) -> Client:
@@ -98,13 +98,13 @@ class ProxyServer(Acceptor):
 
     def _limited(self, peer: socket.socket) -> str:
         """Return whose connections are counted: not those of mail servers that speak for others."""
-        return "" if within(peer, self.trusted) else whose(peer)
+        return "" if is_in_networks(peer, self.trusted) else client_key(peer)
 
-    def _connection(self) -> Passing:
-        return Passing(self)
+    def _connection(self) -> ProxyConnection:
+        return ProxyConnection(self)
 
 
-def check(settings: Proxy) -> None:
+def check_openable(settings: ProxySettings) -> None:
     """Find out whether the door can be opened.
 
     Raises:
@@ -114,12 +114,12 @@ def check(settings: Proxy) -> None:
         raise ConfigError(f"doors.proxy.next_hop = {settings.next_hop} is the proxy itself")
     try:
         if settings.certificate:
-            Certificate(settings.certificate, settings.key)
+            TlsCertificate(settings.certificate, settings.key)
     except OSError as error:
         raise ConfigError(f"doors.proxy.certificate = {settings.certificate}: {error}") from error
 
 
-async def start(at: Premises, listener: socket.socket) -> ProxyServer:
+async def start(at: DoorContext, listener: socket.socket) -> ProxyServer:
     """Open the door; drain it in the end.
 
     Args:
@@ -130,7 +130,7 @@ async def start(at: Premises, listener: socket.socket) -> ProxyServer:
     server = ProxyServer(
         at.settings.doors.proxy,
         at.sessions,
-        Guard(failure(work), guard_s(work)),
+        HandlerGuard(failure_reply(work), guard_s(work)),
         at.asker,
         name=at.name,
         spool=at.state,

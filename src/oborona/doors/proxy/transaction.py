@@ -15,35 +15,35 @@ import logging
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from oborona.config import Proxy
-from oborona.doors.arguments import text
+from oborona.config import ProxySettings
+from oborona.doors.arguments import peer_text
 from oborona.doors.guard import NO_ANSWER
-from oborona.doors.proxy import words
-from oborona.doors.proxy.asked import Asked, Speaker
-from oborona.doors.proxy.content import copy, for_session, head
-from oborona.doors.proxy.link import Link, Lost
-from oborona.doors.proxy.offers import command
-from oborona.doors.reply import Answer as Says
-from oborona.doors.reply import Reply, busy
-from oborona.doors.smtp.answers import Answer, own
-from oborona.doors.smtp.paths import Path
-from oborona.doors.smtp.spooled import Spooled
+from oborona.doors.proxy import replies
+from oborona.doors.proxy.content import edited_message, read_header, session_message
+from oborona.doors.proxy.next_hop import NextHopConnection, NextHopLost
+from oborona.doors.proxy.offers import next_hop_command
+from oborona.doors.proxy.session import ProxySession, TransactionClient
+from oborona.doors.reply import ReplyAction as Says
+from oborona.doors.reply import SessionReply, is_busy
+from oborona.doors.smtp.paths import SmtpPath
+from oborona.doors.smtp.replies import SmtpReply, own_reply
+from oborona.doors.smtp.spooled_message import SpooledMessage
 from oborona.telemetry.log import event
 from oborona.types import Client
 
-UNOFFERED: Final = own(555, "5.5.4", "A parameter that was not offered")
+UNOFFERED: Final = own_reply(555, "5.5.4", "A parameter that was not offered")
 
 log = logging.getLogger("oborona.proxy")
 
 
-class Recipient(NamedTuple):
+class AcceptedRecipient(NamedTuple):
     """One that was taken."""
 
     name: str  # as the session was told it
     said: bytes  # RCPT, as the next hop was
 
 
-class Transaction:
+class ProxyTransaction:
     """One message.
 
     Args:
@@ -56,9 +56,9 @@ class Transaction:
 
     def __init__(
         self,
-        link: Link,
-        asked: Asked,
-        settings: Proxy,
+        link: NextHopConnection,
+        asked: ProxySession,
+        settings: ProxySettings,
         limit_bytes: int,
         note: Callable[[str], None],
     ) -> None:
@@ -67,13 +67,15 @@ class Transaction:
         self._settings = settings
         self._limit_bytes = limit_bytes
         self._note = note
-        self._speaker = Speaker(client=Client())
+        self._speaker = TransactionClient(client=Client())
         self._sender = ""
         self._begins: tuple[bytes, ...] = ()  # what the next hop was told before the recipients
         self._again = False  # it was told of more recipients than there are
-        self.recipients: list[Recipient] = []
+        self.recipients: list[AcceptedRecipient] = []
 
-    async def begin(self, named: Path, speaker: Speaker, forward: bytes | None) -> Answer:
+    async def begin(
+        self, named: SmtpPath, speaker: TransactionClient, forward: bytes | None
+    ) -> SmtpReply:
         """Name the sender; the transaction has begun if the answer is good.
 
         Args:
@@ -84,10 +86,10 @@ class Transaction:
         Raises:
             Lost: the next hop is.
         """
-        said = command(b"MAIL", b"FROM:", named, self._link.offers)
+        said = next_hop_command(b"MAIL", b"FROM:", named, self._link.offers)
         if said is None:
             return UNOFFERED
-        self._speaker, self._sender = speaker, text(named.address)
+        self._speaker, self._sender = speaker, peer_text(named.address)
         refused = await self._asked.mail(speaker, self._sender, _parameters(named))
         if refused is not None:
             self._note("refused")
@@ -98,30 +100,30 @@ class Transaction:
             self._asked.abort()
         return answer
 
-    async def add(self, named: Path) -> Answer:
+    async def add(self, named: SmtpPath) -> SmtpReply:
         """Name a recipient.
 
         Raises:
             Lost: the next hop is.
         """
-        said = command(b"RCPT", b"TO:", named, self._link.offers)
+        said = next_hop_command(b"RCPT", b"TO:", named, self._link.offers)
         if said is None:
             return UNOFFERED
         if len(self.recipients) >= self._settings.max_recipients:
-            return words.TOO_MANY
+            return replies.TOO_MANY
         answer = await self._link.ask(said)
         if not answer.good:
             return answer
-        name = text(named.address)
+        name = peer_text(named.address)
         refused = await self._asked.rcpt(name, _parameters(named))
         if refused is not None:
             self._again = True
             self._note("refused")
             return refused
-        self.recipients.append(Recipient(name, said))
+        self.recipients.append(AcceptedRecipient(name, said))
         return answer
 
-    async def finish(self, message: Spooled) -> list[Answer]:
+    async def finish(self, message: SpooledMessage) -> list[SmtpReply]:
         """Have the message judged and hand it on.
 
         Return the last words, one for each recipient by LMTP, one by SMTP.
@@ -129,12 +131,12 @@ class Transaction:
         Args:
             message: whole.
         """
-        beginning = head(message)
+        beginning = read_header(message)
         if beginning is None:
             self.abandon()
-            return self._all(words.HEADER)
-        reply = await self._asked.message(for_session(message, beginning, self._limit_bytes))
-        refused = words.refusal(reply)
+            return self._all(replies.HEADER)
+        reply = await self._asked.message(session_message(message, beginning, self._limit_bytes))
+        refused = replies.refusal_of(reply)
         gone = frozenset(reply.removed)
         left = [one for one in self.recipients if one.name not in gone]
         if refused is not None:
@@ -144,31 +146,31 @@ class Transaction:
         if reply.answer is Says.DISCARD or not left:
             self._link.stale = True
             self._note("discarded")
-            return self._all(words.TAKEN)
+            return self._all(replies.TAKEN)
         try:
             failed = await self._anew(left) if self._again or gone else None
-        except Lost:
-            failed = words.LATER
+        except NextHopLost:
+            failed = replies.LATER
         lmtp = self._settings.protocol == "lmtp"
         if failed is not None:
             self._link.stale = True
             answers = [failed] * (len(left) if lmtp else 1)
         else:
             answers = await self._link.message(
-                copy(message, beginning, reply.edits), len(left) if lmtp else 1
+                edited_message(message, beginning, reply.edits), len(left) if lmtp else 1
             )
         self._tell(message, answers)
         if not lmtp:
             return answers
         said = iter(answers)
-        return [words.TAKEN if one.name in gone else next(said) for one in self.recipients]
+        return [replies.TAKEN if one.name in gone else next(said) for one in self.recipients]
 
     def abandon(self) -> None:
         """There is no message: forget what was said of it."""
         self._link.stale = True
         self._asked.abort()
 
-    async def _anew(self, left: list[Recipient]) -> Answer | None:
+    async def _anew(self, left: list[AcceptedRecipient]) -> SmtpReply | None:
         """Say the transaction anew for those who are left; return what speaks against it.
 
         Raises:
@@ -181,10 +183,10 @@ class Transaction:
         for one in left:
             answer = await self._link.ask(one.said)
             if not answer.good:  # a moment ago he was welcome
-                return answer if answer.code < 500 else words.LATER
+                return answer if answer.code < 500 else replies.LATER
         return None
 
-    async def _say(self, commands: tuple[bytes, ...]) -> Answer:
+    async def _say(self, commands: tuple[bytes, ...]) -> SmtpReply:
         """Say commands of which the last one counts.
 
         Who does not hear of the client takes his mail all the same.
@@ -193,10 +195,10 @@ class Transaction:
             answer = await self._link.ask(one)
         return answer
 
-    def _all(self, answer: Answer) -> list[Answer]:
+    def _all(self, answer: SmtpReply) -> list[SmtpReply]:
         return [answer] * (len(self.recipients) if self._settings.protocol == "lmtp" else 1)
 
-    def _tell(self, message: Spooled, answers: list[Answer]) -> None:
+    def _tell(self, message: SpooledMessage, answers: list[SmtpReply]) -> None:
         """Count and log what the next hop said."""
         taken = any(one.good for one in answers)
         self._note("passed" if taken else "lost" if self._link.trouble else "denied")
@@ -214,14 +216,14 @@ class Transaction:
         )
 
 
-def _outcome(reply: Reply) -> str:
+def _outcome(reply: SessionReply) -> str:
     """Return in a word why a message goes no further."""
-    if busy(reply):
+    if is_busy(reply):
         return "busy"
     return "failed" if reply is NO_ANSWER else "refused"
 
 
-def _parameters(named: Path) -> tuple[str, ...]:
+def _parameters(named: SmtpPath) -> tuple[str, ...]:
     return tuple(
-        f"{name}={text(value)}" if value else name for name, value in named.parameters.items()
+        f"{name}={peer_text(value)}" if value else name for name, value in named.parameters.items()
     )

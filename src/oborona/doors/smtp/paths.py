@@ -22,14 +22,14 @@ _PATH: Final = re.compile(
 _PARAMETER: Final = re.compile(rb"[A-Za-z0-9][A-Za-z0-9-]*(?:=[!-<>-~\x80-\xff]+)?")
 
 
-class Path(NamedTuple):
+class SmtpPath(NamedTuple):
     """Whom a command names."""
 
     address: bytes  # between the angle brackets; empty = nobody, the sender of a bounce
     parameters: dict[str, bytes]  # by name in capitals; b"" for one without a value
 
 
-def parse(argument: bytes, keyword: bytes) -> Path | None:
+def parse_path(argument: bytes, keyword: bytes) -> SmtpPath | None:
     """Return what a command names, None where it is not written as it must be.
 
     Args:
@@ -49,4 +49,4 @@ def parse(argument: bytes, keyword: bytes) -> Path | None:
         if (key := name.decode("ascii").upper()) in parameters:
             return None
         parameters[key] = value
-    return Path(found[1], parameters)
+    return SmtpPath(found[1], parameters)

@@ -25,7 +25,7 @@ from typing import Final
 
 import msgspec
 
-from oborona.doors.arguments import text
+from oborona.doors.arguments import peer_text
 from oborona.errors import PeerError
 
 MAX_LINE: Final = 8192  # bytes of the first line or of a header
@@ -40,7 +40,7 @@ _HEADER: Final = re.compile(rb"([!-9;-~]{1,40}):[ \t]*+(.*)", re.DOTALL)
 _SHOWN: Final = 60  # bytes of a broken line in the log
 
 
-class Command(StrEnum):
+class SpamdCommand(StrEnum):
     """What is asked for."""
 
     CHECK = "CHECK"  # the verdict
@@ -54,14 +54,14 @@ class Command(StrEnum):
     SKIP = "SKIP"  # nothing: the client thinks better of it
 
 
-_COMMANDS: Final = {one.encode(): one for one in Command}
-_WITHOUT_MESSAGE: Final = frozenset({Command.PING, Command.SKIP})
+_COMMANDS: Final = {one.encode(): one for one in SpamdCommand}
+_WITHOUT_MESSAGE: Final = frozenset({SpamdCommand.PING, SpamdCommand.SKIP})
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True):
+class SpamdRequest(msgspec.Struct, frozen=True, kw_only=True):
     """One request."""
 
-    command: Command
+    command: SpamdCommand
     rspamd: bool  # it speaks RSPAMC
     version: float
     headers: tuple[tuple[str, str], ...] = ()  # names in lower case, in order
@@ -79,7 +79,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         return next((value for one, value in self.headers if one == name), "")
 
 
-class Codec:
+class SpamdCodec:
     """Reads the request of one connection.
 
     Args:
@@ -105,7 +105,7 @@ class Codec:
         # what is not looked at yet; None: the message has begun
         self._head: bytearray | None = bytearray()
         self._read = 0  # bytes of the lines before it
-        self._request: Request | None = None  # as far as it is known
+        self._request: SpamdRequest | None = None  # as far as it is known
         self._headers: list[tuple[str, str]] = []
         self._length: int | None = None  # of the message, as said
         self._kept: list[bytes] = []
@@ -135,7 +135,7 @@ class Codec:
         self._kept.clear()
         self._head = None
 
-    def feed(self, data: bytes) -> Request | None:
+    def feed(self, data: bytes) -> SpamdRequest | None:
         """Return the request, once it is whole.
 
         Guaranteed: the same bytes give the same request or the same error in whatever pieces they
@@ -155,7 +155,7 @@ class Codec:
             self.done = True
             raise
 
-    def end(self) -> Request | None:
+    def end(self) -> SpamdRequest | None:
         """Return the request that the end of input makes whole.
 
         None where there was none, or it has been returned.
@@ -175,7 +175,7 @@ class Codec:
             raise PeerError(f"a message of {self._length} bytes ends after {self._size}")
         return self._whole()
 
-    def _feed(self, data: bytes) -> Request | None:
+    def _feed(self, data: bytes) -> SpamdRequest | None:
         if self._head is not None:
             self._head += data
             rest = self._lines()
@@ -239,7 +239,7 @@ class Codec:
         found = _HEADER.fullmatch(line)
         if found is None or b"\0" in line or b"\r" in line:
             raise PeerError(f"not a header: {line[:_SHOWN]!r}")
-        name, value = found[1].decode("ascii").lower(), text(found[2].rstrip())
+        name, value = found[1].decode("ascii").lower(), peer_text(found[2].rstrip())
         if name == "content-length":
             if self._length is not None or not (
                 value.isascii() and value.isdecimal() and len(value) <= 15
@@ -251,7 +251,7 @@ class Codec:
         self._headers.append((name, value))
         return False
 
-    def _whole(self) -> Request:
+    def _whole(self) -> SpamdRequest:
         request = self._request
         assert request is not None
         raw, size = b"".join(self._kept), self._size
@@ -263,12 +263,12 @@ class Codec:
         return msgspec.structs.replace(request, raw=raw, size=size)
 
 
-def _command(line: bytes) -> Request:
+def _command(line: bytes) -> SpamdRequest:
     found = _COMMAND.fullmatch(line)
     command = _COMMANDS.get(found[1]) if found else None
     if found is None or command is None:
         raise PeerError(f"not a command: {line[:_SHOWN]!r}")
-    return Request(command=command, rspamd=bool(found[2]), version=float(found[3]))
+    return SpamdRequest(command=command, rspamd=bool(found[2]), version=float(found[3]))
 
 
 def _inflated(packed: bytes, *, cut_off: bool, limit_bytes: int) -> tuple[bytes, int]:

@@ -7,8 +7,8 @@ from __future__ import annotations
 import textwrap
 from typing import Final
 
-from oborona.doors.reply import Judged
-from oborona.types import Action, Mode, RuleHit
+from oborona.doors.reply import VerdictDetails
+from oborona.types import Action, RuleHit, RuleMode
 
 LONGEST: Final = 20_000  # characters; Exim has room for 32 KiB of answer
 POINTS: Final = 6  # columns
@@ -23,7 +23,7 @@ _VERDICTS: Final = {
 }
 
 
-def report(judged: Judged, name: str, score: str, line: str, scale: float) -> str:
+def report_lines(judged: VerdictDetails, name: str, score: str, line: str, scale: float) -> str:
     """Return the report of a message, in lines.
 
     Args:
@@ -34,7 +34,7 @@ def report(judged: Judged, name: str, score: str, line: str, scale: float) -> st
         scale: what points are multiplied by.
     """
     verdict = judged.verdict
-    live = [hit for hit in verdict.rules if hit.mode is Mode.LIVE]
+    live = [hit for hit in verdict.rules if hit.mode is RuleMode.LIVE]
     lines = [
         (
             f"{name}: {_VERDICTS[verdict.action]}. Decided by {verdict.decided_by}, reference "

@@ -16,27 +16,33 @@ from __future__ import annotations
 
 from typing import Final
 
-from oborona.doors.reply import AddHeader, Answer, Judged, Reply
-from oborona.doors.spamd.codec import Command, Request
-from oborona.doors.spamd.report import report
-from oborona.doors.spamd.spamc import PROTOCOL, is_spam, points
-from oborona.types import Action, Mode
+from oborona.doors.reply import AddHeader, ReplyAction, SessionReply, VerdictDetails
+from oborona.doors.spamd.codec import SpamdCommand, SpamdRequest
+from oborona.doors.spamd.report import report_lines
+from oborona.doors.spamd.spamc import PROTOCOL, is_spam, shown_points
+from oborona.types import Action, RuleMode
 
 KNOWN: Final = frozenset(
-    {Command.CHECK, Command.SYMBOLS, Command.REPORT, Command.PING, Command.SKIP}
+    {
+        SpamdCommand.CHECK,
+        SpamdCommand.SYMBOLS,
+        SpamdCommand.REPORT,
+        SpamdCommand.PING,
+        SpamdCommand.SKIP,
+    }
 )
 PONG: Final = b"RSPAMD/1.3 0 PONG\r\n"
 
 _BUSY: Final = "False; 0.00 / 1.00 / 1.00"  # of a message that nobody judged
 _REFUSALS: Final = {
-    Answer.REJECT: "reject",
-    Answer.TEMPFAIL: "soft reject",
-    Answer.DISCARD: "discard",
+    ReplyAction.REJECT: "reject",
+    ReplyAction.TEMPFAIL: "soft reject",
+    ReplyAction.DISCARD: "discard",
 }
 _PUT_OFF: Final = "4.3.2 Too busy, try again later"
 
 
-def trouble(words: str) -> bytes:
+def error_answer(words: str) -> bytes:
     """Return the answer to a request that is none.
 
     Exim says in its log that it cannot read it, and the ACL goes on as it is told to.
@@ -45,7 +51,7 @@ def trouble(words: str) -> bytes:
     return f"RSPAMD/1.3 {PROTOCOL} EX_PROTOCOL {plain}\r\n".encode("ascii")
 
 
-def answer(request: Request, reply: Reply, name: str) -> bytes:
+def rspamc_answer(request: SpamdRequest, reply: SessionReply, name: str) -> bytes:
     """Return the answer to a message.
 
     Args:
@@ -58,14 +64,14 @@ def answer(request: Request, reply: Reply, name: str) -> bytes:
         return _lines(_BUSY, "soft reject", f"{_words(reply) or _PUT_OFF}\r\n")
     action = _action(reply.answer, judged)
     spam = is_spam(reply.answer, judged)
-    score, line = points(judged.verdict.score, judged.spam_score, spam=spam, decimals=2)
+    score, line = shown_points(judged.verdict.score, judged.spam_score, spam=spam, decimals=2)
     metric = f"{'True' if spam else 'False'}; {score} / {line} / {judged.reject_score:.2f}"
     match request.command:
-        case Command.SYMBOLS:
-            hits = (hit for hit in judged.verdict.rules if hit.mode is Mode.LIVE)
+        case SpamdCommand.SYMBOLS:
+            hits = (hit for hit in judged.verdict.rules if hit.mode is RuleMode.LIVE)
             rest = "".join(f"Symbol: {hit.name}({hit.score:.2f})\r\n" for hit in hits)
-        case Command.REPORT:
-            rest = report(judged, name, score, line, 1.0)
+        case SpamdCommand.REPORT:
+            rest = report_lines(judged, name, score, line, 1.0)
         case _:
             rest = _told(reply)
     return _lines(metric, action, rest)
@@ -75,7 +81,7 @@ def _lines(metric: str, action: str, rest: str) -> bytes:
     return f"RSPAMD/1.3 0 EX_OK\r\nMetric: default; {metric}\r\nAction: {action}\r\n{rest}".encode()
 
 
-def _action(answer: Answer, judged: Judged) -> str:
+def _action(answer: ReplyAction, judged: VerdictDetails) -> str:
     return _REFUSALS.get(answer) or (
         "no action" if judged.verdict.action is Action.ACCEPT else "add header"
     )
@@ -87,11 +93,11 @@ does without a filter.
 """
 
 
-def _words(reply: Reply) -> str:
+def _words(reply: SessionReply) -> str:
     return f"{reply.enhanced} {' '.join(reply.lines)}" if reply.code else ""
 
 
-def _told(reply: Reply) -> str:
+def _told(reply: SessionReply) -> str:
     """Return what the mail server does next: says, or adds."""
     if reply.answer in _REFUSALS:
         return f"{_words(reply)}\r\n"

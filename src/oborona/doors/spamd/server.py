@@ -17,31 +17,31 @@ from typing import Final
 import msgspec
 
 from oborona.doors.acceptor import Acceptor
-from oborona.doors.context import Premises, failure, guard_s
-from oborona.doors.guard import Guard
-from oborona.doors.handler import OnceFactory
-from oborona.doors.reply import busy
-from oborona.doors.room import Room
-from oborona.doors.spamd import rspamc, spamc, telling
-from oborona.doors.spamd.codec import Codec, Command, Request
-from oborona.doors.spamd.told import Believing, told
-from oborona.doors.stream import Counting, Stream
+from oborona.doors.context import DoorContext, failure_reply, guard_s
+from oborona.doors.guard import HandlerGuard
+from oborona.doors.handler import OneShotHandlerFactory
+from oborona.doors.memory_budget import MemoryBudget
+from oborona.doors.reply import is_busy
+from oborona.doors.spamd import rspamc, spamc, tell_feedback
+from oborona.doors.spamd.codec import SpamdCodec, SpamdCommand, SpamdRequest
+from oborona.doors.spamd.request import TrustOptions, message_to_scan
+from oborona.doors.stream import StreamConnection, StreamServer
 from oborona.errors import PeerError
-from oborona.feedback.events.model import Event
+from oborona.feedback.events.model import FeedbackEvent
 
 HEAR_OUT_S: Final = 5.0  # what is still being sent after the answer
 
 log = logging.getLogger("oborona.spamd")
 
 
-async def start(at: Premises, listener: socket.socket) -> SpamdServer:
+async def start(at: DoorContext, listener: socket.socket) -> SpamdServer:
     """Serve the door as the settings want it."""
     asked, work, site = at.settings.doors.spamd, at.settings.worker, at.settings.site
     ports = site.submission_ports.split()
-    desk = Desk(
+    desk = SpamdRequestHandler(
         sessions=at.sessions,
-        guard=Guard(failure(work), guard_s(work)),
-        believing=Believing(
+        guard=HandlerGuard(failure_reply(work), guard_s(work)),
+        believing=TrustOptions(
             received=asked.received,
             person=at.settings.intake.person,
             submission_port=ports[0] if ports else "",
@@ -67,56 +67,58 @@ async def start(at: Premises, listener: socket.socket) -> SpamdServer:
     return server
 
 
-class Desk(msgspec.Struct, frozen=True, kw_only=True):
+class SpamdRequestHandler(msgspec.Struct, frozen=True, kw_only=True):
     """What answers requests, for all connections of the door."""
 
-    sessions: OnceFactory
-    guard: Guard
-    believing: Believing
+    sessions: OneShotHandlerFactory
+    guard: HandlerGuard
+    believing: TrustOptions
     name: str  # ours, authserv-id
     scale: float  # of points, for clients of spamd
     tell: bool  # feedback is taken
     key: bytes  # of the site, for signatures
     # writes feedback down; tells whether it is on the disk
-    keep: Callable[[Event], Awaitable[bool]]
+    keep: Callable[[FeedbackEvent], Awaitable[bool]]
     note: Callable[[str], None]  # counts what became of requests
 
-    async def answer(self, request: Request) -> bytes:
+    async def answer(self, request: SpamdRequest) -> bytes:
         """Return the answer to a request.
 
         Raises:
             PeerError: it makes no sense.
         """
         match request.command:
-            case Command.SKIP:
+            case SpamdCommand.SKIP:
                 return b""
-            case Command.PING:
+            case SpamdCommand.PING:
                 return rspamc.PONG if request.rspamd else spamc.PONG
             case _ if request.rspamd and request.command not in rspamc.KNOWN:
                 raise PeerError(f"rspamd has no {request.command}")
-            case Command.TELL:
+            case SpamdCommand.TELL:
                 return await self._hear(request)
         return await self._judge(request)
 
-    async def _judge(self, request: Request) -> bytes:
-        tells = told(request, self.believing)
+    async def _judge(self, request: SpamdRequest) -> bytes:
+        tells = message_to_scan(request, self.believing)
         session = self.sessions()
         try:
             reply = await self.guard.judged(
                 session.whole(tells.envelope, tells.message, tells.port), session, tells.message
             )
         finally:
-            Guard.tell(session.close)
-        self.note("answered" if reply.judged is not None else "busy" if busy(reply) else "failed")
+            HandlerGuard.tell(session.close)
+        self.note(
+            "answered" if reply.judged is not None else "busy" if is_busy(reply) else "failed"
+        )
         if request.rspamd:
-            return rspamc.answer(request, reply, self.name)
-        return spamc.answer(request, tells, reply, self.name, self.scale)
+            return rspamc.rspamc_answer(request, reply, self.name)
+        return spamc.spamc_answer(request, tells, reply, self.name, self.scale)
 
-    async def _hear(self, request: Request) -> bytes:
+    async def _hear(self, request: SpamdRequest) -> bytes:
         if not self.tell:
             self.note("unauthorized")
-            return telling.FORBIDDEN
-        said = telling.telling(
+            return tell_feedback.FORBIDDEN
+        said = tell_feedback.tell_result(
             request, key=self.key, template=self.believing.person, now=time.time()
         )
         if said.event is None:
@@ -124,9 +126,9 @@ class Desk(msgspec.Struct, frozen=True, kw_only=True):
             return said.refusal
         if not await self.keep(said.event):
             self.note("failed")
-            return telling.NOT_WRITTEN
+            return tell_feedback.NOT_WRITTEN
         self.note("told")
-        return telling.done(request)
+        return tell_feedback.tell_done_answer(request)
 
 
 class SpamdServer(Acceptor):
@@ -144,14 +146,14 @@ class SpamdServer(Acceptor):
 
     def __init__(
         self,
-        desk: Desk,
+        desk: SpamdRequestHandler,
         *,
         idle_s: float,
         request_s: float,
         max_connections: int,
         max_per_client: int = 0,
         allowed: str = "",
-        room: Room,
+        room: MemoryBudget,
     ) -> None:
         super().__init__(
             idle_s=idle_s,
@@ -166,17 +168,24 @@ class SpamdServer(Acceptor):
         self._request_s = request_s
         self._room = room
 
-    def _connection(self) -> Stream:
-        return _Connection(self, self._desk, self._room, request_s=self._request_s)
+    def _connection(self) -> StreamConnection:
+        return _SpamdConnection(self, self._desk, self._room, request_s=self._request_s)
 
 
-class _Connection(Stream):
+class _SpamdConnection(StreamConnection):
     """One request."""
 
-    def __init__(self, server: Counting, desk: Desk, room: Room, *, request_s: float) -> None:
+    def __init__(
+        self,
+        server: StreamServer,
+        desk: SpamdRequestHandler,
+        room: MemoryBudget,
+        *,
+        request_s: float,
+    ) -> None:
         super().__init__(server, log, half_s=request_s)
         self._desk = desk
-        self._codec = Codec(desk.believing.limit_bytes)
+        self._codec = SpamdCodec(desk.believing.limit_bytes)
         self._held = room.hold()
         self._ended = False  # the client says no more
         self._answered = False
@@ -220,9 +229,9 @@ class _Connection(Stream):
             self._whole()
             words = f"Bad request: {error}"
             answer = (
-                rspamc.trouble(words)
+                rspamc.error_answer(words)
                 if self._codec.rspamd
-                else spamc.trouble(spamc.PROTOCOL, words)
+                else spamc.error_answer(spamc.PROTOCOL, words)
             )
         self._say(answer)
 

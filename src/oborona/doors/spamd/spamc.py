@@ -22,16 +22,16 @@ from typing import Final
 import msgspec
 
 from oborona.doors import rfc5322 as letter
-from oborona.doors.headers import marks
-from oborona.doors.reply import Answer, Judged, Reply
-from oborona.doors.spamd.codec import Command, Request
-from oborona.doors.spamd.report import report
-from oborona.doors.spamd.told import Told
-from oborona.policy.own import is_own
-from oborona.types import Action, Mode
+from oborona.doors.headers import header_edits
+from oborona.doors.reply import ReplyAction, SessionReply, VerdictDetails
+from oborona.doors.spamd.codec import SpamdCommand, SpamdRequest
+from oborona.doors.spamd.report import report_lines
+from oborona.doors.spamd.request import MessageToScan
+from oborona.policy.local_clients import is_own
+from oborona.types import Action, RuleMode
 
 BOTH_HEADERS: Final = 1.3  # from this version on a client takes more than one
-MARKED: Final = frozenset({Command.PROCESS, Command.HEADERS})
+MARKED: Final = frozenset({SpamdCommand.PROCESS, SpamdCommand.HEADERS})
 PONG: Final = b"SPAMD/1.5 0 PONG\r\n"
 UNAVAILABLE: Final = 69
 TEMPFAIL: Final = 75
@@ -46,26 +46,26 @@ _NAMES: Final = {
 }
 
 
-def trouble(code: int, words: str) -> bytes:
+def error_answer(code: int, words: str) -> bytes:
     """Return the answer to a request that gets none; `words` are one line."""
     plain = words.encode("ascii", "backslashreplace").decode("ascii")
     return f"SPAMD/1.1 {code} {_NAMES[code]} {plain}\r\n".encode("ascii")
 
 
-TOO_BUSY: Final = trouble(TEMPFAIL, "Too busy, try again later")
+TOO_BUSY: Final = error_answer(TEMPFAIL, "Too busy, try again later")
 
 
-def is_spam(answer: Answer, judged: Judged) -> bool:
+def is_spam(answer: ReplyAction, judged: VerdictDetails) -> bool:
     """Tell whether a message is spam, for who can do no more than file it."""
     verdict = judged.verdict
-    if answer in (Answer.REJECT, Answer.DISCARD):
+    if answer in (ReplyAction.REJECT, ReplyAction.DISCARD):
         return True
     if verdict.action is Action.TEMPFAIL:
         return verdict.score >= judged.spam_score
     return verdict.action is not Action.ACCEPT
 
 
-def points(
+def shown_points(
     score: float, line: float, *, spam: bool, scale: float = 1.0, decimals: int = 1
 ) -> tuple[str, str]:
     """Return score and line as they are told: what is spam reaches the line, what is none does not,
@@ -77,7 +77,7 @@ def points(
     return f"{told:.{decimals}f}", f"{bar:.{decimals}f}"
 
 
-def _held(judged: Judged, scale: float) -> float:
+def _held(judged: VerdictDetails, scale: float) -> float:
     """Return a score that reaches the line of refusals where that is the verdict, and there alone:
     mail servers refuse by it.
     """
@@ -87,7 +87,9 @@ def _held(judged: Judged, scale: float) -> float:
     return min(verdict.score, bar - 0.1 / scale)  # as few points below it as are told
 
 
-def answer(request: Request, told: Told, reply: Reply, name: str, scale: float) -> bytes:
+def spamc_answer(
+    request: SpamdRequest, told: MessageToScan, reply: SessionReply, name: str, scale: float
+) -> bytes:
     """Return the answer to a message.
 
     Args:
@@ -101,32 +103,36 @@ def answer(request: Request, told: Told, reply: Reply, name: str, scale: float) 
     if judged is None:
         return TOO_BUSY
     spam = is_spam(reply.answer, judged)
-    score, line = points(_held(judged, scale), judged.spam_score, spam=spam, scale=scale)
+    score, line = shown_points(_held(judged, scale), judged.spam_score, spam=spam, scale=scale)
     # spamd says "Yes" to REPORT_IFSPAM, which its own spamc takes for no spam
     header = f"Spam: {'True' if spam else 'False'} ; {score} / {line}\r\n"
     body = b""
     match request.command:
-        case Command.SYMBOLS:
-            names = ",".join(hit.name for hit in judged.verdict.rules if hit.mode is Mode.LIVE)
+        case SpamdCommand.SYMBOLS:
+            names = ",".join(hit.name for hit in judged.verdict.rules if hit.mode is RuleMode.LIVE)
             body = names.encode() + (b"" if request.version >= BOTH_HEADERS else b"\r\n")
-        case Command.REPORT | Command.REPORT_IFSPAM if spam or request.command is Command.REPORT:
-            body = report(judged, name, score, line, scale).encode()
-        case Command.HEADERS | Command.PROCESS:
+        case SpamdCommand.REPORT | SpamdCommand.REPORT_IFSPAM if (
+            spam or request.command is SpamdCommand.REPORT
+        ):
+            body = report_lines(judged, name, score, line, scale).encode()
+        case SpamdCommand.HEADERS | SpamdCommand.PROCESS:
             end = _header_end(request, told.mailbox_line)
             if request.truncated and (
-                request.command is Command.PROCESS or end == len(request.raw)
+                request.command is SpamdCommand.PROCESS or end == len(request.raw)
             ):
-                return trouble(UNAVAILABLE, f"No more than {len(request.raw)} bytes are given back")
-            raw = request.raw[:end] if request.command is Command.HEADERS else request.raw
+                return error_answer(
+                    UNAVAILABLE, f"No more than {len(request.raw)} bytes are given back"
+                )
+            raw = request.raw[:end] if request.command is SpamdCommand.HEADERS else request.raw
             body = _marked(raw, told, judged, name, spam=spam)
         case _:
             pass
     return _whole(request, header, body)
 
 
-def _whole(request: Request, header: str, body: bytes) -> bytes:
+def _whole(request: SpamdRequest, header: str, body: bytes) -> bytes:
     length = f"Content-length: {len(body)}\r\n"
-    if request.command is Command.CHECK:
+    if request.command is SpamdCommand.CHECK:
         length = ""
     elif request.version < BOTH_HEADERS:
         if request.command in MARKED:
@@ -136,7 +142,9 @@ def _whole(request: Request, header: str, body: bytes) -> bytes:
     return f"SPAMD/1.1 0 EX_OK\r\n{length}{header}\r\n".encode("ascii") + body
 
 
-def _marked(raw: bytes, told: Told, judged: Judged, name: str, *, spam: bool) -> bytes:
+def _marked(
+    raw: bytes, told: MessageToScan, judged: VerdictDetails, name: str, *, spam: bool
+) -> bytes:
     """Return a message, or its header, with what a milter would have done to it.
 
     In the line ends that it came with.
@@ -145,16 +153,18 @@ def _marked(raw: bytes, told: Told, judged: Judged, name: str, *, spam: bool) ->
     if verdict.action in (Action.TEMPFAIL, Action.ACCEPT):
         verdict = msgspec.structs.replace(verdict, action=Action.SPAM if spam else Action.ACCEPT)
     own = is_own(told.envelope if judged.scan is None else judged.scan.envelope)
-    edits = marks(msgspec.structs.replace(judged, verdict=verdict), told.message, name, own=own)
+    edits = header_edits(
+        msgspec.structs.replace(judged, verdict=verdict), told.message, name, own=own
+    )
     unix = b"\r\n" not in raw
     mailbox_line, rest = raw[: told.mailbox_line], raw[told.mailbox_line :]
-    marked = letter.edited(letter.crlf(rest) if unix else rest, edits)
+    marked = letter.with_edits(letter.with_crlf(rest) if unix else rest, edits)
     return mailbox_line + (marked.replace(b"\r\n", b"\n") if unix else marked)
 
 
-def _header_end(request: Request, start: int) -> int:
+def _header_end(request: SpamdRequest, start: int) -> int:
     """Return where the header of a message ends, the empty line behind it not included."""
     end = start
-    for field in letter.fields(request.raw, start):
+    for field in letter.header_fields(request.raw, start):
         end = field.end
     return end

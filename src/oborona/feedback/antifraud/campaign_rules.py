@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Final
 
 from oborona.feedback.antifraud import standing
-from oborona.feedback.antifraud.model import NEWCOMER, Circumstances
-from oborona.feedback.events.model import What
+from oborona.feedback.antifraud.model import NEWCOMER, EventCircumstances
+from oborona.feedback.events.model import EventKind
 
 OF_NOBODY: Final = 3  # reports without a person, of one campaign, that are believed
 # weight of others who complain: a friend's account was broken into
@@ -32,17 +32,19 @@ AGAINST: Final = 2 * standing.PROVEN  # weight of proven people who pardon: two 
 SLACK: Final = 1e-9  # sums of weights are not exact
 
 
-def repeated(c: Circumstances) -> str:
+def repeated(c: EventCircumstances) -> str:
     """One person counts once in a campaign, so that no person makes one spam for all."""
-    if c.what not in (What.COMPLAINT, What.PARDON) or c.repeated < (1 if c.person else OF_NOBODY):
+    if c.what not in (EventKind.COMPLAINT, EventKind.PARDON) or c.repeated < (
+        1 if c.person else OF_NOBODY
+    ):
         return ""
     return "reported this campaign before"
 
 
-def asked_for(c: Circumstances) -> str:
+def asked_for(c: EventCircumstances) -> str:
     """A complaint instead of unsubscribing, or by a slip; many complaints are neither."""
     others = c.campaign
-    if c.what is not What.COMPLAINT or not c.asked_for or others.traps:
+    if c.what is not EventKind.COMPLAINT or not c.asked_for or others.traps:
         return ""
     return (
         "the person wanted mail of this sender"
@@ -51,14 +53,14 @@ def asked_for(c: Circumstances) -> str:
     )
 
 
-def enough(c: Circumstances) -> str:
+def enough_newcomers(c: EventCircumstances) -> str:
     """Any number of people of no standing count no more than some.
 
     Those who have one go on counting.
     """
-    if c.what is What.COMPLAINT and standing.young(c.record, c.time):
+    if c.what is EventKind.COMPLAINT and standing.is_newcomer(c.record, c.time):
         weight, most = c.campaign.believed_complaint_weight, ENOUGH_COMPLAINTS
-    elif c.what is What.PARDON and not standing.proven(c.record, c.time):
+    elif c.what is EventKind.PARDON and not standing.is_proven(c.record, c.time):
         weight, most = c.campaign.believed_pardon_weight, ENOUGH_PARDONS
     else:
         return ""
@@ -69,26 +71,26 @@ def enough(c: Circumstances) -> str:
     )
 
 
-def trapped(c: Circumstances) -> str:
+def trapped(c: EventCircumstances) -> str:
     """Nobody asked for mail to a trap."""
     traps = c.campaign.traps
     return (
         f"it came to {traps} trap{'s' if traps != 1 else ''}"
-        if c.what is What.PARDON and traps
+        if c.what is EventKind.PARDON and traps
         else ""
     )
 
 
-def contested(c: Circumstances) -> str:
+def contested(c: EventCircumstances) -> str:
     """Complaints stand against a pardon.
 
     By strangers alone: who is proven may say no, and who is known and has complained, up to half of
     their weight. By known people, too: only who is proven, up to their weight; the rest is for the
     site to say.
     """
-    others, proven = c.campaign, standing.proven(c.record, c.time)
+    others, proven = c.campaign, standing.is_proven(c.record, c.time)
     against = others.believed_complaint_weight
-    if c.what is not What.PARDON or against < CONTEST - SLACK:
+    if c.what is not EventKind.PARDON or against < CONTEST - SLACK:
         return ""
     by_known = others.known_complaint_weight >= KNOWN_SHARE * against - SLACK
     if proven and not by_known:
@@ -105,14 +107,14 @@ def contested(c: Circumstances) -> str:
     return ""
 
 
-def brigade(c: Circumstances) -> str:
+def brigade(c: EventCircumstances) -> str:
     """Many accounts with one will."""
-    if c.what is What.PARDON:
+    if c.what is EventKind.PARDON:
         return _pardons(c)
-    return _complaints(c) if c.what is What.COMPLAINT else ""
+    return _complaints(c) if c.what is EventKind.COMPLAINT else ""
 
 
-def _pardons(c: Circumstances) -> str:
+def _pardons(c: EventCircumstances) -> str:
     others = c.campaign
     known = others.pardoners - others.young_pardoners
     against = others.believed_complaint_weight >= CONTEST - SLACK
@@ -128,9 +130,9 @@ def _pardons(c: Circumstances) -> str:
     return ""
 
 
-def _complaints(c: Circumstances) -> str:
+def _complaints(c: EventCircumstances) -> str:
     others, proven = c.campaign, c.campaign.proven_pardon_weight
-    if others.traps or not standing.young(c.record, c.time):
+    if others.traps or not standing.is_newcomer(c.record, c.time):
         return ""
     if proven < max(AGAINST, others.believed_complaint_weight) - SLACK:
         return ""

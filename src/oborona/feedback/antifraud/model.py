@@ -6,14 +6,14 @@ from typing import Final
 
 import msgspec
 
-from oborona.feedback.events.model import Way, What
+from oborona.feedback.events.model import EventChannel, EventKind
 from oborona.types import Action
 
 # weight of a person of whom nothing is known; ten of them make 3, which is a consensus
 NEWCOMER: Final = 0.3
 
 
-class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
+class DailyThresholds(msgspec.Struct, frozen=True, kw_only=True):
     """How often a person may speak on one day; `thresholds` makes them of the day before."""
 
     complaints: float
@@ -21,7 +21,7 @@ class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
     people: int  # who did either; from so many they were computed
 
 
-class Record(msgspec.Struct, frozen=True, kw_only=True):
+class PersonRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What a person did until now, the event that is asked about left out."""
 
     complaints_today: int = 0  # since midnight UTC, believed or not
@@ -34,7 +34,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     weight: float = NEWCOMER  # weight_of(right, wrong)
 
 
-class Campaign(msgspec.Struct, frozen=True, kw_only=True):
+class CampaignRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What was said of messages alike in the last day, the event that is asked about left out.
 
     Where something is believed, what does not count, or was taken back, is left out.  A weight is a
@@ -58,11 +58,11 @@ class Campaign(msgspec.Struct, frozen=True, kw_only=True):
     seen: int = 0  # messages alike; 0 = unknown
 
 
-class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
+class EventCircumstances(msgspec.Struct, frozen=True, kw_only=True):
     """An event, and all that its belief may rest on."""
 
-    what: What
-    way: Way
+    what: EventKind
+    way: EventChannel
     time: float  # Unix seconds, when it was done
     person: str = ""  # empty: nobody, all of whom are one person here
     signed: bool = False  # the id is known, and the journal has it
@@ -74,12 +74,12 @@ class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
     asked_for: bool = False
     # the same person's last complaint or pardon of this very message, if it stands; of reads and
     # deletions the same
-    earlier: What | None = None
+    earlier: EventKind | None = None
     # the same person's believed events of this kind about other messages of the campaign
     repeated: int = 0
-    record: Record = Record()
-    campaign: Campaign = Campaign()
-    thresholds: Thresholds | None = None  # of today; None = none were computed yet: the floors
+    record: PersonRecord = PersonRecord()
+    campaign: CampaignRecord = CampaignRecord()
+    thresholds: DailyThresholds | None = None  # of today; None = none were computed yet: the floors
 
 
 class Belief(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,22 +94,22 @@ class Belief(msgspec.Struct, frozen=True, kw_only=True):
     takes_back: bool = False
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
+class CampaignEvent(msgspec.Struct, frozen=True, kw_only=True):
     """One event of a campaign, looked at again: complaints, pardons, traps, the site's word.
 
     Where a rule of `rules.ANYBODY` fired it is left out.
     """
 
     id: int
-    what: What
-    way: Way
+    what: EventKind
+    way: EventChannel
     time: float  # Unix seconds
     person: str = ""
     believed: bool = False  # it counts now
-    record: Record = Record()  # of the person now; this campaign's own outcome left out
+    record: PersonRecord = PersonRecord()  # of the person now; this campaign's own outcome left out
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class PersonOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a person was right about a campaign, once that is known."""
 
     person: str

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from oborona.feedback.antifraud.model import NEWCOMER, Record
+from oborona.feedback.antifraud.model import NEWCOMER, PersonRecord
 
 PRIOR: Final = 4.0  # campaigns that ignorance is worth
 WRONG: Final = 3.0  # a campaign wrongly told is worth so many rightly told ones
@@ -41,12 +41,12 @@ def weight_of(right: float, wrong: float) -> float:
     return (right + PRIOR * NEWCOMER) / (right + WRONG * wrong + PRIOR)
 
 
-def young(record: Record, at: float) -> bool:
+def is_newcomer(record: PersonRecord, at: float) -> bool:
     """Tell whether a person has no past at some time, Unix seconds."""
     return not record.first or at - record.first < YOUNG_S
 
 
-def only_pardons(record: Record) -> bool:
+def only_pardons(record: PersonRecord) -> bool:
     """Tell whether a person never complained, and was never right.
 
     Of the pardons that Yahoo! Mail counted in four months of 2009, 63 % came from such accounts:
@@ -57,6 +57,6 @@ def only_pardons(record: Record) -> bool:
     return not record.complaints and record.right < 1
 
 
-def proven(record: Record, at: float) -> bool:
+def is_proven(record: PersonRecord, at: float) -> bool:
     """Tell whether a person is known well, and was right."""
     return bool(record.first) and at - record.first >= PROVEN_S and record.weight >= PROVEN

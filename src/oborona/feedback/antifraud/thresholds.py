@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Final
 
-from oborona.feedback.antifraud.model import Thresholds
+from oborona.feedback.antifraud.model import DailyThresholds
 
 SPREADS: Final = 9.0  # deviations; what people do has a long tail, and few in it cheat
 OF_NORMAL: Final = 1.4826  # median distance → standard deviation of a normal distribution
@@ -30,15 +30,15 @@ COMPLAINTS: Final = (
 )  # a day: somebody clears their inbox after a week away; a person who reads has no time for more
 # a day; people look into the spam folder less often, and find less there
 PARDONS: Final = (10.0, 50.0)
-FLOORS: Final = Thresholds(complaints=COMPLAINTS[0], pardons=PARDONS[0], people=0)
+FLOORS: Final = DailyThresholds(complaints=COMPLAINTS[0], pardons=PARDONS[0], people=0)
 GROWTH: Final = 2.0  # at most, from one day to the next
 
 
-def thresholds(
+def daily_thresholds(
     complaints_of_each: Sequence[int],
     pardons_of_each: Sequence[int],
-    before: Thresholds | None = None,
-) -> Thresholds:
+    before: DailyThresholds | None = None,
+) -> DailyThresholds:
     """Return the thresholds of a day.
 
     Args:
@@ -48,7 +48,7 @@ def thresholds(
         before: the thresholds of the day before; None where there were none: the floors.
     """
     last = before or FLOORS
-    return Thresholds(
+    return DailyThresholds(
         complaints=_threshold(complaints_of_each, COMPLAINTS, last.complaints),
         pardons=_threshold(pardons_of_each, PARDONS, last.pardons),
         people=max(

@@ -19,8 +19,8 @@ import msgspec
 from msgspec import Meta
 
 from oborona.errors import PeerError
-from oborona.feedback.events.model import Event, Way, What
-from oborona.feedback.events.spoken import named
+from oborona.feedback.events.message_reference import read_reference
+from oborona.feedback.events.model import EventChannel, EventKind, FeedbackEvent
 from oborona.ident import verify
 from oborona.reputation.personal import mail_address
 
@@ -29,10 +29,10 @@ OLDEST_S: Final = 30 * 86_400.0
 AHEAD_S: Final = 300.0  # that another machine's clock may be ahead of ours
 
 
-class Said(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class FeedbackRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The words of a request."""
 
-    what: What
+    what: EventKind
     person: Annotated[str, Meta(max_length=320)] = ""  # mail address; none of a trap
     id: Annotated[str, Meta(max_length=128)] = ""  # X-Mras-Id
     raw: bytes = b""  # base64 in JSON
@@ -40,10 +40,10 @@ class Said(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     mailbox: Annotated[str, Meta(max_length=1000)] = ""
 
 
-_JSON: Final = msgspec.json.Decoder(Said)
+_JSON: Final = msgspec.json.Decoder(FeedbackRequest)
 
 
-def from_json(body: bytes) -> Said:
+def from_json(body: bytes) -> FeedbackRequest:
     """Return what a JSON body says.
 
     Raises:
@@ -55,19 +55,23 @@ def from_json(body: bytes) -> Said:
         raise PeerError(str(error)) from None
 
 
-def from_message(raw: bytes, words: Mapping[str, str]) -> Said:
+def from_message(raw: bytes, words: Mapping[str, str]) -> FeedbackRequest:
     """Return what a message, and the words beside it, say.
 
     Raises:
         PeerError: the words are not what we know.
     """
     try:
-        return msgspec.structs.replace(msgspec.convert(dict(words), Said, strict=False), raw=raw)
+        return msgspec.structs.replace(
+            msgspec.convert(dict(words), FeedbackRequest, strict=False), raw=raw
+        )
     except msgspec.ValidationError as error:
         raise PeerError(str(error)) from None
 
 
-def event_of(said: Said, *, key: bytes, once: str, source: str, now: float) -> Event:
+def event_of(
+    said: FeedbackRequest, *, key: bytes, once: str, source: str, now: float
+) -> FeedbackEvent:
     """Return the event of a request.
 
     Args:
@@ -82,7 +86,7 @@ def event_of(said: Said, *, key: bytes, once: str, source: str, now: float) -> E
         PeerError: nothing can follow from it; the text is fit for the client.
     """
     person = mail_address(said.person)
-    if said.what is What.TRAP:
+    if said.what is EventKind.TRAP:
         if said.person:
             raise PeerError("a trap is nobody's: leave person out")
     elif not person:
@@ -92,14 +96,14 @@ def event_of(said: Said, *, key: bytes, once: str, source: str, now: float) -> E
         raise PeerError("time is not within the last 30 days")
     if not said.raw and not said.id:
         raise PeerError("neither id nor raw: which message is it?")
-    ident, message_id = named(said.raw, key)
+    ident, message_id = read_reference(said.raw, key)
     if said.id:
         ident = verify(said.id, key)
         if ident is None and not said.raw:
             raise PeerError("id is not an X-Mras-Id of this site")
-    return Event(
+    return FeedbackEvent(
         what=said.what,
-        way=Way.HTTP,
+        way=EventChannel.HTTP,
         time=min(when, now),
         person=person,
         ident=ident,

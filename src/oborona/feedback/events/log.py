@@ -4,8 +4,8 @@ Any number of processes use one file.
 
 An event is there once its transaction is on the disk, whatever happens afterwards.  Deciding it is
 another transaction, and doing what follows from it a third: `turn` says how often it was decided,
-`done` which of these decisions has its effects.  Whoever is killed in between leaves `done` behind
-`turn`, and the effects are done again, each of which happens once for each turn.
+`note_done` which of these decisions has its effects.  Whoever is killed in between leaves
+`note_done` behind `turn`, and the effects are done again, each of which happens once for each turn.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ import msgspec
 from oborona.feedback.events.model import (
     MOST_RAW,
     OPPOSITE,
-    Decided,
-    Decision,
-    Event,
-    Receipt,
-    Said,
-    Stored,
-    Way,
-    What,
+    EventChannel,
+    EventDecision,
+    EventKind,
+    EventReceipt,
+    EventSummary,
+    FeedbackEvent,
+    ReplacedDecision,
+    StoredEvent,
 )
 from oborona.feedback.events.schema import SHARED
-from oborona.sqlite_file import SharedFile
+from oborona.sqlite_file import SharedSqliteFile
 
 MOST_TEXT: Final = 400  # characters of a peer's text that are kept
 _LEVEL: Final = 1  # of zlib: higher ones save a tenth and take twice the time
@@ -51,12 +51,12 @@ _WEIGHED: Final = (
 _EFFECTS: Final = msgspec.json.Decoder(tuple[str, ...])
 
 
-class Log(SharedFile):
-    """One process's access to the log; see `SharedFile`."""
+class EventLog(SharedSqliteFile):
+    """One process's access to the log; see `SharedSqliteFile`."""
 
     shared = SHARED
 
-    def add(self, events: Sequence[Event], *, now: float) -> list[Receipt]:
+    def add(self, events: Sequence[FeedbackEvent], *, now: float) -> list[EventReceipt]:
         """Write events down, all of them or none; when this returns they survive the power going.
 
         Args:
@@ -75,24 +75,24 @@ class Log(SharedFile):
                     and db.execute("SELECT id FROM event WHERE key = ?", (one.key,)).fetchone()
                 )
                 if known:
-                    receipts.append(Receipt(known[0], new=False))
+                    receipts.append(EventReceipt(known[0], new=False))
                     continue
                 ident = insert(db, one, now)
                 if octets:
                     db.execute("INSERT INTO raw VALUES (?, ?, ?)", (ident, len(one.raw), octets))
-                receipts.append(Receipt(ident, new=True))
+                receipts.append(EventReceipt(ident, new=True))
         return receipts
 
-    def said(self, ident: int) -> list[Said]:
+    def said(self, ident: int) -> list[EventSummary]:
         """Return what persons did with a message of the journal, in order."""
-        return self.said_of([ident]).get(ident, [])
+        return self.summaries_of([ident]).get(ident, [])
 
-    def said_of(self, idents: Sequence[int]) -> dict[int, list[Said]]:
+    def summaries_of(self, idents: Sequence[int]) -> dict[int, list[EventSummary]]:
         """Return what persons did with each of some messages of the journal, in order.
 
         Those of which nothing is known are left out.
         """
-        found: dict[int, list[Said]] = {}
+        found: dict[int, list[EventSummary]] = {}
         for start in range(0, len(idents), _AT_ONCE):
             some = tuple(idents[start : start + _AT_ONCE])
             rows = self.rows(
@@ -102,14 +102,16 @@ class Log(SharedFile):
             )
             for ident, person, what, time, decided, counts in rows:
                 believed = None if decided is None else bool(counts)
-                found.setdefault(ident, []).append(Said(person, What(what), time, believed))
+                found.setdefault(ident, []).append(
+                    EventSummary(person, EventKind(what), time, believed)
+                )
         return found
 
-    def undecided(self, after: int, most: int) -> list[Stored]:
+    def undecided(self, after: int, most: int) -> list[StoredEvent]:
         """Return the first events behind a place that are not decided, in order."""
         return self._stored("decided IS NULL AND id > ? ORDER BY id LIMIT ?", (after, most))
 
-    def undone(self, after: int, most: int) -> list[Stored]:
+    def undone(self, after: int, most: int) -> list[StoredEvent]:
         """Return the first events behind a place whose last decision has not all its effects, in
         order.
         """
@@ -131,7 +133,7 @@ class Log(SharedFile):
         ((number,),) = self.rows("PRAGMA data_version")
         return int(number)
 
-    def get(self, ident: int) -> Stored:
+    def get(self, ident: int) -> StoredEvent:
         """Return an event.
 
         Raises:
@@ -142,7 +144,7 @@ class Log(SharedFile):
             raise KeyError(ident)
         return found[0]
 
-    def about(self, *, ident: int | None = None, message: bytes = b"") -> list[Stored]:
+    def about(self, *, ident: int | None = None, message: bytes = b"") -> list[StoredEvent]:
         """Return the events about a message, in order.
 
         Args:
@@ -153,11 +155,11 @@ class Log(SharedFile):
         found += self._stored("message = ?", (message,)) if message else []
         return sorted({one.id: one for one in found}.values(), key=lambda one: one.id)
 
-    def of_campaign(self, campaign: int, most: int) -> list[Stored]:
+    def of_campaign(self, campaign: int, most: int) -> list[StoredEvent]:
         """Return the last events of a campaign, in order."""
         return self._stored("campaign = ? ORDER BY id DESC LIMIT ?", (campaign, most))[::-1]
 
-    def last(self, number: int, person: str | None = None) -> list[Stored]:
+    def last(self, number: int, person: str | None = None) -> list[StoredEvent]:
         """Return the last events, the newest first; of a person alone where one is named."""
         if person is None:
             return self._stored("1 ORDER BY id DESC LIMIT ?", (number,))
@@ -176,18 +178,20 @@ class Log(SharedFile):
         except zlib.error:
             return b""
 
-    def decisions(self, ident: int) -> list[Decided]:
+    def decisions(self, ident: int) -> list[ReplacedDecision]:
         """Return the decisions of an event that were replaced, in order."""
         rows = self.rows(
             "SELECT event, turn, time, counts, own, weight, rules, say FROM revision WHERE event = ? ORDER BY turn",
             (ident,),
         )
         return [
-            Decided(event, turn, time, bool(counts), bool(own), weight, tuple(rules.split()), say)
+            ReplacedDecision(
+                event, turn, time, bool(counts), bool(own), weight, tuple(rules.split()), say
+            )
             for event, turn, time, counts, own, weight, rules, say in rows
         ]
 
-    def decide(self, decisions: Sequence[tuple[int, Decision]], *, now: float) -> list[int]:
+    def decide(self, decisions: Sequence[tuple[int, EventDecision]], *, now: float) -> list[int]:
         """Decide events, or decide them again: all of them or none.
 
         Return those whose decision is another now.
@@ -201,7 +205,7 @@ class Log(SharedFile):
         with self.transaction() as db:
             return [ident for ident, decision in decisions if decide(db, ident, decision, now)]
 
-    def did(self, effects: Iterable[tuple[int, int, int, Sequence[str]]]) -> None:
+    def note_effects_done(self, effects: Iterable[tuple[int, int, int, Sequence[str]]]) -> None:
         """Note that the effects of decisions are there.
 
         Args:
@@ -210,7 +214,7 @@ class Log(SharedFile):
         """
         with self.transaction() as db:
             for ident, turn, word, told in effects:
-                done(db, ident, turn, word, told)
+                note_done(db, ident, turn, word, told)
 
     def again(self, words: Sequence[int], but: int) -> None:
         """Have the effects of events done again that found what they say said by a word which is
@@ -277,14 +281,14 @@ class Log(SharedFile):
         with self.told() as db:
             db.execute(f"PRAGMA incremental_vacuum({int(pages)})").fetchall()
 
-    def _stored(self, condition: str, values: tuple[Any, ...]) -> list[Stored]:
+    def _stored(self, condition: str, values: tuple[Any, ...]) -> list[StoredEvent]:
         return [
-            stored(row)
+            event_of_row(row)
             for row in self.rows(f"SELECT {_COLUMNS} FROM event WHERE {condition}", values)  # noqa: S608 - a literal
         ]
 
 
-def decide(db: sqlite3.Connection, ident: int, decision: Decision, now: float) -> bool:
+def decide(db: sqlite3.Connection, ident: int, decision: EventDecision, now: float) -> bool:
     """Decide an event within a transaction; return whether that is another decision than before."""
     row = db.execute(
         "SELECT turn, decided, counts, own, weight, rules, say, campaign, person, what FROM event WHERE id = ?",
@@ -319,12 +323,12 @@ def decide(db: sqlite3.Connection, ident: int, decision: Decision, now: float) -
     return True
 
 
-def stored(row: tuple[Any, ...]) -> Stored:
+def event_of_row(row: tuple[Any, ...]) -> StoredEvent:
     """Return what a row in the order of the columns holds."""
-    return Stored(
+    return StoredEvent(
         id=row[0],
-        what=What(row[1]),
-        way=Way(row[2]),
+        what=EventKind(row[1]),
+        way=EventChannel(row[2]),
         time=row[3],
         heard=row[4],
         person=row[5],
@@ -347,15 +351,17 @@ def stored(row: tuple[Any, ...]) -> Stored:
     )
 
 
-def done(db: sqlite3.Connection, ident: int, turn: int, word: int, told: Sequence[str]) -> None:
-    """Note within a transaction that the effects of a decision are there; see `Log.did`."""
+def note_done(
+    db: sqlite3.Connection, ident: int, turn: int, word: int, told: Sequence[str]
+) -> None:
+    """Note within a transaction that the effects of a decision are there; see `EventLog.did`."""
     db.execute(
         "UPDATE event SET done = ?, word = ?, effects = ? WHERE id = ? AND done < ?",
         (turn, word, msgspec.json.encode(list(told)).decode(), ident, turn),
     )
 
 
-def insert(db: sqlite3.Connection, one: Event, now: float) -> int:
+def insert(db: sqlite3.Connection, one: FeedbackEvent, now: float) -> int:
     """Write an event down within a transaction; return its id."""
     cursor = db.execute(
         _INSERT,

@@ -14,7 +14,7 @@ OPPOSITE: Final = "OPPOSITE"
 MOST_RAW: Final = 1 << 20
 
 
-class What(StrEnum):
+class EventKind(StrEnum):
     """What was done."""
 
     COMPLAINT = "complaint"  # a person: this is spam
@@ -29,10 +29,10 @@ class What(StrEnum):
         return _REPORTS.get(self, self.value)
 
 
-_REPORTS: Final = {What.COMPLAINT: "spam report", What.PARDON: "not-spam report"}
+_REPORTS: Final = {EventKind.COMPLAINT: "spam report", EventKind.PARDON: "not-spam report"}
 
 
-class Way(StrEnum):
+class EventChannel(StrEnum):
     """How it came to us."""
 
     SIEVE = "sieve"  # a move in the mailbox, told by IMAPSieve
@@ -45,11 +45,11 @@ class Way(StrEnum):
     MAILBOX = "mailbox"  # the mail store's own events
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True):
+class FeedbackEvent(msgspec.Struct, frozen=True, kw_only=True):
     """One event, as a door hands it in."""
 
-    what: What
-    way: Way
+    what: EventKind
+    way: EventChannel
     time: float  # Unix seconds, when it was done
     person: str = ""  # mail address in normal form; empty = nobody: a trap, the site
     # id in the journal, of an X-Mras-Id that we signed: the door has verified it
@@ -72,28 +72,28 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError("an id has 63 bits")
 
 
-class Receipt(NamedTuple):
+class EventReceipt(NamedTuple):
     """What became of an event that was handed in; it survives the power going."""
 
     id: int  # of it, or of the one with the same key that came before
     new: bool
 
 
-class Said(NamedTuple):
+class EventSummary(NamedTuple):
     """What a person did with a message."""
 
     person: str  # empty = nobody: a trap, the site
-    what: What
+    what: EventKind
     time: float  # Unix seconds
     believed: bool | None  # None: not decided yet
 
 
-class Stored(msgspec.Struct, frozen=True, kw_only=True):
+class StoredEvent(msgspec.Struct, frozen=True, kw_only=True):
     """An event as it is kept, without its raw copy."""
 
     id: int
-    what: What
-    way: Way
+    what: EventKind
+    way: EventChannel
     time: float  # Unix seconds, when it was done
     heard: float  # Unix seconds, when it was written down
     person: str
@@ -115,7 +115,7 @@ class Stored(msgspec.Struct, frozen=True, kw_only=True):
     effects: tuple[str, ...]  # what followed from it, for people
 
 
-class Decision(msgspec.Struct, frozen=True, kw_only=True):
+class EventDecision(msgspec.Struct, frozen=True, kw_only=True):
     """What is decided of an event."""
 
     counts: bool  # it is believed, for all
@@ -130,7 +130,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
         return "believed" if self.counts else "own" if self.own else "refused"
 
 
-class Decided(NamedTuple):
+class ReplacedDecision(NamedTuple):
     """A decision that was replaced by another."""
 
     event: int

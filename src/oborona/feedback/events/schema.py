@@ -20,7 +20,7 @@ from __future__ import annotations
 from typing import Final
 
 from oborona.feedback.schema import DURABLE
-from oborona.sqlite_file import Format, Shared
+from oborona.sqlite_file import SqliteFileKind, SqliteFormat
 
 APPLICATION_ID: Final = 0x4F424556  # "OBEV"
 
@@ -154,8 +154,8 @@ MIGRATIONS: Final = (
         """,
     ),
 )
-SHARED: Final = Shared(
-    format=Format(APPLICATION_ID, MIGRATIONS, "a log of events"),
+SHARED: Final = SqliteFileKind(
+    format=SqliteFormat(APPLICATION_ID, MIGRATIONS, "a log of events"),
     absent="nobody has said anything yet",
     left="; what people had trained stays",
     first=("PRAGMA auto_vacuum = INCREMENTAL",),

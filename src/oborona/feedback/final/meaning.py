@@ -20,7 +20,7 @@ FEWEST: Final = 50  # messages of each kind, before it speaks
 GROWTH: Final = 1.5  # it is fitted again when there is so much more mail
 
 
-class LearnedMeanings:
+class BacktestMeaningModel:
     """A `Meanings` that learns.
 
     Args:

@@ -30,11 +30,11 @@ from numpy.typing import NDArray
 from oborona import __version__
 from oborona.errors import OboronaError
 from oborona.policy.models import odds
-from oborona.policy.models.content.calibrate import Calibration, fit
+from oborona.policy.models.content.calibration import Calibration, fit
 from oborona.policy.models.final.curves import Floats, Labels, quality
-from oborona.policy.models.final.examples import Example, Table, tabled
-from oborona.policy.models.final.file import Trained
-from oborona.policy.models.final.summary import Summary
+from oborona.policy.models.final.examples import ExampleTable, FinalExample, example_table
+from oborona.policy.models.final.file import TrainedModel
+from oborona.policy.models.final.summary import TrainingSummary
 from oborona.policy.models.final.trees import Trees, from_export
 
 FOLDS: Final = 5
@@ -55,11 +55,11 @@ Progress = Callable[[str, int, int], None]
 """Called with what is done, how far, and of how much."""
 
 
-class Untrainable(OboronaError):  # noqa: N818 - reads as what happened
+class NotTrainable(OboronaError):  # noqa: N818 - reads as what happened
     """There is nothing to train with or from; the text says what is missing."""
 
 
-class Judged(NamedTuple):
+class HeldOutResult(NamedTuple):
     """What was judged by models of the mail before it."""
 
     places: NDArray[np.intp]  # of the examples
@@ -69,30 +69,30 @@ class Judged(NamedTuple):
     folds: tuple[str, ...]  # each in one line
 
 
-class Training(NamedTuple):
+class TrainingResult(NamedTuple):
     """A model, and how it was found to be."""
 
-    model: Trained
-    judged: Judged
+    model: TrainedModel
+    judged: HeldOutResult
     added: tuple[
         tuple[str, float], ...
     ]  # what each feature adds to the log-odds, mean of sizes over all examples, heaviest first
 
 
-def missing() -> str:
+def missing_packages() -> str:
     """Return what training takes and is not installed, in words for an admin; empty = nothing."""
     return "" if find_spec("catboost") else MISSING
 
 
 def train(
-    examples: Sequence[Example],
+    examples: Sequence[FinalExample],
     names: Sequence[str],
     *,
     policy: str,
     now: float,
     meaning: NDArray[np.float32] | None = None,
     progress: Progress = lambda _what, _done, _of: None,
-) -> Training:
+) -> TrainingResult:
     """Return a model of examples, and how well models like it judge what they were not trained on.
 
     Args:
@@ -106,11 +106,11 @@ def train(
     Raises:
         Untrainable: the library is missing, or the examples are too few, or of one kind.
     """
-    if lacks := missing():
-        raise Untrainable(lacks)
-    table = tabled(examples, names)
+    if lacks := missing_packages():
+        raise NotTrainable(lacks)
+    table = example_table(examples, names)
     if min(table.spam.sum(), (~table.spam).sum()) < 4 * FEWEST:
-        raise Untrainable(
+        raise NotTrainable(
             f"{int(table.spam.sum())} spam and {int((~table.spam).sum())} good messages: "
             f"{4 * FEWEST} of each are the least"
         )
@@ -140,11 +140,11 @@ def train(
         )
     progress("folds", FOLDS, FOLDS + 1)
     if not found or _both(np.concatenate([table.spam[part] for part, _, _ in found])) < FEWEST:
-        raise Untrainable(
+        raise NotTrainable(
             "in time order there is no part with both kinds of mail before it and in it: "
             "shuffle, or take more"
         )
-    judged = Judged(
+    judged = HeldOutResult(
         places=np.concatenate([np.arange(len(examples))[part] for part, _, _ in found]),
         spam=np.concatenate([table.spam[part] for part, _, _ in found]),
         scores=np.concatenate([table.scores[part] for part, _, _ in found]),
@@ -152,10 +152,10 @@ def train(
         folds=tuple(folds),
     )
     whole = _library(table, slice(None), trees=median_low(trees))
-    forest, features = exported(whole, table.features)
+    forest, features = from_catboost(whole, table.features)
     progress("folds", FOLDS + 1, FOLDS + 1)
     calibration = _calibrated(np.concatenate([raw for _, raw, _ in found]), judged.spam)
-    model = Trained(
+    model = TrainedModel(
         features=features,
         trees=forest,
         calibration=calibration,
@@ -164,10 +164,12 @@ def train(
         summary=_summary(examples, table, judged, whole),
         meaning=meaning,
     )
-    return Training(model, judged, _added(whole, table, calibration))
+    return TrainingResult(model, judged, _added(whole, table, calibration))
 
 
-def _added(library: Any, table: Table, calibration: Calibration) -> tuple[tuple[str, float], ...]:
+def _added(
+    library: Any, table: ExampleTable, calibration: Calibration
+) -> tuple[tuple[str, float], ...]:
     from catboost import Pool  # noqa: PLC0415
 
     parts = library.get_feature_importance(Pool(table.numbers), type="ShapValues")[:, :-1]
@@ -178,7 +180,9 @@ def _added(library: Any, table: Table, calibration: Calibration) -> tuple[tuple[
     return tuple(sorted(found, key=lambda one: (-one[1], one[0])))
 
 
-def _summary(examples: Sequence[Example], table: Table, judged: Judged, library: Any) -> Summary:
+def _summary(
+    examples: Sequence[FinalExample], table: ExampleTable, judged: HeldOutResult, library: Any
+) -> TrainingSummary:
     times = [example.time for example in examples if example.time > 0]
     weights = library.get_feature_importance()
     importance = sorted(
@@ -189,7 +193,7 @@ def _summary(examples: Sequence[Example], table: Table, judged: Judged, library:
         ),
         key=lambda one: (-one[1], one[0]),
     )
-    return Summary(
+    return TrainingSummary(
         spam=int(table.spam.sum()),
         ham=int((~table.spam).sum()),
         first=min(times, default=0.0),
@@ -203,7 +207,7 @@ def _summary(examples: Sequence[Example], table: Table, judged: Judged, library:
 
 
 def _library(
-    table: Table, part: slice, *, stopped_by: slice | None = None, trees: int = MOST_TREES
+    table: ExampleTable, part: slice, *, stopped_by: slice | None = None, trees: int = MOST_TREES
 ) -> Any:
     """Return CatBoost's own model of a part of a table."""
     from catboost import CatBoostClassifier  # noqa: PLC0415 - the extra `ml`, and 90 MB in memory
@@ -234,13 +238,13 @@ def _library(
     return library
 
 
-def _raw(library: Any, table: Table, part: slice) -> Floats:
+def _raw(library: Any, table: ExampleTable, part: slice) -> Floats:
     return np.asarray(
         library.predict(table.numbers[part], prediction_type="RawFormulaVal"), np.float64
     )
 
 
-def exported(library: Any, features: Sequence[str]) -> tuple[Trees, tuple[str, ...]]:
+def from_catboost(library: Any, features: Sequence[str]) -> tuple[Trees, tuple[str, ...]]:
     """Return CatBoost's model as ours, and the features that it asks for."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"

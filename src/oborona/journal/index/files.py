@@ -20,12 +20,12 @@ from typing import Final
 import msgspec
 
 from oborona import state_files
+from oborona.atomic_file import write_atomically
 from oborona.errors import StoreError
 from oborona.journal.index import segment as index_segment
 from oborona.journal.index.pieces import Numbers
-from oborona.journal.index.segment import Segment
-from oborona.sqlite_file import Damaged
-from oborona.whole_file import write_whole
+from oborona.journal.index.segment import IndexSegment
+from oborona.sqlite_file import SqliteFileDamaged
 
 SUFFIX: Final = ".pieces"
 FORMAT: Final = 1
@@ -45,11 +45,11 @@ class _List(msgspec.Struct, frozen=True):
     files: list[str]
 
 
-Hours = Mapping[int, tuple[Segment, ...]]
+Hours = Mapping[int, tuple[IndexSegment, ...]]
 """Open files by hour"""
 
 
-class Files:
+class IndexFiles:
     """The files of one index; one process writes them.
 
     Args:
@@ -62,7 +62,7 @@ class Files:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._number = 0  # of the last file
-        self._merging: tuple[tuple[Segment, ...], Iterator[Segment | None]] | None = None
+        self._merging: tuple[tuple[IndexSegment, ...], Iterator[IndexSegment | None]] | None = None
         self.place = 0  # up to which the journal is in the files; 0 = nothing of it
         self.hours: Hours = {}
         try:
@@ -89,11 +89,11 @@ class Files:
         try:
             known = msgspec.json.decode(octets, type=_List)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise Damaged(
+            raise SqliteFileDamaged(
                 f"{self._folder / state_files.INDEX_LIST}: is damaged ({error})"
             ) from error
         if known.format != FORMAT or not all(map(_NUMBER.fullmatch, known.files)):
-            raise Damaged(
+            raise SqliteFileDamaged(
                 f"{self._folder / state_files.INDEX_LIST}: is damaged, or of another version"
             )
         segments = [index_segment.read(self._folder / name) for name in known.files]
@@ -130,7 +130,7 @@ class Files:
         Raises:
             StoreError: they can't be written; nothing of them counts.
         """
-        fresh: list[Segment] = []
+        fresh: list[IndexSegment] = []
         try:
             for hour, (hashes, ids) in rows.items():
                 fresh.append(index_segment.write(self._next(hour), hour, hashes, ids))
@@ -186,16 +186,16 @@ class Files:
         """Leave nothing half-written behind."""
         self._stop_merging()
 
-    def _all(self) -> list[Segment]:
+    def _all(self) -> list[IndexSegment]:
         return [one for segments in self.hours.values() for one in segments]
 
     def _next(self, hour: int) -> Path:
         self._number += 1
         return self._folder / f"{hour}-{self._number}{SUFFIX}"
 
-    def _count(self, segments: Sequence[Segment], place: int) -> None:
+    def _count(self, segments: Sequence[IndexSegment], place: int) -> None:
         known = _List(format=FORMAT, place=place, files=[one.path.name for one in segments])
-        write_whole(self._folder / state_files.INDEX_LIST, msgspec.json.encode(known))
+        write_atomically(self._folder / state_files.INDEX_LIST, msgspec.json.encode(known))
         self.place, self.hours = place, _by_hour(segments)
 
     def _stop_merging(self) -> None:
@@ -216,18 +216,18 @@ class Files:
             raise StoreError(f"{self._folder}: {error.strerror or error}") from error
 
 
-def _by_hour(segments: Sequence[Segment]) -> Hours:
-    found: dict[int, tuple[Segment, ...]] = {}
+def _by_hour(segments: Sequence[IndexSegment]) -> Hours:
+    found: dict[int, tuple[IndexSegment, ...]] = {}
     for one in segments:
         found[one.hour] = (*found.get(one.hour, ()), one)
     return found
 
 
-def _to_merge(hours: Hours, over: int) -> tuple[Segment, ...]:
+def _to_merge(hours: Hours, over: int) -> tuple[IndexSegment, ...]:
     for hour, segments in sorted(hours.items(), reverse=True):
         if hour < over and len(segments) >= STRAY:
             return segments
-        alike: dict[int, list[Segment]] = {}
+        alike: dict[int, list[IndexSegment]] = {}
         for one in segments:
             same = alike.setdefault(one.rows.bit_length() // 3, [])
             same.append(one)
@@ -236,7 +236,7 @@ def _to_merge(hours: Hours, over: int) -> tuple[Segment, ...]:
     return ()
 
 
-def _unlink(segments: Sequence[Segment]) -> None:
+def _unlink(segments: Sequence[IndexSegment]) -> None:
     """Delete files that do not count; one that can't be deleted goes at the next start."""
     for one in segments:
         try:

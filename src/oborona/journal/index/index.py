@@ -25,13 +25,13 @@ import msgspec
 import numpy as np
 
 from oborona import ident, lock
+from oborona.atomic_file import OpenFileCheck
 from oborona.journal import schema
 from oborona.journal.index import pieces as index_pieces
-from oborona.journal.index.files import Files, Hours
-from oborona.journal.index.pieces import Numbers, carrying
-from oborona.sqlite_file import ERRORS, Damaged
+from oborona.journal.index.files import Hours, IndexFiles
+from oborona.journal.index.pieces import Numbers, messages_carrying
+from oborona.sqlite_file import ERRORS, SqliteFileDamaged
 from oborona.types import Shingle
-from oborona.whole_file import InPlace
 
 FOLLOWED: Final = 2000  # arrivals in one step: some 20 ms
 # what is in memory goes to the disk this often; who is killed follows so much again
@@ -81,7 +81,7 @@ class _View(msgspec.Struct, frozen=True, eq=False):
             yield segment.hashes, segment.ids
 
 
-class Index:
+class JournalIndex:
     """The index of one journal.
 
     Args:
@@ -98,8 +98,8 @@ class Index:
         self._journal = journal
         self._max_rows = max_bytes // ROW_BYTES
         self._db: sqlite3.Connection | None = None
-        self._file = InPlace(journal)
-        self._files = Files(folder)
+        self._file = OpenFileCheck(journal)
+        self._files = IndexFiles(folder)
         self._lock = lock.hold(folder / "lock", "oborona, following the journal")
         self._since = 0.0  # Unix seconds, when the first row in memory came
         self._place = 0  # up to which the journal is followed
@@ -153,15 +153,15 @@ class Index:
         try:
             if self._is_due(now):
                 self._flush()
-            merging = self._files.merge(_hour_of(ident.first_at(now)) - 1)
-        except Damaged as damage:
+            merging = self._files.merge(_hour_of(ident.first_id_at(now)) - 1)
+        except SqliteFileDamaged as damage:
             self._begin_anew(damage)
             return 0
         try:
             found = db.execute(_ARRIVALS, (self._place, most)).fetchall()
         except ERRORS as error:
             self._leave()
-            raise schema.met(error, self._journal) from error
+            raise schema.classify_error(error, self._journal) from error
         if found:
             self._take(
                 [(number, stored) for _, number, stored in found if isinstance(stored, bytes)], now
@@ -188,7 +188,7 @@ class Index:
         """
         view = self._view
         wanted = np.unique(np.array([one.hash for one in shingles], dtype=np.uint64))
-        low, high = ident.first_at(since), ident.HIGHEST + 1 if before is None else before
+        low, high = ident.first_id_at(since), ident.HIGHEST + 1 if before is None else before
         hours = view.files.keys() | {hour for one in view.fresh for hour in one.hours}
         found: list[int] = []
         for hour in sorted(hours, reverse=True):
@@ -198,7 +198,7 @@ class Index:
             parts = [
                 ids
                 for hashes, owners in view.of(hour)
-                for ids in carrying(hashes, owners, wanted, first, last, most - len(found))
+                for ids in messages_carrying(hashes, owners, wanted, first, last, most - len(found))
             ]
             if parts:
                 found += np.unique(np.concatenate(parts))[::-1][: most - len(found)].tolist()
@@ -218,7 +218,7 @@ class Index:
         Raises:
             StoreError: the index can't be written.
         """
-        oldest = _hour_of(ident.first_at(now - window_s))
+        oldest = _hour_of(ident.first_id_at(now - window_s))
         gone = {hour for hour in self._files.hours if hour < oldest}
         rows = 0
         for hour, segments in sorted(self._files.hours.items(), reverse=True):
@@ -232,7 +232,7 @@ class Index:
     def _open(self) -> None:
         try:
             self._files.open()
-        except Damaged as damage:
+        except SqliteFileDamaged as damage:
             self._begin_anew(damage)
         self._place = self._files.place
         self._show()
@@ -247,7 +247,7 @@ class Index:
         if not self._file.in_place():  # it was set aside
             self._leave()
         if self._db is None:
-            self._file = InPlace(self._journal)
+            self._file = OpenFileCheck(self._journal)
             self._db = schema.open_reader(self._journal)
             ((last,),) = self._db.execute(
                 "SELECT seq FROM sqlite_sequence WHERE name = 'arrival'"

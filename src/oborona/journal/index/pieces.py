@@ -17,46 +17,46 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from oborona.message.hashing import Type
+from oborona.message.hashing import ShingleType
 from oborona.types import Shingle
 
 Numbers = npt.NDArray[np.uint64]
 
-MOST: Final[dict[Type, int]] = {
-    Type.TEXT: 1,
-    Type.TEMPLATE: 1,
-    Type.WORDS: 8,
-    Type.CHARACTERS: 6,
-    Type.SUBJECT: 1,
-    Type.SUBJECT_TEMPLATE: 1,
-    Type.AUTHOR: 1,
-    Type.AUTHOR_DOMAIN: 1,
-    Type.PROVED_SENDER: 1,
-    Type.ACCOUNT: 1,
-    Type.FROM: 1,
-    Type.FROM_DOMAIN: 1,
-    Type.MAIL_FROM: 1,
-    Type.REPLY_TO: 1,
-    Type.DKIM_DOMAIN: 2,
-    Type.CLIENT_IP: 1,
-    Type.CLIENT_NETWORK: 1,
-    Type.LIST: 1,
-    Type.URL: 3,
-    Type.PATH: 1,
-    Type.HOST: 3,
-    Type.LINK_DOMAIN: 4,
-    Type.PHONE: 4,
-    Type.ADDRESS: 4,
-    Type.WALLET: 4,
-    Type.HANDLE: 4,
-    Type.CODE: 2,
-    Type.CHECKSUM: 4,
-    Type.MEMBER_CHECKSUM: 4,
-    Type.PICTURE: 4,
-    Type.PICTURE_HASH: 24,  # alike pictures share one value at least: any of them may be it
-    Type.PICTURE_TEXT: 6,
-    Type.PICTURE_PHONE: 2,
-    Type.PICTURE_ADDRESS: 2,
+MOST: Final[dict[ShingleType, int]] = {
+    ShingleType.TEXT: 1,
+    ShingleType.TEMPLATE: 1,
+    ShingleType.WORDS: 8,
+    ShingleType.CHARACTERS: 6,
+    ShingleType.SUBJECT: 1,
+    ShingleType.SUBJECT_TEMPLATE: 1,
+    ShingleType.AUTHOR: 1,
+    ShingleType.AUTHOR_DOMAIN: 1,
+    ShingleType.PROVED_SENDER: 1,
+    ShingleType.ACCOUNT: 1,
+    ShingleType.FROM: 1,
+    ShingleType.FROM_DOMAIN: 1,
+    ShingleType.MAIL_FROM: 1,
+    ShingleType.REPLY_TO: 1,
+    ShingleType.DKIM_DOMAIN: 2,
+    ShingleType.CLIENT_IP: 1,
+    ShingleType.CLIENT_NETWORK: 1,
+    ShingleType.LIST: 1,
+    ShingleType.URL: 3,
+    ShingleType.PATH: 1,
+    ShingleType.HOST: 3,
+    ShingleType.LINK_DOMAIN: 4,
+    ShingleType.PHONE: 4,
+    ShingleType.ADDRESS: 4,
+    ShingleType.WALLET: 4,
+    ShingleType.HANDLE: 4,
+    ShingleType.CODE: 2,
+    ShingleType.CHECKSUM: 4,
+    ShingleType.MEMBER_CHECKSUM: 4,
+    ShingleType.PICTURE: 4,
+    ShingleType.PICTURE_HASH: 24,  # alike pictures share one value at least: any of them may be it
+    ShingleType.PICTURE_TEXT: 6,
+    ShingleType.PICTURE_PHONE: 2,
+    ShingleType.PICTURE_ADDRESS: 2,
 }
 """Pieces of each type that one message is known by at most, its first"""
 
@@ -65,7 +65,7 @@ _MOST: Final = np.zeros(256, dtype=np.int64)
 _MOST[[int(kind) for kind in MOST]] = list(MOST.values())
 
 
-def carried(shingles: Iterable[Shingle]) -> tuple[Shingle, ...]:
+def indexed_pieces(shingles: Iterable[Shingle]) -> tuple[Shingle, ...]:
     """Return those of a message's shingles that the index knows it by: what to ask for to find
     messages that are like it.
     """
@@ -85,8 +85,8 @@ def rows(ids: Sequence[int], stored: Sequence[bytes]) -> tuple[Numbers, Numbers]
         stored: of each, its shingles as the journal stores them; damaged ones are none.
 
     Returns:
-        Hashes of the pieces that they are known by, as `carried` chooses them, and beside each the
-        id of its message.
+        Hashes of the pieces that they are known by, as `indexed_pieces` chooses them, and beside
+        each the id of its message.
     """
     whole = [one if len(one) % _STORED.itemsize == 0 else b"" for one in stored]
     pieces = np.frombuffer(b"".join(whole), dtype=_STORED)
@@ -105,7 +105,7 @@ def rows(ids: Sequence[int], stored: Sequence[bytes]) -> tuple[Numbers, Numbers]
     )
 
 
-def carrying(
+def messages_carrying(
     hashes: Numbers, ids: Numbers, wanted: Numbers, low: int, high: int, most: int
 ) -> list[Numbers]:
     """Return ids of messages that carry any of some pieces.

@@ -27,10 +27,10 @@ from typing import BinaryIO, Final
 import msgspec
 import numpy as np
 
+from oborona.atomic_file import atomic_writer
 from oborona.errors import StoreError
 from oborona.journal.index.pieces import Numbers
-from oborona.sqlite_file import Damaged
-from oborona.whole_file import written_whole
+from oborona.sqlite_file import SqliteFileDamaged
 
 MAGIC: Final = b"OBIX"
 VERSION: Final = 1
@@ -41,7 +41,7 @@ SLICE_ROWS: Final = 1 << 17  # that a merge takes at once, about: 5 ms, 10 MB of
 _U64: Final = np.dtype("<u8")
 
 
-class Segment(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+class IndexSegment(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """An open file; its pages stay readable after it was deleted."""
 
     path: Path
@@ -62,10 +62,10 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             Damaged: it is not what was written.
         """
         if (zlib.crc32(self.hashes.data), zlib.crc32(self.ids.data)) != self.sums:
-            raise Damaged(f"{self.path}: is damaged (its sums differ)")
+            raise SqliteFileDamaged(f"{self.path}: is damaged (its sums differ)")
 
 
-def write(path: Path, hour: int, hashes: Numbers, ids: Numbers) -> Segment:
+def write(path: Path, hour: int, hashes: Numbers, ids: Numbers) -> IndexSegment:
     """Write rows, in whatever order, as one file.
 
     Args:
@@ -78,14 +78,14 @@ def write(path: Path, hour: int, hashes: Numbers, ids: Numbers) -> Segment:
         StoreError: it can't be written; nothing is left of it.
     """
     order = np.lexsort((ids, hashes))
-    with written_whole(path) as file:
+    with atomic_writer(path) as file:
         writer = _Writer(file, hour, len(hashes))
         writer.add(hashes[order], ids[order])
         writer.finish()
     return read(path)
 
 
-def read(path: Path) -> Segment:
+def read(path: Path) -> IndexSegment:
     """Open a file.
 
     Raises:
@@ -103,17 +103,19 @@ def read(path: Path) -> Segment:
             or not rows
             or size != HEADER.size + ROW_BYTES * rows
         ):
-            raise Damaged(f"{path}: is damaged (cut short, or no part of an index)")
+            raise SqliteFileDamaged(f"{path}: is damaged (cut short, or no part of an index)")
         mapped = np.memmap(path, dtype=_U64, mode="r", offset=HEADER.size, shape=(2, rows))
     except (FileNotFoundError, struct.error) as error:
-        raise Damaged(f"{path}: is damaged ({error})") from error
+        raise SqliteFileDamaged(f"{path}: is damaged ({error})") from error
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror or error}") from error
     columns = mapped.view(np.ndarray)
-    return Segment(path=path, hour=hour, hashes=columns[0], ids=columns[1], sums=(sums[0], sums[1]))
+    return IndexSegment(
+        path=path, hour=hour, hashes=columns[0], ids=columns[1], sums=(sums[0], sums[1])
+    )
 
 
-def merge(path: Path, segments: Sequence[Segment]) -> Iterator[Segment | None]:
+def merge(path: Path, segments: Sequence[IndexSegment]) -> Iterator[IndexSegment | None]:
     """Write several files of one hour as one, in slices: yields None after each but the last, which
     gives the file.
 
@@ -138,7 +140,7 @@ def merge(path: Path, segments: Sequence[Segment]) -> Iterator[Segment | None]:
         [0, *np.searchsorted(one.hashes, np.array(bounds, dtype=np.uint64)).tolist(), one.rows]
         for one in segments
     ]
-    with written_whole(path) as file:
+    with atomic_writer(path) as file:
         writer = _Writer(file, segments[0].hour, rows)
         for number in range(slices):
             hashes = np.concatenate(

@@ -12,11 +12,11 @@ from oborona.message.archives import (
     tar_blocks,
     zip_directory,
 )
-from oborona.message.archives.entry import Listing
+from oborona.message.archives.entry import ArchiveListing
 from oborona.message.findings import Findings
 
 
-def listing(octets: bytes, kind: str, name: str, findings: Findings) -> Listing:
+def listing(octets: bytes, kind: str, name: str, findings: Findings) -> ArchiveListing:
     """Return what an archive holds; never raises.
 
     Args:

@@ -20,7 +20,7 @@ XZ_MEMORY: Final = 32 << 20  # octets a stream may make xz take: presets up to -
 _SLICE: Final = 64 << 10  # octets given to a decompressor at a time
 
 
-class Method(Enum):
+class StorageMethod(Enum):
     """How the octets of a file lie in its archive."""
 
     STORED = "stored"
@@ -31,26 +31,26 @@ class Method(Enum):
     CLOSED = "closed"  # encrypted, or packed in a way that is not undone here
 
 
-class Entry(msgspec.Struct, frozen=True):
+class ArchiveEntry(msgspec.Struct, frozen=True):
     """One file in an archive, by its listing."""
 
     name: str
     size: int = -1  # octets, unpacked, as the listing says; -1 = it does not
     crc: int = -1  # CRC-32 of them, as the listing says; -1 = it does not
     encrypted: bool = False
-    method: Method = Method.CLOSED
+    method: StorageMethod = StorageMethod.CLOSED
     start: int = 0  # of its packed octets in the archive
     packed: int = 0  # how many
 
 
-class Listing(msgspec.Struct, frozen=True):
+class ArchiveListing(msgspec.Struct, frozen=True):
     """What an archive says it holds."""
 
-    entries: list[Entry]
+    entries: list[ArchiveEntry]
     locked: bool = False  # the names are encrypted, too
 
 
-def take(archive: bytes, entry: Entry, limit: int) -> bytes:
+def take(archive: bytes, entry: ArchiveEntry, limit: int) -> bytes:
     """Return the first `limit` octets of a file, or all.
 
     What cannot be unpacked ends where it breaks. Never raises.
@@ -58,16 +58,18 @@ def take(archive: bytes, entry: Entry, limit: int) -> bytes:
     Work is of the order of what is returned.
     """
     end = min(entry.start + entry.packed, len(archive))
-    if entry.method is Method.STORED:
+    if entry.method is StorageMethod.STORED:
         return archive[entry.start : min(end, entry.start + limit)]
-    if entry.method is Method.CLOSED or limit <= 0:
+    if entry.method is StorageMethod.CLOSED or limit <= 0:
         return b""
     out = bytearray()
     try:
         if entry.method in _BLOCKS:
             _blocks(archive, entry.start, end, limit, _BLOCKS[entry.method](), out)
         else:
-            window = -zlib.MAX_WBITS if entry.method is Method.DEFLATED else 16 + zlib.MAX_WBITS
+            window = (
+                -zlib.MAX_WBITS if entry.method is StorageMethod.DEFLATED else 16 + zlib.MAX_WBITS
+            )
             _inflate(archive, entry.start, end, limit, window, out)
     except (zlib.error, OSError, lzma.LZMAError, EOFError, ValueError):
         pass  # what came before the break is what every unpacker would have written
@@ -105,7 +107,7 @@ def _blocks(
         out += undo.decompress(data, limit - len(out))
 
 
-_BLOCKS: Final[dict[Method, Callable[[], bz2.BZ2Decompressor | lzma.LZMADecompressor]]] = {
-    Method.BZIP2: bz2.BZ2Decompressor,
-    Method.XZ: partial(lzma.LZMADecompressor, memlimit=XZ_MEMORY),
+_BLOCKS: Final[dict[StorageMethod, Callable[[], bz2.BZ2Decompressor | lzma.LZMADecompressor]]] = {
+    StorageMethod.BZIP2: bz2.BZ2Decompressor,
+    StorageMethod.XZ: partial(lzma.LZMADecompressor, memlimit=XZ_MEMORY),
 }

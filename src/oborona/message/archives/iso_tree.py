@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from oborona.message.archives.entry import MAX_ENTRIES, Entry, Listing, Method
+from oborona.message.archives.entry import MAX_ENTRIES, ArchiveEntry, ArchiveListing, StorageMethod
 from oborona.message.findings import Findings
 
 _SECTOR: Final = 2048
@@ -25,7 +25,7 @@ _FOLDER: Final = 2  # a flag of a directory record
 _JOLIET: Final = frozenset({b"%/@", b"%/C", b"%/E"})
 
 
-def listing(octets: bytes, findings: Findings) -> Listing:
+def listing(octets: bytes, findings: Findings) -> ArchiveListing:
     """Return what a disk image holds; never raises.
 
     Args:
@@ -36,8 +36,8 @@ def listing(octets: bytes, findings: Findings) -> Listing:
     root, joliet = _root(octets)
     if not root:
         findings.add("archive-broken", "iso")
-        return Listing([])
-    entries: list[Entry] = []
+        return ArchiveListing([])
+    entries: list[ArchiveEntry] = []
     seen = {root[0]}
     folders = [root]
     records = 0
@@ -58,7 +58,7 @@ def listing(octets: bytes, findings: Findings) -> Listing:
             records += 1
             if records > 4 * MAX_ENTRIES or len(entries) >= MAX_ENTRIES:
                 findings.add("archive-too-large", f"over {MAX_ENTRIES} files")
-                return Listing(entries)
+                return ArchiveListing(entries)
             raw = record[33 : 33 + record[32]]
             if raw in {b"\0", b"\1", b""}:  # the folder itself, and the one above
                 continue
@@ -70,15 +70,15 @@ def listing(octets: bytes, findings: Findings) -> Listing:
                 continue
             start = where[0] * _SECTOR
             entries.append(
-                Entry(
+                ArchiveEntry(
                     name=_name(raw, joliet=joliet),
                     size=where[1],
-                    method=Method.STORED,
+                    method=StorageMethod.STORED,
                     start=start,
                     packed=max(0, min(where[1], len(octets) - start)),
                 )
             )
-    return Listing(entries)
+    return ArchiveListing(entries)
 
 
 def _root(octets: bytes) -> tuple[tuple[int, int] | None, bool]:

@@ -14,7 +14,13 @@ from __future__ import annotations
 from struct import Struct
 from typing import Final
 
-from oborona.message.archives.entry import MAX_ENTRIES, MAX_NAME, Entry, Listing, Method
+from oborona.message.archives.entry import (
+    MAX_ENTRIES,
+    MAX_NAME,
+    ArchiveEntry,
+    ArchiveListing,
+    StorageMethod,
+)
 from oborona.message.findings import Findings
 
 _VERSION_5: Final = b"Rar!\x1a\x07\x01\x00"
@@ -40,7 +46,7 @@ _FILE_5, _ENCRYPTION_5, _END_5 = 2, 4, 5
 _STORED_METHOD: Final = 7 << 7  # bits of the compression information; all 0 = stored
 
 
-def listing(octets: bytes, findings: Findings) -> Listing:
+def listing(octets: bytes, findings: Findings) -> ArchiveListing:
     """Return what a RAR archive holds; never raises.
 
     Args:
@@ -56,25 +62,25 @@ def listing(octets: bytes, findings: Findings) -> Listing:
     except IndexError:  # raised by `_Cursor` alone
         pass
     findings.add("archive-broken", "rar")
-    return Listing([])
+    return ArchiveListing([])
 
 
-def _version_4(octets: bytes, findings: Findings) -> Listing:
-    entries: list[Entry] = []
+def _version_4(octets: bytes, findings: Findings) -> ArchiveListing:
+    entries: list[ArchiveEntry] = []
     position = len(_VERSION_4)
     for _ in range(MAX_BLOCKS):
         if position + _BLOCK.size > len(octets) or len(entries) >= MAX_ENTRIES:
             break
         _, kind, flags, size = _BLOCK.unpack_from(octets, position)
         if kind == _END_4:
-            return Listing(entries)
+            return ArchiveListing(entries)
         if kind == _MAIN_4 and flags & _LOCKED:
-            return Listing(entries, locked=True)
+            return ArchiveListing(entries, locked=True)
         data = position + size
         fixed = position + _BLOCK.size
         if size < _BLOCK.size:
             findings.add("archive-broken", "rar")
-            return Listing(entries)
+            return ArchiveListing(entries)
         packed = 0
         if kind == _FILE_4:
             if fixed + _FILE.size + 8 > len(octets):
@@ -88,14 +94,14 @@ def _version_4(octets: bytes, findings: Findings) -> Listing:
             if flags & _FOLDER != _FOLDER:
                 encrypted = bool(flags & _ENCRYPTED)
                 entries.append(
-                    Entry(
+                    ArchiveEntry(
                         name=_name_4(octets[at : at + min(length, MAX_NAME)], flags),
                         size=unpacked,
                         crc=crc,
                         encrypted=encrypted,
-                        method=Method.STORED
+                        method=StorageMethod.STORED
                         if method == _STORED_4 and not encrypted
-                        else Method.CLOSED,
+                        else StorageMethod.CLOSED,
                         start=data,
                         packed=packed,
                     )
@@ -107,7 +113,7 @@ def _version_4(octets: bytes, findings: Findings) -> Listing:
         findings.add("archive-too-large", f"over {MAX_BLOCKS} blocks")
     if len(entries) >= MAX_ENTRIES:
         findings.add("archive-too-large", f"over {MAX_ENTRIES} files")
-    return Listing(entries)
+    return ArchiveListing(entries)
 
 
 def _name_4(raw: bytes, flags: int) -> str:
@@ -151,8 +157,8 @@ def _unpacked_name(plain: bytes, packed: bytes) -> str:
     return out.decode("utf-16-le", "replace")
 
 
-def _version_5(octets: bytes, findings: Findings) -> Listing:
-    entries: list[Entry] = []
+def _version_5(octets: bytes, findings: Findings) -> ArchiveListing:
+    entries: list[ArchiveEntry] = []
     position = len(_VERSION_5)
     for _ in range(MAX_BLOCKS):
         if position + 7 > len(octets) or len(entries) >= MAX_ENTRIES:
@@ -164,9 +170,9 @@ def _version_5(octets: bytes, findings: Findings) -> Listing:
         extra = cursor.number() if flags & 1 else 0
         packed = cursor.number() if flags & 2 else 0
         if kind == _END_5:
-            return Listing(entries)
+            return ArchiveListing(entries)
         if kind == _ENCRYPTION_5:
-            return Listing(entries, locked=True)
+            return ArchiveListing(entries, locked=True)
         if kind == _FILE_5:
             entry = _file_5(cursor, octets[data - min(extra, size) : data], data, packed)
             if entry is not None:
@@ -176,10 +182,10 @@ def _version_5(octets: bytes, findings: Findings) -> Listing:
         findings.add("archive-too-large", f"over {MAX_BLOCKS} blocks")
     if len(entries) >= MAX_ENTRIES:
         findings.add("archive-too-large", f"over {MAX_ENTRIES} files")
-    return Listing(entries)
+    return ArchiveListing(entries)
 
 
-def _file_5(cursor: _Cursor, extra: bytes, data: int, packed: int) -> Entry | None:
+def _file_5(cursor: _Cursor, extra: bytes, data: int, packed: int) -> ArchiveEntry | None:
     """Return a file by its header, None for a folder."""
     flags, size, _ = cursor.number(), cursor.number(), cursor.number()
     if flags & 2:
@@ -190,12 +196,14 @@ def _file_5(cursor: _Cursor, extra: bytes, data: int, packed: int) -> Entry | No
     if flags & 1:
         return None
     encrypted = _encrypted_5(extra)
-    return Entry(
+    return ArchiveEntry(
         name=name.decode("utf-8", "replace"),
         size=-1 if flags & 8 else size,
         crc=-1 if encrypted else crc,  # a keyed one
         encrypted=encrypted,
-        method=Method.STORED if not method & _STORED_METHOD and not encrypted else Method.CLOSED,
+        method=StorageMethod.STORED
+        if not method & _STORED_METHOD and not encrypted
+        else StorageMethod.CLOSED,
         start=data,
         packed=packed,
     )

@@ -12,9 +12,21 @@ import lzma
 from struct import Struct
 from typing import Any, Final
 
-from oborona.message.archives.entry import MAX_ENTRIES, MAX_NAME, Entry, Listing, Method
-from oborona.message.archives.seven_zip_cursor import Cursor
-from oborona.message.archives.seven_zip_streams import COPY, START, Packed, Streams, streams
+from oborona.message.archives.entry import (
+    MAX_ENTRIES,
+    MAX_NAME,
+    ArchiveEntry,
+    ArchiveListing,
+    StorageMethod,
+)
+from oborona.message.archives.seven_zip_cursor import SevenZipCursor
+from oborona.message.archives.seven_zip_streams import (
+    COPY,
+    START,
+    SevenZipFolder,
+    SevenZipStreams,
+    streams,
+)
 from oborona.message.findings import Findings
 
 _START: Final = Struct("<6s2sLQQL")
@@ -27,7 +39,7 @@ _LZMA: Final = b"\3\1\1"
 _LZMA2: Final = b"\x21"
 
 
-def listing(octets: bytes, findings: Findings) -> Listing:
+def listing(octets: bytes, findings: Findings) -> ArchiveListing:
     """Return what a 7z archive holds; never raises.
 
     Args:
@@ -39,18 +51,18 @@ def listing(octets: bytes, findings: Findings) -> Listing:
         return _read(octets, findings)
     except (IndexError, lzma.LZMAError, EOFError):  # IndexError: beyond the end, or beyond a limit
         findings.add("archive-broken", "7z")
-        return Listing([])
+        return ArchiveListing([])
 
 
-def _read(octets: bytes, findings: Findings) -> Listing:
+def _read(octets: bytes, findings: Findings) -> ArchiveListing:
     if len(octets) < START:
         raise IndexError(len(octets))
     _, _, _, offset, size, _ = _START.unpack_from(octets)
     if not size:
-        return Listing([])
+        return ArchiveListing([])
     header = octets[START + offset : START + offset + min(size, MAX_HEADER)]
     for _ in range(MAX_ROUNDS):
-        cursor = Cursor(header)
+        cursor = SevenZipCursor(header)
         kind = cursor.number()
         if kind == _HEADER:
             return _header(cursor, findings)
@@ -61,12 +73,12 @@ def _read(octets: bytes, findings: Findings) -> Listing:
             break
         folder = packed.folders[0]
         if folder.encrypted:
-            return Listing([], locked=True)
+            return ArchiveListing([], locked=True)
         header = _unpacked(octets, folder)
     raise IndexError(0)
 
 
-def _unpacked(octets: bytes, folder: Packed) -> bytes:
+def _unpacked(octets: bytes, folder: SevenZipFolder) -> bytes:
     packed = octets[folder.start : folder.start + folder.packed]
     if len(folder.coders) != 1 or folder.size > MAX_HEADER:
         raise IndexError(folder.size)
@@ -86,8 +98,8 @@ def _unpacked(octets: bytes, folder: Packed) -> bytes:
     return lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=[filters]).decompress(packed, folder.size)
 
 
-def _header(cursor: Cursor, findings: Findings) -> Listing:
-    found = Streams()
+def _header(cursor: SevenZipCursor, findings: Findings) -> ArchiveListing:
+    found = SevenZipStreams()
     kind = cursor.number()
     if kind == _PROPERTIES:
         while cursor.number() != _END:
@@ -100,7 +112,7 @@ def _header(cursor: Cursor, findings: Findings) -> Listing:
         found = streams(cursor)
         kind = cursor.number()
     if kind != _FILES:
-        return Listing([])
+        return ArchiveListing([])
     count = cursor.count()
     names: list[str] = []
     empty = [False] * count
@@ -113,7 +125,7 @@ def _header(cursor: Cursor, findings: Findings) -> Listing:
             empty = piece.bits(count)
         elif kind == _EMPTY_FILES:
             empty_files = piece.bits(sum(empty))
-    entries: list[Entry] = []
+    entries: list[ArchiveEntry] = []
     contents = iter(found.contents)
     files = iter(empty_files)
     for name, without in zip(names, empty, strict=False):
@@ -122,21 +134,21 @@ def _header(cursor: Cursor, findings: Findings) -> Listing:
             break
         if without:
             if next(files, False):  # an empty file; else a folder
-                entries.append(Entry(name=name[:MAX_NAME], size=0))
+                entries.append(ArchiveEntry(name=name[:MAX_NAME], size=0))
             continue
         size, crc, folder = next(contents, (-1, -1, None))
         stored = (
             folder is not None and folder.size == size and [m for m, _ in folder.coders] == [COPY]
         )
         entries.append(
-            Entry(
+            ArchiveEntry(
                 name=name[:MAX_NAME],
                 size=size,
                 crc=crc,
                 encrypted=folder is not None and folder.encrypted,
-                method=Method.STORED if stored else Method.CLOSED,
+                method=StorageMethod.STORED if stored else StorageMethod.CLOSED,
                 start=folder.start if folder is not None and stored else 0,
                 packed=folder.packed if folder is not None and stored else 0,
             )
         )
-    return Listing(entries)
+    return ArchiveListing(entries)

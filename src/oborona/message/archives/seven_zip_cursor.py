@@ -12,7 +12,7 @@ MAX_READS: Final = 150_000
 MAX_COUNT: Final = 10_000  # of anything in a header; beyond it nothing is listed
 
 
-class Cursor:
+class SevenZipCursor:
     """A place in the octets of a header; beyond the end, or a limit, it raises IndexError."""
 
     __slots__ = ("_left", "_octets", "_position")
@@ -27,9 +27,9 @@ class Cursor:
         if self._left[0] < 0:
             raise IndexError(reads)
 
-    def piece(self, length: int) -> Cursor:
+    def piece(self, length: int) -> SevenZipCursor:
         """Return a cursor on the next `length` octets alone, under the same limit."""
-        return Cursor(self.octets(length), self._left)
+        return SevenZipCursor(self.octets(length), self._left)
 
     def octet(self) -> int:
         """Return the next octet."""

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from oborona.message.archives.seven_zip_cursor import MAX_COUNT, Cursor
+from oborona.message.archives.seven_zip_cursor import MAX_COUNT, SevenZipCursor
 
 START: Final = 32  # octets of the signature header: packed streams are counted from there
 COPY: Final = b"\0"
@@ -25,7 +25,7 @@ _END, _PACKED, _FOLDERS, _SUBSTREAMS, _SIZES, _DIGESTS, _FOLDER = (
 _UNPACKED_SIZES, _COUNTS = 0x0C, 0x0D
 
 
-class Packed(msgspec.Struct):
+class SevenZipFolder(msgspec.Struct):
     """A folder of 7z: what several coders make of some packed streams."""
 
     coders: list[tuple[bytes, bytes]]  # number of the method, its properties
@@ -42,21 +42,21 @@ class Packed(msgspec.Struct):
         return any(method == _AES for method, _ in self.coders)
 
 
-class Streams(msgspec.Struct):
+class SevenZipStreams(msgspec.Struct):
     """Where the packed octets are, and the unpacked streams in order: size, CRC, folder."""
 
-    folders: list[Packed] = []
-    contents: list[tuple[int, int, Packed]] = []
+    folders: list[SevenZipFolder] = []
+    contents: list[tuple[int, int, SevenZipFolder]] = []
 
 
-def streams(cursor: Cursor) -> Streams:
+def streams(cursor: SevenZipCursor) -> SevenZipStreams:
     """Return what a header says of streams.
 
     Raises:
         IndexError: it is broken, or beyond a limit.
 
     """
-    found = Streams()
+    found = SevenZipStreams()
     sizes: list[int] = []
     start = START
     kind = cursor.number()
@@ -86,7 +86,7 @@ def streams(cursor: Cursor) -> Streams:
     return found
 
 
-def _folders(cursor: Cursor) -> list[Packed]:
+def _folders(cursor: SevenZipCursor) -> list[SevenZipFolder]:
     if cursor.number() != _FOLDER:
         raise IndexError(0)
     count = cursor.count()
@@ -106,7 +106,7 @@ def _folders(cursor: Cursor) -> list[Packed]:
     return folders
 
 
-def _folder(cursor: Cursor) -> Packed:
+def _folder(cursor: SevenZipCursor) -> SevenZipFolder:
     coders: list[tuple[bytes, bytes]] = []
     inputs = outputs = 0
     for _ in range(cursor.count(1, 32)):
@@ -128,10 +128,12 @@ def _folder(cursor: Cursor) -> Packed:
     if streams > 1:
         for _ in range(streams):
             cursor.number()
-    return Packed(coders=coders, streams=max(0, streams), outputs=outputs)
+    return SevenZipFolder(coders=coders, streams=max(0, streams), outputs=outputs)
 
 
-def _substreams(cursor: Cursor, folders: list[Packed]) -> list[tuple[int, int, Packed]]:
+def _substreams(
+    cursor: SevenZipCursor, folders: list[SevenZipFolder]
+) -> list[tuple[int, int, SevenZipFolder]]:
     counts = [1] * len(folders)
     kind = cursor.number()
     if kind == _COUNTS:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from oborona.message.archives.entry import MAX_NAME, Entry, Listing, Method
+from oborona.message.archives.entry import MAX_NAME, ArchiveEntry, ArchiveListing, StorageMethod
 
-_METHODS: Final = {"gz": Method.GZIP, "bz2": Method.BZIP2, "xz": Method.XZ}
+_METHODS: Final = {"gz": StorageMethod.GZIP, "bz2": StorageMethod.BZIP2, "xz": StorageMethod.XZ}
 _ENDINGS: Final = {".tgz": ".tar", ".tbz2": ".tar", ".tbz": ".tar", ".txz": ".tar"}
 
 
-def listing(octets: bytes, kind: str, name: str) -> Listing:
+def listing(octets: bytes, kind: str, name: str) -> ArchiveListing:
     """Return the file that a stream holds; never raises.
 
     Args:
@@ -29,8 +29,12 @@ def listing(octets: bytes, kind: str, name: str) -> Listing:
         kind == "gz" and len(octets) >= 18
     ):  # of the last member; a second one is rare, and makes it a number like any other
         crc, size = int.from_bytes(octets[-8:-4], "little"), int.from_bytes(octets[-4:], "little")
-    return Listing(
-        [Entry(name=inside, size=size, crc=crc, method=_METHODS[kind], start=0, packed=len(octets))]
+    return ArchiveListing(
+        [
+            ArchiveEntry(
+                name=inside, size=size, crc=crc, method=_METHODS[kind], start=0, packed=len(octets)
+            )
+        ]
     )
 
 

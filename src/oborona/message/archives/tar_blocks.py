@@ -10,7 +10,13 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from oborona.message.archives.entry import MAX_ENTRIES, MAX_NAME, Entry, Listing, Method
+from oborona.message.archives.entry import (
+    MAX_ENTRIES,
+    MAX_NAME,
+    ArchiveEntry,
+    ArchiveListing,
+    StorageMethod,
+)
 from oborona.message.findings import Findings
 
 _BLOCK: Final = 512
@@ -20,7 +26,7 @@ _PAX_PATH: Final = re.compile(rb"(?:\A|\n)\d{1,8} path=([^\n]{1,1024})\n")
 MAX_PAX: Final = 64 << 10  # octets of one extended header that are read
 
 
-def listing(octets: bytes, findings: Findings) -> Listing:
+def listing(octets: bytes, findings: Findings) -> ArchiveListing:
     """Return what a tar archive holds; never raises.
 
     Args:
@@ -28,7 +34,7 @@ def listing(octets: bytes, findings: Findings) -> Listing:
         findings: gets archive-broken, archive-too-large.
 
     """
-    entries: list[Entry] = []
+    entries: list[ArchiveEntry] = []
     position = 0
     long_name = b""
     headers = 0
@@ -64,16 +70,16 @@ def listing(octets: bytes, findings: Findings) -> Listing:
             if not name.endswith(b"/"):
                 whole = start + size <= len(octets)
                 entries.append(
-                    Entry(
+                    ArchiveEntry(
                         name=name.decode("utf-8", "replace"),
                         size=size,
-                        method=Method.STORED,
+                        method=StorageMethod.STORED,
                         start=start,
                         packed=size if whole else len(octets) - start,
                     )
                 )
         long_name = b""
-    return Listing(entries)
+    return ArchiveListing(entries)
 
 
 def _plain_name(header: bytes) -> bytes:

@@ -14,7 +14,13 @@ from __future__ import annotations
 from struct import Struct
 from typing import Final
 
-from oborona.message.archives.entry import MAX_ENTRIES, MAX_NAME, Entry, Listing, Method
+from oborona.message.archives.entry import (
+    MAX_ENTRIES,
+    MAX_NAME,
+    ArchiveEntry,
+    ArchiveListing,
+    StorageMethod,
+)
 from oborona.message.findings import Findings
 
 _END: Final = Struct("<4s4H2LH")  # s4.3.16
@@ -26,16 +32,20 @@ _TAIL: Final = _END.size + (1 << 16)  # the end record, and the longest comment 
 _WHOLE: Final = 0xFFFFFFFF  # "see the zip64 field", s4.5.3
 _UTF8: Final = 1 << 11  # s4.4.4
 _LATER: Final = 1 << 3  # sizes stand behind the file
-_METHODS: Final = {0: Method.STORED, 8: Method.DEFLATED, 12: Method.BZIP2}  # s4.4.5
+_METHODS: Final = {
+    0: StorageMethod.STORED,
+    8: StorageMethod.DEFLATED,
+    12: StorageMethod.BZIP2,
+}  # s4.4.5
 _AES: Final = 99
 
 
-def found_in(octets: bytes) -> bool:
+def ends_with_zip(octets: bytes) -> bool:
     """Return whether a zip archive ends the octets, whatever stands before it."""
     return octets.rfind(b"PK\x05\x06", max(0, len(octets) - _TAIL)) >= 0
 
 
-def listing(octets: bytes, findings: Findings) -> Listing:
+def listing(octets: bytes, findings: Findings) -> ArchiveListing:
     """Return what a zip archive holds; never raises.
 
     Args:
@@ -46,7 +56,7 @@ def listing(octets: bytes, findings: Findings) -> Listing:
     end = octets.rfind(b"PK\x05\x06", max(0, len(octets) - _TAIL))
     if end < 0 or end + _END.size > len(octets):
         findings.add("archive-broken", "zip without a directory")
-        return Listing(_locals(octets))
+        return ArchiveListing(_locals(octets))
     _, _, _, _, _, size, start, _ = _END.unpack_from(octets, end)
     stands = end  # where the directory ends
     locator = end - _LOCATOR.size
@@ -62,18 +72,18 @@ def listing(octets: bytes, findings: Findings) -> Listing:
     before = stands - size - start
     if before < 0 or stands - size < 0:
         findings.add("archive-broken", "zip directory beyond its end")
-        return Listing(_locals(octets))
+        return ArchiveListing(_locals(octets))
     if before > 0 and not octets.startswith(b"MZ"):
         findings.add("archive-contradicts", f"{before} octets before a zip")
     entries = _central(octets, stands - size, stands, before, findings)
     _overlaps(entries, stands - size, findings)
-    return Listing(entries)
+    return ArchiveListing(entries)
 
 
 def _central(
     octets: bytes, position: int, end: int, before: int, findings: Findings
-) -> list[Entry]:
-    entries: list[Entry] = []
+) -> list[ArchiveEntry]:
+    entries: list[ArchiveEntry] = []
     while position + _CENTRAL.size <= end:
         if len(entries) >= MAX_ENTRIES:
             findings.add("archive-too-large", f"over {MAX_ENTRIES} files")
@@ -109,12 +119,14 @@ def _central(
             continue  # a folder
         encrypted = bool(flags & 1) or method == _AES
         entries.append(
-            Entry(
+            ArchiveEntry(
                 name=_name(raw, flags),
                 size=size,
                 crc=-1 if method == _AES and not crc else crc,  # AE-2 leaves it out
                 encrypted=encrypted,
-                method=Method.CLOSED if encrypted else _METHODS.get(method, Method.CLOSED),
+                method=StorageMethod.CLOSED
+                if encrypted
+                else _METHODS.get(method, StorageMethod.CLOSED),
                 start=data,
                 packed=packed if data >= 0 else 0,
             )
@@ -170,7 +182,7 @@ def _large(extra: bytes, size: int, packed: int, start: int) -> tuple[int, int, 
     return size, packed, start
 
 
-def _overlaps(entries: list[Entry], end: int, findings: Findings) -> None:
+def _overlaps(entries: list[ArchiveEntry], end: int, findings: Findings) -> None:
     """Say so when files lie on one another's octets: the way to unpack petabytes from megabytes."""
     reached = 0
     for entry in sorted(
@@ -182,12 +194,12 @@ def _overlaps(entries: list[Entry], end: int, findings: Findings) -> None:
         reached = entry.start + entry.packed
 
 
-def _locals(octets: bytes) -> list[Entry]:
+def _locals(octets: bytes) -> list[ArchiveEntry]:
     """Return the files of an archive without a directory, by the headers before each.
 
     A size that is not there ends it.
     """
-    entries: list[Entry] = []
+    entries: list[ArchiveEntry] = []
     position = 0
     while position + _LOCAL.size <= len(octets) and len(entries) < MAX_ENTRIES:
         mark, _, flags, method, _, _, crc, packed, size, name_length, extra_length = (
@@ -200,12 +212,14 @@ def _locals(octets: bytes) -> list[Entry]:
         data = at + name_length + extra_length
         unknown = bool(flags & _LATER) and not packed
         entries.append(
-            Entry(
+            ArchiveEntry(
                 name=_name(raw, flags),
                 size=-1 if unknown else size,
                 crc=-1 if unknown else crc,
                 encrypted=bool(flags & 1),
-                method=Method.CLOSED if flags & 1 else _METHODS.get(method, Method.CLOSED),
+                method=StorageMethod.CLOSED
+                if flags & 1
+                else _METHODS.get(method, StorageMethod.CLOSED),
                 start=data,
                 packed=max(0, len(octets) - data) if unknown else packed,
             )

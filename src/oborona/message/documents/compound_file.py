@@ -19,7 +19,7 @@ _STREAM: Final = 2
 _ROOT: Final = 5
 
 
-class Stream(NamedTuple):
+class OleStream(NamedTuple):
     """A stream by its directory entry."""
 
     name: str
@@ -51,7 +51,7 @@ class CompoundFile:
         """
         self._octets = octets
         self.names: list[str] = []  # of storages and streams
-        self.streams: list[Stream] = []
+        self.streams: list[OleStream] = []
         self._table: tuple[int, ...] = ()
         self._mini_table: tuple[int, ...] = ()
         self._mini = b""
@@ -69,7 +69,7 @@ class CompoundFile:
             self._mini_table = unpack_from(f"<{len(packed) // 4}L", packed)
             self._mini = self._chain(root.start, root.size)
 
-    def read(self, stream: Stream, limit: int) -> bytes:
+    def read(self, stream: OleStream, limit: int) -> bytes:
         """Return the first octets of a stream."""
         wanted = min(stream.size, limit)
         if stream.size >= self._cutoff:
@@ -124,8 +124,8 @@ class CompoundFile:
             sector = self._table[sector]
         return bytes(out[:limit])
 
-    def _directory(self, octets: bytes) -> Stream | None:
-        root: Stream | None = None
+    def _directory(self, octets: bytes) -> OleStream | None:
+        root: OleStream | None = None
         for at in range(0, len(octets) - _ENTRY + 1, _ENTRY):
             length, kind = unpack_from("<HB", octets, at + 64)
             if not kind:
@@ -134,7 +134,7 @@ class CompoundFile:
             start, size = unpack_from("<LL", octets, at + 116)
             self.names.append(name)
             if kind == _STREAM:
-                self.streams.append(Stream(name, start, size))
+                self.streams.append(OleStream(name, start, size))
             elif kind == _ROOT and root is None:
-                root = Stream(name, start, size)
+                root = OleStream(name, start, size)
         return root

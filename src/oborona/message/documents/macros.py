@@ -41,7 +41,7 @@ def has_macros(file: CompoundFile) -> bool:
     return "_VBA_PROJECT" in file.names
 
 
-def running(file: CompoundFile, findings: Findings) -> str:
+def autorun_calls(file: CompoundFile, findings: Findings) -> str:
     """Return what starts by itself and what it reaches for, as "AutoOpen, Shell".
 
     Empty when there is no such pair.

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from oborona.message.archives.entry import Entry
+from oborona.message.archives.entry import ArchiveEntry
 from oborona.message.documents import macros
 from oborona.message.documents.compound_file import CompoundFile
 from oborona.message.findings import Findings
@@ -46,16 +46,16 @@ _ONE_FILE: Final = b"\xe7\x16\xe3\xbd\x65\x26\x11\x45\xa4\xc4\x8d\x4d\x0b\x7a\x9
 _ONE_BEFORE: Final = 36  # octets from that mark to the file
 
 
-class Inside(msgspec.Struct):
+class DocumentContents(msgspec.Struct):
     """What was found in a document."""
 
     kind: str
     macros: bool = False
     encrypted: bool = False
-    embedded: list[Entry] = []  # by name and size; their octets are not taken out
+    embedded: list[ArchiveEntry] = []  # by name and size; their octets are not taken out
 
 
-def compound(octets: bytes, name: str, findings: Findings) -> Inside:
+def compound(octets: bytes, name: str, findings: Findings) -> DocumentContents:
     """Return what a compound file is and holds; never raises.
 
     Args:
@@ -66,7 +66,7 @@ def compound(octets: bytes, name: str, findings: Findings) -> Inside:
     """
     file = CompoundFile(octets)
     held = frozenset(file.names)
-    found = Inside(kind=next((kind for mark, kind in _COMPOUND if mark in held), "ole"))
+    found = DocumentContents(kind=next((kind for mark, kind in _COMPOUND if mark in held), "ole"))
     if found.kind == "ole" and any("\u3800" <= each[:1] < "\u4840" for each in held):
         found.kind = "msi"  # names of its tables are packed into this range
     found.encrypted = found.kind == "encrypted-office"
@@ -77,7 +77,9 @@ def compound(octets: bytes, name: str, findings: Findings) -> Inside:
         found.macros, found.encrypted = macros.sheets(file.read(main, MAX_WORKBOOK))
     packed = [stream for stream in file.streams if stream.name == "\x01Ole10Native"]
     for stream in packed[:MAX_EMBEDDED]:
-        found.embedded.append(Entry(name=_native_name(file.read(stream, 1024)), size=stream.size))
+        found.embedded.append(
+            ArchiveEntry(name=_native_name(file.read(stream, 1024)), size=stream.size)
+        )
     if found.encrypted:
         findings.add("document-encrypted", name)
     if found.macros or macros.has_macros(file):
@@ -86,7 +88,7 @@ def compound(octets: bytes, name: str, findings: Findings) -> Inside:
     return found
 
 
-def package_kind(entries: list[Entry]) -> str:
+def package_kind(entries: list[ArchiveEntry]) -> str:
     """Return what a zip archive is by the names in it; "zip" when it is just that."""
     names = [entry.name for entry in entries[:200]]
     if "[Content_Types].xml" in names:
@@ -103,11 +105,11 @@ def package_kind(entries: list[Entry]) -> str:
 
 def package(
     kind: str,
-    entries: list[Entry],
-    take: Callable[[Entry, int], bytes],
+    entries: list[ArchiveEntry],
+    take: Callable[[ArchiveEntry, int], bytes],
     name: str,
     findings: Findings,
-) -> Inside:
+) -> DocumentContents:
     """Return what a package of XML holds beside its text; never raises.
 
     Args:
@@ -118,7 +120,7 @@ def package(
         findings: gets document-macros, document-macros-run, document-remote.
 
     """
-    found = Inside(kind=kind)
+    found = DocumentContents(kind=kind)
     relations = 0
     for entry in entries:
         inside = entry.name.lower()
@@ -150,7 +152,7 @@ def _relations(octets: bytes, findings: Findings) -> None:
 
 def _macros(file: CompoundFile, name: str, findings: Findings) -> None:
     findings.add("document-macros", name)
-    if running := macros.running(file, findings):
+    if running := macros.autorun_calls(file, findings):
         findings.add("document-macros-run", running)
 
 
@@ -161,22 +163,22 @@ def _native_name(octets: bytes) -> str:
     return octets[6:].partition(b"\0")[0].decode("latin-1")
 
 
-def rtf(octets: bytes, name: str, findings: Findings) -> Inside:
+def rtf(octets: bytes, name: str, findings: Findings) -> DocumentContents:
     """Look for objects in RTF (RTF 1.9.1, "Objects")."""
     if _RTF_OBJECT.search(octets, 0, MAX_RTF):
         findings.add("document-object", name)
-    return Inside(kind="rtf")
+    return DocumentContents(kind="rtf")
 
 
-def one_note(octets: bytes) -> tuple[Inside, list[bytes]]:
+def one_note(octets: bytes) -> tuple[DocumentContents, list[bytes]]:
     """Return the files inside a OneNote section, without names, and the first octets of each."""
-    found = Inside(kind="one")
+    found = DocumentContents(kind="one")
     heads: list[bytes] = []
     at = octets.find(_ONE_FILE)
     while at >= 0 and len(heads) < MAX_EMBEDDED:
         start = at + _ONE_BEFORE
         found.embedded.append(
-            Entry(name="", size=int.from_bytes(octets[at + 16 : at + 24], "little"))
+            ArchiveEntry(name="", size=int.from_bytes(octets[at + 16 : at + 24], "little"))
         )
         heads.append(octets[start : start + 1024])
         at = octets.find(_ONE_FILE, start)

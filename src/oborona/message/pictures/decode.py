@@ -29,8 +29,8 @@ import msgspec
 import numpy as np
 from PIL import ExifTags, Image, ImageFile, UnidentifiedImageError
 
-from oborona.message import kinds
-from oborona.message.pictures.album import LOOKED_AT
+from oborona.message import file_types
+from oborona.message.pictures.collection import LOOKED_AT
 
 # of one frame: a scanned page at 600 dpi has 35 million, at 300 dpi 9
 MAX_PIXELS: Final = 25_000_000
@@ -74,7 +74,7 @@ _ERRORS: Final = (
 """What Pillow's plugins raise on broken files, for want of one type of their own"""
 
 
-class Decoded(msgspec.Struct, frozen=True, kw_only=True):
+class DecodedPicture(msgspec.Struct, frozen=True, kw_only=True):
     """A picture in pixels; without any where it could not be decoded."""
 
     kind: str = ""
@@ -85,7 +85,7 @@ class Decoded(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[str, ...] = ()
 
 
-def decode(octets: bytes, side: int = SIDE) -> Decoded:
+def decode(octets: bytes, side: int = SIDE) -> DecodedPicture:
     """Return a picture; raises nothing, whatever the octets, but what tells of an end of memory.
 
     Args:
@@ -96,14 +96,16 @@ def decode(octets: bytes, side: int = SIDE) -> Decoded:
         MemoryError: the process has less memory than limits on pixels need.
 
     """
-    kind = kinds.kind(octets)
+    kind = file_types.kind(octets)
     if kind not in LOOKED_AT:
-        return Decoded(findings=("picture-broken",))
+        return DecodedPicture(findings=("picture-broken",))
     if kind == "webp" and _exceeds(
         kind, *_webp_size(octets)
     ):  # its decoder takes its memory when it is opened
         width, height = _webp_size(octets)
-        return Decoded(kind=kind, width=width, height=height, findings=("picture-too-large",))
+        return DecodedPicture(
+            kind=kind, width=width, height=height, findings=("picture-too-large",)
+        )
     with (
         _frames_within(MAX_GIF_PIXELS if kind == "gif" else None),
         # of what is odd in a file; nobody reads them there
@@ -112,7 +114,7 @@ def decode(octets: bytes, side: int = SIDE) -> Decoded:
         return _whole_or_cut(octets, kind, side)
 
 
-def _whole_or_cut(octets: bytes, kind: str, side: int) -> Decoded:
+def _whole_or_cut(octets: bytes, kind: str, side: int) -> DecodedPicture:
     found = _decoded(octets, kind, side)
     if found.image is None and "picture-broken" in found.findings:
         with _whatever_is_there():
@@ -121,31 +123,33 @@ def _whole_or_cut(octets: bytes, kind: str, side: int) -> Decoded:
     return found
 
 
-def _decoded(octets: bytes, kind: str, side: int) -> Decoded:
+def _decoded(octets: bytes, kind: str, side: int) -> DecodedPicture:
     width, height = _gif_size(octets) if kind == "gif" else (0, 0)
     try:
         with Image.open(BytesIO(octets), formats=[kind]) as file:
             width, height = file.size
             if _exceeds(kind, width, height):
-                return Decoded(
+                return DecodedPicture(
                     kind=kind, width=width, height=height, findings=("picture-too-large",)
                 )
             if kind == "jpeg":
                 if _coefficients(file) > MAX_COEFFICIENTS:
-                    return Decoded(
+                    return DecodedPicture(
                         kind=kind, width=width, height=height, findings=("picture-too-large",)
                     )
                 file.draft("RGB", (min(side, width), min(side, height)))
             image, frames = _frame(file, side)
             turn = _orientation(file) if kind in _TAGGED else 1
     except Image.DecompressionBombError:
-        return Decoded(kind=kind, width=width, height=height, findings=("picture-too-large",))
+        return DecodedPicture(
+            kind=kind, width=width, height=height, findings=("picture-too-large",)
+        )
     except _ERRORS:
-        return Decoded(kind=kind, width=width, height=height, findings=("picture-broken",))
+        return DecodedPicture(kind=kind, width=width, height=height, findings=("picture-broken",))
     if turn in _TURNS:
         image = image.transpose(_TURNS[turn])
         width, height = (height, width) if turn >= 5 else (width, height)
-    return Decoded(kind=kind, width=width, height=height, frames=frames, image=image)
+    return DecodedPicture(kind=kind, width=width, height=height, frames=frames, image=image)
 
 
 def _exceeds(kind: str, width: int, height: int) -> bool:

@@ -16,23 +16,23 @@ from heapq import nlargest
 from itertools import islice
 from typing import Final
 
-from oborona.message import leads, links, templates
+from oborona.message import distinct_links, links, templates
 from oborona.message.fingerprint import Fingerprinter
-from oborona.message.hashing import Type
+from oborona.message.hashing import ShingleType
 from oborona.message.limits import DEFAULT
-from oborona.message.model import Kind, Message, Picture, Place
+from oborona.message.model import EntityKind, EntityLocation, Message, Picture
 from oborona.message.normalise import normalise
-from oborona.message.pictures.misread import folded, mended
+from oborona.message.pictures.ocr_confusions import correct_text, fold_confusions
 
 MIN_PAYLOAD: Final = 6  # characters of a code that is no link: "1", "test"
 MAX_PAYLOADS: Final = 5
 MAX_HASHED: Final = 4  # pictures whose values are counted, the largest: 24 values each
 MAX_PHONES: Final = 5
 MAX_ADDRESSES: Final = 5  # e-mail addresses and hosts, of each
-_IN_PICTURES: Final = frozenset({Place.CODE, Place.DRAWN})
+_IN_PICTURES: Final = frozenset({EntityLocation.CODE, EntityLocation.DRAWN})
 
 
-def pieces(message: Message, fingerprinter: Fingerprinter) -> Iterator[tuple[Type, bytes]]:
+def pieces(message: Message, fingerprinter: Fingerprinter) -> Iterator[tuple[ShingleType, bytes]]:
     """Yield the pieces of a message's pictures, ready to be hashed.
 
     None is empty, some may come twice.
@@ -45,24 +45,24 @@ def pieces(message: Message, fingerprinter: Fingerprinter) -> Iterator[tuple[Typ
     codes = dict.fromkeys(code for picture in message.pictures for code in picture.codes)
     for code in islice(codes, MAX_PAYLOADS):
         if payload := _payload(code):
-            yield Type.CODE, payload.encode("utf-8", "surrogatepass")
+            yield ShingleType.CODE, payload.encode("utf-8", "surrogatepass")
     hashed = [picture for picture in message.pictures if picture.hashes]
     for picture in nlargest(MAX_HASHED, hashed, key=_area):
         for value in picture.hashes:
-            yield Type.PICTURE_HASH, value.to_bytes(8, "big")
+            yield ShingleType.PICTURE_HASH, value.to_bytes(8, "big")
     text = "\n".join(picture.text for picture in message.pictures if picture.text)
     if text:
         yield from _text(text, fingerprinter)
     phones = dict.fromkeys(
         each.value
         for each in message.entities
-        if each.kind is Kind.PHONE and each.place in _IN_PICTURES
+        if each.kind is EntityKind.PHONE and each.place in _IN_PICTURES
     )
     for phone in islice(phones, MAX_PHONES):
-        yield Type.PICTURE_PHONE, phone.encode()
-    hosts = dict.fromkeys(link.host for link in message.links if link.place is Place.DRAWN)
+        yield ShingleType.PICTURE_PHONE, phone.encode()
+    hosts = dict.fromkeys(link.host for link in message.links if link.place is EntityLocation.DRAWN)
     for host in islice(hosts, MAX_ADDRESSES):
-        yield Type.PICTURE_ADDRESS, folded(host).encode("utf-8", "surrogatepass")
+        yield ShingleType.PICTURE_ADDRESS, fold_confusions(host).encode("utf-8", "surrogatepass")
 
 
 def _area(picture: Picture) -> int:
@@ -78,13 +78,13 @@ def _payload(code: str) -> str:
     return payload if len(payload) >= MIN_PAYLOAD else ""
 
 
-def _text(text: str, fingerprinter: Fingerprinter) -> Iterator[tuple[Type, bytes]]:
+def _text(text: str, fingerprinter: Fingerprinter) -> Iterator[tuple[ShingleType, bytes]]:
     """Yield the fingerprint of what is written, of letters where it is short, and the e-mail
     addresses in it.
     """
-    likeness = fingerprinter.likeness(templates.words(folded(text)))
+    likeness = fingerprinter.likeness(templates.words(fold_confusions(text)))
     for slot, value in enumerate(likeness.characters or likeness.words):
-        yield Type.PICTURE_TEXT, slot.to_bytes(1, "big") + value.to_bytes(8, "big")
-    dotted = [word for word in mended(text).split() if "@" in word]
-    for address in leads.addresses(dotted, [], [], DEFAULT)[:MAX_ADDRESSES]:
-        yield Type.PICTURE_ADDRESS, folded(address).encode("utf-8", "surrogatepass")
+        yield ShingleType.PICTURE_TEXT, slot.to_bytes(1, "big") + value.to_bytes(8, "big")
+    dotted = [word for word in correct_text(text).split() if "@" in word]
+    for address in distinct_links.addresses(dotted, [], [], DEFAULT)[:MAX_ADDRESSES]:
+        yield ShingleType.PICTURE_ADDRESS, fold_confusions(address).encode("utf-8", "surrogatepass")

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from oborona.ident import first_at
+from oborona.ident import first_id_at
 
 LATE_S: Final = 600.0
 
 
-class Due(NamedTuple):
+class DueMessages(NamedTuple):
     """Messages whose time has come."""
 
     look_s: float
@@ -23,7 +23,7 @@ class Due(NamedTuple):
     before: int  # and below this
 
 
-class Clock:
+class RecheckClock:
     """The looks of one process.
 
     Args:
@@ -34,15 +34,15 @@ class Clock:
 
     def __init__(self, looks_s: Sequence[float], places: Mapping[str, int], now: float) -> None:
         self._places = {
-            one: max(places.get(name_of(one), 0), first_at(now - one) - 1) for one in looks_s
+            one: max(places.get(name_of(one), 0), first_id_at(now - one) - 1) for one in looks_s
         }
         for one in looks_s:  # a restart: what was due meanwhile is looked at, if it is not too late
             known = places.get(name_of(one), 0)
             if known:
-                self._places[one] = max(known, first_at(now - one - LATE_S))
+                self._places[one] = max(known, first_id_at(now - one - LATE_S))
         self._turn = 0
 
-    def due(self, now: float) -> Due | None:
+    def due(self, now: float) -> DueMessages | None:
         """Return messages whose time has come, of one look after the other in turn.
 
         None where there can be none.
@@ -54,16 +54,16 @@ class Clock:
         for _ in looks:
             self._turn = (self._turn + 1) % len(looks)
             look_s = looks[self._turn]
-            before = first_at(now - look_s)
+            before = first_id_at(now - look_s)
             # the clock was ahead, and is not now
-            if self._places[look_s] > first_at(now - look_s + LATE_S):
+            if self._places[look_s] > first_id_at(now - look_s + LATE_S):
                 self._places[look_s] = before - 1
-            self._places[look_s] = max(self._places[look_s], first_at(now - look_s - LATE_S))
+            self._places[look_s] = max(self._places[look_s], first_id_at(now - look_s - LATE_S))
             if before > self._places[look_s] + 1:
-                return Due(look_s, self._places[look_s], before)
+                return DueMessages(look_s, self._places[look_s], before)
         return None
 
-    def came(self, due: Due, last: int | None) -> None:
+    def came(self, due: DueMessages, last: int | None) -> None:
         """Note how far a look has come.
 
         Args:

@@ -19,16 +19,16 @@ from typing import Final
 
 import msgspec
 
-from oborona.journal.entry import Entry, Went
+from oborona.journal.entry import CopyDelivery, JournalEntry
 from oborona.policy.load import Policy
-from oborona.policy.personal import Delivered, delivered, outcome
-from oborona.recheck.engine.because import shown
-from oborona.recheck.engine.model import Cause, Folders, Stay, Touched
-from oborona.recheck.judged import Again
-from oborona.recheck.moves import Decision, Move, State
-from oborona.recheck.then import readable
-from oborona.reputation.personal import Personal, mail_address
-from oborona.types import Action, Proved, RuleHit, Verdict
+from oborona.policy.personal_list_match import DeliveredFacts, delivered_facts, reader_verdict
+from oborona.recheck.engine.model import MailboxFolders, ReaderAction, RecheckCause, StayingCopy
+from oborona.recheck.engine.pardon_reasons import render_reasons
+from oborona.recheck.facts_at_delivery import readable
+from oborona.recheck.moves import Move, MoveDecision, MoveState
+from oborona.recheck.rejudgement import Rejudged
+from oborona.reputation.personal import PersonalProfile, mail_address
+from oborona.types import Action, ProvedIdentity, RuleHit, Verdict
 
 PASSED: Final = (Action.ACCEPT, Action.SPAM)
 OPENED: Final = "opened"
@@ -36,10 +36,10 @@ MOVED_BY_READER: Final = "moved by its recipient"
 OWN_LIST: Final = "its recipient's list decides"
 NOTHING_LEARNED: Final = "nothing was learned that speaks for it"
 TAKEN_BACK: Final = "an admin took it back"
-_PENDING: Final = (State.DECIDED, State.ISSUED)
+_PENDING: Final = (MoveState.DECIDED, MoveState.ISSUED)
 
 
-def site_verdict(entry: Entry) -> tuple[Action, str]:
+def site_verdict(entry: JournalEntry) -> tuple[Action, str]:
     """Return what the site made of a message, and by what, whatever lists of its readers made of
     that.
     """
@@ -48,7 +48,7 @@ def site_verdict(entry: Entry) -> tuple[Action, str]:
     return entry.verdict, entry.decided_by
 
 
-def by_site(entry: Entry) -> Entry:
+def by_site(entry: JournalEntry) -> JournalEntry:
     """Return an entry with the site's verdict in the place of its readers'."""
     action, decided_by = site_verdict(entry)
     if decided_by == entry.decided_by:
@@ -56,20 +56,20 @@ def by_site(entry: Entry) -> Entry:
     return msgspec.structs.replace(entry, verdict=action, decided_by=decided_by)
 
 
-def copies(
-    entry: Entry,
-    went: Sequence[Went],
-    again: Again,
+def decide_copies(
+    entry: JournalEntry,
+    went: Sequence[CopyDelivery],
+    again: Rejudged,
     policy: Policy,
     *,
-    people: Sequence[Personal],
-    touched: Sequence[Touched],
+    people: Sequence[PersonalProfile],
+    touched: Sequence[ReaderAction],
     made: Sequence[Move],
-    folders: Folders,
-    cause: Cause,
+    folders: MailboxFolders,
+    cause: RecheckCause,
     because: Callable[[Sequence[Move]], tuple[str, ...]],
     now: float,
-) -> tuple[tuple[Decision, ...], tuple[Stay, ...]]:
+) -> tuple[tuple[MoveDecision, ...], tuple[StayingCopy, ...]]:
     """Return the copies that are to be moved, and those that stay although the verdict is another.
 
     Args:
@@ -86,8 +86,8 @@ def copies(
             made.
         now: Unix seconds.
     """
-    decisions: list[Decision] = []
-    stays: list[Stay] = []
+    decisions: list[MoveDecision] = []
+    stays: list[StayingCopy] = []
     hands = {one.person: one for one in touched}
     sides = None
     for recipient, person in zip(entry.recipients, people, strict=True):
@@ -101,31 +101,31 @@ def copies(
         hand = hands.get(mail_address(recipient)) or hands.get(person.address)
         why = _stays(hand, mine) or (OWN_LIST if not target else "")
         if why:
-            stays.append(Stay(recipient, why))
+            stays.append(StayingCopy(recipient, why))
             continue
         if any(one.state in _PENDING for one in mine):
             continue
         named = because(mine) if target == folders.inbox else ()
         if target == folders.inbox and not named:
-            stays.append(Stay(recipient, NOTHING_LEARNED))
+            stays.append(StayingCopy(recipient, NOTHING_LEARNED))
             continue
         decisions.append(
-            Decision(
+            MoveDecision(
                 message=entry.id,
                 recipient=recipient,
                 source=where,
                 target=target,
-                why=told(again.verdict),
+                why=deciding_words(again.verdict),
                 score=again.verdict.score,
                 line=again.verdict.line,
                 event=cause.value,
-                because=shown(named),
+                because=render_reasons(named),
             )
         )
     return tuple(decisions), tuple(stays)
 
 
-def may_move(again: Again, *, filed: bool) -> bool:
+def may_move(again: Rejudged, *, filed: bool) -> bool:
     """Tell whether a copy may have to go somewhere else, whoever its reader is.
 
     Args:
@@ -135,7 +135,7 @@ def may_move(again: Again, *, filed: bool) -> bool:
     return again.severest is Action.ACCEPT if filed else again.mildest is not Action.ACCEPT
 
 
-def told(verdict: Verdict) -> str:
+def deciding_words(verdict: Verdict) -> str:
     """Return what decided, and its words."""
     hit: RuleHit | None = next(
         (one for one in verdict.rules if one.name == verdict.decided_by), None
@@ -144,11 +144,15 @@ def told(verdict: Verdict) -> str:
 
 
 def _where(
-    entry: Entry, went: Sequence[Went], recipient: str, mine: Sequence[Move], folders: Folders
+    entry: JournalEntry,
+    went: Sequence[CopyDelivery],
+    recipient: str,
+    mine: Sequence[Move],
+    folders: MailboxFolders,
 ) -> str:
     """Return the folder that a copy is in, as far as we know."""
     for one in reversed(mine):
-        if one.state in (State.DONE, *_PENDING):
+        if one.state in (MoveState.DONE, *_PENDING):
             return one.target
     name = recipient.lower()
     spam = next(
@@ -157,14 +161,14 @@ def _where(
     return folders.spam if spam else folders.inbox
 
 
-def _stays(hand: Touched | None, mine: Sequence[Move]) -> str:
+def _stays(hand: ReaderAction | None, mine: Sequence[Move]) -> str:
     """Return why a copy is not to be moved by us; empty where it may be."""
     if hand is not None and (hand.moved or hand.opened):
         return MOVED_BY_READER if hand.moved else OPENED
     for one in mine:
-        if one.state is State.UNDONE or one.undoes is not None:
+        if one.state is MoveState.UNDONE or one.undoes is not None:
             return TAKEN_BACK
-        if one.state in (State.KEPT, State.FAILED):
+        if one.state in (MoveState.KEPT, MoveState.FAILED):
             return one.note or one.state.value
     return ""
 
@@ -172,18 +176,18 @@ def _stays(hand: Touched | None, mine: Sequence[Move]) -> str:
 class _Sides:
     """A message as its readers are asked about it: then, and now at its mildest and severest."""
 
-    def __init__(self, entry: Entry, again: Again, policy: Policy) -> None:
+    def __init__(self, entry: JournalEntry, again: Rejudged, policy: Policy) -> None:
         facts, _ = readable(again.facts)
-        proved = Proved(
+        proved = ProvedIdentity(
             author=facts.author, author_domain=facts.author_domain, sender=facts.sender_proved
         )
         lists = frozenset(one.name for one in policy.local_lists.lists)
         lines = policy.verdict
         action, decided_by = site_verdict(entry)
 
-        def side(action: Action, score: float, decided_by: str) -> Delivered:
+        def side(action: Action, score: float, decided_by: str) -> DeliveredFacts:
             verdict = Verdict(action=action, score=score, line=0.0, decided_by=decided_by)
-            return delivered(
+            return delivered_facts(
                 facts,
                 proved,
                 entry.shingles,
@@ -198,21 +202,27 @@ class _Sides:
         self._severest = side(again.severest, again.highest, again.verdict.decided_by)
 
     def target(
-        self, where: str, person: Personal, folders: Folders, now: float, *, ours: bool
+        self,
+        where: str,
+        person: PersonalProfile,
+        folders: MailboxFolders,
+        now: float,
+        *,
+        ours: bool,
     ) -> str:
         """Return where a copy that may be moved belongs.
 
         Empty where its reader's list says otherwise.
         """
-        then = outcome(self._then, person, now).action
+        then = reader_verdict(self._then, person, now).action
         if where == folders.inbox:
             if (
-                outcome(self._mildest, person, now).action is Action.ACCEPT
+                reader_verdict(self._mildest, person, now).action is Action.ACCEPT
                 or then is not Action.ACCEPT
             ):
                 return ""
             return folders.spam
-        if outcome(self._severest, person, now).action is not Action.ACCEPT:
+        if reader_verdict(self._severest, person, now).action is not Action.ACCEPT:
             return ""
         if then is Action.ACCEPT and not ours:
             return ""

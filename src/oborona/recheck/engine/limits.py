@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from oborona.recheck.engine.model import Folders
+from oborona.recheck.engine.model import MailboxFolders
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+class RecheckLimits(msgspec.Struct, frozen=True, kw_only=True):
     """As the settings say."""
 
     window_s: float = 86_400.0  # a message older than this stays where it is
@@ -16,4 +16,4 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     busy_share: float = 0.5  # of one core
     runaway_share: float = 0.05
     runaway_messages: int = 50
-    folders: Folders = Folders()
+    folders: MailboxFolders = MailboxFolders()

@@ -25,16 +25,16 @@ from typing import Final, Protocol
 from msgspec.structs import replace
 
 from oborona.errors import StoreError
-from oborona.ident import first_at, to_text
+from oborona.ident import first_id_at, to_text
 from oborona.metrics import Counter, Gauge
-from oborona.recheck.engine.clock import Clock, name_of
-from oborona.recheck.engine.journal import Delivered
-from oborona.recheck.engine.limits import Limits
-from oborona.recheck.engine.model import Brief, Cause, Second, Taken
-from oborona.recheck.engine.rescoring import AT_ONCE, Rescorer
-from oborona.recheck.engine.runaway import HOUR_S, Runaway
-from oborona.recheck.engine.work import MOST_PIECES, Work
-from oborona.recheck.moves import Decision, Moves
+from oborona.recheck.engine.clock import RecheckClock, name_of
+from oborona.recheck.engine.delivered_messages import DeliveredMessages
+from oborona.recheck.engine.limits import RecheckLimits
+from oborona.recheck.engine.model import MessageBrief, RecheckCandidate, RecheckCause, RecheckResult
+from oborona.recheck.engine.rescorer import AT_ONCE, Rescorer
+from oborona.recheck.engine.runaway import HOUR_S, RunawayGuard
+from oborona.recheck.engine.work_queue import MOST_PIECES, RecheckQueue
+from oborona.recheck.moves import MoveDecision, MoveStore
 from oborona.types import Shingle
 
 FOUND_AT_ONCE: Final = 64  # messages of one step
@@ -51,7 +51,7 @@ MOST_ECHOES: Final = 2000  # beyond, the clock finds what they would have
 PASSED_S: Final = 10.0  # that the number of messages of the last hour is good for
 ARRIVED_AT_ONCE: Final = 10  # looks at the journal in one step
 MOST_LATE: Final = 1000  # that wait; the others are in the journal
-_GLANCED: Final = frozenset({Cause.WORD, Cause.PARDON})
+_GLANCED: Final = frozenset({RecheckCause.WORD, RecheckCause.PARDON})
 
 MESSAGES: Final = Counter(
     "oborona_recheck_messages",
@@ -70,7 +70,7 @@ PAUSED: Final = Gauge(
 log = logging.getLogger("oborona.recheck")
 
 
-class Finds(Protocol):
+class PieceLookup(Protocol):
     """The index from pieces to messages."""
 
     def find(
@@ -80,7 +80,7 @@ class Finds(Protocol):
         ...
 
 
-class Engine:
+class RecheckEngine:
     """The second look of a site.
 
     Args:
@@ -98,14 +98,14 @@ class Engine:
     def __init__(
         self,
         *,
-        journal: Delivered,
-        index: Finds,
-        moves: Moves,
+        journal: DeliveredMessages,
+        index: PieceLookup,
+        moves: MoveStore,
         rescorer: Callable[[], Rescorer | None],
-        limits: Limits,
+        limits: RecheckLimits,
         asked: dict[str, Mapping[str, str]],
         stopped: Callable[[str], Awaitable[None]],
-        decided: Callable[[Sequence[Second]], Awaitable[None]],
+        decided: Callable[[Sequence[RecheckResult]], Awaitable[None]],
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._journal = journal
@@ -117,11 +117,11 @@ class Engine:
         self._stopped = stopped
         self._decided = decided
         self._clock = clock
-        self._work = Work()
+        self._work = RecheckQueue()
         self._late: deque[int] = deque()
-        self._echoes: list[tuple[float, Cause, tuple[Shingle, ...]]] = []
-        self._runaway = Runaway(share=limits.runaway_share, least=limits.runaway_messages)
-        self._times: Clock | None = None
+        self._echoes: list[tuple[float, RecheckCause, tuple[Shingle, ...]]] = []
+        self._runaway = RunawayGuard(share=limits.runaway_share, least=limits.runaway_messages)
+        self._times: RecheckClock | None = None
         self._late_place = 0
         self._steps = 0
         self._saved_at = 0.0
@@ -149,7 +149,7 @@ class Engine:
         """
         names = [name_of(one) for one in self._limits.looks_s]
         places = await asyncio.to_thread(lambda: {one: self._moves.cursor(one) for one in names})
-        self._times = Clock(self._limits.looks_s, places, self._clock())
+        self._times = RecheckClock(self._limits.looks_s, places, self._clock())
         self._late_place = await asyncio.to_thread(self._moves.cursor, LATE, -1)
         if self._late_place < 0:
             self._late_place = await self._journal.last_place()
@@ -173,7 +173,9 @@ class Engine:
                     one.message, pieces.get(one.message, ()), word=one.word, now=one.time
                 )
 
-    def add(self, cause: Cause, pieces: Iterable[Shingle] = (), *, echo: bool = False) -> None:
+    def add(
+        self, cause: RecheckCause, pieces: Iterable[Shingle] = (), *, echo: bool = False
+    ) -> None:
         """Take a change up.
 
         Args:
@@ -187,7 +189,7 @@ class Engine:
         ] or [()]:
             self._add(cause, some, echo=echo)
 
-    def _add(self, cause: Cause, pieces: tuple[Shingle, ...], *, echo: bool) -> None:
+    def _add(self, cause: RecheckCause, pieces: tuple[Shingle, ...], *, echo: bool) -> None:
         self._work.add(cause, pieces)
         if echo and len(self._echoes) < MOST_ECHOES:
             now = self._clock()
@@ -226,7 +228,7 @@ class Engine:
         """Look at messages that a change may concern; return whether there were any."""
         if self._late:
             ids = [self._late[at] for at in range(min(len(self._late), FOUND_AT_ONCE))]
-            await self._look(rescorer, ids, Cause.LATE, now)
+            await self._look(rescorer, ids, RecheckCause.LATE, now)
             for _ in ids:
                 self._late.popleft()
             return True
@@ -242,11 +244,11 @@ class Engine:
                 )
             )
         else:
-            ids = await self._journal.newest(first_at(since), step.before, FOUND_AT_ONCE)
+            ids = await self._journal.newest(first_id_at(since), step.before, FOUND_AT_ONCE)
         wanted = [one for one in ids if one >= step.until]
         if job.cause in _GLANCED:
             wanted = await self._worth(rescorer, wanted, now)
-        if job.cause is Cause.WORD:
+        if job.cause is RecheckCause.WORD:
             wanted = await asyncio.to_thread(self._undecided, wanted)
         await self._look(rescorer, wanted, job.cause, now)
         self._work.came(step, ids[-1] if len(ids) == FOUND_AT_ONCE else None)
@@ -264,7 +266,7 @@ class Engine:
             for start in range(0, len(briefs), AT_ONCE):
                 some = briefs[start : start + AT_ONCE]
                 await self._look(
-                    rescorer, await self._glance(rescorer, some, now), Cause.CLOCK, now
+                    rescorer, await self._glance(rescorer, some, now), RecheckCause.CLOCK, now
                 )
             self._times.came(due, briefs[-1].id if len(briefs) == CLOCK_AT_ONCE else None)
             if briefs:
@@ -274,7 +276,9 @@ class Engine:
     async def _worth(self, rescorer: Rescorer, ids: Sequence[int], now: float) -> list[int]:
         return await self._glance(rescorer, await self._journal.briefs_of(ids), now)
 
-    async def _glance(self, rescorer: Rescorer, briefs: Sequence[Brief], now: float) -> list[int]:
+    async def _glance(
+        self, rescorer: Rescorer, briefs: Sequence[MessageBrief], now: float
+    ) -> list[int]:
         MESSAGES.inc("glanced", by=len(briefs))
         try:
             return await rescorer.worth(briefs, now)
@@ -288,7 +292,9 @@ class Engine:
     def _undecided(self, ids: Sequence[int]) -> list[int]:
         return [one for one in ids if not self._moves.of(one)]
 
-    async def _look(self, rescorer: Rescorer, ids: Sequence[int], cause: Cause, now: float) -> None:
+    async def _look(
+        self, rescorer: Rescorer, ids: Sequence[int], cause: RecheckCause, now: float
+    ) -> None:
         for start in range(0, len(ids), AT_ONCE):
             taken = await self._journal.taken(ids[start : start + AT_ONCE])
             if any(one.entry.policy_version not in self._asked for one in taken):
@@ -298,8 +304,8 @@ class Engine:
             await self._decide(await self._again(rescorer, taken, cause, now), now)
 
     async def _again(
-        self, rescorer: Rescorer, taken: Sequence[Taken], cause: Cause, now: float
-    ) -> list[Second]:
+        self, rescorer: Rescorer, taken: Sequence[RecheckCandidate], cause: RecheckCause, now: float
+    ) -> list[RecheckResult]:
         try:
             found = await rescorer.again(taken, cause, now)
         except StoreError:
@@ -314,7 +320,7 @@ class Engine:
         MESSAGES.inc("unjudged", by=sum(one.again is None for one in found))
         return found
 
-    async def _decide(self, found: Sequence[Second], now: float) -> None:
+    async def _decide(self, found: Sequence[RecheckResult], now: float) -> None:
         """Write moves down; where they run away, everything stops before they can be made."""
         moving = [one for one in found if one.moves]
         if not moving:
@@ -334,7 +340,7 @@ class Engine:
         if new:
             await self._decided(moving)
 
-    async def _written(self, decisions: Sequence[Decision], now: float) -> list[int]:
+    async def _written(self, decisions: Sequence[MoveDecision], now: float) -> list[int]:
         """Write decisions down; return the ids of the new moves."""
         try:
             return await asyncio.to_thread(lambda: self._moves.decide(decisions, now=now))

@@ -10,13 +10,13 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from oborona.journal.entry import Entry, Late, Went
-from oborona.recheck.judged import Again
-from oborona.recheck.moves import Decision, Move
+from oborona.journal.entry import CopyDelivery, JournalEntry, LateFindings
+from oborona.recheck.moves import Move, MoveDecision
+from oborona.recheck.rejudgement import Rejudged
 from oborona.types import Shingle
 
 
-class Cause(StrEnum):
+class RecheckCause(StrEnum):
     """Why a message is looked at."""
 
     WORD = "word"  # people's word against it, or a trap's, was counted
@@ -29,17 +29,17 @@ class Cause(StrEnum):
     ASKED = "asked"  # an admin wants to know
 
 
-class Taken(NamedTuple):
+class RecheckCandidate(NamedTuple):
     """A message that is taken up."""
 
-    entry: Entry
-    late: Late | None = None
-    went: tuple[Went, ...] = ()  # where copies went, as the delivery door has told
+    entry: JournalEntry
+    late: LateFindings | None = None
+    went: tuple[CopyDelivery, ...] = ()  # where copies went, as the delivery door has told
     # packed, with the counts that the entry's own has not; None = the entry's own has them
     kept: bytes | None = None
 
 
-class Brief(NamedTuple):
+class MessageBrief(NamedTuple):
     """As much of a message as tells whether a whole look is worth it."""
 
     id: int
@@ -48,7 +48,7 @@ class Brief(NamedTuple):
     kept: bytes | None  # packed (`recheck.kept`)
 
 
-class Touched(NamedTuple):
+class ReaderAction(NamedTuple):
     """What one person did with a message, as far as the second look asks."""
 
     person: str  # mail address in normal form
@@ -56,31 +56,31 @@ class Touched(NamedTuple):
     opened: bool
 
 
-class Stay(NamedTuple):
+class StayingCopy(NamedTuple):
     """A copy that stays where it is, although the message's verdict is another now."""
 
     recipient: str
     why: str
 
 
-class Second(msgspec.Struct, frozen=True, kw_only=True):
+class RecheckResult(msgspec.Struct, frozen=True, kw_only=True):
     """What the second look at one message says."""
 
-    entry: Entry
-    cause: Cause
-    again: Again | None = None  # None: nothing can be said
+    entry: JournalEntry
+    cause: RecheckCause
+    again: Rejudged | None = None  # None: nothing can be said
     why_not: str = ""  # nothing can be said, in words for people
-    moves: tuple[Decision, ...] = ()
-    stays: tuple[Stay, ...] = ()
+    moves: tuple[MoveDecision, ...] = ()
+    stays: tuple[StayingCopy, ...] = ()
     # it is to be moved, and people complained of its text, links or files, or a trap got them,
     # since it was judged
     word: bool = False
 
 
-class People(Protocol):
+class ReaderActions(Protocol):
     """What persons did with messages."""
 
-    def touched(self, ident: int) -> Sequence[Touched]:
+    def touched(self, ident: int) -> Sequence[ReaderAction]:
         """Return what was done with a message.
 
         Raises:
@@ -89,10 +89,10 @@ class People(Protocol):
         ...
 
 
-class Nothing:
+class NoActionsOrMoves:
     """Nobody did anything, and nothing was moved."""
 
-    def touched(self, _ident: int) -> Sequence[Touched]:
+    def touched(self, _ident: int) -> Sequence[ReaderAction]:
         """Return nothing."""
         return ()
 
@@ -101,7 +101,7 @@ class Nothing:
         return []
 
 
-class Made(Protocol):
+class DecidedMoves(Protocol):
     """The moves that were decided."""
 
     def of(self, message: int) -> list[Move]:
@@ -113,7 +113,7 @@ class Made(Protocol):
         ...
 
 
-class Folders(msgspec.Struct, frozen=True, kw_only=True):
+class MailboxFolders(msgspec.Struct, frozen=True, kw_only=True):
     """Names of the two folders, as IMAP names them."""
 
     inbox: str = "INBOX"

@@ -14,10 +14,10 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final, TypeVar
 
-from oborona.ident import time_of, to_text
+from oborona.ident import time_of_id, to_text
 from oborona.metrics import Counter
-from oborona.recheck.mailboxes.model import Done, Letter, Mailboxes, Outcome
-from oborona.recheck.moves import Move, Moves, State
+from oborona.recheck.mailboxes.model import MailboxItem, MoveOutcome, MoveResult, SiteMailboxes
+from oborona.recheck.moves import Move, MoveState, MoveStore
 
 BATCH: Final = 32  # letters in one call to the mailboxes
 CALLS: Final = 4  # at once
@@ -41,24 +41,24 @@ _Found = TypeVar("_Found")
 
 log = logging.getLogger("oborona.recheck")
 
-_STATES: Final[Mapping[Outcome, State]] = {
-    Outcome.MOVED: State.DONE,
-    Outcome.SEEN: State.KEPT,
-    Outcome.LISTED: State.KEPT,
-    Outcome.PERSON: State.KEPT,
-    Outcome.GONE: State.KEPT,
-    Outcome.UNABLE: State.FAILED,
+_STATES: Final[Mapping[MoveOutcome, MoveState]] = {
+    MoveOutcome.MOVED: MoveState.DONE,
+    MoveOutcome.SEEN: MoveState.KEPT,
+    MoveOutcome.LISTED: MoveState.KEPT,
+    MoveOutcome.PERSON: MoveState.KEPT,
+    MoveOutcome.GONE: MoveState.KEPT,
+    MoveOutcome.UNABLE: MoveState.FAILED,
 }
 
 
-_TOLD: Final[Mapping[State, str]] = {
-    State.DONE: "moved",
-    State.KEPT: "not moved",
-    State.FAILED: "can't be moved",
+_TOLD: Final[Mapping[MoveState, str]] = {
+    MoveState.DONE: "moved",
+    MoveState.KEPT: "not moved",
+    MoveState.FAILED: "can't be moved",
 }
 
 
-class Mover:
+class CopyMover:
     """Makes moves, in one event loop.
 
     Args:
@@ -72,8 +72,8 @@ class Mover:
 
     def __init__(
         self,
-        moves: Moves,
-        mailboxes: Mailboxes | None,
+        moves: MoveStore,
+        mailboxes: SiteMailboxes | None,
         *,
         user: Callable[[str], str],
         message_id: Callable[[int], Awaitable[str]],
@@ -115,9 +115,11 @@ class Mover:
         if not due:
             return 0
         late = [
-            one for one in due if one.undoes is None and now - time_of(one.message) > self._window_s
+            one
+            for one in due
+            if one.undoes is None and now - time_of_id(one.message) > self._window_s
         ]
-        await self._settle([(one, State.FAILED, one.note or TOO_OLD) for one in late])
+        await self._settle([(one, MoveState.FAILED, one.note or TOO_OLD) for one in late])
         left = [one for one in due if one not in late]
         going = await self._stored(
             lambda: set(self._moves.issue([one.id for one in left], now=now))
@@ -155,7 +157,7 @@ class Mover:
     async def _call(self, way: tuple[str, str, bool], moves: Sequence[Move]) -> None:
         source, target, force = way
         if self._mailboxes is None:
-            await self._settle([(one, State.KEPT, NO_MAILBOXES) for one in moves])
+            await self._settle([(one, MoveState.KEPT, NO_MAILBOXES) for one in moves])
             return
         letters = [await self._letter(one) for one in moves]
         self.first = self.first or self._clock()
@@ -163,27 +165,29 @@ class Mover:
             said = await self._mailboxes.move(letters, source, target, force=force)
         except Exception as error:  # the barrier: what a mailbox does is not the next one's fault
             log.exception("fault in moving", extra={"fields": {"messages": len(moves)}})
-            said = [Done(Outcome.BUSY, str(error))] * len(moves)
+            said = [MoveResult(MoveOutcome.BUSY, str(error))] * len(moves)
         await self._came(list(zip(moves, said, strict=True)))
 
-    async def _came(self, said: Sequence[tuple[Move, Done]]) -> None:
+    async def _came(self, said: Sequence[tuple[Move, MoveResult]]) -> None:
         for _, done in said:
             MADE.inc(done.outcome)
         young = self._clock() - ARRIVES_S
         coming = [
             (one, _words(done))
             for one, done in said
-            if done.outcome is Outcome.GONE and one.undoes is None and time_of(one.message) > young
+            if done.outcome is MoveOutcome.GONE
+            and one.undoes is None
+            and time_of_id(one.message) > young
         ]
         later = {one.id for one, _ in coming}
         settled = [
-            (one, _STATES[done.outcome], "" if done.outcome is Outcome.MOVED else _words(done))
+            (one, _STATES[done.outcome], "" if done.outcome is MoveOutcome.MOVED else _words(done))
             for one, done in said
-            if done.outcome is not Outcome.BUSY and one.id not in later
+            if done.outcome is not MoveOutcome.BUSY and one.id not in later
         ]
         await self._settle(settled)
         await self._put_off(coming)
-        busy = [(one, done.say or "busy") for one, done in said if done.outcome is Outcome.BUSY]
+        busy = [(one, done.say or "busy") for one, done in said if done.outcome is MoveOutcome.BUSY]
         if busy:
             if not self._busy:
                 log.error("mailboxes are busy, moves wait", extra={"fields": {"error": busy[0][1]}})
@@ -206,7 +210,7 @@ class Mover:
 
         await self._stored(put_off)
 
-    async def _settle(self, found: Sequence[tuple[Move, State, str]]) -> None:
+    async def _settle(self, found: Sequence[tuple[Move, MoveState, str]]) -> None:
         """Write down what became of moves, and tell of each."""
         if not found:
             return
@@ -225,15 +229,15 @@ class Mover:
             fields |= {name: told for name, told in more.items() if told}
             log.info(_TOLD[state], extra={"fields": fields})
 
-    async def _letter(self, move: Move) -> Letter:
-        return Letter(
+    async def _letter(self, move: Move) -> MailboxItem:
+        return MailboxItem(
             user=self._user(move.recipient),
             ident=to_text(move.message),
             message_id=await self._message_id(move.message),
-            delivered=time_of(move.message),
+            delivered=time_of_id(move.message),
         )
 
 
-def _words(done: Done) -> str:
+def _words(done: MoveResult) -> str:
     """Return what a mailbox said."""
     return " ".join(filter(None, (done.outcome.value, done.say)))

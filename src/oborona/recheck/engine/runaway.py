@@ -16,8 +16,8 @@ from collections.abc import Iterable
 from heapq import nsmallest
 from typing import Final
 
-from oborona.message.hashing import Type
-from oborona.recheck.engine.glance import CARRIERS
+from oborona.message.hashing import ShingleType
+from oborona.recheck.engine.prefilter import CARRIERS
 from oborona.types import Shingle
 
 HOUR_S: Final = 3600.0
@@ -29,10 +29,10 @@ MOST_PIECES: Final = 200_000
 MOST_MESSAGES: Final = 1_000_000  # of one hour; the same
 
 _NONE: Final[frozenset[Shingle]] = frozenset()
-_OWN: Final = CARRIERS | {Type.WORDS, Type.CHARACTERS, Type.PICTURE_TEXT}
+_OWN: Final = CARRIERS | {ShingleType.WORDS, ShingleType.CHARACTERS, ShingleType.PICTURE_TEXT}
 
 
-class Runaway:
+class RunawayGuard:
     """The moves of the last hour that no campaign explains.
 
     Args:

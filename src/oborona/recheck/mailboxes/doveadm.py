@@ -30,26 +30,33 @@ from oborona.recheck.mailboxes.doveadm_api import (
     NOT_FOUND,
     NOT_PERMITTED,
     NOT_POSSIBLE,
-    Answer,
-    Api,
-    Command,
-    Garbled,
+    DoveadmApi,
+    DoveadmCommand,
+    DoveadmReply,
+    GarbledReply,
     batch,
 )
-from oborona.recheck.mailboxes.found import (
+from oborona.recheck.mailboxes.located_copy import (
     EARLIER_S,
     HANDLED,
-    Found,
-    Guard,
-    after,
-    asked_id,
-    before,
-    elsewhere,
-    same,
-    unfit,
+    LocatedCopy,
+    MoveGuard,
+    expected_result,
+    move_result,
+    reason_unsearchable,
+    result_elsewhere,
+    same_folder,
+    searchable_id,
 )
-from oborona.recheck.mailboxes.model import HEADER, MOVED, MOVING, Done, Letter, Outcome
-from oborona.recheck.mailboxes.requests import Requests
+from oborona.recheck.mailboxes.model import (
+    HEADER,
+    MOVED,
+    MOVING,
+    MailboxItem,
+    MoveOutcome,
+    MoveResult,
+)
+from oborona.recheck.mailboxes.requests import MailServerRequests
 
 # in one request, at most: it spares 2 ms for each, and a mailbox that is locked keeps three others
 # waiting
@@ -67,7 +74,7 @@ _WORDS: Final = {
 }
 
 
-class Doveadm:
+class DoveadmMailboxes:
     """Mailboxes of one Dovecot; see `Mailboxes`.
 
     Args:
@@ -77,28 +84,33 @@ class Doveadm:
         deadline_s: for an answer.
     """
 
-    def __init__(self, api: Api, guard: Guard, *, connections: int, deadline_s: float) -> None:
+    def __init__(
+        self, api: DoveadmApi, guard: MoveGuard, *, connections: int, deadline_s: float
+    ) -> None:
         self._api = api
         self._guard = guard
         self._connections = connections
-        self._requests = Requests(connections, deadline_s=deadline_s)
+        self._requests = MailServerRequests(connections, deadline_s=deadline_s)
 
-    async def look(self, letters: Sequence[Letter], source: str) -> list[Done]:
+    async def look(self, letters: Sequence[MailboxItem], source: str) -> list[MoveResult]:
         """Tell what `move` would do, and change nothing that anybody can see."""
         found = await self._asked(letters, lambda one: _fetch(one, ["mailbox", source]))
-        done = [one if isinstance(one, Done) else before(one, self._guard) for one in found]
+        done = [
+            one if isinstance(one, MoveResult) else expected_result(one, self._guard)
+            for one in found
+        ]
         return await self._completed(letters, done, looked=True)
 
     async def move(
-        self, letters: Sequence[Letter], source: str, target: str, *, force: bool = False
-    ) -> list[Done]:
+        self, letters: Sequence[MailboxItem], source: str, target: str, *, force: bool = False
+    ) -> list[MoveResult]:
         """Move what nobody has opened."""
-        if same(source, target):
+        if same_folder(source, target):
             raise ValueError(f"from {source} to {target} is no move")
 
         absent = await self._absent(letters, source)
 
-        def commands(letter: Letter) -> Command:
+        def commands(letter: MailboxItem) -> DoveadmCommand:
             if letter in absent:
                 return _fetch(letter, ["(", "mailbox", source, "OR", "mailbox", target, ")"])
             return self._move(letter, source, target, force=force)
@@ -107,7 +119,9 @@ class Doveadm:
         found = await self._with_folder(letters, found, target, commands)
         await self._unmark(letters, found, source)
         done = [
-            one if isinstance(one, Done) else after(one, source, target, self._guard, force=force)
+            one
+            if isinstance(one, MoveResult)
+            else move_result(one, source, target, self._guard, force=force)
             for one in found
         ]
         return await self._completed(letters, done, looked=False)
@@ -117,33 +131,36 @@ class Doveadm:
         await self._requests.close()
         await self._api.close()
 
-    async def _absent(self, letters: Sequence[Letter], source: str) -> frozenset[Letter]:
+    async def _absent(self, letters: Sequence[MailboxItem], source: str) -> frozenset[MailboxItem]:
         """Return the letters that are not in a folder which may be missing: `flags add` there ends
         the process of Dovecot 2.3.
         """
-        if same(source, "INBOX"):
+        if same_folder(source, "INBOX"):
             return frozenset()
         found = await self._asked(letters, lambda one: _fetch(one, ["mailbox", source]))
         return frozenset(letter for letter, one in zip(letters, found, strict=True) if one == [])
 
     async def _completed(
-        self, letters: Sequence[Letter], done: Sequence[Done | None], *, looked: bool
-    ) -> list[Done]:
+        self, letters: Sequence[MailboxItem], done: Sequence[MoveResult | None], *, looked: bool
+    ) -> list[MoveResult]:
         """Answer for letters that were in no folder that was looked into."""
         lost = [letter for letter, one in zip(letters, done, strict=True) if one is None]
         found = await self._asked(lost, lambda one: _fetch(one, ["mailbox", "*"]))
         rest = iter(
-            [one if isinstance(one, Done) else elsewhere(one, looked=looked) for one in found]
+            [
+                one if isinstance(one, MoveResult) else result_elsewhere(one, looked=looked)
+                for one in found
+            ]
         )
         return [one or next(rest) for one in done]
 
     async def _with_folder(
         self,
-        letters: Sequence[Letter],
-        found: Sequence[list[Found] | Done],
+        letters: Sequence[MailboxItem],
+        found: Sequence[list[LocatedCopy] | MoveResult],
         target: str,
-        commands: Callable[[Letter], Command],
-    ) -> list[list[Found] | Done]:
+        commands: Callable[[MailboxItem], DoveadmCommand],
+    ) -> list[list[LocatedCopy] | MoveResult]:
         """Make the target for those who have none, and try again."""
         missing = [place for place, one in enumerate(found) if one == _refused(NOT_FOUND)]
         if not missing:
@@ -155,18 +172,21 @@ class Doveadm:
         return [answers.get(place, one) for place, one in enumerate(found)]
 
     async def _unmark(
-        self, letters: Sequence[Letter], found: Sequence[list[Found] | Done], source: str
+        self,
+        letters: Sequence[MailboxItem],
+        found: Sequence[list[LocatedCopy] | MoveResult],
+        source: str,
     ) -> None:
         """Take OboronaMoving from what did not go, so that a person's word about it counts."""
         marked = [
             letter
             for letter, one in zip(letters, found, strict=True)
             if one not in (_refused(NO_USER), _refused(NOT_FOUND))
-            and not unfit(letter)
+            and not reason_unsearchable(letter)
             and (
-                one.outcome is Outcome.UNABLE
-                if isinstance(one, Done)
-                else any(copy.has(MOVING) and same(copy.mailbox, source) for copy in one)
+                one.outcome is MoveOutcome.UNABLE
+                if isinstance(one, MoveResult)
+                else any(copy.has(MOVING) and same_folder(copy.mailbox, source) for copy in one)
             )
         ]
         await self._asked(
@@ -177,7 +197,9 @@ class Doveadm:
             ),
         )
 
-    def _move(self, letter: Letter, source: str, target: str, *, force: bool) -> Command:
+    def _move(
+        self, letter: MailboxItem, source: str, target: str, *, force: bool
+    ) -> DoveadmCommand:
         which = _which(letter)
         may_go = ["KEYWORD", MOVED] if force else self._untouched(source)
         moving = ["KEYWORD", MOVING]
@@ -191,12 +213,14 @@ class Doveadm:
         )
 
     def _untouched(self, source: str) -> list[str]:
-        """Return the query of messages that may be moved, the same as `Found.stays` has it."""
+        """Return the query of messages that may be moved, the same as `LocatedCopy.stays` has
+        it.
+        """
         words = ["UNSEEN"]
         for flag in HANDLED:
             name = flag.removeprefix("\\")
             words += [f"UN{name.upper()}"] if name in _SYSTEM else ["UNKEYWORD", name]
-        home = same(source, self._guard.inbox)
+        home = same_folder(source, self._guard.inbox)
         if home:
             words += ["UNKEYWORD", MOVED]
         if not self._guard.move_listed:
@@ -204,10 +228,12 @@ class Doveadm:
         return words
 
     async def _asked(
-        self, letters: Sequence[Letter], command: Callable[[Letter], Command]
-    ) -> list[list[Found] | Done]:
+        self, letters: Sequence[MailboxItem], command: Callable[[MailboxItem], DoveadmCommand]
+    ) -> list[list[LocatedCopy] | MoveResult]:
         """Give each letter's command; return what each found, or why not."""
-        found: list[list[Found] | Done | None] = [unfit(letter) for letter in letters]
+        found: list[list[LocatedCopy] | MoveResult | None] = [
+            reason_unsearchable(letter) for letter in letters
+        ]
         places = [place for place, one in enumerate(found) if one is None]
         # what is one user's goes into one request
         places.sort(key=lambda place: letters[place].user)
@@ -218,14 +244,14 @@ class Doveadm:
             owners = {letters[place].user for place in mine}
             try:
                 answers = await self._requests.run(owners, lambda: self._api.ask(commands))
-            except Garbled as error:
+            except GarbledReply as error:
                 if len(mine) > 1:  # one of them has spoiled it for all
                     await asyncio.gather(*(some([place]) for place in mine))
                 else:
-                    found[mine[0]] = Done(Outcome.BUSY, str(error))
+                    found[mine[0]] = MoveResult(MoveOutcome.BUSY, str(error))
             except PeerError as error:
                 for place in mine:
-                    found[place] = Done(Outcome.BUSY, str(error))
+                    found[place] = MoveResult(MoveOutcome.BUSY, str(error))
             else:
                 for place, answer in zip(mine, answers, strict=True):
                     found[place] = _told(answer)
@@ -234,14 +260,14 @@ class Doveadm:
         await asyncio.gather(
             *(some(places[start : start + size]) for start in range(0, len(places), size))
         )
-        return [one if one is not None else Done(Outcome.BUSY) for one in found]
+        return [one if one is not None else MoveResult(MoveOutcome.BUSY) for one in found]
 
 
-def _fetch(letter: Letter, where: Sequence[str]) -> Command:
+def _fetch(letter: MailboxItem, where: Sequence[str]) -> DoveadmCommand:
     return batch(letter.user, ["fetch", FIELDS, *where, *_which(letter)])
 
 
-def _which(letter: Letter) -> list[str]:
+def _which(letter: MailboxItem) -> list[str]:
     """Return the query of one letter.
 
     The time first, which spares reading the headers of all others.
@@ -253,18 +279,20 @@ def _which(letter: Letter) -> list[str]:
         HEADER,
         letter.ident,
     ]
-    message_id = asked_id(letter)
+    message_id = searchable_id(letter)
     return [*words, "HEADER", "Message-ID", message_id] if message_id else words
 
 
-def _told(answer: Answer) -> list[Found] | Done:
+def _told(answer: DoveadmReply) -> list[LocatedCopy] | MoveResult:
     if answer.status:
         return _refused(answer.status)
-    return [Found.of(row.get("mailbox", ""), row.get("flags", "").split()) for row in answer.rows]
+    return [
+        LocatedCopy.of(row.get("mailbox", ""), row.get("flags", "").split()) for row in answer.rows
+    ]
 
 
-def _refused(status: int) -> Done:
+def _refused(status: int) -> MoveResult:
     """Return what an exit status says; what is not known may pass."""
     if status in _WORDS:
-        return Done(Outcome.UNABLE, _WORDS[status])
-    return Done(Outcome.BUSY, f"doveadm ends with status {status}")
+        return MoveResult(MoveOutcome.UNABLE, _WORDS[status])
+    return MoveResult(MoveOutcome.BUSY, f"doveadm ends with status {status}")

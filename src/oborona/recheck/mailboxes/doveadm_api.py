@@ -6,7 +6,7 @@
 
 A command that Dovecot 2.3 can't parse ends its process, and the answers to all others of the
 request with it; a command that fails half-way can leave an answer that is no JSON.  Both are told
-as `Garbled`: who asks tries the commands one by one.
+as `GarbledReply`: who asks tries the commands one by one.
 
 Source: Dovecot, "Doveadm HTTP API" (doc.dovecot.org, 2.3); exit statuses: sysexits.h.
 """
@@ -33,29 +33,29 @@ TRY_AGAIN: Final = 75
 NOT_PERMITTED: Final = 77
 
 
-class Garbled(PeerError):  # noqa: N818 - reads as what happened
+class GarbledReply(PeerError):  # noqa: N818 - reads as what happened
     """The answer is none, or breaks off: a single command may have spoiled it."""
 
 
-class Command(NamedTuple):
+class DoveadmCommand(NamedTuple):
     """One command."""
 
     name: str
     parameters: Mapping[str, object]
 
 
-class Answer(NamedTuple):
+class DoveadmReply(NamedTuple):
     """The answer to one command."""
 
     status: int  # 0 is success; else as sysexits.h has it
     rows: Sequence[Mapping[str, str]]  # of what was fetched
 
 
-class _Known(msgspec.Struct):
+class _KnownCommands(msgspec.Struct):
     command: str
 
 
-class Api:
+class DoveadmApi:
     """One Dovecot.
 
     Args:
@@ -69,7 +69,7 @@ class Api:
         self._session: aiohttp.ClientSession | None = None
         self._closed = False
 
-    async def ask(self, commands: Sequence[Command]) -> list[Answer]:
+    async def ask(self, commands: Sequence[DoveadmCommand]) -> list[DoveadmReply]:
         """Have commands carried out, in their order.
 
         Args:
@@ -94,7 +94,9 @@ class Api:
         """
         said = await self._said("GET", b"")
         try:
-            return frozenset(one.command for one in msgspec.json.decode(said, type=list[_Known]))
+            return frozenset(
+                one.command for one in msgspec.json.decode(said, type=list[_KnownCommands])
+            )
         except (msgspec.DecodeError, ValueError, RecursionError):
             raise PeerError(f"{self._url} answers what is no answer: {said[:60]!r}") from None
 
@@ -107,7 +109,7 @@ class Api:
         except TimeoutError:
             raise PeerError(f"{self._url} does not answer within {LINGER_S:g} s") from None
         except (aiohttp.ServerDisconnectedError, aiohttp.ClientPayloadError) as error:
-            raise Garbled(f"{self._url}: {str(error) or type(error).__name__}") from error
+            raise GarbledReply(f"{self._url}: {str(error) or type(error).__name__}") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise PeerError(f"{self._url}: {str(error) or type(error).__name__}") from error
 
@@ -152,7 +154,7 @@ class Api:
             await self._session.close()
 
 
-def batch(user: str, *commands: Sequence[str]) -> Command:
+def batch(user: str, *commands: Sequence[str]) -> DoveadmCommand:
     """Return a command that has others carried out for one user, up to the first that fails.
 
     Dovecot 2.3 reads all its settings anew for each command, which costs more than most commands
@@ -165,23 +167,23 @@ def batch(user: str, *commands: Sequence[str]) -> Command:
     words: list[str] = []
     for command in commands:
         words += [SEPARATOR, *command] if words else command
-    return Command("batch", {"user": user, "separator": SEPARATOR, "args": words})
+    return DoveadmCommand("batch", {"user": user, "separator": SEPARATOR, "args": words})
 
 
-def _answers(said: bytes, number: int, url: str) -> list[Answer]:
+def _answers(said: bytes, number: int, url: str) -> list[DoveadmReply]:
     try:
         rows = msgspec.json.decode(said, type=list[tuple[str, object, str]])
         answers = {int(tag): _answer(kind, content) for kind, content, tag in rows}
         return [answers[place] for place in range(number)]
     except (msgspec.DecodeError, ValueError, KeyError, RecursionError):
-        raise Garbled(f"{url} answers what is no answer: {said[:60]!r}") from None
+        raise GarbledReply(f"{url} answers what is no answer: {said[:60]!r}") from None
 
 
-def _answer(kind: str, content: object) -> Answer:
+def _answer(kind: str, content: object) -> DoveadmReply:
     if kind == "doveadmResponse":
-        return Answer(0, msgspec.convert(content, list[dict[str, str]]))
+        return DoveadmReply(0, msgspec.convert(content, list[dict[str, str]]))
     fault = msgspec.convert(content, dict[str, object])
     status = fault.get("exitCode")
     if fault.get("type") != "exitCode" or not isinstance(status, int) or status == 0:
         raise ValueError(f"an error that is none of doveadm: {fault.get('type')!r}")
-    return Answer(status, ())
+    return DoveadmReply(status, ())

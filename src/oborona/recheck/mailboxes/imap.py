@@ -24,19 +24,25 @@ from typing import Final
 from imapclient.exceptions import IMAPClientAbortError, IMAPClientError, LoginError
 
 from oborona.errors import PeerError
-from oborona.recheck.mailboxes.found import (
-    Found,
-    Guard,
-    after,
-    before,
-    elsewhere,
-    grouped,
-    same,
-    unfit,
+from oborona.recheck.mailboxes.imap_session import (
+    ImapCopy,
+    ImapServer,
+    ImapSession,
+    ImapUnsupported,
+    no_room,
 )
-from oborona.recheck.mailboxes.imap_session import Copy, Server, Session, Unable, no_room
-from oborona.recheck.mailboxes.model import MOVED, MOVING, Done, Letter, Outcome
-from oborona.recheck.mailboxes.requests import LINGER_S, Requests
+from oborona.recheck.mailboxes.located_copy import (
+    LocatedCopy,
+    MoveGuard,
+    expected_result,
+    group_items,
+    move_result,
+    reason_unsearchable,
+    result_elsewhere,
+    same_folder,
+)
+from oborona.recheck.mailboxes.model import MOVED, MOVING, MailboxItem, MoveOutcome, MoveResult
+from oborona.recheck.mailboxes.requests import LINGER_S, MailServerRequests
 
 NO_LOGIN: Final = ("[AUTHENTICATIONFAILED]", "[AUTHORIZATIONFAILED]", "[EXPIRED]", "[NOPERM]")
 """Codes of a server that does not let somebody in; whatever else a login ends with may pass.
@@ -44,10 +50,10 @@ NO_LOGIN: Final = ("[AUTHENTICATIONFAILED]", "[AUTHORIZATIONFAILED]", "[EXPIRED]
 Source: RFC 5530.
 """
 
-_Step = Callable[[Session, Sequence[Letter]], list[Done]]
+_Step = Callable[[ImapSession, Sequence[MailboxItem]], list[MoveResult]]
 
 
-class Imap:
+class ImapMailboxes:
     """Mailboxes of one server; see `Mailboxes`.
 
     Args:
@@ -58,25 +64,25 @@ class Imap:
     """
 
     def __init__(
-        self, server: Server, guard: Guard, *, connections: int, deadline_s: float
+        self, server: ImapServer, guard: MoveGuard, *, connections: int, deadline_s: float
     ) -> None:
         self._server = server
         self._guard = guard
         self._deadline_s = deadline_s
         self._threads = ThreadPoolExecutor(connections, "imap")
-        self._requests = Requests(connections, deadline_s=deadline_s)
+        self._requests = MailServerRequests(connections, deadline_s=deadline_s)
         # the server has known the master user once: a login that fails is the user's affair
         self._let_in = False
 
-    async def look(self, letters: Sequence[Letter], source: str) -> list[Done]:
+    async def look(self, letters: Sequence[MailboxItem], source: str) -> list[MoveResult]:
         """Tell what `move` would do, and change nothing that anybody can see."""
         return await self._each(letters, partial(_look, source=source, guard=self._guard))
 
     async def move(
-        self, letters: Sequence[Letter], source: str, target: str, *, force: bool = False
-    ) -> list[Done]:
+        self, letters: Sequence[MailboxItem], source: str, target: str, *, force: bool = False
+    ) -> list[MoveResult]:
         """Move what nobody has opened."""
-        if same(source, target):
+        if same_folder(source, target):
             raise ValueError(f"from {source} to {target} is no move")
         step = partial(_move, source=source, target=target, guard=self._guard, force=force)
         return await self._each(letters, step)
@@ -86,10 +92,10 @@ class Imap:
         await self._requests.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def _each(self, letters: Sequence[Letter], step: _Step) -> list[Done]:
+    async def _each(self, letters: Sequence[MailboxItem], step: _Step) -> list[MoveResult]:
         """Visit every letter's mailbox."""
         self._requests.anew()
-        done: list[Done | None] = [unfit(letter) for letter in letters]
+        done: list[MoveResult | None] = [reason_unsearchable(letter) for letter in letters]
         fit = [place for place, one in enumerate(done) if one is None]
 
         async def some(places: Sequence[int]) -> None:
@@ -97,11 +103,11 @@ class Imap:
             for place, answer in zip(places, answers, strict=True):
                 done[place] = answer
 
-        groups = grouped([letters[place] for place in fit], lambda letter: letter.user)
+        groups = group_items([letters[place] for place in fit], lambda letter: letter.user)
         await asyncio.gather(*(some([fit[one] for one in group]) for group in groups.values()))
-        return [one or Done(Outcome.BUSY) for one in done]
+        return [one or MoveResult(MoveOutcome.BUSY) for one in done]
 
-    async def _visit(self, letters: Sequence[Letter], step: _Step) -> list[Done]:
+    async def _visit(self, letters: Sequence[MailboxItem], step: _Step) -> list[MoveResult]:
         """Visit one mailbox."""
         visit = _Visit(self._server, letters, step, self._deadline_s)
 
@@ -117,7 +123,7 @@ class Imap:
         try:
             await self._requests.run({letters[0].user}, request)
         except PeerError as error:
-            return [Done(Outcome.BUSY, str(error)[:200])] * len(letters)
+            return [MoveResult(MoveOutcome.BUSY, str(error)[:200])] * len(letters)
         self._let_in = self._let_in or visit.let_in
         return visit.told(known=self._let_in)
 
@@ -126,14 +132,14 @@ class _Visit:
     """One visit to one mailbox, in a thread."""
 
     def __init__(
-        self, server: Server, letters: Sequence[Letter], step: _Step, wait_s: float
+        self, server: ImapServer, letters: Sequence[MailboxItem], step: _Step, wait_s: float
     ) -> None:
         self._server = server
         self._letters = letters
         self._step = step
         self._wait_s = wait_s
-        self._session: Session | None = None
-        self._done: list[Done] = []
+        self._session: ImapSession | None = None
+        self._done: list[MoveResult] = []
         self._refused = ""  # what the server says of the login
         self._cut = False
         self.away = "cut off"  # why there is no answer; empty where there is one
@@ -148,7 +154,7 @@ class _Visit:
     def run(self) -> None:
         """Ask for each letter; nothing leaves this but what `told` tells."""
         try:
-            with Session(self._server, wait_s=self._wait_s) as session:
+            with ImapSession(self._server, wait_s=self._wait_s) as session:
                 self._session = session
                 if self._cut:
                     return
@@ -162,7 +168,7 @@ class _Visit:
         except Exception as error:  # noqa: BLE001 - the barrier: a server that talks nonsense raises anything
             self.away = self.away and (str(error) or type(error).__name__)
 
-    def told(self, *, known: bool) -> list[Done]:
+    def told(self, *, known: bool) -> list[MoveResult]:
         """Return the answers.
 
         Args:
@@ -170,42 +176,48 @@ class _Visit:
         """
         if self._done:
             return self._done
-        done = Done(Outcome.UNABLE if known else Outcome.BUSY, f"no login: {self._refused[:200]}")
+        done = MoveResult(
+            MoveOutcome.UNABLE if known else MoveOutcome.BUSY, f"no login: {self._refused[:200]}"
+        )
         return [done] * len(self._letters)
 
 
-def _answers(session: Session, letters: Sequence[Letter], step: _Step) -> list[Done]:
+def _answers(session: ImapSession, letters: Sequence[MailboxItem], step: _Step) -> list[MoveResult]:
     try:
         return step(session, letters)
-    except Unable as error:
-        done = Done(Outcome.UNABLE, str(error))
+    except ImapUnsupported as error:
+        done = MoveResult(MoveOutcome.UNABLE, str(error))
     except IMAPClientAbortError:  # the connection is gone
         raise
     except IMAPClientError as error:
-        done = Done(Outcome.UNABLE if no_room(error) else Outcome.BUSY, str(error)[:200])
+        done = MoveResult(
+            MoveOutcome.UNABLE if no_room(error) else MoveOutcome.BUSY, str(error)[:200]
+        )
     return [done] * len(letters)
 
 
-def _look(session: Session, letters: Sequence[Letter], *, source: str, guard: Guard) -> list[Done]:
+def _look(
+    session: ImapSession, letters: Sequence[MailboxItem], *, source: str, guard: MoveGuard
+) -> list[MoveResult]:
     found = session.find(letters, source)
     if found is None:
-        return [Done(Outcome.UNABLE, f"no folder {source}")] * len(letters)
-    done = [before([copy.found for copy in copies], guard) for copies in found]
+        return [MoveResult(MoveOutcome.UNABLE, f"no folder {source}")] * len(letters)
+    done = [expected_result([copy.found for copy in copies], guard) for copies in found]
     return _completed(session, letters, done, looked=True)
 
 
 def _move(
-    session: Session,
-    letters: Sequence[Letter],
+    session: ImapSession,
+    letters: Sequence[MailboxItem],
     *,
     source: str,
     target: str,
-    guard: Guard,
+    guard: MoveGuard,
     force: bool,
-) -> list[Done]:
+) -> list[MoveResult]:
     found = session.find(letters, source)
     if found is None:
-        return [Done(Outcome.UNABLE, f"no folder {source}")] * len(letters)
+        return [MoveResult(MoveOutcome.UNABLE, f"no folder {source}")] * len(letters)
     may = [
         copy for copies in found for copy in copies if copy.found.stays(guard, force=force) is None
     ]
@@ -222,7 +234,7 @@ def _move(
         left |= _carried(session, may, source, target, guard, force=force, copied=copied)
     arrived = _settled(session, session.find(letters, target), target) or [[] for _ in letters]
     done = [
-        after(
+        move_result(
             [*[left[copy.uid] for copy in copies if copy.uid in left], *came],
             source,
             target,
@@ -235,7 +247,10 @@ def _move(
 
 
 def _copied(
-    session: Session, letters: Sequence[Letter], found: Sequence[Sequence[Copy]], target: str
+    session: ImapSession,
+    letters: Sequence[MailboxItem],
+    found: Sequence[Sequence[ImapCopy]],
+    target: str,
 ) -> set[int]:
     """Return what a move in two steps has left behind after the first."""
     if session.has_capability("MOVE"):
@@ -250,15 +265,15 @@ def _copied(
 
 
 def _carried(
-    session: Session,
-    may: Sequence[Copy],
+    session: ImapSession,
+    may: Sequence[ImapCopy],
     source: str,
     target: str,
-    guard: Guard,
+    guard: MoveGuard,
     *,
     force: bool,
     copied: Collection[int],
-) -> dict[int, Found]:
+) -> dict[int, LocatedCopy]:
     """Move what may go, out of the folder that is open; return what stays after all."""
     marked = {copy.uid: copy.found for copy in session.mark(may, source)}
     going = [
@@ -272,15 +287,15 @@ def _carried(
     if going:
         try:
             session.carry(going, target, copied=copied)
-        except (Unable, IMAPClientError):
+        except (ImapUnsupported, IMAPClientError):
             session.remove_flags(going, MOVING, silent=True)
             raise
     return {uid: marked[uid] for uid in staying}
 
 
 def _settled(
-    session: Session, found: Sequence[Sequence[Copy]] | None, target: str
-) -> list[list[Found]] | None:
+    session: ImapSession, found: Sequence[Sequence[ImapCopy]] | None, target: str
+) -> list[list[LocatedCopy]] | None:
     """Make OboronaMoving to OboronaMoved in the target.
 
     Return its copies as they are then, None when there is no such folder.
@@ -295,7 +310,7 @@ def _settled(
     settled = {MOVING.lower(): MOVED.lower()}
     return [
         [
-            Found(target, frozenset(settled.get(flag, flag) for flag in copy.found.flags))
+            LocatedCopy(target, frozenset(settled.get(flag, flag) for flag in copy.found.flags))
             for copy in copies
         ]
         for copies in found
@@ -303,10 +318,14 @@ def _settled(
 
 
 def _completed(
-    session: Session, letters: Sequence[Letter], done: Sequence[Done | None], *, looked: bool
-) -> list[Done]:
+    session: ImapSession,
+    letters: Sequence[MailboxItem],
+    done: Sequence[MoveResult | None],
+    *,
+    looked: bool,
+) -> list[MoveResult]:
     """Answer for letters that were in no folder that was looked into."""
     lost = [letter for letter, one in zip(letters, done, strict=True) if one is None]
     found = session.everywhere(lost) if lost else []
-    rest = iter([elsewhere(copies, looked=looked) for copies in found])
+    rest = iter([result_elsewhere(copies, looked=looked) for copies in found])
     return [one or next(rest) for one in done]

@@ -24,8 +24,8 @@ from typing import Final, NamedTuple
 from imapclient import IMAPClient, SocketTimeout
 from imapclient.exceptions import IMAPClientError
 
-from oborona.recheck.mailboxes.found import Found, carries
-from oborona.recheck.mailboxes.model import HEADER, MOVED, MOVING, Letter
+from oborona.recheck.mailboxes.located_copy import LocatedCopy, carries
+from oborona.recheck.mailboxes.model import HEADER, MOVED, MOVING, MailboxItem
 from oborona.recheck.mailboxes.requests import LINGER_S
 
 FOLDERS: Final = 100  # looked into, at most, for what is nowhere else
@@ -37,7 +37,7 @@ _HEADERS: Final = f"BODY.PEEK[HEADER.FIELDS ({HEADER.upper()} MESSAGE-ID)]"
 logging.getLogger("imapclient").setLevel(logging.WARNING)  # else it tells of each connection
 
 
-class Server(NamedTuple):
+class ImapServer(NamedTuple):
     """Where mailboxes are, and who may enter all of them."""
 
     host: str
@@ -49,19 +49,19 @@ class Server(NamedTuple):
     separator: str  # between user and master at LOGIN; "" = by SASL PLAIN
 
 
-class Copy(NamedTuple):
+class ImapCopy(NamedTuple):
     """One copy of a letter in the folder that was looked into last."""
 
     uid: int
-    found: Found
+    found: LocatedCopy
     changed: int  # its MODSEQ; 0 = the server keeps none
 
 
-class Unable(Exception):  # noqa: N818 - reads as what happened
+class ImapUnsupported(Exception):  # noqa: N818 - reads as what happened
     """A mailbox can't do it, today or tomorrow; the text says why."""
 
 
-class Session(IMAPClient):  # type: ignore[misc]  # imapclient has no types
+class ImapSession(IMAPClient):  # type: ignore[misc]  # imapclient has no types
     """A connection for one user.
 
     Args:
@@ -73,7 +73,7 @@ class Session(IMAPClient):  # type: ignore[misc]  # imapclient has no types
         OSError, IMAPClientError: it is away, or no IMAP server.
     """
 
-    def __init__(self, server: Server, *, wait_s: float) -> None:
+    def __init__(self, server: ImapServer, *, wait_s: float) -> None:
         context = None
         if server.tls != "none":
             context = ssl.create_default_context(cafile=server.certificates or None)
@@ -105,7 +105,7 @@ class Session(IMAPClient):  # type: ignore[misc]  # imapclient has no types
         with suppress(OSError, AttributeError):
             self.socket().shutdown(socket.SHUT_RDWR)
 
-    def find(self, letters: Sequence[Letter], folder: str) -> list[list[Copy]] | None:
+    def find(self, letters: Sequence[MailboxItem], folder: str) -> list[list[ImapCopy]] | None:
         """Return each letter's copies in a folder; None when there is no such folder."""
         try:
             self.select_folder(folder, readonly=True)
@@ -115,9 +115,9 @@ class Session(IMAPClient):  # type: ignore[misc]  # imapclient has no types
             raise
         return [self._copies(letter, folder) for letter in letters]
 
-    def everywhere(self, letters: Sequence[Letter]) -> list[list[Found]]:
+    def everywhere(self, letters: Sequence[MailboxItem]) -> list[list[LocatedCopy]]:
         """Return each letter's copies in all folders."""
-        found: list[list[Found]] = [[] for _ in letters]
+        found: list[list[LocatedCopy]] = [[] for _ in letters]
         for flags, _, folder in self.list_folders()[:FOLDERS]:
             if b"\\Noselect" in flags or b"\\NonExistent" in flags:
                 continue
@@ -125,7 +125,7 @@ class Session(IMAPClient):  # type: ignore[misc]  # imapclient has no types
                 mine += [copy.found for copy in copies]
         return found
 
-    def _copies(self, letter: Letter, folder: str) -> list[Copy]:
+    def _copies(self, letter: MailboxItem, folder: str) -> list[ImapCopy]:
         since = (datetime.fromtimestamp(max(0.0, letter.delivered), UTC) - EARLIER).date()
         uids = self.search(["SINCE", since, "HEADER", HEADER, letter.ident])
         if not uids or len(uids) > FOUND:
@@ -136,9 +136,9 @@ class Session(IMAPClient):  # type: ignore[misc]  # imapclient has no types
             octets = next((value for key, value in said.items() if key.startswith(b"BODY[")), b"")
             headers = message_from_bytes(octets or b"")
             if carries(letter, str(headers.get(HEADER, "")), str(headers.get("Message-ID", ""))):
-                found = Found.of(folder, _text(said.get(b"FLAGS", ())))
+                found = LocatedCopy.of(folder, _text(said.get(b"FLAGS", ())))
                 changed = said.get(b"MODSEQ", (0,))[0]
-                copies.append(Copy(uid, found, changed))
+                copies.append(ImapCopy(uid, found, changed))
         return copies
 
     def open(self, folder: str) -> None:
@@ -151,9 +151,9 @@ class Session(IMAPClient):  # type: ignore[misc]  # imapclient has no types
         kept = self.select_folder(folder).get(b"PERMANENTFLAGS", ())
         names = {one.lower() for one in _text(kept)}
         if "\\*" not in names and not {MOVED.lower(), MOVING.lower()} <= names:
-            raise Unable(f"the mail server keeps no keywords in {folder}")
+            raise ImapUnsupported(f"the mail server keeps no keywords in {folder}")
 
-    def mark(self, copies: Sequence[Copy], folder: str) -> list[Copy]:
+    def mark(self, copies: Sequence[ImapCopy], folder: str) -> list[ImapCopy]:
         """Put OboronaMoving on what has not changed since it was found; return how it all is then.
 
         Args:
@@ -166,7 +166,7 @@ class Session(IMAPClient):  # type: ignore[misc]  # imapclient has no types
             self._command_and_check("store", *words, uid=True)
         now = self.get_flags([copy.uid for copy in copies])
         return [
-            copy._replace(found=Found.of(folder, _text(now[copy.uid])))
+            copy._replace(found=LocatedCopy.of(folder, _text(now[copy.uid])))
             for copy in copies
             if copy.uid in now
         ]
@@ -185,7 +185,7 @@ class Session(IMAPClient):  # type: ignore[misc]  # imapclient has no types
         """
         moves = self.has_capability("MOVE")
         if not moves and not self.has_capability("UIDPLUS"):
-            raise Unable("the mail server knows neither MOVE nor UIDPLUS")
+            raise ImapUnsupported("the mail server knows neither MOVE nor UIDPLUS")
         if fresh := [uid for uid in uids if uid not in copied]:
             step = self.move if moves else self.copy
             try:

@@ -21,30 +21,35 @@ from contextlib import ExitStack
 from functools import partial
 from typing import Final
 
-from oborona.recheck.mailboxes.found import (
+from oborona.recheck.mailboxes.located_copy import (
     EARLIER_S,
-    Found,
-    Guard,
-    after,
-    before,
+    LocatedCopy,
+    MoveGuard,
     carries,
-    elsewhere,
-    grouped,
-    same,
-    unfit,
+    expected_result,
+    group_items,
+    move_result,
+    reason_unsearchable,
+    result_elsewhere,
+    same_folder,
 )
-from oborona.recheck.mailboxes.maildir_folder import File, Folder, folders, make
-from oborona.recheck.mailboxes.model import Done, Letter, Outcome
+from oborona.recheck.mailboxes.maildir_folder import (
+    MaildirFile,
+    MaildirFolder,
+    folders,
+    make_folder,
+)
+from oborona.recheck.mailboxes.model import MailboxItem, MoveOutcome, MoveResult
 
 FOLDERS: Final = 200  # looked into, at most, for what is nowhere else
 TRIES: Final = 3  # of a rename whose file had another name by then
 NEVER: Final = (errno.EXDEV, errno.ENOTDIR, errno.ELOOP, errno.EROFS)
 """Why files can't be renamed, today or tomorrow: another file system, a link."""
 
-_Visit = Callable[[Sequence[Letter]], list[Done]]
+_Visit = Callable[[Sequence[MailboxItem]], list[MoveResult]]
 
 
-class Maildirs:
+class MaildirMailboxes:
     """Mailboxes of this machine; see `Mailboxes`.
 
     Args:
@@ -55,7 +60,7 @@ class Maildirs:
     """
 
     def __init__(
-        self, place: Callable[[str], str], guard: Guard, *, connections: int, deadline_s: float
+        self, place: Callable[[str], str], guard: MoveGuard, *, connections: int, deadline_s: float
     ) -> None:
         self._place = place
         self._guard = guard
@@ -64,15 +69,15 @@ class Maildirs:
         self._free = asyncio.Semaphore(connections)
         self._closed = False
 
-    async def look(self, letters: Sequence[Letter], source: str) -> list[Done]:
+    async def look(self, letters: Sequence[MailboxItem], source: str) -> list[MoveResult]:
         """Tell what `move` would do, and change nothing that anybody can see."""
         return await self._each(letters, partial(self._looked, source=source))
 
     async def move(
-        self, letters: Sequence[Letter], source: str, target: str, *, force: bool = False
-    ) -> list[Done]:
+        self, letters: Sequence[MailboxItem], source: str, target: str, *, force: bool = False
+    ) -> list[MoveResult]:
         """Move what nobody has opened."""
-        if same(source, target):
+        if same_folder(source, target):
             raise ValueError(f"from {source} to {target} is no move")
         return await self._each(
             letters, partial(self._moved, source=source, target=target, force=force)
@@ -83,9 +88,9 @@ class Maildirs:
         self._closed = True
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def _each(self, letters: Sequence[Letter], visit: _Visit) -> list[Done]:
+    async def _each(self, letters: Sequence[MailboxItem], visit: _Visit) -> list[MoveResult]:
         """Look into every letter's Maildir."""
-        done: list[Done | None] = [unfit(letter) for letter in letters]
+        done: list[MoveResult | None] = [reason_unsearchable(letter) for letter in letters]
         fit = [place for place, one in enumerate(done) if one is None]
 
         async def some(places: Sequence[int]) -> None:
@@ -93,46 +98,50 @@ class Maildirs:
             for place, answer in zip(places, answers, strict=True):
                 done[place] = answer
 
-        groups = grouped([letters[place] for place in fit], lambda letter: letter.user)
+        groups = group_items([letters[place] for place in fit], lambda letter: letter.user)
         await asyncio.gather(*(some([fit[one] for one in group]) for group in groups.values()))
-        return [one or Done(Outcome.BUSY) for one in done]
+        return [one or MoveResult(MoveOutcome.BUSY) for one in done]
 
-    async def _visit(self, letters: Sequence[Letter], visit: _Visit) -> list[Done]:
+    async def _visit(self, letters: Sequence[MailboxItem], visit: _Visit) -> list[MoveResult]:
         """Look into one Maildir, in a thread."""
         async with self._free:
             if self._closed:
-                return [Done(Outcome.BUSY, "mailboxes are closed")] * len(letters)
+                return [MoveResult(MoveOutcome.BUSY, "mailboxes are closed")] * len(letters)
             thread = asyncio.get_running_loop().run_in_executor(self._threads, visit, letters)
             try:
                 async with asyncio.timeout(self._deadline_s):
                     return await thread
             except TimeoutError:
-                told = Done(Outcome.BUSY, f"its files can't be read within {self._deadline_s:g} s")
+                told = MoveResult(
+                    MoveOutcome.BUSY, f"its files can't be read within {self._deadline_s:g} s"
+                )
             except FileNotFoundError as error:
-                told = Done(Outcome.UNABLE, f"no such mailbox or folder: {error.filename or error}")
+                told = MoveResult(
+                    MoveOutcome.UNABLE, f"no such mailbox or folder: {error.filename or error}"
+                )
             except PermissionError as error:
-                told = Done(Outcome.UNABLE, f"not permitted: {error.filename or error}")
+                told = MoveResult(MoveOutcome.UNABLE, f"not permitted: {error.filename or error}")
             except OSError as error:
-                told = Done(
-                    Outcome.UNABLE if error.errno in NEVER else Outcome.BUSY,
+                told = MoveResult(
+                    MoveOutcome.UNABLE if error.errno in NEVER else MoveOutcome.BUSY,
                     f"{error.filename or 'mailbox'}: {error.strerror or error}",
                 )
             return [told] * len(letters)
 
-    def _looked(self, letters: Sequence[Letter], *, source: str) -> list[Done]:
+    def _looked(self, letters: Sequence[MailboxItem], *, source: str) -> list[MoveResult]:
         with ExitStack() as stack:
             root = self._root(letters[0].user, stack)
-            here = _files(stack.enter_context(Folder(root, source)), letters)
-            done = [before([one.found for one in files], self._guard) for files in here]
+            here = _files(stack.enter_context(MaildirFolder(root, source)), letters)
+            done = [expected_result([one.found for one in files], self._guard) for files in here]
             return _completed(root, letters, done, looked=True)
 
     def _moved(
-        self, letters: Sequence[Letter], *, source: str, target: str, force: bool
-    ) -> list[Done]:
+        self, letters: Sequence[MailboxItem], *, source: str, target: str, force: bool
+    ) -> list[MoveResult]:
         with ExitStack() as stack:
             root = self._root(letters[0].user, stack)
-            here = stack.enter_context(Folder(root, source))
-            there: Folder | None = None
+            here = stack.enter_context(MaildirFolder(root, source))
+            there: MaildirFolder | None = None
             for _ in range(TRIES):
                 found = _files(here, letters)
                 going = [
@@ -151,7 +160,7 @@ class Maildirs:
             there = there or _existing(root, target, stack)
             arrived = _files(there, letters) if there is not None else [[] for _ in letters]
             done = [
-                after(
+                move_result(
                     [one.found for one in (*left, *came)],
                     source,
                     target,
@@ -167,21 +176,21 @@ class Maildirs:
         stack.callback(os.close, root)
         return root
 
-    def _folder(self, root: int, name: str, stack: ExitStack) -> Folder:
-        make(root, name)
-        return stack.enter_context(Folder(root, name))
+    def _folder(self, root: int, name: str, stack: ExitStack) -> MaildirFolder:
+        make_folder(root, name)
+        return stack.enter_context(MaildirFolder(root, name))
 
 
-def _existing(root: int, name: str, stack: ExitStack) -> Folder | None:
+def _existing(root: int, name: str, stack: ExitStack) -> MaildirFolder | None:
     try:
-        return stack.enter_context(Folder(root, name))
+        return stack.enter_context(MaildirFolder(root, name))
     except FileNotFoundError:
         return None
 
 
-def _files(folder: Folder, letters: Sequence[Letter]) -> list[list[File]]:
+def _files(folder: MaildirFolder, letters: Sequence[MailboxItem]) -> list[list[MaildirFile]]:
     """Return the copies of each letter in a folder, in one walk."""
-    found: list[list[File]] = [[] for _ in letters]
+    found: list[list[MaildirFile]] = [[] for _ in letters]
     for file in folder.since(min(letter.delivered for letter in letters) - EARLIER_S):
         for place, letter in enumerate(letters):
             if file.mras_id and carries(letter, file.mras_id, file.message_id):
@@ -190,19 +199,19 @@ def _files(folder: Folder, letters: Sequence[Letter]) -> list[list[File]]:
 
 
 def _completed(
-    root: int, letters: Sequence[Letter], done: Sequence[Done | None], *, looked: bool
-) -> list[Done]:
+    root: int, letters: Sequence[MailboxItem], done: Sequence[MoveResult | None], *, looked: bool
+) -> list[MoveResult]:
     """Answer for letters that were in no folder that was looked into."""
     lost = [letter for letter, one in zip(letters, done, strict=True) if one is None]
     if not lost:
         return [one for one in done if one is not None]
-    found: list[list[Found]] = [[] for _ in lost]
+    found: list[list[LocatedCopy]] = [[] for _ in lost]
     for name, inside in folders(root)[:FOLDERS]:
         try:
-            with Folder(root, name, inside) as folder:
+            with MaildirFolder(root, name, inside) as folder:
                 for copies, files in zip(found, _files(folder, lost), strict=True):
                     copies += [file.found for file in files]
         except OSError:  # no folder of mail, or not ours
             continue
-    rest = iter([elsewhere(copies, looked=looked) for copies in found])
+    rest = iter([result_elsewhere(copies, looked=looked) for copies in found])
     return [one or next(rest) for one in done]

@@ -26,7 +26,7 @@ from typing import Final, NamedTuple, Self
 
 from imapclient.imap_utf7 import decode, encode
 
-from oborona.recheck.mailboxes.found import RECENT, Found, same
+from oborona.recheck.mailboxes.located_copy import RECENT, LocatedCopy, same_folder
 from oborona.recheck.mailboxes.model import HEADER, MOVED
 
 MARK: Final = ",O=m"
@@ -42,17 +42,17 @@ _OPEN: Final = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FIELD: Final = re.compile(rb"(?im)^(%s|Message-ID):((?:[^\n]|\n[ \t])*)" % HEADER.encode())
 
 
-class File(NamedTuple):
+class MaildirFile(NamedTuple):
     """One message."""
 
     part: str  # "new" or "cur"
     name: str
-    found: Found
+    found: LocatedCopy
     mras_id: str  # values of its headers, "" where it has none
     message_id: str
 
 
-class Folder:
+class MaildirFolder:
     """One folder of a Maildir; close it, or use it as a context.
 
     Args:
@@ -88,7 +88,7 @@ class Folder:
             os.close(one)
         self._parts.clear()
 
-    def since(self, time: float) -> Iterator[File]:
+    def since(self, time: float) -> Iterator[MaildirFile]:
         """Return the messages that are not older than a time.
 
         Args:
@@ -103,7 +103,9 @@ class Folder:
                 if file is not None:
                     yield file
 
-    def _file(self, part: str, name: str, since: float, keywords: Sequence[str]) -> File | None:
+    def _file(
+        self, part: str, name: str, since: float, keywords: Sequence[str]
+    ) -> MaildirFile | None:
         try:
             if os.stat(name, dir_fd=self._parts[part], follow_symlinks=False).st_mtime < since:
                 return None
@@ -129,10 +131,10 @@ class Folder:
         flags = [FLAGS.get(one) or _keyword(one, keywords) for one in name.partition(":2,")[2]]
         flags += [RECENT] if part == "new" else []
         flags += [MOVED] if marked else []
-        return File(
+        return MaildirFile(
             part,
             name,
-            Found.of(self.name, flags),
+            LocatedCopy.of(self.name, flags),
             fields.get(HEADER.lower().encode(), ""),
             fields.get(b"message-id", ""),
         )
@@ -150,7 +152,7 @@ class Folder:
         names = dict(line.split(" ", 1) for line in lines if " " in line)
         return [names.get(str(number), "") for number in range(26)]
 
-    def take(self, file: File, other: Folder) -> bool:
+    def take(self, file: MaildirFile, other: MaildirFolder) -> bool:
         """Take a message to another folder; return whether it was still what it was found to be.
 
         Args:
@@ -178,7 +180,7 @@ class Folder:
         return True
 
 
-def make(root: int, name: str) -> None:
+def make_folder(root: int, name: str) -> None:
     """Make a folder as Maildir++ has it, for the Maildir's owner.
 
     Args:
@@ -229,7 +231,7 @@ def folders(root: int) -> list[tuple[str, str]]:
 
 def _inside(name: str) -> str:
     """Return where in a Maildir a folder is."""
-    if same(name, "INBOX"):
+    if same_folder(name, "INBOX"):
         return "."
     parts = name.split("/")
     if not all(part and "." not in part and part.isprintable() for part in parts):

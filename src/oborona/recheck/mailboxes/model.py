@@ -26,7 +26,7 @@ MOVING: Final = "OboronaMoving"
 MOVED: Final = "OboronaMoved"  # keyword of what we have moved; it stays
 
 
-class Letter(msgspec.Struct, frozen=True, kw_only=True):
+class MailboxItem(msgspec.Struct, frozen=True, kw_only=True):
     """One copy of a delivered message."""
 
     user: str  # as the mail server that keeps the mailbox calls its owner
@@ -35,7 +35,7 @@ class Letter(msgspec.Struct, frozen=True, kw_only=True):
     delivered: float  # Unix seconds when it was judged: its copy is not older
 
 
-class Outcome(StrEnum):
+class MoveOutcome(StrEnum):
     """What became of a letter, or would."""
 
     MOVED = "moved"  # is in the target now; of `look`: would be moved
@@ -47,17 +47,17 @@ class Outcome(StrEnum):
     UNABLE = "unable"  # never: no such user, no such folder
 
 
-class Done(NamedTuple):
+class MoveResult(NamedTuple):
     """The answer for one letter."""
 
-    outcome: Outcome
+    outcome: MoveOutcome
     say: str = ""  # one line for logs and admins; "" where the outcome says it all
 
 
-class Mailboxes(Protocol):
+class SiteMailboxes(Protocol):
     """The mailboxes of a site."""
 
-    async def look(self, letters: Sequence[Letter], source: str) -> list[Done]:
+    async def look(self, letters: Sequence[MailboxItem], source: str) -> list[MoveResult]:
         """Tell what `move` would do, and change nothing that anybody can see.
 
         Args:
@@ -69,8 +69,8 @@ class Mailboxes(Protocol):
         """
 
     async def move(
-        self, letters: Sequence[Letter], source: str, target: str, *, force: bool = False
-    ) -> list[Done]:
+        self, letters: Sequence[MailboxItem], source: str, target: str, *, force: bool = False
+    ) -> list[MoveResult]:
         """Move what nobody has opened.
 
         Guaranteed: what was moved already stays where it is and is told as moved, so that a call

@@ -27,7 +27,7 @@ GIVE_UP: Final = 12
 _T = TypeVar("_T")
 
 
-class Requests:
+class MailServerRequests:
     """Those of one server, in one event loop.
 
     Args:

@@ -16,7 +16,7 @@ FIRST_PAUSE_S: Final = 1.0
 LONGEST_PAUSE_S: Final = 60.0
 
 
-class Leave(Enum):
+class BreakerPermit(Enum):
     """Whether a question may be asked."""
 
     NONE = 0  # it may not
@@ -24,7 +24,7 @@ class Leave(Enum):
     TRIAL = 2  # the one that may bring it back
 
 
-class Breaker:
+class CircuitBreaker:
     """One engine's."""
 
     __slots__ = ("_failures", "_on_trial", "_pause_s", "_until")
@@ -40,7 +40,7 @@ class Breaker:
         """Whether it is left alone, or on trial."""
         return self._pause_s > 0
 
-    def enter(self, now: float) -> Leave:
+    def enter(self, now: float) -> BreakerPermit:
         """Return whether a question may be asked.
 
         One that was ends in `answered`, `failed` or `given_up`.
@@ -49,11 +49,11 @@ class Breaker:
             now: seconds, monotonic.
         """
         if not self.away:
-            return Leave.USUAL
+            return BreakerPermit.USUAL
         if self._on_trial or now < self._until:
-            return Leave.NONE
+            return BreakerPermit.NONE
         self._on_trial = True
-        return Leave.TRIAL
+        return BreakerPermit.TRIAL
 
     def answered(self) -> bool:
         """Note an answer, to whatever question; return whether it was away until now."""
@@ -61,7 +61,7 @@ class Breaker:
         self._failures, self._pause_s, self._on_trial = 0, 0.0, False
         return was_away
 
-    def failed(self, leave: Leave, now: float) -> bool:
+    def failed(self, leave: BreakerPermit, now: float) -> bool:
         """Note that no answer came; return whether it is away from now on.
 
         Args:
@@ -69,7 +69,7 @@ class Breaker:
             now: seconds, monotonic.
         """
         if self.away:
-            if leave is Leave.TRIAL:  # others were asked before it went away
+            if leave is BreakerPermit.TRIAL:  # others were asked before it went away
                 self._pause_s = min(2 * self._pause_s, LONGEST_PAUSE_S)
                 self._until, self._on_trial = now + self._pause_s, False
             return False
@@ -79,7 +79,7 @@ class Breaker:
         self._pause_s, self._until = FIRST_PAUSE_S, now + FIRST_PAUSE_S
         return True
 
-    def given_up(self, leave: Leave) -> None:
+    def given_up(self, leave: BreakerPermit) -> None:
         """Note that nobody waited for the end of a question."""
-        if leave is Leave.TRIAL:
+        if leave is BreakerPermit.TRIAL:
             self._on_trial = False

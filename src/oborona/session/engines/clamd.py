@@ -18,9 +18,9 @@ from typing import Final
 
 from oborona.config import Address
 from oborona.errors import PeerError
-from oborona.policy.engines import EngineSays
-from oborona.session.engines.question import TOO_LARGE, Question, word
-from oborona.session.engines.talk import exchange
+from oborona.policy.engines import EngineOpinion
+from oborona.session.engines.one_shot_connection import exchange
+from oborona.session.engines.question import TOO_LARGE, EngineQuestion, clean_word
 
 MAX_ANSWER: Final = 4096
 CHUNK: Final = 64 * 1024
@@ -30,7 +30,7 @@ _FOUND: Final = " FOUND"
 _LENGTH: Final = struct.Struct(">I")
 
 
-def stream(octets: bytes) -> Iterator[bytes]:
+def instream_request(octets: bytes) -> Iterator[bytes]:
     """Yield the request for a look at some octets, in pieces."""
     yield b"zINSTREAM\0"
     for place in range(0, len(octets), CHUNK):
@@ -39,7 +39,7 @@ def stream(octets: bytes) -> Iterator[bytes]:
     yield _LENGTH.pack(0)
 
 
-def answered(octets: bytes, *, whole: bool) -> EngineSays:
+def opinion_of_answer(octets: bytes, *, whole: bool) -> EngineOpinion:
     """Return what an answer says.
 
     Args:
@@ -55,21 +55,21 @@ def answered(octets: bytes, *, whole: bool) -> EngineSays:
         raise PeerError("an answer without its end")
     text = line.decode("utf-8", "replace").strip()
     if text.startswith("INSTREAM size limit exceeded"):
-        return EngineSays(engine="clamd", unknown=TOO_LARGE)
+        return EngineOpinion(engine="clamd", unknown=TOO_LARGE)
     if text == f"{_STREAM}OK":
         return (
-            EngineSays(engine="clamd", action="ok")
+            EngineOpinion(engine="clamd", action="ok")
             if whole
-            else EngineSays(engine="clamd", unknown=TOO_LARGE)
+            else EngineOpinion(engine="clamd", unknown=TOO_LARGE)
         )
     if text.startswith(_STREAM) and text.endswith(_FOUND):
         name = text[len(_STREAM) : -len(_FOUND)].strip()
         if name:
-            return EngineSays(engine="clamd", action="found", virus=word(name))
-    raise PeerError(f"answered {word(text)!r}")
+            return EngineOpinion(engine="clamd", action="found", virus=clean_word(name))
+    raise PeerError(f"answered {clean_word(text)!r}")
 
 
-class Clamd:
+class ClamdClient:
     """Speaks to one clamd, each question over a connection of its own.
 
     Args:
@@ -81,16 +81,16 @@ class Clamd:
     def __init__(self, address: Address) -> None:
         self._address = address
 
-    async def ask(self, question: Question) -> EngineSays:
+    async def ask(self, question: EngineQuestion) -> EngineOpinion:
         """Return what it found in a message, or its head."""
-        found = await exchange(self._address, stream(question.raw), most=MAX_ANSWER)
-        return answered(found, whole=question.whole)
+        found = await exchange(self._address, instream_request(question.raw), most=MAX_ANSWER)
+        return opinion_of_answer(found, whole=question.whole)
 
     async def ping(self) -> None:
         """Return once it says PONG."""
         found = await exchange(self._address, [b"zPING\0"], most=MAX_ANSWER)
         if found != b"PONG\0":
-            raise PeerError(f"answered {word(found.decode('utf-8', 'replace'))!r} to PING")
+            raise PeerError(f"answered {clean_word(found.decode('utf-8', 'replace'))!r} to PING")
 
     async def close(self) -> None:
         """No connection outlives its question."""

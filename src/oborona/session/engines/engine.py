@@ -13,13 +13,13 @@ from typing import Final
 
 import msgspec
 
-from oborona.config import Engine as EngineSettings
+from oborona.config import EngineSettings
 from oborona.errors import PeerError
 from oborona.metrics import Counter, Gauge
 from oborona.policy.engine_table import EngineName
-from oborona.policy.engines import EngineSays
-from oborona.session.engines.breaker import Breaker, Leave
-from oborona.session.engines.question import TOO_LARGE, Client, Question
+from oborona.policy.engines import EngineOpinion
+from oborona.session.engines.breaker import BreakerPermit, CircuitBreaker
+from oborona.session.engines.question import TOO_LARGE, EngineClient, EngineQuestion
 from oborona.telemetry.log import event
 from oborona.telemetry.status import EngineStatus
 
@@ -50,7 +50,7 @@ SECONDS: Final = Counter(
 log = logging.getLogger("oborona.engines")
 
 
-class Engine:
+class ExternalEngine:
     """One engine.
 
     Args:
@@ -64,7 +64,7 @@ class Engine:
     def __init__(
         self,
         name: EngineName,
-        client: Client,
+        client: EngineClient,
         settings: EngineSettings,
         *,
         clock: Callable[[], float],
@@ -75,13 +75,13 @@ class Engine:
         self._settings = settings
         self._clock = clock
         self._wall = wall
-        self._breaker = Breaker()
+        self._breaker = CircuitBreaker()
         self._asked = 0  # questions that are not answered yet
         self._why = ""  # it gave no answer last
         self._set_away(away=False)
         SECONDS.inc(name, by=0)
 
-    async def ask(self, question: Question) -> EngineSays:
+    async def ask(self, question: EngineQuestion) -> EngineOpinion:
         """Return what the engine says of a message.
 
         Never raises but where nobody waits any more.
@@ -94,7 +94,7 @@ class Engine:
         if self._asked >= self._settings.max_questions:
             return self._unknown(BUSY)
         leave = self._breaker.enter(self._clock())
-        if leave is Leave.NONE:
+        if leave is BreakerPermit.NONE:
             return self._unknown(AWAY)
         started = self._clock()
         self._asked += 1
@@ -135,11 +135,11 @@ class Engine:
         self._since = self._wall()
         IS_AWAY.set(away, self.name)
 
-    def _unknown(self, why: str) -> EngineSays:
+    def _unknown(self, why: str) -> EngineOpinion:
         QUESTIONS.inc(self.name, why)
-        return EngineSays(engine=self.name, unknown=why)
+        return EngineOpinion(engine=self.name, unknown=why)
 
-    def _failed(self, outcome: str, why: str, leave: Leave) -> EngineSays:
+    def _failed(self, outcome: str, why: str, leave: BreakerPermit) -> EngineOpinion:
         self._why = why
         if self._breaker.failed(leave, self._clock()):
             self._set_away(away=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple, Protocol
 
-from oborona.policy.engines import EngineSays
+from oborona.policy.engines import EngineOpinion
 from oborona.types import Envelope
 
 TOO_LARGE: Final = "too-large"  # why there is no opinion: it was asked about a part, or not at all
@@ -14,7 +14,7 @@ MAX_NAME: Final = 100  # characters of a symbol, an action, a virus
 LARGEST: Final = 1e6  # of a score: what is more is as much
 
 
-class Question(NamedTuple):
+class EngineQuestion(NamedTuple):
     """One message."""
 
     raw: bytes  # with CRLF; the head where it was too large
@@ -27,12 +27,12 @@ class Question(NamedTuple):
         return self.size <= len(self.raw)
 
 
-class Client(Protocol):
+class EngineClient(Protocol):
     """Speaks to one engine."""
 
     takes_heads: bool  # of messages that are too large for it
 
-    async def ask(self, question: Question) -> EngineSays:
+    async def ask(self, question: EngineQuestion) -> EngineOpinion:
         """Return what the engine says of a message; waits for as long as that takes.
 
         Raises:
@@ -55,7 +55,7 @@ class Client(Protocol):
         ...
 
 
-def word(text: str) -> str:
+def clean_word(text: str) -> str:
     """Return a word of an engine's as it is kept: printable, and cut."""
     text = text[:MAX_NAME]
     return (
@@ -63,16 +63,16 @@ def word(text: str) -> str:
     )
 
 
-def words(found: Iterable[str]) -> tuple[str, ...]:
+def clean_words(found: Iterable[str]) -> tuple[str, ...]:
     """Return words of an engine's as they are kept: at most `MAX_SYMBOLS`, each once."""
     kept: dict[str, None] = {}
     for one in found:
         if len(kept) == MAX_SYMBOLS:
             break
-        kept[word(one)] = None
+        kept[clean_word(one)] = None
     return tuple(kept)
 
 
-def number(value: float) -> float:
+def clean_score(value: float) -> float:
     """Return a score as it is kept; one that is not a number counts nothing."""
     return max(-LARGEST, min(LARGEST, value)) if value == value else 0.0  # noqa: PLR0124 - that is what tells it

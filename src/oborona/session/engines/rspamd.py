@@ -19,8 +19,8 @@ import msgspec
 
 from oborona.config import Address, UnixAddress
 from oborona.errors import PeerError
-from oborona.policy.engines import EngineSays
-from oborona.session.engines.question import Question, number, word, words
+from oborona.policy.engines import EngineOpinion
+from oborona.session.engines.question import EngineQuestion, clean_score, clean_word, clean_words
 
 MAX_ANSWER: Final = 1024 * 1024
 MAX_RECIPIENTS: Final = 100  # that it is told
@@ -42,7 +42,7 @@ class _Answer(msgspec.Struct):
 _DECODE: Final = msgspec.json.Decoder(_Answer)
 
 
-def headers(question: Question, password: str = "") -> list[tuple[str, str]]:
+def request_headers(question: EngineQuestion, password: str = "") -> list[tuple[str, str]]:
     """Return what it is told beside the message."""
     envelope = question.envelope
     told = [
@@ -68,7 +68,7 @@ def _value(text: str) -> str:
     return text
 
 
-def answered(octets: bytes) -> EngineSays:
+def opinion_of_answer(octets: bytes) -> EngineOpinion:
     """Return what an answer says.
 
     Args:
@@ -80,20 +80,22 @@ def answered(octets: bytes) -> EngineSays:
     try:
         found = _DECODE.decode(octets)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-        raise PeerError(f"an answer that is none: {word(str(error))}") from error
+        raise PeerError(f"an answer that is none: {clean_word(str(error))}") from error
     if not math.isfinite(found.score):
         raise PeerError("an answer whose score is no number")
-    weightiest = sorted(found.symbols.items(), key=lambda one: (-abs(number(one[1].score)), one[0]))
-    return EngineSays(
+    weightiest = sorted(
+        found.symbols.items(), key=lambda one: (-abs(clean_score(one[1].score)), one[0])
+    )
+    return EngineOpinion(
         engine="rspamd",
-        action=word(found.action),
-        score=number(found.score),
-        line=None if found.required_score is None else number(found.required_score),
-        symbols=words(name for name, _ in weightiest),
+        action=clean_word(found.action),
+        score=clean_score(found.score),
+        line=None if found.required_score is None else clean_score(found.required_score),
+        symbols=clean_words(name for name, _ in weightiest),
     )
 
 
-class Rspamd:
+class RspamdClient:
     """Speaks to one rspamd.
 
     Args:
@@ -113,20 +115,20 @@ class Rspamd:
         port = 80 if isinstance(address, UnixAddress) else address.port
         self._url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
-    async def ask(self, question: Question) -> EngineSays:
+    async def ask(self, question: EngineQuestion) -> EngineOpinion:
         """Return its action, its score and its symbols."""
-        told = headers(question, self._password)
+        told = request_headers(question, self._password)
         try:
             found = await self._exchange("POST", "/checkv2", told, question.raw)
         except ConnectionResetError:  # a connection that it closed while nobody asked
             found = await self._exchange("POST", "/checkv2", told, question.raw)
-        return answered(found)
+        return opinion_of_answer(found)
 
     async def ping(self) -> None:
         """Return once it says pong."""
         found = await self._exchange("GET", "/ping", [], None)
         if found.strip() != b"pong":
-            raise PeerError(f"answered {word(found.decode('utf-8', 'replace'))!r} to /ping")
+            raise PeerError(f"answered {clean_word(found.decode('utf-8', 'replace'))!r} to /ping")
 
     async def close(self) -> None:
         """Let go of the connections."""
@@ -144,7 +146,9 @@ class Rspamd:
                 method, self._url + path, data=pieces, headers=told, allow_redirects=False
             ) as answer:
                 if answer.status != 200:
-                    raise PeerError(f"answered {answer.status} {word(answer.reason or '')}".strip())
+                    raise PeerError(
+                        f"answered {answer.status} {clean_word(answer.reason or '')}".strip()
+                    )
                 async for chunk in answer.content.iter_any():
                     octets += chunk
                     if len(octets) > MAX_ANSWER:
@@ -154,7 +158,7 @@ class Rspamd:
         except aiohttp.ClientOSError as error:
             raise OSError(error.errno, error.strerror or str(error)) from error
         except (aiohttp.ClientError, ValueError) as error:
-            raise PeerError(f"{type(error).__name__}: {word(str(error))}") from error
+            raise PeerError(f"{type(error).__name__}: {clean_word(str(error))}") from error
         return bytes(octets)
 
     def _opened(self) -> aiohttp.ClientSession:

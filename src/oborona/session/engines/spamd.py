@@ -19,10 +19,10 @@ from typing import Final
 
 from oborona.config import Address
 from oborona.errors import PeerError
-from oborona.policy.engines import EngineSays
-from oborona.session.engines.question import Question, number, word, words
-from oborona.session.engines.talk import exchange
-from oborona.session.engines.trace import trace
+from oborona.policy.engines import EngineOpinion
+from oborona.session.engines.one_shot_connection import exchange
+from oborona.session.engines.question import EngineQuestion, clean_score, clean_word, clean_words
+from oborona.session.engines.trace_headers import trace_headers
 
 # the names of all rules that there are would be more; no message hits them all
 MAX_ANSWER: Final = 64 * 1024
@@ -40,7 +40,7 @@ _SPAM: Final = re.compile(
 _LENGTH: Final = re.compile(rb"content-length[ \t]*:[ \t]*(\d{1,9})[ \t]*", re.IGNORECASE)
 
 
-def request(command: str, message: bytes = b"", user: str = "") -> bytes:
+def spamc_request(command: str, message: bytes = b"", user: str = "") -> bytes:
     """Return a request.
 
     Args:
@@ -53,7 +53,7 @@ def request(command: str, message: bytes = b"", user: str = "") -> bytes:
     return f"{command} SPAMC/1.5\r\n{length}{told}\r\n".encode("ascii") + message
 
 
-def answered(octets: bytes) -> EngineSays:
+def opinion_of_answer(octets: bytes) -> EngineOpinion:
     """Return what an answer to SYMBOLS says.
 
     Args:
@@ -64,9 +64,11 @@ def answered(octets: bytes) -> EngineSays:
     """
     status = _STATUS.match(octets)
     if status is None:
-        raise PeerError(f"answered {word(octets[:100].decode('utf-8', 'replace'))!r}")
+        raise PeerError(f"answered {clean_word(octets[:100].decode('utf-8', 'replace'))!r}")
     if int(status[1]) != 0:
-        raise PeerError(f"answered {int(status[1])} {word(status[2].decode('utf-8', 'replace'))}")
+        raise PeerError(
+            f"answered {int(status[1])} {clean_word(status[2].decode('utf-8', 'replace'))}"
+        )
     head, empty, body = octets.partition(b"\r\n\r\n")
     if not empty:
         raise PeerError("an answer without its end")
@@ -79,16 +81,16 @@ def answered(octets: bytes) -> EngineSays:
     if length is not None and int(length[1]) > len(body):
         raise PeerError("an answer without its end")
     names = body.decode("utf-8", "replace").split(",")
-    return EngineSays(
+    return EngineOpinion(
         engine="spamd",
         action="spam" if verdict[1].lower() in (b"true", b"yes") else "ham",
-        score=number(float(verdict[2])),
-        line=number(float(verdict[3])),
-        symbols=words(name for one in names if (name := one.strip())),
+        score=clean_score(float(verdict[2])),
+        line=clean_score(float(verdict[3])),
+        symbols=clean_words(name for one in names if (name := one.strip())),
     )
 
 
-class Spamd:
+class SpamdClient:
     """Speaks to one spamd, each question over a connection of its own.
 
     Args:
@@ -108,14 +110,16 @@ class Spamd:
         self._user = user
         self._clock = clock
 
-    async def ask(self, question: Question) -> EngineSays:
+    async def ask(self, question: EngineQuestion) -> EngineOpinion:
         """Return its score and its rules that fired."""
-        head = trace(question.envelope, self._site, self._clock())
-        return answered(await self._exchange(request("SYMBOLS", head + question.raw, self._user)))
+        head = trace_headers(question.envelope, self._site, self._clock())
+        return opinion_of_answer(
+            await self._exchange(spamc_request("SYMBOLS", head + question.raw, self._user))
+        )
 
     async def ping(self) -> None:
         """Return once it says PONG."""
-        found = _STATUS.match(await self._exchange(request("PING")))
+        found = _STATUS.match(await self._exchange(spamc_request("PING")))
         if found is None or found[2] != b"PONG":
             raise PeerError("no PONG to PING")
 

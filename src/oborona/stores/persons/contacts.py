@@ -17,8 +17,8 @@ from typing import Final, Literal
 from oborona.errors import StoreError
 from oborona.metrics import Counter
 from oborona.reputation.personal import mail_address
-from oborona.stores.persons.follow import untagged
-from oborona.stores.persons.store import Store
+from oborona.stores.persons.follower import untagged
+from oborona.stores.persons.store import PersonStore
 from oborona.telemetry.log import event
 from oborona.types import Action, Envelope, Verdict
 
@@ -32,7 +32,7 @@ log = logging.getLogger("oborona.personal")
 Learned = Literal["login", "sender", "none"]
 
 
-class Contacts:
+class ContactLearner:
     """Learns contacts in one worker.
 
     Args:
@@ -47,7 +47,7 @@ class Contacts:
         self._number = 0  # of addresses that wait
         self._trouble = ""
 
-    def wrote(self, envelope: Envelope, verdict: Verdict, _now: float) -> None:
+    def learn_contacts(self, envelope: Envelope, verdict: Verdict, _now: float) -> None:
         """Take note of a message, whoever sent it."""
         if not envelope.login or self._learned == "none" or verdict.action is not Action.ACCEPT:
             return
@@ -83,7 +83,7 @@ class Contacts:
 
     def _write(self, letters: dict[str, dict[str, None]]) -> None:
         try:
-            with Store(self._path) as store:
+            with PersonStore(self._path) as store:
                 LEARNED.inc(by=store.written(letters, now=time.time()))
         except StoreError as error:
             if not self._trouble:

@@ -14,7 +14,7 @@ from zlib import crc32
 BITS: Final = 1 << 21  # 256 KiB a worker
 
 
-class Filter:
+class PersonFilter:
     """A set of names that only grows, and has some that were never added."""
 
     __slots__ = ("_octets",)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from oborona.sqlite_file import Format, Shared
+from oborona.sqlite_file import SqliteFileKind, SqliteFormat
 
 APPLICATION_ID: Final = 0x4F425053  # "OBPS"
 
@@ -49,8 +49,8 @@ MIGRATIONS: Final = (
         "INSERT INTO version VALUES (0)",
     ),
 )
-SHARED: Final = Shared(
-    format=Format(APPLICATION_ID, MIGRATIONS, "a store of persons"),
+SHARED: Final = SqliteFileKind(
+    format=SqliteFormat(APPLICATION_ID, MIGRATIONS, "a store of persons"),
     absent="nobody has said anything of their own mail yet",
     left="",
     each=("PRAGMA journal_mode = WAL", "PRAGMA secure_delete = FAST"),

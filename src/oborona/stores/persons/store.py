@@ -14,7 +14,14 @@ from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
 from oborona.errors import StoreError
-from oborona.reputation.personal import LAXEST, STRICTEST, Entry, Kind, Side, Source
+from oborona.reputation.personal import (
+    LAXEST,
+    STRICTEST,
+    EntryAction,
+    PersonalEntry,
+    PersonalEntryKind,
+    PersonalEntrySource,
+)
 from oborona.stores.followed_store import FollowedStore
 from oborona.stores.persons.schema import SHARED
 
@@ -27,9 +34,9 @@ WRITTEN_A_DAY: Final = 100
 WRITTEN_S: Final = 400 * 86_400  # without another message to somebody, they are a contact so long
 DAY_S: Final = 86_400
 
-_SIDES: Final = {one.value: one for one in Side}
-_KINDS: Final = {one.value: one for one in Kind}
-_SOURCES: Final = {one.value: one for one in Source}
+_SIDES: Final = {one.value: one for one in EntryAction}
+_KINDS: Final = {one.value: one for one in PersonalEntryKind}
+_SOURCES: Final = {one.value: one for one in PersonalEntrySource}
 
 COLUMNS: Final = "side, kind, value, beside, text, time, source, expires, word, note"
 _ROOM: Final = (
@@ -46,14 +53,14 @@ _WRITTEN: Final = (
 )
 
 
-class Of(NamedTuple):
+class StoredPerson(NamedTuple):
     """What is kept of a person."""
 
     strictness: float
-    entries: list[Entry]
+    entries: list[PersonalEntry]
 
 
-class Counted(NamedTuple):
+class PersonStoreCounts(NamedTuple):
     """How much there is."""
 
     persons: int
@@ -61,12 +68,12 @@ class Counted(NamedTuple):
     contacts: int
 
 
-class Store(FollowedStore):
+class PersonStore(FollowedStore):
     """One process's access to the store; see `FollowedStore`."""
 
     shared = SHARED
 
-    def put(self, person: str, entries: Sequence[Entry], *, now: float) -> int:
+    def put(self, person: str, entries: Sequence[PersonalEntry], *, now: float) -> int:
         """Write down what a person says, all of it or nothing; return how much of it is new.
 
         Args:
@@ -84,7 +91,13 @@ class Store(FollowedStore):
         return new
 
     def say(
-        self, person: str, word: int, entries: Sequence[Entry], *, replaced: int = 0, now: float
+        self,
+        person: str,
+        word: int,
+        entries: Sequence[PersonalEntry],
+        *,
+        replaced: int = 0,
+        now: float,
     ) -> None:
         """Write down what follows from a person's word, in the place of what followed from another.
 
@@ -110,7 +123,11 @@ class Store(FollowedStore):
             return change.take_back(wanted)
 
     def remove(
-        self, person: str, things: Collection[tuple[Kind, str]], *, contacts: bool = True
+        self,
+        person: str,
+        things: Collection[tuple[PersonalEntryKind, str]],
+        *,
+        contacts: bool = True,
     ) -> int:
         """Remove what a person has said of some things, whatever it followed from.
 
@@ -180,7 +197,7 @@ class Store(FollowedStore):
                 change.make_room(who, person, now)
         return new
 
-    def of(self, person: str) -> Of:
+    def of(self, person: str) -> StoredPerson:
         """Return what is kept of a person, the oldest first."""
         rows = self.rows(
             f"SELECT p.strictness, {COLUMNS} FROM person p LEFT JOIN entry e ON e.person = p.id"  # noqa: S608 - literals above
@@ -193,11 +210,11 @@ class Store(FollowedStore):
         """Return everybody of whom anything was ever kept."""
         return [address for (address,) in self.rows("SELECT address FROM person ORDER BY address")]
 
-    def counted(self) -> Counted:
+    def counted(self) -> PersonStoreCounts:
         """Return how much there is; it looks at all of it."""
         ((persons,),) = self.rows("SELECT count(*) FROM person")
         ((entries, contacts),) = self.rows("SELECT count(*), coalesce(sum(contact), 0) FROM entry")
-        return Counted(persons, entries, contacts)
+        return PersonStoreCounts(persons, entries, contacts)
 
     @contextmanager
     def _change(self) -> Iterator[_Change]:
@@ -232,14 +249,14 @@ class _Change:
         ).fetchall()
         return int(found[0][0]) if found else None
 
-    def put(self, who: int, entries: Iterable[Entry]) -> int:
+    def put(self, who: int, entries: Iterable[PersonalEntry]) -> int:
         """Write entries; return how many were not there."""
         ((before,),) = self._count(who)
         self.db.executemany(
             _PUT,
             [
                 (
-                    who, int(one.side is Side.CONTACT), one.side, one.kind, one.value, one.beside, one.text, one.time,
+                    who, int(one.side is EntryAction.CONTACT), one.side, one.kind, one.value, one.beside, one.text, one.time,
                     one.source, one.expires, one.word, one.note,
                 )
                 for one in entries
@@ -290,7 +307,7 @@ class _Change:
                 raise StoreError(f"{person} would have more than {most} {what}; remove some first")
 
 
-def read(rows: Sequence[Sequence[Any]]) -> Of:
+def read(rows: Sequence[Sequence[Any]]) -> StoredPerson:
     """Return what rows of strictness and `COLUMNS` hold.
 
     An entry that this version can't read is left out.
@@ -300,7 +317,7 @@ def read(rows: Sequence[Sequence[Any]]) -> Of:
         if side is None:  # of a person without any
             continue
         try:
-            one = Entry(
+            one = PersonalEntry(
                 side=_SIDES[side],
                 kind=_KINDS[kind],
                 value=str(value),
@@ -315,4 +332,4 @@ def read(rows: Sequence[Sequence[Any]]) -> Of:
         except (KeyError, ValueError, TypeError):
             continue
         entries.append(one)
-    return Of(float(rows[0][0]) if rows else 1.0, entries)
+    return StoredPerson(float(rows[0][0]) if rows else 1.0, entries)

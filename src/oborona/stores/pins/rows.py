@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from oborona.errors import StoreError
-from oborona.reputation.flag import Flag
+from oborona.reputation.flag import ReputationFlag
 from oborona.reputation.pins import Pin
 from oborona.types import Shingle
 
@@ -18,7 +18,7 @@ _SIGN: Final = 1 << 63
 _WHOLE: Final = 1 << 64
 
 
-class What(StrEnum):
+class PinAction(StrEnum):
     """What was done."""
 
     PIN = "pin"
@@ -29,12 +29,12 @@ class What(StrEnum):
     IMPORT = "import"  # pins of another machine
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class PinChange(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that somebody did."""
 
     at: float  # Unix seconds
     by: str
-    what: What
+    what: PinAction
     reason: str
     entity: Shingle | None = None  # None: it was about no one entity
     name: str = ""  # of the entity, or the message's id
@@ -42,7 +42,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     until: float = 0.0  # of a pin, Unix seconds; 0 = for ever
 
 
-class Note(msgspec.Struct, frozen=True, kw_only=True):
+class PinNote(msgspec.Struct, frozen=True, kw_only=True):
     """What somebody wrote beside an entity."""
 
     at: float  # Unix seconds
@@ -50,7 +50,7 @@ class Note(msgspec.Struct, frozen=True, kw_only=True):
     text: str
 
 
-class Changes(msgspec.Struct, frozen=True, kw_only=True):
+class PinStoreChanges(msgspec.Struct, frozen=True, kw_only=True):
     """What has changed in the store."""
 
     version: int
@@ -60,13 +60,13 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
     whole: bool = False  # `pins` is all there is, what else is known is gone
 
 
-def signed(number: int) -> int:
+def to_signed(number: int) -> int:
     """Return an unsigned number of 64 bits as SQLite keeps it."""
     return number - _WHOLE if number >= _SIGN else number
 
 
-def unsigned(number: int) -> int:
-    """Return what `signed` was given."""
+def to_unsigned(number: int) -> int:
+    """Return what `to_signed` was given."""
     return number + _WHOLE if number < 0 else number
 
 
@@ -80,9 +80,9 @@ def pin_of(row: tuple[Any, ...]) -> Pin:
     try:
         return Pin(
             type=int(kind),
-            hash=unsigned(int(number)),
+            hash=to_unsigned(int(number)),
             name=str(name),
-            flag=Flag(flag),
+            flag=ReputationFlag(flag),
             reason=str(reason),
             by=str(by),
             since=float(since),
@@ -98,7 +98,7 @@ def row_of(pin: Pin) -> tuple[Any, ...]:
     """Return a pin in the order of PIN_COLUMNS."""
     return (
         pin.type,
-        signed(pin.hash),
+        to_signed(pin.hash),
         pin.name,
         pin.flag.value,
         pin.reason,
@@ -108,19 +108,19 @@ def row_of(pin: Pin) -> tuple[Any, ...]:
     )
 
 
-def change_of(row: tuple[Any, ...]) -> Change:
+def change_of(row: tuple[Any, ...]) -> PinChange:
     """Return the change of a row in the order of CHANGE_COLUMNS.
 
     Raises:
         StoreError: it is none that this version knows.
     """
     at, by, what, kind, number, name, flag, until, reason = row
-    entity = None if kind is None else Shingle(int(kind), unsigned(int(number)))
+    entity = None if kind is None else Shingle(int(kind), to_unsigned(int(number)))
     try:
-        return Change(
+        return PinChange(
             at=at,
             by=by,
-            what=What(what),
+            what=PinAction(what),
             entity=entity,
             name=name,
             flag=flag,

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from oborona.sqlite_file import Format, Shared
+from oborona.sqlite_file import SqliteFileKind, SqliteFormat
 
 APPLICATION_ID: Final = 0x4F425250  # "OBRP"
 
@@ -70,8 +70,8 @@ MIGRATIONS: Final = (
         "INSERT INTO version VALUES (0)",
     ),
 )
-SHARED: Final = Shared(
-    format=Format(APPLICATION_ID, MIGRATIONS, "a store of manual overrides"),
+SHARED: Final = SqliteFileKind(
+    format=SqliteFormat(APPLICATION_ID, MIGRATIONS, "a store of manual overrides"),
     absent="nobody has set a manual override yet",
     left="",
 )

@@ -13,15 +13,15 @@ from oborona.stores.followed_store import FollowedStore
 from oborona.stores.pins.rows import (
     CHANGE_COLUMNS,
     PIN_COLUMNS,
-    Change,
-    Changes,
-    Note,
-    What,
+    PinAction,
+    PinChange,
+    PinNote,
+    PinStoreChanges,
     change_of,
     pin_of,
     row_of,
-    signed,
-    unsigned,
+    to_signed,
+    to_unsigned,
 )
 from oborona.stores.pins.schema import SHARED
 from oborona.types import Shingle
@@ -42,7 +42,7 @@ _PUT: Final = (
 _IN_FORCE: Final = "flag != '' AND (until <= 0 OR until > ?)"
 
 
-class Store(FollowedStore):
+class PinStore(FollowedStore):
     """One process's access to the store; see `FollowedStore`."""
 
     shared = SHARED
@@ -68,12 +68,16 @@ class Store(FollowedStore):
         with self._change(now) as number:
             self._db.executemany(_PUT, [(*row_of(pin), origin, number) for pin in pins])
             if origin:
-                self._log(Change(at=now, by=pins[0].by, what=What.IMPORT, name=origin, reason=told))
+                self._log(
+                    PinChange(
+                        at=now, by=pins[0].by, what=PinAction.IMPORT, name=origin, reason=told
+                    )
+                )
                 return
             for pin in pins:
                 self._log(
-                    Change(
-                        at=pin.since, by=pin.by, what=What.PIN, reason=pin.reason,
+                    PinChange(
+                        at=pin.since, by=pin.by, what=PinAction.PIN, reason=pin.reason,
                         entity=pin.shingle, name=pin.name, flag=pin.flag.value, until=pin.until,
                     )
                 )  # fmt: skip
@@ -89,11 +93,11 @@ class Store(FollowedStore):
             if pin is not None:
                 self._db.execute(
                     "UPDATE pin SET flag = '', since = ?, changed = ? WHERE type = ? AND hash = ?",
-                    (now, number, entity.type, signed(entity.hash)),
+                    (now, number, entity.type, to_signed(entity.hash)),
                 )
                 self._log(
-                    Change(
-                        at=now, by=by, what=What.CLEAR, reason=reason,
+                    PinChange(
+                        at=now, by=by, what=PinAction.CLEAR, reason=reason,
                         entity=entity, name=name or pin.name, flag=pin.flag.value,
                     )
                 )  # fmt: skip
@@ -105,17 +109,19 @@ class Store(FollowedStore):
         with self.transaction():
             self._db.execute(
                 "INSERT INTO note (type, hash, name, text, by, at) VALUES (?, ?, ?, ?, ?, ?)",
-                (entity.type, signed(entity.hash), name, text, by, now),
+                (entity.type, to_signed(entity.hash), name, text, by, now),
             )
-            self._log(Change(at=now, by=by, what=What.NOTE, reason=text, entity=entity, name=name))
+            self._log(
+                PinChange(at=now, by=by, what=PinAction.NOTE, reason=text, entity=entity, name=name)
+            )
 
-    def log(self, change: Change) -> None:
+    def log(self, change: PinChange) -> None:
         """Write down what was done elsewhere."""
         _check(change.name, change.reason, change.by)
         with self.transaction():
             self._log(change)
 
-    def take_back(self, journal: int, change: Change) -> bool:
+    def take_back(self, journal: int, change: PinChange) -> bool:
         """Note that the counts of a message's verdict are taken back.
 
         Return whether it is the first time: else nothing is noted.
@@ -154,25 +160,25 @@ class Store(FollowedStore):
     def origins(self, now: float) -> dict[Shingle, str]:
         """Return where pins in force come from, empty for those that somebody here said."""
         rows = self.rows(f"SELECT type, hash, origin FROM pin WHERE {_IN_FORCE}", (now,))  # noqa: S608 - literals above
-        return {Shingle(kind, unsigned(number)): origin for kind, number, origin in rows}
+        return {Shingle(kind, to_unsigned(number)): origin for kind, number, origin in rows}
 
-    def notes(self, entity: Shingle) -> list[Note]:
+    def notes(self, entity: Shingle) -> list[PinNote]:
         """Return what was written beside an entity, oldest first."""
         sql = "SELECT at, by, text FROM note WHERE type = ? AND hash = ? ORDER BY id"
-        found = self.rows(sql, (entity.type, signed(entity.hash)))
-        return [Note(at=at, by=by, text=text) for at, by, text in found]
+        found = self.rows(sql, (entity.type, to_signed(entity.hash)))
+        return [PinNote(at=at, by=by, text=text) for at, by, text in found]
 
-    def changes(self, entity: Shingle | None = None, limit: int = SHOWN) -> list[Change]:
+    def changes(self, entity: Shingle | None = None, limit: int = SHOWN) -> list[PinChange]:
         """Return what was done last, newest first; to one entity, where one is given."""
         sql, values = f"SELECT {CHANGE_COLUMNS} FROM change", list[Any]()  # noqa: S608 - literals above
         if entity is not None:
             sql += " WHERE type = ? AND hash = ?"
-            values += entity.type, signed(entity.hash)
+            values += entity.type, to_signed(entity.hash)
         return [
             change_of(row) for row in self.rows(f"{sql} ORDER BY id DESC LIMIT ?", (*values, limit))
         ]
 
-    def since(self, version: int, now: float) -> Changes:
+    def since(self, version: int, now: float) -> PinStoreChanges:
         """Return what has changed since a version; since -1 all that is in force."""
         select = f"SELECT {PIN_COLUMNS} FROM pin WHERE"  # noqa: S608 - literals above
         reading = self.rows_since(
@@ -186,13 +192,15 @@ class Store(FollowedStore):
                 except StoreError:
                     unknown += row[3] != ""  # it was cleared
                     if isinstance(row[0], int) and isinstance(row[1], int):
-                        gone.append(Shingle(row[0], unsigned(row[1])))
-        return Changes(version=number, pins=pins, gone=gone, unknown=unknown, whole=version < 0)
+                        gone.append(Shingle(row[0], to_unsigned(row[1])))
+        return PinStoreChanges(
+            version=number, pins=pins, gone=gone, unknown=unknown, whole=version < 0
+        )
 
     def _of(self, entity: Shingle, now: float) -> Pin | None:
         found = self._db.execute(
             f"SELECT {PIN_COLUMNS} FROM pin WHERE type = ? AND hash = ? AND {_IN_FORCE}",  # noqa: S608 - literals above
-            (entity.type, signed(entity.hash), now),
+            (entity.type, to_signed(entity.hash), now),
         ).fetchone()
         return None if found is None else pin_of(found)
 
@@ -203,10 +211,10 @@ class Store(FollowedStore):
         ).fetchone()
         return int(number)
 
-    def _log(self, change: Change) -> None:
+    def _log(self, change: PinChange) -> None:
         kind, number = (None, None) if change.entity is None else change.entity
         values = (
-            change.at, change.by, change.what, kind, None if number is None else signed(number),
+            change.at, change.by, change.what, kind, None if number is None else to_signed(number),
             change.name, change.flag, change.until, change.reason,
         )  # fmt: skip
         self._db.execute(

@@ -11,8 +11,8 @@ import msgspec
 
 from oborona.errors import StoreError
 from oborona.policy.signatures.check import entity, pattern_text, phrase
-from oborona.policy.signatures.model import Flag, Kind, Signature, Where
-from oborona.types import Mode
+from oborona.policy.signatures.model import Signature, SignatureFlag, SignatureKind, SignatureScope
+from oborona.types import RuleMode
 
 COLUMNS: Final = (
     "id, state, changed, flag, kind, value, place, inside, owner, reason, author, created, "
@@ -22,7 +22,7 @@ COLUMNS: Final = (
 """Of a row, in order."""
 
 
-class State(StrEnum):
+class SignatureState(StrEnum):
     """What has become of a signature."""
 
     ACTIVE = "active"
@@ -31,18 +31,18 @@ class State(StrEnum):
     REMOVED = "removed"
 
 
-class Stored(msgspec.Struct, frozen=True, kw_only=True):
+class StoredSignature(msgspec.Struct, frozen=True, kw_only=True):
     """A row of the store."""
 
     signature: Signature
-    state: State
+    state: SignatureState
     changed: int  # number of the change
     decided: float  # when its state was last changed, Unix seconds; 0 = never
     decided_by: str
     evidence: dict[str, Any]  # of a proposal
 
 
-class Hits(msgspec.Struct, frozen=True, kw_only=True):
+class SignatureHits(msgspec.Struct, frozen=True, kw_only=True):
     """How often a signature was found."""
 
     total: int = 0
@@ -50,7 +50,7 @@ class Hits(msgspec.Struct, frozen=True, kw_only=True):
     last: float = 0.0  # Unix seconds; 0 = never
 
 
-class Changes(msgspec.Struct, frozen=True, kw_only=True):
+class SignatureStoreChanges(msgspec.Struct, frozen=True, kw_only=True):
     """What has changed in the store."""
 
     version: int
@@ -63,9 +63,9 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
 def normal(one: Signature) -> str:
     """Return what a signature looks for in its normal form."""
     match one.kind:
-        case Kind.PHRASE:
+        case SignatureKind.PHRASE:
             return phrase(one).decode("utf-8", "surrogatepass").strip()
-        case Kind.PATTERN:
+        case SignatureKind.PATTERN:
             return pattern_text(one)
         case _:
             return entity(one)[1]
@@ -78,27 +78,27 @@ def number_of(name: str) -> int:
     return int(digits)
 
 
-def take(row: tuple[Any, ...], changes: Changes) -> None:
+def apply_row(row: tuple[Any, ...], changes: SignatureStoreChanges) -> None:
     """Put a row where it belongs: one that can't be read is no reason to do without the others."""
     name = f"s{row[0]}"
-    if row[1] != State.ACTIVE:
+    if row[1] != SignatureState.ACTIVE:
         changes.gone.append(name)
         return
     try:
-        changes.active.append(signature(row))
+        changes.active.append(signature_of_row(row))
     except StoreError as error:
         changes.gone.append(name)
         changes.unknown[name] = str(error)
 
 
-def signature(row: tuple[Any, ...]) -> Signature:
+def signature_of_row(row: tuple[Any, ...]) -> Signature:
     try:
         return Signature(
             id=f"s{row[0]}",
-            flag=Flag(row[3]),
-            kind=Kind(row[4]),
+            flag=SignatureFlag(row[3]),
+            kind=SignatureKind(row[4]),
             value=row[5],
-            where=Where(row[6]),
+            where=SignatureScope(row[6]),
             inside=bool(row[7]),
             owner=row[8],
             reason=row[9],
@@ -106,7 +106,7 @@ def signature(row: tuple[Any, ...]) -> Signature:
             created=row[11],
             expires=row[12],
             score=row[13],
-            mode=Mode(row[14]),
+            mode=RuleMode(row[14]),
         )
     except ValueError as error:
         raise StoreError(
@@ -114,10 +114,10 @@ def signature(row: tuple[Any, ...]) -> Signature:
         ) from error
 
 
-def stored(row: tuple[Any, ...]) -> Stored:
-    return Stored(
-        signature=signature(row),
-        state=State(row[1]),
+def stored_of_row(row: tuple[Any, ...]) -> StoredSignature:
+    return StoredSignature(
+        signature=signature_of_row(row),
+        state=SignatureState(row[1]),
         changed=row[2],
         decided=row[15],
         decided_by=row[16],

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from oborona.sqlite_file import Format, Shared
+from oborona.sqlite_file import SqliteFileKind, SqliteFormat
 
 APPLICATION_ID: Final = 0x4F425347  # "OBSG"
 
@@ -58,8 +58,8 @@ MIGRATIONS: Final = (
         """,
     ),
 )
-SHARED: Final = Shared(
-    format=Format(APPLICATION_ID, MIGRATIONS, "a store of signatures"),
+SHARED: Final = SqliteFileKind(
+    format=SqliteFormat(APPLICATION_ID, MIGRATIONS, "a store of signatures"),
     absent="there are no signatures yet",
     left="",
 )

@@ -16,14 +16,14 @@ from oborona.policy.signatures.model import MAX_SIGNATURES, Signature
 from oborona.stores.followed_store import FollowedStore
 from oborona.stores.signatures.rows import (
     COLUMNS,
-    Changes,
-    Hits,
-    State,
-    Stored,
+    SignatureHits,
+    SignatureState,
+    SignatureStoreChanges,
+    StoredSignature,
+    apply_row,
     normal,
     number_of,
-    stored,
-    take,
+    stored_of_row,
 )
 from oborona.stores.signatures.schema import SHARED
 
@@ -40,7 +40,7 @@ _SAME: Final = (
 _IN_FORCE: Final = "state = 'active' AND (expires <= 0 OR expires > ?)"
 
 
-class Store(FollowedStore):
+class SignatureStore(FollowedStore):
     """One process's access to the store; see `FollowedStore`."""
 
     shared = SHARED
@@ -50,7 +50,7 @@ class Store(FollowedStore):
         signatures: Sequence[Signature],
         *,
         now: float,
-        state: State = State.ACTIVE,
+        state: SignatureState = SignatureState.ACTIVE,
         evidence: Sequence[Mapping[str, Any]] = (),
     ) -> list[tuple[str, bool]]:
         """Add signatures in one transaction: all of them or none.
@@ -88,7 +88,7 @@ class Store(FollowedStore):
                 found.append((f"s{cursor.lastrowid}", True))
         return found
 
-    def decide(self, name: str, state: State, *, by: str, now: float) -> Stored:
+    def decide(self, name: str, state: SignatureState, *, by: str, now: float) -> StoredSignature:
         """Change the state of a signature; return it as it is then.
 
         Raises:
@@ -96,7 +96,7 @@ class Store(FollowedStore):
         """
         return self._set(name, "state = ?, decided = ?, decided_by = ?", (state, now, by), now)
 
-    def expire(self, name: str, at: float, *, now: float) -> Stored:
+    def expire(self, name: str, at: float, *, now: float) -> StoredSignature:
         """Set when a signature ends, Unix seconds; 0 = never.
 
         Raises:
@@ -104,7 +104,7 @@ class Store(FollowedStore):
         """
         return self._set(name, "expires = ?", (at,), now)
 
-    def get(self, name: str) -> Stored:
+    def get(self, name: str) -> StoredSignature:
         """Return a signature, whatever its state.
 
         Raises:
@@ -115,7 +115,7 @@ class Store(FollowedStore):
             raise KeyError(name)
         return rows[0]
 
-    def all(self, *states: State) -> list[Stored]:
+    def all(self, *states: SignatureState) -> list[StoredSignature]:
         """Return the signatures in some states, oldest first."""
         marks = ", ".join("?" * len(states))
         return self._rows(
@@ -132,25 +132,27 @@ class Store(FollowedStore):
             ).fetchone()
         return int(number)
 
-    def since(self, version: int, now: float) -> Changes:
+    def since(self, version: int, now: float) -> SignatureStoreChanges:
         """Return what has changed since a version; since -1 all that is in force."""
         select = f"SELECT {COLUMNS} FROM signature WHERE"  # noqa: S608 - literals above
         reading = self.rows_since(
             version, changed=f"{select} changed > ?", whole=f"{select} {_IN_FORCE}", now=now
         )
         with reading as (number, rows):
-            changes = Changes(version=number, active=[], gone=[], unknown={}, whole=version < 0)
+            changes = SignatureStoreChanges(
+                version=number, active=[], gone=[], unknown={}, whole=version < 0
+            )
             for row in rows:
-                take(row, changes)
+                apply_row(row, changes)
         return changes
 
-    def hits(self, now: float) -> dict[str, Hits]:
+    def hits(self, now: float) -> dict[str, SignatureHits]:
         """Return how often signatures were found, by id."""
         today = int(now // DAY_S)
         with self.told():
             rows = self._db.execute("SELECT id, total, day, today, last FROM hits").fetchall()
         return {
-            name: Hits(total=total, today=count if day == today else 0, last=last)
+            name: SignatureHits(total=total, today=count if day == today else 0, last=last)
             for name, total, day, count, last in rows
         }
 
@@ -173,7 +175,7 @@ class Store(FollowedStore):
                 rows,
             )
 
-    def _same(self, one: Signature, form: str, state: State, now: float) -> str | None:
+    def _same(self, one: Signature, form: str, state: SignatureState, now: float) -> str | None:
         """Return the id of the signature that is the same, None where there is none.
 
         One that is over is another's past.
@@ -185,12 +187,12 @@ class Store(FollowedStore):
             (
                 f"s{number}"
                 for number, was in rows
-                if state is State.PROPOSED or was == State.ACTIVE
+                if state is SignatureState.PROPOSED or was == SignatureState.ACTIVE
             ),
             None,
         )
 
-    def _set(self, name: str, columns: str, values: tuple[Any, ...], now: float) -> Stored:
+    def _set(self, name: str, columns: str, values: tuple[Any, ...], now: float) -> StoredSignature:
         with self._change(now) as number:
             cursor = self._db.execute(
                 f"UPDATE signature SET {columns}, changed = ? WHERE id = ?",  # noqa: S608 - literals above
@@ -200,9 +202,9 @@ class Store(FollowedStore):
                 raise KeyError(name)
         return self.get(name)
 
-    def _rows(self, sql: str, values: Sequence[Any]) -> list[Stored]:
+    def _rows(self, sql: str, values: Sequence[Any]) -> list[StoredSignature]:
         with self.told():
-            return [stored(row) for row in self._db.execute(sql, tuple(values)).fetchall()]
+            return [stored_of_row(row) for row in self._db.execute(sql, tuple(values)).fetchall()]
 
     @contextmanager
     def _change(self, now: float) -> Iterator[int]:

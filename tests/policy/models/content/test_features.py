@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 
 from oborona.message.parse import parse
 from oborona.policy.models.content import pieces
-from oborona.policy.models.content.features import EDGES, MAX_FEATURES, SPACE, Features, features
+from oborona.policy.models.content.features import (
+    EDGES,
+    MAX_FEATURES,
+    SPACE,
+    ContentFeatures,
+    features,
+)
 
 MAIL = (
     b"Received: from a.example (a.example [192.0.2.1]) by b.example; Fri, 20 Nov 2026 10:00:00 "
@@ -39,15 +45,15 @@ def test_any_octets_give_ascending_slots_below_a_bound(noise: bytes, before: byt
 @settings(max_examples=200, deadline=None)
 @given(st.sets(st.integers(0, SPACE - 1), max_size=3000))
 def test_octets_give_back_the_features(chosen: set[int]) -> None:
-    made = Features(np.array(sorted(chosen), np.uint32))
-    assert (Features.from_bytes(made.to_bytes()).slots == made.slots).all()
+    made = ContentFeatures(np.array(sorted(chosen), np.uint32))
+    assert (ContentFeatures.from_bytes(made.to_bytes()).slots == made.slots).all()
 
 
 @settings(max_examples=500, deadline=None)
 @given(st.binary(max_size=300))
 def test_any_octets_are_features_or_a_value_error(octets: bytes) -> None:
     try:
-        found = Features.from_bytes(octets).slots
+        found = ContentFeatures.from_bytes(octets).slots
     except ValueError:
         return
     assert (np.diff(found.astype(np.int64)) > 0).all()
@@ -56,7 +62,7 @@ def test_any_octets_are_features_or_a_value_error(octets: bytes) -> None:
 
 def test_features_too_many_to_be_ours_are_refused_before_they_are_read() -> None:
     with pytest.raises(ValueError, match="too many"):
-        Features.from_bytes(b"\x01" * (3 * MAX_FEATURES + 1))
+        ContentFeatures.from_bytes(b"\x01" * (3 * MAX_FEATURES + 1))
 
 
 @pytest.mark.parametrize(

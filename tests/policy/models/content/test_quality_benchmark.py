@@ -10,7 +10,7 @@ from benchmarks import labelled, roc
 from benchmarks.kept import Kept
 from benchmarks.labelled import Labelled
 from benchmarks.streams import Row, ordered, steps
-from oborona.cli.mailboxes import Unread
+from oborona.cli.mailboxes import UnreadableMail
 
 MAIL = [
     Labelled(str(number), number % 3 == 0, b"", float(1000 - number) if number else 0.0)
@@ -96,7 +96,7 @@ def test_folders_and_indexes_name_the_same_mail(tmp_path: Path) -> None:
     (tmp_path / "index").write_text("ham easy-ham-1/1\nspam spam/2\n")
     assert labelled.read(tmp_path, clean=False) == labelled.read(tmp_path / "index", clean=False)
     (tmp_path / "index").write_text("ham easy-ham-1/1\nvirus spam/2\n")
-    with pytest.raises(Unread, match="index:2"):
+    with pytest.raises(UnreadableMail, match="index:2"):
         labelled.read(tmp_path / "index", clean=False)
     with pytest.raises(ValueError, match="no folder of ham"):
         labelled.read(tmp_path / "spam", clean=False)

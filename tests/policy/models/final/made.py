@@ -9,12 +9,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from oborona.policy.counts import MessageCounts
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.facts import Facts
-from oborona.policy.known import Known
-from oborona.policy.models.final.examples import Example, Observer
+from oborona.policy.models.final.examples import ExampleBuilder, FinalExample
 from oborona.policy.models.final.trees import Trees
-from oborona.types import Metric, Mode, RuleHit, Shingle, Window
+from oborona.types import Metric, RuleHit, RuleMode, Shingle, Window
 
 
 def counts(seen: int, spam: int) -> list[list[int]]:
@@ -26,7 +26,9 @@ def counts(seen: int, spam: int) -> list[list[int]]:
 
 def facts(chance: random.Random, *, spam: bool) -> Facts:
     seen = chance.randrange(50)
-    known = Known([Shingle(14, 1)], [counts(seen, int(seen * (chance.random() if spam else 0.2)))])
+    known = MessageCounts(
+        [Shingle(14, 1)], [counts(seen, int(seen * (chance.random() if spam else 0.2)))]
+    )
     return Facts(
         known=known,
         text_words=chance.randrange(300),
@@ -47,16 +49,16 @@ def hits(chance: random.Random, *, spam: bool) -> list[RuleHit]:
     if chance.random() < (0.6 if spam else 0.1):
         found.append(RuleHit(name="ODD", score=40.0))
     if chance.random() < (0.5 if spam else 0.05):
-        found.append(RuleHit(name="QUIET", score=30.0, mode=Mode.SHADOW))
+        found.append(RuleHit(name="QUIET", score=30.0, mode=RuleMode.SHADOW))
     return found
 
 
-def examples(number: int, *, seed: int = 1) -> tuple[list[Example], tuple[str, ...]]:
-    chance, observer, made = random.Random(seed), Observer(SCHEMA), []
+def examples(number: int, *, seed: int = 1) -> tuple[list[FinalExample], tuple[str, ...]]:
+    chance, observer, made = random.Random(seed), ExampleBuilder(SCHEMA), []
     for place in range(number):
         spam = chance.random() < 0.4
         fired = hits(chance, spam=spam)
-        score = sum(hit.score for hit in fired if hit.mode is Mode.LIVE)
+        score = sum(hit.score for hit in fired if hit.mode is RuleMode.LIVE)
         made.append(
             observer.example(
                 facts(chance, spam=spam),

@@ -15,11 +15,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oborona.feedback.final.train import Training
-from oborona.policy.models.content.calibrate import Calibration
+from oborona.feedback.final.train import TrainingResult
+from oborona.policy.models.content.calibration import Calibration
 from oborona.policy.models.final import file
-from oborona.policy.models.final.file import BrokenModel, Stored, Trained, decode, encode, version
-from oborona.policy.models.final.summary import Summary
+from oborona.policy.models.final.file import (
+    BrokenModel,
+    ModelFile,
+    TrainedModel,
+    decode,
+    encode,
+    version,
+)
+from oborona.policy.models.final.summary import TrainingSummary
 from tests.policy.models.final.made import trees
 
 
@@ -29,16 +36,16 @@ def sealed(packed: bytes) -> bytes:
 
 def changed(octets: bytes, **fields: Any) -> bytes:
     """The same file with other fields, whole by its digest: what somebody could make on purpose."""
-    stored = msgspec.msgpack.decode(octets[40:], type=Stored)
+    stored = msgspec.msgpack.decode(octets[40:], type=ModelFile)
     return sealed(msgspec.msgpack.encode(msgspec.structs.replace(stored, **fields)))
 
 
 @pytest.fixture(scope="module")
-def octets(training: Training) -> bytes:
+def octets(training: TrainingResult) -> bytes:
     return encode(training.model)
 
 
-def test_what_is_written_is_read(training: Training, octets: bytes) -> None:
+def test_what_is_written_is_read(training: TrainingResult, octets: bytes) -> None:
     model, read = training.model, decode(octets)
     assert encode(read) == octets
     assert (read.features, read.calibration, read.policy, read.summary) == (
@@ -104,7 +111,7 @@ def test_a_file_that_was_made_to_harm_is_refused_with_its_reason(
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_leaves_that_are_no_numbers_are_refused(octets: bytes, value: float) -> None:
-    stored = msgspec.msgpack.decode(octets[40:], type=Stored)
+    stored = msgspec.msgpack.decode(octets[40:], type=ModelFile)
     leaves = np.frombuffer(stored.values, "<f8").copy()
     leaves[3] = value
     with pytest.raises(BrokenModel, match="no number"):
@@ -119,7 +126,7 @@ def test_leaves_that_are_no_numbers_are_refused(octets: bytes, value: float) -> 
 def test_a_calibration_that_does_not_rise_is_refused(
     octets: bytes, slope: float, offset: float
 ) -> None:
-    calibration = msgspec.msgpack.decode(octets[40:], type=Stored).calibration
+    calibration = msgspec.msgpack.decode(octets[40:], type=ModelFile).calibration
     with pytest.raises(BrokenModel, match="does not rise"):
         decode(
             changed(
@@ -134,7 +141,7 @@ def test_a_file_too_large_is_refused_before_it_is_looked_at() -> None:
 
 
 SMALL = encode(
-    Trained(
+    TrainedModel(
         features=("links", "text.words", "rule ODD"),
         trees=trees(
             [[0, 1], [2, 0]],
@@ -144,7 +151,7 @@ SMALL = encode(
         calibration=Calibration(slope=1.5, offset=-0.5, spam=100, ham=100),
         policy="abc",
         trained_at=1.7e9,
-        summary=Summary(spam=100, ham=100, importance=(("links", 1.0),)),
+        summary=TrainingSummary(spam=100, ham=100, importance=(("links", 1.0),)),
         meaning=np.zeros(file.MEANING, np.float32),
     )
 )

@@ -16,7 +16,7 @@ from oborona.policy.models.final.law import log_odds, part, score_of
 from oborona.policy.rules import VerdictLines
 from oborona.policy.tables import FinalTable
 from oborona.toml import parse
-from oborona.types import Mode, RuleHit
+from oborona.types import RuleHit, RuleMode
 
 LINES = VerdictLines(spam_score=100, reject_score=200)
 TABLE = FinalTable(spam=0.9, reject=0.999)
@@ -55,7 +55,7 @@ def test_the_whole_comes_to_the_score_of_the_model_whatever_small_rules_say(
     odds: float, scores: list[float]
 ) -> None:
     hits = [RuleHit(name=f"R{number}", score=score) for number, score in enumerate(scores)]
-    hits.append(RuleHit(name="QUIET", score=500, mode=Mode.SHADOW))
+    hits.append(RuleHit(name="QUIET", score=500, mode=RuleMode.SHADOW))
     score = score_of(odds, TABLE, LINES)
     assert math.isclose(sum(scores) + part(score, hits, LINES), score, abs_tol=1e-6)
 

@@ -1,0 +1,197 @@
+"""What a scan reads of the counters, and what is added to them before its answer goes out."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from oborona.counters.window import Timeline
+from oborona.errors import StoreError, StorePartial
+from oborona.message import unique_pairs
+from oborona.message.hashing import Hasher, ShingleType
+from oborona.message.shingles import envelope_shingles
+from oborona.policy.counts import MessageCounts, timelines_to_read
+from oborona.policy.history import REPIP_BAD
+from oborona.policy.local_clients import is_own
+from oborona.policy.memory_age import ALL_MAIL
+from oborona.policy.ports import CounterAdder, CounterCorrector, CounterReader
+from oborona.types import (
+    Action,
+    Amounts,
+    CountedPieces,
+    CounterPrefix,
+    Envelope,
+    Location,
+    ProvedIdentity,
+    Shingle,
+    UniquePair,
+    Verdict,
+)
+
+CONTACTING: Final = frozenset(
+    {
+        ShingleType.CLIENT_IP,
+        ShingleType.CLIENT_NETWORK,
+        ShingleType.AUTHOR,
+        ShingleType.AUTHOR_DOMAIN,
+        ShingleType.PROVED_SENDER,
+        ShingleType.ACCOUNT,
+    }
+)
+"""Whose first contacts are written down."""
+REFUSABLE: Final = frozenset(
+    {
+        ShingleType.CLIENT_IP,
+        ShingleType.CLIENT_NETWORK,
+        ShingleType.AS_NUMBER,
+        ShingleType.MAIL_FROM,
+    }
+)
+"""Of whom it is written down that they were refused."""
+
+
+_ALL: Final = CountedPieces(shingles=(ALL_MAIL,), pairs=())
+
+
+def is_counted(verdict: Verdict) -> bool:
+    """Tell whether a message with this verdict is counted."""
+    return verdict.action is not Action.TEMPFAIL and verdict.decided_by != REPIP_BAD
+
+
+def vouching_pairs(
+    envelope: Envelope, who: ProvedIdentity, known: MessageCounts, verdict: Verdict, hasher: Hasher
+) -> tuple[UniquePair, ...]:
+    """Return the pair by which the author of a message vouches for its client's address: one who
+    was proved and known before, with mail that is no spam.
+
+    Args:
+        envelope: of the message.
+        who: sent it.
+        known: its counts, as it was judged.
+        verdict: that is counted.
+        hasher: holds the site's secret.
+    """
+    if not who.author or verdict.action is not Action.ACCEPT or is_own(envelope):
+        return ()
+    return (
+        unique_pairs.known_author_pair(envelope.client.ip, who.author, hasher)
+        if known.author_is_known()
+        else ()
+    )
+
+
+def record_verdict(
+    pieces: CountedPieces,
+    verdict: Verdict,
+    counters: CounterAdder,
+    *,
+    now: float,
+    first: bool | None = False,
+    vouching: tuple[UniquePair, ...] = (),
+) -> None:
+    """Count a message that is about to be answered.
+
+    One that is put off is counted when it comes again.
+
+    What memory alone has decided is not counted: it would feed on itself.  That it was refused is
+    written beside the counts, where no judgement reads it.
+
+    Args:
+        pieces: of the message.
+        verdict: that it got.
+        counters: the store.
+        now: Unix seconds.
+        first: none of its recipients had mail from its sender for two weeks.
+        vouching: of its author, for its client's address.
+    """
+    if is_counted(verdict):
+        spam = verdict.action in (Action.SPAM, Action.REJECT)
+        if vouching:
+            pieces = msgspec.structs.replace(pieces, pairs=pieces.pairs + vouching)
+        counters.add(pieces, Amounts(seen=1, spam=int(spam)), now)
+        counters.add(_ALL, Amounts(seen=1), now)
+        if first:
+            _beside(pieces.shingles, CONTACTING, counters, now, CounterPrefix.FIRST)
+    elif verdict.decided_by == REPIP_BAD:
+        _beside(pieces.shingles, REFUSABLE, counters, now, CounterPrefix.REFUSED)
+
+
+def record_refused(
+    envelope: Envelope, hasher: Hasher, location: Location, counters: CounterAdder, *, now: float
+) -> None:
+    """Write down that a client or sender was refused before its content: beside the counts, where
+    no judgement reads it.
+    """
+    _beside(
+        envelope_shingles(envelope, hasher, location).shingles,
+        REFUSABLE,
+        counters,
+        now,
+        CounterPrefix.REFUSED,
+    )
+
+
+def _beside(
+    shingles: tuple[Shingle, ...],
+    types: frozenset[int],
+    counters: CounterAdder,
+    now: float,
+    prefix: CounterPrefix,
+) -> None:
+    found = tuple(one for one in shingles if one.type in types)
+    counters.add(CountedPieces(shingles=found, pairs=()), Amounts(seen=1), now, prefix)
+
+
+def undo_verdict(
+    shingles: tuple[Shingle, ...], action: Action, counters: CounterCorrector, at: float
+) -> None:
+    """Take back what a verdict counted as spam, for a message that is none; that it was seen stays.
+
+    Args:
+        shingles: of the message, as they were counted.
+        action: of the verdict, which was counted.
+        counters: the store.
+        at: Unix seconds under which it was counted.
+    """
+    if action in (Action.SPAM, Action.REJECT):
+        counters.take_back(shingles, Amounts(spam=1), at)
+
+
+def record_greylisted(shingle: Shingle, counters: CounterAdder, *, now: float) -> None:
+    """Remember that a message was put off."""
+    counters.add(
+        CountedPieces(shingles=(shingle,), pairs=()), Amounts(seen=1), now, CounterPrefix.GREY
+    )
+
+
+async def read_counts(
+    counters: CounterReader,
+    wanted: tuple[Shingle, ...],
+    now: float,
+    timelines: frozenset[int] = frozenset(),
+) -> tuple[MessageCounts, tuple[str, ...]]:
+    """Return what is counted of some shingles, and faults for the log.
+
+    Args:
+        counters: the store.
+        wanted: the shingles.
+        now: Unix seconds.
+        timelines: types whose rhythm rules ask for.
+    """
+    try:
+        totals = await counters.read(wanted, now)
+    except StorePartial as error:
+        return MessageCounts(wanted, error.totals), (f"counters: {error}",)
+    except StoreError as error:
+        return MessageCounts(away=True), (f"counters: {error}",)
+    asked_for = timelines_to_read(wanted, totals, timelines) if timelines else ()
+    if not asked_for:
+        return MessageCounts(wanted, totals), ()
+    lines: dict[int, list[Timeline]] = {}
+    try:
+        for shingle, line in zip(asked_for, await counters.timelines(asked_for, now), strict=True):
+            lines.setdefault(shingle.type, []).append(line)
+    except StoreError as error:
+        return MessageCounts(wanted, totals), (f"counters: {error}",)
+    return MessageCounts(wanted, totals, lines=lines), ()

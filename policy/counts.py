@@ -1,0 +1,386 @@
+"""What the counters remember of one message's pieces, in the order that rules ask for it.
+
+A type with several pieces (links, addresses) answers with its worst one: the most spam in a day,
+then the most seen.  Of what recipients had from a sender before the last day the one answers who
+had the least.
+
+The values of a fingerprint, and the unique counts that hang on them, answer each with the smallest
+count that a quarter of them reach (six of sixteen of characters, which short texts have).
+Near-duplicates share most values and other texts hardly any, so that is more than a common phrase
+brings along, and less than a campaign leaves when it changes every fourth word (docs/adr/0005,
+docs/measured/likeness.md).  The values of a picture's look are no such fingerprint: alike pictures
+share one at least, and others none (docs/policy/pictures.md), so the worst one answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from functools import lru_cache
+from itertools import islice
+from math import ceil
+from operator import itemgetter
+from typing import Final
+
+from oborona.counters.window import Timeline
+from oborona.message.shingles import ShingleType
+from oborona.policy.ports import Totals
+from oborona.reputation.address import AddressCounts, AddressHistory, RepIP, SenderOwnCounts, judge
+from oborona.reputation.judgement.rhythm import MIN_MESSAGES, regularity
+from oborona.reputation.share import spam_share
+from oborona.types import CountedPieces, Metric, RuleWindow, Shingle, Window
+
+SHARED_WORDS: Final = 8 / 32  # of the values must be shared for texts to count as near-duplicates
+# the same for short texts, of which a common phrase is a larger part
+SHARED_CHARACTERS: Final = 6 / 16
+FINGERPRINTS: Final = frozenset(
+    {
+        ShingleType.WORDS,
+        ShingleType.CHARACTERS,
+        ShingleType.TEXT_IPS,
+        ShingleType.TEXT_RECIPIENTS,
+        ShingleType.TEXT_SENDERS,
+        ShingleType.PICTURE_TEXT,
+    }
+)
+
+PASTS: Final = frozenset(
+    map(
+        int,
+        (
+            ShingleType.CLIENT_IP,
+            ShingleType.CLIENT_NETWORK,
+            ShingleType.AS_NUMBER,
+            ShingleType.HELO,
+            ShingleType.MAIL_FROM,
+            ShingleType.MAIL_FROM_DOMAIN,
+            ShingleType.FROM,
+            ShingleType.FROM_DOMAIN,
+            ShingleType.DKIM_DOMAIN,
+            ShingleType.AUTHOR,
+            ShingleType.AUTHOR_DOMAIN,
+            ShingleType.PROVED_SENDER,
+            ShingleType.ACCOUNT,
+            ShingleType.LINK_DOMAIN,
+            ShingleType.ENTITY_RECIPIENT,
+            ShingleType.SENDER_RECIPIENT,
+        ),
+    )
+)
+"""Types of pieces whose good mail of other days may speak for a message."""
+MAX_LINES: Final = 16  # time-lines read for one message
+
+# texts that are mostly of few words
+_SHORT: Final = frozenset({ShingleType.CHARACTERS, ShingleType.PICTURE_TEXT})
+_EVIDENCE: Final = itemgetter(
+    Metric.SEEN, Metric.SPAM, Metric.COMPLAINTS, Metric.PARDONS, Metric.TRAPS
+)  # as `AddressCounts` has them
+_CLIENT_IP, _CLIENT_NETWORK, _IP_SENDERS = (
+    int(ShingleType.CLIENT_IP),
+    int(ShingleType.CLIENT_NETWORK),
+    int(ShingleType.IP_SENDERS),
+)  # plain numbers: an enum's member is hashed in Python, and every scan asks
+_HOUR, _DAY, _FORTNIGHT, _SEEN = (
+    int(Window.HOUR),
+    int(Window.DAY),
+    int(Window.FORTNIGHT),
+    int(Metric.SEEN),
+)
+_EARLIER: Final = int(RuleWindow.EARLIER)
+_FROM: Final = int(ShingleType.FROM)
+_AUTHOR: Final = int(ShingleType.AUTHOR)
+_CONTACTS: Final = (int(ShingleType.ENTITY_RECIPIENT), int(ShingleType.SENDER_RECIPIENT))
+_UNKNOWN: Final = AddressHistory()
+_NOTHING: Final = [[0] * len(Metric) for _ in Window]
+
+
+def shingles_to_read(pieces: CountedPieces) -> tuple[Shingle, ...]:
+    """Return the shingles to read for a message: its own, what its unique pairs count, who of its
+    recipients knows the sender, who vouches for the client.
+    """
+    distinct = tuple(dict.fromkeys(pair.distinct for pair in pieces.pairs))
+    return pieces.shingles + distinct + pieces.contacts + pieces.vouched
+
+
+class MessageCounts:
+    """Counts of one message's pieces, by type.
+
+    Args:
+        shingles: as they were asked for.
+        totals: the store's answer, in the same order.
+        lines: time-lines of some of them, by type.
+        away: the store did not answer: nothing is known, and nothing is 0.
+
+    Attributes:
+        asked: the shingles that were read, in the order of the rows of their types.
+        pinned: an analyst's word on the client's address, which stands in the place of what is
+            counted of it; None = there is none.
+    """
+
+    __slots__ = ("_beside", "_lines", "_repip", "_rows", "asked", "away", "pinned")
+
+    def __init__(
+        self,
+        shingles: Sequence[Shingle] = (),
+        totals: Sequence[list[list[int]]] = (),
+        *,
+        lines: Mapping[int, Sequence[Timeline]] | None = None,
+        away: bool = False,
+    ) -> None:
+        self.asked: tuple[Shingle, ...] = tuple(shingles)
+        self.away = away
+        self._lines = lines or {}
+        self.pinned: RepIP | None = None
+        self._repip: RepIP | None = None  # of these counts, once somebody has asked
+        self._beside: RepIP | None = None  # the same without the message's own sender
+        self._rows = found = dict[int, Totals]()
+        for (kind, _), rows in zip(shingles, totals, strict=True):
+            have = found.get(kind)
+            if have is None:
+                found[kind] = [rows]
+            else:
+                have.append(rows)
+
+    @property
+    def rows(self) -> Mapping[int, Totals]:
+        """The counts of each type's pieces, in the order in which they were asked for."""
+        return self._rows
+
+    def joined(self, other: MessageCounts) -> MessageCounts:
+        """Return what both know, of different shingles of one message."""
+        both = MessageCounts(lines={**self._lines, **other._lines}, away=self.away)
+        both.asked = self.asked + other.asked
+        both.pinned = self.pinned
+        both._rows = {kind: list(rows) for kind, rows in self._rows.items()}
+        for kind, rows in other._rows.items():
+            both._rows.setdefault(kind, []).extend(rows)
+        return both
+
+    def with_rows(self, rows: Mapping[int, Totals]) -> MessageCounts:
+        """Return the same with other counts, and without an analyst's word on the address."""
+        other = copy(self)
+        other._rows = dict(rows)  # noqa: SLF001 - one of ours
+        other._repip = other._beside = other.pinned = None  # noqa: SLF001
+        return other
+
+    def since(self, then: MessageCounts) -> MessageCounts:
+        """Return the counts of now for a message that was judged before: what came since a day
+        before it counts as of the last day.
+
+        So that a second look takes neither the message nor its copies for a past of their sender.
+        Likenesses of its text stay as they are.
+
+        Args:
+            then: the counts that it was judged by, of the same pieces in the same order.
+        """
+        rows = dict(self._rows)
+        for kind in PASTS & then._rows.keys() & rows.keys():
+            rows[kind] = [
+                _as_of(row, before)
+                for row, before in zip(rows[kind], then._rows[kind], strict=False)
+            ] + rows[kind][len(then._rows[kind]) :]
+        other = self.with_rows(rows)
+        other.pinned = self.pinned
+        return other
+
+    def has(self, kind: int) -> bool:
+        """Tell whether the message has a piece of this type."""
+        return kind in self._rows
+
+    def count(self, kind: int, window: int, metric: int) -> int:
+        """Return one count of one type of piece; 0 for a type that the message has not.
+
+        Args:
+            kind: of the piece.
+            window: a `RuleWindow`.
+            metric: a `Metric`.
+        """
+        rows = self._rows.get(kind)
+        if rows is None:
+            return 0
+        if window == _EARLIER and kind in _CONTACTS:
+            return min(_cells(rows, window, metric))
+        if kind in FINGERPRINTS:
+            counts = sorted(_cells(rows, window, metric), reverse=True)
+            return counts[self._shared(kind, len(rows)) - 1]
+        # of the senders of an address the known authors are counted beside all
+        return _cell(rows[0] if kind == _IP_SENDERS else _worst(rows), window, metric)
+
+    def copies(self, window: int, metric: int) -> int:
+        """Return one count of the texts that are nearly this one.
+
+        Of the same words only, where it is too short for likeness.
+        """
+        if self.has(ShingleType.WORDS) or self.has(ShingleType.CHARACTERS):
+            return max(
+                self.count(ShingleType.WORDS, window, metric),
+                self.count(ShingleType.CHARACTERS, window, metric),
+            )
+        return self.count(ShingleType.TEMPLATE, window, metric)
+
+    def _shared(self, kind: int, values: int) -> int:
+        """Return how many values must reach a count.
+
+        Unique counts hang on those of either fingerprint, or of both.
+        """
+        if kind in (ShingleType.WORDS, ShingleType.CHARACTERS) or not self.has(
+            ShingleType.CHARACTERS
+        ):
+            return shared_values(kind, values)
+        return shared_values(
+            ShingleType.CHARACTERS, values // 2 if self.has(ShingleType.WORDS) else values
+        )
+
+    def repip(self) -> RepIP:
+        """Return the judgement on the client's address: an analyst's, or else by its own counts and
+        its network's.
+        """
+        if self.pinned is not None:
+            return self.pinned
+        if self._repip is None:
+            self._repip = judge(self._history(_CLIENT_IP), self._history(_CLIENT_NETWORK))
+        return self._repip
+
+    def repip_beside(self) -> RepIP:
+        """Return the same without what the message's own sender sent in the last day: it is no word
+        on the address.
+        """
+        if self.pinned is not None:
+            return self.pinned
+        if self._beside is None:
+            own = SenderOwnCounts(self.ham(_FROM, _DAY), self.count(_FROM, _HOUR, _SEEN))
+            self._beside = (
+                judge(self._history(_CLIENT_IP), self._history(_CLIENT_NETWORK), own)
+                if any(own)
+                else self.repip()
+            )
+        return self._beside
+
+    def _history(self, kind: int) -> AddressHistory:
+        rows = self._rows.get(kind)
+        if rows is None:
+            return _UNKNOWN
+        row, senders = _worst(rows), self._rows.get(_IP_SENDERS)
+        authors = senders[1] if senders is not None and len(senders) > 1 else None
+        return AddressHistory(
+            AddressCounts(*_EVIDENCE(row[_DAY])),
+            AddressCounts(*_EVIDENCE(row[_FORTNIGHT])),
+            row[_HOUR][_SEEN],
+            0 if senders is None else senders[0][_DAY][_SEEN],
+            0 if authors is None else authors[_DAY][_SEEN],
+            0 if authors is None else authors[_FORTNIGHT][_SEEN],
+        )
+
+    def author_is_known(self) -> bool:
+        """Tell whether the proved author had good mail here before the last day, and none in two
+        weeks that a person or a trap spoke against.
+        """
+        rows = self._rows.get(_AUTHOR)
+        if not rows:
+            return False
+        row = rows[0]
+        spoken = row[_FORTNIGHT][Metric.COMPLAINTS] + row[_FORTNIGHT][Metric.TRAPS]
+        return not spoken and _cell(row, _EARLIER, _SEEN) > _cell(row, _EARLIER, int(Metric.SPAM))
+
+    def robotic(self, kind: int) -> float | None:
+        """Return how regularly a type of piece came in the last day, of the most regular one.
+
+        None for too few to tell.
+        """
+        found = [
+            regular
+            for line in self._lines.get(kind, ())
+            if (regular := regularity([bucket[Metric.SEEN] for bucket in line.buckets])) is not None
+        ]
+        return max(found, default=None)
+
+    def ham(self, kind: int, window: int) -> int:
+        """Return how many were seen and were not spam."""
+        return max(0, self.count(kind, window, Metric.SEEN) - self.count(kind, window, Metric.SPAM))
+
+    def most(self, kind: int, window: int, metric: int) -> int:
+        """Return one count of the piece of a type that has the most of it.
+
+        0 for a type that the message has not.
+        """
+        return max(_cells(self._rows.get(kind, ()), window, metric), default=0)
+
+    def most_ham(self, kind: int, window: int) -> int:
+        """Return how many were seen and were not spam, of the piece with the most of them."""
+        rows = self._rows.get(kind, ())
+        return max(
+            (_cell(row, window, Metric.SEEN) - _cell(row, window, Metric.SPAM) for row in rows),
+            default=0,
+        )
+
+    def spam_share(self, kind: int, window: int) -> float:
+        """Return the expected share of spam, 0.5 for no history."""
+        return spam_share(
+            self.count(kind, window, Metric.SEEN), self.count(kind, window, Metric.SPAM)
+        )
+
+
+def timelines_to_read(
+    shingles: Sequence[Shingle], totals: Totals, types: frozenset[int]
+) -> tuple[Shingle, ...]:
+    """Return the shingles whose time-lines are worth a look: of these types, with messages enough
+    to have a rhythm; at most MAX_LINES.
+    """
+    found = (
+        shingle
+        for shingle, rows in zip(shingles, totals, strict=True)
+        if shingle.type in types and rows[Window.DAY][Metric.SEEN] >= MIN_MESSAGES
+    )
+    return tuple(islice(found, MAX_LINES))
+
+
+@lru_cache(maxsize=256)  # a scan asks eight times, for one of few numbers
+def shared_values(kind: int, values: int) -> int:
+    """Return how many of the values that hang on one fingerprint two texts must share to count as
+    near-duplicates.
+
+    Args:
+        kind: of the values.
+        values: how many there are.
+    """
+    return ceil(values * (SHARED_CHARACTERS if kind in _SHORT else SHARED_WORDS))
+
+
+def _cells(rows: Sequence[list[list[int]]], window: int, metric: int) -> list[int]:
+    """Return one count of each row.
+
+    The windows of a read, which most ask for, without a call for each: a scan reads some three
+    hundred.
+    """
+    if window == _EARLIER:
+        return [_cell(row, window, metric) for row in rows]
+    return [row[window][metric] for row in rows]
+
+
+def _cell(row: list[list[int]], window: int, metric: int) -> int:
+    """Return one count of a row.
+
+    What is earlier than the last day is what the two weeks have and the day has not.
+    """
+    if window == _EARLIER:
+        return max(0, row[_FORTNIGHT][metric] - row[_DAY][metric])
+    return row[window][metric]
+
+
+def _as_of(row: list[list[int]], then: list[list[int]]) -> list[list[int]]:
+    """Return a row whose last day holds all but what was earlier than the last day then."""
+    day = list(row[_DAY])
+    for metric in (_SEEN, int(Metric.SPAM)):
+        earlier = _cell(then, _EARLIER, metric)
+        day[metric] = max(day[metric], row[_FORTNIGHT][metric] - earlier)
+    return [*row[:_DAY], day, *row[_DAY + 1 :]]
+
+
+def _worst(rows: Totals) -> list[list[int]]:
+    if len(rows) == 1:
+        return rows[0]
+    return max(
+        rows,
+        key=lambda row: (row[Window.DAY][Metric.SPAM], row[Window.DAY][Metric.SEEN]),
+        default=_NOTHING,
+    )

@@ -1,0 +1,190 @@
+"""Judgements of time-lines, of the few who stand behind a message and have a past that is worth a
+look: what base records cannot tell.
+
+A time-line says what its totals hide: who warmed up for ten days and bursts today, who is
+complained of at a rising rate, whom nobody reads.  To read and judge one costs some hundred times
+what a base record does, so only these are looked at, and what was found is kept while little has
+changed:
+
+    who        the account; the proved author and his domain; the proved sender where there is no
+               author
+    from       `LEAST_SEEN` messages of two weeks on; below that the base record says all there is
+    again      in the next ten minutes; when it has more than `GROWN` times as much mail, and `MORE`
+               messages more; when it has more than `GROWN` times as much that people or we said of
+               it, the first word included
+
+An author is judged by what lies around him, too, his domain, whether or not that is judged again:
+the same counts give the same judgement.
+
+Memory: `KEPT` judgements of a process, the least recently asked for go first.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from oborona.counters.window import Timeline, bucket_of
+from oborona.errors import StoreError
+from oborona.message.hashing import Hasher, ShingleType
+from oborona.message.unique_pairs import entity_recipients
+from oborona.policy.counts import MessageCounts
+from oborona.policy.ports import CounterReader
+from oborona.reputation.evidence import TRAPS_LEAST
+from oborona.reputation.judgement.judge import judge_sender
+from oborona.reputation.judgement.model import EntityJudgement
+from oborona.reputation.timeline import EntityHistory, entity_history
+from oborona.types import CounterPrefix, Metric, ProvedIdentity, Shingle, Window
+
+_TRAPS: Final = int(Metric.TRAPS)
+LEAST_SEEN: Final = 20  # messages of two weeks
+GROWN: Final = 1.25
+# messages: a quarter of a small past is a few, and it would be looked at for each few
+MORE: Final = 20
+KEPT: Final = 4096
+
+Judgements = Mapping[int, EntityJudgement]
+"""By type of identity."""
+
+
+class _Kept(NamedTuple):
+    bucket: int
+    seen: int
+    against: int
+    judgement: EntityJudgement
+
+
+class Histories:
+    """The judgements that a process keeps."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[Shingle, _Kept] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def of(
+        self, shingle: Shingle, row: Sequence[Sequence[int]], now: float
+    ) -> EntityJudgement | None:
+        """Return what was found of an identity, None where that is too long ago, or much has
+        changed since.
+
+        Args:
+            shingle: of the identity.
+            row: its base record now.
+            now: Unix seconds.
+        """
+        kept = self._kept.get(shingle)
+        if kept is None or kept.bucket != bucket_of(now):
+            return None
+        seen, against = _size(row)
+        if seen > max(GROWN * kept.seen, kept.seen + MORE) or against > GROWN * kept.against:
+            return None
+        self._kept.move_to_end(shingle)
+        return kept.judgement
+
+    def keep(
+        self, shingle: Shingle, row: Sequence[Sequence[int]], now: float, judgement: EntityJudgement
+    ) -> None:
+        """Keep what was found of an identity."""
+        self._kept[shingle] = _Kept(bucket_of(now), *_size(row), judgement)
+        self._kept.move_to_end(shingle)
+        if len(self._kept) > KEPT:
+            self._kept.popitem(last=False)
+
+
+async def judge_histories(
+    counters: CounterReader,
+    known: MessageCounts,
+    who: ProvedIdentity,
+    hasher: Hasher,
+    histories: Histories,
+    *,
+    now: float,
+) -> tuple[Judgements, tuple[str, ...]]:
+    """Return the judgements of who stands behind a message, and faults for the log.
+
+    Args:
+        counters: the store.
+        known: the message's counts.
+        who: sent it.
+        hasher: holds the site's secret.
+        histories: what was found before.
+        now: Unix seconds.
+    """
+    found: dict[int, EntityJudgement] = {}
+    wanted: dict[int, tuple[Shingle, str]] = {}
+    for kind, piece in _identities(who):
+        rows = known.rows.get(kind)
+        if not rows or rows[0][Window.FORTNIGHT][Metric.SEEN] < LEAST_SEEN:
+            continue
+        shingle = hasher.shingle(kind, piece)
+        kept = histories.of(shingle, rows[0], now)
+        if kept is not None:
+            found[kind] = kept
+        if kept is None or (kind == ShingleType.AUTHOR_DOMAIN and ShingleType.AUTHOR in wanted):
+            wanted[kind] = shingle, piece
+    if not wanted:
+        return found, ()
+    try:
+        lines = await _read(counters, wanted, hasher, now)
+    except StoreError as error:
+        return found, (f"counters: {error}",)
+    around = lines.get(ShingleType.AUTHOR_DOMAIN)
+    for number, line in lines.items():
+        if number in found:
+            continue
+        found[number] = judge_sender(line, around if number == ShingleType.AUTHOR else None)
+        histories.keep(wanted[number][0], known.rows[number][0], now, found[number])
+    return found, ()
+
+
+def _identities(who: ProvedIdentity) -> list[tuple[ShingleType, str]]:
+    if who.account:
+        return [(ShingleType.ACCOUNT, who.account)]
+    if who.author:
+        return [(ShingleType.AUTHOR, who.author), (ShingleType.AUTHOR_DOMAIN, who.author_domain)]
+    return [(ShingleType.PROVED_SENDER, who.sender)] if who.sender else []
+
+
+async def _read(
+    counters: CounterReader, wanted: Mapping[int, tuple[Shingle, str]], hasher: Hasher, now: float
+) -> dict[int, EntityHistory]:
+    own = [shingle for shingle, _ in wanted.values()]
+    reached = [entity_recipients(hasher, kind, piece) for kind, (_, piece) in wanted.items()]
+    both = await counters.timelines([*own, *reached], now)
+    first = await counters.timelines(own, now, CounterPrefix.FIRST)
+    deleted = await counters.timelines(own, now, CounterPrefix.DELETED)
+    lines: list[tuple[Timeline, ...]] = list(
+        zip(map(_heard, both[: len(own)]), both[len(own) :], first, deleted, strict=True)
+    )
+    return {
+        kind: entity_history(line, recipients=recipients, first=met, deleted=thrown)
+        for kind, (line, recipients, met, thrown) in zip(wanted, lines, strict=True)
+    }
+
+
+def _heard(line: Timeline) -> Timeline:
+    """Return a time-line without trap hits where these are too few to say anything: the sender may
+    be trying whose address is a trap.
+    """
+    if not 0 < sum([day[_TRAPS] for day in line.days]) < TRAPS_LEAST:
+        return line
+    buckets, days = (
+        [[*row[:_TRAPS], 0, *row[_TRAPS + 1 :]] for row in rows]
+        for rows in (line.buckets, line.days)
+    )
+    return Timeline(buckets=buckets, days=days)
+
+
+def _size(row: Sequence[Sequence[int]]) -> tuple[int, int]:
+    """Return how much mail there is, and how much speaks against it or for it in people's words."""
+    counts = row[Window.FORTNIGHT]
+    words = (
+        counts[Metric.SPAM]
+        + counts[Metric.COMPLAINTS]
+        + counts[Metric.TRAPS]
+        + counts[Metric.PARDONS]
+    )
+    return counts[Metric.SEEN], words

@@ -1,0 +1,22 @@
+"""Which rules tell of traps, by the facts that they name: what is done with these is
+`oborona.policy.disclosure`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final
+
+TRAP_FACT: Final = "traps"  # ends the names of facts and counts about them
+# facts that are words about counts, of traps, too
+WORDY: Final = frozenset({"karma.why", "repentity.why"})
+
+
+def is_private(named: Collection[str], *texts: str) -> bool:
+    """Tell whether a rule tells of traps.
+
+    Args:
+        named: the facts that it names, by way of others, too.
+        texts: of its condition and its score, in which a metric may be an argument.
+    """
+    return any(one.endswith(TRAP_FACT) for one in named) or any(TRAP_FACT in text for text in texts)

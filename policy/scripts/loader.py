@@ -1,0 +1,236 @@
+"""Scripts read and run once: the rules and checks that they register, as if they stood in a policy
+file.
+
+A script's rules become a document of the same shape as a TOML file's `[[rule]]` tables, so that one
+schema, one set of names and one law for later files hold for both.  A rule whose condition is a
+function has `when` from a file `*.lua`.  Every function is tried once on a message of which nothing
+is known: what fails there would fail on mail, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from oborona.errors import PolicyError
+from oborona.policy.expression import FactSchema
+from oborona.policy.named_tables import Enabled, Why, refuse
+from oborona.policy.rules import Rule
+from oborona.policy.scripts.answers import ScriptAnswers
+from oborona.policy.scripts.reach import FactReach
+from oborona.policy.scripts.scripts import ScriptFunction, Scripts, locate_error
+from oborona.policy.scripts.source import problem_of_found, source
+from oborona.toml import TomlDocument, TomlPlace, table
+from oborona.types import Stage
+
+if TYPE_CHECKING:
+    from oborona.policy.scripts.runtime import RegisteredFunction, ScriptRuntime
+
+
+class CheckTable(msgspec.Struct, frozen=True, kw_only=True):
+    """The keys of a script's check beside its function."""
+
+    name: Annotated[
+        str,
+        Meta(
+            pattern=r"\A[a-z][a-z0-9]*(-[a-z0-9]+)*\Z",
+            max_length=64,
+            extra={
+                "allowed": "small letters, digits and single hyphens, at most 64, such as many-hosts"
+            },
+        ),
+    ]
+    stage: Stage | UnsetType = UNSET
+    enabled: Enabled | UnsetType = UNSET
+    why: Why | UnsetType = UNSET
+
+
+_FROM_ELSEWHERE: Final = ("when", "test")  # keys of a rule that a script does not give as text
+
+
+class LoadedScripts:
+    """The scripts of a policy, run once.
+
+    Args:
+        files: names and contents, in the order of the policy's files.
+        schema: the facts that there are.
+
+    Attributes:
+        schema: the same, with the findings of the scripts' checks.
+        meant: what each says, without comments and white space; those that say nothing left out.
+
+    Raises:
+        PolicyError: anything wrong with any of them, with file and line; nothing else.
+    """
+
+    def __init__(self, files: Mapping[str, bytes], schema: FactSchema) -> None:
+        self._sources = [source(raw, file, schema) for file, raw in files.items()]
+        self.meant = tuple(one.meant for one in self._sources if one.meant)
+        self._answers = ScriptAnswers(schema)
+        self._runtime: ScriptRuntime | None = None
+        self._registered: list[RegisteredFunction] = []
+        if self.meant:
+            self._run_all()
+        self.schema = schema
+        self._reaches = [
+            FactReach(
+                text,
+                [(one.first, one.last) for one in self._registered if one.file == number],
+                schema,
+            )
+            for number, text in enumerate(self._sources)
+        ]
+        self._checks = self._of_checks(schema)
+        if schema.findings is not None:
+            findings = {**schema.findings, **{one.name: one.stage for one in self._checks}}
+            self.schema = self._answers.schema = replace(schema, findings=findings)
+        self._found_exist()
+
+    def _run_all(self) -> None:
+        from oborona.policy.scripts.runtime import LOADED, ScriptRuntime  # noqa: PLC0415 - it imports lupa
+
+        self._runtime = ScriptRuntime(self._answers, self._registered)
+        for number, one in enumerate(self._sources):
+            problem = self._runtime.load(number, one.text)
+            if problem:
+                wrong = locate_error(
+                    problem, [each.file for each in self._sources], TomlPlace(one.file)
+                )
+                raise PolicyError(wrong.words, file=wrong.file, line=wrong.line)
+        if not self._runtime.seal():
+            problem = f"scripts hold more than {LOADED >> 20} MiB once they are read"
+            raise PolicyError(problem, file=self._sources[-1].file)
+
+    def document(self, file: str) -> TomlDocument:
+        """Return a script's rules as a policy file would give them."""
+        rules: list[dict[str, Any]] = []
+        keys: dict[tuple[str | int, ...], TomlPlace] = {}
+        for one in self._registered:
+            if one.kind == "rule" and self._sources[one.file].file == file:
+                place = self._place(one)
+                for key in _FROM_ELSEWHERE:
+                    if key in one.fields:
+                        raise refuse(f"oborona.rule: {key} is not a text here", place)
+                if isinstance(one.fields.get("score"), str):
+                    raise refuse(
+                        ("oborona.rule: score is a number; the function may return a share of it"),
+                        place,
+                    )
+                keys["rule", len(rules)] = place
+                rules.append({**one.fields, "when": f"function in lines {one.first} to {one.last}"})
+        return TomlDocument(file=file, data={"rule": rules} if rules else {}, keys=keys, values={})
+
+    def bound(self, rules: Iterable[Rule]) -> Scripts | None:
+        """Return the scripts, with their rules as all files together have them.
+
+        None where there is nothing to run.
+
+        Args:
+            rules: of the policy; those without a function are passed over.
+
+        Raises:
+            PolicyError: a rule or check that cannot be used, with its place.
+        """
+        slots = {
+            (self._sources[one.file].file, one.fields.get("name")): one
+            for one in self._registered
+            if one.kind == "rule"
+        }
+        functions = list(self._checks)
+        functions += [
+            self._of_rule(rule, slots[rule.places["when"].file, rule.name])
+            for rule in rules
+            if rule.scripted
+        ]
+        if self._runtime is None or not functions:
+            return None
+        scripts = Scripts(self._runtime, [one.file for one in self._sources], functions)
+        for one in functions:
+            if one.enabled:
+                _try(one, scripts, self._runtime)
+        return scripts
+
+    def _of_checks(self, schema: FactSchema) -> list[ScriptFunction]:
+        found: dict[str, ScriptFunction] = {}
+        for one in self._registered:
+            if one.kind != "check":
+                continue
+            place = self._place(one)
+            document = TomlDocument(
+                file=place.file, data={"check": [one.fields]}, keys={("check", 0): place}, values={}
+            )
+            fields = table(
+                document, ("check", 0), CheckTable, name="oborona.check", error=PolicyError
+            )
+            if "name" not in fields:
+                raise refuse("a check without name", place)
+            name = fields["name"].value
+            if name in (schema.findings or ()) or name in found:
+                raise refuse(f'there is a finding "{name}" already', place)
+            stage = fields["stage"].value if "stage" in fields else Stage.CONTENT
+            enabled = fields["enabled"].value if "enabled" in fields else True
+            found[name] = self._function(one, name, stage, enabled=enabled)
+        return list(found.values())
+
+    def _of_rule(self, rule: Rule, one: RegisteredFunction) -> ScriptFunction:
+        for key, words in (
+            ("score", "is a number for a rule of a script"),
+            ("test", "does not reach a script"),
+        ):
+            if (key == "score" and isinstance(rule.score, str)) or (key == "test" and rule.test):
+                raise refuse(f"rule {rule.name}: {key} {words}", rule.places[key])
+        return msgspec.structs.replace(
+            self._function(one, rule.name, rule.stage or Stage.CONTENT, enabled=rule.enabled),
+            rule=rule,
+        )
+
+    def _function(
+        self, one: RegisteredFunction, name: str, stage: Stage, *, enabled: bool
+    ) -> ScriptFunction:
+        """Return a function as it is run.
+
+        Raises:
+            PolicyError: it names a fact that is known later than it runs.
+        """
+        file, reach, lines = (
+            self._sources[one.file].file,
+            self._reaches[one.file],
+            (one.first, one.last),
+        )
+        late = reach.too_late(lines, stage)
+        if late is not None:
+            known = self.schema.by_name[late.name].stage
+            problem = f'{name}: {late.name} is known from stage "{known}" on, not at "{stage}"'
+            raise PolicyError(problem, file=file, line=late.line, column=late.column)
+        return ScriptFunction(
+            name=name,
+            slot=one.slot,
+            place=TomlPlace(file, one.first),
+            last=one.last,
+            stage=stage,
+            enabled=enabled,
+            named=reach.named(lines, stage),
+        )
+
+    def _found_exist(self) -> None:
+        for text in self._sources:
+            for asked in text.asked:
+                problem = problem_of_found(self.schema, [asked.name])
+                if problem:
+                    raise PolicyError(problem, file=text.file, line=asked.line, column=asked.column)
+
+    def _place(self, one: RegisteredFunction) -> TomlPlace:
+        return TomlPlace(self._sources[one.file].file, one.line)
+
+
+def _try(one: ScriptFunction, scripts: Scripts, runtime: ScriptRuntime) -> None:
+    """Refuse a function that fails on a message of which nothing is known."""
+    for said in runtime.run(runtime.table([one.slot]), one.stage.order, None):
+        problem = scripts.problem(one, said)
+        if problem is not None:
+            words = f"{one.name}: fails on an empty message: {problem.words}"
+            raise PolicyError(words, file=problem.file, line=problem.line)

@@ -1,0 +1,122 @@
+"""Which policy files ever shipped: `00-shipped.tsv` beside those that ship now, a line for each
+version of each file.
+
+    NAME   ships | was   first 16 digits of its SHA-256   fingerprints of what a policy file says, -
+           of other files
+
+By it an installer's half-done work is known (`oborona.policy.folders`), and what an admin changed
+in a copy is told from what a later program ships (`oborona policy migrate`).
+`python -m oborona.cli.policy.history` writes it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from oborona.errors import PolicyError
+
+MANIFEST: Final = "00-shipped.tsv"
+SHIPS: Final = "ships"
+WAS: Final = "was"
+HEAD: Final = (
+    "# Which files ship, and every version of them that ever shipped. Written by `make docs`."
+)
+DIGITS: Final = 16  # of SHA-256
+# of a fingerprint: one of all versions of one file is taken for another once in ten million
+_OCTETS: Final = 4
+_NOTHING: Final = "-"
+
+
+class FileVersion(NamedTuple):
+    """One version of one file."""
+
+    name: str
+    ships: bool  # now
+    digest: str
+    # fingerprints of what it says; None = it is no policy file
+    said: frozenset[bytes] | None = None
+
+
+def read(path: Path) -> list[FileVersion]:
+    """Return all versions.
+
+    Raises:
+        PolicyError: the file can't be read, or is no such table.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as fault:
+        why = getattr(fault, "strerror", None) or fault
+        raise PolicyError(f"cannot be read: {why}", file=str(path)) from fault
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("#"):
+            continue
+        try:
+            name, state, digest, said = line.split("\t")
+            prints = (
+                None
+                if said == _NOTHING
+                else frozenset(_split(base64.b64decode(said, validate=True)))
+            )
+        except (ValueError, binascii.Error):
+            raise PolicyError(
+                "is no line of the table of shipped files", file=str(path), line=number
+            ) from None
+        found.append(FileVersion(name, state == SHIPS, digest, prints))
+    return found
+
+
+def shipped_table(versions: Iterable[FileVersion]) -> str:
+    """Return the table as text: in the order of names, for each the versions as they are given, the
+    one that ships last.
+    """
+    lines = [HEAD]
+    for one in sorted(versions, key=lambda one: (one.name, one.ships)):
+        said = (
+            _NOTHING if one.said is None else base64.b64encode(b"".join(sorted(one.said))).decode()
+        )
+        lines.append("\t".join((one.name, SHIPS if one.ships else WAS, one.digest, said)))
+    return "\n".join(lines) + "\n"
+
+
+def digest(raw: bytes) -> str:
+    """Return the digest of a file by which a version is known."""
+    return hashlib.sha256(raw).hexdigest()[:DIGITS]
+
+
+def statements_of(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return everything that a policy file says by its tables: `verdict.spam_score`,
+    `rule.NAME.score` and so on.
+
+    Args:
+        data: of a file that was read without error.
+    """
+    found: dict[str, Any] = {}
+    for section, content in data.items():
+        if isinstance(content, Mapping):
+            found |= {f"{section}.{key}": value for key, value in content.items()}
+        else:
+            for one in content:
+                found |= {f"{section}.{one['name']}.{key}": value for key, value in one.items()}
+    return found
+
+
+def fingerprint(key: str, value: Any) -> bytes:
+    """Return the fingerprint of one thing that a file says."""
+    told = msgspec.json.encode(value, order="deterministic")
+    return hashlib.blake2s(key.encode() + b"\0" + told, digest_size=_OCTETS).digest()
+
+
+def _split(octets: bytes) -> Iterator[bytes]:
+    if len(octets) % _OCTETS:
+        raise ValueError
+    for at in range(0, len(octets), _OCTETS):
+        yield octets[at : at + _OCTETS]

@@ -1,0 +1,265 @@
+"""Which DNS lists may be believed at present.
+
+Each list is asked for its test points (RFC 5782 section 5) before it counts, and again every few
+minutes: what every list of its sort has must be listed, what none may have must not.  Answers about
+real mail tell as much: a list that refuses us, or whose answers were made up on the way, is out at
+once; one that does not answer, too, as soon as LOST more questions got no answer than got one, over
+SPAN_S at least.  While it is out it is asked for nothing but its test points, at growing intervals,
+and comes back as soon as it gives all of them right.
+
+Silence must span time because one lost moment, a resolver that restarts or a full line, costs all
+answers of that moment, and ten links of one message are ten of them.  A dead list is out all the
+same: where mail asks it twice a second, its first question fails after `dns.timeout_s` (2 s), and
+the first that fails SPAN_S (3 s) later is one too many: 6 s at most.  Where no mail asks, LOST
+rounds of probes, FIRST_S apart, find it out.  Answers are weighed against each other, because the
+resolvers of a site still remember some of what a dead list has said; what our own one remembers
+does not count.
+
+    unknown   not probed yet; counts nothing
+    healthy
+    sick      why, since when; counts nothing
+
+Lists of hashed mail addresses have no test points that all share; without a `probe` of their own
+they are healthy until their answers tell otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+from oborona.dns import DnsAnswer
+from oborona.reputation.dnsbl.model import DnsblFailure, DnsblFault, DnsblQuestion, DnsList
+from oborona.reputation.dnsbl.probe_points import probe_error, probes
+from oborona.reputation.dnsbl.queries import listing_codes
+
+HEALTHY_S: Final = 300.0  # between probes of a healthy list
+FIRST_S: Final = 10.0  # from the moment it is found sick to the next probe; doubles
+LAST_S: Final = 300.0
+ROUND_S: Final = 30.0  # a probe without answer is given up
+# questions without answer, beyond those with one; single ones are lost on every network
+LOST: Final = 5
+# from the first of them to the last: longer than a resolver takes to restart, or than a question
+# may take by default
+SPAN_S: Final = 3.0
+OURS: Final = frozenset({"budget", "busy", "closed"})
+"""Why of answers that say nothing of the list: the message had asked too much, the resolver had no
+place, it was being closed.
+"""
+
+
+class DnsblState(StrEnum):
+    """Of a list."""
+
+    UNKNOWN = "unknown"
+    HEALTHY = "healthy"
+    SICK = "sick"
+
+
+class DnsblStateChange(msgspec.Struct, frozen=True, kw_only=True):
+    """A list has changed its state."""
+
+    name: str
+    state: DnsblState  # its new one
+    why: str = ""  # of sick; without the zone
+    fault: DnsblFault | None = None
+    since: float = 0.0  # when it became sick, by the clock of `DnsblHealth`; 0: it never was
+
+
+class _UnansweredQueries:
+    """Questions without answer, as long as they outweigh those with one."""
+
+    def __init__(self) -> None:
+        self._since = 0.0
+        self._failed = self._asked = 0  # since then
+        # at most LOST: that ten or a thousand answers of one moment were lost is the same
+        self._weight = 0
+
+    def failed(self, now: float) -> str:
+        """Take a question without answer; return what to say if it is one too many."""
+        if not self._weight:
+            self._since, self._failed, self._asked = now, 0, 0
+        self._failed += 1
+        self._asked += 1
+        self._weight = min(self._weight + 1, LOST)
+        span = now - self._since
+        if self._weight < LOST or span < SPAN_S:
+            return ""
+        return f"no answer to {self._failed} of {self._asked} questions in {span:.0f} s"
+
+    def answered(self) -> None:
+        """Take one with an answer."""
+        self._asked += 1
+        self._weight = max(self._weight - 1, 0)
+
+
+class _ListHealth:
+    """One list's health."""
+
+    def __init__(self, one: DnsList) -> None:
+        self.list = one
+        self.points = probes(one)
+        self.state = DnsblState.UNKNOWN if self.points else DnsblState.HEALTHY
+        self.why = ""
+        self.fault: DnsblFault | None = None
+        self.since = 0.0
+        self.due = 0.0  # of the next probe
+        self.wait = FIRST_S
+        self.healthy_since = 0.0
+        self.silence = _UnansweredQueries()
+        self.open: set[str] = set()  # names of the probe under way
+        self.failed: DnsblFailure | None = None
+
+
+class DnsblHealth:
+    """The health of all lists of a policy.
+
+    Args:
+        lists: of the policy; `follow` takes those of the next one.
+    """
+
+    def __init__(self, lists: Iterable[DnsList] = ()) -> None:
+        self._lists: dict[str, _ListHealth] = {}
+        self.follow(lists)
+
+    def follow(self, lists: Iterable[DnsList]) -> None:
+        """Watch these lists from now on.
+
+        One that is asked the same way as before keeps its state.
+        """
+        before = self._lists
+        self._lists = {}
+        for one in lists:
+            if one.enabled:
+                there = before.get(one.name)
+                if there is not None and _way(there.list) == _way(one):
+                    there.list = one
+                    self._lists[one.name] = there
+                else:
+                    self._lists[one.name] = _ListHealth(one)
+
+    def asks(self, one: DnsList) -> bool:
+        """Return whether a list may be asked about mail."""
+        there = self._lists.get(one.name)
+        return there is not None and there.state is DnsblState.HEALTHY
+
+    def states(self) -> tuple[DnsblStateChange, ...]:
+        """Return how every list is, for people and metrics."""
+        return tuple(
+            DnsblStateChange(
+                name=name, state=one.state, why=one.why, fault=one.fault, since=one.since
+            )
+            for name, one in self._lists.items()
+        )
+
+    def due(self, now: float) -> tuple[DnsblQuestion, ...]:
+        """Return the probes to be asked now; their answers go to `heard` like all others.
+
+        Args:
+            now: any clock's seconds, the same one always.
+        """
+        found: list[DnsblQuestion] = []
+        for one in self._lists.values():
+            if one.points and now >= one.due:
+                one.due = now + ROUND_S
+                one.open = {point.name for point in one.points}
+                one.failed = None
+                found += one.points
+        return tuple(found)
+
+    def heard(
+        self, question: DnsblQuestion, answer: DnsAnswer, now: float
+    ) -> DnsblStateChange | None:
+        """Learn from an answer, to a probe or about mail; return what changed.
+
+        Args:
+            question: that was asked.
+            answer: of kind A.
+            now: as `due` is told.
+        """
+        one = self._lists.get(question.list.name)
+        if one is None or _way(one.list) != _way(question.list):
+            return None
+        codes = listing_codes(question.list, answer)
+        trouble = codes if isinstance(codes, DnsblFailure) else None
+        if question.probe is None:
+            # an answer that is kept or shared was heard before, and a kept one says nothing of the
+            # list as it is now
+            return None if answer.again else self._told(one, trouble, now)
+        if question.name not in one.open:
+            return None  # of a round that was given up
+        if trouble is None and bool(codes) != question.probe:
+            trouble = probe_error(question)
+        return self._probed(one, question, trouble, now)
+
+    def _told(
+        self, one: _ListHealth, trouble: DnsblFailure | None, now: float
+    ) -> DnsblStateChange | None:
+        """Take an answer about mail, or a failed round of probes."""
+        if one.state is not DnsblState.HEALTHY:
+            return None
+        if trouble is None:
+            one.silence.answered()
+            return None
+        if trouble.fault is DnsblFault.TEMPERROR:
+            silent = "" if trouble.why in OURS else one.silence.failed(now)
+            if not silent:
+                return None
+            trouble = msgspec.structs.replace(trouble, why=f"{silent}: {trouble.why}")
+        return self._sick(one, trouble, now)
+
+    def _probed(
+        self, one: _ListHealth, question: DnsblQuestion, trouble: DnsblFailure | None, now: float
+    ) -> DnsblStateChange | None:
+        """Take the answer of a probe; the last one of a round decides."""
+        one.open.discard(question.name)
+        if one.failed is None or (trouble is not None and one.failed.fault is DnsblFault.TEMPERROR):
+            one.failed = trouble or one.failed
+        if one.open:
+            return None
+        if one.failed is None:
+            return self._well(one, now)
+        if one.state is DnsblState.HEALTHY and one.failed.fault is DnsblFault.TEMPERROR:
+            one.due = now + FIRST_S
+            return self._told(one, one.failed, now)
+        if one.state is DnsblState.SICK:
+            one.why, one.fault = one.failed.why, one.failed.fault
+            one.wait = min(2 * one.wait, LAST_S)
+            one.due = now + one.wait
+            return None
+        return self._sick(one, one.failed, now)
+
+    def _sick(self, one: _ListHealth, trouble: DnsblFailure, now: float) -> DnsblStateChange:
+        # A list that was well for a short time only goes on waiting longer: else it would come and
+        # go.
+        shortly = (
+            one.state is DnsblState.HEALTHY
+            and one.healthy_since
+            and now - one.healthy_since < LAST_S
+        )
+        one.wait = min(2 * one.wait, LAST_S) if shortly else FIRST_S
+        one.state, one.why, one.fault, one.since = DnsblState.SICK, trouble.why, trouble.fault, now
+        one.silence = _UnansweredQueries()
+        one.open = set()
+        one.due = now + one.wait
+        return DnsblStateChange(
+            name=one.list.name, state=DnsblState.SICK, why=one.why, fault=one.fault, since=now
+        )
+
+    def _well(self, one: _ListHealth, now: float) -> DnsblStateChange | None:
+        one.due = now + HEALTHY_S
+        one.silence = _UnansweredQueries()
+        if one.state is DnsblState.HEALTHY:
+            return None
+        since = one.since
+        one.state, one.why, one.fault, one.since = DnsblState.HEALTHY, "", None, 0.0
+        one.healthy_since = now
+        return DnsblStateChange(name=one.list.name, state=DnsblState.HEALTHY, since=since)
+
+
+def _way(one: DnsList) -> tuple[object, ...]:
+    """How a list is asked, as far as its health depends on it."""
+    return (one.zone, one.refused, one.hash, one.ipv4, one.of_addresses, one.of_domains, one.probe)

@@ -1,0 +1,83 @@
+"""A file that is written whole: nobody ever sees a part of it, and it survives the power going.
+
+And whether a file that is open is still the one of its name.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from oborona.errors import StoreError
+
+
+@contextmanager
+def atomic_writer(path: Path) -> Iterator[BinaryIO]:
+    """Give a file to write to, which takes its name once all of it is on the disk.
+
+    What was there before stays until then.
+
+    Args:
+        path: of the file; its folder exists.
+
+    Raises:
+        StoreError: it can't be written; what was there stays.
+    """
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        try:
+            with fresh.open("wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            fresh.replace(path)
+        except BaseException:
+            fresh.unlink(missing_ok=True)
+            raise
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    except OSError as error:
+        raise StoreError(f"{path}: {error.strerror or error}") from error
+
+
+def write_atomically(path: Path, octets: bytes) -> None:
+    """Write a file; what was there before stays until all of it is on the disk.
+
+    Args:
+        path: of the file; its folder exists.
+        octets: all of it.
+
+    Raises:
+        StoreError: it can't be written; what was there stays.
+    """
+    with atomic_writer(path) as file:
+        file.write(octets)
+
+
+class OpenFileCheck:
+    """Tells whether a file that was opened just now is still the one of its name: 2 µs.
+
+    Args:
+        path: of the file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._known = self._now()
+
+    def in_place(self) -> bool:
+        """Whether it is; False where it was taken away or another one was put in its place."""
+        return self._now() == self._known
+
+    def _now(self) -> tuple[int, int] | None:
+        try:
+            found = self._path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino

@@ -1,0 +1,215 @@
+"""What every command looks like, as data: `--help` and completion read it and import no command.
+
+`commands.json` is written from the commands themselves by `make docs`; a test holds the two
+together.  A command that is run is imported, it and nothing beside it, and parses its own
+arguments: what stands in the file is shown, never believed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+FILE: Final = Path(__file__).with_name("commands.json")
+_HELP: Final = frozenset({"-h", "--help"})
+
+
+class _LazyOption(click.Option):
+    """An option whose line of help is told."""
+
+    def __init__(self, told: dict[str, Any]) -> None:
+        flag: dict[str, Any] = (
+            {"is_flag": True, "flag_value": True, "default": False} if told["is_flag"] else {}
+        )
+        super().__init__(
+            [told["name"], *told["declared"]],
+            nargs=told["nargs"],
+            multiple=told["multiple"],
+            hidden=told["line"] is None,
+            type=None if flag else _kind(told),
+            **flag,
+        )
+        self._line = told["line"]
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        return None if self._line is None else (self._line[0], self._line[1])
+
+
+class _LazyArgument(click.Argument):
+    """An argument whose part of the usage is told."""
+
+    def __init__(self, told: dict[str, Any]) -> None:
+        super().__init__([told["name"]], nargs=told["nargs"], required=False, type=_kind(told))
+        self._usage = told["usage"]
+
+    def get_usage_pieces(self, ctx: click.Context) -> list[str]:
+        return [self._usage]
+
+
+class LazyCommand(click.Command):
+    """A command that is shown here, and run where it is.
+
+    Args:
+        name: as it is called.
+        told: its part of `commands.json`.
+    """
+
+    def __init__(self, name: str, told: dict[str, Any]) -> None:
+        super().__init__(
+            name,
+            params=_parameters(told),
+            help=told["help"],
+            epilog=told["epilog"],
+            no_args_is_help=told["no_args_is_help"],
+        )
+        self._told = told
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        if extra.get("resilient_parsing") or asks_help(args):
+            return super().make_context(info_name, args, parent, **extra)
+        return self.real().make_context(info_name, args, parent, **extra)
+
+    def real(self) -> click.Command:
+        """Return the command itself."""
+        return real(self._told)
+
+
+class LazyGroup(click.Group):
+    """A group of commands, each of which is shown here and run where it is.
+
+    Args:
+        name: as it is called.
+        told: its part of `commands.json`.
+    """
+
+    def __init__(self, name: str, told: dict[str, Any]) -> None:
+        super().__init__(name, help=told["help"], epilog=told["epilog"])
+        for one, of_one in told["commands"].items():
+            self.add_command(lazy_command(one, of_one))
+        self._told = told
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        own_way = "module" in self._told  # of reading its arguments
+        if not own_way or not args or extra.get("resilient_parsing") or asks_help(args):
+            return super().make_context(info_name, args, parent, **extra)
+        return real(self._told).make_context(info_name, args, parent, **extra)
+
+
+def real(told: dict[str, Any]) -> click.Command:
+    """Return the command itself that a part of `commands.json` tells of."""
+    found: click.Command = getattr(import_module(told["module"]), told["attribute"])
+    return found
+
+
+def lazy_command(name: str, told: dict[str, Any]) -> click.Command:
+    """Return a command, or a group of them, as its part of `commands.json` tells it."""
+    return LazyGroup(name, told) if "commands" in told else LazyCommand(name, told)
+
+
+@cache
+def load_index() -> dict[str, Any]:
+    """Return `commands.json`; nothing where it is not there, and every command is then imported."""
+    try:
+        found: dict[str, Any] = json.loads(FILE.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found
+
+
+def asks_help(args: Sequence[str]) -> bool:
+    """Whether help may be asked for among arguments; what parses them decides."""
+    options = args[: args.index("--")] if "--" in args else args
+    return not _HELP.isdisjoint(options)
+
+
+def describe_command(command: click.Command, parent: click.Context) -> dict[str, Any]:
+    """Return what is told of a command, and of those below it.
+
+    Args:
+        command: a real one.
+        parent: context of the group that it is in.
+    """
+    ctx = click.Context(command, parent=parent, info_name=command.name)
+    told: dict[str, Any] = {"help": command.help, "epilog": command.epilog}
+    if isinstance(command, click.Group):
+        commands = {name: command.get_command(ctx, name) for name in command.list_commands(ctx)}
+        if type(command) is not click.Group:  # it reads its arguments in a way of its own
+            told |= _place(command)
+        return told | {
+            "commands": {name: describe_command(one, ctx) for name, one in commands.items() if one}
+        }
+    return told | {
+        **_place(command),
+        "no_args_is_help": command.no_args_is_help,
+        "parameters": [_parameter(one, ctx) for one in command.params],
+    }
+
+
+def _place(command: click.Command) -> dict[str, str]:
+    """Return where a command is: its module, and its name there."""
+    module = command.callback.__module__ if command.callback is not None else ""
+    found = vars(import_module(module)).items()
+    return {"module": module, "attribute": next(name for name, value in found if value is command)}
+
+
+def _parameter(one: click.Parameter, ctx: click.Context) -> dict[str, Any]:
+    told: dict[str, Any] = {"name": one.name, "nargs": one.nargs}
+    if isinstance(one.type, click.Choice):
+        told["choices"] = [one.type.normalize_choice(choice, ctx) for choice in one.type.choices]
+    elif isinstance(one.type, click.File | click.Path):
+        told["path"] = (
+            "dir" if isinstance(one.type, click.Path) and not one.type.file_okay else "file"
+        )
+    if isinstance(one, click.Option):
+        told |= {
+            "declared": [*one.opts, *one.secondary_opts],
+            "is_flag": one.is_flag,
+            "multiple": one.multiple,
+            "line": one.get_help_record(ctx),
+        }
+    else:
+        told["usage"] = one.make_metavar(ctx)
+    return told
+
+
+def _parameters(told: dict[str, Any]) -> list[click.Parameter]:
+    return [
+        _LazyOption(one) if "declared" in one else _LazyArgument(one)
+        for one in told.get("parameters", ())
+    ]
+
+
+def _kind(told: dict[str, Any]) -> click.ParamType[Any] | None:
+    if "choices" in told:
+        return click.Choice(told["choices"], case_sensitive=False)
+    if "path" in told:
+        return click.Path(dir_okay=True, file_okay=told["path"] == "file")
+    return None
+
+
+def document() -> str:
+    """Return `commands.json`: every command of the command line."""
+    from oborona.cli import main  # noqa: PLC0415 - it shows what stands here
+
+    ctx = click.Context(main, info_name="oborona")
+    commands = {name: main.imported(name) for name in main.list_commands(ctx)}
+    found = {name: describe_command(one, ctx) for name, one in commands.items() if one is not None}
+    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"

@@ -1,0 +1,1 @@
+"""`oborona counters`: what is counted."""

@@ -1,0 +1,1 @@
+"""`oborona doctor`: each part is asked whether it works, and what to do if not."""

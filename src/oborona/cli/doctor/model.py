@@ -1,0 +1,108 @@
+"""What `oborona doctor` says of learning: what the model was taught, whether it speaks, and whether
+somebody learns.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from oborona import state_files
+from oborona.cli.context import CliContext
+from oborona.cli.doctor.report import CheckReport, CheckState
+from oborona.daemon.trainer.process import WAITING as EVENTS_WAITING
+from oborona.daemon.trainer.trainer import WORDS
+from oborona.errors import OboronaError, StoreError
+from oborona.feedback.label_store import LabelStore
+from oborona.feedback.weights_file import WeightsFile
+from oborona.policy.fact_table import SCHEMA
+from oborona.policy.models.final.file import decode, version
+from oborona.policy.models.final.model import Forest
+from oborona.stores.content_model import WRONG
+from oborona.stores.final_model import read
+from oborona.telemetry import status
+
+
+def final(context: CliContext) -> Iterator[CheckReport]:
+    """Look at the final model, if there is one, and at the workers that use it."""
+    path = context.state / state_files.FINAL_MODEL
+    try:
+        octets = read(path)
+        if octets is None:
+            return
+        Forest(decode(octets), SCHEMA)
+    except OboronaError as error:
+        told = str(error) if str(path) in str(error) else f"{path}: {error}"
+        yield CheckReport("final model", CheckState.FAIL, told)
+        return
+    yield CheckReport("final model", CheckState.OK, f"{path}: version {version(octets)}")
+    for worker in status.read_workers(context.state, time.time()):
+        if worker.final_wrong:
+            yield CheckReport(
+                "final model", CheckState.FAIL, f"worker {worker.worker}: {worker.final_wrong}"
+            )
+        elif worker.final != version(octets):
+            yield CheckReport(
+                "final model",
+                CheckState.WARN,
+                f"worker {worker.worker} does not use it yet: it looks every second",
+            )
+
+
+def model(context: CliContext) -> Iterator[CheckReport]:
+    """Look at people's word, at the weights, and at who learns."""
+    path, weights = context.state / state_files.FEEDBACK, context.state / state_files.WEIGHTS
+    if not path.exists() or not weights.exists():
+        yield CheckReport(
+            "model",
+            CheckState.WARN,
+            f"{weights} is not there yet: the trainer makes it when it first starts",
+        )
+        return
+    least = context.loaded.settings.learning.min_learned
+    try:
+        with LabelStore(path, make=False):
+            pass
+        header = WeightsFile(weights).header
+    except StoreError as error:
+        yield CheckReport("model", CheckState.FAIL, str(error))
+        return
+    spam, ham = header.spam + header.base_spam, header.ham + header.base_ham
+    learned = f"{weights}: version {header.version}, trained on {spam} spam and {ham} good messages"
+    if min(spam, ham) < least:
+        yield CheckReport(
+            "model",
+            CheckState.WARN,
+            f"{learned}; not in use until it is {least} of each: `oborona learn` trains it",
+        )
+    else:
+        yield CheckReport("model", CheckState.OK, learned)
+    found = status.read_process(context.state, status.TrainerStatus, time.time())
+    if found is None:
+        yield CheckReport("trainer", CheckState.WARN, "does not run, or not yet: reports wait")
+    elif found.trouble:
+        yield CheckReport(
+            "trainer", CheckState.FAIL, f"can't learn, and reports wait: {found.trouble}"
+        )
+    else:
+        waiting = sum(
+            number
+            for (state, _), number in WORDS.samples(found.metrics).items()
+            if state == "queued"
+        )
+        yield CheckReport(
+            "trainer", CheckState.OK, f"runs (pid {found.pid}); {waiting} labels wait"
+        )
+    if found is not None and found.events_trouble:
+        yield CheckReport(
+            "events", CheckState.FAIL, f"reports wait to be decided: {found.events_trouble}"
+        )
+    elif found is not None and (waiting := EVENTS_WAITING.of(found.metrics)):
+        yield CheckReport("events", CheckState.WARN, f"{waiting} wait to be decided")
+    for worker in status.read_workers(context.state, time.time()):
+        if WRONG.of(worker.metrics):
+            yield CheckReport(
+                "model",
+                CheckState.FAIL,
+                f"worker {worker.worker} can't use the weights; its log says why",
+            )

@@ -1,0 +1,74 @@
+"""What `oborona doctor` says of the policy in force: which, since when, whether all workers have
+it, and what keeps the files from it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from oborona.cli.context import CliContext
+from oborona.cli.doctor.report import CheckReport, CheckState
+from oborona.cli.policy.files import files
+from oborona.cli.policy.migration.layout import CopyState, copies
+from oborona.cli.policy.reload import render_problem
+from oborona.daemon.publisher.reporter import CHANGES, REFUSALS, SINCE
+from oborona.errors import PolicyError
+from oborona.telemetry import status
+
+
+def policy_files(context: CliContext) -> Iterator[CheckReport]:
+    """Look at whose the policy files are."""
+    try:
+        current = context.policy()
+        unchanged = [
+            one for one in copies(context.policy_folders) if one.copy is CopyState.UNCHANGED
+        ]
+    except PolicyError:
+        return  # it is told with the policy itself
+    for line in files(current):
+        what, _, words = line.partition(": ")
+        yield CheckReport(f"policy, {what}", CheckState.OK, words)
+    if unchanged:
+        yield CheckReport(
+            "policy layout",
+            CheckState.WARN,
+            f"{len(unchanged)} files in {context.policy_folders.own} are copies of files that ship, "
+            f"and keep newer ones out;"
+            " `oborona policy migrate --dry-run` shows what moving them would do",
+        )
+
+
+def policy(context: CliContext) -> Iterator[CheckReport]:
+    """Look at what the publisher and the workers say."""
+    now = time.time()
+    said = status.read_process(context.state, status.PolicyStatus, now)
+    workers = status.read_workers(context.state, now)
+    if said is None:
+        state = CheckState.FAIL if workers else CheckState.WARN
+        yield CheckReport(
+            "policy in force", state, "nobody publishes it: no daemon runs, or not yet"
+        )
+        return
+    since = SINCE.of(said.metrics)
+    changes, refusals = CHANGES.of(said.metrics), REFUSALS.of(said.metrics)
+    words = (
+        f"{said.version} since {datetime.fromtimestamp(since, UTC):%Y-%m-%d %H:%M:%S} UTC, "
+        f"changed {changes} times, refused {refusals}"
+    )
+    # what a worker said before the change is no news
+    others = [one for one in workers if one.policy != said.version and one.time > since]
+    if others:
+        words += "; other policies: " + ", ".join(
+            f"worker {one.worker} {one.policy}" for one in others
+        )
+    yield CheckReport("policy in force", CheckState.FAIL if others else CheckState.OK, words)
+    if said.refused is not None:
+        yield CheckReport(
+            "policy files",
+            CheckState.FAIL,
+            f"refused, the old policy stays: {render_problem(said.refused)}",
+        )
+    elif said.trouble:
+        yield CheckReport("policy files", CheckState.FAIL, f"not in force: {said.trouble}")

@@ -1,0 +1,235 @@
+"""What `oborona doctor` says of Postfix: which of its smtpd ask us, whether they reach us where
+they look for us, and what a GTUBE becomes there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from oborona import secret
+from oborona.cli.context import CliContext
+from oborona.cli.doctor.report import MAIL_SERVER, CheckReport, CheckState
+from oborona.cli.gtube import GtubeOutcome, prove
+from oborona.cli.postfix.change import (
+    RefusedError,
+    action_while_away,
+    attach_change,
+    must_ask,
+    repair_advice,
+)
+from oborona.cli.postfix.instance import MILTERS, PostfixError, PostfixInstance, Smtpd
+from oborona.cli.postfix.milter_list import MilterEntry, entries, is_address
+from oborona.cli.postfix.reach import UnreachableError, leads_to, means, reach
+from oborona.config import Address
+from oborona.daemon.listeners import open_doors
+from oborona.errors import StoreError
+
+RESTRICTIONS: Final = tuple(
+    f"smtpd_{stage}_restrictions"
+    for stage in ("client", "helo", "sender", "relay", "recipient", "data", "end_of_data")
+)
+_CHECK: Final = re.compile(r"\bcheck_policy_service[\s,{]+([^\s,{}]+)")
+
+
+def postfix(context: CliContext, folder: Path | None = None) -> Iterator[CheckReport]:
+    """Look at the Postfix of this machine, where a door is open for it.
+
+    Args:
+        context: the settings.
+        folder: of main.cf; None: the one that Postfix's tools take by themselves.
+    """
+    settings = context.loaded.settings
+    if not settings.doors.milter.listen and not settings.doors.policy_service.listen:
+        return
+    try:
+        instance = PostfixInstance(folder)
+    except PostfixError as error:
+        yield CheckReport(MAIL_SERVER, CheckState.WARN, str(error))
+        return
+    by_milter = False
+    if settings.doors.milter.listen:
+        yield from _milter(context, instance)
+        milter = settings.doors.milter.address
+        by_milter = any(
+            leads_to(one.address, milter, smtpd, instance.queue)
+            for smtpd in instance.smtpds
+            for one in entries(smtpd.milters)
+        )
+    if settings.doors.policy_service.listen:
+        yield _policy_service(settings.doors.policy_service.address, instance, by_milter=by_milter)
+
+
+def _milter(context: CliContext, instance: PostfixInstance) -> Iterator[CheckReport]:
+    address = context.loaded.settings.doors.milter.address
+    asking = must_ask(instance.smtpds)
+    if not asking:
+        yield CheckReport(
+            MAIL_SERVER,
+            CheckState.WARN,
+            f"no smtpd stands in {instance.folder}/master.cf: no mail comes in by SMTP",
+        )
+    other_doors = any(name != "milter" for name, _ in open_doors(context.loaded.settings))
+    for smtpd in instance.smtpds:
+        # mail of strangers, and no other way to us
+        must = smtpd in asking and not (
+            other_doors or context.loaded.settings.doors.delivery.listen
+        )
+        yield _one(
+            context, instance, smtpd, address, without=CheckState.FAIL if must else CheckState.WARN
+        )
+
+
+def _one(
+    context: CliContext,
+    instance: PostfixInstance,
+    smtpd: Smtpd,
+    address: Address,
+    *,
+    without: CheckState,
+) -> CheckReport:
+    """Tell of one smtpd whether its mail is filtered."""
+    what = f"{MAIL_SERVER} {smtpd.name}"
+    said = entries(smtpd.milters)
+    ours = next(
+        (one for one in said if leads_to(one.address, address, smtpd, instance.queue)), None
+    )
+    if ours is None:
+        meant = next((one for one in said if means(one.address, address)), None)
+        if meant is not None:
+            return CheckReport(
+                what, CheckState.FAIL, _beside(meant, smtpd, instance), _hint(instance, address)
+            )
+        there = f"{MILTERS} = {smtpd.milters}" if smtpd.milters else f"its {MILTERS} is empty"
+        where = " in master.cf" if smtpd.own else ""
+        return CheckReport(
+            what, without, f"does not ask us: {there}{where}", _hint(instance, address)
+        )
+    try:
+        reached = reach(ours.address, smtpd, instance)
+    except UnreachableError as error:
+        return CheckReport(
+            what, CheckState.FAIL, f"{error}{_now(ours, instance)}", repair_advice(address)
+        )
+    try:
+        key = secret.load(context.state).signature
+    except StoreError as error:
+        reached.peer.close()
+        return CheckReport(
+            what,
+            CheckState.WARN,
+            f"asks us at {ours.address}, where somebody listens; no GTUBE was sent: {error}",
+            "run this as root",
+        )
+    found = prove(reached.peer, key)
+    if found.outcome in (GtubeOutcome.REFUSED, GtubeOutcome.MARKED):
+        how = (
+            f"as user {instance.owner}{' in its chroot' if smtpd.chroot else ''}"
+            if reached.proved
+            else "as who asks now"
+        )
+        if blocked := _blocked(said, ours, smtpd, instance):
+            return CheckReport(
+                what,
+                CheckState.FAIL,
+                blocked,
+                "oborona attach takes it out where it is of ours; else start it, or take it out",
+            )
+        return CheckReport(
+            what,
+            CheckState.OK,
+            f"asks us at {ours.address}: a GTUBE, sent there {how}, comes back with: {found.words}"
+            f"{_meanwhile(ours, instance)}",
+        )
+    if found.outcome is GtubeOutcome.NOT_OURS:
+        return CheckReport(what, CheckState.FAIL, f"asks {ours.address}: {found.words}")
+    return CheckReport(
+        what,
+        CheckState.FAIL,
+        f"asks us at {ours.address}, and a GTUBE is {found.outcome}: {found.words}",
+        "does a rule of yours switch GTUBE off? oborona policy show --origin",
+    )
+
+
+def _meanwhile(ours: MilterEntry, instance: PostfixInstance) -> str:
+    """Say what is to be known of mail that comes while we are away; nothing where it waits."""
+    lets_in = action_while_away(ours, instance) == "accept"
+    return "; while we are away it lets mail in unjudged (default_action=accept)" if lets_in else ""
+
+
+def _blocked(
+    said: Sequence[MilterEntry], ours: MilterEntry, smtpd: Smtpd, instance: PostfixInstance
+) -> str:
+    """Say which other milter is not there and stops all mail; empty = none."""
+    for one in said:
+        if (
+            one is ours
+            or not is_address(one.address)
+            or action_while_away(one, instance) == "accept"
+        ):
+            continue
+        try:
+            reach(one.address, smtpd, instance).peer.close()
+        except UnreachableError as error:
+            return (
+                f"asks us, and beside us a milter without which no mail is taken "
+                f"(default_action={action_while_away(one, instance)}): {error}"
+            )
+    return ""
+
+
+def _now(ours: MilterEntry, instance: PostfixInstance) -> str:
+    """Say what becomes of mail that comes now, while we are not reached."""
+    action = action_while_away(ours, instance)
+    told = {"accept": "is let in unjudged", "tempfail": "waits with its senders"}
+    return f"; mail that comes {told[action]} (default_action={action})" if action in told else ""
+
+
+def _beside(meant: MilterEntry, smtpd: Smtpd, instance: PostfixInstance) -> str:
+    """Say where smtpd looks for us in place of where we are."""
+    if smtpd.chroot:
+        return (
+            f"asks {meant.address}, and runs in a chroot, {instance.queue}, where that is "
+            f"another place: mail passes unfiltered"
+        )
+    return f"asks {meant.address}, which is another place than ours: mail passes unfiltered"
+
+
+def _hint(instance: PostfixInstance, address: Address) -> str:
+    """Return the line to write, or what keeps it from helping."""
+    try:
+        change = attach_change(instance, address)
+    except RefusedError as error:
+        return str(error)
+    if not change.changes:
+        return "oborona attach says what is in the way"
+    return f"write into main.cf: {MILTERS} = {change.value}; `oborona attach` does it"
+
+
+def _policy_service(address: Address, instance: PostfixInstance, *, by_milter: bool) -> CheckReport:
+    what = "policy client"
+    said = instance.values(*RESTRICTIONS)
+    asking = [
+        name
+        for name in RESTRICTIONS
+        if any(_leads(address, word, instance) for word in _CHECK.findall(said.get(name, "")))
+    ]
+    if not asking:
+        entry = f"check_policy_service {{ {address.postfix}, timeout=25s, default_action=DUNNO }}"
+        words = f"Postfix does not ask us; put last into smtpd_recipient_restrictions: {entry}"
+        return CheckReport(what, CheckState.WARN, words)
+    names = " and ".join(asking)
+    if by_milter:
+        words = (
+            f"Postfix asks us in {names} and as a milter: each client is judged twice; "
+            f"one of both is enough"
+        )
+        return CheckReport(what, CheckState.WARN, words)
+    return CheckReport(what, CheckState.OK, f"Postfix asks us in {names}")
+
+
+def _leads(address: Address, word: str, instance: PostfixInstance) -> bool:
+    smtpds = instance.smtpds or (Smtpd("smtp/inet", chroot=False, milters="", own=False),)
+    return any(leads_to(word, address, smtpd, instance.queue) for smtpd in smtpds)

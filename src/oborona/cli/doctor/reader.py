@@ -1,0 +1,65 @@
+"""What `oborona doctor` says of pictures: what looking and reading take, and whether the reader
+runs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Final
+
+from oborona.cli.context import CliContext
+from oborona.cli.doctor.report import CheckReport, CheckState
+from oborona.daemon.reader.picture_queue import (
+    PROCESSES,
+    WAITING,
+    missing_requirement,
+    wanted_tasks,
+)
+from oborona.daemon.reader.wire import ReaderTask
+from oborona.telemetry import status
+
+_WANTED: Final = (
+    (ReaderTask.LOOK, "QR codes in pictures", "codes in pictures and their likeness are not seen"),
+    (ReaderTask.READ, "text in pictures (OCR)", "text in pictures is not read"),
+    (ReaderTask.MEAN, "meaning of texts", "grey mail is judged without it"),
+)
+_WAITS: Final[dict[str, str]] = {ReaderTask.LOOK: "to scan for codes", ReaderTask.READ: "for OCR"}
+
+
+def reader(context: CliContext) -> Iterator[CheckReport]:
+    """Look at what pictures need."""
+    settings = context.loaded.settings.reader
+    if not settings.enabled:
+        yield CheckReport(
+            "pictures",
+            CheckState.WARN,
+            "reader.enabled is off: pictures are counted by their checksums alone",
+        )
+        return
+    for task, what, lacks in _WANTED:
+        if task not in wanted_tasks(settings):
+            continue
+        gone = missing_requirement(settings, task)
+        if gone:
+            yield CheckReport(what, CheckState.WARN, f"not there: {gone}; {lacks}")
+        elif task is ReaderTask.READ:
+            yield CheckReport(what, CheckState.OK, f"Tesseract with {settings.languages}")
+    found = status.read_process(context.state, status.ReaderStatus, time.time())
+    if found is None:
+        yield CheckReport(
+            "image reader", CheckState.WARN, "does not run, or not yet: pictures are not looked at"
+        )
+        return
+    waits = WAITING.samples(found.metrics)
+    waiting = ", ".join(
+        f"{waits[(task,)]} {_WAITS.get(task, task)}"
+        for task in map(str, ReaderTask)
+        if (task,) in waits
+    )
+    running = sum(PROCESSES.samples(found.metrics).values())
+    yield CheckReport(
+        "image reader",
+        CheckState.OK,
+        f"runs (pid {found.pid}) with {running} processes; waiting pictures: {waiting}",
+    )

@@ -1,0 +1,68 @@
+"""What `oborona doctor` says of signatures: how many there are, and whether their store can be
+used.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from oborona import state_files
+from oborona.cli.context import CliContext
+from oborona.cli.doctor.report import CheckReport, CheckState
+from oborona.errors import PolicyError, StoreError
+from oborona.policy.signatures import SignatureFlag
+from oborona.stores.signatures.follower import SIGNATURES, STALE
+from oborona.stores.signatures.rows import SignatureState as Stands
+from oborona.stores.signatures.store import SignatureStore
+from oborona.telemetry import status
+from oborona.types import RuleMode
+
+
+def signatures(context: CliContext) -> Iterator[CheckReport]:
+    """Look at the store of signatures, and at what workers hold."""
+    path = context.state / state_files.SIGNATURES
+    if not path.exists():
+        yield CheckReport("signatures", CheckState.WARN, f"{path} is not there yet")
+        return
+    try:
+        yield CheckReport("signatures", CheckState.OK, f"{path}: {_counted(context)}")
+    except PolicyError:
+        yield CheckReport(
+            "signatures", CheckState.WARN, f"{path}: not counted, for the policy is broken"
+        )
+    except StoreError as error:
+        yield CheckReport("signatures", CheckState.FAIL, str(error))
+    for worker in status.read_workers(context.state, time.time()):
+        if STALE.of(worker.metrics):
+            yield CheckReport(
+                "signatures",
+                CheckState.FAIL,
+                f"worker {worker.worker} can't use the store; its log says why",
+            )
+        broken = SIGNATURES.of(worker.metrics, "broken")
+        if broken:
+            yield CheckReport(
+                "signatures",
+                CheckState.WARN,
+                f"worker {worker.worker} can't use {broken} of them; its log names each",
+            )
+
+
+def _counted(context: CliContext) -> str:
+    now = time.time()
+    with SignatureStore(context.state / state_files.SIGNATURES, make=False) as store:
+        stored = store.all(Stands.ACTIVE, Stands.PROPOSED)
+    active = [one.signature for one in stored if one.state is Stands.ACTIVE]
+    filed = [
+        one for one in context.policy().signatures.values() if one.flag is not SignatureFlag.MARK
+    ]
+    marks = len(context.policy().signatures) - len(filed)
+    known = [*active, *filed]
+    there = [one for one in known if not one.expired(now)]
+    shadow = sum(one.mode is RuleMode.SHADOW for one in there)
+    return (
+        f"{len(there)} in force ({sum(not one.expired(now) for one in filed)} of policy files, "
+        f"{shadow} in shadow mode), {marks} words of mark lists, "
+        f"{len(known) - len(there)} expired, {len(stored) - len(active)} proposals wait"
+    )

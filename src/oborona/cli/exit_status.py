@@ -1,0 +1,87 @@
+"""How a command ends that can't do what it was asked to: one line, and an exit status that says of
+what sort.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+from pathlib import Path
+from typing import Final
+
+from oborona.cli.mailboxes import UnreadableMail
+from oborona.cli.output import OutputError
+from oborona.errors import (
+    ConfigError,
+    OboronaError,
+    SocketError,
+    StoreBusy,
+    StoreError,
+    StoreForbidden,
+    StoreForeign,
+    StoreVersion,
+)
+
+_STATUS: Final = (
+    (UnreadableMail, os.EX_NOINPUT),
+    (OutputError, os.EX_IOERR),
+    (ConfigError, os.EX_CONFIG),
+    (SocketError, os.EX_OSERR),
+    (StoreBusy, os.EX_CONFIG),
+    (StoreVersion, os.EX_CONFIG),
+    (StoreForeign, os.EX_CONFIG),
+    (StoreForbidden, os.EX_NOPERM),
+    (StoreError, os.EX_IOERR),
+    (OboronaError, os.EX_DATAERR),
+)
+DEEP: Final = 10  # errors behind an error
+
+
+def status_of(error: OboronaError | OSError) -> int:
+    """Return the exit status of an error."""
+    if forbidden(error) and not isinstance(
+        error, UnreadableMail | OutputError | SocketError | ConfigError
+    ):
+        return os.EX_NOPERM
+    return next((status for kind, status in _STATUS if isinstance(error, kind)), os.EX_IOERR)
+
+
+def line_of(error: OboronaError | OSError, state: Path | None) -> str:
+    """Return what is said of an error, with who may do what this user may not.
+
+    Args:
+        error: that ended the command.
+        state: the state folder; None where it is not known.
+    """
+    if isinstance(error, OSError):
+        told = (
+            f"{error.filename}: {error.strerror}"
+            if error.filename and error.strerror
+            else str(error)
+        )
+    else:
+        told = str(error)
+    if forbidden(error) and os.geteuid() != 0:
+        told += f"; run it as {_who(state)}"
+    return told
+
+
+def forbidden(error: BaseException) -> bool:
+    """Whether it is so because this user may not do it."""
+    here: BaseException | None = error
+    for _ in range(DEEP):
+        if here is None:
+            return False
+        if isinstance(here, PermissionError | StoreForbidden):
+            return True
+        here = here.__cause__ or here.__context__
+    return False
+
+
+def _who(state: Path | None) -> str:
+    try:
+        owner = None if state is None else state.stat().st_uid
+        name = "" if not owner else pwd.getpwuid(owner).pw_name
+    except (OSError, KeyError):
+        name = ""
+    return f"root or as user {name}" if name else "root or as the user of the daemon"

@@ -1,0 +1,1 @@
+"""`oborona explain`: why a message was judged as it was."""

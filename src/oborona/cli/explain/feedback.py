@@ -1,0 +1,180 @@
+"""What was said of a message, what was decided of it, and what is there of what followed."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import click
+import msgspec
+
+from oborona import state_files
+from oborona.cli.owner import as_owner_of
+from oborona.cli.terminal import Terminal, plain
+from oborona.errors import StoreError
+from oborona.feedback.effect_outbox import EffectOutbox
+from oborona.feedback.events.log import EventLog
+from oborona.feedback.events.model import EventChannel, EventKind, StoredEvent
+from oborona.feedback.label_store import LabelStore
+from oborona.feedback.processing.decision_effects import mark_of
+from oborona.feedback.processing.signature_proposals import proposals_of
+from oborona.stores.persons.store import PersonStore as Persons
+
+_HELD: Final = {0: "not yet", 1: "yes", 2: "in doubt"}
+
+
+class ExplainedDecision(msgspec.Struct, frozen=True, kw_only=True):
+    """An earlier decision of an event."""
+
+    time: str  # ISO 8601
+    decision: str
+    weight: float
+    rules: tuple[str, ...]
+    say: str
+
+
+class ExplainedFeedback(msgspec.Struct, frozen=True, kw_only=True):
+    """One event about the message."""
+
+    id: int
+    what: EventKind
+    way: EventChannel
+    time: str  # ISO 8601, when it was done
+    person: str
+    source: str
+    mailbox: str
+    decision: str  # waiting, believed, own (for the person's own mail alone), refused
+    weight: float
+    rules: tuple[str, ...]  # antifraud rules that fired
+    say: str
+    effects: tuple[str, ...]  # what followed when it was decided
+    done: bool  # all of it is there
+    word: int | None  # null: none follows
+    word_state: str  # queued, learned, counted, ...
+    counted: str  # yes, no, not yet, in doubt: whether the counters have it
+    own_list: tuple[str, ...]  # entries of the person's list that are there
+    proposals: tuple[str, ...]  # signatures that were proposed of its campaign
+    before: tuple[ExplainedDecision, ...]  # earlier decisions
+
+
+def feedback_on(state: Path, ident: int) -> tuple[ExplainedFeedback, ...]:
+    """Return what was said of a message of the journal.
+
+    What can't be read is a word on standard error.
+    """
+    if not (state / state_files.EVENTS).exists():
+        return ()
+    try:
+        with as_owner_of(state), ExitStack() as stack:
+            log = stack.enter_context(EventLog(state / state_files.EVENTS, make=False))
+            words = (
+                stack.enter_context(LabelStore(state / state_files.FEEDBACK, make=False))
+                if (state / state_files.FEEDBACK).exists()
+                else None
+            )
+            own = (
+                stack.enter_context(Persons(state / state_files.PERSONS, make=False))
+                if (state / state_files.PERSONS).exists()
+                else None
+            )
+            return tuple(_said(one, log, words, own) for one in log.about(ident=ident))
+    except StoreError as error:
+        click.echo(f"oborona: {error}; what people said of it is not told", err=True)
+        return ()
+
+
+def show(console: Terminal, said: tuple[ExplainedFeedback, ...]) -> None:
+    """Print what was said of a message."""
+    for one in said:
+        who = one.person or one.source or "the site"
+        told = (
+            f"{one.time}  {EventKind(one.what).report} of {who} by {one.way}: "
+            f"{_shown(one.decision)}"
+        )
+        told += f", weight {one.weight:.2f}" if one.decision == "believed" else ""
+        told += f" ({' '.join(one.rules)}: {one.say})" if one.rules or one.say else ""
+        console.print(plain(f"report {one.id}  {told}"), highlight=False)
+        lines = [*one.effects]
+        if one.word is not None:
+            lines.append(
+                f"label {one.word} is {one.word_state or 'forgotten'}; in the counters: "
+                f"{one.counted}"
+            )
+        lines += [f"on the list of {one.person}: {entry}" for entry in one.own_list]
+        lines += [f"proposed signature {name}" for name in one.proposals]
+        lines += [] if one.done else ["not all of it is applied yet"]
+        lines += [
+            f"before, {before.time}: {_shown(before.decision)} {' '.join(before.rules)}".rstrip()
+            for before in one.before
+        ]
+        for line in lines:
+            console.print(plain(f"      {line}"), highlight=False)
+
+
+def _shown(decision: str) -> str:
+    """Return a decision as people read it."""
+    return "accepted" if decision == "believed" else decision
+
+
+def _said(
+    one: StoredEvent, log: EventLog, words: LabelStore | None, own: Persons | None
+) -> ExplainedFeedback:
+    decision = "waiting" if one.decided is None else _word(counts=one.counts, own=one.own)
+    state, counted = _became(one, log, words)
+    entries = [] if own is None or not one.person or not one.word else own.of(one.person).entries
+    return ExplainedFeedback(
+        id=one.id,
+        what=one.what,
+        way=one.way,
+        time=_moment(one.time),
+        person=one.person,
+        source=one.source,
+        mailbox=one.mailbox,
+        decision=decision,
+        weight=one.weight,
+        rules=one.rules,
+        say=one.say,
+        effects=one.effects,
+        done=one.decided is not None and one.done >= one.turn,
+        word=one.word or None,
+        word_state=state,
+        counted=counted,
+        own_list=tuple(entry.say for entry in entries if entry.word == one.word),
+        proposals=tuple(proposals_of(log, one.campaign)) if one.campaign else (),
+        before=tuple(
+            ExplainedDecision(
+                time=_moment(old.time),
+                decision=_word(counts=old.counts, own=old.own),
+                weight=old.weight,
+                rules=old.rules,
+                say=old.say,
+            )
+            for old in log.decisions(one.id)
+        ),
+    )
+
+
+def _became(one: StoredEvent, log: EventLog, words: LabelStore | None) -> tuple[str, str]:
+    """Return the state of the word of an event, and whether the counters have what it counts."""
+    if words is None:
+        return "", "no"
+    if one.what in (EventKind.READ, EventKind.DELETED):
+        states = EffectOutbox(words).states(mark_of(log.origin(), one.id, one.turn))
+        held = next((held for _, held in states.values()), False)
+        return "", "in doubt" if held is None else "yes" if held else "no"
+    try:
+        state = words.get(one.word).state.value if one.word else ""
+    except KeyError:
+        state = ""
+    rows = words.rows("SELECT held FROM counted WHERE id = ? AND pieces <> x''", (one.word,))
+    return state, _HELD[rows[0][0]] if rows else "no"
+
+
+def _word(*, counts: bool, own: bool) -> str:
+    return "believed" if counts else "own" if own else "refused"
+
+
+def _moment(when: float) -> str:
+    return datetime.fromtimestamp(when, UTC).isoformat(sep=" ", timespec="seconds")

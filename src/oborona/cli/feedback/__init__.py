@@ -1,0 +1,1 @@
+"""`oborona feedback`: what people said, and whether it was believed."""

@@ -1,0 +1,106 @@
+"""`oborona feedback`: the group, and the list of what was said."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+
+import click
+from rich.table import Table
+
+from oborona.cli.context import CliContext, pass_cli_context
+from oborona.cli.duration import DurationParam
+from oborona.cli.feedback.event_log import EventFilter, events, log, opinion, shown_time
+from oborona.cli.feedback.persons import person, persons
+from oborona.cli.feedback.show import show
+from oborona.cli.feedback.take_back import take_back
+from oborona.cli.feedback.thresholds import rules, thresholds
+from oborona.cli.output import echo_json
+from oborona.cli.personal.store import person_named
+from oborona.cli.terminal import PIPED, Terminal, plain
+from oborona.feedback.events.model import EventKind, StoredEvent
+
+
+@click.group()
+def feedback() -> None:
+    """Show reports of people and hits of spam traps, whose reports are accepted and why, and take
+    reports back.
+
+    docs/people/feedback.md has the rules.
+    """
+
+
+for command in (show, persons, person, take_back, thresholds, rules):
+    feedback.add_command(command)
+
+
+@feedback.command(name="list")
+@click.option(
+    "--last",
+    type=click.IntRange(1, 1_000_000),
+    default=20,
+    show_default=True,
+    help="At most this many.",
+)
+@click.option("--person", "by", metavar="ADDRESS", default="", help="Of this person alone.")
+@click.option(
+    "--what",
+    type=click.Choice([one.value for one in EventKind]),
+    help="Of this kind alone; complaint: spam report, pardon: not-spam report.",
+)
+@click.option("--rule", metavar="NAME", default="", help="Those alone that this rule refused.")
+@click.option("--since", metavar="SPAN", type=DurationParam(), help="Of the last 2h, 7d, ...")
+@click.option(
+    "--believed/--not-believed",
+    "counts",
+    default=None,
+    help="Those alone that count for all, or do not.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
+@pass_cli_context
+def list_(
+    context: CliContext,
+    last: int,
+    by: str,
+    what: str | None,
+    rule: str,
+    since: float | None,
+    counts: bool | None,
+    as_json: bool,
+) -> None:
+    """List the last reports, the newest first."""
+    wanted = EventFilter(
+        person=person_named(by) if by else "",
+        what=None if what is None else EventKind(what),
+        rule=rule.strip().upper(),
+        since=0.0 if since is None else time.time() - since,
+        counts=counts,
+        most=last,
+    )
+    with log(context) as opened:
+        found = events(opened, wanted)
+    if as_json:
+        for one in found:
+            echo_json(one)
+    else:
+        print_events(found)
+
+
+def print_events(found: Sequence[StoredEvent]) -> None:
+    """Print events as a table."""
+    table = Table("id", "time", "what", "way", "by", "message", "became", "rules")
+    for one in found:
+        table.add_row(
+            str(one.id),
+            shown_time(one.time),
+            one.what.report,
+            one.way.value,
+            plain(one.person or one.source),
+            plain(one.message_id) or ("" if one.ident is None else f"journal {one.ident}"),
+            opinion(one),
+            " ".join(one.rules),
+        )
+    for column in table.columns:
+        column.overflow = "fold"  # the end of an address is what tells it from others
+    Terminal(width=None if sys.stdout.isatty() else PIPED).print(table, highlight=False)

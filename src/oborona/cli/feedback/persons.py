@@ -1,0 +1,112 @@
+"""`oborona feedback persons` and `person`: how much the reports of people weigh."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+
+import click
+from rich.table import Table
+
+from oborona.cli.context import CliContext, pass_cli_context
+from oborona.cli.feedback.event_log import (
+    EventFilter,
+    ReporterSummary,
+    events,
+    log,
+    opinion,
+    shown_time,
+)
+from oborona.cli.feedback.event_log import persons as known
+from oborona.cli.feedback.event_log import thresholds as limits
+from oborona.cli.output import echo, echo_json
+from oborona.cli.personal.store import person_named
+from oborona.cli.terminal import PIPED, Terminal, plain
+from oborona.feedback.antifraud.thresholds import FLOORS
+
+_ORDERS = ("wrong", "right", "complaints", "pardons", "first")
+
+
+@click.command()
+@click.option(
+    "--last",
+    type=click.IntRange(1, 1_000_000),
+    default=20,
+    show_default=True,
+    help="At most this many.",
+)
+@click.option(
+    "--order",
+    type=click.Choice(_ORDERS),
+    default="complaints",
+    show_default=True,
+    help="Most of it first.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
+@pass_cli_context
+def persons(context: CliContext, last: int, order: str, as_json: bool) -> None:
+    """List the people who reported mail, with the weight of their reports."""
+    with log(context) as opened:
+        found = known(opened, order, last, time.time())
+    if as_json:
+        for one in found:
+            echo_json(one)
+    else:
+        _print(found)
+
+
+@click.command()
+@click.argument("address")
+@click.option(
+    "--last",
+    type=click.IntRange(1, 1_000_000),
+    default=10,
+    show_default=True,
+    help="At most this many reports.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@pass_cli_context
+def person(context: CliContext, address: str, last: int, as_json: bool) -> None:
+    """Show the weight of a person's reports, and the last of them."""
+    name, now = person_named(address), time.time()
+    with log(context) as opened:
+        found = known(opened, "first", 1, now, name)
+        said = events(opened, EventFilter(person=name, most=last))
+        today = next((one for _, one in limits(opened, 1)), FLOORS)
+    if not found and not said:
+        raise click.ClickException(f"{name} has never reported anything")
+    if as_json:
+        echo_json({"person": found[0] if found else None, "thresholds": today, "events": said})
+        return
+    if found:
+        _print(found)
+        echo(
+            f"more than {today.complaints:.0f} spam reports or {today.pardons:.0f} "
+            f"not-spam reports on one day are refused"
+        )
+    for one in said:
+        why = f": {' '.join(one.rules)} ({plain(one.say)})" if one.rules else ""
+        about = plain(one.message_id) or ("" if one.ident is None else f"journal {one.ident}")
+        echo(f"{one.id}  {shown_time(one.time)}  {one.what.report} {about}  {opinion(one)}{why}")
+
+
+def _print(found: Sequence[ReporterSummary]) -> None:
+    table = Table(
+        "person", "weight", "standing", "right", "wrong", "spam", "not spam", "today", "since"
+    )
+    for one in found:
+        table.add_row(
+            plain(one.person),
+            f"{one.weight:.2f}",
+            one.standing,
+            f"{one.right:.0f}",
+            f"{one.wrong:.0f}",
+            str(one.complaints),
+            str(one.pardons),
+            f"{one.complaints_today}, {one.pardons_today}",
+            shown_time(one.first),
+        )
+    for column in table.columns:
+        column.overflow = "fold"
+    Terminal(width=None if sys.stdout.isatty() else PIPED).print(table, highlight=False)

@@ -1,0 +1,1 @@
+"""`oborona model`: content model and final model."""

@@ -1,0 +1,55 @@
+"""`oborona model words`: what people said, of which message, and what became of it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import click
+from rich.table import Table
+
+from oborona.cli.context import CliContext, pass_cli_context
+from oborona.cli.label_store import store
+from oborona.cli.output import echo_json
+from oborona.cli.terminal import Terminal, plain
+from oborona.feedback.label import StoredLabel
+
+
+@click.command()
+@click.option(
+    "--last",
+    type=click.IntRange(1, 1_000_000),
+    default=20,
+    show_default=True,
+    help="At most this many.",
+)
+@click.option("--person", metavar="ADDRESS", help="Of this person alone.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
+@pass_cli_context
+def words(context: CliContext, last: int, person: str | None, as_json: bool) -> None:
+    """List the last labels (spam, ham), the newest first, with the IDs that `model unlearn`
+    takes.
+    """
+    with store(context) as opened:
+        found = opened.last(last, None if person is None else person.strip().lower())
+    if as_json:
+        for one in found:
+            echo_json(one)
+        return
+    table = Table("id", "time", "label", "source", "by", "message", "predicted", "state")
+    for one in found:
+        table.add_row(
+            str(one.id),
+            datetime.fromtimestamp(one.time, UTC).isoformat(sep=" ", timespec="seconds"),
+            one.kind.value,
+            one.source.report,
+            plain(one.person),
+            plain(one.message_id),
+            "" if one.margin is None else f"{one.margin:+.2f}",
+            _state(one),
+        )
+    Terminal().print(table, highlight=False)
+
+
+def _state(one: StoredLabel) -> str:
+    why = ": ".join(part for part in (one.changed_by, one.reason) if part)
+    return plain(f"{one.state} ({why})" if why else one.state.value)

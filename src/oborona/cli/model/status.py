@@ -1,0 +1,215 @@
+"""`oborona model status` and `history`: what the content model was taught, how it does, and the
+states it can go back to.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+from rich.table import Table
+
+from oborona import state_files
+from oborona.cli.context import CliContext, pass_cli_context
+from oborona.cli.label_store import store
+from oborona.cli.output import echo, echo_json
+from oborona.cli.terminal import Terminal, plain
+from oborona.daemon.trainer.process import WAITING
+from oborona.daemon.trainer.trainer import CHANGED, LEARNED, WORDS
+from oborona.errors import StoreError
+from oborona.feedback import snapshots
+from oborona.feedback.label import LabelKind, LabelSource
+from oborona.feedback.processing.event_processor import DECIDED
+from oborona.feedback.statistics import FeedbackStatistics, feedback_statistics
+from oborona.feedback.training_store import TrainingStore
+from oborona.feedback.weights_file import WeightsFile, WeightsHeader
+from oborona.telemetry import status as said
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True)
+@pass_cli_context
+def status(context: CliContext, as_json: bool) -> None:
+    """Show who trained the content model with how much, whether it is in use, and how well it
+    predicted labels before it was trained on them.
+    """
+    header, trouble = weights(context.state)
+    with store(context) as opened:
+        found = feedback_statistics(opened, header.calibration)
+    trainer = said.read_process(context.state, said.TrainerStatus, time.time())
+    missing = {
+        kind.value: max(0, context.loaded.settings.learning.min_learned - number)
+        for kind, number in _learned(header).items()
+    }
+    if as_json:
+        echo_json(
+            {
+                "version": header.version,
+                "speaks": not trouble and not any(missing.values()),
+                "missing": missing,
+                "trouble": trouble,
+                "weights": header,
+                "trainer": None if trainer is None else _as_json(trainer),
+                "figures": found,
+            }
+        )
+        return
+    table = Table(show_header=False, show_edge=False)
+    for name, value in (
+        ("model", trouble or _speech(missing)),
+        ("version", f"{header.version}, {_when(header.time)}"),
+        (
+            "learned",
+            " and ".join(f"{number} of {kind}" for kind, number in _learned(header).items()),
+        ),
+        (
+            "base",
+            f"{header.base}: {header.base_spam} of spam and {header.base_ham} of ham"
+            if header.base
+            else "",
+        ),
+        ("trainer", _trainer(trainer)),
+        ("waiting", f"{found.waiting} labels" if found.waiting else ""),
+        ("last label", _when(found.last)),
+        (
+            "kept to train again",
+            " and ".join(f"{number} of {kind}" for kind, number in found.kept.items()),
+        ),
+    ):
+        if value:
+            table.add_row(name, plain(value))
+    console = Terminal()
+    console.print(table, highlight=False)
+    _show_figures(console, found)
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
+@pass_cli_context
+def history(context: CliContext, as_json: bool) -> None:
+    """List the snapshots that `model rollback` can go back to, the newest first."""
+    with store(context), TrainingStore(context.state / state_files.FEEDBACK, make=False) as lessons:
+        rows = lessons.snapshots()
+    if as_json:
+        for one in rows:
+            echo_json(one._asdict() | {"octets": _size(snapshots.path_of(context.state, one.id))})
+        return
+    table = Table("snapshot", "time", "version", "spam", "ham", "why", "MB")
+    for one in rows:
+        size = _size(snapshots.path_of(context.state, one.id))
+        table.add_row(
+            str(one.id), _when(one.time), f"{one.epoch}.{one.position}", str(one.spam), str(one.ham), one.why,
+            "gone" if size is None else f"{size / 1e6:.1f}",
+        )  # fmt: skip
+    if rows:
+        Terminal().print(table)
+    else:
+        echo("there are none yet")
+
+
+def weights(state: Path) -> tuple[WeightsHeader, str]:
+    """Return what is known of the weights in force, and why they can't be used.
+
+    Of weights that are not there, nothing.
+    """
+    path = state / state_files.WEIGHTS
+    if not path.exists():
+        return WeightsHeader(), "there are no weights yet: no trainer has run"
+    try:
+        return WeightsFile(path).header, ""
+    except StoreError as error:
+        return WeightsHeader(), str(error)
+
+
+def _learned(header: WeightsHeader) -> dict[LabelKind, int]:
+    return {
+        LabelKind.SPAM: header.spam + header.base_spam,
+        LabelKind.HAM: header.ham + header.base_ham,
+    }
+
+
+def _speech(missing: dict[str, int]) -> str:
+    lacks = [f"{number} of {kind}" for kind, number in missing.items() if number]
+    return f"not in use until it has learned {' and '.join(lacks)} more" if lacks else "in use"
+
+
+def _as_json(trainer: said.TrainerStatus) -> dict[str, object]:
+    told = trainer.metrics
+    return {
+        "pid": trainer.pid,
+        "time": trainer.time,
+        "version": trainer.version,
+        "changed": CHANGED.of(told),
+        "learned": _joined(LEARNED.samples(told)),
+        "words": _joined(WORDS.samples(told)),
+        "relearning": trainer.relearning,
+        "trouble": trainer.trouble,
+        "events": _joined(DECIDED.samples(told)),
+        "events_waiting": WAITING.of(told),
+        "events_trouble": trainer.events_trouble,
+    }
+
+
+def _joined(
+    samples: Mapping[tuple[str], float]
+    | Mapping[tuple[str, str], float]
+    | Mapping[tuple[str, str, str], float],
+) -> dict[str, float]:
+    return {" ".join(labels): value for labels, value in samples.items()}
+
+
+def _trainer(trainer: said.TrainerStatus | None) -> str:
+    if trainer is None:
+        return "does not run: reports wait"
+    if trainer.trouble:
+        return f"runs (pid {trainer.pid}), and can't learn: {trainer.trouble}"
+    if trainer.relearning is not None:
+        return f"runs (pid {trainer.pid}), computes the weights again: {trainer.relearning:.0%}"
+    return f"runs (pid {trainer.pid})"
+
+
+def _show_figures(console: Terminal, found: FeedbackStatistics) -> None:
+    table = Table("label", "source", "state", title="labels", title_justify="left")
+    table.add_column("number", justify="right")
+    for one in found.said:
+        table.add_row(one.kind, LabelSource(one.source).report, one.state, str(one.number))
+    if found.said:
+        console.print(table)
+    if found.persons:
+        table = Table("person", "spam", "ham", title="by whom", title_justify="left")
+        for person in found.persons:
+            table.add_row(plain(person.person), str(person.spam), str(person.ham))
+        console.print(table)
+    agreed = found.agreement
+    if not agreed.number:
+        return
+    title = (
+        f"of the last {agreed.number} labelled messages, predicted before training on them, "
+        f"{agreed.agreed} were right;"
+        f" {agreed.missed} false negatives, {agreed.wronged} false positives"
+    )
+    table = Table("probability", title=title, title_justify="left")
+    for name in ("messages", "predicted", "were spam"):
+        table.add_column(name, justify="right")
+    for bin_ in agreed.bins:
+        table.add_row(
+            f"{bin_.low:.1f} to {bin_.high:.1f}",
+            str(bin_.number),
+            f"{bin_.predicted:.3f}",
+            f"{bin_.happened:.3f}",
+        )
+    console.print(table)
+
+
+def _when(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(sep=" ", timespec="seconds") if at else "never"
+
+
+def _size(path: Path) -> int | None:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return None

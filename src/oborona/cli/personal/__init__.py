@@ -1,0 +1,1 @@
+"""`oborona personal`: lists of single persons."""

@@ -1,0 +1,1 @@
+"""`oborona policy`: files, checks, replay, statistics."""

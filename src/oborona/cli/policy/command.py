@@ -1,0 +1,22 @@
+"""`oborona policy`: the group; each command has a file of its own."""
+
+from __future__ import annotations
+
+import click
+
+from oborona.cli.policy.check import check
+from oborona.cli.policy.migrate import migrate
+from oborona.cli.policy.reload import reload
+from oborona.cli.policy.replay import replay
+from oborona.cli.policy.schema import schema
+from oborona.cli.policy.show import show
+from oborona.cli.policy.stats import stats
+
+
+@click.group()
+def policy() -> None:
+    """Check, show, reload, measure and replay the policy (rules and lists)."""
+
+
+for command in (check, migrate, reload, replay, schema, show, stats):
+    policy.add_command(command)

@@ -1,0 +1,86 @@
+"""What two policies do not have in common, table by table, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from oborona.policy.load import Policy
+from oborona.policy.merge import SINGLE
+
+_WORDS: Final = {
+    "cap": "cap of group",
+    "member": "group of",
+    "dns_list": "DNS list",
+    "local_list": "local list",
+    "signature_list": "signature list",
+    "trapped": "traps",
+}
+
+
+class PolicyDifference(NamedTuple):
+    """One thing that another policy says otherwise."""
+
+    sort: str
+    name: str  # of the table; of a single table empty
+    key: str  # empty: the whole table
+    before: Any  # None: it is not there, or has its default
+    after: Any
+
+    def told(self) -> str:
+        """Return it in words."""
+        what = (
+            f"[{self.sort}]" if not self.name else f"{_WORDS.get(self.sort, self.sort)} {self.name}"
+        )
+        if self.sort in ("script", "trapped"):
+            return f"{_WORDS.get(self.sort, self.sort)}: others"
+        if not self.key:
+            return f"{what}: {'new' if self.before is None else 'no more'}"
+        if self.key == "file":
+            return f"{what}: other entries in its file"
+        return f"{what}: {self.key} {_shown(self.before)} → {_shown(self.after)}"
+
+
+def differences(before: Policy, after: Policy) -> Iterator[PolicyDifference]:
+    """Yield what two policies do not have in common, by what they mean."""
+    old, new = _tables(before), _tables(after)
+    for sort, name in sorted(old.keys() | new.keys()):
+        one, other = old.get((sort, name)), new.get((sort, name))
+        if one == other:
+            continue
+        if one is None or other is None:
+            yield PolicyDifference(sort, name, "", one, other)
+            continue
+        for key in sorted(one.keys() | other.keys()):
+            if one.get(key) != other.get(key):
+                yield PolicyDifference(sort, name, key, one.get(key), other.get(key))
+
+
+def is_as_shipped(one: PolicyDifference, shipped: Policy) -> bool:
+    """Tell whether what comes after is what the policy that ships says alone."""
+    table = _tables(shipped).get((one.sort, one.name))
+    if one.key:
+        return table is not None and bool(table.get(one.key) == one.after)
+    return bool(table == one.after)
+
+
+def _tables(policy: Policy) -> dict[tuple[str, str], Mapping[str, Any]]:
+    """Return what a policy means, by sort and name of tables."""
+    meant: dict[str, dict[str, Any]] = msgspec.json.decode(policy.means)
+    found: dict[tuple[str, str], Mapping[str, Any]] = {}
+    for sort, tables in meant.items():
+        if sort in SINGLE:
+            found[sort, ""] = tables
+        else:
+            for name, fields in tables.items():
+                found[sort, name] = fields if isinstance(fields, Mapping) else {"value": fields}
+    return found
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "nothing"
+    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return text if len(text) <= 60 else f"{text[:57]}..."

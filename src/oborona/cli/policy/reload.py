@@ -1,0 +1,80 @@
+"""`oborona policy reload`: have the running daemon read its policy files now, and say what came of
+it.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Final
+
+import click
+
+from oborona.cli.context import CliContext, pass_cli_context
+from oborona.cli.output import echo
+from oborona.daemon.publisher import reporter
+from oborona.daemon.publisher.reload_socket import ReloadOutcome, ask_reload
+from oborona.telemetry.status import PolicyRefusal
+
+PATIENCE_S: Final = 60.0  # of lists of millions of entries
+SHOWN: Final = 100  # characters of a broken line, around the place
+
+
+@click.command()
+@pass_cli_context
+def reload(context: CliContext) -> None:
+    """Have the daemon read the policy files now, and wait until all workers judge by them.
+
+    Exit status 78 with file, line and column when they are broken: the old policy stays; 75 when no
+    daemon answers, or it could not put them in force.
+    """
+    started = time.monotonic()
+    outcome = ask_reload(context.state, PATIENCE_S)
+    took = time.monotonic() - started
+    if outcome is None:
+        click.echo(f"oborona: nobody who runs on {context.state} answers", err=True)
+        raise SystemExit(os.EX_TEMPFAIL)
+    if outcome.refused is not None:
+        click.echo(f"oborona: {render_problem(outcome.refused)}", err=True)
+        click.echo(f"oborona: the policy {outcome.version} stays in force", err=True)
+        raise SystemExit(os.EX_CONFIG)
+    if outcome.trouble:
+        click.echo(
+            f"oborona: {outcome.trouble}; the policy {outcome.version} stays in force", err=True
+        )
+        raise SystemExit(os.EX_TEMPFAIL)
+    echo(_in_force(outcome, took))
+    if outcome.late:
+        late = ", ".join(f"worker {number}" for number in outcome.late)
+        echo(f"late: {late}; the next message there waits until it is loaded")
+
+
+def _in_force(outcome: ReloadOutcome, took_s: float) -> str:
+    """Return what is in force now, since when, and what was before."""
+    what = f"policy {outcome.version}: {outcome.rules} rules, in force in {outcome.workers} workers"
+    if outcome.changed:
+        return f"{what} after {took_s:.2f} s; before: {outcome.before}"
+    since = time.strftime("%H:%M:%S", time.localtime(time.time() - outcome.age_s))
+    if outcome.reworded:
+        return f"{what} since {since}; the files changed, and mean the same"
+    if not outcome.before:
+        return f"{what} since the start at {since}; the files say the same: there was nothing to do"
+    return (
+        f"{what} already since {since} ({outcome.age_s:.0f} s): that change was taken by "
+        f"itself; before: {outcome.before}"
+    )
+
+
+def render_problem(refused: PolicyRefusal) -> str:
+    """Return what is wrong, and under it the line with a mark at the place."""
+    words = reporter.refusal_text(refused)
+    if not refused.text:
+        return words
+    column = max(0, refused.column - 1)
+    first = max(0, column - SHOWN // 2)
+    line = refused.text[first : first + SHOWN]
+    shown = "".join(char if char.isprintable() else " " for char in line)
+    mark = (
+        f"\n    {' ' * (column - first)}^" if refused.column and column <= len(refused.text) else ""
+    )
+    return f"{words}\n    {shown}{mark}"

@@ -1,0 +1,1 @@
+"""`oborona recheck`: delivered mail judged again."""

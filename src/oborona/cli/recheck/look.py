@@ -1,0 +1,234 @@
+"""`oborona recheck look`: one message, or all of one recipient, judged again now.
+
+What would be done, or done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import click
+import msgspec
+from rich.table import Table
+
+from oborona import state_files
+from oborona.cli.context import CliContext, pass_cli_context
+from oborona.cli.output import echo, echo_json
+from oborona.cli.owner import as_owner_of
+from oborona.cli.terminal import Terminal, plain
+from oborona.daemon.keeper.limits import limits_of
+from oborona.daemon.keeper.person_actions import PersonActions
+from oborona.errors import ConfigError
+from oborona.ident import from_text, time_of_id, to_text
+from oborona.recheck.engine.delivered_messages import DeliveredMessages
+from oborona.recheck.engine.model import DecidedMoves, NoActionsOrMoves, RecheckCause, RecheckResult
+from oborona.recheck.engine.rescorer import AT_ONCE, Rescorer
+from oborona.recheck.mailboxes.model import MailboxItem, MoveOutcome, MoveResult
+from oborona.recheck.moves import MoveDecision, MoveStore
+from oborona.stores.mailboxes import open_mailboxes
+
+MOST: Final = 2000  # messages of a recipient, the newest
+
+
+class RecheckLookResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What was found of one message, and of one copy of it."""
+
+    id: str
+    time: float  # Unix seconds
+    recipient: str
+    sender: str
+    subject: str
+    then: str  # verdict
+    then_score: float
+    now: str
+    now_score: float
+    possible: tuple[str, ...]  # verdicts of now, whatever rules that can't be judged say
+    line: float
+    why: str
+    source: str = ""
+    target: str = ""  # empty = it stays where it is
+    because: str = ""  # to the inbox: what was learned
+    stays: str = ""  # why, where the verdict is another
+    mailbox: str = ""  # what its mailbox says of the move
+
+
+@click.command()
+@click.argument("what", metavar="ID|MAILBOX")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Show what would be moved, and move nothing; mailboxes are asked, too.",
+)
+@click.option("--all", "every", is_flag=True, help="Also show messages that stay where they are.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
+@pass_cli_context
+def look(context: CliContext, what: str, dry_run: bool, every: bool, as_json: bool) -> None:
+    """Recheck delivered mail now: one message by its ID, or all messages of a recipient in the
+    window.
+    """
+    number = from_text(what.partition(".")[0])
+    if number is None and "@" not in what:
+        raise click.UsageError(f"{what!r} is no id of a message and no mail address")
+    with as_owner_of(context.state):
+        told = asyncio.run(_looked(context, number, what, dry_run=dry_run))
+    if told is None:
+        click.echo("oborona: there is no such message in the journal", err=True)
+        click.get_current_context().exit(os.EX_NOINPUT)
+    shown = [one for one in told if every or number is not None or one.target or one.stays]
+    if as_json:
+        for one in shown:
+            echo_json(one)
+        return
+    _show(shown)
+    moving = sum(bool(one.target) for one in told)
+    words = "would be moved" if dry_run else "are decided, the keeper moves them"
+    echo(f"{len(told)} copies checked, {moving} {words}")
+
+
+async def _looked(
+    context: CliContext, number: int | None, address: str, *, dry_run: bool
+) -> list[RecheckLookResult] | None:
+    """Return what was found; None where there is no such message."""
+    settings, now = context.loaded.settings, time.time()
+    limits = limits_of(settings)
+    heard, path = PersonActions(context.state), context.state / state_files.MOVES
+    moves = MoveStore(path) if path.exists() or not dry_run else None
+    try:
+        async with await DeliveredMessages.open(context.state / state_files.JOURNAL) as journal:
+            if number is None:
+                ids = await journal.of_recipient(address, now - limits.window_s, MOST)
+            else:
+                ids = [number]
+            versions: Mapping[str, Mapping[str, str]] = await journal.policies()
+            made: DecidedMoves = NoActionsOrMoves() if moves is None else moves
+            with context.site() as site:
+                rescorer = Rescorer(
+                    site,
+                    context.policy(),
+                    asked=versions,
+                    people=heard,
+                    made=made,
+                    folders=limits.folders,
+                )
+                found: list[RecheckResult] = []
+                for start in range(0, len(ids), AT_ONCE):
+                    taken = await journal.taken(ids[start : start + AT_ONCE])
+                    found += await rescorer.again(taken, RecheckCause.ASKED, now)
+        if number is not None and not found:
+            return None
+        only = None if number is not None else address.lower()
+        decisions = [
+            move
+            for one in found
+            for move in one.moves
+            if only is None or move.recipient.lower() == only
+        ]
+        said: dict[tuple[int, str], MoveResult] = {}
+        if dry_run:
+            said = await _asked_mailboxes(context, found, decisions)
+        elif moves is not None:
+            moves.decide(decisions, now=now)
+        return [one for second in found for one in _told(second, only, said)]
+    finally:
+        heard.close()
+        if moves is not None:
+            moves.close()
+
+
+async def _asked_mailboxes(
+    context: CliContext, found: Sequence[RecheckResult], decisions: Sequence[MoveDecision]
+) -> dict[tuple[int, str], MoveResult]:
+    """Return what mailboxes say of moves; nothing is changed in them."""
+    settings = context.loaded.settings
+    try:
+        boxes = open_mailboxes(settings)
+    except ConfigError as error:
+        click.echo(f"oborona: {error}; mailboxes are not asked", err=True)
+        return {}
+    if boxes is None:
+        return {}
+    names = {one.entry.id: one.entry.message_id for one in found}
+    said: dict[tuple[int, str], MoveResult] = {}
+    try:
+        for source in {one.source for one in decisions}:
+            some = [one for one in decisions if one.source == source]
+            letters = [
+                MailboxItem(
+                    user=settings.mailboxes.owner(one.recipient),
+                    ident=to_text(one.message),
+                    message_id=names[one.message],
+                    delivered=time_of_id(one.message),
+                )
+                for one in some
+            ]
+            for one, done in zip(some, await boxes.look(letters, source), strict=True):
+                said[one.message, one.recipient] = done
+    finally:
+        await boxes.close()
+    return said
+
+
+def _told(
+    found: RecheckResult, only: str | None, said: Mapping[tuple[int, str], MoveResult]
+) -> list[RecheckLookResult]:
+    entry, again = found.entry, found.again
+    moving = {one.recipient: one for one in found.moves}
+    staying = {one.recipient: one.why for one in found.stays}
+    told = []
+    for recipient in entry.recipients:
+        if only is not None and recipient.lower() != only:
+            continue
+        move, done = moving.get(recipient), said.get((entry.id, recipient))
+        told.append(
+            RecheckLookResult(
+                id=to_text(entry.id),
+                time=entry.time,
+                recipient=recipient,
+                sender=entry.sender,
+                subject=entry.subject,
+                then=entry.verdict.value,
+                then_score=entry.score,
+                now="" if again is None else again.verdict.action.value,
+                now_score=0.0 if again is None else again.verdict.score,
+                possible=()
+                if again is None
+                else tuple(dict.fromkeys((again.mildest.value, again.severest.value))),
+                line=entry.line if again is None else again.verdict.line,
+                why=found.why_not if again is None else again.verdict.decided_by,
+                source="" if move is None else move.source,
+                target="" if move is None else move.target,
+                because="" if move is None else move.because,
+                stays=staying.get(recipient, ""),
+                mailbox=""
+                if done is None
+                else " ".join(
+                    filter(
+                        None,
+                        ("moves" if done.outcome is MoveOutcome.MOVED else done.outcome, done.say),
+                    )
+                ),
+            )
+        )
+    return told
+
+
+def _show(told: Sequence[RecheckLookResult]) -> None:
+    table = Table("message", "from", "subject", "then", "now", "why", "what")
+    for one in told:
+        now = " or ".join(one.possible) if len(one.possible) > 1 else one.now
+        what = f"{one.source} → {one.target}" if one.target else one.stays or "stays"
+        what += f", because: {one.because}" if one.because else ""
+        table.add_row(
+            one.id,
+            plain(one.sender),
+            plain(one.subject),
+            f"{one.then} {one.then_score:.1f}",
+            f"{now} {one.now_score:.1f} / {one.line:g}" if one.now else "?",
+            plain(one.why),
+            plain(" ".join(filter(None, (what, f"({one.mailbox})" if one.mailbox else "")))),
+        )
+    Terminal().print(table)

@@ -1,0 +1,1 @@
+"""`oborona reputation`: histories of senders, and what is set by hand."""

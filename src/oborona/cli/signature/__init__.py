@@ -1,0 +1,1 @@
+"""`oborona signature`: signatures of the store."""

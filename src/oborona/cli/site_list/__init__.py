@@ -1,0 +1,1 @@
+"""`oborona list`: the site's own lists."""

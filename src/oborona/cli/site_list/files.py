@@ -1,0 +1,208 @@
+"""The site's own lists as files of the policy folder: which there are, and one of them changed as a
+whole or not at all.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import click
+
+from oborona import lock
+from oborona.atomic_file import atomic_writer
+from oborona.cli.context import CliContext
+from oborona.cli.mailboxes import UnreadableMail
+from oborona.errors import OboronaError, StoreError
+from oborona.policy.folders import FileOwner
+from oborona.policy.load import Policy
+from oborona.policy.local_lists import in_vain
+from oborona.reputation.locallists import BrokenLine, ListAction, LocalList, read
+
+KEPT_IN: Final = "80-lists.toml"
+EMPTY: Final = b"# no entry\n"  # a file of nothing would be taken for half-written
+MODE: Final = 0o644  # of a new file: the daemon's user reads it, whoever ran the command
+FOLDER_MODE: Final = 0o755
+_OF: Final = '["client", "rdns", "sender", "from"]'
+
+
+class UnknownListError(OboronaError):
+    """There is no such list, or it can't be changed by a command; the text says what can."""
+
+
+class ImplicitList(NamedTuple):
+    """A list that is there without anybody having to write it: begun with its first entry."""
+
+    word: str  # as it may be called
+    name: str
+    action: ListAction
+    file: str
+    says: str
+
+
+OWN: Final = (
+    ImplicitList("allow", "SITE_ALLOW", ListAction.ALLOW, "site-allow.list", "Who is let in whatever the score; names and addresses count once they are proved."),
+    ImplicitList("deny", "SITE_DENY", ListAction.DENY, "site-deny.list", "Who is refused as soon as it is known who it is."),
+)  # fmt: skip
+
+
+class SiteList(NamedTuple):
+    """A list and its file."""
+
+    list: LocalList | None  # None: it is one of `OWN`, and not begun
+    name: str
+    path: Path
+
+
+def implicit_list(name: str) -> ImplicitList | None:
+    """Return the list that is begun by itself under a name or word; None for any other."""
+    return next((one for one in OWN if name in (one.word, one.name)), None)
+
+
+def find_list(context: CliContext, name: str) -> SiteList:
+    """Return a list by its name, `allow` or `deny`.
+
+    Raises:
+        PolicyError: the policy can't be read.
+        NoList: there is none, or it has no file.
+    """
+    policy, known = context.policy(), implicit_list(name)
+    wanted = name if known is None else known.name
+    there = next((one for one in policy.local_lists.lists if one.name == wanted), None)
+    path = file_of(policy, wanted)
+    if there is not None and path is not None:
+        if policy.folders.whose(path) is FileOwner.SHIPPED:
+            raise UnknownListError(
+                f"{wanted} ships with the program, and an upgrade replaces {path}; keep a "
+                f"list of your own"
+            )
+        return SiteList(there, wanted, path)
+    if there is not None:
+        place = policy.origins.get(f"local_list.{wanted}.entries", "")
+        raise UnknownListError(
+            f"{wanted} has its entries in {place}; change them there, or give it a file of its own"
+        )
+    if known is None:
+        names = ", ".join(one.name for one in policy.local_lists.lists)
+        raise UnknownListError(
+            f"there is no list {name[:64]!a}; there are allow, deny{f', {names}' if names else ''}"
+        )
+    return SiteList(None, known.name, context.policy_folders.main / known.file)
+
+
+def file_of(policy: Policy, name: str) -> Path | None:
+    """Return the file of a list; None where it has none."""
+    value = policy.lists.get(f"local_list.{name}.file")
+    if value is None:
+        return None
+    return policy.folders.find(str(value))
+
+
+def contents(path: Path) -> bytes:
+    """Return what a list file holds; nothing where there is none yet.
+
+    Raises:
+        Unread: it can't be read.
+    """
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise UnreadableMail(f"{path}: {error.strerror}") from error
+
+
+@contextmanager
+def list_lock(one: SiteList) -> Iterator[None]:
+    """Nobody else changes a list by a command meanwhile.
+
+    Raises:
+        StoreBusy: somebody has been at it for too long.
+        StoreError: there is no policy folder of the site, and none can be made.
+    """
+    folder = one.path.parent
+    try:
+        folder.mkdir()
+        folder.chmod(FOLDER_MODE)
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise StoreError(f"{folder}: {error.strerror}") from error
+    with lock.hold(one.path.with_name(f".{one.path.name}.lock"), "oborona list"):
+        yield
+
+
+def write(one: SiteList, raw: bytes) -> None:
+    """Put a list file in the place of the one before, which is kept for `oborona list undo`.
+
+    Begins the list where it is new.
+
+    Args:
+        one: the list, held.
+        raw: the file.
+
+    Raises:
+        BrokenLine: the policy could not be loaded with it.
+        StoreError: it can't be written; what was there stays.
+    """
+    table = read(raw)
+    known = implicit_list(one.name)
+    if one.list is not None and (vain := in_vain(table, one.list.of)) is not None:
+        raise BrokenLine(f"list {one.name}: {vain[1]}", vain[0])
+    _put(undo_file(one.path), contents(one.path) or EMPTY, one.path)
+    _put(one.path, raw, one.path)
+    if one.list is None and known is not None:
+        _begin(one.path.with_name(KEPT_IN), known)
+
+
+def undo_file(path: Path) -> Path:
+    """Return where the file before the last change is kept."""
+    return path.with_name(f".{path.name}.before")
+
+
+def _put(path: Path, raw: bytes, like: Path) -> None:
+    """Write a file with the mode and owner of another, if that is there."""
+    try:
+        there = like.stat()
+        mode, owner = there.st_mode & 0o7777, (there.st_uid, there.st_gid)
+    except FileNotFoundError:
+        mode, owner = MODE, None
+    with atomic_writer(path) as file:
+        os.fchmod(file.fileno(), mode)
+        if owner is not None and os.geteuid() == 0:
+            os.fchown(file.fileno(), *owner)
+        file.write(raw)
+
+
+def _begin(path: Path, known: ImplicitList) -> None:
+    table = (
+        f'[[local_list]]\nname = "{known.name}"\naction = "{known.action.value}"\nof = '
+        f'{_OF}\nfile = "{known.file}"\nwhy = "{known.says}"\n'
+    )
+    there = contents(path)
+    head = (
+        b"# Lists that `oborona list` keeps; what is in them stands in the files named here "
+        b"(docs/policy/lists.md).\n"
+    )
+    _put(path, (there or head) + b"\n" + table.encode(), path)
+
+
+def in_force_line(one: SiteList) -> str:
+    """Return what is said once a list was changed."""
+    return (
+        f"{one.path}; a running daemon takes it within 1.5 seconds; oborona list undo "
+        f"{_called(one)} takes it back"
+    )
+
+
+def _called(one: SiteList) -> str:
+    known = implicit_list(one.name)
+    return one.name if known is None else known.word
+
+
+def usage(fault: ValueError) -> click.BadParameter:
+    """Return an entry that can't be used as a wrong use of the command."""
+    return click.BadParameter(str(fault), param_hint="ENTRY")

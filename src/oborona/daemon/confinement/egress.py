@@ -1,0 +1,95 @@
+"""Which addresses a site's settings lead to beyond this machine and private networks, which is as
+far as the units let the service go.
+
+Source: systemd.resource-control(5) on IPAddressAllow, RFC 1918, RFC 4193, RFC 6598.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from ipaddress import ip_network
+from typing import Final
+from urllib.parse import urlsplit
+
+import msgspec
+
+from oborona.config import ResolverAddress, Settings
+from oborona.config.access import open_listeners
+from oborona.config.address import InetAddress, parse_address
+
+ANY: Final = "any"  # in the words of systemd
+ALLOWED: Final = (  # IPAddressAllow of the units
+    *("127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10"),
+    *("fc00::/7", "fe80::/10"),
+)
+_NETWORKS: Final = tuple(map(ip_network, ALLOWED))
+
+
+def egress_networks(settings: Settings, resolvers: Iterable[ResolverAddress]) -> tuple[str, ...]:
+    """Return what a unit has to be let reach beside what it may, in the form of IPAddressAllow.
+
+    `ANY` alone where that can't be told.
+
+    It can't where a host is named, for its address may be another one tomorrow, for a cluster,
+    whose nodes name others, and for a listener to which keys give access, from wherever they come.
+
+    Args:
+        settings: of the site.
+        resolvers: that are asked.
+    """
+    asked = {server.host for server in resolvers}
+    for address in _addresses(settings):
+        asked.add(address.host)
+    for url in (settings.alarm.webhook, settings.mailboxes.url):
+        asked.add(urlsplit(url).hostname or "localhost")
+    asked.add(_host(settings.alarm.mail_server))
+    for listener in open_listeners(settings):
+        if not listener.address.local:
+            asked |= set(listener.allowed.split() or (ANY,))
+    clustered = settings.counters.store == "cluster"
+    nodes = {_host(node) for node in settings.cluster.nodes.split()} if clustered else set()
+    outside = {one for one in asked | nodes if not _is_near(one)}
+    if any(one in nodes or not _is_network(one) for one in outside):
+        return (ANY,)
+    return tuple(sorted(outside))
+
+
+def _addresses(settings: Settings) -> Iterator[InetAddress]:
+    """Yield what the service connects to, as far as it is written the way of listeners."""
+    engines = (
+        getattr(settings.engines, each.name).ask
+        for each in msgspec.structs.fields(settings.engines)
+    )
+    doors = (settings.doors.proxy, settings.doors.delivery)
+    next_hops = (door.next_hop for door in doors if door.listen)
+    yield from _inet((*engines, *next_hops, settings.mailboxes.imap))
+
+
+def _inet(texts: Iterable[str]) -> Iterator[InetAddress]:
+    for text in texts:
+        address = parse_address(text) if text else None
+        if isinstance(address, InetAddress):
+            yield address
+
+
+def _host(text: str) -> str:
+    """Return the host of HOST:PORT."""
+    return text.rpartition(":")[0].strip("[]")
+
+
+def _is_network(text: str) -> bool:
+    try:
+        ip_network(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_near(text: str) -> bool:
+    if not _is_network(text):
+        return text == "localhost"
+    network = ip_network(text)
+    return any(
+        isinstance(network, type(near)) and network.subnet_of(near)  # type: ignore[arg-type]
+        for near in _NETWORKS
+    )

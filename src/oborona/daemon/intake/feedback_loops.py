@@ -1,0 +1,153 @@
+"""Feedback loops: a report of another site, matched to the message of ours that it is about.
+
+    X-Mras-Id in the reported message, signed by us → the journal's entry     or else
+    Message-ID in it                                → the latest entry with it, which no signature
+                                                    proves
+
+Anybody can send a report. What makes one worth anything is that the message in it left us: only its
+recipients have the signed id of it. An event without a signed id is written down all the same, and
+is not believed; a report about what the journal doesn't know, or what did not leave us, is none.
+
+Who complained is the recipient that the report names, if the message went there. Most sites blank
+it out: then it is one of the recipients at the reporting site, or else the first of all. So a
+message has as many voices there as the reports tell apart. Our own people never speak by the report
+of another site: a recipient in the domain that sent the message is none of its voices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple, Protocol
+
+from oborona.daemon.intake.arf import ArfReport
+from oborona.daemon.intake.report_mail import AttachedMessage, ReportMail
+from oborona.domains import registrable
+from oborona.feedback.events.message_reference import read_reference
+from oborona.feedback.events.model import EventChannel, EventKind, FeedbackEvent
+from oborona.journal.entry import JournalEntry
+from oborona.message import headers as fields
+from oborona.message.findings import Findings
+from oborona.message.limits import DEFAULT
+from oborona.message.mailboxes import parse as mailboxes
+from oborona.reputation.personal import mail_address
+
+# where a message in a report names its own
+RECIPIENT: Final = ("x-hmxmroriginalrecipient", "x-original-to")
+
+
+class EntryFinder(Protocol):
+    """The journal."""
+
+    async def get(self, number: int) -> JournalEntry | None:
+        """Return one entry; None when there is none (yet, or any more)."""
+        ...
+
+    async def find(self, *, queue_id: str = "", message_id: str = "") -> list[int]:
+        """Return ids of entries, newest first."""
+        ...
+
+
+class LoopMatch(NamedTuple):
+    """What came of one report."""
+
+    event: FeedbackEvent | None
+    why: str = ""  # there is none
+
+
+async def match_report(
+    mail: ReportMail,
+    found: ArfReport | None,
+    entries: EntryFinder,
+    ours: Callable[[JournalEntry], bool],
+    *,
+    key: bytes,
+    once: bytes,
+    now: float,
+) -> LoopMatch:
+    """Return what a report of another site says.
+
+    Args:
+        mail: the report.
+        found: its fields; None where a site sends the message alone.
+        entries: the journal.
+        ours: tells whether one of our own people sent a message.
+        key: of the site, for signatures.
+        once: names this report: what comes twice under it is written down once.
+        now: Unix seconds.
+
+    Raises:
+        StoreError: the journal can't be read.
+    """
+    what = EventKind.COMPLAINT if found is None else found.says
+    if what is None:
+        return LoopMatch(None, "no report of a message")
+    if not mail.messages:
+        return LoopMatch(None, "without the message")
+    reported = mail.messages[0]
+    name = read_reference(reported.raw, key)
+    numbers = [] if name.ident is None else [name.ident]
+    if name.ident is None and name.message_id:
+        numbers = await entries.find(message_id=name.message_id)
+    for number in numbers:
+        entry = await entries.get(number)
+        if entry is not None and entry.recipients and ours(entry):
+            break
+    else:
+        return LoopMatch(None, "not about our mail")
+    source = _domain(mail)
+    person = _person(_elsewhere(entry), found, reported, source)
+    if not person:
+        return LoopMatch(None, "without a recipient elsewhere")
+    return LoopMatch(
+        FeedbackEvent(
+            what=what,
+            way=EventChannel.REPORT,
+            time=now,
+            person=person,
+            ident=name.ident,
+            message_id=name.message_id,
+            raw=reported.raw if reported.whole and name.ident is not None else b"",
+            source=source,
+            key=once,
+        )
+    )
+
+
+def _elsewhere(entry: JournalEntry) -> list[str]:
+    """Return the recipients of a message of ours that are in other domains than its sender, in
+    their normal form.
+    """
+    ours = {_site(one) for one in (entry.sender, entry.login) if "@" in one}
+    return [one for one in map(mail_address, entry.recipients) if one and _site(one) not in ours]
+
+
+def _site(address: str) -> str:
+    return registrable(address.rpartition("@")[2].lower())
+
+
+def _person(
+    went: Sequence[str], found: ArfReport | None, reported: AttachedMessage, source: str
+) -> str:
+    """Return who complained: one of the recipients elsewhere."""
+    named_by = (*(found.persons if found else ()), *_recipients_in(reported))
+    for one in named_by:
+        if one in went:
+            return one
+    there = [one for one in went if source and _site(one) == source]
+    return next(iter((*there, *went)), "")
+
+
+def _recipients_in(reported: AttachedMessage) -> list[str]:
+    data = reported.raw[: DEFAULT.header_octets]
+    headers, _ = fields.split(data, 0, len(data), DEFAULT, Findings())
+    values = [one.value.strip("<> ") for one in headers if one.name in RECIPIENT]
+    return [one for one in map(mail_address, values[:4]) if one]
+
+
+def _domain(mail: ReportMail) -> str:
+    """Return the registrable domain of the site that reports, as it calls itself in From.
+
+    Empty where it does not.
+    """
+    boxes = mailboxes(mail.get("from")[:1000], 1, Findings())
+    return registrable(boxes[0].domain) if boxes and boxes[0].domain else ""

@@ -1,0 +1,131 @@
+"""What scans have for eyes: pictures handed to whoever looks and reads, and their results put back
+where they belong.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+
+from oborona.daemon.reader.picture_queue import PictureQueue
+from oborona.daemon.reader.wire import PictureOutcome, PictureResult, ReaderTask
+from oborona.message.findings import quoted
+from oborona.message.model import Picture
+from oborona.policy.pictures import STOPPED
+from oborona.policy.ports import PictureView
+from oborona.types import Finding
+
+
+class PictureReader(Protocol):
+    """Who looks and reads."""
+
+    async def ask(
+        self, task: ReaderTask, picture: Picture, *, urgent: bool, within_s: float
+    ) -> PictureResult:
+        """Return what is in a picture, or why that is not known.
+
+        Raises nothing, and answers in time.
+        """
+        ...
+
+
+class LocalPictureReader:
+    """A desk in this very process, for tools that work without the daemon.
+
+    Args:
+        desk: to be closed by who made it.
+    """
+
+    def __init__(self, desk: PictureQueue) -> None:
+        self._desk = desk
+
+    async def ask(
+        self, task: ReaderTask, picture: Picture, *, urgent: bool, within_s: float
+    ) -> PictureResult:
+        """Return what is in a picture, or why that is not known."""
+        try:
+            async with asyncio.timeout(within_s):
+                return await self._desk.ask(task, picture.sha256, picture.octets, urgent=urgent)
+        except TimeoutError:
+            return PictureResult(PictureOutcome.LATE)
+
+
+class PictureClient:
+    """Satisfies `oborona.policy.ports.Pictures`.
+
+    Args:
+        reading: looks and reads.
+        look_s: seconds that looking at all pictures of a message may take.
+        read_s: the same for reading them.
+        urgent: a mail server waits for the answer.
+    """
+
+    def __init__(
+        self, reading: PictureReader, *, look_s: float, read_s: float, urgent: bool = True
+    ) -> None:
+        self._reading = reading
+        self._within_s = {ReaderTask.LOOK: look_s, ReaderTask.READ: read_s}
+        self._urgent = urgent
+
+    async def look(self, pictures: Sequence[Picture]) -> PictureView:
+        """Return the pictures with what is in them, as far as that is known in time."""
+        view, _ = await self.tried(ReaderTask.LOOK, pictures)
+        return view
+
+    async def read(self, pictures: Sequence[Picture]) -> PictureView:
+        """Return the pictures with their text, as far as that is known in time."""
+        view, _ = await self.tried(ReaderTask.READ, pictures)
+        return view
+
+    async def tried(
+        self, task: ReaderTask, pictures: Sequence[Picture]
+    ) -> tuple[PictureView, bool]:
+        """Do a task on those pictures that it was not done on.
+
+        Return also whether asking again may give more.
+        """
+        wanted = [
+            place
+            for place, picture in enumerate(pictures)
+            if not (picture.looked if task is ReaderTask.LOOK else picture.read)
+        ]
+        within_s = self._within_s[task]
+        results = await asyncio.gather(
+            *(
+                self._reading.ask(task, pictures[place], urgent=self._urgent, within_s=within_s)
+                for place in wanted
+            )
+        )
+        found, findings = list(pictures), dict[str, Finding]()
+        for place, result in zip(wanted, results, strict=True):
+            picture = pictures[place]
+            names: tuple[str, ...] = result.found.findings
+            if result.outcome is PictureOutcome.STOPPED:
+                names = (STOPPED,)
+            for name in names:
+                findings.setdefault(name, Finding(name, quoted(picture.name or picture.kind)))
+            if result.outcome is PictureOutcome.DONE:
+                found[place] = _filled(task, picture, result)
+        again = any(result.outcome.passing for result in results)
+        return PictureView(pictures=tuple(found), findings=tuple(findings.values())), again
+
+
+def _filled(task: ReaderTask, picture: Picture, result: PictureResult) -> Picture:
+    found = result.found
+    if task is ReaderTask.READ:
+        return msgspec.structs.replace(picture, read=True, text=found.text)
+    return msgspec.structs.replace(
+        picture,
+        looked=True,
+        kind=found.kind or picture.kind,
+        width=found.width,
+        height=found.height,
+        frames=found.frames,
+        hashes=found.hashes,
+        codes=found.codes,
+        read=picture.read or not found.legible,
+        text=picture.text or found.text,
+    )

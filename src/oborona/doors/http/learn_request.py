@@ -1,0 +1,55 @@
+"""What a client of rspamd teaches, as what a person says of a message.  Pure.
+
+rspamd's learning has no person in it; ours has nothing else to believe.  Whose mailbox it was is
+said in Deliver-To, or else in User.
+"""
+
+from __future__ import annotations
+
+from oborona.doors.arguments import path_address
+from oborona.doors.http.envelopes import EnvelopeHeaders
+from oborona.errors import PeerError
+from oborona.feedback.events.http_body import FeedbackRequest as Spoken
+from oborona.feedback.events.http_body import event_of
+from oborona.feedback.events.message_reference import person_address
+from oborona.feedback.events.model import EventKind, FeedbackEvent
+
+
+class ReporterUnproved(PeerError):  # noqa: N818 - reads as what happened
+    """It is not told who says so, or nobody can be sure that it is them."""
+
+
+def learn_event(
+    what: EventKind,
+    said: EnvelopeHeaders,
+    raw: bytes,
+    *,
+    key: bytes,
+    template: str,
+    source: str,
+    now: float,
+) -> FeedbackEvent:
+    """Return the event of a request.
+
+    Args:
+        what: complaint or pardon.
+        said: the headers of the request.
+        raw: the message.
+        key: of the site, for signatures.
+        template: of mailbox users' addresses.
+        source: the client.
+        now: Unix seconds.
+
+    Raises:
+        NotBelieved: no person is named.
+        PeerError: nothing can follow from it.
+    """
+    users = (path_address(said.get(name)) for name in (b"deliver-to", b"user"))
+    who = next(filter(None, (person_address(user, template) for user in users if user)), "")
+    if not who:
+        raise ReporterUnproved(
+            "who says so? Name the mailbox in Deliver-To (rspamc -d joe@example.org)"
+        )
+    return event_of(
+        Spoken(what=what, person=who, raw=raw), key=key, once="", source=source, now=now
+    )

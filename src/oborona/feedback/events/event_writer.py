@@ -1,0 +1,172 @@
+"""Events of many doors, written down together: one transaction, and one wait for the disk, for all
+that came while the last was written.
+
+`take` returns once the event is on the disk.  What can't be written is said to whoever handed it
+in, and is theirs to hand in again; nothing that was acknowledged is lost.  At most `WAITING` events
+and `WAITING_BYTES` of them wait; whoever comes then waits for room, `PATIENCE_S` at most.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, NamedTuple, Self
+
+from oborona.errors import StoreBusy, StoreError
+from oborona.feedback.events.log import EventLog
+from oborona.feedback.events.model import MOST_RAW, EventReceipt, FeedbackEvent
+
+AT_ONCE: Final = 500  # events of a transaction: 20 ms
+AT_ONCE_BYTES: Final = 8 << 20  # of a transaction: the trainer waits for it
+WAITING: Final = 5_000  # events
+WAITING_BYTES: Final = 64 << 20
+PATIENCE_S: Final = 10.0  # for room, and for the disk together with that
+AGAIN_S: Final = 1.0  # before a file that can't be opened is tried again
+
+
+class _Waiting(NamedTuple):
+    event: FeedbackEvent
+    done: asyncio.Future[EventReceipt]
+
+
+class EventWriter:
+    """The way of one process's doors to the log; for one event loop.
+
+    Use `async with EventWriter(path)`.
+
+    Args:
+        path: the log; its folder exists. A file that can't be opened is tried again with the next
+            events.
+        clock: Unix seconds.
+    """
+
+    def __init__(self, path: Path, *, clock: Callable[[], float] = time.time) -> None:
+        self.path = path
+        self.taken = 0  # events acknowledged since the start, duplicates included
+        self.refused = 0  # events that could not be written
+        self._clock = clock
+        self._log: EventLog | None = None
+        self._waiting: deque[_Waiting] = deque()
+        self._bytes = 0
+        self._wake = asyncio.Event()
+        self._room = asyncio.Condition()
+        self._closing = False
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="events")
+        self._task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._task = asyncio.create_task(self._run(), name="events")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def take(self, event: FeedbackEvent) -> EventReceipt:
+        """Write an event down; when this returns it survives the power going.
+
+        Raises:
+            StoreError: it is not written, and may be handed in again; `StoreFull`: there is no room
+                on the disk;
+                `StoreBusy`: too many wait.
+        """
+        size = min(len(event.raw), MOST_RAW)
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                if not self._has_room(size):
+                    async with self._room:
+                        await self._room.wait_for(lambda: self._closing or self._has_room(size))
+                if self._closing or self._task is None:
+                    raise StoreError(f"{self.path}: no more events are taken")
+                one = _Waiting(event, asyncio.get_running_loop().create_future())
+                self._waiting.append(one)
+                self._bytes += size
+                self._wake.set()
+                return await one.done
+        except TimeoutError:
+            self.refused += 1
+            raise StoreBusy(
+                f"{self.path}: could not be written for {PATIENCE_S:g} seconds; whether "
+                f"this event was is not known"
+            ) from None
+
+    async def close(self) -> None:
+        """Write what waits, and let the file go."""
+        self._closing = True
+        self._wake.set()
+        if self._task is not None:
+            await self._task
+            self._task = None
+        self._thread.shutdown()
+
+    def _has_room(self, size: int) -> bool:
+        return not self._waiting or (
+            len(self._waiting) < WAITING and self._bytes + size <= WAITING_BYTES
+        )
+
+    async def _run(self) -> None:
+        """Write what waits, until closed."""
+        loop = asyncio.get_running_loop()
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            while batch := self._batch():
+                events = [one.event for one in batch]
+                try:
+                    receipts = await loop.run_in_executor(self._thread, self._write, events)
+                except Exception as error:  # noqa: BLE001 - the barrier of this task: without it no door answers again
+                    self._refuse(batch, error)
+                else:
+                    self.taken += len(batch)
+                    for one, receipt in zip(batch, receipts, strict=True):
+                        if not one.done.done():  # whoever handed it in is still there
+                            one.done.set_result(receipt)
+                async with self._room:
+                    self._room.notify_all()
+            if self._closing:
+                break
+        await loop.run_in_executor(self._thread, self._let_go)
+
+    def _batch(self) -> list[_Waiting]:
+        """Return the next events to be written together.
+
+        Those that nobody waits for any more are left out.
+        """
+        batch: list[_Waiting] = []
+        octets = 0
+        while self._waiting and len(batch) < AT_ONCE and octets < AT_ONCE_BYTES:
+            one = self._waiting.popleft()
+            size = min(len(one.event.raw), MOST_RAW)
+            self._bytes -= size
+            if not one.done.done():
+                octets += size
+                batch.append(one)
+        return batch
+
+    def _refuse(self, batch: list[_Waiting], error: Exception) -> None:
+        self.refused += len(batch)
+        for one in batch:
+            if not one.done.done():
+                one.done.set_exception(
+                    error if isinstance(error, StoreError) else StoreError(f"{self.path}: {error}")
+                )
+
+    def _write(self, events: list[FeedbackEvent]) -> list[EventReceipt]:
+        """Write events; on the thread."""
+        if self._log is None:
+            self._log = EventLog(self.path)
+        try:
+            return self._log.add(events, now=self._clock())
+        except StoreError:
+            self._let_go()  # it may have been moved away, or mended
+            raise
+
+    def _let_go(self) -> None:
+        if self._log is not None:
+            with suppress(StoreError):
+                self._log.close()
+            self._log = None

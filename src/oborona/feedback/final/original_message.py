@@ -1,0 +1,52 @@
+"""A message as it came to the door, as far as the one in a mailbox still tells.
+
+What is written after delivery says where a message was collected, and often what a filter, ours
+among them, made of it.  A model that is trained on that has learned the answer, not the mail; and
+nobody at the door sees it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+_FIELD: Final = re.compile(rb"([!-9;-~]+)[ \t]*:([^\n]*(?:\n[ \t][^\n]*)*)\n?")
+_FETCHED: Final = re.compile(
+    rb"(?i)fetchmail|getmail|with (?:pop|imap)|single-drop"
+)  # a hop that is not SMTP's
+_DELIVERED: Final = frozenset({b"return-path", b"delivered-to", b"x-original-to", b"envelope-to"})
+_KEPT_BY_MAILBOXES: Final = re.compile(
+    rb"(?:status|x-status|x-uid(?:l)?|x-keywords|lines|content-length|x-evolution.*|x-mozilla.*|x-imap.*|x-pstn.*|x-gmane.*|"
+    rb"x-sieve|x-spam.*|x-bogosity|x-virus.*|x-mras.*|x-gm-.*|x-original.*|x-folder|x-label|replied|forwarded|xref)"
+)
+
+
+def undo_delivery(raw: bytes) -> bytes:
+    """Return a message as it was before it was delivered, with plain line ends.
+
+    Fields are written above those that are there already: everything down to the last trace of a
+    delivery (Return-Path, Delivered-To, a hop by fetchmail) goes, wherever it stands also what
+    mailboxes and filters have noted.
+    """
+    raw = raw.replace(b"\r\n", b"\n")
+    found = list(fields(raw))
+    if not found:
+        return raw
+    last = 0
+    for number, match in enumerate(found, 1):
+        name = match[1].lower()
+        if name in _DELIVERED or (name == b"received" and _FETCHED.search(match[2])):
+            last = number
+    kept = [
+        match[0] for match in found[last:] if not _KEPT_BY_MAILBOXES.fullmatch(match[1].lower())
+    ]
+    return b"".join(kept) + raw[found[-1].end() :]
+
+
+def fields(raw: bytes) -> Iterator[re.Match[bytes]]:
+    """Yield the fields of a header with plain line ends: name, value."""
+    place = raw.find(b"\n") + 1 if raw.startswith(b"From ") else 0
+    while match := _FIELD.match(raw, place):
+        yield match
+        place = match.end()

@@ -1,0 +1,285 @@
+"""People's word, handed in and taken back; any number of processes use one file.
+
+What a person says of a message twice counts once; what the same person says later of the same
+message is what counts, and the earlier word is taken back. Words of different people about one
+message each count.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import struct
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any, Final
+
+from oborona.feedback import voices
+from oborona.feedback.connection import FeedbackConnection
+from oborona.feedback.feature_layout import layout
+from oborona.feedback.label import (
+    Label,
+    LabelKind,
+    LabelSource,
+    LabelState,
+    RecordedLabel,
+    StoredLabel,
+)
+from oborona.feedback.rank import rank_of
+from oborona.types import Shingle
+
+_COLUMNS: Final = (
+    "id, time, kind, source, person, weight, message_id, journal, state, reason, changed, "
+    "changed_by, margin"
+)
+_STANDS: Final = "state IN ('queued', 'learned', 'counted')"
+_OPPOSITE: Final = "label {} says the opposite"  # why a word is taken back
+_TAKE_BACK: Final = "UPDATE word SET state = 'taken-back', reason = ?, changed = ?, changed_by = ? WHERE id = ? AND state <> 'taken-back'"
+
+
+class LabelStore(FeedbackConnection):
+    """What tools and doors do with people's word."""
+
+    def add(self, words: Sequence[Label], *, now: float) -> list[RecordedLabel]:
+        """Write words down, all of them or none; when this returns they survive the power going.
+
+        Args:
+            words: in the order in which they were said.
+            now: Unix seconds.
+
+        Returns:
+            What became of each; of one with the mark of a word that is there, what became of that.
+        """
+        heard = []
+        with self.transaction() as db:
+            for word in words:
+                before = _followed(db, word.mark)
+                if before is not None:
+                    heard.append(before)
+                    continue
+                stands = self._standing(db, word)
+                if stands is not None and stands[1] == word.kind:
+                    heard.append(RecordedLabel(id=stands[0], new=False))
+                    continue
+                ident, counted = _insert(db, word, now)
+                replaced = 0 if stands is None else int(stands[0])
+                if replaced:
+                    self._take_back(db, [replaced], _OPPOSITE.format(ident), word.person, now)
+                heard.append(RecordedLabel(id=ident, new=True, replaced=replaced, counted=counted))
+        return heard
+
+    def take_back(self, idents: Sequence[int], *, reason: str, by: str, now: float) -> list[int]:
+        """Take words back, and forget what was computed of their messages.
+
+        Args:
+            idents: of the words; those that are refused or were taken back before are passed over.
+            reason: for those who ask later.
+            by: who does it.
+            now: Unix seconds.
+
+        Returns:
+            Those that were taken back now.
+        """
+        with self.transaction() as db:
+            gone = self._take_back(db, idents, reason, by, now)
+            db.execute("UPDATE course SET hurry = edits")
+        return gone
+
+    def roll_back(self, snapshot: int, *, by: str, now: float) -> tuple[int, int]:
+        """Ask for the weights of a snapshot: what was learned since is set aside, what was set
+        aside since is put in place again.
+
+        Returns:
+            How many words were set aside, and how many put in place again.
+
+        Raises:
+            KeyError: there is no such snapshot.
+        """
+        with self.transaction() as db:
+            row = db.execute(
+                "SELECT time, position FROM snapshot WHERE id = ?", (snapshot,)
+            ).fetchone()
+            if row is None:
+                raise KeyError(snapshot)
+            when, position = row
+            aside = db.execute(
+                "UPDATE word SET state = 'set-aside', reason = ?, changed = ?, changed_by = ? WHERE id > ? AND state = 'learned'",
+                (f"rolled back to snapshot {snapshot}", now, by, position),
+            ).rowcount
+            back = db.execute(
+                "UPDATE word SET state = 'learned', reason = '', changed = ?, changed_by = ?"
+                " WHERE id <= ? AND state = 'set-aside' AND changed >= ?",
+                (now, by, position, when),
+            ).rowcount
+            if aside or back:
+                db.execute("UPDATE course SET edits = edits + 1")
+                db.execute("UPDATE course SET hurry = edits")
+        return aside, back
+
+    def get(self, ident: int) -> StoredLabel:
+        """Return a word.
+
+        Raises:
+            KeyError: there is none of this id.
+        """
+        found = self.rows(f"SELECT {_COLUMNS} FROM word WHERE id = ?", (ident,))  # noqa: S608
+        if not found:
+            raise KeyError(ident)
+        return label_of_row(found[0])
+
+    def of_marks(self, marks: Sequence[bytes]) -> list[int]:
+        """Return the words that follow from some decisions, whether they stand or not."""
+        found = []
+        for mark in marks:
+            found += [
+                ident for (ident,) in self.rows("SELECT id FROM word WHERE mark = ?", (mark,))
+            ]
+        return found
+
+    def of_person(self, person: str) -> list[int]:
+        """Return the words of a person that stand."""
+        return [
+            ident
+            for (ident,) in self.rows(
+                f"SELECT id FROM word WHERE person = ? AND {_STANDS}",  # noqa: S608 - a literal
+                (person,),
+            )
+        ]
+
+    def since(self, when: float) -> list[int]:
+        """Return the words said since a time that stand."""
+        return [
+            ident
+            for (ident,) in self.rows(f"SELECT id FROM word WHERE time >= ? AND {_STANDS}", (when,))  # noqa: S608
+        ]
+
+    def last(self, number: int, person: str | None = None) -> list[StoredLabel]:
+        """Return the last words, the newest first; of a person alone where one is named."""
+        of = "WHERE person = ?" if person is not None else ""
+        sql = f"SELECT {_COLUMNS} FROM word {of} ORDER BY id DESC LIMIT ?"  # noqa: S608 - literals above
+        return [
+            label_of_row(row)
+            for row in self.rows(sql, (number,) if person is None else (person, number))
+        ]
+
+    def states(self, idents: Sequence[int]) -> dict[int, LabelState]:
+        """Return the state of each of some words."""
+        found: dict[int, LabelState] = {}
+        for start in range(0, len(idents), 500):
+            some = idents[start : start + 500]
+            marks = ", ".join("?" * len(some))
+            sql = f"SELECT id, state FROM word WHERE id IN ({marks})"  # noqa: S608
+            found.update((ident, LabelState(state)) for ident, state in self.rows(sql, tuple(some)))
+        return found
+
+    @staticmethod
+    def _standing(db: sqlite3.Connection, word: Label) -> tuple[int, str] | None:
+        """Return the word that the same person said of the same message, if it stands."""
+        found: tuple[int, str] | None = db.execute(
+            f"SELECT id, kind FROM word WHERE digest = ? AND person = ? AND {_STANDS} ORDER BY id DESC LIMIT 1",  # noqa: S608
+            (word.digest, word.person),
+        ).fetchone()
+        return found
+
+    @staticmethod
+    def _take_back(
+        db: sqlite3.Connection, idents: Sequence[int], reason: str, by: str, now: float
+    ) -> list[int]:
+        gone, edited = [], False
+        for ident in idents:
+            row = db.execute("SELECT state FROM word WHERE id = ?", (ident,)).fetchone()
+            if row is None or row[0] in (LabelState.TAKEN_BACK, LabelState.REFUSED):
+                continue
+            db.execute(_TAKE_BACK, (reason, now, by, ident))
+            db.execute("DELETE FROM example WHERE id = ?", (ident,))
+            gone.append(ident)
+            edited |= row[0] == LabelState.LEARNED
+        if edited:
+            db.execute("UPDATE course SET edits = edits + 1")
+        return gone
+
+
+def _followed(db: sqlite3.Connection, mark: bytes) -> RecordedLabel | None:
+    """Return what became of the word of a decision; None where none follows from it yet."""
+    row = mark and db.execute("SELECT id, counts FROM word WHERE mark = ?", (mark,)).fetchone()
+    if not row:
+        return None
+    replaced = db.execute(
+        "SELECT id FROM word WHERE state = 'taken-back' AND reason LIKE ? AND (digest, person) ="
+        " (SELECT digest, person FROM word WHERE id = ?)",
+        (f"% {row[0]} says the opposite", row[0]),  # older versions say "word" for "label"
+    ).fetchone()
+    return RecordedLabel(
+        id=row[0], new=True, replaced=replaced[0] if replaced else 0, counted=row[1]
+    )
+
+
+def _insert(db: sqlite3.Connection, word: Label, now: float) -> tuple[int, int]:
+    """Write a word down; return its id, and on how many pieces it counts."""
+    rank = rank_of(word.digest, word.person, word.time)
+    state = LabelState.QUEUED if word.features else LabelState.COUNTED
+    cursor = db.execute(
+        "INSERT INTO word (time, kind, source, person, weight, digest, message_id, journal, rank, state, changed, event, mark)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            word.time, word.kind, word.source, word.person, word.weight, word.digest, word.message_id, word.journal,
+            rank, state, now, word.event, word.mark or None,
+        ),
+    )  # fmt: skip
+    ident = cursor.lastrowid
+    assert ident is not None
+    if word.features:
+        db.execute(
+            "INSERT INTO example (id, kind, rank, layout, features) VALUES (?, ?, ?, ?, ?)",
+            (ident, word.kind, rank, layout(), word.features),
+        )
+    counts = voices.independent(db, word.voices, word.pieces, ident, now)
+    db.execute("UPDATE word SET counts = ? WHERE id = ?", (len(counts), ident))
+    db.execute(
+        "INSERT INTO counted (id, pieces, wanted, held) VALUES (?, ?, 1, 0)",
+        (ident, pack_shingles(counts)),
+    )
+    return ident, len(counts)
+
+
+def label_of_row(row: tuple[Any, ...]) -> StoredLabel:
+    """Return what a row in the order of the columns holds."""
+    (
+        ident,
+        when,
+        kind,
+        source,
+        person,
+        weight,
+        message_id,
+        journal,
+        state,
+        reason,
+        changed,
+        by,
+        margin,
+    ) = row
+    return StoredLabel(
+        id=ident,
+        time=when,
+        kind=LabelKind(kind),
+        source=LabelSource(source),
+        person=person,
+        weight=weight,
+        message_id=message_id,
+        journal=journal,
+        state=LabelState(state),
+        reason=reason,
+        changed=changed,
+        changed_by=by,
+        margin=margin,
+    )
+
+
+def pack_shingles(pieces: Sequence[Shingle]) -> bytes:
+    """Return shingles as octets."""
+    return struct.pack("<" + "BQ" * len(pieces), *chain.from_iterable(pieces))
+
+
+def unpack_shingles(octets: bytes) -> tuple[Shingle, ...]:
+    """Return the shingles of octets."""
+    return tuple(Shingle(*one) for one in struct.iter_unpack("<BQ", octets))

@@ -1,0 +1,199 @@
+"""What follows from a person's word for their own mail: entries of their list, at once and without
+any training.
+
+    spam    deny: the author, the list, the text
+    ham     allow: the author, the list beside its proved domain, the text
+
+By the author as authentication proved it.  Where nothing was proved, a complaint denies the address
+in From only to mail that proves nothing either (it is another's name, most likely), and a pardon
+only lifts what was denied.  Where MAIL FROM alone was proved, it stands for the author.
+
+Who proved it is asked of the journal, for a message that has its id, signed by us; and where the
+journal has forgotten it, of our own Authentication-Results above it.  Anything else a message says
+of itself is a stranger's word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from oborona.authentication.header import dmarc_of
+from oborona.authentication.model import AuthResult
+from oborona.domains import registrable
+from oborona.feedback.label import LabelKind as Said
+from oborona.message.model import EntityKind, Message
+from oborona.policy.headers import LOOKED_AT, RESULTS, is_forged_header
+from oborona.policy.personal_list_match import list_domain, text_values
+from oborona.reputation.personal import (
+    EntryAction,
+    InvalidPersonalEntry,
+    PersonalEntry,
+    PersonalEntryKind,
+    PersonalEntrySource,
+    entry,
+    mail_address,
+    of_text,
+)
+from oborona.types import ProvedIdentity, Shingle
+
+
+class LabelOrigin(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a message came from, as far as it is known."""
+
+    claimed: str = ""  # address in From
+    proved: ProvedIdentity = ProvedIdentity()
+    list_id: str = ""
+    list_domain: str = ""  # proved registrable domain beside it
+
+
+_NOBODY: Final = ProvedIdentity()
+
+
+def origin_from_journal(facts: Mapping[str, Any]) -> LabelOrigin | None:
+    """Return where a message came from, by the facts that the journal has of it.
+
+    None where it does not say what was proved.
+    """
+    if not isinstance(facts.get("author"), str):
+        return None
+    found = {
+        name: facts.get(name) for name in ("author", "author_domain", "sender_proved", "login")
+    }
+    author, domain, sender, account = (
+        one if isinstance(one, str) else "" for one in found.values()
+    )
+    proved = ProvedIdentity(
+        author=author, author_domain=domain, sender=sender, account=account.lower()
+    )
+    list_id, signed = str(facts.get("list_id") or ""), facts.get("dkim_domains")
+    whole = isinstance(signed, list | tuple | set | frozenset) and not facts.get("dkim_unsigned")
+    return LabelOrigin(
+        claimed=str(facts.get("from_address") or ""),
+        proved=proved,
+        list_id=list_id,
+        list_domain=list_domain(list_id, map(str, signed or ()) if whole else (), proved)
+        if list_id
+        else "",
+    )
+
+
+def origin_from_message(message: Message, site: str, *, ours: bool) -> LabelOrigin:
+    """Return where a message came from, by what it says.
+
+    Args:
+        message: as it lies in the mailbox.
+        site: our authserv-id.
+        ours: it bears an id that we signed: what came in under our names was removed, so that what
+            is there is ours.
+    """
+    claimed = message.from_.address if message.from_ else ""
+    list_id = next((one.value for one in message.entities if one.kind is EntityKind.LIST), "")
+    proved = _said(message, site) if ours else _NOBODY
+    return LabelOrigin(
+        claimed=claimed,
+        proved=proved,
+        list_id=list_id,
+        list_domain=list_domain(list_id, (), proved) if list_id else "",
+    )
+
+
+def claimed_origin(origin: LabelOrigin) -> LabelOrigin:
+    """Return where a message claims to come from."""
+    return msgspec.structs.replace(origin, proved=_NOBODY, list_domain="")
+
+
+def _said(message: Message, site: str) -> ProvedIdentity:
+    """Return what the topmost Authentication-Results of ours says of DMARC."""
+    values = (one.raw for one in message.headers if one.name == RESULTS)
+    own = next(
+        (
+            raw
+            for raw in values
+            if is_forged_header(RESULTS, raw[:LOOKED_AT].decode("ascii", "replace"), site)
+        ),
+        b"",
+    )
+    said = dmarc_of(own)
+    author = (
+        mail_address(message.from_.address)
+        if message.from_ and len(message.from_domains) <= 1
+        else ""
+    )
+    domain = author.rpartition("@")[2]
+    if said.result is not AuthResult.PASS or not domain or said.domain != domain:
+        return _NOBODY
+    return ProvedIdentity(author=author, author_domain=registrable(domain))
+
+
+def entries_from_label(
+    said: Said,
+    origin: LabelOrigin,
+    pieces: Sequence[Shingle],
+    *,
+    person: str,
+    word: int,
+    now: float,
+) -> list[PersonalEntry]:
+    """Return what follows from a word for the mail of who said it.
+
+    Args:
+        said: spam or ham.
+        origin: of the message.
+        pieces: of the message.
+        person: who says it; nobody denies themselves.
+        word: its id.
+        now: Unix seconds, when it was said.
+    """
+    spam = said is Said.SPAM
+    wanted: list[tuple[EntryAction, PersonalEntryKind, str, str]] = []
+    side = EntryAction.DENY if spam else EntryAction.ALLOW
+    claimed = mail_address(origin.claimed)
+    if origin.proved.author:
+        wanted.append((side, PersonalEntryKind.ADDRESS, origin.proved.author, ""))
+    elif claimed:
+        wanted.append(
+            (EntryAction.DENY if spam else EntryAction.LIFT, PersonalEntryKind.CLAIMED, claimed, "")
+        )
+        if not spam:
+            wanted.append((EntryAction.LIFT, PersonalEntryKind.ADDRESS, claimed, ""))
+    if origin.proved.sender and not origin.proved.author:
+        wanted.append((side, PersonalEntryKind.SENDER, origin.proved.sender, ""))
+    if origin.list_id:
+        known = spam or origin.list_domain
+        wanted.append(
+            (
+                side if known else EntryAction.LIFT,
+                PersonalEntryKind.LIST,
+                origin.list_id,
+                origin.list_domain,
+            )
+        )
+    found: list[PersonalEntry] = []
+    for one, kind, value, beside in wanted:
+        if (
+            one is EntryAction.DENY
+            and kind is not PersonalEntryKind.CLAIMED
+            and mail_address(value) == person
+        ):
+            continue
+        try:
+            found.append(
+                entry(
+                    one,
+                    kind,
+                    value,
+                    beside=beside,
+                    time=now,
+                    source=PersonalEntrySource.WORD,
+                    word=word,
+                )
+            )
+        except InvalidPersonalEntry:  # what a stranger wrote there is no name at all
+            continue
+    values = text_values(pieces)
+    if values:
+        found.append(of_text(side, values, time=now, source=PersonalEntrySource.WORD, word=word))
+    return found

@@ -1,0 +1,98 @@
+"""What an admin teaches leaves its line in the log of events: decided, and done, as it is written
+down.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from oborona.feedback.events.log import EventLog, decide, insert, note_done
+from oborona.feedback.events.model import (
+    OPPOSITE,
+    EventChannel,
+    EventDecision,
+    EventKind,
+    FeedbackEvent,
+)
+from oborona.feedback.label import Label, LabelKind, RecordedLabel
+from oborona.feedback.processing import campaigns
+from oborona.reputation.personal import mail_address
+
+
+class TaughtLabel(NamedTuple):
+    """A word that was taught."""
+
+    word: Label
+    heard: RecordedLabel  # what became of it
+    own: tuple[str, ...]  # what followed for the person's own mail, in words
+
+
+def log_taught_labels(
+    log: EventLog, taught: Sequence[TaughtLabel], *, source: str, now: float
+) -> list[int]:
+    """Write a line for each word that is new; return their ids.
+
+    The site's own word settles what its campaign is; what an admin says for a person is that
+    person's.
+
+    Args:
+        log: of events.
+        taught: in order.
+        source: who taught them.
+        now: Unix seconds.
+
+    Raises:
+        StoreError: they can't be written.
+    """
+    found = []
+    with log.transaction() as db:
+        for one in taught:
+            if one.heard.new:
+                found.append(_line(db, one, source, now))
+                if one.heard.replaced:
+                    _replaced(db, one.heard.replaced, found[-1], now)
+    return found
+
+
+def _line(db: sqlite3.Connection, one: TaughtLabel, source: str, now: float) -> int:
+    word = one.word
+    ident = insert(
+        db,
+        FeedbackEvent(
+            what=EventKind.COMPLAINT if word.kind is LabelKind.SPAM else EventKind.PARDON,
+            way=EventChannel.COMMAND,
+            time=word.time,
+            person=mail_address(word.person),
+            ident=word.journal,
+            message_id=word.message_id,
+            source=source,
+        ),
+        now,
+    )
+    campaign = 0 if word.person else campaigns.campaign_of(db, word.pieces, now)
+    db.execute(
+        "UPDATE event SET message = ?, campaign = ? WHERE id = ?", (word.digest, campaign, ident)
+    )
+    decide(db, ident, EventDecision(counts=True, own=bool(one.own), weight=1.0), now)
+    told = [
+        (
+            f"label {one.heard.id}: trained with weight {word.weight:.2f}, {len(word.pieces)} "
+            f"hashes counted"
+        ),
+        *one.own,
+    ]
+    note_done(db, ident, 1, one.heard.id, told)
+    if campaign:
+        campaigns.note_site_decision(db, campaign, now)
+    return ident
+
+
+def _replaced(db: sqlite3.Connection, word: int, by: int, now: float) -> None:
+    """Decide that the event of a word which the opposite one took the place of is no more."""
+    for (ident,) in db.execute(
+        "SELECT id FROM event WHERE word = ? AND word <> 0 ORDER BY id", (word,)
+    ).fetchall():
+        say = f"the same is said to be the opposite in event {by}"
+        decide(db, ident, EventDecision(counts=False, own=False, rules=(OPPOSITE,), say=say), now)

@@ -1,0 +1,146 @@
+"""Which message an event is about, and what is known of it.
+
+    by our id    the journal's entry: its pieces count, its facts say who sent it
+    by raw copy  what the copy itself shows; it is anybody's word
+    by name      reads and deletions come with a Message-ID alone: the newest message of that name
+                 that went to this person
+
+An id of ours above another message speaks for nothing that stands there: the Message-ID must be the
+same, and the text nearly.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from oborona.feedback.events.model import EventKind, StoredEvent
+from oborona.feedback.label import LabelKind, LabelSource
+from oborona.feedback.label_extraction import MESSAGE_ID_LENGTH, NotLabelable, extract_label
+from oborona.feedback.personal_entries import (
+    LabelOrigin,
+    claimed_origin,
+    origin_from_journal,
+    origin_from_message,
+)
+from oborona.feedback.processing.ports import JournaledMessage
+from oborona.message.hashing import Hasher
+from oborona.policy.counts import shared_values
+from oborona.policy.personal_list_match import text_values
+from oborona.reputation.personal.likeness import alike, packed
+from oborona.types import Shingle
+
+KINDS: Final = {
+    EventKind.COMPLAINT: (LabelKind.SPAM, LabelSource.COMPLAINT),
+    EventKind.PARDON: (LabelKind.HAM, LabelSource.PARDON),
+    EventKind.TRAP: (LabelKind.SPAM, LabelSource.TRAP),
+}
+"""What an event says of its message, as a word."""
+
+
+class SiteHashing(msgspec.Struct, frozen=True, kw_only=True):
+    """What it takes to read messages as this site does."""
+
+    hasher: Hasher
+    feedback: bytes  # for digests
+    site: str  # our authserv-id
+    regions: tuple[str, ...] = ()  # whose telephone numbers may stand without their country
+
+
+class EventMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """A message that an event is about."""
+
+    message: bytes = b""  # what it is known by, 16 octets; empty = nothing is
+    signed: bool = False  # it is the journal's
+    forged: bool = False  # its id of ours is another message's
+    known: JournaledMessage | None = None  # what the journal knows of it
+    pieces: tuple[Shingle, ...] = ()  # what it counts under
+    features: bytes = b""  # of the content model; empty: its text was not handed in
+    message_id: str = ""
+    origin: LabelOrigin = LabelOrigin()
+    why_unusable: str = ""  # why nothing can be made of it
+
+
+def message_of_event(
+    event: StoredEvent, raw: bytes, known: JournaledMessage | None, keys: SiteHashing
+) -> EventMessage:
+    """Return what an event is about.
+
+    Args:
+        event: of any kind.
+        raw: its raw copy; empty = there is none.
+        known: what the journal knows of the id in it.
+        keys: of the site.
+    """
+    if not raw or event.what not in KINDS:
+        return _named(event, known)
+    kind, source = KINDS[event.what]
+    try:
+        word, message = extract_label(
+            raw,
+            kind,
+            source,
+            hasher=keys.hasher,
+            key=keys.feedback,
+            now=event.time,
+            person=event.person,
+            regions=keys.regions,
+        )
+    except NotLabelable as error:
+        return msgspec.structs.replace(
+            _named(event, known), why_unusable="" if known else str(error)
+        )
+    origin = origin_from_message(message, keys.site, ours=event.ident is not None)
+    forged = known is not None and not _same(known, word.message_id, word.pieces)
+    if forged:
+        known, origin = None, claimed_origin(origin)
+    if known is not None and known.message_id:  # else the mail server gave it one later
+        origin = origin_from_journal(known.facts) or origin
+    return EventMessage(
+        message=word.digest,
+        signed=known is not None,
+        forged=forged,
+        known=known,
+        pieces=(known.shingles if known is not None else ()) or word.pieces,
+        features=word.features,
+        message_id=word.message_id,
+        origin=origin,
+    )
+
+
+def _named(event: StoredEvent, known: JournaledMessage | None) -> EventMessage:
+    """Return what is known without the message itself."""
+    if known is not None and event.message_id and known.message_id:
+        same = known.message_id[:MESSAGE_ID_LENGTH] == event.message_id[:MESSAGE_ID_LENGTH]
+        known = known if same else None
+    if known is None:
+        return EventMessage(
+            message=_digest(event.message_id) if event.message_id else b"",
+            message_id=event.message_id,
+            why_unusable="nothing shows which message it was",
+        )
+    return EventMessage(
+        message=_digest(str(known.id)),
+        signed=True,
+        known=known,
+        pieces=known.shingles,
+        message_id=known.message_id,
+        origin=origin_from_journal(known.facts) or LabelOrigin(),
+    )
+
+
+def _digest(name: str) -> bytes:
+    return hashlib.blake2b(
+        name.encode("utf-8", "backslashreplace"), digest_size=16, person=b"oborona message"
+    ).digest()
+
+
+def _same(known: JournaledMessage, message_id: str, pieces: Sequence[Shingle]) -> bool:
+    """Tell whether the message handed in is the one that the journal knows."""
+    if known.message_id and known.message_id[:MESSAGE_ID_LENGTH] != message_id:
+        return False
+    then, now = text_values(known.shingles), text_values(pieces)
+    return not then or not now or alike(packed(then), frozenset(now), shared_values)

@@ -1,0 +1,350 @@
+"""Decides what was said, in the order in which it was written down, and does what follows.
+
+Some events at a time, beside the trainer.
+
+    resolve   which message each event is about: its journal entry, its raw copy            outside
+              of any transaction: it takes milliseconds
+    decide    circumstances, antifraud, decision                                            one
+              transaction on the log of events
+    follow    words, own lists, reads; then noted as done                                   each
+              once for a decision, whoever is killed when
+    look      a campaign again, with what was said since
+    propose   signatures, of campaigns that several people complain of
+    tidy      raw copies, events and campaigns of long ago
+
+An event that makes our own code fail is decided as unreadable: it must not stop those behind it.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter as Tally
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from oborona.errors import StoreError
+from oborona.feedback.events.log import EventLog
+from oborona.feedback.events.model import (
+    OPPOSITE,
+    EventChannel,
+    EventDecision,
+    EventKind,
+    StoredEvent,
+)
+from oborona.feedback.label_store import LabelStore
+from oborona.feedback.processing import campaign_review, campaigns, signature_proposals
+from oborona.feedback.processing.decision_effects import DecisionEffects
+from oborona.feedback.processing.event_decision import decide_event
+from oborona.feedback.processing.event_message import (
+    KINDS,
+    EventMessage,
+    SiteHashing,
+    message_of_event,
+)
+from oborona.feedback.processing.ports import (
+    JournaledMessage,
+    JournalLookup,
+    PersonalListStore,
+    ProposalSink,
+)
+from oborona.metrics import Counter
+from oborona.sqlite_file import ERRORS
+
+DECIDED: Final = Counter(
+    "oborona_events_decided",
+    (
+        "Spam reports (complaint), not-spam reports (pardon), traps, reads and deletions by "
+        "how they came and what was decided: believed (accepted), own (for the person's own "
+        "mail alone), refused."
+    ),
+    ("what", "way", "decision"),
+)
+AT_ONCE: Final = 16  # events with a message of their own: 50 ms
+AT_ONCE_SMALL: Final = 200  # reads and deletions
+JOURNAL_S: Final = 5.0
+"""That an event waits for the entry of its message: the journal is written four times a second, and
+what a process that was killed has left is taken over by another within a second, or by the next
+start.
+"""
+LOOK_S: Final = 1.0  # between looks for campaigns that are to be gone over
+TIDY_S: Final = 60.0
+TIDY_ROWS: Final = 500  # at once: other processes wait some milliseconds
+TIDY_PAGES: Final = 256
+# raw copies of a person: antifraud believes no more than 100 a day, and reading one takes
+# milliseconds
+READ_A_DAY: Final = 200
+DAY_S: Final = 86_400
+_SAID_BEFORE: Final = (
+    "SELECT 1 FROM (SELECT what FROM event WHERE ident = ? AND person = ? AND id < ? AND what IN "  # noqa: S608 - literals
+    "('complaint', 'pardon')"
+    f" AND message IS NOT NULL AND rules <> '{OPPOSITE}' AND (way = 'report') = ? ORDER BY id DESC "
+    "LIMIT 1) WHERE what = ?"
+)
+
+log = logging.getLogger("oborona.trainer")
+
+
+class EventRetention(msgspec.Struct, frozen=True, kw_only=True):
+    """How long what is kept."""
+
+    raw_s: float  # seconds
+    events_s: float
+
+
+class EventProcessor:
+    """The state of whoever believes; for one thread.
+
+    Args:
+        events: the log of events.
+        words: people's word.
+        journal: what messages are known.
+        lists: people's own.
+        proposer: of signatures; None = nothing is proposed.
+        keys: of the site.
+        kept: how long what is kept.
+        person_weight: how far one person's word teaches the model that all share, 0..1.
+        people: so many who complain of one campaign, and are believed, propose signatures.
+        clock: Unix seconds.
+        monotonic: seconds that never go back.
+    """
+
+    def __init__(
+        self,
+        events: EventLog,
+        words: LabelStore,
+        *,
+        journal: JournalLookup,
+        lists: PersonalListStore,
+        proposer: ProposalSink | None,
+        keys: SiteHashing,
+        kept: EventRetention,
+        person_weight: float,
+        people: int,
+        clock: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._events = events
+        self._journal = journal
+        self._lists = lists
+        self._proposer = proposer
+        self._keys = keys
+        self._kept = kept
+        self._people = people
+        self._clock = clock
+        self._monotonic = monotonic
+        self._following = DecisionEffects(events, words, lists, person_weight=person_weight)
+        self._resolved: dict[
+            int, EventMessage
+        ] = {}  # messages of events that were decided just now
+        self._day, self._spoke = 0, Tally[str]()  # events of persons today
+        self._seen = -1  # version of the log that nothing more was to be done for
+        self._awaits = False  # an event waits for its message's entry
+        self._looked_at = self._tidied_at = float("-inf")
+
+    def step(self) -> bool:
+        """Do a little of what there is to do; return whether there is more.
+
+        Raises:
+            StoreError: a store can't be used; what was not done is done by a later call.
+        """
+        version = self._events.version()
+        busy = False
+        if version != self._seen:
+            busy = self._decide()
+            busy |= self._follow()
+            self._seen = -1 if busy or self._awaits else version
+        busy |= self._look()
+        self._tidy()
+        return busy
+
+    def _decide(self) -> bool:
+        """Decide the next events; return whether there were any."""
+        waiting = _batch(self._events.undecided(0, AT_ONCE_SMALL))
+        entries = self._entries(waiting)
+        batch = self._written(waiting, entries)
+        self._awaits = len(batch) < len(waiting)
+        if not batch:
+            return False
+        about = self._about(batch, entries)
+        wanted = {one.id: self._asked_for(one, about[one.id]) for one in batch}
+        now, became = self._clock(), list[EventDecision]()
+        with self._events.transaction() as db:
+            for one in batch:
+                db.execute("SAVEPOINT one")
+                try:
+                    decision = decide_event(
+                        db, one, about[one.id], asked_for=wanted[one.id], now=now
+                    )
+                except ERRORS:
+                    raise
+                # a fault of ours must not stop the events behind this one
+                except Exception as error:
+                    log.exception("event %d can't be decided: a fault of ours", one.id)
+                    db.execute("ROLLBACK TO one")
+                    decision = decide_event(
+                        db, one, EventMessage(why_unusable=_fault(error)), asked_for=False, now=now
+                    )
+                db.execute("RELEASE one")
+                became.append(decision)
+        for one, decision in zip(batch, became, strict=True):
+            DECIDED.inc(one.what, one.way, decision.word)
+        self._resolved = about
+        return True
+
+    def _follow(self) -> bool:
+        """Do what follows from the next decisions; return whether there were any."""
+        undone = _batch(self._events.undone(0, AT_ONCE_SMALL))
+        about, self._resolved = self._resolved, {}
+        if undone:
+            wanted = [one for one in undone if (one.counts or one.own) and one.id not in about]
+            self._do(undone, about | self._about(wanted, self._entries(wanted)))
+        return bool(undone)
+
+    def _do(self, events: Sequence[StoredEvent], about: Mapping[int, EventMessage]) -> None:
+        """Do what follows from decisions.
+
+        One that makes our own code fail has no effects, and stops no other.
+        """
+        try:
+            self._following.do(events, about, self._clock())
+        except StoreError:
+            raise
+        except Exception as error:
+            if len(events) > 1:
+                for one in events:
+                    self._do([one], about)
+                return
+            (one,) = events
+            log.exception("what follows from event %d can't be done: a fault of ours", one.id)
+            self._events.note_effects_done([(one.id, one.turn, 0, [_fault(error)])])
+
+    def _look(self) -> bool:
+        """Go over one campaign where it is time; return whether anything was found."""
+        if self._monotonic() - self._looked_at < LOOK_S:
+            return False
+        now = self._clock()
+        with self._events.told() as db:
+            campaign = campaign_review.next_due_campaign(db, now)
+        if not campaign:
+            self._looked_at = self._monotonic()
+            return False
+        try:
+            gone = campaign_review.review_campaign(self._events, campaign, now)
+            if gone:
+                log.warning("campaign %d: %d reports are not accepted any more", campaign, gone)
+                self._seen = -1
+            if self._proposer is not None:
+                signature_proposals.propose(
+                    self._events, campaign, self._proposer, people=self._people, now=now
+                )
+        except StoreError:
+            raise
+        # its messages are anybody's; the campaigns behind it are gone over all the same
+        except Exception:
+            log.exception("campaign %d can't be gone over: a fault of ours", campaign)
+            with self._events.transaction() as db:
+                campaign_review.note_reviewed(db, campaign, now)
+        return True
+
+    def _tidy(self) -> None:
+        """Forget what is over, a step at a time."""
+        if self._monotonic() - self._tidied_at < TIDY_S:
+            return
+        now = self._clock()
+        # reads and deletions go with the raw copies: nobody asks for them later
+        gone = self._events.forget_raw(now - self._kept.raw_s, TIDY_ROWS)
+        gone += self._events.forget(now - self._kept.raw_s, TIDY_ROWS, passing=True)
+        gone += self._events.forget(now - self._kept.events_s, TIDY_ROWS, passing=False)
+        with self._events.transaction() as db:
+            gone += campaigns.forget(db, now - campaigns.KEPT_S, TIDY_ROWS)
+        if gone:
+            self._events.shrink(TIDY_PAGES)
+        if gone < TIDY_ROWS:
+            self._tidied_at = self._monotonic()
+
+    def _entries(self, events: Sequence[StoredEvent]) -> dict[int, JournaledMessage]:
+        """Return what the journal knows of the messages of events, by the event's id."""
+        idents = {one.id: ident for one in events if (ident := self._ident(one)) is not None}
+        known = self._journal.get(list(idents.values()))
+        return {event: known[ident] for event, ident in idents.items() if ident in known}
+
+    def _written(
+        self, events: Sequence[StoredEvent], entries: Mapping[int, JournaledMessage]
+    ) -> Sequence[StoredEvent]:
+        """Return the first events, up to one whose message is not in the journal yet.
+
+        A trap's word is written down before its message's entry, and a mail program that sorts by
+        itself is as quick.
+        """
+        now = self._clock()
+        for place, one in enumerate(events):
+            fresh = one.what in KINDS and one.ident is not None and 0 <= now - one.heard < JOURNAL_S
+            if fresh and one.id not in entries:
+                return events[:place]
+        return events
+
+    def _about(
+        self, events: Sequence[StoredEvent], entries: Mapping[int, JournaledMessage]
+    ) -> dict[int, EventMessage]:
+        """Return which message each event is about."""
+        return {one.id: self._spoken(one, entries.get(one.id)) for one in events}
+
+    def _ident(self, event: StoredEvent) -> int | None:
+        """Return the id in the journal of the message that an event is about.
+
+        None where it names none.
+        """
+        if event.ident is not None or event.way is not EventChannel.MAILBOX or not event.message_id:
+            return event.ident
+        return self._journal.find(event.message_id, event.person)
+
+    def _spoken(self, event: StoredEvent, known: JournaledMessage | None) -> EventMessage:
+        try:
+            raw = self._events.raw(event.id) if event.what in KINDS and self._worth(event) else b""
+            return message_of_event(event, raw, known, self._keys)
+        except StoreError:
+            raise
+        # a message is anybody's; what it makes fail must not stop the others
+        except Exception as error:
+            log.exception("event %d can't be read: a fault of ours", event.id)
+            return EventMessage(why_unusable=_fault(error))
+
+    def _worth(self, event: StoredEvent) -> bool:
+        """Tell whether the raw copy is read: not for what was said before, and not for who says
+        more than anybody is believed.
+        """
+        if not event.person or event.decided is not None:
+            return True
+        today = int(event.heard // DAY_S)
+        if today != self._day:
+            self._day, self._spoke = today, Tally()
+        self._spoke[event.person] += 1
+        if self._spoke[event.person] > READ_A_DAY:
+            return False
+        return event.ident is None or not self._events.rows(
+            _SAID_BEFORE,
+            (event.ident, event.person, event.id, event.way is EventChannel.REPORT, event.what),
+        )
+
+    def _asked_for(self, event: StoredEvent, about: EventMessage) -> bool:
+        if event.what is not EventKind.COMPLAINT or not event.person or not about.signed:
+            return False
+        return self._lists.asked_for(event.person, about.origin, event.time)
+
+
+def _fault(error: Exception) -> str:
+    return f"can't be read: {type(error).__name__}"
+
+
+def _batch(events: Sequence[StoredEvent]) -> list[StoredEvent]:
+    """Return the first events that are taken at once: few where messages have to be read."""
+    found, large = [], 0
+    for one in events:
+        large += one.what in KINDS
+        if large > AT_ONCE:
+            break
+        found.append(one)
+    return found

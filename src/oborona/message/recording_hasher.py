@@ -1,0 +1,51 @@
+"""A hasher that remembers what it hashed, for showing a message; the daemon has the plain one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from oborona.message.hashing import Hasher, join_pair
+from oborona.types import Shingle, UniquePair
+
+
+class RecordingHasher(Hasher):
+    """Hashes as `Hasher` does under the same key, and keeps the piece behind every shingle and
+    every P of a unique pair.
+    """
+
+    __slots__ = ("sources",)
+
+    def __init__(self, key: bytes) -> None:
+        """Prepare as `Hasher` does.
+
+        Raises:
+            ValueError: the key is too short to be one.
+
+        """
+        super().__init__(key)
+        self.sources: dict[Shingle, bytes] = {}
+
+    def shingle(self, kind: int, text: str) -> Shingle:
+        """Return the shingle of a normalised piece."""
+        return self.octets(kind, text.encode("utf-8", "surrogatepass"))
+
+    def octets(self, kind: int, octets: bytes) -> Shingle:
+        """Return the shingle of a piece that is octets already."""
+        found = super().octets(kind, octets)
+        self.sources[found] = octets
+        return found
+
+    def each(self, kind: int, pieces: Sequence[bytes]) -> list[Shingle]:
+        """Return the shingles of pieces that are octets already."""
+        found = super().each(kind, pieces)
+        self.sources.update(zip(found, pieces, strict=True))
+        return found
+
+    def pairs(
+        self, both: int, distinct: int, each_a: Sequence[bytes], each_b: Sequence[bytes]
+    ) -> list[UniquePair]:
+        """Return the unique pairs of each a with each b, all of them octets already."""
+        found = super().pairs(both, distinct, each_a, each_b)
+        pieces = [join_pair(a, b) for a in each_a for b in each_b]
+        self.sources.update(zip((pair.both for pair in found), pieces, strict=True))
+        return found

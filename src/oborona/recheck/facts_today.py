@@ -1,0 +1,134 @@
+"""The facts of a journaled message with the counts of now: what was known of it then, and what is
+known of its pieces by now.
+"""
+
+from __future__ import annotations
+
+from oborona.journal.entry import JournalEntry, LateFindings
+from oborona.policy.accounting import read_counts
+from oborona.policy.counts import MessageCounts
+from oborona.policy.facts import Facts, with_values
+from oborona.policy.facts.build import repip_of, with_mass
+from oborona.policy.histories import Judgements, judge_histories
+from oborona.policy.load import Policy
+from oborona.policy.reputation_facts import (
+    NOT_JUDGED,
+    Pinned,
+    ReputationInputs,
+    pin_address,
+    pins_of,
+    with_reputation,
+)
+from oborona.policy.scan import ScanSite
+from oborona.recheck.facts_at_delivery import readable
+from oborona.types import ProvedIdentity, Shingle
+
+
+def pieces_of(entry: JournalEntry, late: LateFindings | None) -> tuple[Shingle, ...]:
+    """Return what is asked about: the message's pieces, what its unique pairs count, and what was
+    found late.
+    """
+    distinct = [Shingle(*one) for one in entry.kept.distinct] if entry.kept else []
+    return tuple(dict.fromkeys((*entry.shingles, *distinct, *(late.shingles if late else ()))))
+
+
+async def facts_now(
+    then: Facts, pieces: tuple[Shingle, ...], policy: Policy, site: ScanSite, now: float
+) -> tuple[Facts, tuple[str, ...]]:
+    """Return the facts of then with the counts of now, and faults for the log.
+
+    Args:
+        then: as the journal has them (`recheck.then`).
+        pieces: of the message (`pieces_of`).
+        policy: in force.
+        site: whose counters are read.
+        now: Unix seconds.
+    """
+    known, faults = await read_counts(site.counters, pieces, now, policy.compiled.timelines)
+    return await with_counts(then, known, pieces, site, now, partial=bool(faults)), faults
+
+
+async def with_counts(
+    then: Facts,
+    known: MessageCounts,
+    pieces: tuple[Shingle, ...],
+    site: ScanSite,
+    now: float,
+    *,
+    partial: bool = False,
+) -> Facts:
+    """Return the facts of then with counts that were read, and with the reputations that follow
+    from them.
+
+    The counts hold the message itself and its copies; neither is a past of its sender
+    (`MessageCounts.since`).
+
+    Args:
+        then: as the journal has them.
+        known: counts of the pieces.
+        pieces: of the message.
+        site: whose pins and judgements of time-lines count.
+        now: Unix seconds.
+        partial: not all counts could be read.
+    """
+    pinned = pins_of(pieces, site.pins, now)
+    known = known.since(then.known)
+    pin_address(known, pinned)
+    who = proved_at_delivery(then)
+    judgements: Judgements = NOT_JUDGED
+    if who is not None:
+        judgements, _ = await judge_histories(
+            site.counters, known, who, site.hasher, site.histories, now=now
+        )
+    return with_fresh_counts(then, known, who, site, pinned, judgements, partial=partial)
+
+
+def proved_at_delivery(then: Facts) -> ProvedIdentity | None:
+    """Return who was proved then; None where an older version did not say."""
+    plain, unkept = readable(then)
+    if "author" in unkept:
+        return None
+    return ProvedIdentity(
+        author=plain.author,
+        author_domain=plain.author_domain,
+        sender=plain.sender_proved,
+        account=plain.login.lower(),
+    )
+
+
+def with_fresh_counts(
+    then: Facts,
+    known: MessageCounts,
+    who: ProvedIdentity | None,
+    site: ScanSite,
+    pinned: Pinned,
+    judgements: Judgements,
+    *,
+    partial: bool = False,
+) -> Facts:
+    """Return the facts of then with counts, and with the reputations that follow from them.
+
+    Args:
+        then: as the journal has them.
+        known: counts of its pieces.
+        who: was proved; None = not known.
+        site: whose hasher is asked.
+        pinned: what analysts say of its pieces.
+        judgements: of time-lines.
+        partial: not all counts could be read.
+    """
+    repip = repip_of(known, own=then.client_own)
+    facts = with_mass(
+        with_values(
+            then, known=known, partial=partial, repip_flag=repip.flag.value, repip_share=repip.share
+        )
+    )
+    if who is None:
+        return facts
+    plain, _ = readable(facts)
+    return with_reputation(
+        facts,
+        ReputationInputs(
+            who, site.hasher, plain.repentity_shared, pinned, plain.client_own, judgements
+        ),
+    )

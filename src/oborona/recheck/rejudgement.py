@@ -1,0 +1,229 @@
+"""A journaled message judged again by another policy, from what was known of it when it came: pure.
+
+Everything that decides is asked again, in the order of all verdicts (`oborona.policy.verdict`).
+DNS lists are weighed by the codes that they answered then, other engines by their words of then.
+Signatures are taken as they were found, since looking for others needs the text.  What can't be
+judged is told, and the verdict with what that could make of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from ipaddress import IPv4Address
+from typing import Final
+
+import msgspec
+
+from oborona.authentication.model import AuthIdentity, AuthResult, DkimSignature, Dmarc, Spf
+from oborona.journal.entry import JournalEntry
+from oborona.journal.evidence import VerdictEvidence
+from oborona.policy.decision import PARTIAL, TEMPERROR, reached_line
+from oborona.policy.engines import FINDINGS as OF_ENGINES
+from oborona.policy.engines import action_of
+from oborona.policy.expression.template import printable
+from oborona.policy.facts import Facts
+from oborona.policy.load import Policy
+from oborona.policy.local_list_match import NOT_COUNTED
+from oborona.policy.models.ports import FinalModel, NoModels
+from oborona.policy.personal_list_match import PERSONAL
+from oborona.policy.verdict import VerdictGrounds, judge
+from oborona.recheck.evaluator import EntryEvaluator, RuleIndex
+from oborona.recheck.facts_at_delivery import facts_then
+from oborona.reputation.dnsbl import DnsblListing, strongest
+from oborona.types import Action, Client, Envelope, Stage, Verdict
+
+_RESULTS: Final = frozenset(one.value for one in AuthResult)
+_MISSING: Final = frozenset({PARTIAL, TEMPERROR})
+
+
+class Rejudged(msgspec.Struct, frozen=True, kw_only=True):
+    """What another policy says of a message."""
+
+    verdict: Verdict  # without the rules that can't be judged
+    facts: Facts
+    unjudged: Mapping[str, str] = {}  # rules by name: why not
+    mildest: Action
+    severest: Action  # what the verdict could be, whatever those rules say
+    lowest: float = 0.0
+    highest: float = 0.0  # what its score could be
+
+
+class Rejudger:
+    """Judges journaled messages by one policy.
+
+    Args:
+        policy: to judge by.
+        final: the final model in force.
+    """
+
+    def __init__(self, policy: Policy, final: FinalModel | None = None) -> None:
+        self._policy = policy
+        self._final = final or NoModels()
+        self._index = RuleIndex(policy)
+        self.asks = self._index.asks
+
+    def judge(
+        self,
+        entry: JournalEntry,
+        asked: Mapping[str, str] | None,
+        facts: Facts | None = None,
+        *,
+        stage: Stage = Stage.CONTENT,
+        young: bool | None = None,
+    ) -> Rejudged | None:
+        """Judge a message again.
+
+        Args:
+            entry: as the journal has it.
+            asked: what each rule asked then (`recheck.asks`); None = not known.
+            facts: to judge by; None = those of then.
+            stage: whose rules, and those before it, are asked.
+            young: whether the counters' memory is (`oborona.policy.memory_age`); None = as it was
+                then.
+
+        Returns:
+            None where nothing can be said: `recheck.then.why_not`.
+        """
+        facts = facts or facts_then(entry)
+        if facts is None or entry.kept is None:
+            return None
+        policy, said = self._policy, entry.kept.engines
+        facts = _unlisted(facts, policy)
+        evaluator = EntryEvaluator(policy, self._final, index=self._index, entry=entry, asked=asked)
+        ruling = judge(facts, self._grounds(entry, entry.kept, facts, young), stage, evaluator)
+        verdict, decided = ruling.verdict, ruling.listed is not None
+        # what a reader's list says is no matter of the policy
+        if not decided and entry.decided_by == PERSONAL:
+            verdict, decided = _personal(verdict, entry), True
+        low, high = self._index.bounds(evaluator.unjudged)
+        lines, ends = policy.verdict, [verdict.score + low, verdict.score + high]
+        mildest, severest = (
+            verdict.action
+            if decided
+            else action_of(
+                reached_line(end, lines.spam_score, lines.reject_score)[0], said, policy.engines
+            )
+            for end in ends
+        )
+        return Rejudged(
+            verdict=verdict,
+            facts=ruling.facts,
+            unjudged=evaluator.unjudged,
+            mildest=mildest,
+            severest=severest,
+            lowest=ends[0],
+            highest=ends[1],
+        )
+
+    def _grounds(
+        self, entry: JournalEntry, kept: VerdictEvidence, facts: Facts, young: bool | None
+    ) -> VerdictGrounds:
+        """Return what the verdict of then rested on, as the policy weighs it.
+
+        What it finds itself is found anew.
+        """
+        anew = {NOT_COUNTED, *OF_ENGINES, *self._index.checks}
+        found = [finding for finding in entry.findings if finding.name not in anew]
+        listings = strongest(_listings(kept, self._policy))
+        return VerdictGrounds(
+            envelope=envelope_of(entry, facts),
+            identity=_identity(kept, facts),
+            author=facts.from_address,
+            hits=[*(listing.hit for listing in listings), *kept.signatures],
+            findings=[finding for finding in found if finding.name not in _MISSING],
+            missing=[finding for finding in found if finding.name in _MISSING],
+            engines=kept.engines,
+            young=kept.young if young is None else young,
+        )
+
+
+def action_given(entry: JournalEntry) -> Action:
+    """Return what was done with a message.
+
+    One that was put off comes again, and counts as one that passes.
+    """
+    return Action.ACCEPT if entry.verdict is Action.TEMPFAIL else entry.verdict
+
+
+def _result(word: str) -> AuthResult:
+    """Return a result by its word; none for a word that is no longer one."""
+    return AuthResult(word) if word in _RESULTS else AuthResult.NONE
+
+
+def _listings(kept: VerdictEvidence, policy: Policy) -> list[DnsblListing]:
+    """Return what DNS lists said, as the policy weighs it; lists that are off said nothing."""
+    found = []
+    for listing in kept.listings:
+        one = next((one for one in policy.dns_lists if one.name == listing.name), None)
+        if one is None or not one.enabled or listing.of not in one.of:
+            continue
+        scores = [
+            score
+            for code in listing.codes
+            if (score := one.codes.score(IPv4Address(code))) is not None
+        ]
+        if scores:
+            score = max(scores, key=lambda score: (abs(score), score))
+            say = one.say.replace("{code}", " ".join(listing.codes)).replace(
+                "{subject}", listing.asked
+            )
+            found.append(
+                msgspec.structs.replace(listing, score=score, mode=one.mode, say=printable(say))
+            )
+    return found
+
+
+def _unlisted(facts: Facts, policy: Policy) -> Facts:
+    """Return the facts without DNS lists that the policy does not ask."""
+    if not (facts.lists_client or facts.lists_sender or facts.lists_content):
+        return facts
+    on = frozenset(one.name for one in policy.dns_lists if one.enabled)
+    return msgspec.structs.replace(
+        facts,
+        lists_client=facts.lists_client & on,
+        lists_sender=facts.lists_sender & on,
+        lists_content=facts.lists_content & on,
+    )
+
+
+def _personal(verdict: Verdict, entry: JournalEntry) -> Verdict:
+    """Return the verdict as a list of its reader has decided then."""
+    said = tuple(hit for hit in entry.rules if hit.name == PERSONAL)
+    return msgspec.structs.replace(
+        verdict,
+        action=entry.verdict,
+        line=entry.line,
+        decided_by=PERSONAL,
+        rules=(*said, *verdict.rules),
+    )
+
+
+def envelope_of(entry: JournalEntry, facts: Facts) -> Envelope:
+    """Return a message's envelope as its entry and facts have it."""
+    return Envelope(
+        client=Client(ip=entry.client_ip, name=facts.client_name),
+        helo=entry.helo,
+        sender=entry.sender,
+        recipients=entry.recipients,
+        login=entry.login,
+        own=facts.client_own,
+    )
+
+
+def _identity(kept: VerdictEvidence, facts: Facts) -> AuthIdentity:
+    """Return of what was proved as much as local lists ask for."""
+    signed = sorted(map(_result, facts.dkim_results), key=lambda one: one is not AuthResult.PASS)
+    return AuthIdentity(
+        spf=Spf(result=_result(facts.spf_result)),
+        spf_helo=Spf(result=_result(facts.spf_helo)),
+        dkim=tuple(
+            DkimSignature(result=one, domain=facts.dmarc_domain, unsigned=facts.dkim_unsigned)
+            for one in signed[:1]
+        ),
+        dmarc=Dmarc(
+            result=_result(facts.dmarc_result),
+            domain=facts.dmarc_domain,
+            spf_aligned=kept.spf_aligned,
+            dkim_aligned=facts.dmarc_aligned,
+        ),
+    )

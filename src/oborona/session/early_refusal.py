@@ -1,0 +1,138 @@
+"""Refusals before the content: what a client hears, what the log has, and what is written down of
+it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Final, NamedTuple
+
+from oborona.doors.reply import MAX_TEXT_LINE, SessionReply, VerdictDetails, refusal_reply
+from oborona.policy.accounting import record_refused
+from oborona.policy.envelope_stages import StageVerdict
+from oborona.policy.history import REPIP_BAD
+from oborona.policy.load import Policy
+from oborona.reputation.dnsbl import DnsList
+from oborona.session.judged_message import log_verdict
+from oborona.session.replies import reply_text
+from oborona.session.services import SessionServices
+from oborona.types import Action, Envelope, Stage
+
+_PLACES: Final = {
+    Stage.CONNECT: (554, "Client"),
+    Stage.SENDER: (550, "Sender"),
+    Stage.RECIPIENT: (550, "Recipient"),
+}
+
+log = logging.getLogger("oborona.session")
+
+
+class EarlyVerdict(NamedTuple):
+    """What was judged at a stage."""
+
+    stage: Stage
+    glance: StageVerdict
+    envelope: Envelope  # as it was then
+    policy: Policy
+    now: float
+    ident: int
+
+    @property
+    def refuses(self) -> bool:
+        """Whether anybody is to be refused, or put off, for it."""
+        action = self.glance.verdict.action
+        return self.policy.verdict.refuse and action in (Action.REJECT, Action.TEMPFAIL)
+
+
+class EarlyRefusal:
+    """What one message, or one recipient of it, was told."""
+
+    def __init__(
+        self, seen: EarlyVerdict, reply: SessionReply, ident: int, said: Stage, envelope: Envelope
+    ) -> None:
+        self.seen, self.reply, self.ident, self.said, self.envelope = (
+            seen,
+            reply,
+            ident,
+            said,
+            envelope,
+        )
+        self.recipients = len(envelope.recipients)  # that were told
+        self.logged = -1  # so many recipients, in the log
+        self.timer: asyncio.TimerHandle | None = None
+
+
+def early_refusal_reply(
+    services: SessionServices, seen: EarlyVerdict, ident: int, rests: VerdictDetails
+) -> SessionReply:
+    """Return a refusal in the words of SMTP.
+
+    Args:
+        services: of the worker.
+        seen: what refuses.
+        ident: its reference.
+        rests: what it rests on.
+    """
+    verdict, policy = seen.glance.verdict, seen.policy
+    if verdict.action is Action.TEMPFAIL:
+        return refusal_reply(451, "4.7.1", reply_text(services, "Try again later", ident), rests)
+    listed = next((one for one in policy.dns_lists if one.name == verdict.decided_by), None)
+    client = verdict.decided_by == REPIP_BAD or (
+        listed and all(of.stage is Stage.CONNECT for of in listed.of)
+    )
+    code, place = _PLACES[
+        Stage.CONNECT if client else seen.stage
+    ]  # a sender is not to blame for his mail server
+    why = f", listed by {listed.name}" if listed else ""
+    page = _page(listed, seen.envelope) if listed else ""
+    text = reply_text(services, f"{place} refused{why}{page}", ident)
+    if len(text) > MAX_TEXT_LINE or not text.isascii() or not text.isprintable() or "%" in text:
+        text = reply_text(services, f"{place} refused{why}", ident)
+    return refusal_reply(code, "5.7.1", text, rests)
+
+
+def _page(listed: DnsList, envelope: Envelope) -> str:
+    """Return where somebody may look up what a list has of him, in brackets.
+
+    Nothing where the list names no page.
+    """
+    subject = envelope.client.ip if listed.of_addresses else envelope.sender.rpartition("@")[2]
+    return f" ({listed.url.replace('{subject}', subject)})" if listed.url and subject else ""
+
+
+def log_refusal(refusal: EarlyRefusal, said: str = "") -> None:
+    """Write the line of a refusal into the log, unless it is written.
+
+    Args:
+        refusal: as many recipients as it was told by now.
+        said: where, if that is no stage.
+    """
+    if refusal.timer is not None:
+        refusal.timer.cancel()
+    if refusal.logged == refusal.recipients:
+        return
+    refusal.logged = refusal.recipients
+    seen = refusal.seen
+    log_verdict(
+        refusal.ident,
+        seen.policy,
+        refusal.envelope,
+        seen.glance.verdict,
+        stage=seen.stage,
+        recipients=refusal.recipients,
+        said=said or refusal.said,
+    )
+
+
+def count_refusal(services: SessionServices, seen: EarlyVerdict) -> None:
+    """Write down beside the counts that somebody was refused; who is only put off was not."""
+    if seen.glance.verdict.action is not Action.REJECT:
+        return
+    try:
+        location = services.site.places.find(seen.envelope.client.ip)
+        record_refused(
+            seen.envelope, services.site.hasher, location, services.counters, now=seen.now
+        )
+    except Exception:
+        log.exception("fault in counting a refusal")  # which no mail hangs on

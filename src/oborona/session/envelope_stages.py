@@ -1,0 +1,266 @@
+"""What is judged of one client and of its messages before the content, and where they hear of it.
+
+    judged   at connect: the client      at MAIL FROM: the sender      at RCPT TO: each recipient
+    said     there, but no earlier than `[verdict] clients_at`: where a mail server shows our words,
+             and the log knows whose mail it is
+
+What is said later is judged meanwhile: the mail server waits for an answer at the place alone where
+it may be a refusal.  Who logs in before MAIL FROM is not refused for the address that the login
+came from.
+
+A message that is refused is one line in the log, however many recipients it named: when it ends, or
+`LOGGED_AFTER_S` after the refusal.  A client that went away before it could be told is one line at
+the end of its connection.  Every judgement has a deadline and a crash barrier: past either it
+refuses nobody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Final
+
+import msgspec
+
+from oborona.doors.reply import CONTINUE, SessionReply
+from oborona.ident import to_text
+from oborona.policy.envelope_stages import check_envelope
+from oborona.policy.load import Policy
+from oborona.policy.local_list_match import match_local_lists
+from oborona.reputation.locallists import ListAction
+from oborona.reputation.subject import ListSubject
+from oborona.session.early_refusal import (
+    EarlyRefusal,
+    EarlyVerdict,
+    count_refusal,
+    early_refusal_reply,
+    log_refusal,
+)
+from oborona.session.inquiry import Inquirer
+from oborona.session.judged_message import log_fault
+from oborona.session.replies import verdict_details
+from oborona.session.services import SessionServices
+from oborona.telemetry.log import event
+from oborona.types import Envelope, Stage
+
+# recipients come in one packet as a rule; whoever looks for a reference finds it by then
+LOGGED_AFTER_S: Final = 2.0
+
+log = logging.getLogger("oborona.session")
+
+
+_Judging = asyncio.Task[
+    EarlyVerdict | None
+]  # None: nothing came of it, or what was judged before refuses already
+
+
+class EnvelopeStages:
+    """The judgements of one connection.
+
+    Args:
+        services: what the worker's sessions share.
+        inquirer: asks the DNS for this client.
+        content: messages follow their envelopes; where none does, nothing is asked ahead for what
+            is decided by them.
+    """
+
+    def __init__(self, services: SessionServices, inquirer: Inquirer, *, content: bool) -> None:
+        self._services = services
+        self._inquirer = inquirer
+        self._content = content
+        self._client: _Judging | None = None
+        self._sender: _Judging | None = None
+        self._client_told = False
+        self._slowed = False
+        self._refusal: EarlyRefusal | None = None  # of the message at hand
+        # to a recipient of the message at hand, where the others hear the same
+        self._passed: SessionReply | None = None
+
+    async def at(
+        self, stage: Stage, envelope: Envelope, policy: Policy, *, reached: Stage | None = None
+    ) -> SessionReply:
+        """Begin to judge what is new at a stage, and say what is to be said there.
+
+        Args:
+            stage: connect, sender or recipient; told in this order.
+            envelope: as far as it is known, its recipient the last one.
+            policy: of the message.
+            reached: how far SMTP has come, where that is beyond the stage.
+        """
+        falls = self._services.deciding(policy)
+        await self._begin(stage, envelope, policy, falls)
+        if (reached or stage).order < policy.verdict.first.order:
+            return CONTINUE
+        if stage is Stage.RECIPIENT and _welcome(envelope, policy):
+            return CONTINUE
+        if self._refusal is not None:
+            self._refusal.recipients += 1
+            return self._refusal.reply
+        if self._passed is not None:
+            return self._passed
+        try:
+            async with asyncio.timeout(self._services.settings.command_deadline_s):
+                heard = await self._heard(stage, envelope, policy, falls)
+        except TimeoutError as error:
+            log_fault(self._services.numbers.next(self._services.clock()), error, stage)
+            return CONTINUE
+        reply = await self._said(heard, reached or stage, envelope)
+        if stage is Stage.RECIPIENT and stage not in falls and self._refusal is None:
+            self._passed = reply
+        return reply
+
+    def end_message(self) -> None:
+        """The message at hand is over."""
+        self._passed = None
+        sender, self._sender = self._sender, None
+        if sender is not None:
+            sender.cancel()
+        refusal, self._refusal = self._refusal, None
+        if refusal is not None:
+            log_refusal(refusal)
+
+    def close(self) -> None:
+        """The connection is over."""
+        self.end_message()
+        client, self._client = self._client, None
+        if client is None:
+            return
+        seen = _result(client)
+        client.cancel()
+        if seen is not None and seen.refuses and not self._client_told:
+            count_refusal(self._services, seen)
+            log_refusal(
+                EarlyRefusal(seen, CONTINUE, seen.ident, Stage.CONNECT, seen.envelope),
+                said="never",
+            )
+
+    async def _begin(
+        self, stage: Stage, envelope: Envelope, policy: Policy, falls: frozenset[Stage]
+    ) -> None:
+        """Have judged, while mail goes on coming in, what can be said only later.
+
+        Put questions ahead for what is judged later still.
+        """
+        if envelope.login and self._client is not None:
+            self._client.cancel()
+            self._client = None
+        if stage in falls:
+            if stage is Stage.CONNECT and not envelope.login:
+                self._client = asyncio.create_task(self._look(stage, envelope, policy))
+            elif stage is Stage.SENDER:
+                self._sender = asyncio.create_task(
+                    self._look(stage, envelope, policy, after=self._client)
+                )
+        elif stage is not Stage.RECIPIENT and (
+            self._content or any(one.order > stage.order for one in falls)
+        ):
+            if self._client is not None and not self._client.done():
+                await asyncio.sleep(0)  # what needs no answer of anybody is known then
+            if not self._client_refused:
+                # who waits later finds the answers there
+                self._inquirer.begin(stage, envelope, policy)
+
+    @property
+    def _client_refused(self) -> bool:
+        """Whether that is known by now: then there is nothing to find out for a message of his."""
+        seen = _result(self._client)
+        return seen is not None and seen.refuses
+
+    async def _heard(
+        self, stage: Stage, envelope: Envelope, policy: Policy, falls: frozenset[Stage]
+    ) -> EarlyVerdict | None:
+        """Return the first judgement that refuses, of those that are made so far.
+
+        Else the last one.
+        """
+        seen = None
+        for judging in (self._client, self._sender):
+            if judging is not None:
+                seen = await asyncio.shield(judging) or seen
+                if seen is not None and seen.refuses:
+                    return seen
+        if stage is Stage.RECIPIENT and stage in falls:
+            return await self._look(stage, envelope, policy) or seen
+        return seen
+
+    async def _look(
+        self, stage: Stage, envelope: Envelope, policy: Policy, *, after: _Judging | None = None
+    ) -> EarlyVerdict | None:
+        """Judge what is known at a stage; a fault there is no reason to refuse anybody."""
+        bench = self._services
+        if after is not None:
+            await asyncio.wait((after,))  # not for its result: a login that comes late drops it
+            before = _result(after)
+            if before is not None and before.refuses:
+                return None
+        now = bench.clock()
+        ident = bench.numbers.next(now)
+        try:
+            async with asyncio.timeout(bench.settings.command_deadline_s):
+                found = await check_envelope(
+                    envelope, stage, bench.site, policy, self._inquirer, now=now
+                )
+        except Exception as error:  # noqa: BLE001 - the crash barrier
+            log_fault(ident, error, stage)
+            return None
+        for fault in found.faults:
+            event(log, logging.WARNING, "fault", id=to_text(ident), stage=stage, what=fault)
+        return EarlyVerdict(stage, found, envelope, policy, now, ident)
+
+    async def _said(
+        self, seen: EarlyVerdict | None, said: Stage, envelope: Envelope
+    ) -> SessionReply:
+        """Return what the client hears of a judgement."""
+        if seen is None:
+            return CONTINUE
+        bench, verdict = self._services, seen.glance.verdict
+        again = seen.stage is Stage.CONNECT and self._client_told  # with another message
+        ident = bench.numbers.next(bench.clock()) if again else seen.ident
+        rests = verdict_details(
+            bench, verdict, ident, seen.policy, stage=seen.stage, karma=seen.glance.karma
+        )
+        if not seen.refuses:
+            if seen.glance.wait_s and not self._slowed:
+                self._slowed = True
+                await asyncio.sleep(seen.glance.wait_s)
+            return SessionReply(judged=rests)
+        self._client_told = self._client_told or seen.stage is Stage.CONNECT
+        asyncio.get_running_loop().call_soon(count_refusal, self._services, seen)
+        if said is Stage.RECIPIENT:
+            # he alone
+            envelope = msgspec.structs.replace(envelope, recipients=envelope.recipients[-1:])
+        refusal = EarlyRefusal(
+            seen, early_refusal_reply(bench, seen, ident, rests), ident, said, envelope
+        )
+        if said is Stage.CONNECT or seen.stage is Stage.RECIPIENT:
+            log_refusal(refusal)
+            return refusal.reply
+        self._refusal = refusal  # of the whole message: each of its recipients is told the same
+        if said is Stage.SENDER:
+            log_refusal(refusal)
+        else:
+            refusal.timer = asyncio.get_running_loop().call_later(
+                LOGGED_AFTER_S, log_refusal, refusal
+            )
+        return refusal.reply
+
+
+def _welcome(envelope: Envelope, policy: Policy) -> bool:
+    """Tell whether a list of the site's own lets a recipient have mail of whomever it does not keep
+    out itself.
+    """
+    if ListSubject.RECIPIENT not in policy.local_lists.subjects:
+        return False
+    found = match_local_lists(policy.local_lists, envelope, Stage.RECIPIENT)
+    return (
+        found is not None and found.of is ListSubject.RECIPIENT and found.action is ListAction.ALLOW
+    )
+
+
+def _result(judging: _Judging | None) -> EarlyVerdict | None:
+    """Return a judgement that is made, None of one that is not yet."""
+    return (
+        judging.result()
+        if judging is not None and judging.done() and not judging.cancelled()
+        else None
+    )

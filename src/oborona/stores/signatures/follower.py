@@ -1,0 +1,216 @@
+"""A worker's signatures: kept as its policies and the store say, and their hits brought to the
+store.
+
+How the store is followed `oborona.stores.followed_store` tells. When nothing has changed for a
+while, what came piece by piece is joined.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final
+
+from oborona.metrics import Counter, Gauge
+from oborona.policy.load import Policy
+from oborona.policy.signatures import LiveSignatures, Signature, SignatureBook
+from oborona.stores.followed_store import LOOK_S, StoreFollower
+from oborona.stores.signatures.rows import SignatureStoreChanges
+from oborona.stores.signatures.store import SignatureStore
+from oborona.telemetry.log import event
+from oborona.types import RuleMode
+
+FLUSH_S: Final = 3.0  # between writes of hits
+# without a change: an import in parts is over, and what came in small pieces is joined
+SETTLED_S: Final = 30.0
+SURVEY_S: Final = 60.0  # between counts of those that have expired meanwhile
+REST_S: Final = 0.005  # between two segments that are made: the loop answers meanwhile
+SIGNATURES: Final = Gauge(
+    "oborona_signatures",
+    "Signatures that the worker holds; live and shadow are looked for, broken can't be used.",
+    ("state",),
+)
+HITS: Final = Counter(
+    "oborona_signature_hits", "Signatures found in messages, each once.", ("flag", "mode")
+)
+STALE: Final = Gauge(
+    "oborona_signatures_stale",
+    "1 while the store of signatures can't be used and what was known stays.",
+    (),
+)
+
+log = logging.getLogger("oborona.signatures")
+
+_Counts = dict[str, tuple[int, float]]
+"""How often each signature was found, and when last, Unix seconds."""
+
+
+class FollowedSignatures:
+    """The signatures of a worker; a `Signatures` of its scans.
+
+    Args:
+        path: the store's file.
+
+    Attributes:
+        numbers: of signatures: live, shadow, expired, broken; no older than `SURVEY_S`.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._store: StoreFollower[SignatureStore, SignatureStoreChanges] = StoreFollower(
+            path,
+            SignatureStore,
+            SignatureStore.since,
+            log=log,
+            failing="signatures of the store stay as they were",
+            well="signatures of the store are read again",
+        )
+        self._hits: _Counts = {}
+        self._broken: frozenset[str] = frozenset()  # that the log has named
+        # when the book last changed, monotonic; None = it is settled
+        self._changed: float | None = None
+        self._surveyed = 0.0  # monotonic
+        self._building = threading.Lock()  # of the books
+        self._live = LiveSignatures({})
+        self._begun = False
+        self._looked_at = self._live.book
+        self.numbers: dict[str, int] = {}
+        SIGNATURES.set_function(
+            lambda: {(state,): number for state, number in self.numbers.items()}
+        )
+        STALE.set_function(lambda: {(): self.stale})
+
+    @property
+    def number(self) -> int:
+        """How many signatures are in force, or would be had they not expired."""
+        return len(self._live.book)
+
+    @property
+    def stale(self) -> bool:
+        """The store can't be read or written now: what was known stays."""
+        return self._store.stale
+
+    def begin(self, files: Mapping[str, Signature]) -> None:
+        """Read everything at once, before there is mail.
+
+        Args:
+            files: the signatures of the policy in use, by id.
+        """
+        changes = self._changes()
+        self._live = LiveSignatures(files, changes.active if changes is not None else ())
+        self._looked_at, self._begun = self._live.book, True
+        self._say_broken()
+        self._survey()
+
+    def prepare(self, following: Policy, current: Policy | None) -> None:
+        """Make the signatures of a policy ready, in a thread, before it is in force."""
+        if not self._begun or current is None:
+            return
+        with self._building:
+            if self._live.hold(following.signatures, current.signatures, rest=_rest):
+                self._say_broken()
+
+    def under(self, files: Mapping[str, Signature]) -> SignatureBook:
+        """Return the signatures in force with a policy; see `Signatures.under`."""
+        return self._live.under(files)
+
+    def count(self, found: Iterable[Signature], now: float) -> None:
+        """Count that signatures were found, at Unix time `now`."""
+        for one in found:
+            self._hits[one.id] = (self._hits.get(one.id, (0, 0.0))[0] + 1, now)
+            HITS.inc(one.flag, one.mode)
+
+    async def watch(self) -> None:
+        """Follow files and store, and write hits, for ever."""
+        flushed = time.monotonic()
+        while True:
+            await asyncio.sleep(LOOK_S)
+            await asyncio.to_thread(self.look)
+            if time.monotonic() - flushed >= FLUSH_S:
+                flushed = time.monotonic()
+                await self._flush()
+
+    async def _flush(self) -> None:
+        counts, self._hits = self._hits, {}  # in the loop, where they are counted
+        if counts and not await asyncio.to_thread(self._written, counts):
+            for name, (count, last) in counts.items():
+                more, later = self._hits.get(name, (0, last))
+                self._hits[name] = (count + more, max(last, later))
+
+    def look(self) -> None:
+        """Take what has changed, or settle when nothing has for a while."""
+        changes = self._changes()
+        with self._building:
+            if changes is not None and (changes.whole or changes.active or changes.gone):
+                self._take(changes)
+            now, before = time.monotonic(), self._looked_at
+            if self._live.book is not before:
+                self._changed = now
+            elif self._changed is not None and now - self._changed >= SETTLED_S:
+                self._live.settle(time.time(), rest=_rest)
+                self._changed = None
+            self._looked_at = self._live.book
+        if self._live.book is not before or now - self._surveyed >= SURVEY_S:
+            self._survey()
+
+    def _take(self, changes: SignatureStoreChanges) -> None:
+        if changes.whole:  # another store, or one that could not be read before
+            there = {one.id for one in changes.active}
+            changes.gone.extend(self._live.of_store - there)
+        self._live.follow_store(changes.active, changes.gone, rest=_rest)
+        event(
+            log,
+            logging.INFO,
+            "signatures changed",
+            version=changes.version,
+            changed=len(changes.active),
+            gone=len(changes.gone),
+            number=self.number,
+        )
+        self._say_broken()
+
+    def _survey(self) -> None:
+        book, now = self._live.book, time.time()
+        self._surveyed = time.monotonic()
+        expired = sum(one.expired(now) for one in book.live.values())
+        shadow = sum(
+            one.mode is RuleMode.SHADOW and not one.expired(now) for one in book.live.values()
+        )
+        broken = len(book.broken)
+        live = max(0, len(book) - expired - shadow - broken)
+        self.numbers = {"live": live, "shadow": shadow, "expired": expired, "broken": broken}
+
+    def close(self) -> None:
+        """Write the last hits and let the store go; hits that can't be written now are lost."""
+        if self._hits:
+            self._written(self._hits)
+        self._store.close()
+
+    def _written(self, counts: _Counts) -> bool:
+        """Write hits; return whether they could be."""
+        return self._store.write(lambda store: store.add_hits(counts))
+
+    def _say_broken(self) -> None:
+        """Name the signatures that can't be used by this version, each once."""
+        broken = self._live.book.broken
+        for name in broken.keys() - self._broken:
+            event(log, logging.ERROR, "signature not used", signature=name, error=broken[name])
+        self._broken = frozenset(broken)
+
+    def _changes(self) -> SignatureStoreChanges | None:
+        """Return what has changed in the store since the last time.
+
+        None where nothing has, or it can't be read.
+        """
+        changes = self._store.changes()
+        if changes is not None:
+            for name, why in changes.unknown.items():
+                event(log, logging.ERROR, "signature not used", signature=name, error=why)
+        return changes
+
+
+def _rest() -> None:
+    time.sleep(REST_S)
