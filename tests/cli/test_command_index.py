@@ -143,7 +143,7 @@ def test_a_command_that_is_run_is_the_command_itself() -> None:
 
 
 def test_without_its_file_every_command_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oborona.cli.told_of_all", dict)
+    monkeypatch.setattr("oborona.cli.load_index", dict)
     ctx = click.Context(main)
     assert {name for name in main.list_commands(ctx) if main.get_command(ctx, name)} == set(
         load_index()

@@ -44,11 +44,11 @@ EVERYONE = {
     "secret",
     "ident",
     "heartbeat",
-    "begun",
+    "store_birth",
     "state_files",
     "sqlite_file",
     "sqlite_damage",
-    "whole_file",
+    "atomic_file",
     "dns",
     "domains",
 }
@@ -91,8 +91,8 @@ INSIDE = {  # what a folder of a room may import of the room, beside itself
     },
     "daemon": {
         "alarm": set[str](),
-        "confine": set[str](),
-        "reader": {SEAM, "confine"},
+        "confinement": set[str](),
+        "reader": {SEAM, "confinement"},
         "publisher": {SEAM},
         "intake": {SEAM},
         "trainer": set[str](),
@@ -191,7 +191,7 @@ def called(node: ast.Call) -> str:
 def opens_no_file(node: ast.Call) -> bool:
     """Archives within messages, and pictures in memory, are opened by methods of the same name."""
     source = ast.unparse(node.func)
-    return source in ("self.open", "Image.open") or source.startswith("_Walk(")
+    return source in ("self.open", "Image.open") or source.startswith("_AttachmentWalk(")
 
 
 def parts_imported(room: str, path: Path) -> Iterator[str]:

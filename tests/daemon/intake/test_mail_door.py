@@ -148,7 +148,7 @@ async def test_a_fault_of_ours_loses_nothing(door: Door, monkeypatch: pytest.Mon
         raise ZeroDivisionError
 
     with monkeypatch.context() as patch:
-        patch.setattr("oborona.daemon.intake.mail_events.opened", broken)
+        patch.setattr("oborona.daemon.intake.mail_events.report_mail", broken)
         assert await door.send(REPORT, "spam@b.example") == [451]
     assert await door.send(REPORT, "spam@b.example") == [250]
 

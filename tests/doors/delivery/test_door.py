@@ -374,7 +374,7 @@ async def test_a_fault_of_ours_in_a_message_never_turns_its_content_into_command
         client = await opened.connect()
         await client.ask("MAIL FROM:<a@b>", "RCPT TO:<a@x.test>", "DATA")
         with monkeypatch.context() as broken:
-            broken.setattr("oborona.doors.smtp.connection.Undotted.feed", fault)
+            broken.setattr("oborona.doors.smtp.connection.DotUnstuffer.feed", fault)
             client.write(evil)
             assert await client.gone()
             await until(lambda: not opened.server.sessions)

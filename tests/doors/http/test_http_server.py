@@ -122,7 +122,7 @@ async def test_a_fault_of_ours_is_told_without_detail(
     def broken(*_: object) -> None:
         raise RuntimeError("a secret of ours")
 
-    monkeypatch.setattr("oborona.doors.http.server.told", broken)
+    monkeypatch.setattr("oborona.doors.http.server.verdict_answer", broken)
     assert await door.post("/v1/scan", RAW) == (500, {"error": "a fault of ours: the log has it"})
     assert (await door.post("/checkv2", MAIL))[0] == 200
     assert door.notes["failed"] == 1
