@@ -326,7 +326,7 @@ class ScanHttpServer(WebServer):
 
     def _not_taken(self, said: web.Response) -> web.Response:
         """Count a request that comes to nothing by the fault of its client, or for want of room."""
-        self._note({413: "too-large", 503: "is_busy"}.get(said.status, "broken"))
+        self._note({413: "too-large", 503: "busy"}.get(said.status, "broken"))
         return said
 
 
