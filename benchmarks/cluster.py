@@ -39,9 +39,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a scr
 from benchmarks.counted_redis import Connection
 from benchmarks.failover import outlive, writing
 from oborona import state_files
-from oborona.counters.bench.cluster import PAGES, ClusterSubject, ClusterWatch
-from oborona.counters.bench.processes import cpu_s
-from oborona.counters.bench.workload import hashes, types
+from oborona.counter_load.cluster import PAGES, ClusterSubject, ClusterWatch
+from oborona.counter_load.processes import cpu_s
+from oborona.counter_load.workload import hashes, types
 from oborona.counters.cluster.blocking_client import BlockingClusterClient
 from oborona.counters.cluster.doorkeeper_page import DOOR, SLOT, SLOTS
 from oborona.counters.cluster.layout import APPLIED, FIELD_BYTES, ID_BYTES, OPENINGS

@@ -12,9 +12,9 @@ from itertools import groupby
 
 import numpy as np
 
-from oborona.counters.bench.fill import KeySample, first_buckets
-from oborona.counters.bench.subject import StoreSize
-from oborona.counters.bench.workload import WHOLE_DAYS
+from oborona.counter_load.fill import KeySample, first_buckets
+from oborona.counter_load.subject import StoreSize
+from oborona.counter_load.workload import WHOLE_DAYS
 from oborona.counters.window import BUCKETS, BUCKETS_A_DAY, DAYS, bucket_of, day_of
 from oborona.types import Window
 

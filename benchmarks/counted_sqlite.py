@@ -16,8 +16,8 @@ from typing import Final, NoReturn
 import msgspec
 
 from benchmarks.counted import AtOnce, Seen, Slot, sights, slots_of, windows
-from oborona.counters.bench.fill import ROUNDS, rounds
-from oborona.counters.bench.subject import StoreSize
+from oborona.counter_load.fill import ROUNDS, rounds
+from oborona.counter_load.subject import StoreSize
 from oborona.counters.record import key_of
 from oborona.types import Amounts, CountedPieces, CounterPrefix, Shingle
 

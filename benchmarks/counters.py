@@ -5,7 +5,7 @@ SQLite, in one run.
     python benchmarks/counters.py --keys 10000000       as the daemon is sized; Redis then takes
     over 2 GB of memory
 
-The load is that of `counters/bench/workload.py`: 40 shingles a message, 24 of them new, the others
+The load is that of `counter_load/workload.py`: 40 shingles a message, 24 of them new, the others
 by Zipf's law over keys with a fortnight's history. Unpaced, each takes what it can; ours are held
 to a second's lag, as `oborona counters bench` does it. The cluster is three primaries on this
 machine; how Redis alone and SQLite count is said in `counted_redis.py` and `counted_sqlite.py`. Lag
@@ -30,10 +30,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a scr
 from benchmarks.counted_redis import RedisSubject
 from benchmarks.counted_sqlite import SqliteSubject
 from benchmarks.servers import ROOT, free_port, redis
-from oborona.counters.bench.cluster import ClusterSubject
-from oborona.counters.bench.report import BenchReport
-from oborona.counters.bench.run import BenchLoad, run
-from oborona.counters.bench.subject import BenchSubject, LmdbSubject
+from oborona.counter_load.cluster import ClusterSubject
+from oborona.counter_load.report import BenchReport
+from oborona.counter_load.run import BenchLoad, run
+from oborona.counter_load.subject import BenchSubject, LmdbSubject
 from oborona.counters.cluster.wire import ClusterAccess, NodeAddress
 from tests.peers.redis import Cluster
 

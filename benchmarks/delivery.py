@@ -30,7 +30,7 @@ import msgspec
 
 from benchmarks.servers import ROOT, oborona
 from oborona import secret, state_files
-from oborona.counters.bench.processes import cpu_s
+from oborona.counter_load.processes import cpu_s
 from oborona.ident import JournalIdGenerator, sign
 from oborona.journal.entry import JournalEntry
 from oborona.journal.evidence import VerdictEvidence

@@ -14,10 +14,10 @@ import msgspec
 import numpy as np
 
 from oborona import state_files
-from oborona.counters.bench.cluster import ClusterSubject
-from oborona.counters.bench.job import READY, BenchJob
-from oborona.counters.bench.processes import BenchProcess
-from oborona.counters.bench.workload import Workload
+from oborona.counter_load.cluster import ClusterSubject
+from oborona.counter_load.job import READY, BenchJob
+from oborona.counter_load.processes import BenchProcess
+from oborona.counter_load.workload import Workload
 from oborona.counters.cluster.outbox import TAGS_KEY
 from oborona.counters.cluster.store import ClusterCounters
 from oborona.counters.lmdb_store import LmdbReader

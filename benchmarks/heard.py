@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from oborona.counters.bench.processes import cpu_s
+from oborona.counter_load.processes import cpu_s
 from tests.peers.dovecot import PASSWORD, Dovecot
 from tests.peers.dovecot_feedback import FeedbackDovecot
 from tests.peers.intake import DOMAIN, Intake

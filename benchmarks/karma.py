@@ -32,7 +32,7 @@ from typing import Final
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a script, from anywhere
-from oborona.counters.bench.subject import LmdbSubject
+from oborona.counter_load.subject import LmdbSubject
 from oborona.counters.store import LmdbCounters
 from oborona.counters.writer import LmdbCounterWriter
 from oborona.domains import registrable

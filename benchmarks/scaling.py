@@ -10,7 +10,7 @@ of a thousandth of it.
                                                          singletons
 
 Of the shingles of a day 0.6 are new and never come again, the others follow Zipf's law (s = 1.1)
-over nine days' worth of keys: the load of `counters/bench/workload.py`.  A record lives until it is
+over nine days' worth of keys: the load of `counter_load/workload.py`.  A record lives until it is
 out of the fortnight at a day's end and the purge has come by.
 """
 
@@ -33,9 +33,8 @@ from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a script, from anywhere
 from oborona import state_files
-from oborona.counters.batch import HEADER_BYTES, SEGMENT
-from oborona.counters.bench.subject import LmdbWatch
-from oborona.counters.bench.workload import (
+from oborona.counter_load.subject import LmdbWatch
+from oborona.counter_load.workload import (
     KNOWN,
     NEW,
     SHINGLES,
@@ -45,6 +44,7 @@ from oborona.counters.bench.workload import (
     types,
     zipf_sum,
 )
+from oborona.counters.batch import HEADER_BYTES, SEGMENT
 from oborona.counters.doorkeeper import PRINT, SLOT_BYTES, WAYS
 from oborona.counters.lmdb_store import LmdbReader
 from oborona.counters.readonly import open_reader

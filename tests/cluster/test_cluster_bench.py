@@ -11,7 +11,7 @@ from pathlib import Path
 from click.testing import CliRunner, Result
 
 from oborona.cli import main
-from oborona.counters.bench.workload import NEW
+from oborona.counter_load.workload import NEW
 from tests.peers.redis import Cluster
 
 

@@ -23,6 +23,7 @@ MAY_IMPORT = {
     "journal": {"message", "reputation", "counters", "policy"},
     "feedback": PURE_ROOMS | {"policy", "metrics"},
     "recheck": PURE_ROOMS | {"policy", "metrics", "journal"},
+    "counter_load": {"counters"},
     "stores": {"message", "reputation", "counters", "policy", "metrics", "config", "telemetry"}
     | {"journal", "feedback", "recheck"},
     "doors": {"message", "authentication", "reputation", "policy", "metrics", "config", "telemetry"}
@@ -35,7 +36,7 @@ MAY_IMPORT = {
     | {"session"},
     "cli": PURE_ROOMS
     | {"toml", "policy", "config", "telemetry", "resolver", "journal", "feedback", "recheck"}
-    | {"stores", "doors", "milter", "session", "daemon"},
+    | {"stores", "doors", "milter", "session", "daemon", "counter_load"},
 }
 EVERYONE = {
     "types",

@@ -10,10 +10,10 @@ from pathlib import Path
 import click
 
 from oborona.cli.context import CliContext, pass_cli_context
+from oborona.cli.counters.bench import bench
 from oborona.cli.counters.maintenance import compact, forget, verify
 from oborona.cli.counters.stats import stats
 from oborona.cli.counters.top import top
-from oborona.cli.counters_bench import bench
 from oborona.cli.mailboxes import messages
 from oborona.cli.output import echo
 from oborona.cli.shingle import name_of, of_service, shingle_of

@@ -15,7 +15,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from oborona.counters.bench.fill import fill
+from oborona.counter_load.fill import fill
 from oborona.counters.durability import Durability
 from oborona.counters.lmdb_store import (
     FIRST_RECORD,

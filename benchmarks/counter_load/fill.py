@@ -21,8 +21,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from oborona.counter_load.workload import SLOTS, WHOLE_DAYS, KeyHistory, hashes, types
 from oborona.counters.batch import KEYS
-from oborona.counters.bench.workload import SLOTS, WHOLE_DAYS, KeyHistory, hashes, types
 from oborona.counters.record import (
     BUCKET_SHIFT,
     CELL_BYTES,

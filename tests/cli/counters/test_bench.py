@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from oborona.cli import main
-from oborona.counters.bench.workload import NEW, SHINGLES
+from oborona.counter_load.workload import NEW, SHINGLES
 
 FIGURES = {
     "adds_per_s",

@@ -8,8 +8,8 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from oborona.counters.bench.subject import StoreSize
-from oborona.counters.bench.workload import SHINGLES
+from oborona.counter_load.subject import StoreSize
+from oborona.counter_load.workload import SHINGLES
 from oborona.errors import StoreError
 
 US: Final = 1e6

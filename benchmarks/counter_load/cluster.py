@@ -15,8 +15,8 @@ import msgspec
 import numpy as np
 
 from oborona import state_files
-from oborona.counters.bench.fill import ROUNDS, records, rounds
-from oborona.counters.bench.subject import BENCH, StoreSize
+from oborona.counter_load.fill import ROUNDS, records, rounds
+from oborona.counter_load.subject import BENCH, StoreSize
 from oborona.counters.cluster.blocking_client import BlockingClusterClient, Command
 from oborona.counters.cluster.doorkeeper_page import DOOR, SLOT
 from oborona.counters.cluster.layout import (

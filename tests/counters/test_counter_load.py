@@ -14,13 +14,12 @@ import msgspec
 import numpy as np
 import pytest
 
-from oborona.counters import decode, record
-from oborona.counters.bench.fill import fill, records, rounds
-from oborona.counters.bench.job import READY, BenchJob
-from oborona.counters.bench.processes import BenchProcess
-from oborona.counters.bench.run import BenchLoad
-from oborona.counters.bench.subject import LmdbSubject
-from oborona.counters.bench.workload import (
+from oborona.counter_load.fill import fill, records, rounds
+from oborona.counter_load.job import READY, BenchJob
+from oborona.counter_load.processes import BenchProcess
+from oborona.counter_load.run import BenchLoad
+from oborona.counter_load.subject import LmdbSubject
+from oborona.counter_load.workload import (
     KNOWN,
     NEW,
     SHINGLES,
@@ -30,6 +29,7 @@ from oborona.counters.bench.workload import (
     types,
     zipf_sum,
 )
+from oborona.counters import decode, record
 from oborona.counters.record import KEY, PREFIXES, key_of
 from oborona.counters.window import bucket_of
 from oborona.counters.writer import LmdbCounterWriter

@@ -11,7 +11,7 @@ from typing import Final, Self
 
 import msgspec
 
-from oborona.counters.bench.job import BenchJob
+from oborona.counter_load.job import BenchJob
 from oborona.errors import StoreError
 
 # of a process: clock_getcpuclockid(3) makes the clock's number of this and its pid
@@ -35,8 +35,8 @@ class BenchProcess:
 
     def __init__(self, job: BenchJob) -> None:
         self._name = "the writer" if job.number is None else f"worker {job.number}"
-        self._process = subprocess.Popen(  # noqa: S603 - this very program
-            [sys.executable, "-m", "oborona.counters.bench.child", msgspec.json.encode(job)],
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "oborona.counter_load.child", msgspec.json.encode(job)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             process_group=0,

@@ -1,6 +1,6 @@
 """A process of the bench: a worker that loads the store, or its writer.
 
-`python -m oborona.counters.bench.child JOB`
+`python -m oborona.counter_load.child JOB`
 
     says "ready" → is told when to start → loads until the time is over, or its input ends → says
     "done" → keeps the store open until its input ends
@@ -24,10 +24,10 @@ from typing import Final
 import msgspec
 import uvloop
 
-from oborona.counters.bench.job import AT_ONCE, DONE, READY, AppliedFlushes, BenchJob
-from oborona.counters.bench.report import WorkerNotes
-from oborona.counters.bench.subject import BenchCounters
-from oborona.counters.bench.workload import Workload
+from oborona.counter_load.job import AT_ONCE, DONE, READY, AppliedFlushes, BenchJob
+from oborona.counter_load.report import WorkerNotes
+from oborona.counter_load.subject import BenchCounters
+from oborona.counter_load.workload import Workload
 from oborona.errors import OboronaError, StoreError
 from oborona.types import Amounts, CountedPieces
 

@@ -11,8 +11,8 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from oborona.counters.bench.report import WorkerNotes
-from oborona.counters.bench.subject import BenchSubject
+from oborona.counter_load.report import WorkerNotes
+from oborona.counter_load.subject import BenchSubject
 
 READY: Final = b"ready\n"  # a process says, when it could begin
 DONE: Final = b"done\n"  # a worker says, when its notes are there

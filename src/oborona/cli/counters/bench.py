@@ -18,9 +18,9 @@ from rich.table import Table
 
 from oborona.cli.output import echo
 from oborona.cli.terminal import Terminal
-from oborona.counters.bench import run as runs
-from oborona.counters.bench.report import BenchReport
-from oborona.counters.bench.subject import BenchSubject, LmdbSubject
+from oborona.counter_load import run as runs
+from oborona.counter_load.report import BenchReport
+from oborona.counter_load.subject import BenchSubject, LmdbSubject
 from oborona.counters.durability import Durability
 from oborona.counters.lmdb_store import MAP_BYTES
 from oborona.counters.writer import DOORKEEPER_BYTES
@@ -171,7 +171,7 @@ def bench(
 def _cluster(
     directory: str, nodes: tuple[str, ...], durability: Durability, *, doorkeeper: bool
 ) -> BenchSubject:
-    from oborona.counters.bench.cluster import ClusterSubject  # noqa: PLC0415 - asked for by few
+    from oborona.counter_load.cluster import ClusterSubject  # noqa: PLC0415 - asked for by few
     from oborona.counters.cluster.wire import ClusterAccess, NodeAddress  # noqa: PLC0415
 
     try:

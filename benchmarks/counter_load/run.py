@@ -21,11 +21,11 @@ from typing import Final
 
 import msgspec
 
-from oborona.counters.bench.job import AT_ONCE, DONE, READY, AppliedFlushes, BenchJob
-from oborona.counters.bench.processes import BenchProcess, cpu_s
-from oborona.counters.bench.report import BenchReport, WorkerNotes, report
-from oborona.counters.bench.subject import BenchSubject, StoreWatch
-from oborona.counters.bench.workload import KNOWN, SHINGLES
+from oborona.counter_load.job import AT_ONCE, DONE, READY, AppliedFlushes, BenchJob
+from oborona.counter_load.processes import BenchProcess, cpu_s
+from oborona.counter_load.report import BenchReport, WorkerNotes, report
+from oborona.counter_load.subject import BenchSubject, StoreWatch
+from oborona.counter_load.workload import KNOWN, SHINGLES
 from oborona.errors import StoreError
 
 LOOK_S: Final = 0.005
