@@ -34,8 +34,8 @@ from oborona.counters.cluster.answer_cache import STALE_S, PageAnswerCache
 from oborona.counters.cluster.client import ClusterClient
 from oborona.counters.cluster.page_queries import PageCells, PageQueries
 from oborona.counters.cluster.progress import SpoolProgress
-from oborona.counters.cluster.unacked import UnackedAdds
-from oborona.counters.cluster.unconfirmed import UnconfirmedFlushes
+from oborona.counters.cluster.unacked_adds import UnackedAdds
+from oborona.counters.cluster.unconfirmed_flushes import UnconfirmedFlushes
 from oborona.counters.cluster.wire import ClusterAccess
 from oborona.counters.durability import Durability
 from oborona.counters.lmdb_store import LmdbReader

@@ -88,7 +88,7 @@ def source(raw: bytes, file: str, schema: FactSchema) -> ScriptSource:
         PolicyError: half-written, not UTF-8, too large, a text that does not end, a fact that does
             not exist; never anything else.
     """
-    return _Reader(_text(raw, file), file, schema).read()
+    return _LuaReader(_text(raw, file), file, schema).read()
 
 
 def _text(raw: bytes, file: str) -> str:
@@ -117,7 +117,7 @@ def _text(raw: bytes, file: str) -> str:
     return text
 
 
-class _Reader:
+class _LuaReader:
     """Reads one script from its first token to the last."""
 
     def __init__(self, text: str, file: str, schema: FactSchema) -> None:

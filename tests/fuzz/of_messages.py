@@ -45,7 +45,7 @@ from oborona.message.normalise import MAX_GROWTH, normalise
 from oborona.message.parse import parse
 from oborona.message.respelling import respellings
 from oborona.message.shingles import shingles
-from oborona.message.unquoted import unquoted_text
+from oborona.message.unquoted_text import unquoted_text
 from oborona.policy.signatures.check import options as signature_options
 from oborona.types import Client, Envelope
 from tests.fuzz.common import known, text_of

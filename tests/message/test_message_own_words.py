@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oborona.message.unquoted import TAIL_WORDS, unquoted_text
+from oborona.message.unquoted_text import TAIL_WORDS, unquoted_text
 
 FOOTER = (
     "_______________________________________________\nRazor-users mailing list\nUnsubscribe here"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from oborona.message.normalise import normalise
 from oborona.message.respelling import removed_lines, respellings
-from oborona.message.unquoted import unquoted_text
+from oborona.message.unquoted_text import unquoted_text
 
 
 @pytest.mark.parametrize(

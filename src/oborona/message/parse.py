@@ -44,7 +44,7 @@ from oborona.message.model import (
 from oborona.message.normalise import normalise
 from oborona.message.part_reader import PartReader
 from oborona.message.text_extraction import VisibleText
-from oborona.message.unquoted import unquoted_text
+from oborona.message.unquoted_text import unquoted_text
 
 __all__ = ["ParserLimits", "parse"]
 

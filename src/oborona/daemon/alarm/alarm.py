@@ -53,7 +53,7 @@ SendAttempt = Callable[[], Coroutine[Any, Any, None]]
 log = logging.getLogger("oborona.alarm")
 
 
-class _Waiting:
+class _WaitingAlert:
     """An alert that waits to be told, and how many others of its kind it stands for."""
 
     __slots__ = ("alert", "more")
@@ -88,7 +88,7 @@ class AlertDispatcher:
         self._key = key
         self._clock = clock
         self._pause_s = pause_s
-        self._waiting: dict[str, _Waiting] = {}  # by kind
+        self._waiting: dict[str, _WaitingAlert] = {}  # by kind
         # by kind: loop time from which on it may be told again
         self._free_at: dict[str, float] = {}
         # by kind: loop time, and how many were not since
@@ -109,7 +109,7 @@ class AlertDispatcher:
                 waits.alert = alert
                 waits.more += 1
             elif len(self._waiting) < MOST_KINDS:
-                self._waiting[alert.kind] = _Waiting(alert)
+                self._waiting[alert.kind] = _WaitingAlert(alert)
             else:
                 ALERTS.inc("all", "dropped")
                 return

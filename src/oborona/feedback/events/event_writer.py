@@ -29,7 +29,7 @@ PATIENCE_S: Final = 10.0  # for room, and for the disk together with that
 AGAIN_S: Final = 1.0  # before a file that can't be opened is tried again
 
 
-class _Waiting(NamedTuple):
+class _WaitingEvent(NamedTuple):
     event: FeedbackEvent
     done: asyncio.Future[EventReceipt]
 
@@ -51,7 +51,7 @@ class EventWriter:
         self.refused = 0  # events that could not be written
         self._clock = clock
         self._log: EventLog | None = None
-        self._waiting: deque[_Waiting] = deque()
+        self._waiting: deque[_WaitingEvent] = deque()
         self._bytes = 0
         self._wake = asyncio.Event()
         self._room = asyncio.Condition()
@@ -82,7 +82,7 @@ class EventWriter:
                         await self._room.wait_for(lambda: self._closing or self._has_room(size))
                 if self._closing or self._task is None:
                     raise StoreError(f"{self.path}: no more events are taken")
-                one = _Waiting(event, asyncio.get_running_loop().create_future())
+                one = _WaitingEvent(event, asyncio.get_running_loop().create_future())
                 self._waiting.append(one)
                 self._bytes += size
                 self._wake.set()
@@ -131,12 +131,12 @@ class EventWriter:
                 break
         await loop.run_in_executor(self._thread, self._let_go)
 
-    def _batch(self) -> list[_Waiting]:
+    def _batch(self) -> list[_WaitingEvent]:
         """Return the next events to be written together.
 
         Those that nobody waits for any more are left out.
         """
-        batch: list[_Waiting] = []
+        batch: list[_WaitingEvent] = []
         octets = 0
         while self._waiting and len(batch) < AT_ONCE and octets < AT_ONCE_BYTES:
             one = self._waiting.popleft()
@@ -147,7 +147,7 @@ class EventWriter:
                 batch.append(one)
         return batch
 
-    def _refuse(self, batch: list[_Waiting], error: Exception) -> None:
+    def _refuse(self, batch: list[_WaitingEvent], error: Exception) -> None:
         self.refused += len(batch)
         for one in batch:
             if not one.done.done():

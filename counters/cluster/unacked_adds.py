@@ -11,7 +11,7 @@ from typing import Final
 from oborona.counters import record
 from oborona.counters.add_spooler import AddSpooler
 from oborona.counters.cluster.page_queries import PageCells
-from oborona.counters.cluster.unconfirmed import UnconfirmedFlushes
+from oborona.counters.cluster.unconfirmed_flushes import UnconfirmedFlushes
 
 UNFLUSHED: Final = 1 << 62  # stands for the flush that is to come
 
