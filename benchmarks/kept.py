@@ -61,6 +61,8 @@ def digest_of_code(root: Path, folders: Iterable[str]) -> str:
     """Return what the code and rules in some folders are known by."""
     found = hashlib.blake2b(digest_size=8)
     for folder in folders:
+        if not (root / folder).is_dir():
+            raise NotADirectoryError(root / folder)  # nothing would be known by the same digest
         for file in sorted((root / folder).rglob("*")):
             if file.suffix in (".py", ".toml", ".lua"):
                 found.update(file.read_bytes() + b"\0")

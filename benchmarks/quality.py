@@ -50,13 +50,13 @@ WHOLE: Final = "whole"
 CODE: Final = {
     OURS: ("policy/models/content",),
     WHOLE: (
-        "message",
-        "authentication",
+        "src/oborona/message",
+        "src/oborona/authentication",
         "counters",
         "reputation",
         "policy",
-        "feedback",
-        "milter",
+        "src/oborona/feedback",
+        "src/oborona/session",
         "etc/policy.d",
         "src/oborona/config",  # defaults of settings
     ),
