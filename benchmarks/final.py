@@ -52,13 +52,13 @@ PROGRAM: Final = """
 import os, sys, time
 def rss(): return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGESIZE") / 2**20
 import oborona.daemon.worker
-from oborona.stores.final_model import FollowedFinal
+from oborona.stores.final_model import FollowedFinalModel
 from oborona.policy.fact_table import SCHEMA
 from pathlib import Path
 before, began = rss(), time.perf_counter()
 match sys.argv[1]:
     case "model":
-        model = FollowedFinal(Path(sys.argv[2]), SCHEMA)
+        model = FollowedFinalModel(Path(sys.argv[2]), SCHEMA)
         model.look()
         assert model.forest is not None, model.error
     case "library":

@@ -31,9 +31,9 @@ SENT_S: Final = 60.0  # bounds a hang
 SENDER: Final = """
 import sys, threading
 from oborona.counters.cluster.sender import ClusterWriter
-from oborona.counters.cluster.wire import Access, Address
+from oborona.counters.cluster.wire import ClusterAccess, NodeAddress
 directory, now, *nodes = sys.argv[1:]
-access = Access(nodes=tuple(map(Address.parse, nodes)))
+access = ClusterAccess(nodes=tuple(map(NodeAddress.parse, nodes)))
 writer = ClusterWriter(directory, access, report=lambda line: print(line, flush=True))
 writer.run(threading.Event(), clock=lambda: float(now))
 """

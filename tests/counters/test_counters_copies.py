@@ -28,9 +28,9 @@ from .load import STORE, TABLE_BYTES, Nursery, misfits, open_writer
 PARTS = 12
 OPEN = f"""
 import logging, sys, time
-from oborona.counters.writer import CounterWriter
+from oborona.counters.writer import LmdbCounterWriter
 logging.basicConfig(format="%(message)s")
-writer = CounterWriter(sys.argv[1], doorkeeper_bytes={TABLE_BYTES})
+writer = LmdbCounterWriter(sys.argv[1], doorkeeper_bytes={TABLE_BYTES})
 while writer.step(time.time()):
     pass
 report = writer.verify()

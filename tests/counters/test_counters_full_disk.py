@@ -138,12 +138,12 @@ async def test_a_buffer_that_can_go_nowhere_counts_what_it_turns_away(small_disk
 
 LIMITED = """
 import asyncio, resource, sys
-from oborona.counters.writer import CounterWriter
+from oborona.counters.writer import LmdbCounterWriter
 from oborona.counters.store import LmdbCounters
 from oborona.errors import StoreError, StoreFull
 from oborona.types import *
 now = {now}
-writer = CounterWriter(sys.argv[1], doorkeeper_bytes=0)
+writer = LmdbCounterWriter(sys.argv[1], doorkeeper_bytes=0)
 worker = LmdbCounters(sys.argv[1], "worker-0", environment=writer.environment)
 resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, resource.RLIM_INFINITY))
 worker.add(Pieces(shingles=tuple(Shingle(1, n) for n in range(20_000)), pairs=()), Amounts(seen=1), now)

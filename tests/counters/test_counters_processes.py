@@ -44,8 +44,8 @@ counters.close()
 
 WRITER = f"""
 import sys, threading
-from oborona.counters.writer import CounterWriter
-writer = CounterWriter(sys.argv[1], map_bytes=1 << 16)
+from oborona.counters.writer import LmdbCounterWriter
+writer = LmdbCounterWriter(sys.argv[1], map_bytes=1 << 16)
 print("ready", flush=True)
 writer.run(threading.Event(), 0.002, clock=lambda: {NOON})
 """
@@ -144,8 +144,8 @@ def test_a_killed_reader_holds_nothing_back(tmp_path: Path, processes: Processes
     script = f"""
 import time
 from pathlib import Path
-from oborona.counters.lmdb_store import Reader
-with Reader(Path({os.fspath(tmp_path)!r})).transaction() as txn:
+from oborona.counters.lmdb_store import LmdbReader
+with LmdbReader(Path({os.fspath(tmp_path)!r})).transaction() as txn:
     print("reading", flush=True)
     time.sleep(60)
 """

@@ -24,9 +24,9 @@ from .pages import PAGE, break_branches
 
 WRITE = """
 import logging, sys
-from oborona.counters.writer import CounterWriter
+from oborona.counters.writer import LmdbCounterWriter
 logging.basicConfig(format="%(message)s")
-writer = CounterWriter(sys.argv[1], doorkeeper_bytes=0)
+writer = LmdbCounterWriter(sys.argv[1], doorkeeper_bytes=0)
 print(writer.verify().records, flush=True)
 if len(sys.argv) > 2:
     sys.stdin.read()

@@ -50,8 +50,8 @@ for flush in range(10_000):
 
 WRITER = f"""
 import sys, threading
-from oborona.counters.writer import CounterWriter
-writer = CounterWriter(sys.argv[1], map_bytes=1 << 16, doorkeeper_bytes=1 << 16)
+from oborona.counters.writer import LmdbCounterWriter
+writer = LmdbCounterWriter(sys.argv[1], map_bytes=1 << 16, doorkeeper_bytes=1 << 16)
 print("ready", flush=True)
 writer.run(threading.Event(), 0.002, clock=lambda: {NOON})
 """

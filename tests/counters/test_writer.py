@@ -186,7 +186,7 @@ async def test_a_reader_notices_that_the_store_was_set_aside(
         assert recent[Metric.SEEN] == 1
         set_aside(writer.directory, NOON)
         script = (
-            f"from oborona.counters.writer import CounterWriter; "
+            f"from oborona.counters.writer import LmdbCounterWriter; "
             f"CounterWriter({str(writer.directory)!r}).close()"
         )
         subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
@@ -214,10 +214,10 @@ def test_a_newer_or_foreign_store_is_never_set_aside(
 
 def test_a_second_writer_is_told_who_the_first_is(writer: LmdbCounterWriter) -> None:
     script = f"""
-from oborona.counters.writer import CounterWriter
+from oborona.counters.writer import LmdbCounterWriter
 from oborona.errors import StoreBusy
 try:
-    CounterWriter({str(writer.directory)!r}, program="the second")
+    LmdbCounterWriter({str(writer.directory)!r}, program="the second")
 except StoreBusy as error:
     print(error)
 """
@@ -254,7 +254,7 @@ async def test_a_reader_before_the_first_writer_reads_its_own(tmp_path: Path) ->
 async def test_the_map_grows_and_every_process_notices(tmp_path: Path, reports: list[str]) -> None:
     script = f"""
 import asyncio, sys
-from oborona.counters.stored import open_reader
+from oborona.counters.readonly import open_reader
 from oborona.types import Shingle
 stored = open_reader({str(tmp_path)!r})
 for _ in sys.stdin:

@@ -31,7 +31,7 @@ def test_ps_tells_the_processes_apart() -> None:
 
 def test_a_title_is_cut_where_the_command_line_ends() -> None:
     program = (
-        "from oborona.daemon.process_title import entitle; entitle('x' * 5000); "
+        "from oborona.daemon.process_title import set_process_title; set_process_title('x' * 5000); "
         "print(open('/proc/self/cmdline', 'rb').read().decode())"
     )
     told = subprocess.run(

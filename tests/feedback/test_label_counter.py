@@ -40,12 +40,12 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
 import sys, time
 from pathlib import Path
-from oborona.counters.spooled import Spooled
-from oborona.feedback.connection import Connection
-from oborona.feedback.counting import Counting
+from oborona.counters.write_only import WriteOnlyCounters
+from oborona.feedback.connection import FeedbackConnection
+from oborona.feedback.label_counter import LabelCounter
 state = Path(sys.argv[1])
-counting = Counting(Spooled(state / "counters", "trainer"))
-connection = Connection(state / "feedback.db")
+counting = LabelCounter(WriteOnlyCounters(state / "counters", "trainer"))
+connection = FeedbackConnection(state / "feedback.db")
 print("ready", flush=True)
 while True:
     counting.step(connection, float(sys.argv[2]))

@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 VICTIM_AND_THIEF = """\
 import os, sys, time
-from oborona.daemon.confine.memory import keep_memory_private
+from oborona.daemon.confinement.memory import keep_memory_private
 os.setgroups([])
 os.setgid(65534)
 os.setuid(65534)
