@@ -240,8 +240,8 @@ class Acceptor(ABC):
         self._say(outcome, words)
         self._turned_away.tell(peer)
 
-    def _say(self, what: str, words: str) -> None:
-        self._rarely.say(what, words, self._loop.time())
+    def _say(self, outcome: str, words: str) -> None:
+        self._rarely.say(outcome, words, self._loop.time())
 
     async def _admit(self, connection: AcceptedConnection, peer: socket.socket) -> None:
         try:

@@ -33,8 +33,8 @@ def _results(scanned: Scan | None, site: str) -> AddHeader:
     """What authentication found; where nobody asked it, that is said (RFC 8601 section 2.2)."""
     if scanned is None:
         return AddHeader(*trace_header(f"{site}; none"), top=True)
-    found = authentication_results(scanned.evidence.identity, site, ip=scanned.envelope.client.ip)
-    return AddHeader(*trace_header(found), top=True)
+    results = authentication_results(scanned.evidence.identity, site, ip=scanned.envelope.client.ip)
+    return AddHeader(*trace_header(results), top=True)
 
 
 def _removals(message: RawMessage, site: str) -> list[RemoveHeader]:
@@ -42,7 +42,7 @@ def _removals(message: RawMessage, site: str) -> list[RemoveHeader]:
 
     The last of a name first, so that no removal moves another's place.
     """
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     forged = []
     for raw_name, raw_value in message.headers:
         name = raw_name.decode("ascii", "replace")
@@ -51,7 +51,7 @@ def _removals(message: RawMessage, site: str) -> list[RemoveHeader]:
             name
         ):  # no reader takes another for ours
             continue
-        seen[low] = seen.get(low, 0) + 1
+        counts[low] = counts.get(low, 0) + 1
         if is_forged_header(low, raw_value[:LOOKED_AT].decode("utf-8", "replace"), site):
-            forged.append(RemoveHeader(name, seen[low]))
+            forged.append(RemoveHeader(name, counts[low]))
     return forged[::-1]

@@ -35,21 +35,21 @@ class ThrottledLog:
         self._times: dict[str, int] = {}
         self._next: dict[str, float] = {}
 
-    def say(self, what: str, words: str, now: float, *, level: int = logging.WARNING) -> None:
+    def say(self, kind: str, words: str, now: float, *, level: int = logging.WARNING) -> None:
         """Say it, unless the like was said a moment ago.
 
         Args:
-            what: of the like of this; one of few.
+            kind: of the like of this; one of few.
             words: for the log.
             now: the loop's time.
             level: in the log.
         """
-        times = self._times.get(what, 0) + 1
-        if now < self._next.get(what, now):
-            self._times[what] = times
+        times = self._times.get(kind, 0) + 1
+        if now < self._next.get(kind, now):
+            self._times[kind] = times
             return
-        self._times[what] = 0
-        self._next[what] = now + self._every_s
+        self._times[kind] = 0
+        self._next[kind] = now + self._every_s
         more = f" ({times} times since it was last said)" if times > 1 else ""
         self._log.log(level, "%s%s", words, more)
 
@@ -101,9 +101,9 @@ class _TurnedAwayConnection(asyncio.Protocol):
 
     _transport: asyncio.Transport
 
-    def __init__(self, busy: bytes, gone: Callable[[_TurnedAwayConnection], None]) -> None:
+    def __init__(self, busy: bytes, on_gone: Callable[[_TurnedAwayConnection], None]) -> None:
         self._busy = busy
-        self._gone = gone
+        self._gone = on_gone
         self._heard = 0
         self._timer: asyncio.TimerHandle | None = None
 

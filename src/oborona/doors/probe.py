@@ -31,9 +31,9 @@ def probe_value(key: bytes, now: float) -> str:
     return f"{stamp}.{_hash(key, stamp)}"
 
 
-def is_probe(key: bytes, said: str, now: float) -> bool:
+def is_probe(key: bytes, proof: str, now: float) -> bool:
     """Tell whether a macro's value is a fresh proof."""
-    stamp, _, hashed = said.partition(".")
+    stamp, _, hashed = proof.partition(".")
     if not (stamp.isascii() and stamp.isdigit() and len(stamp) <= 12 and hashed.isascii()):
         return False
     return abs(int(stamp) - now) <= FRESH_S and hmac.compare_digest(hashed, _hash(key, stamp))

@@ -60,9 +60,9 @@ class RawMessageBuilder:
         "_headers", "_held", "_in_body", "_kept", "_left", "_room_left", "_size", "_truncated", "crowded", "limit_bytes",
     )  # fmt: skip
 
-    def __init__(self, limit_bytes: int, held: MemoryReservation) -> None:
+    def __init__(self, limit_bytes: int, reservation: MemoryReservation) -> None:
         self.limit_bytes = limit_bytes
-        self._held = held
+        self._held = reservation
         self.crowded = False  # there was no room for the message at hand, or the last one
         self._begin()
 
@@ -142,9 +142,9 @@ class RawMessageBuilder:
 
         Where there is none, let the message go.
         """
-        kept = self.limit_bytes - self._left
+        size = self.limit_bytes - self._left
         for ahead in (ROOM_STEP, 0):
-            if self._held.grow(kept + ahead):
+            if self._held.grow(size + ahead):
                 self._room_left = self._left - ahead
                 return
         self._held.leave()

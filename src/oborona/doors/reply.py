@@ -123,21 +123,21 @@ class SessionReply(msgspec.Struct, frozen=True, kw_only=True):
     judged: VerdictDetails | None = None
 
     def __post_init__(self) -> None:
-        for one in self.removed:
-            if not one.isprintable():
-                raise ValueError(f"not a recipient: {one[:80]!r}")
+        for recipient in self.removed:
+            if not recipient.isprintable():
+                raise ValueError(f"not a recipient: {recipient[:80]!r}")
         if self.code == 0:
             if self.enhanced or self.text:
                 raise ValueError("a text or status needs its SMTP code")
             return
-        wanted = _CLASS_OF.get(self.answer)
-        if wanted is None:
+        code_class = _CLASS_OF.get(self.answer)
+        if code_class is None:
             raise ValueError(f"{self.answer} takes no SMTP code, got {self.code}")
-        if not 400 <= self.code <= 599 or str(self.code)[0] != wanted:
-            raise ValueError(f"{self.answer} takes a {wanted}xx code, got {self.code}")
+        if not 400 <= self.code <= 599 or str(self.code)[0] != code_class:
+            raise ValueError(f"{self.answer} takes a {code_class}xx code, got {self.code}")
         status = _ENHANCED.fullmatch(self.enhanced)
-        if status is None or status[1] != wanted:
-            raise ValueError(f"{self.code} takes a status {wanted}.x.x, got {self.enhanced!r}")
+        if status is None or status[1] != code_class:
+            raise ValueError(f"{self.code} takes a status {code_class}.x.x, got {self.enhanced!r}")
         lines = self.lines
         if len(lines) > MAX_TEXT_LINES:
             raise ValueError(f"a reply has at most {MAX_TEXT_LINES} lines, got {len(lines)}")

@@ -44,10 +44,10 @@ def without_mailbox_line(raw: bytes) -> bytes:
 
 def header_fields(raw: bytes, place: int = 0) -> Iterator[RawHeaderField]:
     """Yield the headers of a message that begins at a place, in order."""
-    while found := _FIELD.match(raw, place):
-        value = found[2].removesuffix(b"\r") if found[0].endswith(b"\n") else found[2]
-        yield RawHeaderField(found[1], value, place, found.end())
-        place = found.end()
+    while match := _FIELD.match(raw, place):
+        value = match[2].removesuffix(b"\r") if match[0].endswith(b"\n") else match[2]
+        yield RawHeaderField(match[1], value, place, match.end())
+        place = match.end()
 
 
 def raw_message_of(raw: bytes, limit_bytes: int) -> RawMessage:
@@ -88,24 +88,24 @@ def with_edits(raw: bytes, edits: Sequence[AddHeader | RemoveHeader]) -> bytes:
     Guaranteed: no octet changes but the headers that are named, and the empty line behind them
         where it was missing.
     """
-    gone = {(one.name.lower(), one.index) for one in edits if isinstance(one, RemoveHeader)}
-    seen: dict[str, int] = {}
-    kept: list[bytes] = []
+    removed = {(edit.name.lower(), edit.index) for edit in edits if isinstance(edit, RemoveHeader)}
+    counts: dict[str, int] = {}
+    pieces: list[bytes] = []
     end = 0
     for field in header_fields(raw):
         name = field.name.decode("ascii").lower()
-        seen[name] = seen.get(name, 0) + 1
-        if (name, seen[name]) not in gone:
-            kept.append(raw[field.start : field.end])
+        counts[name] = counts.get(name, 0) + 1
+        if (name, counts[name]) not in removed:
+            pieces.append(raw[field.start : field.end])
         end = field.end
-    added = [one for one in edits if isinstance(one, AddHeader)]
+    added = [edit for edit in edits if isinstance(edit, AddHeader)]
     # the last that goes to the top stands topmost, as with a milter's insertions at place 0
     head = b"".join(
         (
-            *(_written(one) for one in reversed(added) if one.top),
-            *kept,
-            _ending(kept[-1]) if kept else b"",
-            *(_written(one) for one in added if not one.top),
+            *(_written(header) for header in reversed(added) if header.top),
+            *pieces,
+            _ending(pieces[-1]) if pieces else b"",
+            *(_written(header) for header in added if not header.top),
         )
     )
     body = raw[end:]

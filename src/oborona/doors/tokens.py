@@ -43,15 +43,17 @@ class AccessTokens:
     def knows(self, token: str) -> bool:
         """Tell whether this is one of them; takes the same time for any that is none."""
         digest = _digest(token[: LONGEST + 1])
-        return bool(sum(hmac.compare_digest(digest, one) for one in self._digests))
+        return bool(
+            sum(hmac.compare_digest(digest, known_digest) for known_digest in self._digests)
+        )
 
 
 def _stamp(file: Path) -> tuple[int, int, int]:
     try:
-        found = file.stat()
+        status = file.stat()
     except OSError:
         return (0, 0, 0)
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def _read(file: Path) -> list[bytes]:

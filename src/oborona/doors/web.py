@@ -136,7 +136,7 @@ class WebServer(Acceptor):
             self._tokens.refresh()
         except ConfigError as error:
             event(self._log, logging.ERROR, "the tokens stay as they were", error=error)
-        return next((one for one in candidates if self._tokens.knows(one)), None)
+        return next((token for token in candidates if self._tokens.knows(token)), None)
 
 
 class _WebConnection(RequestHandler):
@@ -250,7 +250,10 @@ def bearer_token(request: web.BaseRequest) -> str:
 
 
 async def read_body(
-    request: web.BaseRequest, limit: int, within_s: float, held: MemoryReservation | None = None
+    request: web.BaseRequest,
+    limit: int,
+    within_s: float,
+    reservation: MemoryReservation | None = None,
 ) -> bytes | web.Response:
     """Return the body of a request, or the answer to whoever sends none that can be used.
 
@@ -258,26 +261,26 @@ async def read_body(
         request: whose head has come.
         limit: in bytes.
         within_s: seconds that it may take.
-        held: takes room for what comes, as it comes: what is announced and stays away takes none
-            from others' mail; None = there is enough.
+        reservation: of memory, grown by the octets as they arrive: a length that is announced and
+            never sent takes no room from other mail; None = there is enough.
     """
     if request.headers.get("Content-Encoding", "identity").lower() != "identity":
         return error_answer(415, "a compressed body is not taken")
     announced = request.content_length or 0
     if announced > limit:
         return error_answer(413, f"more than {limit} bytes")
-    if held is not None and not held.fits(announced):
+    if reservation is not None and not reservation.fits(announced):
         return error_answer(503, "too much at once, try again later", **{"Retry-After": "1"})
     body: list[bytes] = []
-    got = 0
+    size = 0
     try:
         async with asyncio.timeout(within_s):
             await _go_on(request)
             async for piece in request.content.iter_any():
-                got += len(piece)
-                if got > limit:
+                size += len(piece)
+                if size > limit:
                     return error_answer(413, f"more than {limit} bytes")
-                if held is not None and not held.more(len(piece)):
+                if reservation is not None and not reservation.more(len(piece)):
                     return error_answer(
                         503, "too much at once, try again later", **{"Retry-After": "1"}
                     )

@@ -86,8 +86,8 @@ def group_copies(every: Sequence[RecipientResult], places: Sequence[int]) -> lis
     """
     same: dict[tuple[CopyMark | None, bool], list[int]] = {}
     for place in places:
-        one = every[place]
-        same.setdefault((one.mark, one.action in SPAM), []).append(place)
+        result = every[place]
+        same.setdefault((result.mark, result.action in SPAM), []).append(place)
     return [
         DeliveryCopy(mark=mark, spam=spam, places=tuple(of)) for (mark, spam), of in same.items()
     ]

@@ -102,7 +102,7 @@ def claimed_identity(header: bytes, sender: str) -> ClaimedIdentity:
         sender: of its envelope.
     """
     message = parse(header)
-    lists = (one.value for one in message.entities if one.kind is EntityKind.LIST)
+    lists = (entity.value for entity in message.entities if entity.kind is EntityKind.LIST)
     return ClaimedIdentity(
         message_id=message.message_id[:TEXT_LENGTH],
         claimed=message.from_.address if message.from_ else "",
@@ -127,7 +127,9 @@ def entry_matches(
         return queued
     if entry.message_id != shown.message_id:
         return False
-    return queued or recipient.lower() in (one.lower() for one in entry.recipients)
+    return queued or recipient.lower() in (
+        recipient_then.lower() for recipient_then in entry.recipients
+    )
 
 
 def delivered_by_entry(
@@ -144,10 +146,10 @@ def delivered_by_entry(
     verdict = Verdict(
         action=ours.verdict, score=entry.score, line=entry.line, decided_by=ours.decided_by
     )
-    then = facts_then(entry)
-    if then is None:
+    rule_facts = facts_then(entry)
+    if rule_facts is None:
         return _known(verdict, shown, policy)
-    facts, _ = readable(then)
+    facts, _ = readable(rule_facts)
     return delivered_facts(
         facts,
         ProvedIdentity(
@@ -208,4 +210,4 @@ def _least(action: Action, policy: Policy) -> float:
 
 
 def _lists(policy: Policy) -> frozenset[str]:
-    return frozenset(one.name for one in policy.local_lists.lists)
+    return frozenset(local_list.name for local_list in policy.local_lists.lists)

@@ -99,14 +99,14 @@ async def deliver(services: DeliveryServices, handed: Handover) -> list[SmtpRepl
         handed: whole.
     """
     began, now = time.monotonic(), services.clock()
-    found = header_marks.read_marks(handed.message.header)
-    number = verify(found.ident, services.signing_key) if found.ident else None
+    marks = header_marks.read_marks(handed.message.header)
+    number = verify(marks.ident, services.signing_key) if marks.ident else None
     reference = to_text(services.numbers.next(now) if number is None else number)
-    every = await _verdicts(services, handed, found, number, reference, now)
+    every = await _verdicts(services, handed, marks, number, reference, now)
     answers: list[SmtpReply | None] = [None] * len(every)
     places = []
-    for place, one in enumerate(every):
-        if one.action is Action.REJECT and services.settings.on_reject == "refuse":
+    for place, result in enumerate(every):
+        if result.action is Action.REJECT and services.settings.on_reject == "refuse":
             answers[place] = own_reply(
                 550, "5.7.1", f"Message refused as spam, reference {reference}"
             )
@@ -118,7 +118,7 @@ async def deliver(services: DeliveryServices, handed: Handover) -> list[SmtpRepl
             services, handed, copies.group_copies(every, places), answers, reference
         )
     no_answer = own_reply(451, "4.4.2", f"No answer of the mailbox host, reference {reference}")
-    final = [no_answer if one is None else one for one in answers]
+    final = [no_answer if answer is None else answer for answer in answers]
     try:
         if number is not None:
             _note_places(services, handed, every, final, number)
@@ -128,7 +128,7 @@ async def deliver(services: DeliveryServices, handed: Handover) -> list[SmtpRepl
             final,
             reference,
             trouble,
-            queue=found.queue_id,
+            queue=marks.queue_id,
             took_s=time.monotonic() - began,
         )
     except Exception:  # what was answered stands
@@ -147,7 +147,7 @@ def _tell(
     took_s: float,
 ) -> None:
     """Count and log a message."""
-    verdicts = ["unjudged" if one.action is None else one.action.value for one in every]
+    verdicts = ["unjudged" if result.action is None else result.action.value for result in every]
     for verdict, answer in zip(verdicts, final, strict=True):
         DELIVERIES.inc(verdict, f"{answer.code // 100}xx")
     event(
@@ -160,8 +160,8 @@ def _tell(
         recipients=len(handed.recipients),
         recipient=handed.recipients[0],
         verdicts=Tally(verdicts),
-        changed=sum(one.mark is not None for one in every),
-        answers=Tally(str(one.code) for one in final),
+        changed=sum(result.mark is not None for result in every),
+        answers=Tally(str(answer.code) for answer in final),
         answer=final[0].text,
         size=handed.message.size,
         ms=round(took_s * 1000, 1),
@@ -178,13 +178,13 @@ def _note_places(
 ) -> None:
     """Write down where the copies went that were taken."""
     now = services.clock()
-    for recipient, one, answer in zip(handed.recipients, every, final, strict=True):
-        if answer.good and one.action is not None:
+    for recipient, result, answer in zip(handed.recipients, every, final, strict=True):
+        if answer.good and result.action is not None:
             services.went(
                 CopyDelivery(
                     id=number,
                     recipient=peer_text(recipient),
-                    spam=one.action in copies.SPAM,
+                    spam=result.action in copies.SPAM,
                     time=now,
                 )
             )
@@ -193,46 +193,46 @@ def _note_places(
 async def _verdicts(
     services: DeliveryServices,
     handed: Handover,
-    found: HeaderMarks,
+    marks: HeaderMarks,
     number: int | None,
     reference: str,
     now: float,
 ) -> list[RecipientResult]:
     """Return what each recipient gets; as the headers have it, where anything goes wrong."""
-    if number is None or found.action is None:
+    if number is None or marks.action is None:
         return [RecipientResult(action=None)] * len(handed.recipients)
     try:
         async with asyncio.timeout(services.settings.journal_wait_s + JUDGE_S):
-            return await _for_readers(services, handed, found, number, now)
+            return await _for_readers(services, handed, marks, number, now)
     except Exception as error:  # the crash barrier: mail goes on
         if isinstance(error, StoreError):
             event(log, logging.ERROR, "delivered as it was judged", id=reference, error=error)
         else:
             log.exception("fault id=%s", reference)
-        return [RecipientResult(action=found.action)] * len(handed.recipients)
+        return [RecipientResult(action=marks.action)] * len(handed.recipients)
 
 
 async def _for_readers(
-    services: DeliveryServices, handed: Handover, found: HeaderMarks, number: int, now: float
+    services: DeliveryServices, handed: Handover, marks: HeaderMarks, number: int, now: float
 ) -> list[RecipientResult]:
-    addresses = [peer_text(one) for one in handed.recipients]
-    people: list[PersonalProfile] = [await services.persons.of(one) for one in addresses]
-    if all(one.empty for one in people) and not copies.is_personal(found):
-        return [RecipientResult(action=found.action)] * len(
+    addresses = [peer_text(recipient) for recipient in handed.recipients]
+    people: list[PersonalProfile] = [await services.persons.of(address) for address in addresses]
+    if all(profile.empty for profile in people) and not copies.is_personal(marks):
+        return [RecipientResult(action=marks.action)] * len(
             addresses
         )  # nobody has said anything: most mail
     policy = services.policy()
     entry = await entry_lookup.find_entry(services.entries, number, services.expected, now)
     shown = entry_lookup.claimed_identity(handed.message.header, peer_text(handed.envelope.sender))
-    of_marks = entry_lookup.delivered_by_marks(found, shown, policy)
+    of_marks = entry_lookup.delivered_by_marks(marks, shown, policy)
     of_entry = None if entry is None else entry_lookup.delivered_by_entry(entry, shown, policy)
     every = []
     for address, person in zip(addresses, people, strict=True):
-        speaks = entry is not None and entry_lookup.entry_matches(entry, shown, found, address)
+        speaks = entry is not None and entry_lookup.entry_matches(entry, shown, marks, address)
         message = of_entry if speaks and of_entry is not None else of_marks
         every.append(
             copies.recipient_result(
-                found,
+                marks,
                 reader_verdict(message, person, now),
                 entry if speaks else None,
                 services.detail,
@@ -267,7 +267,7 @@ async def _hand_on(
                     header = header_marks.with_mark(header, copy.mark)
                 names = [handed.recipients[place] for place in copy.places]
                 if copy.spam and suffix:
-                    names = [copies.with_folder_suffix(one, suffix) for one in names]
+                    names = [copies.with_folder_suffix(name, suffix) for name in names]
                 await hop.transaction(
                     handed.envelope,
                     names,

@@ -62,22 +62,22 @@ def read_marks(header: bytes) -> HeaderMarks:
     Args:
         header: as it came, the blank line included or not.
     """
-    found: dict[str, str] = {}
+    marks: dict[str, str] = {}
     queue = None
     received = False
     for field in _FIELD.findall(header):
         key = _name(field)
         if key in OURS:
-            found[key] = " ".join(field.partition(b":")[2].decode("utf-8", "replace").split())
+            marks[key] = " ".join(field.partition(b":")[2].decode("utf-8", "replace").split())
         elif key == "received" and not received:
             received, queue = True, _QUEUE.search(field)
-    score = _SCORE.fullmatch(found.get(SCORE, ""))
+    score = _SCORE.fullmatch(marks.get(SCORE, ""))
     return HeaderMarks(
-        action=_ACTIONS.get(found.get(VERDICT, "").lower()),
+        action=_ACTIONS.get(marks.get(VERDICT, "").lower()),
         score=float(score[1]) if score else None,
         line=float(score[2]) if score else 0.0,
-        reason=" ".join(decode_words(found.get(REASON, ""), Findings()).split()),
-        ident=found.get(IDENT, ""),
+        reason=" ".join(decode_words(marks.get(REASON, ""), Findings()).split()),
+        ident=marks.get(IDENT, ""),
         queue_id=queue[1].decode("ascii") if queue else "",
     )
 
@@ -92,9 +92,9 @@ def with_mark(header: bytes, mark: CopyMark) -> bytes:
     fields = _FIELD.findall(header)
     blank = fields.pop() if fields and not fields[-1].strip() else b""
     places = [place for place, field in enumerate(fields) if _name(field) in REPLACED]
-    kept = [field for field in fields if _name(field) not in REPLACED]
-    place = places[0] if places else len(kept)
-    return b"".join((*kept[:place], *_fields(mark), *kept[place:], blank))
+    remaining = [field for field in fields if _name(field) not in REPLACED]
+    place = places[0] if places else len(remaining)
+    return b"".join((*remaining[:place], *_fields(mark), *remaining[place:], blank))
 
 
 def _fields(mark: CopyMark) -> list[bytes]:

@@ -187,9 +187,9 @@ class LmtpConnection(SmtpConnection, LMTP):
         await self.push("354 End data with <CR><LF>.<CR><LF>")
         with (
             SpooledMessage(self._receiver.spool, limit_bytes=settings.max_message_bytes) as message,
-            self._receiver.room.hold() as held,
+            self._receiver.room.hold() as reservation,
         ):
-            refusal = await self._take(message, held)
+            refusal = await self._take(message, reservation)
             if refusal is None:
                 self._reset_timeout(settings.deadline_s + settings.journal_wait_s + GUARD_S)
                 envelope = LmtpEnvelope(

@@ -132,7 +132,10 @@ class LmtpNextHop(MailServerClient):
         self, envelope: LmtpEnvelope, recipients: Sequence[bytes], size: int, answered: Answered
     ) -> list[int]:
         """Say from whom and to whom; return the places of those that were accepted."""
-        commands = [self._mail(envelope, size), *(b"RCPT TO:<%s>" % one for one in recipients)]
+        commands = [
+            self._mail(envelope, size),
+            *(b"RCPT TO:<%s>" % recipient for recipient in recipients),
+        ]
         together = "PIPELINING" in self.offers
         if together:
             self.say(*commands)

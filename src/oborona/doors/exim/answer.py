@@ -55,7 +55,7 @@ def answer_line(reply: SessionReply) -> bytes:
     code, text = _UNSAID.get(reply.answer, (0, ""))
     if reply.code:
         code, text = reply.code, f"{reply.enhanced} {' '.join(reply.lines)[:MAX_TEXT_LINE]}"
-    told = {
+    fields = {
         "verdict": word,
         "score": f"{verdict.score:.1f}" if verdict else "0.0",
         "line": f"{verdict.line:g}" if verdict else "",
@@ -68,14 +68,14 @@ def answer_line(reply: SessionReply) -> bytes:
         "version": "1",
     }
     if judged and reply.answer is ReplyAction.REJECT:
-        told["of"] = judged.stage.value
+        fields["of"] = judged.stage.value
     if reply.edits:
-        told["headers64"] = base64.b64encode(_added(reply).encode("ascii")).decode("ascii")
-        told["remove"] = ":".join(_removed(reply))
-    return _line(told)
+        fields["headers64"] = base64.b64encode(_added(reply).encode("ascii")).decode("ascii")
+        fields["remove"] = ":".join(_removed(reply))
+    return _line(fields)
 
 
-def error_line(what: str) -> bytes:
+def error_line(reason: str) -> bytes:
     """Return the answer where there is no verdict: a request that is none, or a failure of ours."""
     return _line(
         {
@@ -84,15 +84,15 @@ def error_line(what: str) -> bytes:
             "line": "",
             "karma": "",
             "code": "0",
-            "text": what,
+            "text": reason,
             "version": "1",
         }
     )
 
 
-def _line(told: dict[str, str]) -> bytes:
+def _line(fields: dict[str, str]) -> bytes:
     return (
-        " ".join(f"{name}={_value(name, value)}" for name, value in told.items()).encode("ascii")
+        " ".join(f"{name}={_value(name, value)}" for name, value in fields.items()).encode("ascii")
         + b"\n"
     )
 
@@ -106,18 +106,19 @@ def _value(name: str, value: str) -> str:
 
 def _added(reply: SessionReply) -> str:
     """Return the headers to add, as lines; the one that belongs on top comes first."""
-    added = [one for one in reply.edits if isinstance(one, AddHeader)]
+    added = [edit for edit in reply.edits if isinstance(edit, AddHeader)]
     return "".join(
-        f"{one.name}: {one.value}\n" for one in sorted(added, key=lambda one: not one.top)
+        f"{header.name}: {header.value}\n"
+        for header in sorted(added, key=lambda header: not header.top)
     )
 
 
 def _removed(reply: SessionReply) -> list[str]:
     """Return the names of headers to remove, each once; Exim removes all of a name."""
-    named = {one.name.lower(): one.name for one in reply.edits if isinstance(one, RemoveHeader)}
-    known = [name for low, name in named.items() if low in _READ]
+    named = {edit.name.lower(): edit.name for edit in reply.edits if isinstance(edit, RemoveHeader)}
+    known_names = [name for low, name in named.items() if low in _READ]
     others = [name for low, name in named.items() if low not in _READ and _NAME.fullmatch(name)]
-    return (known + others)[:MAX_REMOVED]
+    return (known_names + others)[:MAX_REMOVED]
 
 
 NOTHING: Final = answer_line(SessionReply())

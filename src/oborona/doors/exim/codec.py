@@ -133,8 +133,8 @@ def _request(line: bytes) -> EximRequest:
         raise PeerError(f"speak {VERSION}")
     if line.translate(None, _ALLOWED):
         raise PeerError("not printable ASCII")
-    asked = WORDS.get(words[0].decode()) if words else None
-    if asked is None:
+    verb = WORDS.get(words[0].decode()) if words else None
+    if verb is None:
         raise PeerError(f"no such command: {_shown(b''.join(words[:1]))}")
     if len(words) - 1 > MAX_FIELDS:
         raise PeerError(f"more than {MAX_FIELDS} fields")
@@ -147,7 +147,7 @@ def _request(line: bytes) -> EximRequest:
         if plain in fields:
             raise PeerError(f"given twice: {plain[:_SHOWN]}")
         fields[plain] = value if plain == name.decode() else _decoded(name, value)
-    return EximRequest(asked, fields)
+    return EximRequest(verb, fields)
 
 
 def _decoded(name: bytes, value: bytes) -> bytes:

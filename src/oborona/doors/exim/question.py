@@ -57,27 +57,27 @@ def question_of(request: EximRequest, limit_bytes: int) -> EximQuestion:
     Raises:
         PeerError: a field is missing or makes no sense.
     """
-    word, said = request
+    word, fields = request
     needed = _NEEDED.get(word, "")
-    if needed and needed not in said:
+    if needed and needed not in fields:
         raise PeerError(f"{word} without {needed}")
-    envelope = _envelope(word, said)
+    envelope = _envelope(word, fields)
     # what speaks against one recipient of several is nothing to the others
     alone = word is EximVerb.DATA and len(envelope.recipients) == 1
     return EximQuestion(
         stage=Stage.RECIPIENT if alone else _STAGES[word],
         reached=Stage.CONTENT if word is EximVerb.DATA else None,
-        after=_after(said),
+        after=_after(fields),
         envelope=envelope,
-        port=_said(said, "ours"),
-        message=_message(said, limit_bytes)
-        if word is EximVerb.DATA and "headers" in said
+        port=_said(fields, "ours"),
+        message=_message(fields, limit_bytes)
+        if word is EximVerb.DATA and "headers" in fields
         else None,
     )
 
 
-def _after(said: Mapping[str, bytes]) -> Stage | None:
-    name = _said(said, "after")
+def _after(fields: Mapping[str, bytes]) -> Stage | None:
+    name = _said(fields, "after")
     if not name:
         return None
     word = WORDS.get(name)
@@ -86,37 +86,37 @@ def _after(said: Mapping[str, bytes]) -> Stage | None:
     return _STAGES[word]
 
 
-def _envelope(word: EximVerb, said: Mapping[str, bytes]) -> Envelope:
+def _envelope(word: EximVerb, fields: Mapping[str, bytes]) -> Envelope:
     client = arguments.client_at_connect(
-        _said(said, "name"), _said(said, "ip"), _number(said, "port", 65_535)
+        _said(fields, "name"), _said(fields, "ip"), _number(fields, "port", 65_535)
     )
     if word is EximVerb.RCPT:
         # those before it are known by their number alone
-        recipients = (_said(said, "rcpt"),) * (_number(said, "count", MAX_TAKEN) + 1)
+        recipients = (_said(fields, "rcpt"),) * (_number(fields, "count", MAX_TAKEN) + 1)
     else:
-        recipients = _listed(_said(said, "rcpts"))
+        recipients = _listed(_said(fields, "rcpts"))
     return Envelope(
         client=client,
-        helo=_said(said, "helo"),
-        sender=_said(said, "from"),
+        helo=_said(fields, "helo"),
+        sender=_said(fields, "from"),
         recipients=recipients,
-        login=_said(said, "auth"),
-        queue_id=_said(said, "id"),
+        login=_said(fields, "auth"),
+        queue_id=_said(fields, "id"),
     )
 
 
-def _message(said: Mapping[str, bytes], limit_bytes: int) -> RawMessage:
+def _message(fields: Mapping[str, bytes], limit_bytes: int) -> RawMessage:
     """Return a message as far as Exim shows it.
 
     What it does not show is counted, as with one that is too large.
     """
-    head = said["headers"]
+    head = fields["headers"]
     if head and not head.endswith(b"\n"):
         head += b"\n"
-    head = _without_ours(head, said.get("id", b""))
-    shown = b"%b\n%b" % (head, said.get("body", b""))
+    head = _without_ours(head, fields.get("id", b""))
+    shown = b"%b\n%b" % (head, fields.get("body", b""))
     message = raw_message_of(shown, limit_bytes)
-    size = _number(said, "size", 1 << 40)
+    size = _number(fields, "size", 1 << 40)
     if size > len(shown):  # Exim counts line ends as one octet, and its own Received not at all
         return msgspec.structs.replace(message, size=max(size, message.size), truncated=True)
     return message
@@ -139,25 +139,25 @@ def _without_ours(head: bytes, queue_id: bytes) -> bytes:
 
 def _listed(recipients: str) -> tuple[str, ...]:
     """Return the addresses of a list parted by commas or newlines, those within quotes apart."""
-    found = [""]
+    addresses = [""]
     quoted = False
     for piece in _PIECE.findall(recipients):
         if piece == '"':
             quoted = not quoted
         if piece == "\n" or (piece == "," and not quoted):
-            found.append("")
+            addresses.append("")
             quoted = False
         else:
-            found[-1] += piece
-    return tuple(one for one in map(str.strip, found) if one)
+            addresses[-1] += piece
+    return tuple(address for address in map(str.strip, addresses) if address)
 
 
-def _said(said: Mapping[str, bytes], name: str) -> str:
-    return peer_text(said.get(name, b""))
+def _said(fields: Mapping[str, bytes], name: str) -> str:
+    return peer_text(fields.get(name, b""))
 
 
-def _number(said: Mapping[str, bytes], name: str, most: int) -> int:
-    value = said.get(name, b"")
+def _number(fields: Mapping[str, bytes], name: str, most: int) -> int:
+    value = fields.get(name, b"")
     if not value:
         return 0
     if not value.isdigit() or len(value) > 15:

@@ -35,16 +35,16 @@ log = logging.getLogger("oborona.exim")
 
 async def start(at: DoorContext, listener: socket.socket) -> EximServer:
     """Serve the door as the settings want it."""
-    asked, work = at.settings.doors.exim, at.settings.worker
+    door, work = at.settings.doors.exim, at.settings.worker
     server = EximServer(
         at.sessions,
         guard=HandlerGuard(failure_reply(work), max(guard_s(work), several_stages_guard_s(work))),
         limit_bytes=work.max_message_bytes,
-        idle_s=asked.idle_s,
-        max_connections=asked.max_connections,
-        max_per_client=asked.max_per_client,
+        idle_s=door.idle_s,
+        max_connections=door.max_connections,
+        max_per_client=door.max_per_client,
         note=at.note,
-        allowed=asked.allowed,
+        allowed=door.allowed,
         room=at.room,
     )
     await server.start(listener)
@@ -211,9 +211,9 @@ class _EximConnection(StreamConnection):
             self._refuse("half a request")
         self._close()
 
-    def _refuse(self, what: str) -> None:
+    def _refuse(self, reason: str) -> None:
         self._desk.note("broken")
-        self._transport.write(error_line(what))
+        self._transport.write(error_line(reason))
 
     def _too_late(self) -> None:
         self._desk.note("timeout")

@@ -10,10 +10,10 @@ from oborona.config import HttpSettings
 from oborona.doors.tokens import AccessTokens
 
 
-def access_keys(asked: HttpSettings) -> AccessTokens | None:
+def access_keys(settings: HttpSettings) -> AccessTokens | None:
     """Return the keys of the door, None where reaching it is enough.
 
     Raises:
         ConfigError: the file can't be used.
     """
-    return AccessTokens(Path(asked.keys_file)) if asked.keys_file else None
+    return AccessTokens(Path(settings.keys_file)) if settings.keys_file else None

@@ -78,20 +78,20 @@ class EnvelopeHeaders:
         )
 
 
-def envelope_of_json(asked: ScanEnvelope) -> Envelope:
+def envelope_of_json(scan: ScanEnvelope) -> Envelope:
     """Return the envelope of a request in JSON.
 
     Raises:
         PeerError: the client's address is none.
     """
-    said = client_at_connect(asked.client.name, asked.client.ip, asked.client.port)
+    client = client_at_connect(scan.client.name, scan.client.ip, scan.client.port)
     return Envelope(
-        client=Client(ip=said.ip, name=said.name, port=said.port),
-        helo=asked.helo,
-        sender=path_address(asked.sender),
-        recipients=tuple(path_address(one) for one in asked.recipients),
-        login=asked.login,
-        queue_id=asked.queue_id,
+        client=Client(ip=client.ip, name=client.name, port=client.port),
+        helo=scan.helo,
+        sender=path_address(scan.sender),
+        recipients=tuple(path_address(recipient) for recipient in scan.recipients),
+        login=scan.login,
+        queue_id=scan.queue_id,
     )
 
 
@@ -99,16 +99,16 @@ def _address(value: str) -> tuple[str, int]:
     """Return address and port of a client: rspamd's proxy writes 192.0.2.1:25025, or
     [2001:db8::1]:25025.
     """
-    found = _WITH_PORT.fullmatch(value)
-    if found is None:
+    match = _WITH_PORT.fullmatch(value)
+    if match is None:
         return "" if value == "unknown" else value, 0
-    port = int(found[3] or 0)
-    return found[1] or found[2], port if port <= MAX_PORT else 0
+    port = int(match[3] or 0)
+    return match[1] or match[2], port if port <= MAX_PORT else 0
 
 
 def _addresses(value: str) -> list[str]:
-    pieces = (_checked(one.strip()) for one in _PIECE.findall(value))
-    return [path_address(one) for one in pieces if one]
+    pieces = (_checked(piece.strip()) for piece in _PIECE.findall(value))
+    return [path_address(piece) for piece in pieces if piece]
 
 
 def _checked(value: str) -> str:

@@ -20,8 +20,8 @@ class ReporterUnproved(PeerError):  # noqa: N818 - reads as what happened
 
 
 def learn_event(
-    what: EventKind,
-    said: EnvelopeHeaders,
+    kind: EventKind,
+    headers: EnvelopeHeaders,
     raw: bytes,
     *,
     key: bytes,
@@ -32,8 +32,8 @@ def learn_event(
     """Return the event of a request.
 
     Args:
-        what: complaint or pardon.
-        said: the headers of the request.
+        kind: complaint or pardon.
+        headers: the headers of the request.
         raw: the message.
         key: of the site, for signatures.
         template: of mailbox users' addresses.
@@ -44,12 +44,12 @@ def learn_event(
         NotBelieved: no person is named.
         PeerError: nothing can follow from it.
     """
-    users = (path_address(said.get(name)) for name in (b"deliver-to", b"user"))
-    who = next(filter(None, (person_address(user, template) for user in users if user)), "")
-    if not who:
+    users = (path_address(headers.get(name)) for name in (b"deliver-to", b"user"))
+    person = next(filter(None, (person_address(user, template) for user in users if user)), "")
+    if not person:
         raise ReporterUnproved(
             "who says so? Name the mailbox in Deliver-To (rspamc -d joe@example.org)"
         )
     return event_of(
-        Spoken(what=what, person=who, raw=raw), key=key, once="", source=source, now=now
+        Spoken(what=kind, person=person, raw=raw), key=key, once="", source=source, now=now
     )

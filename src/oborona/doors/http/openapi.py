@@ -66,7 +66,7 @@ def description() -> dict[str, Any]:
                 "post": {
                     "operationId": "scan",
                     "summary": "Judge a message; it counts, as one that the milter sees.",
-                    "parameters": [_header(*one) for one in _HEADERS],
+                    "parameters": [_header(*header) for header in _HEADERS],
                     "requestBody": {
                         "required": True,
                         "content": {

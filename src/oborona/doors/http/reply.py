@@ -21,9 +21,9 @@ def verdict_word(reply: SessionReply) -> VerdictWord:
     """Return what is to be done, in a word: REJECT of a policy that does not refuse is the spam
     folder's.
     """
-    said = _WORDS.get(reply.answer)
-    if said is not None:
-        return said
+    word = _WORDS.get(reply.answer)
+    if word is not None:
+        return word
     judged = reply.judged
     return "accept" if judged is None or judged.verdict.action is Action.ACCEPT else "spam"
 
@@ -48,8 +48,8 @@ def verdict_answer(reply: SessionReply) -> VerdictAnswer:
         if reply.code
         else None,
         headers=HeaderEdits(
-            add=tuple(one for one in reply.edits if isinstance(one, AddHeader)),
-            remove=tuple(one for one in reply.edits if isinstance(one, RemoveHeader)),
+            add=tuple(edit for edit in reply.edits if isinstance(edit, AddHeader)),
+            remove=tuple(edit for edit in reply.edits if isinstance(edit, RemoveHeader)),
         ),
         removed_recipients=reply.removed,
     )

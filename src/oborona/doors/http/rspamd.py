@@ -37,14 +37,14 @@ def check_answer(reply: SessionReply, judged: VerdictDetails, took_s: float) -> 
         took_s: seconds from the whole request on.
     """
     scanned = judged.scan
-    said: dict[str, Any] = {
+    answer: dict[str, Any] = {
         "is_skipped": False,
         "score": judged.verdict.score,
         "required_score": judged.reject_score,
         "action": ACTIONS[verdict_word(reply)],
         "thresholds": {"reject": judged.reject_score, "add header": judged.spam_score},
         "symbols": _symbols(judged.verdict.rules),
-        "urls": _distinct(one.host for one in scanned.message.links) if scanned else [],
+        "urls": _distinct(link.host for link in scanned.message.links) if scanned else [],
         "emails": list(scanned.message.addresses[:_MOST]) if scanned else [],
         "message-id": scanned.message.message_id if scanned else "",
         "time_real": round(took_s, 6),
@@ -56,22 +56,22 @@ def check_answer(reply: SessionReply, judged: VerdictDetails, took_s: float) -> 
         },
     }
     if reply.text:
-        said["messages"] = {"smtp_message": reply.text.replace("\n", " ")}
+        answer["messages"] = {"smtp_message": reply.text.replace("\n", " ")}
     if reply.edits or reply.removed:
-        said["milter"] = _milter(reply)
-    return said
+        answer["milter"] = _milter(reply)
+    return answer
 
 
-def legacy_check_answer(said: dict[str, Any]) -> dict[str, Any]:
+def legacy_check_answer(answer: dict[str, Any]) -> dict[str, Any]:
     """Return the same as clients of rspamd before 1.6 read it: one metric, with the symbols in
     it.
     """
-    metric = {name: said[name] for name in ("is_skipped", "score", "required_score", "action")}
-    metric["is_spam"] = said["action"] in {"add header", "reject"}
+    metric = {name: answer[name] for name in ("is_skipped", "score", "required_score", "action")}
+    metric["is_spam"] = answer["action"] in {"add header", "reject"}
     others = {
-        name: value for name, value in said.items() if name not in metric and name != "symbols"
+        name: value for name, value in answer.items() if name not in metric and name != "symbols"
     }
-    return {"default": metric | said["symbols"]} | others
+    return {"default": metric | answer["symbols"]} | others
 
 
 def _symbols(rules: tuple[RuleHit, ...]) -> dict[str, dict[str, Any]]:
@@ -101,7 +101,7 @@ def _milter(reply: SessionReply) -> dict[str, Any]:
             removed[low] = (removed[low][0], ALL) if low in removed else (edit.name, edit.index)
     if added:
         milter["add_headers"] = {
-            name: one[0] if len(one) == 1 else one for name, one in added.items()
+            name: headers[0] if len(headers) == 1 else headers for name, headers in added.items()
         }
     if removed:
         milter["remove_headers"] = dict(removed.values())
@@ -111,4 +111,4 @@ def _milter(reply: SessionReply) -> dict[str, Any]:
 
 
 def _distinct(names: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(one for one in names if one))[:_MOST]
+    return list(dict.fromkeys(name for name in names if name))[:_MOST]

@@ -94,17 +94,17 @@ class ScanHttpServer(WebServer):
     """
 
     def __init__(self, at: DoorContext, tokens: AccessTokens | None) -> None:
-        asked, work = at.settings.doors.http, at.settings.worker
+        door, work = at.settings.doors.http, at.settings.worker
         super().__init__(
             limits=HttpLimits(
-                read_s=asked.read_s, idle_s=asked.idle_s, max_headers=MAX_HEADERS, max_head=MAX_HEAD
+                read_s=door.read_s, idle_s=door.idle_s, max_headers=MAX_HEADERS, max_head=MAX_HEAD
             ),
             tokens=tokens,
-            max_connections=asked.max_connections,
+            max_connections=door.max_connections,
             log=log,
             note=at.note,
-            max_per_client=asked.max_per_client,
-            allowed=asked.allowed,
+            max_per_client=door.max_per_client,
+            allowed=door.allowed,
             busy=BUSY,
         )
         self._at = at
@@ -112,12 +112,12 @@ class ScanHttpServer(WebServer):
             failure_reply(work), max(guard_s(work), several_stages_guard_s(work))
         )
         self._limit_bytes = work.max_message_bytes
-        self._max_body = min(asked.max_body_bytes, at.room.most)
+        self._max_body = min(door.max_body_bytes, at.room.most)
         # as at the intake's door: who may open a socket file is the admin's choice, who may reach a
         # port is nobody's
-        self._teaches = tokens is not None or isinstance(asked.address, UnixAddress)
-        self._max_json = min(int(asked.max_body_bytes * JSON_SHARE), at.room.most)
-        self._rates = RateLimiter(asked.rate, asked.burst)
+        self._teaches = tokens is not None or isinstance(door.address, UnixAddress)
+        self._max_json = min(int(door.max_body_bytes * JSON_SHARE), at.room.most)
+        self._rates = RateLimiter(door.rate, door.burst)
         self._room = at.room
         self._open: Final[dict[str, Callable[[], web.Response]]] = {
             "/ping": _pong,
@@ -145,8 +145,8 @@ class ScanHttpServer(WebServer):
                 if request.method in {"GET", "HEAD"}
                 else error_answer(405, "GET only", Allow="GET, HEAD")
             )
-        asked = self._closed.get(path)
-        if asked is None:
+        handler = self._closed.get(path)
+        if handler is None:
             return error_answer(404, "there is nothing here")
         if request.method != "POST" and not (
             path in CHECKS and request.method == "GET" and request.body_exists
@@ -162,9 +162,9 @@ class ScanHttpServer(WebServer):
         if wait_s:
             self._note("too-often")
             return error_answer(429, "too often", **{"Retry-After": str(math.ceil(wait_s))})
-        with self._room.hold() as held:
+        with self._room.hold() as reservation:
             try:
-                return await asked(request, held)
+                return await handler(request, reservation)
             except ReporterUnproved as error:
                 return self._not_taken(error_answer(403, str(error)))
             except PeerError as error:
@@ -172,46 +172,52 @@ class ScanHttpServer(WebServer):
 
     # --- rspamd's ---
 
-    async def _check(self, request: web.BaseRequest, held: MemoryReservation) -> web.Response:
-        return await self._checked(request, held, of_old=False)
+    async def _check(
+        self, request: web.BaseRequest, reservation: MemoryReservation
+    ) -> web.Response:
+        return await self._checked(request, reservation, of_old=False)
 
     async def _check_of_old(
-        self, request: web.BaseRequest, held: MemoryReservation
+        self, request: web.BaseRequest, reservation: MemoryReservation
     ) -> web.Response:
-        return await self._checked(request, held, of_old=True)
+        return await self._checked(request, reservation, of_old=True)
 
     async def _checked(
-        self, request: web.BaseRequest, held: MemoryReservation, *, of_old: bool
+        self, request: web.BaseRequest, reservation: MemoryReservation, *, of_old: bool
     ) -> web.Response:
-        said = EnvelopeHeaders(request.raw_headers)
-        told_of = said.envelope()
-        body = await self._message(request, held)
+        headers = EnvelopeHeaders(request.raw_headers)
+        envelope = headers.envelope()
+        body = await self._message(request, reservation)
         if isinstance(body, web.Response):
             return body
         began = asyncio.get_running_loop().time()
-        reply = await self._judged(_ScanJob(told_of, without_mailbox_line(body), ""))
+        reply = await self._judged(_ScanJob(envelope, without_mailbox_line(body), ""))
         if reply.judged is None:
             return self._nobody(reply)
         self._note("answered")
-        found = check_answer(reply, reply.judged, asyncio.get_running_loop().time() - began)
-        return json_answer(200, legacy_check_answer(found) if of_old else found)
+        answer = check_answer(reply, reply.judged, asyncio.get_running_loop().time() - began)
+        return json_answer(200, legacy_check_answer(answer) if of_old else answer)
 
-    async def _learn_spam(self, request: web.BaseRequest, held: MemoryReservation) -> web.Response:
-        return await self._learned(EventKind.COMPLAINT, request, held)
+    async def _learn_spam(
+        self, request: web.BaseRequest, reservation: MemoryReservation
+    ) -> web.Response:
+        return await self._learned(EventKind.COMPLAINT, request, reservation)
 
-    async def _learn_ham(self, request: web.BaseRequest, held: MemoryReservation) -> web.Response:
-        return await self._learned(EventKind.PARDON, request, held)
+    async def _learn_ham(
+        self, request: web.BaseRequest, reservation: MemoryReservation
+    ) -> web.Response:
+        return await self._learned(EventKind.PARDON, request, reservation)
 
     async def _learned(
-        self, what: EventKind, request: web.BaseRequest, held: MemoryReservation
+        self, kind: EventKind, request: web.BaseRequest, reservation: MemoryReservation
     ) -> web.Response:
         if not self._teaches:
             raise ReporterUnproved("on a port everybody needs a key: set doors.http.keys_file")
-        body = await self._message(request, held)
+        body = await self._message(request, reservation)
         if isinstance(body, web.Response):
             return body
         event = learn_event(
-            what,
+            kind,
             EnvelopeHeaders(request.raw_headers),
             without_mailbox_line(body),
             key=self._at.signing_key,
@@ -227,31 +233,33 @@ class ScanHttpServer(WebServer):
 
     # --- our own ---
 
-    async def _scan(self, request: web.BaseRequest, held: MemoryReservation) -> web.Response:
-        put = await (self._told_in_json if request.content_type == JSON else self._told_in_headers)(
-            request, held
+    async def _scan(self, request: web.BaseRequest, reservation: MemoryReservation) -> web.Response:
+        job = await (self._told_in_json if request.content_type == JSON else self._told_in_headers)(
+            request, reservation
         )
-        if isinstance(put, web.Response):
-            return put
-        reply = await self._judged(put)
+        if isinstance(job, web.Response):
+            return job
+        reply = await self._judged(job)
         if reply.judged is None:
             return self._nobody(reply)
         self._note("answered")
         return json_answer(200, verdict_answer(reply))
 
-    async def _glance(self, request: web.BaseRequest, held: MemoryReservation) -> web.Response:
-        body = await self._body(request, held, MAX_HEAD)
+    async def _glance(
+        self, request: web.BaseRequest, reservation: MemoryReservation
+    ) -> web.Response:
+        body = await self._body(request, reservation, MAX_HEAD)
         if isinstance(body, web.Response):
             return body
-        asked = decode_body(_GLANCE, body)
+        glance = decode_body(_GLANCE, body)
         session = self._at.sessions()
         try:
             reply = await self._guard.ask(
                 session.glance(
-                    Stage(asked.stage),
-                    envelope_of_json(asked),
-                    asked.port,
-                    after=Stage(asked.after) if asked.after is not None else None,
+                    Stage(glance.stage),
+                    envelope_of_json(glance),
+                    glance.port,
+                    after=Stage(glance.after) if glance.after is not None else None,
                 )
             )
         finally:
@@ -262,22 +270,22 @@ class ScanHttpServer(WebServer):
         return json_answer(200, verdict_answer(reply))
 
     async def _told_in_json(
-        self, request: web.BaseRequest, held: MemoryReservation
+        self, request: web.BaseRequest, reservation: MemoryReservation
     ) -> _ScanJob | web.Response:
-        body = await self._body(request, held, self._max_json)
+        body = await self._body(request, reservation, self._max_json)
         if isinstance(body, web.Response):
             return body
-        asked = decode_body(_SCAN, body)
-        return _ScanJob(envelope_of_json(asked), asked.raw, asked.port)
+        scan = decode_body(_SCAN, body)
+        return _ScanJob(envelope_of_json(scan), scan.raw, scan.port)
 
     async def _told_in_headers(
-        self, request: web.BaseRequest, held: MemoryReservation
+        self, request: web.BaseRequest, reservation: MemoryReservation
     ) -> _ScanJob | web.Response:
         if request.content_type != MESSAGE:
             return self._not_taken(error_answer(415, f"{JSON} or {MESSAGE}"))
-        told_of = EnvelopeHeaders(request.raw_headers).envelope()
-        body = await self._message(request, held)
-        return body if isinstance(body, web.Response) else _ScanJob(told_of, body, "")
+        envelope = EnvelopeHeaders(request.raw_headers).envelope()
+        body = await self._message(request, reservation)
+        return body if isinstance(body, web.Response) else _ScanJob(envelope, body, "")
 
     def _described(self) -> web.Response:
         return web.Response(
@@ -291,29 +299,29 @@ class ScanHttpServer(WebServer):
     # --- what both are made of ---
 
     async def _message(
-        self, request: web.BaseRequest, held: MemoryReservation
+        self, request: web.BaseRequest, reservation: MemoryReservation
     ) -> bytes | web.Response:
         """Return a body that is a message as it stands."""
         if request.headers.get("Compression", ""):
             return self._not_taken(
                 error_answer(415, "a compressed body is not taken; send it as it is")
             )
-        return await self._body(request, held, self._max_body)
+        return await self._body(request, reservation, self._max_body)
 
     async def _body(
-        self, request: web.BaseRequest, held: MemoryReservation, limit: int
+        self, request: web.BaseRequest, reservation: MemoryReservation, limit: int
     ) -> bytes | web.Response:
-        body = await read_body(request, limit, self.limits.read_s, held)
+        body = await read_body(request, limit, self.limits.read_s, reservation)
         if isinstance(body, web.Response):
             return self._not_taken(body)
         return body
 
-    async def _judged(self, put: _ScanJob) -> SessionReply:
+    async def _judged(self, job: _ScanJob) -> SessionReply:
         """Put a message to a session of its own."""
-        session, message = self._at.sessions(), raw_message_of(put.raw, self._limit_bytes)
+        session, message = self._at.sessions(), raw_message_of(job.raw, self._limit_bytes)
         try:
             return await self._guard.judged(
-                session.whole(put.envelope, message, put.port), session, message
+                session.whole(job.envelope, message, job.port), session, message
             )
         finally:
             HandlerGuard.tell(session.close)
@@ -324,10 +332,10 @@ class ScanHttpServer(WebServer):
         words = "too busy, try again later" if is_busy(reply) else "no verdict now, try again later"
         return error_answer(503, words, **{"Retry-After": str(RETRY_S)})
 
-    def _not_taken(self, said: web.Response) -> web.Response:
+    def _not_taken(self, answer: web.Response) -> web.Response:
         """Count a request that comes to nothing by the fault of its client, or for want of room."""
-        self._note({413: "too-large", 503: "busy"}.get(said.status, "broken"))
-        return said
+        self._note({413: "too-large", 503: "busy"}.get(answer.status, "broken"))
+        return answer
 
 
 def _pong() -> web.Response:

@@ -77,26 +77,26 @@ class PolicyConversation:
         Raises:
             PeerError: the client's address is none.
         """
-        said = _PolicyRequest(request)
-        if said.stage is None:
+        query = _PolicyRequest(request)
+        if query.stage is None:
             return CONTINUE
         door = self._door
-        if door is None or self._is_another(said):
-            door = await self._connect(said)
+        if door is None or self._is_another(query):
+            door = await self._connect(query)
         if self._at_connect.answer is not ReplyAction.CONTINUE:
             return self._at_connect
-        if said.helo and said.helo != self._helo:
-            self._helo = said.helo
-            self._at_helo = await door.helo(said.helo)
-        if self._at_helo.answer is not ReplyAction.CONTINUE or said.stage is Stage.CONNECT:
+        if query.helo and query.helo != self._helo:
+            self._helo = query.helo
+            self._at_helo = await door.helo(query.helo)
+        if self._at_helo.answer is not ReplyAction.CONTINUE or query.stage is Stage.CONNECT:
             return self._at_helo
-        if self._is_another_message(said):
-            await self._mail(door, said)
+        if self._is_another_message(query):
+            await self._mail(door, query)
         # at MAIL an old Postfix still names the message before
-        self._instance = "" if said.stage is Stage.SENDER else said.instance
-        if self._at_mail.answer is not ReplyAction.CONTINUE or said.stage is Stage.SENDER:
+        self._instance = "" if query.stage is Stage.SENDER else query.instance
+        if self._at_mail.answer is not ReplyAction.CONTINUE or query.stage is Stage.SENDER:
             return self._at_mail
-        return await self._rcpt(door, said)
+        return await self._rcpt(door, query)
 
     def close(self) -> None:
         """The policy connection is over."""
@@ -104,43 +104,43 @@ class PolicyConversation:
             HandlerGuard.tell(self._door.close)
             self._door = None
 
-    def _is_another(self, said: _PolicyRequest) -> bool:
-        if said.enters or said.whose != self._whose:
+    def _is_another(self, query: _PolicyRequest) -> bool:
+        if query.enters or query.whose != self._whose:
             return True
-        return not said.port and (not said.instance or said.instance != self._instance)
+        return not query.port and (not query.instance or query.instance != self._instance)
 
-    def _is_another_message(self, said: _PolicyRequest) -> bool:
-        if said.stage is Stage.SENDER or self._sender is None or said.sender != self._sender:
+    def _is_another_message(self, query: _PolicyRequest) -> bool:
+        if query.stage is Stage.SENDER or self._sender is None or query.sender != self._sender:
             return True
-        return bool(self._instance) and said.instance != self._instance
+        return bool(self._instance) and query.instance != self._instance
 
-    async def _connect(self, said: _PolicyRequest) -> ConnectionHandler:
-        client = said.client()
+    async def _connect(self, query: _PolicyRequest) -> ConnectionHandler:
+        client = query.client()
         self.close()
         self._door = door = self._factory()
-        self._whose, self._instance, self._helo, self._sender = said.whose, "", "", None
+        self._whose, self._instance, self._helo, self._sender = query.whose, "", "", None
         self._at_helo = CONTINUE
-        door.learn(said.of_client())
+        door.learn(query.of_client())
         self._at_connect = await door.connect(client)
         return door
 
-    async def _mail(self, door: ConnectionHandler, said: _PolicyRequest) -> None:
-        self._sender, self._recipient = said.sender, None
-        door.learn(said.of_login())
-        self._at_mail = await door.mail(said.sender, ())
+    async def _mail(self, door: ConnectionHandler, query: _PolicyRequest) -> None:
+        self._sender, self._recipient = query.sender, None
+        door.learn(query.of_login())
+        self._at_mail = await door.mail(query.sender, ())
 
-    async def _rcpt(self, door: ConnectionHandler, said: _PolicyRequest) -> SessionReply:
+    async def _rcpt(self, door: ConnectionHandler, query: _PolicyRequest) -> SessionReply:
         """Ask about a recipient that is new.
 
         After RCPT there is none, unless RCPT is no stage where we are asked.
         """
-        if said.stage is Stage.CONTENT and (self._recipient is not None or not said.recipient):
+        if query.stage is Stage.CONTENT and (self._recipient is not None or not query.recipient):
             return CONTINUE
-        if said.recipient != self._recipient:
-            self._recipient = said.recipient
-            if said.queue_id:
-                door.learn({"i": said.queue_id})
-            self._at_rcpt = await door.rcpt(said.recipient, ())
+        if query.recipient != self._recipient:
+            self._recipient = query.recipient
+            if query.queue_id:
+                door.learn({"i": query.queue_id})
+            self._at_rcpt = await door.rcpt(query.recipient, ())
             # the message is not to be asked about any more
             if self._at_rcpt.answer is ReplyAction.ACCEPT:
                 self._at_mail = self._at_rcpt
@@ -190,13 +190,13 @@ class _PolicyRequest:
         """Return what a milter would be told of the client, under the macros' names."""
         address, name, _, our_port = self.whose
         reverse = self._request.get("reverse_client_name", "")
-        told = {
+        macros = {
             "client_addr": address,
             "client_name": name,
             "client_ptr": reverse,
             "daemon_port": our_port,
         }
-        return {macro: value for macro, value in told.items() if value}
+        return {macro: value for macro, value in macros.items() if value}
 
     def of_login(self) -> dict[str, str]:
         """The same of who logged in; empty values, for a login ends with the session alone."""
@@ -206,8 +206,8 @@ class _PolicyRequest:
         }
 
 
-def _port(said: str) -> int:
-    port = int(said) if said.isascii() and said.isdecimal() and len(said) <= 5 else 0
+def _port(text: str) -> int:
+    port = int(text) if text.isascii() and text.isdecimal() and len(text) <= 5 else 0
     return port if port <= 65_535 else 0
 
 

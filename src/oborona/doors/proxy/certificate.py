@@ -30,16 +30,18 @@ class TlsCertificate:
     def context(self) -> ssl.SSLContext:
         """Return what connections are wrapped in; the last one that could be read."""
         try:
-            seen = self._look()
-            if seen != self._seen:
+            stamps = self._look()
+            if stamps != self._seen:
                 self._context = self._read()
-                self._seen = seen
+                self._seen = stamps
         except OSError as error:
             log.error("the new certificate can't be read: %s", error)  # noqa: TRY400 - the text says all
         return self._context
 
     def _look(self) -> list[tuple[int, int]]:
-        return [(found.st_mtime_ns, found.st_ino) for found in (one.stat() for one in self._files)]
+        return [
+            (status.st_mtime_ns, status.st_ino) for status in (file.stat() for file in self._files)
+        ]
 
     def _read(self) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -33,29 +33,29 @@ Attributes = Mapping[str, bytes]
 """By name in capitals, decoded; empty = the client has none."""
 
 
-def parse_attributes(argument: bytes, known: Iterable[str]) -> dict[str, bytes] | None:
+def parse_attributes(argument: bytes, names: Iterable[str]) -> dict[str, bytes] | None:
     """Return what a command says, None where it is not written as it must be.
 
     Args:
         argument: all behind XCLIENT or XFORWARD.
-        known: names of its attributes.
+        names: names of its attributes.
     """
-    found: dict[str, bytes] = {}
+    attributes: dict[str, bytes] = {}
     for word in argument.split():
         match = _ATTRIBUTE.fullmatch(word)
         if (
             match is None
-            or (name := match[1].decode("ascii").upper()) not in known
-            or name in found
+            or (name := match[1].decode("ascii").upper()) not in names
+            or name in attributes
         ):
             return None
-        given = match[2]
+        encoded = match[2]
         # codes stand in capitals, but some write them small
-        value = b"" if given.upper() in _NOTHING else _decoded(given)
+        value = b"" if encoded.upper() in _NOTHING else _decoded(encoded)
         if len(value) > MAX_VALUE or not peer_text(value).isprintable():
             return None
-        found[name] = value
-    return found if found and _sound(found) else None
+        attributes[name] = value
+    return attributes if attributes and _sound(attributes) else None
 
 
 def format_command(command: bytes, attributes: Attributes, offered: bytes) -> bytes | None:
@@ -66,11 +66,11 @@ def format_command(command: bytes, attributes: Attributes, offered: bytes) -> by
         attributes: what is known.
         offered: attributes that it offers to hear.
     """
-    wanted = offered.decode("ascii", "replace").upper().split()
+    names = offered.decode("ascii", "replace").upper().split()
     words = [
         b"%s=%s" % (name.encode("ascii"), _TO_CODE.sub(_code, value) if value else UNKNOWN)
         for name, value in attributes.items()
-        if name in wanted
+        if name in names
     ]
     return b" ".join((command, *words)) if words else None
 
@@ -100,34 +100,34 @@ def client_of(attributes: Attributes, before: Client) -> Client:
     return Client(ip=named.ip, name=named.name, port=named.port, login=login)
 
 
-def attributes_of(one: Client) -> dict[str, bytes]:
+def attributes_of(client: Client) -> dict[str, bytes]:
     """Return the attributes of a client whom we saw ourselves."""
-    address = f"IPV6:{one.ip}" if ":" in one.ip else one.ip
+    address = f"IPV6:{client.ip}" if ":" in client.ip else client.ip
     return {
-        "NAME": one.name.encode(),
+        "NAME": client.name.encode(),
         "ADDR": address.encode(),
-        "PORT": b"%d" % one.port if one.port else b"",
+        "PORT": b"%d" % client.port if client.port else b"",
     }
 
 
-def _sound(found: Attributes) -> bool:
+def _sound(attributes: Attributes) -> bool:
     try:
-        arguments.client_at_connect("", peer_text(found.get("ADDR", b"")), 0)
+        arguments.client_at_connect("", peer_text(attributes.get("ADDR", b"")), 0)
     except PeerError:
         return False
-    ports = (found.get("PORT", b""), found.get("DESTPORT", b""))
-    if not all(_port(one) or one in (b"", b"0") for one in ports):
+    ports = (attributes.get("PORT", b""), attributes.get("DESTPORT", b""))
+    if not all(_port(port) or port in (b"", b"0") for port in ports):
         return False
-    return found.get("PROTO", b"SMTP").upper() in _PROTOCOLS | {b""}
+    return attributes.get("PROTO", b"SMTP").upper() in _PROTOCOLS | {b""}
 
 
-def _port(said: bytes | None) -> int:
-    port = int(said) if said and said.isdigit() and len(said) <= 5 else 0
+def _port(text: bytes | None) -> int:
+    port = int(text) if text and text.isdigit() and len(text) <= 5 else 0
     return port if port <= 65_535 else 0
 
 
-def _decoded(given: bytes) -> bytes:
-    return _CODED.sub(lambda code: bytes.fromhex(code[1].decode("ascii")), given)
+def _decoded(encoded: bytes) -> bytes:
+    return _CODED.sub(lambda code: bytes.fromhex(code[1].decode("ascii")), encoded)
 
 
 def _code(octet: re.Match[bytes]) -> bytes:

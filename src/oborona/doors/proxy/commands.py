@@ -104,15 +104,15 @@ class ProxyConnection(ProxyHandshake):
             SpooledMessage(
                 self._proxy.spool, limit_bytes=self._settings.max_message_bytes
             ) as message,
-            self._proxy.room.hold() as held,
+            self._proxy.room.hold() as reservation,
         ):
             try:
                 async with asyncio.timeout(self._settings.transfer_s):
-                    refusal = await self._take(message, held)
+                    refusal = await self._take(message, reservation)
             except TimeoutError:
                 self._shut(replies.SLOW)
                 return
-            if refusal is None and not held.grow(min(message.size, self._proxy.limit_bytes)):
+            if refusal is None and not reservation.grow(min(message.size, self._proxy.limit_bytes)):
                 refusal = CROWDED  # to judge it
             if refusal is None:
                 with self._unhurried():

@@ -72,7 +72,7 @@ class ProxyConnectionBase(SmtpConnection):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """See who is there, and begin to serve."""
-        peer, us = (transport.get_extra_info(one) for one in ("peername", "sockname"))
+        peer, us = (transport.get_extra_info(key) for key in ("peername", "sockname"))
         inet = isinstance(peer, tuple)
         address = plain(peer[0].partition("%")[0]) if inet else None
         self._trusted = address is None or address in self._proxy.trusted
@@ -144,15 +144,15 @@ class ProxyConnectionBase(SmtpConnection):
         if greeting.code != 220 or self._trusted:
             return greeting
         await self._link.hello(self._verb, self._proxy.name.encode("ascii", "replace"))
-        said = client_attributes.format_command(
+        command = client_attributes.format_command(
             b"XCLIENT",
             client_attributes.attributes_of(self._client),
             self._link.offers.get("XCLIENT", b""),
         )
-        if said is None:
+        if command is None:
             self._tells = True
             return greeting
-        return await self._link.ask(said)
+        return await self._link.ask(command)
 
     # --- words ---
 
@@ -162,8 +162,8 @@ class ProxyConnectionBase(SmtpConnection):
 
     async def _push(self, *answers: SmtpReply) -> None:
         """Say answers; 421 is the last."""
-        self._writer.write(b"".join(one.wire for one in answers))
-        if any(one.code == GOING for one in answers):
+        self._writer.write(b"".join(answer.wire for answer in answers))
+        if any(answer.code == GOING for answer in answers):
             self._end()
         await self._writer.drain()
 

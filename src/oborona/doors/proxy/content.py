@@ -23,12 +23,12 @@ def read_header(message: SpooledMessage) -> bytes | None:
     """
     if message.header:
         return message.header
-    found = b"".join(islice(message.pieces(b""), -(-MAX_HEADER // PIECE_BYTES)))
-    if len(found) < message.size:
-        end = max((field.end for field in header_fields(found)), default=0)
-        if b"\n" not in found[end:]:  # the last may go on
+    header = b"".join(islice(message.pieces(b""), -(-MAX_HEADER // PIECE_BYTES)))
+    if len(header) < message.size:
+        end = max((field.end for field in header_fields(header)), default=0)
+        if b"\n" not in header[end:]:  # the last may go on
             return None
-    return found
+    return header
 
 
 def session_message(message: SpooledMessage, beginning: bytes, limit_bytes: int) -> RawMessage:
@@ -45,11 +45,13 @@ def session_message(message: SpooledMessage, beginning: bytes, limit_bytes: int)
         size += len(piece)
         if size > limit_bytes and size >= len(beginning):
             break
-    found = raw_message_of(b"".join(raw), limit_bytes)
+    raw_message = raw_message_of(b"".join(raw), limit_bytes)
     if size == message.size:
-        return found
+        return raw_message
     # an empty line that was missing counts, too
-    return msgspec.structs.replace(found, size=found.size + message.size - size, truncated=True)
+    return msgspec.structs.replace(
+        raw_message, size=raw_message.size + message.size - size, truncated=True
+    )
 
 
 def edited_message(

@@ -82,37 +82,37 @@ class ProxyHandshake(ProxyConnectionBase):
 
     async def smtp_XCLIENT(self, arg: str | None) -> None:  # noqa: N802
         """Take somebody else for the client, for the rest of the connection."""
-        said = await self._told(arg, client_attributes.XCLIENT)
-        if said is None:
+        attributes = await self._told(arg, client_attributes.XCLIENT)
+        if attributes is None:
             return
         command = client_attributes.format_command(
-            b"XCLIENT", said, self._link.offers.get("XCLIENT", b"")
+            b"XCLIENT", attributes, self._link.offers.get("XCLIENT", b"")
         )
         answer = self._greeting if command is None else await self._pass(command)
         if answer is None:
             return
         if answer.code == 220:
             self._tells = command is None
-            self._client = client_attributes.client_of(said, self._client)
+            self._client = client_attributes.client_of(attributes, self._client)
             self._begin_anew()
         await self._push(answer)
 
     async def smtp_XFORWARD(self, arg: str | None) -> None:  # noqa: N802
         """Take somebody else for the client of the next message."""
-        said = await self._told(arg, client_attributes.XFORWARD)
-        if said is not None:
-            self._forwarded |= said
+        attributes = await self._told(arg, client_attributes.XFORWARD)
+        if attributes is not None:
+            self._forwarded |= attributes
             await self._push(own_reply(250, "2.0.0", "OK"))
 
-    async def _told(self, arg: str | None, known: tuple[str, ...]) -> dict[str, bytes] | None:
+    async def _told(self, arg: str | None, names: tuple[str, ...]) -> dict[str, bytes] | None:
         if not self._trusted:
             await self._push(own_reply(550, "5.7.0", "Not from your address"))
         elif self._transaction is not None:
             await self._push(ORDER)
-        elif (said := client_attributes.parse_attributes(octets(arg), known)) is None:
+        elif (attributes := client_attributes.parse_attributes(octets(arg), names)) is None:
             await self._push(SYNTAX)
         else:
-            return said
+            return attributes
         return None
 
     async def smtp_STARTTLS(self, arg: str | None) -> None:  # noqa: N802
@@ -161,7 +161,7 @@ class ProxyHandshake(ProxyConnectionBase):
             await self._log_in(mechanism, initial)
 
     async def _log_in(self, mechanism: bytes, initial: bytes) -> None:
-        said = [initial] if initial else []
+        lines = [initial] if initial else []
         answer = await self._pass(
             b"AUTH %s %s" % (mechanism, initial) if initial else b"AUTH " + mechanism, turn=True
         )
@@ -173,14 +173,14 @@ class ProxyHandshake(ProxyConnectionBase):
                 self._shut(SYNTAX)
                 return
             self._reset_timeout()
-            if not login.is_base64_line(line) or len(said) >= login.MAX_TURNS:
+            if not login.is_base64_line(line) or len(lines) >= login.MAX_TURNS:
                 line = b"*"
-            said.append(line)
+            lines.append(line)
             answer = await self._pass(line, turn=True)
         if answer is None:
             return
         if answer.good:
-            name = login.login_name(mechanism, said)
+            name = login.login_name(mechanism, lines)
             self._client = msgspec.structs.replace(self._client, login=name)
             self._asked.logged_in(name)
         await self._push(answer)
@@ -195,18 +195,18 @@ class ProxyHandshake(ProxyConnectionBase):
 
     def _forward(self) -> bytes | None:
         """Return what the next hop is told of the client before a message."""
-        said = dict(self._forwarded)
-        if not said and self._tells:
-            said = client_attributes.attributes_of(self._client) | {
+        attributes = dict(self._forwarded)
+        if not attributes and self._tells:
+            attributes = client_attributes.attributes_of(self._client) | {
                 "PROTO": self._verb.replace(b"EHLO", b"ESMTP").replace(b"LHLO", b"LMTP"),
                 "HELO": self._helo,
                 "SOURCE": b"REMOTE",
             }
         return (
             client_attributes.format_command(
-                b"XFORWARD", said, self._link.offers.get("XFORWARD", b"")
+                b"XFORWARD", attributes, self._link.offers.get("XFORWARD", b"")
             )
-            if said
+            if attributes
             else None
         )
 

@@ -29,33 +29,33 @@ def is_base64_line(line: bytes) -> bool:
     return line in (b"*", b"=", b"") or bool(_BASE64.fullmatch(line))
 
 
-def login_name(mechanism: bytes, said: list[bytes]) -> str:
+def login_name(mechanism: bytes, lines: list[bytes]) -> str:
     """Return who logs in, empty where nobody can be read.
 
     Args:
         mechanism: one of `MECHANISMS`.
-        said: by the client in its turns, base64, the initial response first.
+        lines: by the client in its turns, base64, the initial response first.
     """
-    if not said:
+    if not lines:
         return ""
     try:
-        first = base64.b64decode(said[0], validate=True)
+        first = base64.b64decode(lines[0], validate=True)
     except (binascii.Error, ValueError):
         return ""
     match mechanism:
         case b"PLAIN":
             parts = first.split(b"\0")
-            found = (parts[0] or parts[1]) if len(parts) == 3 else b""  # on whose behalf, else who
+            login = (parts[0] or parts[1]) if len(parts) == 3 else b""  # on whose behalf, else who
         case b"LOGIN":
-            found = first
+            login = first
         case b"CRAM-MD5":
-            found = first.rpartition(b" ")[0]
+            login = first.rpartition(b" ")[0]
         case b"XOAUTH2":
             user = _XOAUTH2_USER.match(first)
-            found = user[1] if user else b""
+            login = user[1] if user else b""
         case _:
-            found = b""
-    shown = peer_text(found)
+            login = b""
+    shown = peer_text(login)
     return shown if shown.isprintable() else ""
 
 

@@ -35,8 +35,12 @@ Offers = Mapping[str, bytes]
 
 def size_limit(theirs: Offers, ours: int) -> int:
     """Return the bytes that a message may have, for us and for the next hop."""
-    said = theirs.get("SIZE", b"").split()
-    limit = int(said[0]) if said and said[0].isdigit() and len(said[0]) <= 20 else 0
+    parameters = theirs.get("SIZE", b"").split()
+    limit = (
+        int(parameters[0])
+        if parameters and parameters[0].isdigit() and len(parameters[0]) <= 20
+        else 0
+    )
     return min(limit, ours) if limit else ours
 
 
@@ -54,7 +58,11 @@ def hello_answer(
     """
     words = [answer.lines[0][4:], b"PIPELINING", b"SIZE %d" % size_limit(theirs, limit)]
     words += [name.encode("ascii") for name in _AS_THEY_ARE if name in theirs]
-    mechanisms = [one for one in theirs.get("AUTH", b"").upper().split() if one in MECHANISMS]
+    mechanisms = [
+        mechanism
+        for mechanism in theirs.get("AUTH", b"").upper().split()
+        if mechanism in MECHANISMS
+    ]
     if auth and mechanisms:
         words.append(b"AUTH " + b" ".join(mechanisms))
     words += own

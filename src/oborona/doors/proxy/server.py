@@ -90,11 +90,11 @@ class ProxyServer(Acceptor):
         one.
         """
         try:
-            found = await check_iprev(client.ip, self._asker())
+            iprev = await check_iprev(client.ip, self._asker())
         except Exception:  # the crash barrier: a client without a name is a client
             log.exception("fault in looking up the name of a client")
             return client
-        return msgspec.structs.replace(client, name=found.name)
+        return msgspec.structs.replace(client, name=iprev.name)
 
     def _limited(self, peer: socket.socket) -> str:
         """Return whose connections are counted: not those of mail servers that speak for others."""

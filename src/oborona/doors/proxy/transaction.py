@@ -57,13 +57,13 @@ class ProxyTransaction:
     def __init__(
         self,
         link: NextHopConnection,
-        asked: ProxySession,
+        session: ProxySession,
         settings: ProxySettings,
         limit_bytes: int,
         note: Callable[[str], None],
     ) -> None:
         self._link = link
-        self._asked = asked
+        self._asked = session
         self._settings = settings
         self._limit_bytes = limit_bytes
         self._note = note
@@ -86,15 +86,15 @@ class ProxyTransaction:
         Raises:
             Lost: the next hop is.
         """
-        said = next_hop_command(b"MAIL", b"FROM:", named, self._link.offers)
-        if said is None:
+        command = next_hop_command(b"MAIL", b"FROM:", named, self._link.offers)
+        if command is None:
             return UNOFFERED
         self._speaker, self._sender = speaker, peer_text(named.address)
         refused = await self._asked.mail(speaker, self._sender, _parameters(named))
         if refused is not None:
             self._note("refused")
             return refused
-        self._begins = (said,) if forward is None else (forward, said)
+        self._begins = (command,) if forward is None else (forward, command)
         answer = await self._say(self._begins)
         if not answer.good:
             self._asked.abort()
@@ -106,12 +106,12 @@ class ProxyTransaction:
         Raises:
             Lost: the next hop is.
         """
-        said = next_hop_command(b"RCPT", b"TO:", named, self._link.offers)
-        if said is None:
+        command = next_hop_command(b"RCPT", b"TO:", named, self._link.offers)
+        if command is None:
             return UNOFFERED
         if len(self.recipients) >= self._settings.max_recipients:
             return replies.TOO_MANY
-        answer = await self._link.ask(said)
+        answer = await self._link.ask(command)
         if not answer.good:
             return answer
         name = peer_text(named.address)
@@ -120,7 +120,7 @@ class ProxyTransaction:
             self._again = True
             self._note("refused")
             return refused
-        self.recipients.append(AcceptedRecipient(name, said))
+        self.recipients.append(AcceptedRecipient(name, command))
         return answer
 
     async def finish(self, message: SpooledMessage) -> list[SmtpReply]:
@@ -137,8 +137,8 @@ class ProxyTransaction:
             return self._all(replies.HEADER)
         reply = await self._asked.message(session_message(message, beginning, self._limit_bytes))
         refused = replies.refusal_of(reply)
-        gone = frozenset(reply.removed)
-        left = [one for one in self.recipients if one.name not in gone]
+        removed = frozenset(reply.removed)
+        left = [recipient for recipient in self.recipients if recipient.name not in removed]
         if refused is not None:
             self._link.stale = True
             self._note(_outcome(reply))
@@ -148,7 +148,7 @@ class ProxyTransaction:
             self._note("discarded")
             return self._all(replies.TAKEN)
         try:
-            failed = await self._anew(left) if self._again or gone else None
+            failed = await self._anew(left) if self._again or removed else None
         except NextHopLost:
             failed = replies.LATER
         lmtp = self._settings.protocol == "lmtp"
@@ -162,8 +162,11 @@ class ProxyTransaction:
         self._tell(message, answers)
         if not lmtp:
             return answers
-        said = iter(answers)
-        return [replies.TAKEN if one.name in gone else next(said) for one in self.recipients]
+        next_replies = iter(answers)
+        return [
+            replies.TAKEN if recipient.name in removed else next(next_replies)
+            for recipient in self.recipients
+        ]
 
     def abandon(self) -> None:
         """There is no message: forget what was said of it."""
@@ -180,8 +183,8 @@ class ProxyTransaction:
         answer = await self._say(self._begins)
         if not answer.good:
             return answer
-        for one in left:
-            answer = await self._link.ask(one.said)
+        for recipient in left:
+            answer = await self._link.ask(recipient.said)
             if not answer.good:  # a moment ago he was welcome
                 return answer if answer.code < 500 else replies.LATER
         return None
@@ -191,8 +194,8 @@ class ProxyTransaction:
 
         Who does not hear of the client takes his mail all the same.
         """
-        for one in commands:
-            answer = await self._link.ask(one)
+        for command in commands:
+            answer = await self._link.ask(command)
         return answer
 
     def _all(self, answer: SmtpReply) -> list[SmtpReply]:
@@ -200,12 +203,12 @@ class ProxyTransaction:
 
     def _tell(self, message: SpooledMessage, answers: list[SmtpReply]) -> None:
         """Count and log what the next hop said."""
-        taken = any(one.good for one in answers)
-        self._note("passed" if taken else "lost" if self._link.trouble else "denied")
+        passed = any(answer.good for answer in answers)
+        self._note("passed" if passed else "lost" if self._link.trouble else "denied")
         event(
             log,
             logging.INFO,
-            "passed" if taken else "not passed",
+            "passed" if passed else "not passed",
             queue=self._speaker.queue_id,
             client=self._speaker.client.ip,
             sender=self._sender,

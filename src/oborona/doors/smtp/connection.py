@@ -80,8 +80,8 @@ class _CommandTable(dict[str, Any]):
         serving: the connection.
     """
 
-    def __init__(self, known: dict[str, Any], serving: SmtpConnection) -> None:
-        super().__init__(known)
+    def __init__(self, methods: dict[str, Any], serving: SmtpConnection) -> None:
+        super().__init__(methods)
         self._serving = serving
 
     def get(self, name: str, default: Any = None) -> Any:
@@ -225,12 +225,14 @@ class SmtpConnection(SMTP):
         assert self._handler_coroutine is not None
         self._handler_coroutine.cancel()
 
-    async def _take(self, message: SpooledMessage, held: MemoryReservation) -> SmtpReply | None:
+    async def _take(
+        self, message: SpooledMessage, reservation: MemoryReservation
+    ) -> SmtpReply | None:
         """Read a message to its end; return why it can't be handed on, None where it can.
 
         Args:
             message: takes it.
-            held: the room that it takes in memory.
+            reservation: the room that it takes in memory.
 
         Raises:
             ConnectionResetError: there is no end.
@@ -257,7 +259,7 @@ class SmtpConnection(SMTP):
                     message.write(content)
                 except OSError as error:  # the rest is read all the same
                     fault = error
-                crowded = not held.grow(message.in_memory)
+                crowded = not reservation.grow(message.in_memory)
         if undotted.rest:
             self._reader.feed_data(undotted.rest)
         if fault is None and not crowded and not message.too_large:
@@ -286,6 +288,6 @@ _NAMED: Final[dict[tuple[type[Any], str], list[str]]] = {}
 def _named(kind: type[Any], prefix: str) -> list[str]:
     """Return the names in a class, and in those that it is made of, that begin so."""
     if (kind, prefix) not in _NAMED:
-        names = {name for one in kind.__mro__ for name in vars(one)}
+        names = {name for base in kind.__mro__ for name in vars(base)}
         _NAMED[kind, prefix] = sorted(name for name in names if name.startswith(prefix))
     return _NAMED[kind, prefix]

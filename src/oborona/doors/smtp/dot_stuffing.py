@@ -74,15 +74,15 @@ def stuff_dots(pieces: Iterable[bytes]) -> Iterator[bytes]:
         pieces: of the content, whose line feeds all stand behind carriage returns; a last line
             without an end gets one.
     """
-    held, bare = b"\r\n", 2
+    tail, bare = b"\r\n", 2
     for piece in pieces:
-        data = held + piece
+        data = tail + piece
         keep = 2 if data.endswith(b"\r\n") else 1 if data.endswith(b"\r") else 0
-        ready, held = data[: len(data) - keep], data[len(data) - keep :]
+        ready, tail = data[: len(data) - keep], data[len(data) - keep :]
         if ready:
             yield ready.replace(b"\r\n.", b"\r\n..")[bare:]
             bare = 0
-    yield (held if held == b"\r\n" else held + b"\r\n")[bare:] + b".\r\n"
+    yield (tail if tail == b"\r\n" else tail + b"\r\n")[bare:] + b".\r\n"
 
 
 def _begun(data: bytes) -> int:

@@ -38,15 +38,15 @@ def parse_path(argument: bytes, keyword: bytes) -> SmtpPath | None:
     """
     if argument[: len(keyword)].upper() != keyword:
         return None
-    found = _PATH.fullmatch(argument, len(keyword))
-    if found is None or len(found[1]) > MAX_PATH:
+    match = _PATH.fullmatch(argument, len(keyword))
+    if match is None or len(match[1]) > MAX_PATH:
         return None
     parameters: dict[str, bytes] = {}
-    for word in (found[2] or b"").split():
+    for word in (match[2] or b"").split():
         if not _PARAMETER.fullmatch(word):
             return None
         name, _, value = word.partition(b"=")
         if (key := name.decode("ascii").upper()) in parameters:
             return None
         parameters[key] = value
-    return SmtpPath(found[1], parameters)
+    return SmtpPath(match[1], parameters)

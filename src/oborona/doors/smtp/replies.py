@@ -87,16 +87,16 @@ class SmtpReplyParser:
             raise PeerError(f"an answer with a line of more than {MAX_LINE} bytes")
 
     def _take(self, line: bytes) -> SmtpReply | None:
-        found = _LINE.fullmatch(line)
-        if found is None or (self._lines and self._lines[0][:3] != found[1]):
+        match = _LINE.fullmatch(line)
+        if match is None or (self._lines and self._lines[0][:3] != match[1]):
             raise PeerError(f"not an answer: {line[:_SHOWN]!r}")
         self._lines.append(line)
         if len(self._lines) > MAX_LINES:
             raise PeerError(f"an answer of more than {MAX_LINES} lines")
-        if found[2] == b"-":
+        if match[2] == b"-":
             return None
         lines, self._lines = tuple(self._lines), []
-        return SmtpReply(int(found[1]), lines)
+        return SmtpReply(int(match[1]), lines)
 
 
 def own_reply(code: int, enhanced: str, words: str) -> SmtpReply:

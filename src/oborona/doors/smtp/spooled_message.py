@@ -80,8 +80,8 @@ class SpooledMessage:
         if self._early.startswith(b"\r\n"):
             end = 2  # no header at all
         else:
-            found = self._early.find(_BLANK, looked_at)
-            end = found + len(_BLANK) if found >= 0 else 0
+            blank = self._early.find(_BLANK, looked_at)
+            end = blank + len(_BLANK) if blank >= 0 else 0
         if end or len(self._early) > MAX_HEADER:
             self._part(end)
 

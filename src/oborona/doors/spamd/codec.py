@@ -54,7 +54,7 @@ class SpamdCommand(StrEnum):
     SKIP = "SKIP"  # nothing: the client thinks better of it
 
 
-_COMMANDS: Final = {one.encode(): one for one in SpamdCommand}
+_COMMANDS: Final = {command.encode(): command for command in SpamdCommand}
 _WITHOUT_MESSAGE: Final = frozenset({SpamdCommand.PING, SpamdCommand.SKIP})
 
 
@@ -76,7 +76,7 @@ class SpamdRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     def get(self, name: str) -> str:
         """Return the first header of a name, empty where there is none."""
-        return next((value for one, value in self.headers if one == name), "")
+        return next((value for header_name, value in self.headers if header_name == name), "")
 
 
 class SpamdCodec:
@@ -236,10 +236,10 @@ class SpamdCodec:
             self._request = msgspec.structs.replace(request, headers=tuple(self._headers))
             self.done = request.command in _WITHOUT_MESSAGE
             return True
-        found = _HEADER.fullmatch(line)
-        if found is None or b"\0" in line or b"\r" in line:
+        match = _HEADER.fullmatch(line)
+        if match is None or b"\0" in line or b"\r" in line:
             raise PeerError(f"not a header: {line[:_SHOWN]!r}")
-        name, value = found[1].decode("ascii").lower(), peer_text(found[2].rstrip())
+        name, value = match[1].decode("ascii").lower(), peer_text(match[2].rstrip())
         if name == "content-length":
             if self._length is not None or not (
                 value.isascii() and value.isdecimal() and len(value) <= 15
@@ -264,11 +264,11 @@ class SpamdCodec:
 
 
 def _command(line: bytes) -> SpamdRequest:
-    found = _COMMAND.fullmatch(line)
-    command = _COMMANDS.get(found[1]) if found else None
-    if found is None or command is None:
+    match = _COMMAND.fullmatch(line)
+    command = _COMMANDS.get(match[1]) if match else None
+    if match is None or command is None:
         raise PeerError(f"not a command: {line[:_SHOWN]!r}")
-    return SpamdRequest(command=command, rspamd=bool(found[2]), version=float(found[3]))
+    return SpamdRequest(command=command, rspamd=bool(match[2]), version=float(match[3]))
 
 
 def _inflated(packed: bytes, *, cut_off: bool, limit_bytes: int) -> tuple[bytes, int]:

@@ -53,11 +53,11 @@ class PrependedHeaders(msgspec.Struct, frozen=True, kw_only=True):
 
     def inner(self, raw: bytes) -> bytes:
         """Return the message without it."""
-        start, kept = 0, []
+        start, pieces = 0, []
         for begin, end in self.cuts:
-            kept.append(raw[start:begin])
+            pieces.append(raw[start:begin])
             start = end
-        return b"".join((*kept, raw[start:])) if self.cuts else raw
+        return b"".join((*pieces, raw[start:])) if self.cuts else raw
 
 
 def read_prepended(raw: bytes, ours: Callable[[ReceivedHop], bool]) -> PrependedHeaders:
@@ -109,8 +109,8 @@ def read_prepended(raw: bytes, ours: Callable[[ReceivedHop], bool]) -> Prepended
 
 def _sender(tops: list[tuple[bytes, str]], of_the_mailbox: str, hop: ReceivedHop) -> str:
     for name in _SENDERS:
-        if found := [value for top, value in tops if top == name]:
-            return path_address(found[0])
+        if values := [value for top, value in tops if top == name]:
+            return path_address(values[0])
     if of_the_mailbox:
         return "" if of_the_mailbox == _NO_SENDER else of_the_mailbox
     return hop.sender or ""
@@ -122,9 +122,11 @@ def _recipients(tops: list[tuple[bytes, str]]) -> tuple[str, ...]:
     Where each delivery adds a line, those above are the latest.
     """
     for name in _RECIPIENTS:
-        if found := [value for top, value in tops if top == name]:
+        if values := [value for top, value in tops if top == name]:
             if name not in _OF_MANY:
-                return (path_address(found[0]),)
-            named = (path_address(one[0]) for value in found for one in _ADDRESS.finditer(value))
+                return (path_address(values[0]),)
+            named = (
+                path_address(match[0]) for value in values for match in _ADDRESS.finditer(value)
+            )
             return tuple(islice(named, MOST_RECIPIENTS))
     return ()

@@ -59,8 +59,8 @@ def user_address(request: SpamdRequest, template: str) -> str:
         template: of mailbox users' addresses; who is named by an address that it makes none of is
             that address.
     """
-    said = request.get("user")
-    return person_address(said, template) or person_address(said, "{user}")
+    user = request.get("user")
+    return person_address(user, template) or person_address(user, "{user}")
 
 
 def _rspamc(request: SpamdRequest, believing: TrustOptions) -> MessageToScan:

@@ -101,6 +101,6 @@ def _told(reply: SessionReply) -> str:
     """Return what the mail server does next: says, or adds."""
     if reply.answer in _REFUSALS:
         return f"{_words(reply)}\r\n"
-    added = [one for one in reply.edits if isinstance(one, AddHeader)]
-    in_order = sorted(added, key=lambda one: not one.top)
-    return "\n".join(f"{one.name}: {one.value}" for one in in_order) + "\r\n"
+    added = [edit for edit in reply.edits if isinstance(edit, AddHeader)]
+    in_order = sorted(added, key=lambda header: not header.top)
+    return "\n".join(f"{header.name}: {header.value}" for header in in_order) + "\r\n"

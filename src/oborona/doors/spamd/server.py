@@ -36,31 +36,31 @@ log = logging.getLogger("oborona.spamd")
 
 async def start(at: DoorContext, listener: socket.socket) -> SpamdServer:
     """Serve the door as the settings want it."""
-    asked, work, site = at.settings.doors.spamd, at.settings.worker, at.settings.site
+    door, work, site = at.settings.doors.spamd, at.settings.worker, at.settings.site
     ports = site.submission_ports.split()
     desk = SpamdRequestHandler(
         sessions=at.sessions,
         guard=HandlerGuard(failure_reply(work), guard_s(work)),
         believing=TrustOptions(
-            received=asked.received,
+            received=door.received,
             person=at.settings.intake.person,
             submission_port=ports[0] if ports else "",
             limit_bytes=work.max_message_bytes,
         ),
         name=at.name,
-        scale=asked.scale,
-        tell=asked.tell,
+        scale=door.scale,
+        tell=door.tell,
         key=at.signing_key,
         keep=at.keep,
         note=at.note,
     )
     server = SpamdServer(
         desk,
-        idle_s=asked.idle_s,
-        request_s=asked.request_s,
-        max_connections=asked.max_connections,
-        max_per_client=asked.max_per_client,
-        allowed=asked.allowed,
+        idle_s=door.idle_s,
+        request_s=door.request_s,
+        max_connections=door.max_connections,
+        max_per_client=door.max_per_client,
+        allowed=door.allowed,
         room=at.room,
     )
     await server.start(listener)
@@ -118,13 +118,13 @@ class SpamdRequestHandler(msgspec.Struct, frozen=True, kw_only=True):
         if not self.tell:
             self.note("unauthorized")
             return tell_feedback.FORBIDDEN
-        said = tell_feedback.tell_result(
+        result = tell_feedback.tell_result(
             request, key=self.key, template=self.believing.person, now=time.time()
         )
-        if said.event is None:
+        if result.event is None:
             self.note("refused")
-            return said.refusal
-        if not await self.keep(said.event):
+            return result.refusal
+        if not await self.keep(result.event):
             self.note("failed")
             return tell_feedback.NOT_WRITTEN
         self.note("told")

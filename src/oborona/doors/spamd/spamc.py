@@ -72,9 +72,9 @@ def shown_points(
     as it is written.
     """
     bar = round(line * scale, decimals)
-    told = round(score * scale, decimals)
-    told = max(told, bar) if spam else min(told, bar - 10**-decimals)
-    return f"{told:.{decimals}f}", f"{bar:.{decimals}f}"
+    shown = round(score * scale, decimals)
+    shown = max(shown, bar) if spam else min(shown, bar - 10**-decimals)
+    return f"{shown:.{decimals}f}", f"{bar:.{decimals}f}"
 
 
 def _held(judged: VerdictDetails, scale: float) -> float:
@@ -88,13 +88,13 @@ def _held(judged: VerdictDetails, scale: float) -> float:
 
 
 def spamc_answer(
-    request: SpamdRequest, told: MessageToScan, reply: SessionReply, name: str, scale: float
+    request: SpamdRequest, message: MessageToScan, reply: SessionReply, name: str, scale: float
 ) -> bytes:
     """Return the answer to a message.
 
     Args:
         request: which asked.
-        told: what it told.
+        message: what it told.
         reply: of the session.
         name: ours.
         scale: what points are multiplied by.
@@ -116,7 +116,7 @@ def spamc_answer(
         ):
             body = report_lines(judged, name, score, line, scale).encode()
         case SpamdCommand.HEADERS | SpamdCommand.PROCESS:
-            end = _header_end(request, told.mailbox_line)
+            end = _header_end(request, message.mailbox_line)
             if request.truncated and (
                 request.command is SpamdCommand.PROCESS or end == len(request.raw)
             ):
@@ -124,7 +124,7 @@ def spamc_answer(
                     UNAVAILABLE, f"No more than {len(request.raw)} bytes are given back"
                 )
             raw = request.raw[:end] if request.command is SpamdCommand.HEADERS else request.raw
-            body = _marked(raw, told, judged, name, spam=spam)
+            body = _marked(raw, message, judged, name, spam=spam)
         case _:
             pass
     return _whole(request, header, body)
@@ -143,7 +143,7 @@ def _whole(request: SpamdRequest, header: str, body: bytes) -> bytes:
 
 
 def _marked(
-    raw: bytes, told: MessageToScan, judged: VerdictDetails, name: str, *, spam: bool
+    raw: bytes, message: MessageToScan, judged: VerdictDetails, name: str, *, spam: bool
 ) -> bytes:
     """Return a message, or its header, with what a milter would have done to it.
 
@@ -152,12 +152,12 @@ def _marked(
     verdict = judged.verdict
     if verdict.action in (Action.TEMPFAIL, Action.ACCEPT):
         verdict = msgspec.structs.replace(verdict, action=Action.SPAM if spam else Action.ACCEPT)
-    own = is_own(told.envelope if judged.scan is None else judged.scan.envelope)
+    own = is_own(message.envelope if judged.scan is None else judged.scan.envelope)
     edits = header_edits(
-        msgspec.structs.replace(judged, verdict=verdict), told.message, name, own=own
+        msgspec.structs.replace(judged, verdict=verdict), message.message, name, own=own
     )
     unix = b"\r\n" not in raw
-    mailbox_line, rest = raw[: told.mailbox_line], raw[told.mailbox_line :]
+    mailbox_line, rest = raw[: message.mailbox_line], raw[message.mailbox_line :]
     marked = letter.with_edits(letter.with_crlf(rest) if unix else rest, edits)
     return mailbox_line + (marked.replace(b"\r\n", b"\n") if unix else marked)
 

@@ -52,21 +52,21 @@ def tell_result(request: SpamdRequest, *, key: bytes, template: str, now: float)
         return TellResult(
             None, error_answer(UNAVAILABLE, "Nothing is forgotten here: say ham, or spam")
         )
-    what = _CLASSES.get(request.get("message-class").lower())
-    if what is None:
+    kind = _CLASSES.get(request.get("message-class").lower())
+    if kind is None:
         return TellResult(None, error_answer(PROTOCOL, "Message-class is neither spam nor ham"))
-    who = user_address(request, template)
-    if not who:
+    person = user_address(request, template)
+    if not person:
         words = f"Who says so? User {request.get('user')[:80]!r} is no mail address (intake.person)"
         return TellResult(None, error_answer(NOPERM, words))
     raw = without_mailbox_line(request.raw)
     ident, message_id = read_reference(raw, key)
     return TellResult(
         FeedbackEvent(
-            what=what,
+            what=kind,
             way=EventChannel.SPAMD,
             time=now,
-            person=who,
+            person=person,
             ident=ident,
             message_id=message_id,
             raw=raw,
@@ -86,5 +86,5 @@ def tell_done_answer(request: SpamdRequest) -> bytes:
 
 
 def _places(request: SpamdRequest, name: str) -> list[str]:
-    said = request.get(name).lower()
-    return [place for place in ("local", "remote") if place in said]
+    line = request.get(name).lower()
+    return [place for place in ("local", "remote") if place in line]
