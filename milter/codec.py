@@ -164,10 +164,10 @@ class MilterCodec:
             payload = data[start + 5 : stop]
             start = stop
             if command == _MACRO:
-                said = payload[1:]
-                if said == self._macros:
+                macros = payload[1:]
+                if macros == self._macros:
                     continue
-                self._macros = said
+                self._macros = macros
             elif command not in _WITHIN_CONTENT:
                 self._macros = b""
             read = _READERS.get(command)

@@ -63,7 +63,9 @@ def verdict(reply: SessionReply, agreed: MilterTerms) -> bytes:
         if reply.edits and agreed.edits:
             packets += _edits(reply.edits, agreed)
         if reply.removed and agreed.removes:
-            packets += [_packet(b"-", f"<{one}>".encode() + b"\0") for one in reply.removed]
+            packets += [
+                _packet(b"-", f"<{recipient}>".encode() + b"\0") for recipient in reply.removed
+            ]
     return b"".join((*packets, answer(reply)))
 
 

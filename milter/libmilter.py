@@ -143,7 +143,7 @@ class LibmilterServer:
         while True:
             await asyncio.sleep(DRAIN_LOOK_S)
             with self._lock:
-                busy = sum(not each.between_messages for each in self._connections)
+                busy = sum(not connection.between_messages for connection in self._connections)
             if not busy:
                 return
             if self.loop.time() > until:
@@ -175,7 +175,7 @@ class LibmilterServer:
             raise RuntimeError("libmilter serves in this process already")
         LibmilterServer._registered = True
         step = self._step
-        silent = step(lambda each, *_: each.silent())
+        silent = step(lambda connection, *_: connection.silent())
         milter.set_flags(ADD_HEADERS | REMOVE_RECIPIENTS | CHANGE_HEADERS | SET_MACROS)
         milter.set_connect_callback(self._connect)
         milter.set_helo_callback(step(LibmilterConnection.helo))
@@ -279,13 +279,13 @@ def _placeholder(family: int) -> int:
 
 def _sockets() -> dict[str, int]:
     """Return the process's open sockets, by the name that the kernel gives each."""
-    found = {}
+    descriptors = {}
     for entry in Path("/proc/self/fd").iterdir():
         with suppress(OSError):  # closed meanwhile, such as the one that lists the folder
             name = str(entry.readlink())
             if name.startswith("socket:"):
-                found[name] = int(entry.name)
-    return found
+                descriptors[name] = int(entry.name)
+    return descriptors
 
 
 def _listens(descriptor: int, family: int) -> bool:

@@ -138,16 +138,16 @@ class LibmilterConnection:
         self._silent = milter.CONTINUE
 
     def _open(self) -> None:
-        made: Future[ConnectionHandler] = Future()
+        opened: Future[ConnectionHandler] = Future()
 
         def make() -> None:
             try:
-                made.set_result(self._factory())
+                opened.set_result(self._factory())
             except Exception as error:  # noqa: BLE001 - raised in the thread that waits
-                made.set_exception(error)
+                opened.set_exception(error)
 
         self._loop.call_soon_threadsafe(make)
-        self._door = made.result(self._guard.guard_s + LOOP_LATE_S)
+        self._door = opened.result(self._guard.guard_s + LOOP_LATE_S)
 
     # --- the steps ---
 

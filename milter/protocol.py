@@ -125,11 +125,11 @@ def agree(version: int, actions: int, protocol: int, waits: frozenset[Stage]) ->
         raise PeerError(
             f"milter protocol version {version}, we speak {MIN_VERSION} to {MAX_VERSION}"
         )
-    wanted = _STEPS
+    steps = _STEPS
     for command, bit in NO_REPLY.items():
         if STAGE_OF.get(command) not in waits:
-            wanted |= bit
-    agreed = protocol & wanted
+            steps |= bit
+    agreed = protocol & steps
     return MilterTerms(
         version=min(version, MAX_VERSION),
         actions=actions & _ACTIONS,

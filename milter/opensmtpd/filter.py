@@ -40,8 +40,8 @@ _DECISIONS: Final = {
     b"t": "reject|451 4.7.1 Service unavailable - try again later",
 }
 _REGISTER: Final = "".join(
-    f"register|{one}\n"
-    for one in (
+    f"register|{registration}\n"
+    for registration in (
         *(f"filter|smtp-in|{phase}" for phase in FILTERS),
         *(f"report|smtp-in|{event}" for event in REPORTS),
         "ready",
@@ -144,17 +144,17 @@ class _Session:
 
     def _note(self, line: FilterLine) -> None:
         """Take a report."""
-        told = peer_text(line.rest)
-        if line.what == b"link-connect" and told.count("|") == 3:
-            name, verified, source, ours = told.split("|")
+        fields = peer_text(line.rest)
+        if line.what == b"link-connect" and fields.count("|") == 3:
+            name, verified, source, ours = fields.split("|")
             self._client = _client(name if verified == "pass" else "unknown", source)
             self._macros = {"daemon_port": ours.rpartition(":")[2], "client_ptr": name}
         elif line.what == b"link-auth":
             user_first = line.version in (b"0.5", b"0.6")
-            user, _, passed = told.rpartition("|") if user_first else told.partition("|")[::-1]
+            user, _, passed = fields.rpartition("|") if user_first else fields.partition("|")[::-1]
             self._login = user if passed == "pass" else self._login
         elif line.what == b"tx-begin":
-            self._message = told
+            self._message = fields
         elif line.what == b"tx-reset":
             self._decided = ""
             self._lines.clear()
@@ -164,25 +164,25 @@ class _Session:
     async def _answer(self, line: FilterLine) -> bytes:
         if line.what == b"connect":
             self._link = await self._of.dial()
-            said = await self._link.ask(b"C", self._client, **self._macros)
-            if said.letter == b"a":
+            answer = await self._link.ask(b"C", self._client, **self._macros)
+            if answer.letter == b"a":
                 self._drop(PROCEED)
-            return result(line, _decision(said).replace("reject", "disconnect"))
+            return result(line, _decision(answer).replace("reject", "disconnect"))
         if line.what == b"mail-from":
             self._decided = ""
         if self._link is None or self._decided or line.what == b"commit":
             return self._unasked(line)
         if line.what == b"data-line":
             return content(line, await self._judged(self._link))
-        told = (
+        argument = (
             peer_text(line.rest) if line.what in (b"helo", b"ehlo") else f"<{peer_text(line.rest)}>"
         )
-        said = await self._link.ask(
-            _COMMANDS[line.what], f"{told}\0".encode(), auth_authen=self._login
+        answer = await self._link.ask(
+            _COMMANDS[line.what], f"{argument}\0".encode(), auth_authen=self._login
         )
-        if said.letter == b"a":
+        if answer.letter == b"a":
             self._decided = PROCEED
-        return result(line, _decision(said))
+        return result(line, _decision(answer))
 
     async def _judged(self, link: MilterClient) -> bytes:
         """Have the message judged; return it with its edits."""
@@ -191,10 +191,10 @@ class _Session:
         ours = 0  # bytes of smtpd's own Received, which no milter is shown
         if first and first.name == b"Received" and self._message.encode() in first.value:
             ours = first.end
-        said, edits = await link.message(raw[ours:], self._message)
-        self._decided = _decision(said)
-        if said.letter == b"d" or any(
-            one.name == "X-Spam-Flag" for one in edits if isinstance(one, AddHeader)
+        answer, edits = await link.message(raw[ours:], self._message)
+        self._decided = _decision(answer)
+        if answer.letter == b"d" or any(
+            edit.name == "X-Spam-Flag" for edit in edits if isinstance(edit, AddHeader)
         ):
             edits.append(JUNK)
         return letter.with_edits(raw, edits)  # none of them counts Received
@@ -226,14 +226,14 @@ def _client(name: str, source: str) -> bytes:
         return f"{name}\0U".encode()
 
 
-def _decision(said: MilterAnswer) -> str:
+def _decision(answer: MilterAnswer) -> str:
     """Return an answer of the daemon in smtpd's words."""
-    if said.letter == b"y":  # 550-5.7.1 one line, 550 5.7.1 and the last
-        lines = said.data.rstrip(b"\0").decode("ascii", "replace").split("\r\n")
+    if answer.letter == b"y":  # 550-5.7.1 one line, 550 5.7.1 and the last
+        lines = answer.data.rstrip(b"\0").decode("ascii", "replace").split("\r\n")
         words = " ".join(
-            [f"{lines[0][:3]} {lines[0][4:]}", *(one[len("550 5.7.1 ") :] for one in lines[1:])]
+            [f"{lines[0][:3]} {lines[0][4:]}", *(rest[len("550 5.7.1 ") :] for rest in lines[1:])]
         )
         return f"reject|{words[:MAX_TEXT_LINE]}"
-    if said.letter not in _DECISIONS:
-        raise PeerError(f"an answer that is none: {said.letter!r}")
-    return _DECISIONS[said.letter]
+    if answer.letter not in _DECISIONS:
+        raise PeerError(f"an answer that is none: {answer.letter!r}")
+    return _DECISIONS[answer.letter]

@@ -39,16 +39,16 @@ def read(line: bytes) -> FilterLine:
         PeerError: it is none of this protocol.
     """
     asks = line.startswith(b"filter|")
-    found = _ASKED.fullmatch(line)
-    token = _TOKEN.fullmatch(found[4] or b"") if found and asks else None
-    if found is None or (asks and token is None):
+    match = _ASKED.fullmatch(line)
+    token = _TOKEN.fullmatch(match[4] or b"") if match and asks else None
+    if match is None or (asks and token is None):
         raise PeerError(f"no line of OpenSMTPD's filter protocol: {line[:80]!r}")
     return FilterLine(
-        found[2],
-        found[3],
-        (token or found)[2 if token else 4] or b"",
+        match[2],
+        match[3],
+        (token or match)[2 if token else 4] or b"",
         token[1] if token else b"",
-        found[1],
+        match[1],
     )
 
 
@@ -64,5 +64,7 @@ def result(line: FilterLine, decision: str) -> bytes:
 def content(line: FilterLine, message: bytes) -> bytes:
     """Return a message, CRLF at the end of each of its lines, as the answer to these."""
     start = b"filter-dataline|%b|%b|" % (line.session, line.token)
-    stuffed = (b"." + one if one.startswith(b".") else one for one in message.split(b"\r\n")[:-1])
-    return b"".join(b"%b%b\n" % (start, one) for one in (*stuffed, b"."))
+    stuffed = (
+        b"." + line if line.startswith(b".") else line for line in message.split(b"\r\n")[:-1]
+    )
+    return b"".join(b"%b%b\n" % (start, line) for line in (*stuffed, b"."))

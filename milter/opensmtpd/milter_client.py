@@ -72,11 +72,11 @@ class MilterClient:
         """
         terms = _PACKET.pack(13, ord("O"), MAX_VERSION, _ACTIONS, _STEPS)[4:]
         try:
-            said = await self.ask(b"O", terms[1:])
+            answer = await self.ask(b"O", terms[1:])
         except BaseException:
             self.close()
             raise
-        if said.letter + said.data[:12] != terms:
+        if answer.letter + answer.data[:12] != terms:
             self.close()
             raise PeerError("no milter of ours answers there")
         return self
@@ -84,8 +84,8 @@ class MilterClient:
     async def ask(self, command: bytes, data: bytes = b"", **macros: str) -> MilterAnswer:
         """Take one step, its macros told before, empty ones too; return the answer."""
         if macros:
-            told = "".join(f"{{{name}}}\0{one}\0" for name, one in macros.items())
-            self.tell(b"D", command + told.encode())
+            packet = "".join(f"{{{name}}}\0{value}\0" for name, value in macros.items())
+            self.tell(b"D", command + packet.encode())
         self.tell(command, data)
         await self._writer.drain()
         return await self._read()
@@ -105,12 +105,12 @@ class MilterClient:
         for place in range(0, len(body), CHUNK):
             self.tell(b"B", body[place : place + CHUNK])
             await self._writer.drain()
-        said = await self.ask(b"E", i=queue_id)
+        answer = await self.ask(b"E", i=queue_id)
         edits: list[AddHeader | RemoveHeader] = []
-        while said.letter in b"him":
-            edits.append(_edit(said))
-            said = await self._read()
-        return said, edits
+        while answer.letter in b"him":
+            edits.append(_edit(answer))
+            answer = await self._read()
+        return answer, edits
 
     def tell(self, command: bytes, data: bytes = b"") -> None:
         """Take a step that has no answer."""
@@ -128,14 +128,16 @@ class MilterClient:
         return MilterAnswer(packet[:1], packet[1:])
 
 
-def _edit(said: MilterAnswer) -> AddHeader | RemoveHeader:
-    place, rest = (b"", said.data) if said.letter == b"h" else (said.data[:4], said.data[4:])
+def _edit(answer: MilterAnswer) -> AddHeader | RemoveHeader:
+    place, rest = (
+        (b"", answer.data) if answer.letter == b"h" else (answer.data[:4], answer.data[4:])
+    )
     try:
         name, value, _ = rest.decode("ascii").split("\0")
-        if said.letter != b"m":
-            return AddHeader(name, value.removeprefix(" "), top=said.letter == b"i")
+        if answer.letter != b"m":
+            return AddHeader(name, value.removeprefix(" "), top=answer.letter == b"i")
         return RemoveHeader(
             name, 0 if value else int.from_bytes(place, "big")
         )  # none is changed, none is the 0th
     except ValueError as error:
-        raise PeerError(f"an edit of headers that is none: {said.data[:60]!r}") from error
+        raise PeerError(f"an edit of headers that is none: {answer.data[:60]!r}") from error

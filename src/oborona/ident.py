@@ -173,8 +173,8 @@ def verify(text: str, key: bytes) -> int | None:
     name, _, signature = text.partition(".")
     ident = from_text(name)
     # A name that is none is compared all the same: only the key's holder learns more than "no".
-    wanted = _signature(to_text(ident or 0), key)
-    same = hmac.compare_digest(wanted.encode(), signature.encode("utf-8", "surrogatepass"))
+    expected = _signature(to_text(ident or 0), key)
+    same = hmac.compare_digest(expected.encode(), signature.encode("utf-8", "surrogatepass"))
     return ident if same else None
 
 

@@ -93,7 +93,7 @@ def make(state: Path, begun: Collection[Path] = (), *, noted: Collection[Path] =
     path = state / state_files.SECRET
     if not path.exists():
         lost = next(
-            (one for one in (state / state_files.SECRET_NOTE, *begun) if one.exists()), None
+            (file for file in (state / state_files.SECRET_NOTE, *begun) if file.exists()), None
         )
         if lost is not None:
             raise StoreForeign(
@@ -117,12 +117,12 @@ def check(secret: bytes, state: Path, folder: Path) -> bool:
         StoreForeign: it has the note of another. StoreError: it can't be read.
     """
     try:
-        known = (folder / state_files.SECRET_NOTE).read_bytes()
+        note = (folder / state_files.SECRET_NOTE).read_bytes()
     except FileNotFoundError:
         return False
     except OSError as error:
         raise StoreError(f"{folder / state_files.SECRET_NOTE}: {error.strerror}") from error
-    if known != _note(secret):
+    if note != _note(secret):
         raise StoreForeign(
             f"{state / state_files.SECRET} is not the secret that {folder} was begun with: its "
             f"counts and ids mean nothing under this one;"

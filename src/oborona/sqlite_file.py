@@ -126,7 +126,7 @@ def _allowed(path: Path) -> bool:
     )
 
 
-def checked_version(db: sqlite3.Connection, path: Path, wanted: SqliteFormat) -> int:
+def checked_version(db: sqlite3.Connection, path: Path, sqlite_format: SqliteFormat) -> int:
     """Return the version of a file, 0 of an empty one.
 
     Raises:
@@ -136,29 +136,29 @@ def checked_version(db: sqlite3.Connection, path: Path, wanted: SqliteFormat) ->
     (owner,) = db.execute("PRAGMA application_id").fetchone()
     (version,) = db.execute("PRAGMA user_version").fetchone()
     (tables,) = db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-    if owner != wanted.application_id and (owner or version or tables):
-        raise StoreError(f"{path}: is a SQLite file, and not {wanted.called} of Oborona")
-    if version > len(wanted.migrations):
+    if owner != sqlite_format.application_id and (owner or version or tables):
+        raise StoreError(f"{path}: is a SQLite file, and not {sqlite_format.called} of Oborona")
+    if version > len(sqlite_format.migrations):
         raise StoreVersion(
             f"{path}: is of version {version}, this Oborona knows "
-            f"{len(wanted.migrations)}: written by a newer one"
+            f"{len(sqlite_format.migrations)}: written by a newer one"
         )
     return int(version)
 
 
-def migrate(db: sqlite3.Connection, wanted: SqliteFormat) -> None:
+def migrate(db: sqlite3.Connection, sqlite_format: SqliteFormat) -> None:
     """Apply what is missing; another process may be doing the same."""
-    newest = len(wanted.migrations)
+    newest = len(sqlite_format.migrations)
     (version,) = db.execute("PRAGMA user_version").fetchone()
     if version == newest:
         return
     db.execute("BEGIN IMMEDIATE")
     try:
         (version,) = db.execute("PRAGMA user_version").fetchone()
-        for statements in wanted.migrations[version:]:
+        for statements in sqlite_format.migrations[version:]:
             for statement in statements:
                 db.execute(statement)
-        db.execute(f"PRAGMA application_id = {wanted.application_id}")
+        db.execute(f"PRAGMA application_id = {sqlite_format.application_id}")
         db.execute(f"PRAGMA user_version = {max(version, newest)}")
         db.execute("COMMIT")
     except BaseException:
@@ -204,8 +204,8 @@ class SqliteFileKind(NamedTuple):
 
     def told(self, error: Exception, path: Path) -> StoreError:
         """Return what an error of SQLite means, in an admin's words."""
-        found = explained_error(error, path)
-        return self._mended(found) if isinstance(found, SqliteFileDamaged) else found
+        explained = explained_error(error, path)
+        return self._mended(explained) if isinstance(explained, SqliteFileDamaged) else explained
 
     def _mended(self, damage: SqliteFileDamaged) -> SqliteFileDamaged:
         return SqliteFileDamaged(

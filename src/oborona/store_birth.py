@@ -124,9 +124,9 @@ def ensure_birth(db: sqlite3.Connection, folder: Path) -> tuple[StoreBirth, bool
         if db.in_transaction:
             db.execute("ROLLBACK")
         raise
-    found = stored_birth(db)
-    assert found is not None
-    return found, found.mark == birth.mark
+    stored = stored_birth(db)
+    assert stored is not None
+    return stored, stored.mark == birth.mark
 
 
 def read_record(state: Path, store: str) -> StoreBirthRecord | None:
@@ -210,13 +210,13 @@ def note_unusable(state: Path, store: str, why: str) -> None:
 
 def read_records(state: Path) -> dict[str, StoreBirthRecord]:
     """Return all records that can be read, by store."""
-    found = {}
+    records = {}
     for path in sorted((state / state_files.BEGUN).glob("*.json")):
         store = path.name.removesuffix(".json").replace("%", "/")
         record = read_record(state, store)
         if record is not None:
-            found[store] = record
-    return found
+            records[store] = record
+    return records
 
 
 def _path(state: Path, store: str) -> Path:

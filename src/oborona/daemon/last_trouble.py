@@ -28,12 +28,12 @@ class LastTrouble(msgspec.Struct, frozen=True, kw_only=True):
 
 def note_last_trouble(state: Path, process: str, why: str) -> None:
     """Keep it in the place of the one before; never raises."""
-    said = LastTrouble(time=time.time(), process=process, why=why[:WORDS])
+    trouble = LastTrouble(time=time.time(), process=process, why=why[:WORDS])
     file = state / state_files.LAST_TROUBLE
     fresh = file.with_name(f".{file.name}")
     with contextlib.suppress(OSError, UnicodeError):  # who writes this has trouble enough
         file.parent.mkdir(mode=0o750, exist_ok=True)
-        fresh.write_bytes(msgspec.json.encode(said))
+        fresh.write_bytes(msgspec.json.encode(trouble))
         fresh.replace(file)
 
 

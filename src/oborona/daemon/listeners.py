@@ -54,15 +54,15 @@ class DoorListener(NamedTuple):
 
 
 async def _milter(at: DoorContext, listener: socket.socket) -> DoorServer:
-    asked, work = at.settings.doors.milter, at.settings.worker
-    native = partial(NativeServer, max_per_client=asked.max_per_client, allowed=asked.allowed)
+    door, work = at.settings.doors.milter, at.settings.worker
+    native = partial(NativeServer, max_per_client=door.max_per_client, allowed=door.allowed)
     transport: Callable[..., LibmilterServer | NativeServer]
-    transport = LibmilterServer if asked.transport == "libmilter" else native
+    transport = LibmilterServer if door.transport == "libmilter" else native
     server = transport(
         at.sessions,
         limit_bytes=work.max_message_bytes,
-        idle_s=asked.idle_s,
-        max_sessions=asked.max_connections,
+        idle_s=door.idle_s,
+        max_sessions=door.max_connections,
         on_failure=failure_reply(work),
         guard_s=guard_s(work),
         room=at.room,
@@ -73,15 +73,15 @@ async def _milter(at: DoorContext, listener: socket.socket) -> DoorServer:
 
 
 async def _policy_service(at: DoorContext, listener: socket.socket) -> DoorServer:
-    asked = at.settings.doors.policy_service
+    door = at.settings.doors.policy_service
     server = PolicyServiceServer(
         at.sessions,
-        idle_s=asked.idle_s,
-        max_connections=asked.max_connections,
+        idle_s=door.idle_s,
+        max_connections=door.max_connections,
         guard_s=several_stages_guard_s(at.settings.worker),
-        max_per_client=asked.max_per_client,
+        max_per_client=door.max_per_client,
         note=at.note,
-        allowed=asked.allowed,
+        allowed=door.allowed,
     )
     await server.start(listener)
     return server

@@ -168,7 +168,7 @@ def metrics_json() -> str:
     """Return metrics.json, a line for each metric."""
     processes = [
         f'"{process}": [\n'
-        + ",\n".join(msgspec.json.encode(one).decode() for one in families)
+        + ",\n".join(msgspec.json.encode(family).decode() for family in families)
         + "\n]"
         for process, families in described_metrics().items()
     ]

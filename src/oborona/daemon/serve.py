@@ -172,13 +172,13 @@ def _run(
             run_trainer = partial(trainer_main, loaded.settings, state, site_name(loaded))
             jobs.append(beside(name="trainer", run=run_trainer, kind=ProcessKind.TRAINER))
         if hears:
-            heard = intake.listen(loaded.settings.intake, listening)
-            run_intake = partial(intake.serve, loaded.settings, state, heard)
+            doors = intake.listen(loaded.settings.intake, listening)
+            run_intake = partial(intake.serve, loaded.settings, state, doors)
             jobs.append(
                 beside(
                     name="intake",
                     run=run_intake,
-                    sockets=tuple(heard.values()),
+                    sockets=tuple(doors.values()),
                     hung_s=hung_s,
                     kind=ProcessKind.INTAKE,
                 )
@@ -306,11 +306,11 @@ def _report(
     were set apart.
     """
     SERVES.replace({(child.job.name,): child.serves for child in children})
-    said = status.ServiceStatus(
+    report = status.ServiceStatus(
         name=name, pid=os.getpid(), time=time.time(), metrics=REGISTRY.snapshot()
     )
     with suppress(StoreError):  # on a disk that is full: those who serve say so
-        status.write_service(state, said)
+        status.write_service(state, report)
     if suspects is not None:
         suspects.look()
 

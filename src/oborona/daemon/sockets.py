@@ -77,18 +77,20 @@ def give_socket_file(path: Path, *, owner: str, group: str, of: int) -> None:
     """
     uid, gid = _user(owner), _group(group)
     try:
-        held = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as error:
         raise SocketError(f"{path}: {error.strerror}") from error
     try:
-        found = os.fstat(held)
-        if not stat.S_ISSOCK(found.st_mode) or found.st_uid not in (of, uid):
+        status = os.fstat(descriptor)
+        if not stat.S_ISSOCK(status.st_mode) or status.st_uid not in (of, uid):
             raise SocketError(f"{path}: is no socket of the daemon's user")
-        os.chown(f"/proc/self/fd/{held}", uid, gid)  # what is held, whatever bears the name by now
+        os.chown(
+            f"/proc/self/fd/{descriptor}", uid, gid
+        )  # what is held, whatever bears the name by now
     except OSError as error:
         raise SocketError(f"{path}: {_why(error, path)}") from error
     finally:
-        os.close(held)
+        os.close(descriptor)
 
 
 def close_and_unlink(sock: socket.socket) -> None:
@@ -125,18 +127,18 @@ def closed_folder(path: Path) -> Path | None:
     except OSError:
         group = os.getegid()
     folder = path.parent.resolve()
-    for each in (*reversed(folder.parents), folder):
+    for parent in (*reversed(folder.parents), folder):
         try:
-            found = each.stat()
+            status = parent.stat()
         except OSError:
             return None
         for_group = (
-            found.st_gid in (group, HIDDEN_GID)
-            and found.st_gid != os.getegid()
-            and found.st_mode & stat.S_IXGRP
+            status.st_gid in (group, HIDDEN_GID)
+            and status.st_gid != os.getegid()
+            and status.st_mode & stat.S_IXGRP
         )
-        if not found.st_mode & stat.S_IXOTH and not for_group:
-            return each
+        if not status.st_mode & stat.S_IXOTH and not for_group:
+            return parent
     return None
 
 
@@ -159,9 +161,9 @@ def _listen_unix(path: Path, uid: int, gid: int, mode: int, backlog: int) -> soc
         finally:
             os.umask(umask)
         bound = True
-        made = path.lstat()
+        status = path.lstat()
         if (
-            uid not in (_UNCHANGED, made.st_uid) or gid not in (_UNCHANGED, made.st_gid)
+            uid not in (_UNCHANGED, status.st_uid) or gid not in (_UNCHANGED, status.st_gid)
         ) and _known(uid, gid):
             os.chown(path, uid, gid)
         path.chmod(mode)
@@ -202,12 +204,12 @@ def _make_way(path: Path) -> None:
         SocketError: it is not a socket, or somebody answers, or it can't be told.
     """
     try:
-        found = path.lstat()
+        status = path.lstat()
     except FileNotFoundError:
         return
     except OSError as error:
         raise SocketError(f"{path}: {_why(error, path)}") from error
-    if not stat.S_ISSOCK(found.st_mode):
+    if not stat.S_ISSOCK(status.st_mode):
         raise SocketError(f"{path}: is there and is no socket; remove it, or listen elsewhere")
     try:
         pid = _listener(path)
@@ -270,10 +272,10 @@ def _group(name: str) -> int:
 def _listen_inet(host: str, port: int, backlog: int) -> socket.socket:
     name = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (socket.gaierror, UnicodeError) as error:
         raise SocketError(f"{name}: {error}") from error
-    family, kind, protocol, _, where = found[0]
+    family, kind, protocol, _, where = addresses[0]
     sock = socket.socket(family, kind, protocol)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

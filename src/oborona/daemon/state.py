@@ -104,7 +104,7 @@ def prepare_state(state: Path) -> None:
     ):
         births = {
             file: _birth(state / file)
-            for file in (state_files.JOURNAL, *(one.file for one in OPTIONAL))
+            for file in (state_files.JOURNAL, *(store.file for store in OPTIONAL))
         }
         _check_secret(state, births)
         _prepare(
@@ -113,16 +113,19 @@ def prepare_state(state: Path) -> None:
             births[state_files.JOURNAL],
             partial(schema.prepare, state / state_files.JOURNAL),
         )
-        for one in OPTIONAL:
+        for store in OPTIONAL:
             if not (
-                one.at_once
-                or (state / one.file).exists()
-                or store_birth.read_record(state, one.file)
+                store.at_once
+                or (state / store.file).exists()
+                or store_birth.read_record(state, store.file)
             ):
                 continue
-            with _told_off(state, one.file, one.without):
+            with _told_off(state, store.file, store.without):
                 _prepare(
-                    state, one.file, births[one.file], partial(_open, one.shared, state / one.file)
+                    state,
+                    store.file,
+                    births[store.file],
+                    partial(_open, store.shared, state / store.file),
                 )
 
 

@@ -188,9 +188,9 @@ class Supervisor:
             os.close(childs_end)
 
     def _sockets_of_others(self, job: ProcessJob) -> list[ClosableSocket]:
-        own = {id(each) for each in job.sockets}
+        own = {id(sock) for sock in job.sockets}
         return [
-            each for child in self._children for each in child.job.sockets if id(each) not in own
+            sock for child in self._children for sock in child.job.sockets if id(sock) not in own
         ]
 
     def _warn_of_threads(self) -> None:

@@ -83,15 +83,16 @@ class DeathSuspects:
             self._pruned = now
             suspect_store.prune_suspects(self._state, now)
         try:
-            seen = (self._state / state_files.SET_APART).stat().st_mtime_ns
+            modified = (self._state / state_files.SET_APART).stat().st_mtime_ns
         except OSError:
-            seen = 0
-        if seen == self._seen:
+            modified = 0
+        if modified == self._seen:
             return
-        self._seen = seen
+        self._seen = modified
         try:
             self._known = {
-                one.identity: one for one in suspect_store.read_suspects(self._state, now)
+                suspect.identity: suspect
+                for suspect in suspect_store.read_suspects(self._state, now)
             }
         except StoreError as error:
             event(log, logging.ERROR, "messages that were set apart are not known", error=error)
@@ -157,9 +158,12 @@ class DeathSuspects:
 
     def _show(self) -> None:
         apart = sorted(
-            (one for one in self._known.values() if one.apart), key=lambda one: -one.last
+            (suspect for suspect in self._known.values() if suspect.apart),
+            key=lambda suspect: -suspect.last,
         )
-        self.board.write([bytes.fromhex(one.identity) for one in apart if len(one.identity) == 32])
+        self.board.write(
+            [bytes.fromhex(suspect.identity) for suspect in apart if len(suspect.identity) == 32]
+        )
 
 
 def _blamed(notes: InFlightTable, status: int) -> tuple[InFlightMessage | None, int]:

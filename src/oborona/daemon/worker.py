@@ -330,9 +330,11 @@ class WorkerProcess:
     def _site(
         self, keys: secret.SiteKeys, counters: CounterReader, line: ReaderConnection
     ) -> ScanSite:
-        asked, longest_s = self._settings.reader, self._settings.worker.deadline_s / 2
+        reader, longest_s = self._settings.reader, self._settings.worker.deadline_s / 2
         eyes = PictureClient(
-            line, look_s=min(asked.look_wait_s, longest_s), read_s=min(asked.read_wait_s, longest_s)
+            line,
+            look_s=min(reader.look_wait_s, longest_s),
+            read_s=min(reader.read_wait_s, longest_s),
         )
         return ScanSite(
             name=self._name,
@@ -347,16 +349,16 @@ class WorkerProcess:
             content=self._taught,
             final=self._final,
             meanings=self._meanings(line),
-            pictures=eyes if asked.enabled else NoPictures(),
+            pictures=eyes if reader.enabled else NoPictures(),
             memory=CounterMemoryAge(),
         )
 
     def _meanings(self, line: ReaderConnection) -> MeaningModel:
         wait_s = min(self._settings.reader.meaning_wait_s, self._settings.worker.deadline_s / 2)
-        wanted = self._settings.reader.enabled and self._settings.reader.meaning
+        enabled = self._settings.reader.enabled and self._settings.reader.meaning
         return (
             EncodedMeanings(line, self._final.meaning, within_s=wait_s)
-            if wanted
+            if enabled
             else NoMeaningModel()
         )
 
@@ -391,9 +393,9 @@ class WorkerProcess:
 
     def _sighted(self, scanned: Scan, now: float) -> None:
         """Note the campaign that a message belongs to, if it is one of many."""
-        found = campaign_sighting(scanned, least=self._settings.alarm.wave_least, now=now)
-        if found is not None:
-            self._sightings.note(found)
+        sighting = campaign_sighting(scanned, least=self._settings.alarm.wave_least, now=now)
+        if sighting is not None:
+            self._sightings.note(sighting)
 
     async def _flush(self, counters: BufferedCounters) -> None:
         while True:

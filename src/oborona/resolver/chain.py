@@ -40,7 +40,7 @@ class CnameChain:
         Args:
             reply: to a question for `name`.
         """
-        asked = self.name
+        question = self.name
         if self._kind is not DnsType.CNAME:
             while self.name not in reply.records and (alias := reply.aliases.get(self.name)):
                 self.name, ttl = alias
@@ -50,15 +50,15 @@ class CnameChain:
                 if len(self._seen) > MAX_LINKS:
                     return failure("cname-chain-too-long")
                 self._seen.add(self.name)
-        found = reply.records.get(self.name)
-        if found is not None and reply.exists:
-            records, ttl = found
+        entry = reply.records.get(self.name)
+        if entry is not None and reply.exists:
+            records, ttl = entry
             return DnsAnswer(outcome=DnsOutcome.FOUND, records=records, ttl=min(self._ttl, ttl))
         if reply.records:  # of a name that does not exist, or of others than the one asked for
             return failure("nonsense")
         if not reply.exists:
             return DnsAnswer(outcome=DnsOutcome.NO_NAME, ttl=self._kept(reply))
-        if asked != self.name and reply.denied is None:
+        if question != self.name and reply.denied is None:
             return None  # the chain leads where this server did not look
         return DnsAnswer(outcome=DnsOutcome.NO_DATA, ttl=self._kept(reply))
 

@@ -40,7 +40,7 @@ class DnsExchange:
 
     def __init__(
         self,
-        asked: bytes,
+        question: bytes,
         kind: DnsType,
         *,
         links: UdpSocketPool,
@@ -48,8 +48,8 @@ class DnsExchange:
         stats: ResolverStats,
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self._asked = asked
-        self._message = wire.message(asked)
+        self._asked = question
+        self._message = wire.message(question)
         self._kind = kind
         self._links = links
         self._standing = standing

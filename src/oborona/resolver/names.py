@@ -107,14 +107,14 @@ def _unescape(octets: bytes) -> list[bytes]:
     labels = [bytearray()]
     at = 0
     while at < len(octets):
-        found = _ESCAPED.match(octets, at)
-        if found is None or (found[1] and int(found[1]) > 255):
+        match = _ESCAPED.match(octets, at)
+        if match is None or (match[1] and int(match[1]) > 255):
             return [b"", b""]
-        if found[3] == b".":
+        if match[3] == b".":
             labels.append(bytearray())
         else:
-            labels[-1] += bytes([int(found[1])]) if found[1] else found[2] or found[3]
-        at = found.end()
+            labels[-1] += bytes([int(match[1])]) if match[1] else match[2] or match[3]
+        at = match.end()
     return [bytes(label).lower() for label in labels]
 
 

@@ -86,22 +86,22 @@ class Resolver:
         encoded = names.encode(name)
         if encoded is None:
             return _NO_NAME
-        asked = wire.question(encoded, kind)
-        answer = self._cache.get(asked)
+        question = wire.question(encoded, kind)
+        answer = self._cache.get(question)
         self.stats.questions += 1
         if answer is not None:
             self.stats.cached += 1
             return answer
-        flight = self._flights.get(asked)
+        flight = self._flights.get(question)
         if flight is not None:
             self.stats.shared += 1
             return msgspec.structs.replace(await flight.landing(), again=True)
         if self._closed:
             return failure("closed")
-        flight = self._flights[asked] = _SharedQuestion(
+        flight = self._flights[question] = _SharedQuestion(
             self._answer(CnameChain(encoded, kind), kind)
         )
-        flight.task.add_done_callback(partial(self._land, asked))
+        flight.task.add_done_callback(partial(self._land, question))
         return await flight.landing()
 
     def known(self, name: str, kind: DnsType) -> DnsAnswer | None:
@@ -181,15 +181,15 @@ class Resolver:
         except TimeoutError:
             return False
 
-    def _land(self, asked: bytes, task: asyncio.Task[DnsAnswer]) -> None:
-        flight = self._flights.pop(asked)
+    def _land(self, question: bytes, task: asyncio.Task[DnsAnswer]) -> None:
+        flight = self._flights.pop(question)
         if task.cancelled():
             flight.land(failure("closed"))
         elif fault := task.exception():
             flight.crash(fault)
         else:
             answer = task.result()
-            self._cache.put(asked, answer)
+            self._cache.put(question, answer)
             flight.land(answer)
 
 

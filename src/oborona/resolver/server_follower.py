@@ -104,7 +104,7 @@ class FollowedServers:
         if self._file is None:
             return None
         try:
-            found = os.stat(self._file)  # noqa: PTH116 - follows links, as the system does
+            status = os.stat(self._file)  # noqa: PTH116 - follows links, as the system does
         except OSError:
             return None
-        return found.st_mtime_ns, found.st_size, found.st_ino
+        return status.st_mtime_ns, status.st_size, status.st_ino

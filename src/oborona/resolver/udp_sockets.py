@@ -63,12 +63,12 @@ class UdpSocket:
             raise
         loop.add_reader(self._sock, self._readable)
 
-    def send(self, message: bytes, heard: DatagramCallback) -> bytes:
+    def send(self, message: bytes, callback: DatagramCallback) -> bytes:
         """Send a message behind an id that no other has; return the id.
 
         Args:
             message: without its id.
-            heard: called for answers until `forget`.
+            callback: called for answers until `forget`.
 
         Raises:
             OSError: it could not be sent.
@@ -80,7 +80,7 @@ class UdpSocket:
             self._sock.send(ident + message)
         except ConnectionRefusedError:  # of an earlier datagram, told now; this one was not sent
             self._sock.send(ident + message)
-        self._waiting[ident] = heard
+        self._waiting[ident] = callback
         return ident
 
     def forget(self, ident: bytes) -> None:
@@ -109,8 +109,8 @@ class UdpSocket:
                 return
             except OSError:  # ICMP: nobody listens there
                 self._listen_again()
-                for heard in list(self._waiting.values()):
-                    heard(None)
+                for callback in list(self._waiting.values()):
+                    callback(None)
                 return
             heard_by = self._waiting.get(data[:2])
             if heard_by is None:

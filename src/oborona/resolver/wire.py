@@ -54,12 +54,12 @@ def question(name: bytes, kind: DnsType) -> bytes:
     return name + struct.pack("!HH", kind, _IN)
 
 
-def message(asked: bytes) -> bytes:
+def message(section: bytes) -> bytes:
     """Return the message that asks a question section, without the id of two octets at its head."""
-    return _ASK + asked + _EDNS
+    return _ASK + section + _EDNS
 
 
-def matches(data: bytes, asked: bytes) -> bool:
+def matches(data: bytes, section: bytes) -> bool:
     """Return whether a message, whose id is right, answers a question section.
 
     An error without a question section counts too: some servers cut it off.
@@ -68,7 +68,7 @@ def matches(data: bytes, asked: bytes) -> bool:
         return False
     if data[4:6] == b"\0\1":
         # its numbers are those of no letters
-        return data[_HEADER : _HEADER + len(asked)].lower() == asked
+        return data[_HEADER : _HEADER + len(section)].lower() == section
     return data[4:6] == b"\0\0" and data[3] & 0xF not in (NOERROR, NXDOMAIN)
 
 
@@ -83,7 +83,7 @@ def refusal(data: bytes) -> str:
     return "" if rcode in (NOERROR, NXDOMAIN) else _RCODES.get(rcode, f"rcode-{rcode}")
 
 
-def read(data: bytes, asked: bytes, kind: DnsType) -> DnsResponse:
+def read(data: bytes, section: bytes, kind: DnsType) -> DnsResponse:
     """Return what a message says that `matches`, is not `truncated` and no `refusal`.
 
     Raises:
@@ -91,20 +91,20 @@ def read(data: bytes, asked: bytes, kind: DnsType) -> DnsResponse:
             servers.
     """
     try:
-        return _read(data, asked, kind)
+        return _read(data, section, kind)
     except (IndexError, struct.error) as broken:
         raise MalformedDnsMessage("message breaks off") from broken
 
 
-def _read(data: bytes, asked: bytes, kind: DnsType) -> DnsResponse:
+def _read(data: bytes, section: bytes, kind: DnsType) -> DnsResponse:
     answers, authorities, additionals = _COUNTS.unpack_from(data, 6)
     if answers + authorities + additionals > MAX_RECORDS:
         raise MalformedDnsMessage("too many records")
     exists = data[3] & 0xF == NOERROR
-    name = asked[:-4]
+    name = section[:-4]
     aliases: dict[bytes, tuple[bytes, int]] = {}
-    found: dict[bytes, tuple[list[DnsRecord], int]] = {}
-    at = _HEADER + len(asked)
+    by_owner: dict[bytes, tuple[list[DnsRecord], int]] = {}
+    at = _HEADER + len(section)
     for _ in range(answers):
         if data[at : at + 2] == b"\xc0\x0c":  # the name asked for: nearly always
             owner, at = name, at + 2
@@ -112,14 +112,14 @@ def _read(data: bytes, asked: bytes, kind: DnsType) -> DnsResponse:
             owner, at = names.read(data, at)
         its_kind, its_class, ttl, at, end = _record(data, at)
         if its_class == _IN and its_kind == kind:
-            records, least = found.get(owner) or ([], ttl)
+            records, least = by_owner.get(owner) or ([], ttl)
             records.append(_READ[kind](data, at, end))
-            found[owner] = records, min(least, _seconds(ttl))
+            by_owner[owner] = records, min(least, _seconds(ttl))
         elif its_class == _IN and its_kind == DnsType.CNAME:
             aliases.setdefault(owner, (_name(data, at, end), _seconds(ttl)))
         at = end
     records_of = {
-        owner: (tuple(dict.fromkeys(records)), ttl) for owner, (records, ttl) in found.items()
+        owner: (tuple(dict.fromkeys(records)), ttl) for owner, (records, ttl) in by_owner.items()
     }
     denied = None if records_of else _denial(data, at, authorities, additionals)
     return DnsResponse(exists, aliases, records_of, denied)
@@ -138,7 +138,7 @@ def _record(data: bytes, at: int) -> tuple[int, int, int, int, int]:
 
 def _denial(data: bytes, at: int, authorities: int, additionals: int) -> int | None:
     """Return how long a denial may be kept: RFC 2308 section 5."""
-    kept: int | None = None
+    kept_s: int | None = None
     referred = False
     for number in range(authorities + additionals):
         _owner, at = names.read(data, at)
@@ -146,16 +146,16 @@ def _denial(data: bytes, at: int, authorities: int, additionals: int) -> int | N
         if number < authorities and its_class == _IN:
             if its_kind == DnsType.SOA:
                 *_, minimum = _soa_fields(data, at, end)
-                kept = min(_seconds(ttl), _seconds(minimum))
+                kept_s = min(_seconds(ttl), _seconds(minimum))
             referred = referred or its_kind == DnsType.NS
         elif its_kind == _OPT and ttl >> 24:  # RFC 6891 section 6.1.3: the upper bits of the RCODE
             raise MalformedDnsMessage("extended error")
         at = end
-    if referred and kept is None:
+    if referred and kept_s is None:
         raise MalformedDnsMessage(
             "refers to other servers"
         )  # RFC 2308 section 2.2: no denial; this server does not recurse
-    return kept
+    return kept_s
 
 
 def _seconds(ttl: int) -> int:

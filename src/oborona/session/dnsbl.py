@@ -87,7 +87,10 @@ class DnsblClient:
         self._followed: tuple[DnsList, ...] = ()
         self._tallies: dict[str, _ListTally] = {}
         HEALTHY.set_function(
-            lambda: {(one.name,): one.state is DnsblState.HEALTHY for one in self._health.states()}
+            lambda: {
+                (list_state.name,): list_state.state is DnsblState.HEALTHY
+                for list_state in self._health.states()
+            }
         )
         QUESTIONS.set_function(self._questions)
 
@@ -101,13 +104,15 @@ class DnsblClient:
             lists: of the policy.
             asker: with the budget of the message.
         """
-        wanted = questions(lists, asked, self._own, self._health.asks)
-        if not wanted:
+        to_ask = questions(lists, asked, self._own, self._health.asks)
+        if not to_ask:
             return DnsblResult()
-        answers = await asyncio.gather(*(asker.ask(one.name, DnsType.A) for one in wanted))
+        answers = await asyncio.gather(
+            *(asker.ask(question.name, DnsType.A) for question in to_ask)
+        )
         listings: list[DnsblListing] = []
         unanswered: list[str] = []
-        for question, answer in zip(wanted, answers, strict=True):
+        for question, answer in zip(to_ask, answers, strict=True):
             self._heard(question, answer)
             tally = self._tallies.setdefault(question.list.name, _ListTally())
             tally.asked += 1
@@ -152,21 +157,23 @@ class DnsblClient:
 
     def statuses(self) -> dict[str, ListStatus]:
         """Return how every list does."""
-        found = {}
-        for one in self._health.states():
-            since = self._wall() - (self._clock() - one.since) if one.since else 0.0
-            found[one.name] = ListStatus(state=one.state.value, since=since, why=one.why)
-        return found
+        by_list = {}
+        for list_state in self._health.states():
+            since = self._wall() - (self._clock() - list_state.since) if list_state.since else 0.0
+            by_list[list_state.name] = ListStatus(
+                state=list_state.state.value, since=since, why=list_state.why
+            )
+        return by_list
 
     def _questions(self) -> dict[tuple[str, str], int]:
         """Return how often each list was asked, by what it said."""
-        found = {}
-        for one in self._health.states():
-            tally = self._tallies.get(one.name, _ListTally())
-            found[one.name, "listed"] = tally.listed
-            found[one.name, "unanswered"] = tally.unanswered
-            found[one.name, "unlisted"] = tally.asked - tally.listed - tally.unanswered
-        return found
+        counts = {}
+        for list_state in self._health.states():
+            tally = self._tallies.get(list_state.name, _ListTally())
+            counts[list_state.name, "listed"] = tally.listed
+            counts[list_state.name, "unanswered"] = tally.unanswered
+            counts[list_state.name, "unlisted"] = tally.asked - tally.listed - tally.unanswered
+        return counts
 
     def _heard(self, question: DnsblQuestion, answer: DnsAnswer) -> None:
         changed = self._health.heard(question, answer, self._clock())

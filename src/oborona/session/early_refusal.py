@@ -49,13 +49,18 @@ class EarlyRefusal:
     """What one message, or one recipient of it, was told."""
 
     def __init__(
-        self, seen: EarlyVerdict, reply: SessionReply, ident: int, said: Stage, envelope: Envelope
+        self,
+        verdict: EarlyVerdict,
+        reply: SessionReply,
+        ident: int,
+        stage: Stage,
+        envelope: Envelope,
     ) -> None:
         self.seen, self.reply, self.ident, self.said, self.envelope = (
-            seen,
+            verdict,
             reply,
             ident,
-            said,
+            stage,
             envelope,
         )
         self.recipients = len(envelope.recipients)  # that were told
@@ -64,28 +69,30 @@ class EarlyRefusal:
 
 
 def early_refusal_reply(
-    services: SessionServices, seen: EarlyVerdict, ident: int, rests: VerdictDetails
+    services: SessionServices, early: EarlyVerdict, ident: int, rests: VerdictDetails
 ) -> SessionReply:
     """Return a refusal in the words of SMTP.
 
     Args:
         services: of the worker.
-        seen: what refuses.
+        early: what refuses.
         ident: its reference.
         rests: what it rests on.
     """
-    verdict, policy = seen.glance.verdict, seen.policy
+    verdict, policy = early.glance.verdict, early.policy
     if verdict.action is Action.TEMPFAIL:
         return refusal_reply(451, "4.7.1", reply_text(services, "Try again later", ident), rests)
-    listed = next((one for one in policy.dns_lists if one.name == verdict.decided_by), None)
+    listed = next(
+        (dns_list for dns_list in policy.dns_lists if dns_list.name == verdict.decided_by), None
+    )
     client = verdict.decided_by == REPIP_BAD or (
         listed and all(of.stage is Stage.CONNECT for of in listed.of)
     )
     code, place = _PLACES[
-        Stage.CONNECT if client else seen.stage
+        Stage.CONNECT if client else early.stage
     ]  # a sender is not to blame for his mail server
     why = f", listed by {listed.name}" if listed else ""
-    page = _page(listed, seen.envelope) if listed else ""
+    page = _page(listed, early.envelope) if listed else ""
     text = reply_text(services, f"{place} refused{why}{page}", ident)
     if len(text) > MAX_TEXT_LINE or not text.isascii() or not text.isprintable() or "%" in text:
         text = reply_text(services, f"{place} refused{why}", ident)
@@ -113,26 +120,26 @@ def log_refusal(refusal: EarlyRefusal, said: str = "") -> None:
     if refusal.logged == refusal.recipients:
         return
     refusal.logged = refusal.recipients
-    seen = refusal.seen
+    early = refusal.seen
     log_verdict(
         refusal.ident,
-        seen.policy,
+        early.policy,
         refusal.envelope,
-        seen.glance.verdict,
-        stage=seen.stage,
+        early.glance.verdict,
+        stage=early.stage,
         recipients=refusal.recipients,
         said=said or refusal.said,
     )
 
 
-def count_refusal(services: SessionServices, seen: EarlyVerdict) -> None:
+def count_refusal(services: SessionServices, early: EarlyVerdict) -> None:
     """Write down beside the counts that somebody was refused; who is only put off was not."""
-    if seen.glance.verdict.action is not Action.REJECT:
+    if early.glance.verdict.action is not Action.REJECT:
         return
     try:
-        location = services.site.places.find(seen.envelope.client.ip)
+        location = services.site.places.find(early.envelope.client.ip)
         record_refused(
-            seen.envelope, services.site.hasher, location, services.counters, now=seen.now
+            early.envelope, services.site.hasher, location, services.counters, now=early.now
         )
     except Exception:
         log.exception("fault in counting a refusal")  # which no mail hangs on

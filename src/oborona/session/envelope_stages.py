@@ -100,11 +100,11 @@ class EnvelopeStages:
             return self._passed
         try:
             async with asyncio.timeout(self._services.settings.command_deadline_s):
-                heard = await self._heard(stage, envelope, policy, falls)
+                verdict = await self._heard(stage, envelope, policy, falls)
         except TimeoutError as error:
             log_fault(self._services.numbers.next(self._services.clock()), error, stage)
             return CONTINUE
-        reply = await self._said(heard, reached or stage, envelope)
+        reply = await self._said(verdict, reached or stage, envelope)
         if stage is Stage.RECIPIENT and stage not in falls and self._refusal is None:
             self._passed = reply
         return reply
@@ -125,12 +125,12 @@ class EnvelopeStages:
         client, self._client = self._client, None
         if client is None:
             return
-        seen = _result(client)
+        verdict = _result(client)
         client.cancel()
-        if seen is not None and seen.refuses and not self._client_told:
-            count_refusal(self._services, seen)
+        if verdict is not None and verdict.refuses and not self._client_told:
+            count_refusal(self._services, verdict)
             log_refusal(
-                EarlyRefusal(seen, CONTINUE, seen.ident, Stage.CONNECT, seen.envelope),
+                EarlyRefusal(verdict, CONTINUE, verdict.ident, Stage.CONNECT, verdict.envelope),
                 said="never",
             )
 
@@ -152,7 +152,7 @@ class EnvelopeStages:
                     self._look(stage, envelope, policy, after=self._client)
                 )
         elif stage is not Stage.RECIPIENT and (
-            self._content or any(one.order > stage.order for one in falls)
+            self._content or any(fall.order > stage.order for fall in falls)
         ):
             if self._client is not None and not self._client.done():
                 await asyncio.sleep(0)  # what needs no answer of anybody is known then
@@ -163,8 +163,8 @@ class EnvelopeStages:
     @property
     def _client_refused(self) -> bool:
         """Whether that is known by now: then there is nothing to find out for a message of his."""
-        seen = _result(self._client)
-        return seen is not None and seen.refuses
+        verdict = _result(self._client)
+        return verdict is not None and verdict.refuses
 
     async def _heard(
         self, stage: Stage, envelope: Envelope, policy: Policy, falls: frozenset[Stage]
@@ -173,15 +173,15 @@ class EnvelopeStages:
 
         Else the last one.
         """
-        seen = None
+        verdict = None
         for judging in (self._client, self._sender):
             if judging is not None:
-                seen = await asyncio.shield(judging) or seen
-                if seen is not None and seen.refuses:
-                    return seen
+                verdict = await asyncio.shield(judging) or verdict
+                if verdict is not None and verdict.refuses:
+                    return verdict
         if stage is Stage.RECIPIENT and stage in falls:
-            return await self._look(stage, envelope, policy) or seen
-        return seen
+            return await self._look(stage, envelope, policy) or verdict
+        return verdict
 
     async def _look(
         self, stage: Stage, envelope: Envelope, policy: Policy, *, after: _Judging | None = None
@@ -197,46 +197,46 @@ class EnvelopeStages:
         ident = bench.numbers.next(now)
         try:
             async with asyncio.timeout(bench.settings.command_deadline_s):
-                found = await check_envelope(
+                result = await check_envelope(
                     envelope, stage, bench.site, policy, self._inquirer, now=now
                 )
         except Exception as error:  # noqa: BLE001 - the crash barrier
             log_fault(ident, error, stage)
             return None
-        for fault in found.faults:
+        for fault in result.faults:
             event(log, logging.WARNING, "fault", id=to_text(ident), stage=stage, what=fault)
-        return EarlyVerdict(stage, found, envelope, policy, now, ident)
+        return EarlyVerdict(stage, result, envelope, policy, now, ident)
 
     async def _said(
-        self, seen: EarlyVerdict | None, said: Stage, envelope: Envelope
+        self, early: EarlyVerdict | None, reached: Stage, envelope: Envelope
     ) -> SessionReply:
         """Return what the client hears of a judgement."""
-        if seen is None:
+        if early is None:
             return CONTINUE
-        bench, verdict = self._services, seen.glance.verdict
-        again = seen.stage is Stage.CONNECT and self._client_told  # with another message
-        ident = bench.numbers.next(bench.clock()) if again else seen.ident
+        bench, verdict = self._services, early.glance.verdict
+        repeated = early.stage is Stage.CONNECT and self._client_told  # with another message
+        ident = bench.numbers.next(bench.clock()) if repeated else early.ident
         rests = verdict_details(
-            bench, verdict, ident, seen.policy, stage=seen.stage, karma=seen.glance.karma
+            bench, verdict, ident, early.policy, stage=early.stage, karma=early.glance.karma
         )
-        if not seen.refuses:
-            if seen.glance.wait_s and not self._slowed:
+        if not early.refuses:
+            if early.glance.wait_s and not self._slowed:
                 self._slowed = True
-                await asyncio.sleep(seen.glance.wait_s)
+                await asyncio.sleep(early.glance.wait_s)
             return SessionReply(judged=rests)
-        self._client_told = self._client_told or seen.stage is Stage.CONNECT
-        asyncio.get_running_loop().call_soon(count_refusal, self._services, seen)
-        if said is Stage.RECIPIENT:
+        self._client_told = self._client_told or early.stage is Stage.CONNECT
+        asyncio.get_running_loop().call_soon(count_refusal, self._services, early)
+        if reached is Stage.RECIPIENT:
             # he alone
             envelope = msgspec.structs.replace(envelope, recipients=envelope.recipients[-1:])
         refusal = EarlyRefusal(
-            seen, early_refusal_reply(bench, seen, ident, rests), ident, said, envelope
+            early, early_refusal_reply(bench, early, ident, rests), ident, reached, envelope
         )
-        if said is Stage.CONNECT or seen.stage is Stage.RECIPIENT:
+        if reached is Stage.CONNECT or early.stage is Stage.RECIPIENT:
             log_refusal(refusal)
             return refusal.reply
         self._refusal = refusal  # of the whole message: each of its recipients is told the same
-        if said is Stage.SENDER:
+        if reached is Stage.SENDER:
             log_refusal(refusal)
         else:
             refusal.timer = asyncio.get_running_loop().call_later(
@@ -251,9 +251,9 @@ def _welcome(envelope: Envelope, policy: Policy) -> bool:
     """
     if ListSubject.RECIPIENT not in policy.local_lists.subjects:
         return False
-    found = match_local_lists(policy.local_lists, envelope, Stage.RECIPIENT)
+    match = match_local_lists(policy.local_lists, envelope, Stage.RECIPIENT)
     return (
-        found is not None and found.of is ListSubject.RECIPIENT and found.action is ListAction.ALLOW
+        match is not None and match.of is ListSubject.RECIPIENT and match.action is ListAction.ALLOW
     )
 
 

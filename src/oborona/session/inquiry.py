@@ -94,9 +94,9 @@ class Inquirer:
 
         Returns at once.
         """
-        for each in (Stage.CONNECT, Stage.SENDER):
-            if each.order <= stage.order and each not in self._begun:
-                self._begun[each] = self._put(each, envelope, policy)
+        for step in (Stage.CONNECT, Stage.SENDER):
+            if step.order <= stage.order and step not in self._begun:
+                self._begun[step] = self._put(step, envelope, policy)
 
     async def until(
         self, stage: Stage, envelope: Envelope, policy: Policy, *, spf: bool, iprev: bool
@@ -173,14 +173,14 @@ class Inquirer:
         means, client = self._means, envelope.client
         if stage is Stage.CONNECT:
             asker = means.asker()
-            asked = DnsblInputs(client=client.ip, rdns=client.name)
+            inputs = DnsblInputs(client=client.ip, rdns=client.name)
             tasks.verified = client.name
             if not client.name:
                 tasks.iprev = _start(
                     _guarded(partial(check_iprev, client.ip, asker), "iprev", _UNKNOWN_IPREV)
                 )
         else:
-            asker, asked = (
+            asker, inputs = (
                 self._list_asker(),
                 DnsblInputs(helo=envelope.helo, sender=envelope.sender),
             )
@@ -189,7 +189,7 @@ class Inquirer:
             helo = partial(self._spf.helo, envelope, budget)
             tasks.spf = _start(_guarded(mail_from, "spf", _UNKNOWN_SPF))
             tasks.spf_helo = _start(_guarded(helo, "spf", _UNKNOWN_SPF))
-        tasks.lists = self._look(asked, envelope, policy, asker)
+        tasks.lists = self._look(inputs, envelope, policy, asker)
         return tasks
 
     def _list_asker(self) -> DnsAsker:
@@ -198,16 +198,16 @@ class Inquirer:
         return self._for_lists
 
     def _look(
-        self, asked: DnsblInputs, envelope: Envelope, policy: Policy, asker: DnsAsker
+        self, inputs: DnsblInputs, envelope: Envelope, policy: Policy, asker: DnsAsker
     ) -> asyncio.Task[DnsblResult] | None:
         """Begin to ask the DNS lists; None where none is to be asked."""
         lists = policy.dns_lists
-        if is_own(envelope) or not any(one.enabled for one in lists):
+        if is_own(envelope) or not any(dns_list.enabled for dns_list in lists):
             return None
         if match_local_lists(policy.local_lists, envelope, Stage.CONTENT) is not None:
             return None  # the site's own lists decide, whatever others say
         return _start(
-            _guarded(partial(self._means.lists.look, asked, lists, asker), "lists", DnsblResult())
+            _guarded(partial(self._means.lists.look, inputs, lists, asker), "lists", DnsblResult())
         )
 
     async def _iprev(self) -> IpRev:
@@ -265,10 +265,10 @@ class Inquirer:
 def _evidence(identity: AuthIdentity, looked: Sequence[DnsblResult]) -> SenderEvidence:
     return SenderEvidence(
         identity=identity,
-        listings=tuple(listing for one in looked for listing in one.listings),
+        listings=tuple(listing for result in looked for listing in result.listings),
         unanswered=(
             *identity.unanswered,
-            *dict.fromkeys(name for one in looked for name in one.unanswered),
+            *dict.fromkeys(name for result in looked for name in result.unanswered),
         ),
     )
 
@@ -293,10 +293,10 @@ def _start(work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
     return asyncio.get_running_loop().create_task(work)
 
 
-async def _guarded(work: Callable[[], Awaitable[T]], what: str, unknown: T) -> T:
+async def _guarded(work: Callable[[], Awaitable[T]], method: str, unknown: T) -> T:
     """Return what a method found; what it does not know if it has a fault of ours."""
     try:
         return await work()
     except Exception:
-        log.exception("fault in %s", what)
+        log.exception("fault in %s", method)
         return unknown

@@ -74,13 +74,13 @@ def _shown(mailbox: Mailbox | None) -> str:
 
 
 def _kept(scanned: Scan) -> VerdictEvidence:
-    known, pieces, site = scanned.facts.known, scanned.pieces, scanned.site_verdict
+    known_facts, pieces, site = scanned.facts.known, scanned.pieces, scanned.site_verdict
     return VerdictEvidence(
-        counts=tuple(known.rows.items()),
-        away=known.away,
-        robotic={kind: known.robotic(kind) for kind in scanned.policy.compiled.timelines},
+        counts=tuple(known_facts.rows.items()),
+        away=known_facts.away,
+        robotic={kind: known_facts.robotic(kind) for kind in scanned.policy.compiled.timelines},
         distinct=shingles_to_read(pieces)[len(pieces.shingles) :],
-        pinned=known.pinned,
+        pinned=known_facts.pinned,
         listings=scanned.evidence.listings,
         signatures=tuple(scanned.signatures.hits),
         spf_aligned=scanned.evidence.identity.dmarc.spf_aligned,

@@ -269,17 +269,17 @@ async def _trapped(
     then is counted then, once.
     """
     message_id = result.message.message_id if isinstance(result, Scan) else ""
-    kept = True
+    written = True
     try:
         event_of = trapping.trap_event(message.raw, envelope, ident, message_id, now)
         # the trainer would look into what is set apart
         apart = isinstance(result, Verdict) and result.decided_by == SET_APART
         if event_of is not None and not apart:
-            kept = await services.trap(event_of)
+            written = await services.trap(event_of)
     except Exception as error:  # noqa: BLE001 - the crash barrier
         log_fault(ident, error, Stage.CONTENT)
-        kept = False
-    if not kept and trapping.is_only_for_traps(envelope) and reply.answer in trapping.TAKEN:
+        written = False
+    if not written and trapping.is_only_for_traps(envelope) and reply.answer in trapping.TAKEN:
         put_off = _put_off(FAULT, policy)
         return put_off, refusal_reply(
             451, "4.7.1", reply_text(services, "Try again later", ident), reply.judged

@@ -176,5 +176,5 @@ def log_verdict(
 
 def _not_counted(verdict: Verdict) -> dict[str, str]:
     """Return allows that were not counted, for the log; of most messages there is none."""
-    told = [one.evidence for one in verdict.findings if one.name == NOT_COUNTED]
-    return {"not_counted": "; ".join(told)} if told else {}
+    evidence = [finding.evidence for finding in verdict.findings if finding.name == NOT_COUNTED]
+    return {"not_counted": "; ".join(evidence)} if evidence else {}

@@ -97,7 +97,7 @@ def verdict_details(
     )
 
 
-def reply_text(services: SessionServices, what: str, ident: int) -> str:
+def reply_text(services: SessionServices, reason: str, ident: int) -> str:
     """Return a text that is short and generic, with the id under which the log has the detail."""
     contact = f"; {services.contact}" if services.contact else ""
-    return f"{what}, reference {to_text(ident)}{contact}"
+    return f"{reason}, reference {to_text(ident)}{contact}"

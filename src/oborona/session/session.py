@@ -88,9 +88,9 @@ class Session:
         self._sender = sender
         self._judged = None
         self._policy = await self._services.policy.now()
-        said = self._macros.pop(PROBE, "")
-        self._probe = bool(said) and is_probe(
-            self._services.signing_key, said, self._services.clock()
+        proof = self._macros.pop(PROBE, "")
+        self._probe = bool(proof) and is_probe(
+            self._services.signing_key, proof, self._services.clock()
         )
         return await self._stage(Stage.SENDER)
 
@@ -136,12 +136,14 @@ class Session:
         if (reached or stage).order < first.order:
             return CONTINUE  # nothing is said yet, and this is forgotten when it is asked again
         reply = CONTINUE
-        for one in _BEFORE_CONTENT:
+        for early_stage in _BEFORE_CONTENT:
             # what was asked about before anything was said comes again
-            if one.order <= stage.order and (
-                after is None or after.order < first.order or one.order > after.order
+            if early_stage.order <= stage.order and (
+                after is None or after.order < first.order or early_stage.order > after.order
             ):
-                reply = await self._stage(one, reached=reached if one is stage else None)
+                reply = await self._stage(
+                    early_stage, reached=reached if early_stage is stage else None
+                )
                 if reply.answer is not ReplyAction.CONTINUE:
                     break
         return reply

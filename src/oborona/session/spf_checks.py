@@ -48,11 +48,11 @@ class SpfChecks:
         self._kept.clear()
 
     async def _once(self, identity: tuple[str, ...], check: Callable[[], Awaitable[Spf]]) -> Spf:
-        found = self._kept.pop(identity, None)
-        if found is None:
-            found = await check()
-        if found.result is not AuthResult.TEMPERROR:
-            self._kept[identity] = found  # the last to go: HELO comes with every message
+        spf = self._kept.pop(identity, None)
+        if spf is None:
+            spf = await check()
+        if spf.result is not AuthResult.TEMPERROR:
+            self._kept[identity] = spf  # the last to go: HELO comes with every message
             if len(self._kept) > KEPT:
                 del self._kept[next(iter(self._kept))]
-        return found
+        return spf

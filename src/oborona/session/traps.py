@@ -68,23 +68,23 @@ def is_only_for_traps(envelope: Envelope) -> bool:
     return bool(envelope.traps) and len(envelope.traps) == len(envelope.recipients)
 
 
-def mailbox_recipients(envelope: Envelope, then: TrapAction) -> tuple[str, ...]:
+def mailbox_recipients(envelope: Envelope, action: TrapAction) -> tuple[str, ...]:
     """Return the recipients in whose mailboxes a message comes to lie."""
-    if not envelope.traps or then is TrapAction.FILE:
+    if not envelope.traps or action is TrapAction.FILE:
         return envelope.recipients
-    return tuple(one for one in envelope.recipients if one not in envelope.traps)
+    return tuple(recipient for recipient in envelope.recipients if recipient not in envelope.traps)
 
 
-def with_trap_action(result: Scan, then: TrapAction) -> Scan:
+def with_trap_action(result: Scan, trap_action: TrapAction) -> Scan:
     """Return what becomes of a message to traps alone: filed or refused for that, or what its
     verdict says and then dropped.
 
     What is counted stays the verdict of everything else: that it came to a trap is counted by
     itself.
     """
-    if then is TrapAction.DROP or not is_only_for_traps(result.envelope):
+    if trap_action is TrapAction.DROP or not is_only_for_traps(result.envelope):
         return result
-    action = Action.SPAM if then is TrapAction.FILE else Action.REJECT
+    action = Action.SPAM if trap_action is TrapAction.FILE else Action.REJECT
     verdict, lines = result.verdict, result.policy.verdict
     if verdict.action in (action, Action.REJECT, Action.TEMPFAIL):
         return result
@@ -96,12 +96,14 @@ def with_trap_action(result: Scan, then: TrapAction) -> Scan:
     return msgspec.structs.replace(result, verdict=ours, site_verdict=result.counted)
 
 
-def without_trap_copies(reply: SessionReply, envelope: Envelope, then: TrapAction) -> SessionReply:
+def without_trap_copies(
+    reply: SessionReply, envelope: Envelope, action: TrapAction
+) -> SessionReply:
     """Return the reply that also says who gets no copy.
 
     One that refuses the message stays as it is.
     """
-    if not envelope.traps or then is TrapAction.FILE or reply.answer not in TAKEN:
+    if not envelope.traps or action is TrapAction.FILE or reply.answer not in TAKEN:
         return reply
     if is_only_for_traps(envelope):
         return SessionReply(answer=ReplyAction.DISCARD, judged=reply.judged)
@@ -127,7 +129,7 @@ def trap_event(
     if not envelope.sender:
         return None
     digest = hashlib.blake2b(digest_size=16, person=b"oborona traps")
-    for text in (envelope.sender.encode(), *sorted(one.encode() for one in envelope.traps), raw):
+    for text in (envelope.sender.encode(), *sorted(trap.encode() for trap in envelope.traps), raw):
         digest.update(len(text).to_bytes(8, "little") + text)
     return FeedbackEvent(
         what=EventKind.TRAP,
@@ -187,5 +189,5 @@ class TrapEventLog:
 
 def is_report(recipients: Iterable[str], reports: frozenset[str]) -> bool:
     """Tell whether a message goes to addresses of reports, and to nobody else."""
-    named = [one.lower() for one in recipients]
-    return bool(reports) and bool(named) and all(one in reports for one in named)
+    named = [recipient.lower() for recipient in recipients]
+    return bool(reports) and bool(named) and all(recipient in reports for recipient in named)

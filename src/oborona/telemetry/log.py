@@ -144,8 +144,8 @@ class LogFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the record's lines, without the last line break."""
-        told = self.formatException(record.exc_info) if record.exc_info else record.exc_text or ""
-        traceback = told[-TRACEBACK_CHARS:]
+        text = self.formatException(record.exc_info) if record.exc_info else record.exc_text or ""
+        traceback = text[-TRACEBACK_CHARS:]
         fields = self._fields(record)
         if self._format is LogFormat.JSON:
             lines = [self._json(fields, traceback)]

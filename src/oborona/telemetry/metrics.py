@@ -86,18 +86,18 @@ def exposition(
     LOST.replace({(store,): record.lost_at for store, record in stores.items()})
     OFF.replace({(store,): bool(record.off) for store, record in stores.items()})
     snapshots: dict[str, list[tuple[Labels, MetricsSnapshot]]] = {
-        "worker": [((str(one.worker),), one.metrics) for one in workers],
-        "service": [((), one.metrics) for one in services],
+        "worker": [((str(worker.worker),), worker.metrics) for worker in workers],
+        "service": [((), service.metrics) for service in services],
         "store": [((), REGISTRY.snapshot())],
     }
-    for process, one in (
+    for process, status in (
         ("reader", reader),
         ("policy", policy),
         ("trainer", trainer),
         ("intake", intake),
         ("recheck", second),
     ):
-        snapshots[process] = [] if one is None else [((), one.metrics)]
+        snapshots[process] = [] if status is None else [((), status.metrics)]
     registry = CollectorRegistry()
     for process, described in described_metrics().items():
         registry.register(_ProcessMetrics(described, snapshots[process]))

@@ -142,23 +142,23 @@ _SERVICE: Final = "service-"
 """How the names of supervisors' files begin: several may run, one for each unit."""
 
 
-def write_status(state: Path, said: WorkerStatus | ProcessStatus) -> None:
+def write_status(state: Path, status: WorkerStatus | ProcessStatus) -> None:
     """Replace the file of whoever says this.
 
     Raises:
         StoreError: it can't be written.
     """
-    name = f"worker-{said.worker}" if isinstance(said, WorkerStatus) else _FILES[type(said)]
-    _replace(state / state_files.STATUS, name, msgspec.json.encode(said))
+    name = f"worker-{status.worker}" if isinstance(status, WorkerStatus) else _FILES[type(status)]
+    _replace(state / state_files.STATUS, name, msgspec.json.encode(status))
 
 
-def write_service(state: Path, said: ServiceStatus) -> None:
+def write_service(state: Path, status: ServiceStatus) -> None:
     """Replace the file of a supervisor.
 
     Raises:
         StoreError: it can't be written.
     """
-    _replace(state / state_files.STATUS, f"{_SERVICE}{said.name}", msgspec.json.encode(said))
+    _replace(state / state_files.STATUS, f"{_SERVICE}{status.name}", msgspec.json.encode(status))
 
 
 def remove_service(state: Path, name: str) -> None:
@@ -221,15 +221,15 @@ def read_services(state: Path, now: float) -> list[ServiceStatus]:
 
     What can't be read, or is old, is left out.
     """
-    found = []
+    statuses = []
     for file in sorted((state / state_files.STATUS).glob(f"{_SERVICE}*.json")):
         try:
-            said = msgspec.json.decode(file.read_bytes(), type=ServiceStatus)
+            status = msgspec.json.decode(file.read_bytes(), type=ServiceStatus)
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):  # gone, or of another version
             continue
-        if abs(now - said.time) <= STALE_S:
-            found.append(said)
-    return found
+        if abs(now - status.time) <= STALE_S:
+            statuses.append(status)
+    return statuses
 
 
 def read_workers(state: Path, now: float) -> list[WorkerStatus]:
@@ -240,7 +240,7 @@ def read_workers(state: Path, now: float) -> list[WorkerStatus]:
     Raises:
         StoreError: the folder is there and can't be read.
     """
-    found = []
+    statuses = []
     try:
         files = sorted((state / state_files.STATUS).iterdir())
     except FileNotFoundError:
@@ -255,5 +255,5 @@ def read_workers(state: Path, now: float) -> list[WorkerStatus]:
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):  # gone, or of another version
             continue
         if abs(now - status.time) <= STALE_S:
-            found.append(status)
-    return sorted(found, key=lambda one: one.worker)
+            statuses.append(status)
+    return sorted(statuses, key=lambda status: status.worker)

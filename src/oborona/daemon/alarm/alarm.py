@@ -130,9 +130,9 @@ class AlertDispatcher:
             return
         if len(self._logged) >= MOST_KINDS:
             self._logged = {
-                kind: one
-                for kind, one in self._logged.items()
-                if now - one[0] < self._settings.interval_s
+                kind: times
+                for kind, times in self._logged.items()
+                if now - times[0] < self._settings.interval_s
             }
         self._logged[alert.kind] = now, 0
         event(
@@ -151,14 +151,14 @@ class AlertDispatcher:
 
         Return what each channel said, "" where it was taken.
         """
-        said: dict[str, str] = {}
+        answers: dict[str, str] = {}
         for channel, send in self._channels(alert, 0).items():
             try:
                 await send()
-                said[channel] = ""
+                answers[channel] = ""
             except DeliveryFailed as error:
-                said[channel] = str(error)
-        return said
+                answers[channel] = str(error)
+        return answers
 
     async def close(self, grace_s: float = 0.0) -> None:
         """Tell no more.
@@ -183,7 +183,7 @@ class AlertDispatcher:
         loop = asyncio.get_running_loop()
         while self._waiting:
             self._news.clear()
-            kind = min(self._waiting, key=lambda one: self._free_at.get(one, 0.0))
+            kind = min(self._waiting, key=lambda waiting_kind: self._free_at.get(waiting_kind, 0.0))
             wait_s = self._free_at.get(kind, 0.0) - loop.time()
             if wait_s > 0 and not self._closing:
                 with suppress(TimeoutError):
@@ -227,16 +227,21 @@ class AlertDispatcher:
 
     def _channels(self, alert: Alert, more: int) -> dict[str, SendAttempt]:
         """Return what tells an alert, by channel."""
-        asked, found = self._settings, dict[str, SendAttempt]()
+        settings, attempts = self._settings, dict[str, SendAttempt]()
         now = self._clock()
-        if asked.webhook:
+        if settings.webhook:
             body = _body(alert, more, self._site)
-            found["webhook"] = partial(
-                post_webhook, asked.webhook, body, key=self._key, now=now, within_s=asked.deadline_s
+            attempts["webhook"] = partial(
+                post_webhook,
+                settings.webhook,
+                body,
+                key=self._key,
+                now=now,
+                within_s=settings.deadline_s,
             )
-        if asked.mail_to:
-            recipients = asked.mail_to.split()
-            sender = asked.mail_from or f"oborona@{self._site}"
+        if settings.mail_to:
+            recipients = settings.mail_to.split()
+            sender = settings.mail_from or f"oborona@{self._site}"
             raw = alert_mail(
                 f"[{self._site}] {alert.title}{_more(more)}"[:200],
                 _words(alert, more, self._site),
@@ -244,15 +249,15 @@ class AlertDispatcher:
                 recipients=recipients,
                 now=now,
             )
-            found["mail"] = partial(
+            attempts["mail"] = partial(
                 submit_mail,
                 raw,
                 recipients,
-                asked.server,
+                settings.server,
                 name=self._site,
-                within_s=asked.deadline_s,
+                within_s=settings.deadline_s,
             )
-        return found
+        return attempts
 
 
 def open_alarm(settings: Settings, site: str, clock: Callable[[], float]) -> AlertDispatcher:
@@ -293,12 +298,12 @@ def _plain(value: Any) -> Any:
     if isinstance(value, str):
         return encodable_text(value)
     if isinstance(value, Mapping):
-        return {_plain(name): _plain(one) for name, one in value.items()}
-    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
+        return {_plain(name): _plain(entry) for name, entry in value.items()}
+    return [_plain(entry) for entry in value] if isinstance(value, list | tuple) else value
 
 
 def _body(alert: Alert, more: int, site: str) -> bytes:
-    told = {
+    fields = {
         "kind": alert.kind,
         "title": alert.title,
         "text": alert.text[:MOST_TEXT],
@@ -307,8 +312,8 @@ def _body(alert: Alert, more: int, site: str) -> bytes:
         "more": more,
         "evidence": alert.evidence,
     }
-    body = msgspec.json.encode(told, enc_hook=str)
-    return body if len(body) <= MOST_BODY else msgspec.json.encode({**told, "evidence": {}})
+    body = msgspec.json.encode(fields, enc_hook=str)
+    return body if len(body) <= MOST_BODY else msgspec.json.encode({**fields, "evidence": {}})
 
 
 def _words(alert: Alert, more: int, site: str) -> str:

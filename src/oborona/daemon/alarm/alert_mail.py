@@ -33,7 +33,9 @@ def alert_mail(
     message = EmailMessage(policy=SMTP)
     message["From"] = f"Oborona <{sender}>"
     message["To"] = ", ".join(recipients)
-    message["Subject"] = "".join(one if one.isprintable() else " " for one in subject)
+    message["Subject"] = "".join(
+        character if character.isprintable() else " " for character in subject
+    )
     message["Date"] = format_datetime(datetime.fromtimestamp(now, UTC))
     message["Message-ID"] = make_msgid("alarm", domain=sender.rpartition("@")[2])
     message["Auto-Submitted"] = "auto-generated"

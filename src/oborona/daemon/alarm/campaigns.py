@@ -47,7 +47,11 @@ def campaign_sighting(scanned: Scan, *, least: int, now: float) -> CampaignSight
     if ips < MANY_IPS and not complaints and not traps:
         return None
     name = next(
-        (f"{one.hash:016x}" for one in scanned.pieces.shingles if one.type == ShingleType.TEMPLATE),
+        (
+            f"{shingle.hash:016x}"
+            for shingle in scanned.pieces.shingles
+            if shingle.type == ShingleType.TEMPLATE
+        ),
         "",
     )
     if not name:
@@ -72,16 +76,16 @@ class CampaignSightings:
     def __init__(self) -> None:
         self._seen: OrderedDict[str, CampaignSighting] = OrderedDict()
 
-    def note(self, found: CampaignSighting) -> None:
+    def note(self, sighting: CampaignSighting) -> None:
         """Take one; of more than `MOST_SEEN` the one that was silent longest is forgotten."""
-        self._seen[found.name] = found
-        self._seen.move_to_end(found.name)
+        self._seen[sighting.name] = sighting
+        self._seen.move_to_end(sighting.name)
         if len(self._seen) > MOST_SEEN:
             self._seen.popitem(last=False)
 
     def now(self, now: float) -> tuple[CampaignSighting, ...]:
         """Return them, the latest last."""
-        return tuple(one for one in self._seen.values() if one.time > now - FORGET_S)
+        return tuple(sighting for sighting in self._seen.values() if sighting.time > now - FORGET_S)
 
 
 class CampaignNews:
@@ -90,28 +94,28 @@ class CampaignNews:
     def __init__(self) -> None:
         self._told: OrderedDict[str, float] = OrderedDict()  # by name: when it was seen last
 
-    def news(self, seen: Iterable[CampaignSighting], now: float) -> list[CampaignSighting]:
+    def news(self, sightings: Iterable[CampaignSighting], now: float) -> list[CampaignSighting]:
         """Return what was not told within a day, each campaign once: its largest sighting.
 
         Args:
-            seen: by all workers.
+            sightings: by all workers.
             now: Unix seconds.
         """
         largest: dict[str, CampaignSighting] = {}
-        for one in seen:
-            if one.name not in largest or one.hour > largest[one.name].hour:
-                largest[one.name] = one
+        for sighting in sightings:
+            if sighting.name not in largest or sighting.hour > largest[sighting.name].hour:
+                largest[sighting.name] = sighting
         fresh = [
-            one
-            for one in largest.values()
-            if now - self._told.get(one.name, float("-inf")) > TOLD_S
+            sighting
+            for sighting in largest.values()
+            if now - self._told.get(sighting.name, float("-inf")) > TOLD_S
         ]
-        for one in largest.values():
-            self._told[one.name] = now
-            self._told.move_to_end(one.name)
+        for sighting in largest.values():
+            self._told[sighting.name] = now
+            self._told.move_to_end(sighting.name)
         while len(self._told) > MOST_TOLD:
             self._told.popitem(last=False)
-        return sorted(fresh, key=lambda one: -one.hour)
+        return sorted(fresh, key=lambda campaign: -campaign.hour)
 
 
 def campaign_alert(campaign: CampaignSighting) -> Alert:

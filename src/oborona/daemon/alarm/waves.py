@@ -52,19 +52,19 @@ class WaveDetector:
             count: how much, 0 or more.
             now: Unix seconds; what is earlier than what the stream has seen counts for then.
         """
-        found = self._streams.setdefault(stream, _StreamCounts(int(now // SLOT_S)))
+        counts = self._streams.setdefault(stream, _StreamCounts(int(now // SLOT_S)))
         self._streams.move_to_end(stream)
         if len(self._streams) > MOST_STREAMS:
             self._streams.popitem(last=False)
         slot = int(now // SLOT_S)
-        found.add(slot, 0)  # what is over is over before more comes
-        if found.level < max(found.begun_at, self._line(found)) / 2:
-            found.begun_at = 0.0
-        found.add(slot, count)
-        if found.begun_at or found.level < self._line(found):
+        counts.add(slot, 0)  # what is over is over before more comes
+        if counts.level < max(counts.begun_at, self._line(counts)) / 2:
+            counts.begun_at = 0.0
+        counts.add(slot, count)
+        if counts.begun_at or counts.level < self._line(counts):
             return None
-        found.begun_at = self._line(found)
-        return Wave(stream, found.level, found.usual, (found.slot - NOW_SLOTS + 1) * SLOT_S)
+        counts.begun_at = self._line(counts)
+        return Wave(stream, counts.level, counts.usual, (counts.slot - NOW_SLOTS + 1) * SLOT_S)
 
     def _line(self, stream: _StreamCounts) -> float:
         """Return the level at which a wave begins now."""

@@ -121,8 +121,8 @@ def _make_ours(fresh: Path) -> None:
     """
     with suppress(FileExistsError):
         fresh.mkdir(mode=0o700)
-    there = fresh.lstat()
-    if not stat.S_ISDIR(there.st_mode) or there.st_uid != os.geteuid() or there.st_mode & 0o077:
+    status = fresh.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o077:
         raise StoreError(f"{fresh} is there, and is no unfinished backup of yours: take it away")
 
 
@@ -197,12 +197,12 @@ def _copy_settings(loaded: LoadedSettings, state: Path, target: Path) -> dict[st
     ]
     for path in (*own, *_named_files(loaded)):
         name = path.name if path.name not in places else f"{len(places)}-{path.name}"
-        there = path.stat()
+        status = path.stat()
         places[name] = BackupPlace(
             path=os.fspath(path.absolute()),
-            mode=0o644 if path.is_dir() else there.st_mode & 0o777,
-            owner=_user(there.st_uid),
-            group=_group(there.st_gid),
+            mode=0o644 if path.is_dir() else status.st_mode & 0o777,
+            owner=_user(status.st_uid),
+            group=_group(status.st_gid),
         )
         if path.is_dir():
             _copy_folder(path, target / name, state)
@@ -311,6 +311,6 @@ def _copy_tree(source: Path, target: Path) -> None:
 def _copy_file(source: Path, target: Path, links: int = 0) -> None:
     read = os.open(source, os.O_RDONLY | os.O_CLOEXEC | links)
     with os.fdopen(read, "rb") as file:
-        made = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(made, "wb") as copy:
+        descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "wb") as copy:
             shutil.copyfileobj(file, copy)

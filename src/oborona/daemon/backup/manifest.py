@@ -63,24 +63,24 @@ def read_manifest(folder: Path) -> BackupManifest:
         StoreError: it is no backup, or damaged; the text names the first file that is.
     """
     try:
-        found = set(_files(folder)) - {folder / SUMS}
-        for path, wanted in _sums(folder):
-            if path not in found:
+        paths = set(_files(folder)) - {folder / SUMS}
+        for path, digest in _sums(folder):
+            if path not in paths:
                 raise StoreError(f"{folder} is damaged: {path.relative_to(folder)} is missing")
-            found.discard(path)
-            if file_digest(path) != wanted:
+            paths.discard(path)
+            if file_digest(path) != digest:
                 raise StoreError(
                     f"{folder} is damaged: {path.relative_to(folder)} is not what was written"
                 )
-        if found:
+        if paths:
             raise StoreError(
-                f"{folder} is damaged: {min(found).relative_to(folder)} does not belong to it"
+                f"{folder} is damaged: {min(paths).relative_to(folder)} does not belong to it"
             )
         octets = (folder / MANIFEST).read_bytes()
-        said = msgspec.json.decode(octets, type=dict[str, object])
-        if isinstance(said.get("format"), int) and said["format"] != FORMAT:
+        fields = msgspec.json.decode(octets, type=dict[str, object])
+        if isinstance(fields.get("format"), int) and fields["format"] != FORMAT:
             raise StoreVersion(
-                f"{folder} is a backup of format {said['format']}, this Oborona knows {FORMAT}"
+                f"{folder} is a backup of format {fields['format']}, this Oborona knows {FORMAT}"
             )
         manifest = msgspec.json.decode(octets, type=BackupManifest)
     except OSError as error:

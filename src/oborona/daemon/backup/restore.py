@@ -116,11 +116,11 @@ def restore_backup(source: Path, *, state: Path | None, force: bool) -> RestoreR
 
 def _check_versions(source: Path, manifest: BackupManifest) -> None:
     for name, version in manifest.stores.items():
-        known = KNOWN.get(name)
-        if known is None or version > known:
+        known_version = KNOWN.get(name)
+        if known_version is None or version > known_version:
             raise StoreVersion(
                 f"{source}: {name} is of version {version}, this Oborona ({manifest.oborona} made "
-                f"it) knows {known or 'no such store'}:"
+                f"it) knows {known_version or 'no such store'}:"
                 " install the newer one first"
             )
 
@@ -159,16 +159,16 @@ def _kept(state: Path) -> Iterator[Path]:
 
 def _clear(state: Path, stamp: str, *, keep: bool) -> list[Path]:
     """Set aside what is there; what an unfinished restore put there goes."""
-    found = list(_kept(state))
+    paths = list(_kept(state))
     aside = state / f"{state_files.BEFORE_RESTORE}{stamp}"
-    if found and keep:
+    if paths and keep:
         aside.mkdir(mode=0o700)
-    for path in found:
+    for path in paths:
         if keep:
             path.rename(aside / path.name)
         else:
             remove(path)
-    return [aside] if found and keep else []
+    return [aside] if paths and keep else []
 
 
 def _put_mark(state: Path, source: Path) -> None:
@@ -188,28 +188,28 @@ def _put_mark(state: Path, source: Path) -> None:
 def _put_settings(source: Path, manifest: BackupManifest, stamp: str) -> list[Path]:
     aside = []
     for name, place in manifest.places.items():
-        kept, path = source / SETTINGS / name, Path(place.path)
-        if path.exists() and not _same(kept, path):
+        copy, path = source / SETTINGS / name, Path(place.path)
+        if path.exists() and not _same(copy, path):
             aside.append(path.rename(path.with_name(f"{path.name}.before-restore-{stamp}")))
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
             fresh = path.with_name(f".{path.name}.restoring")
             remove(fresh)  # of one that was killed
-            _copy(kept, fresh, _numbers(place.owner, place.group), folder=0o755, file=place.mode)
+            _copy(copy, fresh, _numbers(place.owner, place.group), folder=0o755, file=place.mode)
             sync(fresh)
             fresh.rename(path)
             sync_folder(path.parent)
     return aside
 
 
-def _same(one: Path, other: Path) -> bool:
-    if one.is_dir() != other.is_dir():
+def _same(left: Path, right: Path) -> bool:
+    if left.is_dir() != right.is_dir():
         return False
-    if not one.is_dir():
-        return file_digest(one) == file_digest(other)
-    names = {path.name for path in one.iterdir()}
-    return names == {path.name for path in other.iterdir()} and all(
-        _same(one / name, other / name) for name in names
+    if not left.is_dir():
+        return file_digest(left) == file_digest(right)
+    names = {path.name for path in left.iterdir()}
+    return names == {path.name for path in right.iterdir()} and all(
+        _same(left / name, right / name) for name in names
     )
 
 
@@ -232,18 +232,18 @@ def _copy(
         target.mkdir(mode=0o700)
         for path in sorted(source.iterdir()):
             _copy(path, target / path.name, owner, folder=folder, file=file)
-        made = os.open(target, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = os.open(target, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     else:
-        made = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
         if not source.is_dir():
-            with source.open("rb") as kept, os.fdopen(made, "wb", closefd=False) as copy:
-                shutil.copyfileobj(kept, copy)
-        os.fchmod(made, folder if source.is_dir() else file)
+            with source.open("rb") as original, os.fdopen(descriptor, "wb", closefd=False) as copy:
+                shutil.copyfileobj(original, copy)
+        os.fchmod(descriptor, folder if source.is_dir() else file)
         if owner is not None:
-            os.fchown(made, *owner)
+            os.fchown(descriptor, *owner)
     finally:
-        os.close(made)
+        os.close(descriptor)
 
 
 def _numbers(user: str, group: str) -> tuple[int, int] | None:

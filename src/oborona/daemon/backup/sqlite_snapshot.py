@@ -74,8 +74,8 @@ class SqliteSnapshot:
         """
         try:
             os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-            with closing(sqlite3.connect(target)) as made:
-                self._readers[path].backup(made)
+            with closing(sqlite3.connect(target)) as snapshot:
+                self._readers[path].backup(snapshot)
         except (OSError, *ERRORS) as error:
             raise explained_error(error, target) from error
 

@@ -37,19 +37,19 @@ def egress_networks(settings: Settings, resolvers: Iterable[ResolverAddress]) ->
         settings: of the site.
         resolvers: that are asked.
     """
-    asked = {server.host for server in resolvers}
+    hosts = {server.host for server in resolvers}
     for address in _addresses(settings):
-        asked.add(address.host)
+        hosts.add(address.host)
     for url in (settings.alarm.webhook, settings.mailboxes.url):
-        asked.add(urlsplit(url).hostname or "localhost")
-    asked.add(_host(settings.alarm.mail_server))
+        hosts.add(urlsplit(url).hostname or "localhost")
+    hosts.add(_host(settings.alarm.mail_server))
     for listener in open_listeners(settings):
         if not listener.address.local:
-            asked |= set(listener.allowed.split() or (ANY,))
+            hosts |= set(listener.allowed.split() or (ANY,))
     clustered = settings.counters.store == "cluster"
     nodes = {_host(node) for node in settings.cluster.nodes.split()} if clustered else set()
-    outside = {one for one in asked | nodes if not _is_near(one)}
-    if any(one in nodes or not _is_network(one) for one in outside):
+    outside = {host for host in hosts | nodes if not _is_near(host)}
+    if any(host in nodes or not _is_network(host) for host in outside):
         return (ANY,)
     return tuple(sorted(outside))
 
@@ -57,8 +57,8 @@ def egress_networks(settings: Settings, resolvers: Iterable[ResolverAddress]) ->
 def _addresses(settings: Settings) -> Iterator[InetAddress]:
     """Yield what the service connects to, as far as it is written the way of listeners."""
     engines = (
-        getattr(settings.engines, each.name).ask
-        for each in msgspec.structs.fields(settings.engines)
+        getattr(settings.engines, engine.name).ask
+        for engine in msgspec.structs.fields(settings.engines)
     )
     doors = (settings.doors.proxy, settings.doors.delivery)
     next_hops = (door.next_hop for door in doors if door.listen)

@@ -88,12 +88,12 @@ def install_filter(grants: Mapping[str, CallGrant]) -> None:
     Raises:
         NotFiltered: nothing is filtered.
     """
-    found = _MACHINES.get(platform.machine())
-    if found is None:
+    column_and_machine = _MACHINES.get(platform.machine())
+    if column_and_machine is None:
         raise SeccompUnavailable(f"not known for {platform.machine()}")
-    column, machine = found
+    column, machine = column_and_machine
     code = filter_program(grants, column, machine)
-    packed = b"".join(struct.pack("=HBBI", *each) for each in code)
+    packed = b"".join(struct.pack("=HBBI", *instruction) for instruction in code)
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
         raise SeccompUnavailable(f"no_new_privs: {os.strerror(ctypes.get_errno())}")

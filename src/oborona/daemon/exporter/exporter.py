@@ -76,19 +76,19 @@ class TableExporter:
             assert policy is not None
             self._listed = None  # what was said before is not said for a policy that can't be read
             self._listed = list_rows(policy, self._policy.folders)
-        said, troubles = self._listed, list[str]()
+        listed, troubles = self._listed, list[str]()
         pins = NOTHING
         try:
-            pins = pinned_rows(self._pins(now), self._hasher, said, self._own)
+            pins = pinned_rows(self._pins(now), self._hasher, listed, self._own)
         except StoreError as error:
             troubles.append(str(error))
-        found = dict(said.networks)
+        networks = dict(listed.networks)
         try:
-            found |= asyncio.run(self._bad(said, pins, now))
+            networks |= asyncio.run(self._bad(listed, pins, now))
         except StoreError as error:
             troubles.append(str(error))
         return ExportRound(
-            export_tables(dict(pins.networks) | found, dict(pins.senders) | said.senders),
+            export_tables(dict(pins.networks) | networks, dict(pins.senders) | listed.senders),
             tuple(troubles),
         )
 
@@ -99,7 +99,7 @@ class TableExporter:
             return store.all(now)
 
     async def _bad(
-        self, said: ListRows, pins: ReputationRows, now: float
+        self, listed: ListRows, pins: ReputationRows, now: float
     ) -> dict[Network, ExportRow]:
         alive = asyncio.create_task(beat_forever())
         try:
@@ -107,7 +107,7 @@ class TableExporter:
                 await self._recent.look(journal, now)
             with closing(open_readonly(self._settings, self._state)) as counters:
                 return await refused_rows(
-                    self._recent.addresses, counters, self._hasher, said, pins, self._own, now
+                    self._recent.addresses, counters, self._hasher, listed, pins, self._own, now
                 )
         finally:
             alive.cancel()
@@ -119,16 +119,16 @@ def export(exporter: TableExporter, files: ExportFiles, now: float) -> ExportRou
     Raises:
         StoreError: the policy can't be read, or a file not be written.
     """
-    found = exporter.round(now)
-    changed = files.write(found.tables)
+    export_round = exporter.round(now)
+    changed = files.write(export_round.tables)
     if changed:
         event(
             log,
             logging.INFO,
             "tables exported",
             files=changed,
-            clients=len(found.tables.clients),
-            networks=len(found.tables.networks),
-            senders=len(found.tables.senders),
+            clients=len(export_round.tables.clients),
+            networks=len(export_round.tables.networks),
+            senders=len(export_round.tables.senders),
         )
-    return found
+    return export_round

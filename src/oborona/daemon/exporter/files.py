@@ -59,13 +59,19 @@ def export_tables(
     networks: Mapping[Network, ExportRow], senders: Mapping[str, ExportRow]
 ) -> ExportTables:
     """Return tables of networks, addresses among them, and senders."""
-    single = {one: row for one, row in networks.items() if one.prefixlen == one.max_prefixlen}
-    wide = [(one, row) for one, row in networks.items() if one not in single]
+    single = {
+        network: row
+        for network, row in networks.items()
+        if network.prefixlen == network.max_prefixlen
+    }
+    wide = [(network, row) for network, row in networks.items() if network not in single]
     wide.sort(
         key=lambda pair: (-pair[0].prefixlen, pair[0].version, pair[0].network_address.packed)
     )
     return ExportTables(
-        dict(sorted((address_text(one.network_address), row) for one, row in single.items())),
+        dict(
+            sorted((address_text(network.network_address), row) for network, row in single.items())
+        ),
         tuple(wide),
         dict(sorted(senders.items())),
     )
@@ -84,12 +90,12 @@ class ExportFiles:
         asked: where, and for whom.
     """
 
-    def __init__(self, asked: ExportSettings) -> None:
-        self._folder = Path(asked.folder)
-        self._mode = int(asked.mode, 8)
+    def __init__(self, settings: ExportSettings) -> None:
+        self._folder = Path(settings.folder)
+        self._mode = int(settings.mode, 8)
         self._held: dict[str, bytes] = {}  # file name → digest of what it holds
 
-    def write(self, wanted: ExportTables) -> list[str]:
+    def write(self, tables: ExportTables) -> list[str]:
         """Bring all files up to date; return the names of those that have changed.
 
         Raises:
@@ -98,10 +104,10 @@ class ExportFiles:
         return [
             name
             for name, octets in (
-                (SQLITE, _sqlite(wanted)),
-                (NETWORKS, _ipl(wanted)),  # whoever finds clients looks for networks next
-                (CLIENTS, _cdb(wanted.clients)),
-                (SENDERS, _cdb(wanted.senders)),
+                (SQLITE, _sqlite(tables)),
+                (NETWORKS, _ipl(tables)),  # whoever finds clients looks for networks next
+                (CLIENTS, _cdb(tables.clients)),
+                (SENDERS, _cdb(tables.senders)),
             )
             if self._write(name, octets)
         ]
@@ -122,12 +128,12 @@ class ExportFiles:
         return True
 
 
-def _sqlite(wanted: ExportTables) -> bytes:
+def _sqlite(tables: ExportTables) -> bytes:
     db = sqlite3.connect(":memory:", isolation_level=None)
     try:
         db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         db.execute("BEGIN")
-        for table, rows in (("client", wanted.clients), ("sender", wanted.senders)):
+        for table, rows in (("client", tables.clients), ("sender", tables.senders)):
             db.execute(f"CREATE TABLE {table} ({_COLUMNS}) WITHOUT ROWID")
             db.executemany(
                 f"INSERT INTO {table} VALUES (?, ?, ?, ?, ?, ?)",  # noqa: S608 - names above
@@ -152,9 +158,9 @@ def _cdb(rows: Mapping[str, ExportRow]) -> bytes:
         return file.read()
 
 
-def _ipl(wanted: ExportTables) -> bytes:
+def _ipl(tables: ExportTables) -> bytes:
     lines = (
-        f'"{one}": {row.line}\n' if one.version == 6 else f"{one}: {row.line}\n"
-        for one, row in wanted.networks
+        f'"{network}": {row.line}\n' if network.version == 6 else f"{network}: {row.line}\n"
+        for network, row in tables.networks
     )
     return (_HEAD + "".join(lines)).encode("ascii")

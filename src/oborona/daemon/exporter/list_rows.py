@@ -52,19 +52,20 @@ def list_rows(policy: Policy, where: Path | PolicyFolders) -> ListRows:
     refuses, folders = policy.verdict.refuse, PolicyFolders.of(where)
     networks: dict[Network, ExportRow] = {}
     senders: dict[str, ExportRow] = {}
-    for one in policy.local_lists.lists:
-        if one.mode is not RuleMode.LIVE or not {ListSubject.CLIENT, ListSubject.SENDER} & set(
-            one.of
-        ):
+    for local_list in policy.local_lists.lists:
+        if local_list.mode is not RuleMode.LIVE or not {
+            ListSubject.CLIENT,
+            ListSubject.SENDER,
+        } & set(local_list.of):
             continue
-        if one.action is ListAction.DENY and not refuses:
+        if local_list.action is ListAction.DENY and not refuses:
             continue
-        for found in _entries(one, policy, folders):
-            if isinstance(found, str):
-                if ListSubject.SENDER in one.of:
-                    _put(senders, _key(found), _row(one, found, "Sender"))
-            elif ListSubject.CLIENT in one.of:
-                _put(networks, found, _row(one, network_text(found), "Client"))
+        for entry_key in _entries(local_list, policy, folders):
+            if isinstance(entry_key, str):
+                if ListSubject.SENDER in local_list.of:
+                    _put(senders, _key(entry_key), _row(local_list, entry_key, "Sender"))
+            elif ListSubject.CLIENT in local_list.of:
+                _put(networks, entry_key, _row(local_list, network_text(entry_key), "Client"))
             if len(networks) + len(senders) > MOST:
                 raise StoreError(
                     f"the local lists hold more than {MOST} entries: too many for tables"
@@ -74,9 +75,11 @@ def list_rows(policy: Policy, where: Path | PolicyFolders) -> ListRows:
     )
 
 
-def network_text(found: Network) -> str:
+def network_text(network: Network) -> str:
     """Return a network as people write it: without its length where it is one address."""
-    return str(found) if found.prefixlen < found.max_prefixlen else str(found.network_address)
+    return (
+        str(network) if network.prefixlen < network.max_prefixlen else str(network.network_address)
+    )
 
 
 def _put(rows: dict[_Key, ExportRow], key: _Key, row: ExportRow) -> None:
@@ -84,23 +87,25 @@ def _put(rows: dict[_Key, ExportRow], key: _Key, row: ExportRow) -> None:
         rows[key] = row
 
 
-def _row(one: LocalList, found: str, of: str) -> ExportRow:
-    why = f"{one.name} {found}"
-    return deny_row(of, why) if one.action is ListAction.DENY else ExportRow(ALLOW, why)
+def _row(local_list: LocalList, entry_text: str, of: str) -> ExportRow:
+    why = f"{local_list.name} {entry_text}"
+    return deny_row(of, why) if local_list.action is ListAction.DENY else ExportRow(ALLOW, why)
 
 
-def _key(found: str) -> str:
+def _key(name: str) -> str:
     """Return the key of a name or mail address: a domain stands for all of its addresses."""
-    if found.startswith("."):
-        return found
-    return f"*{found}" if found.startswith("@") else found if "@" in found else f"*@{found}"
+    if name.startswith("."):
+        return name
+    return f"*{name}" if name.startswith("@") else name if "@" in name else f"*@{name}"
 
 
-def _entries(one: LocalList, policy: Policy, folders: PolicyFolders) -> Iterator[Network | str]:
+def _entries(
+    local_list: LocalList, policy: Policy, folders: PolicyFolders
+) -> Iterator[Network | str]:
     """Yield the entries of a list, in their normal form."""
-    for text in policy.lists.get(f"local_list.{one.name}.entries", ()):
+    for text in policy.lists.get(f"local_list.{local_list.name}.entries", ()):
         yield from _entry(text)
-    file = policy.lists.get(f"local_list.{one.name}.file", "")
+    file = policy.lists.get(f"local_list.{local_list.name}.file", "")
     if not file:
         return
     path = folders.find(file)
@@ -113,6 +118,6 @@ def _entries(one: LocalList, policy: Policy, folders: PolicyFolders) -> Iterator
 
 
 def _entry(text: str) -> Iterator[Network | str]:
-    found = entry(text)
-    if found is not None:
-        yield found
+    network = entry(text)
+    if network is not None:
+        yield network

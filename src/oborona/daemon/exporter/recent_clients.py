@@ -43,17 +43,17 @@ class RecentClients:
             ident.first_id_at(now + LATE_S),
             AT_START,
         )
-        while left > 0 and (found := await journal.clients(after, before, AT_ONCE)):
-            for number, address in found:
+        while left > 0 and (clients := await journal.clients(after, before, AT_ONCE)):
+            for number, address in clients:
                 at = ident.time_of_id(number)
                 if address and at > self._seen.get(address, 0.0):
                     self._seen[address] = at
-            before = found[-1][0]
-            left -= len(found)
+            before = clients[-1][0]
+            left -= len(clients)
         self._looked = now
-        kept = sorted(
-            (one for one in self._seen.items() if one[1] > now - KEPT_S),
-            key=lambda one: one[1],
+        latest = sorted(
+            (client for client in self._seen.items() if client[1] > now - KEPT_S),
+            key=lambda client: client[1],
             reverse=True,
         )
-        self._seen = dict(kept[:MOST])
+        self._seen = dict(latest[:MOST])

@@ -38,17 +38,17 @@ class ReputationRows(NamedTuple):
 
 
 def pinned_rows(
-    pins: Iterable[Pin], hasher: Hasher, said: ListRows, own: NetworkSet
+    pins: Iterable[Pin], hasher: Hasher, listed: ListRows, own: NetworkSet
 ) -> ReputationRows:
     """Return what analysts say of addresses, networks, senders and domains.
 
     Args:
         pins: in force.
         hasher: of the site: a pin whose name is not what it is of says nothing here.
-        said: by lists, which stand above pins.
+        listed: by lists, which stand above pins.
         own: networks of the site, of whom nothing is remembered.
     """
-    found = ReputationRows({}, {})
+    rows = ReputationRows({}, {})
     for pin in pins:
         name = pin.name.partition(":")[2] if pin.type == ShingleType.PROVED_SENDER else pin.name
         if not name or hasher.shingle(pin.type, name) != pin.shingle:
@@ -58,14 +58,14 @@ def pinned_rows(
             if (
                 network
                 and not _is_own(str(network.network_address), own)
-                and not _above(network, said)
+                and not _above(network, listed)
             ):
-                found.networks[network] = _row(pin, refuses=said.by_history)
+                rows.networks[network] = _row(pin, refuses=listed.by_history)
         elif pin.type in _SENDERS:
-            found.senders[name] = _row(pin, refuses=False)
+            rows.senders[name] = _row(pin, refuses=False)
         elif pin.type == ShingleType.AUTHOR_DOMAIN:
-            found.senders[f"*@{name}"] = _row(pin, refuses=False)
-    return found
+            rows.senders[f"*@{name}"] = _row(pin, refuses=False)
+    return rows
 
 
 def _network(name: str) -> Network | None:
@@ -86,7 +86,7 @@ async def refused_rows(
     addresses: Sequence[str],
     counters: Counts,
     hasher: Hasher,
-    said: ListRows,
+    listed: ListRows,
     pins: ReputationRows,
     own: NetworkSet,
     now: float,
@@ -98,43 +98,47 @@ async def refused_rows(
     Raises:
         StoreError: the counters can't be read.
     """
-    if not said.by_history or is_young((await counters.timelines([ALL_MAIL], now))[0]):
+    if not listed.by_history or is_young((await counters.timelines([ALL_MAIL], now))[0]):
         return {}
-    found: dict[Network, ExportRow] = {}
+    rows_refused: dict[Network, ExportRow] = {}
     until = (int(now) + BELIEVED_S) // STEP_S * STEP_S
-    wanted = [one for one in addresses if not _is_own(one, own) and not _spoken_of(one, said, pins)]
-    for begin in range(0, len(wanted), AT_ONCE):
-        some = wanted[begin : begin + AT_ONCE]
+    candidates = [
+        address
+        for address in addresses
+        if not _is_own(address, own) and not _spoken_of(address, listed, pins)
+    ]
+    for begin in range(0, len(candidates), AT_ONCE):
+        some = candidates[begin : begin + AT_ONCE]
         pieces = [
-            shingles_to_read(envelope_shingles(Envelope(client=Client(ip=one)), hasher))
-            for one in some
+            shingles_to_read(envelope_shingles(Envelope(client=Client(ip=address)), hasher))
+            for address in some
         ]
-        rows = await counters.read([shingle for one in pieces for shingle in one], now)
+        rows = await counters.read([shingle for shingles in pieces for shingle in shingles], now)
         place = 0
         for address, shingles in zip(some, pieces, strict=True):
-            known = MessageCounts(shingles, rows[place : place + len(shingles)])
+            counts = MessageCounts(shingles, rows[place : place + len(shingles)])
             place += len(shingles)
-            repip = known.repip()
+            repip = counts.repip()
             if repip.flag is ReputationFlag.BAD:
-                found[_single(address)] = deny_row(
+                rows_refused[_single(address)] = deny_row(
                     "Client", f"{REPIP_BAD} {repip.say}", until=until
                 )
-    return found
+    return rows_refused
 
 
 def _is_own(address: str, own: NetworkSet) -> bool:
-    found = plain(address)
-    return found is None or is_own(Envelope(client=Client(ip=address), own=found in own))
+    client = plain(address)
+    return client is None or is_own(Envelope(client=Client(ip=address), own=client in own))
 
 
-def _above(network: Network, said: ListRows) -> bool:
+def _above(network: Network, listed: ListRows) -> bool:
     """Whether a list speaks of a network as a whole, or of a wider one."""
-    match = said.lists.look(ListSubject.CLIENT, str(network.network_address))
+    match = listed.lists.look(ListSubject.CLIENT, str(network.network_address))
     return match is not None and ip_network(match.entry).prefixlen <= network.prefixlen
 
 
-def _spoken_of(address: str, said: ListRows, pins: ReputationRows) -> bool:
-    if said.lists.look(ListSubject.CLIENT, address) is not None:
+def _spoken_of(address: str, listed: ListRows, pins: ReputationRows) -> bool:
+    if listed.lists.look(ListSubject.CLIENT, address) is not None:
         return True
     return _single(address) in pins.networks or ip_network(client_network(address)) in pins.networks
 

@@ -60,20 +60,20 @@ def arf_report(body: bytes) -> ArfReport:
     headers, _ = fields.split(data, 0, len(data), LIMITS, Findings())
     kind = _value(headers, "feedback-type").lower()
     persons = [
-        mail_address(one.value.strip("<> "))
-        for one in headers
-        if one.name in ("original-rcpt-to", "removal-recipient")
+        mail_address(header.value.strip("<> "))
+        for header in headers
+        if header.name in ("original-rcpt-to", "removal-recipient")
     ]
     return ArfReport(
         kind=kind,
         says=SAYS.get(kind),
         agent=_value(headers, "user-agent"),
-        persons=tuple(dict.fromkeys(one for one in persons[:MOST_PERSONS] if one)),
+        persons=tuple(dict.fromkeys(person for person in persons[:MOST_PERSONS] if person)),
         source_ip=_value(headers, "source-ip"),
         domain=_value(headers, "reported-domain").lower(),
     )
 
 
 def _value(headers: tuple[HeaderField, ...], name: str) -> str:
-    found = fields.first(headers, name)
-    return found.value[:MOST_TEXT].strip() if found else ""
+    field = fields.first(headers, name)
+    return field.value[:MOST_TEXT].strip() if field else ""

@@ -56,7 +56,7 @@ class LoopMatch(NamedTuple):
 
 async def match_report(
     mail: ReportMail,
-    found: ArfReport | None,
+    report: ArfReport | None,
     entries: EntryFinder,
     ours: Callable[[JournalEntry], bool],
     *,
@@ -68,7 +68,7 @@ async def match_report(
 
     Args:
         mail: the report.
-        found: its fields; None where a site sends the message alone.
+        report: its fields; None where a site sends the message alone.
         entries: the journal.
         ours: tells whether one of our own people sent a message.
         key: of the site, for signatures.
@@ -78,8 +78,8 @@ async def match_report(
     Raises:
         StoreError: the journal can't be read.
     """
-    what = EventKind.COMPLAINT if found is None else found.says
-    if what is None:
+    kind = EventKind.COMPLAINT if report is None else report.says
+    if kind is None:
         return LoopMatch(None, "no report of a message")
     if not mail.messages:
         return LoopMatch(None, "without the message")
@@ -95,12 +95,12 @@ async def match_report(
     else:
         return LoopMatch(None, "not about our mail")
     source = _domain(mail)
-    person = _person(_elsewhere(entry), found, reported, source)
+    person = _person(_elsewhere(entry), report, reported, source)
     if not person:
         return LoopMatch(None, "without a recipient elsewhere")
     return LoopMatch(
         FeedbackEvent(
-            what=what,
+            what=kind,
             way=EventChannel.REPORT,
             time=now,
             person=person,
@@ -117,8 +117,12 @@ def _elsewhere(entry: JournalEntry) -> list[str]:
     """Return the recipients of a message of ours that are in other domains than its sender, in
     their normal form.
     """
-    ours = {_site(one) for one in (entry.sender, entry.login) if "@" in one}
-    return [one for one in map(mail_address, entry.recipients) if one and _site(one) not in ours]
+    ours = {_site(address) for address in (entry.sender, entry.login) if "@" in address}
+    return [
+        address
+        for address in map(mail_address, entry.recipients)
+        if address and _site(address) not in ours
+    ]
 
 
 def _site(address: str) -> str:
@@ -126,22 +130,22 @@ def _site(address: str) -> str:
 
 
 def _person(
-    went: Sequence[str], found: ArfReport | None, reported: AttachedMessage, source: str
+    went: Sequence[str], report: ArfReport | None, reported: AttachedMessage, source: str
 ) -> str:
     """Return who complained: one of the recipients elsewhere."""
-    named_by = (*(found.persons if found else ()), *_recipients_in(reported))
-    for one in named_by:
-        if one in went:
-            return one
-    there = [one for one in went if source and _site(one) == source]
-    return next(iter((*there, *went)), "")
+    named_by = (*(report.persons if report else ()), *_recipients_in(reported))
+    for person in named_by:
+        if person in went:
+            return person
+    at_source = [recipient for recipient in went if source and _site(recipient) == source]
+    return next(iter((*at_source, *went)), "")
 
 
 def _recipients_in(reported: AttachedMessage) -> list[str]:
     data = reported.raw[: DEFAULT.header_octets]
     headers, _ = fields.split(data, 0, len(data), DEFAULT, Findings())
-    values = [one.value.strip("<> ") for one in headers if one.name in RECIPIENT]
-    return [one for one in map(mail_address, values[:4]) if one]
+    values = [header.value.strip("<> ") for header in headers if header.name in RECIPIENT]
+    return [address for address in map(mail_address, values[:4]) if address]
 
 
 def _domain(mail: ReportMail) -> str:

@@ -60,12 +60,12 @@ class FollowedTraps:
         return self._traps
 
     def _read(self) -> Traps:
-        given: dict[str, GivenValue] = {}
+        tables: dict[str, GivenValue] = {}
         paths = self._folders.files(".toml")
         for path in paths:
             document = self._documents.read(path, path)
             if isinstance(document.data.get("traps"), dict):
-                given |= table(document, ("traps",), TrapsTable, name="[traps]", error=PolicyError)
+                tables |= table(document, ("traps",), TrapsTable, name="[traps]", error=PolicyError)
         self._documents.keep(frozenset(path.name for path in paths))
-        found, _ = self._files.read(self._folders, traps_table(given), given)
-        return found
+        traps, _ = self._files.read(self._folders, traps_table(tables), tables)
+        return traps

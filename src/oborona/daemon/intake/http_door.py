@@ -136,9 +136,9 @@ class FeedbackHttpServer(WebServer):
         if isinstance(body, web.Response):
             return self._wrong(body)
         try:
-            said = from_json(body) if kind == JSON else from_message(body, _words(request))
+            feedback = from_json(body) if kind == JSON else from_message(body, _words(request))
             event = event_of(
-                said,
+                feedback,
                 key=self._key,
                 once=f"{token} {once}" if once else "",
                 source=request.remote or "local",
@@ -155,9 +155,9 @@ class FeedbackHttpServer(WebServer):
             return error_answer(503, "nothing can be written down now", **{"Retry-After": "10"})
         return json_answer(201 if receipt.new else 200, {"event": receipt.id, "new": receipt.new})
 
-    def _wrong(self, said: web.StreamResponse) -> web.StreamResponse:
+    def _wrong(self, answer: web.StreamResponse) -> web.StreamResponse:
         self._note("broken")
-        return said
+        return answer
 
 
 def _words(request: web.BaseRequest) -> dict[str, str]:

@@ -101,7 +101,7 @@ class ReportMailServer(LmtpReceiver):
 
     async def take(self, handed: Handover) -> list[SmtpReply]:
         """Write down what a mail says; return the answer for each recipient."""
-        recipients = tuple(peer_text(one) for one in handed.recipients)
+        recipients = tuple(peer_text(recipient) for recipient in handed.recipients)
         raw = _head(handed.message.pieces(handed.message.header))
         letter = ReceivedMail(
             sender=peer_text(handed.envelope.sender),
@@ -111,19 +111,22 @@ class ReportMailServer(LmtpReceiver):
         )
         try:
             async with asyncio.timeout(WITHIN_S):
-                found = await mail_events(self._services, letter)
-                kept = {role: await self._keep(letter, role, one) for role, one in found.items()}
+                events = await mail_events(self._services, letter)
+                kept_by_role = {
+                    role: await self._keep(letter, role, role_events)
+                    for role, role_events in events.items()
+                }
         except (StoreError, TimeoutError) as error:
             event(log, logging.WARNING, "a report is put off", error=error)
             return [_LATER] * len(recipients)
         except Exception:
             log.exception("fault in reading a report")
             return [_LATER] * len(recipients)
-        return [self._answer(one, kept) for one in recipients]
+        return [self._answer(recipient, kept_by_role) for recipient in recipients]
 
-    def _answer(self, recipient: str, kept: dict[AddressRole, bool]) -> SmtpReply:
+    def _answer(self, recipient: str, kept_by_role: dict[AddressRole, bool]) -> SmtpReply:
         role = self._services.role(recipient)
-        if role is None or role not in kept:
+        if role is None or role not in kept_by_role:
             self._desk.refuse("mail", "unknown address")
             event(
                 log,
@@ -132,14 +135,14 @@ class ReportMailServer(LmtpReceiver):
                 recipient=recipient,
             )
             return _ELSEWHERE
-        return _TAKEN if kept[role] else _LATER
+        return _TAKEN if kept_by_role[role] else _LATER
 
-    async def _keep(self, letter: ReceivedMail, role: AddressRole, found: MailEvents) -> bool:
+    async def _keep(self, letter: ReceivedMail, role: AddressRole, events: MailEvents) -> bool:
         """Write down what a mail says to one address; return whether all of it is."""
-        if found.why:
-            self._desk.refuse("mail", found.why)
-        results = await asyncio.gather(*map(self._desk.take, found.events), return_exceptions=True)
-        faults = [one for one in results if isinstance(one, BaseException)]
+        if events.why:
+            self._desk.refuse("mail", events.why)
+        results = await asyncio.gather(*map(self._desk.take, events.events), return_exceptions=True)
+        faults = [result for result in results if isinstance(result, BaseException)]
         for fault in faults:
             if not isinstance(fault, StoreError):
                 raise fault
@@ -149,11 +152,11 @@ class ReportMailServer(LmtpReceiver):
             "report",
             role=role,
             sender=letter.sender,
-            person=found.person,
-            events=len(found.events),
+            person=events.person,
+            events=len(events.events),
             failed=len(faults),
             size=len(letter.raw),
-            **({"why": found.why} if found.why else {}),
+            **({"why": events.why} if events.why else {}),
         )
         return not faults
 
@@ -182,7 +185,7 @@ class ReportMailConnection(LmtpConnection):
         """Return what the mail server is told: by SMTP, that all is taken, or else the worst."""
         if not self._single:
             return super()._said(answers)
-        return max(answers, key=lambda one: one.code).wire
+        return max(answers, key=lambda answer: answer.code).wire
 
 
 async def start_mail(
@@ -197,14 +200,14 @@ async def start_mail(
         desk: takes the events.
         listener: the socket; it stays the caller's.
     """
-    asked = settings.intake
+    intake = settings.intake
     traps = FollowedTraps(policy_folders(settings.paths))
     entries = LazyEntryFinder(state / state_files.JOURNAL)
     bench = IntakeMailServices(
-        roles=address_roles(asked),
+        roles=address_roles(intake),
         traps=partial(traps.now, time.monotonic),
         entries=entries,
-        reporters=LocalReporters(settings.site.networks, asked.person),
+        reporters=LocalReporters(settings.site.networks, intake.person),
         expected=JournalTiming(retention_s=settings.journal.retention_hours * 3600, wait_s=ENTRY_S),
         key=keys.signature,
         clock=time.time,
@@ -216,14 +219,14 @@ async def start_mail(
     return server
 
 
-def address_roles(asked: IntakeSettings) -> dict[str, AddressRole]:
+def address_roles(intake: IntakeSettings) -> dict[str, AddressRole]:
     """Return what each address of reports is for."""
     return {
         address: role
         for role, named in (
-            (AddressRole.LOOP, asked.report_loops),
-            (AddressRole.HAM, asked.report_ham),
-            (AddressRole.SPAM, asked.report_spam),
+            (AddressRole.LOOP, intake.report_loops),
+            (AddressRole.HAM, intake.report_ham),
+            (AddressRole.SPAM, intake.report_spam),
         )
         for address in named.lower().split()
     }
@@ -231,13 +234,13 @@ def address_roles(asked: IntakeSettings) -> dict[str, AddressRole]:
 
 def _head(pieces: Iterable[bytes]) -> bytes:
     """Return as much of a mail as is looked into."""
-    found, size = [], 0
+    head, size = [], 0
     for piece in pieces:
-        found.append(piece)
+        head.append(piece)
         size += len(piece)
         if size >= READ_BYTES:
             break
-    return b"".join(found)[:READ_BYTES]
+    return b"".join(head)[:READ_BYTES]
 
 
 _TAKEN: Final = own_reply(250, "2.0.0", "Taken")

@@ -65,10 +65,10 @@ class IntakeMailServices(msgspec.Struct, frozen=True, kw_only=True):
 
     def role(self, address: str) -> AddressRole | None:
         """Return what an address is for; None where it is no business of ours."""
-        found = self.roles.get(address.lower())
-        if found is None and self.traps().has(address):
+        role = self.roles.get(address.lower())
+        if role is None and self.traps().has(address):
             return AddressRole.TRAP
-        return found
+        return role
 
 
 class ReceivedMail(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,10 +88,12 @@ async def mail_events(
     Raises:
         StoreError: the journal can't be read.
     """
-    now, found = services.clock(), dict[AddressRole, MailEvents]()
-    roles = {role for one in letter.recipients if (role := services.role(one)) is not None}
+    now, events = services.clock(), dict[AddressRole, MailEvents]()
+    roles = {
+        role for recipient in letter.recipients if (role := services.role(recipient)) is not None
+    }
     if not roles:
-        return found
+        return events
     marked = header_marks.read_marks(letter.header)
     entry = await entry_of_mail(
         services.entries,
@@ -104,15 +106,15 @@ async def mail_events(
     )
     if AddressRole.TRAP in roles:
         roles.discard(AddressRole.TRAP)
-        found[AddressRole.TRAP] = _trapped(services, letter, entry, now)
+        events[AddressRole.TRAP] = _trapped(services, letter, entry, now)
     if roles:
         if len(letter.raw) > LARGE:
             mail = await asyncio.to_thread(report_mail, letter.raw)
         else:
             mail = report_mail(letter.raw)
         for role in sorted(roles):
-            found[role] = await _reported(services, mail, role, entry, now)
-    return found
+            events[role] = await _reported(services, mail, role, entry, now)
+    return events
 
 
 def _trapped(
@@ -124,7 +126,9 @@ def _trapped(
         entry.facts.get("recipients_traps") or services.reporters.ours(entry)
     ):
         return MailEvents(why="of our own people" if services.reporters.ours(entry) else "known")
-    traps = [one for one in letter.recipients if services.role(one) is AddressRole.TRAP]
+    traps = [
+        recipient for recipient in letter.recipients if services.role(recipient) is AddressRole.TRAP
+    ]
     name = read_reference(letter.raw, services.key)
     return MailEvents(
         events=(
@@ -137,7 +141,7 @@ def _trapped(
                 raw=letter.raw,
                 mailbox=traps[0],
                 source="" if entry is None else entry.client_ip,
-                key=_key(b"trap", *sorted(one.encode() for one in traps), letter.raw),
+                key=_key(b"trap", *sorted(trap.encode() for trap in traps), letter.raw),
             ),
         )
     )
@@ -150,16 +154,22 @@ async def _reported(
     entry: JournalEntry | None,
     now: float,
 ) -> MailEvents:
-    found = None if mail.feedback is None else arf_report(mail.feedback)
+    report = None if mail.feedback is None else arf_report(mail.feedback)
     person = "" if entry is None else services.reporters.person(entry)
     if person:
         return _forwarded(services, mail, role, person, entry, now)
-    if found is None and role is not AddressRole.LOOP:
+    if report is None and role is not AddressRole.LOOP:
         return MailEvents(why="not of our own people")
     message = mail.messages[0].raw if mail.messages else b""
     once = _key(b"loop", mail.get("message-id").encode(), mail.feedback or b"", message)
     event, why = await match_report(
-        mail, found, services.entries, services.reporters.ours, key=services.key, once=once, now=now
+        mail,
+        report,
+        services.entries,
+        services.reporters.ours,
+        key=services.key,
+        once=once,
+        now=now,
     )
     return MailEvents(events=() if event is None else (event,), why=why)
 
@@ -173,37 +183,37 @@ def _forwarded(
     now: float,
 ) -> MailEvents:
     """Return what one of our own people says of the messages attached to a mail."""
-    found = None if mail.feedback is None else arf_report(mail.feedback)
+    report = None if mail.feedback is None else arf_report(mail.feedback)
     automatic = mail.get("auto-submitted").lower()
-    if found is None and automatic and not automatic.startswith("no"):
+    if report is None and automatic and not automatic.startswith("no"):
         return MailEvents(why="written by a program", person=person)
-    what = (
+    kind = (
         {AddressRole.SPAM: EventKind.COMPLAINT, AddressRole.HAM: EventKind.PARDON}.get(role)
-        if found is None
-        else found.says
+        if report is None
+        else report.says
     )
-    if what is None:
+    if kind is None:
         return MailEvents(why="no report of a message", person=person)
     events = []
-    for number, one in enumerate(mail.messages):
-        name = read_reference(one.raw, services.key)
-        if not one.whole and name.ident is None:
+    for number, message in enumerate(mail.messages):
+        name = read_reference(message.raw, services.key)
+        if not message.whole and name.ident is None:
             continue
         events.append(
             FeedbackEvent(
-                what=what,
+                what=kind,
                 way=EventChannel.FORWARD,
                 time=now,
                 person=person,
                 ident=name.ident,
                 message_id=name.message_id,
-                raw=one.raw if one.whole else b"",
+                raw=message.raw if message.whole else b"",
                 source="" if entry is None else entry.client_ip,
                 key=_key(
                     b"forward",
                     str(0 if entry is None else entry.id).encode(),
                     str(number).encode(),
-                    what.encode(),
+                    kind.encode(),
                 ),
             )
         )

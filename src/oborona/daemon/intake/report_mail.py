@@ -54,7 +54,7 @@ class ReportMail(msgspec.Struct, frozen=True, kw_only=True):
 
     def get(self, name: str) -> str:
         """Return the value of the first field called `name` (lower case); empty = there is none."""
-        return next((one.value for one in self.headers if one.name == name), "")
+        return next((header.value for header in self.headers if header.name == name), "")
 
 
 def report_mail(raw: bytes) -> ReportMail:

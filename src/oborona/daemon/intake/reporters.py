@@ -102,6 +102,8 @@ async def entry_of_mail(
     shown = entry_lookup.claimed_identity(header, "")
     return (
         entry
-        if any(entry_lookup.entry_matches(entry, shown, marks, one) for one in recipients)
+        if any(
+            entry_lookup.entry_matches(entry, shown, marks, recipient) for recipient in recipients
+        )
         else None
     )

@@ -43,29 +43,29 @@ UP: Final = Gauge("oborona_intake_up", "1 while the intake runs.", ())
 log = logging.getLogger("oborona.intake")
 
 
-def listen(asked: Asked, listening: ExitStack) -> dict[str, socket.socket]:
+def listen(settings: Asked, listening: ExitStack) -> dict[str, socket.socket]:
     """Return the listening sockets of the doors that are open, by the setting that opens them.
 
     Args:
-        asked: [intake].
+        settings: [intake].
         listening: closes them, and takes their files away.
 
     Raises:
         ConfigError: a port that anyone on the network may speak on, or tokens that can't be used.
         SocketError: one can't be opened.
     """
-    _tokens(asked)
+    _tokens(settings)
     addresses: dict[str, Address] = {}
-    if asked.listen:
-        addresses["listen"] = asked.address
-    if asked.http_listen:
-        addresses["http_listen"] = asked.http_address
-    if asked.mail_listen:
-        addresses["mail_listen"] = asked.mail_address
+    if settings.listen:
+        addresses["listen"] = settings.address
+    if settings.http_listen:
+        addresses["http_listen"] = settings.http_address
+    if settings.mail_listen:
+        addresses["mail_listen"] = settings.mail_address
     opened = {}
     for name, address in addresses.items():
         opened[name] = sockets.listen(
-            address, owner=asked.socket_owner, group=asked.socket_group, mode=asked.mode
+            address, owner=settings.socket_owner, group=settings.socket_group, mode=settings.mode
         )
         listening.callback(sockets.close_and_unlink, opened[name])
     return opened
@@ -119,14 +119,14 @@ async def _open(
     doors: AsyncExitStack,
 ) -> None:
     """Open each door; `doors` closes them."""
-    asked = settings.intake
+    intake = settings.intake
     if "listen" in listeners:
         sieve = SieveServer(
             desk,
             key=keys.signature,
-            template=asked.person,
-            max_connections=asked.max_connections,
-            allowed=asked.allowed,
+            template=intake.person,
+            max_connections=intake.max_connections,
+            allowed=intake.allowed,
         )
         await sieve.start(listeners["listen"])
         doors.push_async_callback(sieve.drain, GRACE_S)
@@ -136,18 +136,18 @@ async def _open(
         http = FeedbackHttpServer(
             desk,
             key=keys.signature,
-            tokens=_tokens(asked),
-            max_message_bytes=asked.max_message_bytes,
-            max_connections=asked.max_connections,
-            allowed=asked.allowed,
+            tokens=_tokens(intake),
+            max_message_bytes=intake.max_message_bytes,
+            max_connections=intake.max_connections,
+            allowed=intake.allowed,
         )
         await http.start(listeners["http_listen"])
         doors.push_async_callback(http.drain, GRACE_S)
     if "mail_listen" in listeners:
         mail = await start_mail(settings, state, keys, desk, listeners["mail_listen"])
         doors.push_async_callback(mail.drain, GRACE_S)
-    if asked.spool:
-        spool = SieveSpool(Path(asked.spool), desk, key=keys.signature, template=asked.person)
+    if intake.spool:
+        spool = SieveSpool(Path(intake.spool), desk, key=keys.signature, template=intake.person)
         doors.push_async_callback(_end, asyncio.create_task(spool.follow()))
 
 
@@ -156,17 +156,17 @@ async def _end(task: asyncio.Task[None]) -> None:
     await asyncio.gather(task, return_exceptions=True)
 
 
-def _tokens(asked: Asked) -> AccessTokens | None:
+def _tokens(settings: Asked) -> AccessTokens | None:
     """Return who may use POST /feedback, None where reaching the socket is enough.
 
     Raises:
         ConfigError: it can't be told.
     """
-    if not asked.http_listen:
+    if not settings.http_listen:
         return None
-    if asked.http_token_file:
-        return AccessTokens(Path(asked.http_token_file))
-    if isinstance(asked.http_address, UnixAddress):
+    if settings.http_token_file:
+        return AccessTokens(Path(settings.http_token_file))
+    if isinstance(settings.http_address, UnixAddress):
         return None
     # every user of this machine reaches its ports, and none of them speaks for the others
     raise ConfigError("intake.http_listen is a port, and has no tokens; set intake.http_token_file")

@@ -98,9 +98,9 @@ class SieveCodec:
         if self._request is not None:
             self._take(data)
             return
-        seen = max(len(self._head) - 1, 0)  # the empty line may lie across two pieces
+        searched = max(len(self._head) - 1, 0)  # the empty line may lie across two pieces
         self._head += data
-        end = self._head.find(b"\n\n", seen)
+        end = self._head.find(b"\n\n", searched)
         if (len(self._head) if end < 0 else end) > MAX_HEAD:
             raise PeerError(f"more than {MAX_HEAD} bytes before the message")
         if end >= 0:
@@ -154,16 +154,16 @@ def arguments(lines: list[bytes]) -> dict[str, str]:
     """
     if len(lines) > MAX_ARGUMENTS:
         raise PeerError(f"more than {MAX_ARGUMENTS} arguments")
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for line in lines:
         name, equals, value = line.partition(b"=")
         if not equals or not name.isalpha():
             raise PeerError(f"not name=value: {line[:_SHOWN]!r}")
         key = name.decode("ascii")
-        if key in found:
+        if key in values:
             raise PeerError(f"{key} comes twice")
-        found[key] = _ESCAPE.sub(_plain, value).decode("utf-8", "replace")
-    return found
+        values[key] = _ESCAPE.sub(_plain, value).decode("utf-8", "replace")
+    return values
 
 
 def _plain(escape: re.Match[bytes]) -> bytes:

@@ -91,13 +91,13 @@ class SieveSpool:
         """Take what lies there; return how many files were tried."""
         loop = asyncio.get_running_loop()
         try:
-            files, there = await loop.run_in_executor(
+            files, marks = await loop.run_in_executor(
                 None, _list, self._folder, time.time(), frozenset(self._unreadable)
             )
         except OSError as error:
             self._say(f"{self._folder}: {error.strerror}")
             return 0
-        self._unreadable &= there
+        self._unreadable &= marks
         if not files and not self._unreadable:
             self._say("")
         tried = 0
@@ -111,17 +111,17 @@ class SieveSpool:
                 break  # nothing can be written down: the next look tries again
         return tried
 
-    async def _take(self, file: _File, said: _SpooledAction | OSError | PeerError) -> bool:
+    async def _take(self, file: _File, action: _SpooledAction | OSError | PeerError) -> bool:
         """Take one file; return whether the next may be tried."""
         try:
-            if isinstance(said, OSError):
-                self._say(f"{file.path}: {said.strerror}")
+            if isinstance(action, OSError):
+                self._say(f"{file.path}: {action.strerror}")
                 self._unreadable.add(file.mark)
                 return True  # it stays; those behind it are taken
-            if isinstance(said, PeerError):
-                raise said
+            if isinstance(action, PeerError):
+                raise action
             event = event_of(
-                said.words, said.raw, key=self._key, template=self._template, now=file.time
+                action.words, action.raw, key=self._key, template=self._template, now=file.time
             )
         except PeerError as error:
             self._desk.refuse(DOOR, "broken")
@@ -164,8 +164,8 @@ def _list(
     Raises:
         OSError: the folder can't be read.
     """
-    found: list[_File] = []
-    again: list[_File] = []
+    files: list[_File] = []
+    retries: list[_File] = []
     owners: Counter[int] = Counter()
     with os.scandir(folder) as entries:
         for entry in entries:
@@ -177,32 +177,32 @@ def _list(
                 continue
             if not entry.name.startswith("."):
                 mark = status.st_ino, status.st_ctime_ns
-                known = mark in but
-                owners[status.st_uid] += not known
-                if not known and (len(found) == MOST or owners[status.st_uid] > MOST_OF_ONE):
+                tried_before = mark in but
+                owners[status.st_uid] += not tried_before
+                if not tried_before and (len(files) == MOST or owners[status.st_uid] > MOST_OF_ONE):
                     continue
                 name = f"{entry.name} {status.st_ino} {status.st_mtime_ns}".encode(
                     "utf-8", "surrogateescape"
                 )
                 key = hashlib.blake2b(name, digest_size=16, person=b"oborona spool").digest()
-                (again if known else found).append(
+                (retries if tried_before else files).append(
                     _File(Path(entry.path), min(status.st_mtime, now), key, mark)
                 )
             elif now - status.st_mtime > SETTLED_S:
                 _remove(Path(entry.path))
-    some = random.sample(again, min(MOST_AGAIN, len(again)))
-    return [*sorted(found, key=lambda one: one.time), *some], {one.mark for one in again}
+    some = random.sample(retries, min(MOST_AGAIN, len(retries)))
+    return [*sorted(files, key=lambda file: file.time), *some], {file.mark for file in retries}
 
 
 def _read_all(files: Sequence[_File]) -> list[_SpooledAction | OSError | PeerError]:
     """Return what each file says, or why it says nothing."""
-    found: list[_SpooledAction | OSError | PeerError] = []
-    for one in files:
+    actions: list[_SpooledAction | OSError | PeerError] = []
+    for file in files:
         try:
-            found.append(_read(one.path))
+            actions.append(_read(file.path))
         except (OSError, PeerError) as error:
-            found.append(error)
-    return found
+            actions.append(error)
+    return actions
 
 
 def _read(path: Path) -> _SpooledAction:
@@ -219,8 +219,8 @@ def _read(path: Path) -> _SpooledAction:
         if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
             # a reader of ours may be made to read it
             raise PeerError("it lies in another place, too")
-        said = file.read(MAX_HEAD + 2 + MOST_RAW)
-    head, blank, raw = said.partition(b"\n\n")
+        octets = file.read(MAX_HEAD + 2 + MOST_RAW)
+    head, blank, raw = octets.partition(b"\n\n")
     if not blank or len(head) > MAX_HEAD:
         raise PeerError("it has no arguments")
     words = arguments(head.split(b"\n"))

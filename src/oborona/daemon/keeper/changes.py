@@ -95,20 +95,20 @@ class ChangeWatcher:
         Where a store can't be read (`failed`), what it has is told later, and the others are told
         all the same.
         """
-        found: list[RecheckTrigger] = []
+        triggers: list[RecheckTrigger] = []
         self.failed = None
         for part in (self._of_policy, self._of_words, self._of_signatures, self._of_pins):
             try:
-                found += list(part())
+                triggers += list(part())
             except StoreError as error:
                 self.failed = self.failed or error
-        return found
+        return triggers
 
     def close(self) -> None:
         """Let the stores go."""
-        for one in (self._words, self._signatures, self._pins):
-            if one is not None:
-                one.close()
+        for store in (self._words, self._signatures, self._pins):
+            if store is not None:
+                store.close()
         self._words = self._signatures = self._pins = None
 
     def _of_policy(self) -> Iterator[RecheckTrigger]:
@@ -122,8 +122,8 @@ class ChangeWatcher:
         if policy.version == self._noted:
             return
         number = int(policy.version, 16)
-        known = self._moves.cursor("policy", -1)
-        if known not in (-1, number):
+        cursor = self._moves.cursor("policy", -1)
+        if cursor not in (-1, number):
             yield RecheckTrigger(RecheckCause.POLICY, ())
         self._moves.set_cursor("policy", number)
         self._noted = policy.version
@@ -142,14 +142,14 @@ class ChangeWatcher:
             lately = "SELECT ifnull(min(place), ?) FROM news WHERE time >= ?"
             ((first,),) = self._words.rows(lately, (place + 1, self._clock() - AGAIN_S))
             place = min(place, first - 1)
-        found = ledger.news(place, AT_ONCE)
-        for one in found:
-            against = one.wanted is (one.kind is LabelKind.SPAM)
+        news = ledger.news(place, AT_ONCE)
+        for label in news:
+            against = label.wanted is (label.kind is LabelKind.SPAM)
             cause = RecheckCause.WORD if against else RecheckCause.PARDON
-            if pieces := indexed_pieces(one.pieces):
+            if pieces := indexed_pieces(label.pieces):
                 yield RecheckTrigger(cause, pieces, echo=True)
-        if found:
-            self._moves.set_cursor("words", found[-1].place)
+        if news:
+            self._moves.set_cursor("words", news[-1].place)
 
     def _of_signatures(self) -> Iterator[RecheckTrigger]:
         new = self._signatures is None
@@ -161,51 +161,53 @@ class ChangeWatcher:
         if new:
             lately = self._clock() - self._window_s
             self._fresh |= {
-                one.signature.id: one.signature
-                for one in self._signatures.all(SignatureState.ACTIVE)
-                if one.signature.created >= lately
+                row.signature.id: row.signature
+                for row in self._signatures.all(SignatureState.ACTIVE)
+                if row.signature.created >= lately
             }
             self._sign()
-        version, known = self._signatures.version(), self._moves.cursor("signatures", -1)
-        if 0 <= known < version:
-            changes = self._signatures.since(known, self._clock())
-            gone = [self._signatures.get(name).signature for name in changes.gone]
-            for one in gone:
-                self._fresh.pop(one.id, None)
-                self._gone.add(one.id)
-            for one in changes.active:
-                self._fresh[one.id] = one
-                self._gone.discard(one.id)
+        version, cursor = self._signatures.version(), self._moves.cursor("signatures", -1)
+        if 0 <= cursor < version:
+            changes = self._signatures.since(cursor, self._clock())
+            removed = [self._signatures.get(name).signature for name in changes.gone]
+            for signature in removed:
+                self._fresh.pop(signature.id, None)
+                self._gone.add(signature.id)
+            for signature in changes.active:
+                self._fresh[signature.id] = signature
+                self._gone.discard(signature.id)
             self._sign()
             pieces = [
                 shingle
-                for one in (*changes.active, *gone)
-                for shingle in shingles_of(one, self._hasher)
+                for signature in (*changes.active, *removed)
+                for shingle in shingles_of(signature, self._hasher)
             ]
             if pieces:
                 yield RecheckTrigger(RecheckCause.SIGNATURE, tuple(pieces))
-        if known != version:
+        if cursor != version:
             self._moves.set_cursor("signatures", version)
 
     def _of_pins(self) -> Iterator[RecheckTrigger]:
         self._pins = _opened(self._pins, self._state / state_files.PINS, PinStore)
         if self._pins is None:
             return
-        version, known = self._pins.version(), self._moves.cursor("pins", -1)
-        if 0 <= known < version:
-            changes = self._pins.since(known, self._clock())
-            pieces = (*(Shingle(one.type, one.hash) for one in changes.pins), *changes.gone)
+        version, cursor = self._pins.version(), self._moves.cursor("pins", -1)
+        if 0 <= cursor < version:
+            changes = self._pins.since(cursor, self._clock())
+            pieces = (*(Shingle(pin.type, pin.hash) for pin in changes.pins), *changes.gone)
             if pieces:
                 yield RecheckTrigger(
                     RecheckCause.PIN, pieces, echo=True
                 )  # the book of pins is followed beside us
-        if known != version:
+        if cursor != version:
             self._moves.set_cursor("pins", version)
 
     def _file_signatures(
         self, before: Mapping[str, Signature], now: Mapping[str, Signature]
     ) -> None:
-        self._fresh |= {name: one for name, one in now.items() if before.get(name) != one}
+        self._fresh |= {
+            name: signature for name, signature in now.items() if before.get(name) != signature
+        }
         self._gone |= before.keys() - now.keys()
         self._sign()
 
@@ -215,10 +217,10 @@ class ChangeWatcher:
         self._signed = SignatureChanges(dict(self._fresh), self._hasher, frozenset(self._gone))
 
 
-def _opened(known: _Store | None, path: Path, kind: type[_Store]) -> _Store | None:
+def _opened(store: _Store | None, path: Path, kind: type[_Store]) -> _Store | None:
     """Return a store, opened where it was not; None where there is none yet."""
-    if known is not None:
-        return known
+    if store is not None:
+        return store
     if not path.exists():
         return None
     return kind(path, make=False)

@@ -51,16 +51,16 @@ async def keep_journal(
     Raises:
         StoreError: the journal can't be opened.
     """
-    asked, window_s = settings.journal, settings.recheck.window_hours * HOUR_S
+    journal, window_s = settings.journal, settings.recheck.window_hours * HOUR_S
     beside = JournalDependents(settings, state, stop, look)
     beside.open()
     opening = asyncio.create_task(beside.open_all(again_s), name="opening")
     try:
         await keep(
             state / state_files.JOURNAL,
-            retention_s=asked.retention_hours * HOUR_S,
-            max_rows=asked.max_rows,
-            evidence_s=max(asked.evidence_hours * HOUR_S, window_s),
+            retention_s=journal.retention_hours * HOUR_S,
+            max_rows=journal.max_rows,
+            evidence_s=max(journal.evidence_hours * HOUR_S, window_s),
             window_s=window_s + LAG_S,
             stop=stop,
             ready=ready,
@@ -153,15 +153,15 @@ class JournalDependents:
             trouble.over()
 
     def _open_index(self) -> None:
-        found = JournalIndex(
+        index = JournalIndex(
             self._state / state_files.INDEX,
             self._state / state_files.JOURNAL,
             max_bytes=self._settings.journal.index_mib << 20,
         )
-        self._following = IndexFollower(found)
+        self._following = IndexFollower(index)
         self._tasks.add(asyncio.create_task(self._following.run(self._stop), name="index"))
         if self._look is not None:
-            self._tasks.add(asyncio.create_task(self._look(found), name="recheck"))
+            self._tasks.add(asyncio.create_task(self._look(index), name="recheck"))
 
     def _open_moves(self) -> None:
         self._moves = MoveStore(self._state / state_files.MOVES)

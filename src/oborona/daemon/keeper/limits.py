@@ -9,12 +9,12 @@ from oborona.recheck.engine.model import MailboxFolders
 
 def limits_of(settings: Settings) -> RecheckLimits:
     """Return what the settings say."""
-    asked = settings.recheck
+    recheck = settings.recheck
     return RecheckLimits(
-        window_s=asked.window_hours * 3600,
-        looks_s=asked.looks_s,
-        busy_share=asked.busy_share,
-        runaway_share=asked.runaway_share,
-        runaway_messages=asked.runaway_messages,
-        folders=MailboxFolders(inbox=asked.inbox, spam=asked.spam_folder),
+        window_s=recheck.window_hours * 3600,
+        looks_s=recheck.looks_s,
+        busy_share=recheck.busy_share,
+        runaway_share=recheck.runaway_share,
+        runaway_messages=recheck.runaway_messages,
+        folders=MailboxFolders(inbox=recheck.inbox, spam=recheck.spam_folder),
     )

@@ -32,9 +32,11 @@ class PersonActions:
                 return ()
             self._log = EventLog(self._path, make=False)
         return [
-            ReaderAction(one.person, moved=one.what in _MOVED, opened=one.what is EventKind.READ)
-            for one in self._log.said(ident)
-            if one.person
+            ReaderAction(
+                event.person, moved=event.what in _MOVED, opened=event.what is EventKind.READ
+            )
+            for event in self._log.said(ident)
+            if event.person
         ]
 
     def close(self) -> None:

@@ -133,7 +133,9 @@ class RecheckService:
     @property
     def trouble(self) -> str:
         """What is wrong now; empty = nothing."""
-        return "; ".join(f"{name}: {one.now}" for name, one in self._troubles.items() if one.now)
+        return "; ".join(
+            f"{name}: {trouble.now}" for name, trouble in self._troubles.items() if trouble.now
+        )
 
     async def run(self, stop: asyncio.Event, index: JournalIndex) -> None:
         """Look until told to stop.
@@ -228,8 +230,8 @@ class RecheckService:
     ) -> None:
         async with asyncio.TaskGroup() as group:
             watching = [
-                group.create_task(one)
-                for one in (self._persons.watch(), self._pins.watch(), self._final.watch())
+                group.create_task(watch)
+                for watch in (self._persons.watch(), self._pins.watch(), self._final.watch())
             ]
             steady = [
                 group.create_task(self._again(stop, name, step, pause_s))
@@ -244,8 +246,8 @@ class RecheckService:
             await stop.wait()
             await asyncio.wait(steady, timeout=GRACE_S)
             # a move that is cut off here is made again by the next process
-            for one in (*watching, *steady):
-                one.cancel()
+            for task in (*watching, *steady):
+                task.cancel()
 
     async def _again(
         self, stop: asyncio.Event, name: str, step: Callable[[], Awaitable[float]], pause_s: float
@@ -268,35 +270,35 @@ class RecheckService:
             await _wait(stop, pause_s + rest_s)
 
     async def _changed(self, changes: ChangeWatcher, engine: RecheckEngine) -> float:
-        for one in await asyncio.to_thread(changes.look):
-            engine.add(one.cause, one.pieces, echo=one.echo)
+        for trigger in await asyncio.to_thread(changes.look):
+            engine.add(trigger.cause, trigger.pieces, echo=trigger.echo)
         if changes.failed is not None:
             raise changes.failed
         return 0.0
 
     async def _move(self, mover: CopyMover) -> float:
-        made = await mover.step()
-        return -MOVE_S if made else 0.0
+        moved = await mover.step()
+        return -MOVE_S if moved else 0.0
 
     async def _report(self) -> float:
         """Write what there is to say of the second look."""
-        said = status.RecheckStatus(
+        report = status.RecheckStatus(
             pid=os.getpid(),
             time=time.time(),
             metrics=REGISTRY.snapshot(),
             trouble=self.trouble,
         )
-        await asyncio.to_thread(status.write_status, self._state, said)
+        await asyncio.to_thread(status.write_status, self._state, report)
         return 0.0
 
     async def _look_for_campaigns(self) -> float:
         """Raise an alert for what workers see many of, and was not told yet."""
         now = self._clock()
         workers = await asyncio.to_thread(status.read_workers, self._state, now)
-        for one in self._campaigns.news(
-            (seen for worker in workers for seen in worker.campaigns), now
+        for campaign in self._campaigns.news(
+            (sighting for worker in workers for sighting in worker.campaigns), now
         ):
-            await self._alarm.raise_(campaign_alert(one))
+            await self._alarm.raise_(campaign_alert(campaign))
         return 0.0
 
     def _rescorer_now(self, changes: ChangeWatcher, moves: MoveStore) -> Rescorer | None:
@@ -308,7 +310,7 @@ class RecheckService:
             self._site = self._opened()
         made_of = (policy, signed, self._final.version, self._site)
         if self._rescorer is None or any(
-            one is not other for one, other in zip(made_of, self._made_of, strict=False)
+            part is not previous for part, previous in zip(made_of, self._made_of, strict=False)
         ):
             self._made_of = made_of
             gc.unfreeze()  # else a policy that is no longer in force would stay for ever
@@ -362,22 +364,22 @@ class RecheckService:
             )
         )
 
-    async def _decided(self, found: Sequence[RecheckResult]) -> None:
-        number = sum(len(one.moves) for one in found)
+    async def _decided(self, results: Sequence[RecheckResult]) -> None:
+        number = sum(len(result.moves) for result in results)
         wave = self._waves.add("moves", number, self._clock())
         if wave is None:
             return
         examples = [
             {
-                "id": to_text(one.entry.id),
-                "sender": one.entry.sender,
-                "subject": one.entry.subject,
-                "client": one.entry.client_ip,
-                "why": one.moves[0].why,
-                "score": one.moves[0].score,
-                "line": one.moves[0].line,
+                "id": to_text(result.entry.id),
+                "sender": result.entry.sender,
+                "subject": result.entry.subject,
+                "client": result.entry.client_ip,
+                "why": result.moves[0].why,
+                "score": result.moves[0].score,
+                "line": result.moves[0].line,
             }
-            for one in found[:EXAMPLES]
+            for result in results[:EXAMPLES]
         ]
         await self._alarm.raise_(
             Alert(

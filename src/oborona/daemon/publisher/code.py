@@ -50,9 +50,9 @@ class CodePublisher:
         if self._last is None:
             return
         source, code = self._last
-        made = marshal.dumps(code)
+        marshalled = marshal.dumps(code)
         try:
-            (folder / FILE).write_bytes(_seal(self._key, source, made) + made)
+            (folder / FILE).write_bytes(_seal(self._key, source, marshalled) + marshalled)
         except OSError as error:
             raise StoreError(f"{folder / FILE}: {error.strerror}") from error
 
@@ -76,14 +76,14 @@ class PublishedCode:
             octets = (self._folder / FILE).read_bytes()
         except OSError:
             return code_of(source)
-        seal, made = octets[:_SEAL_BYTES], octets[_SEAL_BYTES:]
-        if not hmac.compare_digest(seal, _seal(self._key, source, made)):
+        seal, marshalled = octets[:_SEAL_BYTES], octets[_SEAL_BYTES:]
+        if not hmac.compare_digest(seal, _seal(self._key, source, marshalled)):
             return code_of(source)
-        code: CodeType = marshal.loads(made)  # noqa: S302 - sealed: it is ours
+        code: CodeType = marshal.loads(marshalled)  # noqa: S302 - sealed: it is ours
         return code
 
 
-def _seal(key: bytes, source: str, made: bytes) -> bytes:
+def _seal(key: bytes, source: str, marshalled: bytes) -> bytes:
     return hmac.digest(
-        key, hashlib.sha256(source.encode("utf-8", "surrogatepass")).digest() + made, "sha256"
+        key, hashlib.sha256(source.encode("utf-8", "surrogatepass")).digest() + marshalled, "sha256"
     )

@@ -128,8 +128,8 @@ class PolicyPublisher:
         ready()
         while not self._stop:
             beat()
-            heard, _, _ = select.select([listener], [], [], 0.0 if self._asked else LOOK_S)
-            line = reload_socket.accept_reload(listener) if heard else None
+            readable, _, _ = select.select([listener], [], [], 0.0 if self._asked else LOOK_S)
+            line = reload_socket.accept_reload(listener) if readable else None
             outcome = self.look(asked=self._asked or line is not None)
             if line is not None and outcome is not None:
                 reload_socket.answer_reload(line, outcome)
@@ -258,7 +258,9 @@ class PolicyPublisher:
             beat()
             living = self._living(page)
             for worker in [
-                one for one in self._behind if one not in living or page.ready(one) == page.active
+                number
+                for number in self._behind
+                if number not in living or page.ready(number) == page.active
             ]:
                 del self._behind[worker]
             if any(page.failed(worker) == word for worker in living):

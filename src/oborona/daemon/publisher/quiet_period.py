@@ -30,14 +30,14 @@ class QuietPeriod:
         self._moving_at = 0.0  # since when it changes without rest, monotonic; 0 = it does not
         self._said = False
 
-    def came(self, seen: FolderState, now: float) -> bool:
+    def came(self, state: FolderState, now: float) -> bool:
         """Tell whether the files changed and have come to rest.
 
         Args:
-            seen: how the folder looks.
+            state: how the folder looks.
             now: monotonic seconds.
         """
-        if seen == self._handled:
+        if state == self._handled:
             self._moving_at = self._coming_at = 0.0
             return False
         if not self._moving_at:
@@ -45,8 +45,8 @@ class QuietPeriod:
         if now - self._moving_at > MOVING_S and not self._said:
             event(log, logging.WARNING, "policy files change without rest, the old policy stays")
             self._said = True
-        if seen != self._coming or not self._coming_at:
-            self._coming, self._coming_at = seen, now
+        if state != self._coming or not self._coming_at:
+            self._coming, self._coming_at = state, now
             return False
         return now - self._coming_at >= REST_S
 
@@ -54,7 +54,7 @@ class QuietPeriod:
         """They changed while they were read: what rests is to be seen anew."""
         self._coming_at = 0.0
 
-    def handled(self, seen: FolderState) -> None:
+    def handled(self, state: FolderState) -> None:
         """They were read as they look so, right or wrong."""
-        self._handled = seen
+        self._handled = state
         self._moving_at = self._coming_at = 0.0

@@ -93,8 +93,8 @@ class PolicyReporter:
             }
             event(log, level, "policy loaded", **about, **late)
         elif words and (asked or words != self._said):
-            what = "policy refused" if outcome.refused else "policy can't be put in force"
-            event(log, logging.ERROR, f"{what}, the old one stays", error=words)
+            trouble = "policy refused" if outcome.refused else "policy can't be put in force"
+            event(log, logging.ERROR, f"{trouble}, the old one stays", error=words)
         elif not words and self._said:
             event(log, logging.INFO, "policy is right again", version=outcome.version)
         elif outcome.reworded:
@@ -130,7 +130,7 @@ class PolicyReporter:
             return
         self._written = time.monotonic()
         try:
-            said = PolicyStatus(
+            report = PolicyStatus(
                 pid=os.getpid(),
                 time=time.time(),
                 metrics=REGISTRY.snapshot(),
@@ -138,7 +138,7 @@ class PolicyReporter:
                 refused=self._refused,
                 trouble=self._trouble,
             )
-            status.write_status(self._state, said)
+            status.write_status(self._state, report)
             self._unwritten = ""
         except StoreError as error:
             if str(error) != self._unwritten:

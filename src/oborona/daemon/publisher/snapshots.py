@@ -90,10 +90,10 @@ class PolicySnapshots:
             shutil.rmtree(fresh, ignore_errors=True)
             raise StoreError(f"{error.filename or self._folder}: {error.strerror}") from error
 
-    def alike(self, one: int, other: int) -> bool:
+    def alike(self, left: int, right: int) -> bool:
         """Tell whether two copies hold the same files."""
-        return _links(snapshot_folder(self._folder, one)) == _links(
-            snapshot_folder(self._folder, other)
+        return _links(snapshot_folder(self._folder, left)) == _links(
+            snapshot_folder(self._folder, right)
         )
 
     def keep(self, words: frozenset[int]) -> None:
@@ -114,7 +114,9 @@ class PolicySnapshots:
             if path.name not in used and re.fullmatch(r"\.?[0-9a-f]{64}", path.name):
                 path.unlink(missing_ok=True)
         self._copied = {
-            file: (seen, digest) for file, (seen, digest) in self._copied.items() if digest in used
+            file: (state, digest)
+            for file, (state, digest) in self._copied.items()
+            if digest in used
         }
 
     def _copy(self, path: Path, *, force: bool) -> str:
@@ -122,21 +124,21 @@ class PolicySnapshots:
 
         Empty for what no policy can use.
         """
-        seen = file_state(path)
-        known = self._copied.get(path)
-        if known is not None and known[0] == seen and not force:
-            return known[1]
-        found = path.stat()
-        if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_BYTES:
+        state = file_state(path)
+        copied = self._copied.get(path)
+        if copied is not None and copied[0] == state and not force:
+            return copied[1]
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BYTES:
             return ""  # no policy names it, or it would have been refused
         raw = path.read_bytes()
         digest = hashlib.sha256(raw).hexdigest()
-        kept = self._folder / FILES / digest
-        if not kept.exists():
-            fresh = kept.with_name(f".{digest}")
+        content = self._folder / FILES / digest
+        if not content.exists():
+            fresh = content.with_name(f".{digest}")
             fresh.write_bytes(raw)
-            fresh.replace(kept)
-        self._copied[path] = seen, digest
+            fresh.replace(content)
+        self._copied[path] = state, digest
         return digest
 
 
@@ -147,9 +149,9 @@ def snapshot_folder(folder: Path, word: int) -> Path:
 
 def _links(copy: Path) -> dict[str, str]:
     """Return the files of a copy, by their paths in it, with the hashes of their contents."""
-    there = (*_listed(copy), *_listed(copy / SHIPPED))
+    links = (*_listed(copy), *_listed(copy / SHIPPED))
     return {
-        str(link.relative_to(copy)): link.readlink().name for link in there if link.is_symlink()
+        str(link.relative_to(copy)): link.readlink().name for link in links if link.is_symlink()
     }
 
 

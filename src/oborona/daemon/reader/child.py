@@ -76,18 +76,18 @@ def run_child(
     )
     while (octets := receive_blocking(channel)) is not None:
         try:
-            told = ChildResult(found=work(octets))
+            result = ChildResult(found=work(octets))
         except MemoryError:  # what is left of its memory is in pieces: a new process has all of it
             _tell(channel, ChildResult(memory=True))
             return os.EX_UNAVAILABLE
         except Exception:  # noqa: BLE001 - the work promises to raise nothing: a fault of ours, which the parent logs
-            told = ChildResult(fault=traceback.format_exc()[-_FAULT:])
-        _tell(channel, told)
+            result = ChildResult(fault=traceback.format_exc()[-_FAULT:])
+        _tell(channel, result)
     return os.EX_OK
 
 
-def _tell(channel: socket.socket, told: ChildResult) -> None:
-    channel.sendall(frame_of(msgspec.msgpack.encode(told)))
+def _tell(channel: socket.socket, result: ChildResult) -> None:
+    channel.sendall(frame_of(msgspec.msgpack.encode(result)))
 
 
 def prepare_work(orders: ChildOrders) -> ChildWork:
@@ -113,20 +113,18 @@ def _looking() -> ChildWork:
 
     def work(octets: bytes) -> PictureContent:
         if kind(octets) == "pdf":
-            said = pdf_text.read(octets, time.process_time)
-            return PictureContent(
-                kind="pdf", codes=said.links, text=said.text, findings=said.findings
-            )
-        seen = look(octets)
+            pdf = pdf_text.read(octets, time.process_time)
+            return PictureContent(kind="pdf", codes=pdf.links, text=pdf.text, findings=pdf.findings)
+        picture = look(octets)
         return PictureContent(
-            kind=seen.kind,
-            width=seen.width,
-            height=seen.height,
-            frames=seen.frames,
-            hashes=seen.hashes,
-            codes=seen.codes,
-            legible=seen.legible,
-            findings=seen.findings,
+            kind=picture.kind,
+            width=picture.width,
+            height=picture.height,
+            frames=picture.frames,
+            hashes=picture.hashes,
+            codes=picture.codes,
+            legible=picture.legible,
+            findings=picture.findings,
         )
 
     for octets in (*_samples(), *pdf_text.samples()):

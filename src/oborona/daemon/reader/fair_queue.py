@@ -61,7 +61,7 @@ class FairQueue:
             self._pass_on()
 
     async def _wait(self, turn: QueueTurn) -> None:
-        weight = turn.weight + sum(one.weight for one in self._waiting)
+        weight = turn.weight + sum(waiting.weight for waiting in self._waiting)
         if len(self._waiting) >= self._most or weight > self._weight:
             raise FairQueueFull
         turn._called = asyncio.get_running_loop().create_future()  # noqa: SLF001 - of this module

@@ -122,11 +122,11 @@ class LateReader:
 
         One without unread pictures is none of ours.
         """
-        if self._most == 0 or all(one.looked and one.read for one in _looked_at(scan)):
+        if self._most == 0 or all(picture.looked and picture.read for picture in _looked_at(scan)):
             return
         # the whole message is held by what is looked for in it no more
         slim = msgspec.structs.replace(scan, message=msgspec.structs.replace(scan.message, raw=b""))
-        octets = sum(len(one.octets) for one in _looked_at(scan))
+        octets = sum(len(picture.octets) for picture in _looked_at(scan))
         self._waiting.append(UnreadMessage(ident=ident, scan=slim, octets=octets))
         self._octets += octets
         while self._waiting and (len(self._waiting) > self._most or self._octets > QUEUE_BYTES):
@@ -183,21 +183,21 @@ class LateReader:
         )
         return self._write(unread, await self._with_meaning(after))
 
-    async def _with_meaning(self, found: Scan) -> Scan:
+    async def _with_meaning(self, scan: Scan) -> Scan:
         """Return the verdict that also knows what the text means, where it is in doubt and nobody
         has looked.
         """
-        table, line = found.policy.meaning, found.policy.verdict.spam_score
-        if found.opinion.meaning is not None or not wants_meaning(
-            found.message, found.verdict, table, spam_score=line
+        table, line = scan.policy.meaning, scan.policy.verdict.spam_score
+        if scan.opinion.meaning is not None or not wants_meaning(
+            scan.message, scan.verdict, table, spam_score=line
         ):
-            return found
-        meaning = await self._site.meanings.read(found.message)
+            return scan
+        meaning = await self._site.meanings.read(scan.message)
         if meaning is None:
-            return found
-        view = PictureView(pictures=found.message.pictures)
+            return scan
+        view = PictureView(pictures=scan.message.pictures)
         return await rescan(
-            found,
+            scan,
             view,
             self._site,
             self._inquire(),
@@ -209,7 +209,10 @@ class LateReader:
     async def _both(self, before: PictureView) -> tuple[PictureView, bool]:
         looked, look_again = await self._eyes.tried(ReaderTask.LOOK, before.pictures)
         read, read_again = await self._eyes.tried(ReaderTask.READ, looked.pictures)
-        findings = {one.name: one for one in (*before.findings, *looked.findings, *read.findings)}
+        findings = {
+            finding.name: finding
+            for finding in (*before.findings, *looked.findings, *read.findings)
+        }
         return PictureView(
             pictures=read.pictures, findings=tuple(findings.values())
         ), look_again or read_again
@@ -219,19 +222,26 @@ class LateReader:
         before = unread.scan
         shingles, pairs = frozenset(before.pieces.shingles), frozenset(before.pieces.pairs)
         new = CountedPieces(
-            shingles=tuple(one for one in after.pieces.shingles if one not in shingles),
-            pairs=tuple(one for one in after.pieces.pairs if one not in pairs),
+            shingles=tuple(shingle for shingle in after.pieces.shingles if shingle not in shingles),
+            pairs=tuple(pair for pair in after.pieces.pairs if pair not in pairs),
         )
         names = {finding.name for finding in before.verdict.findings}
-        findings = tuple(one for one in after.verdict.findings if one.name not in names)
+        findings = tuple(finding for finding in after.verdict.findings if finding.name not in names)
         facts = {
             name: value
             for name, value, was in zip(NEWS, _NEWS(after.facts), _NEWS(before.facts), strict=True)
             if value != was
         }
         now, verdict = self._clock(), before.counted  # the site's, as the later one
-        known = {one.id for one in before.signatures.signatures}
-        self._signed([one for one in after.signatures.signatures if one.id not in known], now)
+        known_ids = {signature.id for signature in before.signatures.signatures}
+        self._signed(
+            [
+                signature
+                for signature in after.signatures.signatures
+                if signature.id not in known_ids
+            ],
+            now,
+        )
         if not (new.shingles or findings or facts):
             return "nothing"
         record_verdict(new, verdict, self._counters, now=now)

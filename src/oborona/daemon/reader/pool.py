@@ -96,7 +96,7 @@ class ChildPool:
         clock = asyncio.get_running_loop().time
         started = clock()
         try:
-            told = await child.ask(octets, self._plan.limit_s)
+            result = await child.ask(octets, self._plan.limit_s)
         except ChildStopped as error:
             self._all.discard(child)
             event(log, logging.WARNING, "picture stopped", task=self._task, picture=name, why=error)
@@ -106,27 +106,27 @@ class ChildPool:
             raise
         finally:
             SECONDS.inc(self._task, by=clock() - started)
-        if told.memory or child.jobs >= self._plan.jobs:
+        if result.memory or child.jobs >= self._plan.jobs:
             await self._end(child)
         else:
             child.idle_since = clock()
             self._idle.append(child)
-        if told.memory:
+        if result.memory:
             event(
                 log, logging.WARNING, "picture stopped", task=self._task, picture=name, why="memory"
             )
             return PictureResult(PictureOutcome.STOPPED)
-        if told.fault:
+        if result.fault:
             event(
                 log,
                 logging.ERROR,
                 "fault in a picture",
                 task=self._task,
                 picture=name,
-                what=told.fault,
+                what=result.fault,
             )
             return PictureResult(PictureOutcome.FAILED)
-        return PictureResult(PictureOutcome.DONE, told.found)
+        return PictureResult(PictureOutcome.DONE, result.found)
 
     async def _rested(self) -> ReaderChild | None:
         """Return a child that has nothing to do, the one that worked last: the others may go."""
@@ -169,7 +169,9 @@ class ChildPool:
         """
         now = asyncio.get_running_loop().time()
         for child in [
-            one for one in self._idle if not one.lives or now - one.idle_since >= self._plan.idle_s
+            idle
+            for idle in self._idle
+            if not idle.lives or now - idle.idle_since >= self._plan.idle_s
         ]:
             if child.lives and len(self._all) <= self._plan.kept:
                 break
@@ -178,10 +180,10 @@ class ChildPool:
         # one that has a turn starts a child itself, and who comes meanwhile waits for this one
         if len(self._all) < self._plan.kept and not self._turns.waiting:
             async with self._turns.take(QueueTurn(0, urgent=True)):
-                kept = await self._start() if len(self._all) < self._plan.kept else None
-                if kept is not None:
-                    kept.idle_since = asyncio.get_running_loop().time()
-                    self._idle.append(kept)
+                spare = await self._start() if len(self._all) < self._plan.kept else None
+                if spare is not None:
+                    spare.idle_since = asyncio.get_running_loop().time()
+                    self._idle.append(spare)
 
     async def close(self) -> None:
         """End all children, busy ones too."""

@@ -98,7 +98,7 @@ class ReaderChild:
         child = cls(process, stream, writer)
         try:
             async with asyncio.timeout(START_S):
-                told = await child._hear()
+                result = await child._hear()
         except TimeoutError:
             await child.kill()
             raise ChildStartFailed(f"not ready within {START_S:g} s") from None
@@ -108,10 +108,10 @@ class ReaderChild:
         except BaseException:
             await child.kill()
             raise
-        if told.fault.startswith("Traceback"):
+        if result.fault.startswith("Traceback"):
             await child.kill()
-            raise ChildStartFailed(told.fault)
-        child.remark = told.fault
+            raise ChildStartFailed(result.fault)
+        child.remark = result.fault
         return child
 
     @property

@@ -159,10 +159,10 @@ class ReaderService:
                 doing = self._desk.begin(
                     question.task, question.sha256, question.octets, urgent=question.urgent
                 )
-                one = asyncio.create_task(_answer(question.number, doing, writer))
+                answer = asyncio.create_task(_answer(question.number, doing, writer))
                 del question  # while the next is awaited: its octets may be large
-                answering.add(one)
-                one.add_done_callback(answering.discard)
+                answering.add(answer)
+                answer.add_done_callback(answering.discard)
         except (EOFError, OSError):
             pass  # the worker has gone
         except (PeerError, msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -171,8 +171,8 @@ class ReaderService:
             pass  # the service stops, and asyncio would log a cancelled connection as a fault
         finally:
             self._connections.discard(task)
-            for one in answering:
-                one.cancel()
+            for answer in answering:
+                answer.cancel()
             writer.close()
 
 

@@ -70,12 +70,12 @@ class FeedbackJournal:
         return self._runner.run(self._find(message_id, person))
 
     async def _get(self, idents: Sequence[int]) -> dict[int, JournaledMessage]:
-        found = {}
+        messages = {}
         for ident in idents:
-            one = await self._looked_up(ident)
-            if one is not None:
-                found[ident] = one
-        return found
+            message = await self._looked_up(ident)
+            if message is not None:
+                messages[ident] = message
+        return messages
 
     async def _find(self, message_id: str, person: str) -> int | None:
         reader = await self._opened()
@@ -119,7 +119,7 @@ class FeedbackJournal:
     def _known(
         self, entry: JournalEntry, late: LateFindings | None, went: Sequence[CopyDelivery]
     ) -> JournaledMessage:
-        filed = any(one.spam for one in went) or self._moved(entry.id)
+        filed = any(delivery.spam for delivery in went) or self._moved(entry.id)
         return JournaledMessage(
             id=entry.id,
             time=entry.time,
@@ -140,7 +140,7 @@ class FeedbackJournal:
                 return False
             self._moves = MoveStore(self._state / state_files.MOVES, make=False)
         return any(
-            one.state is MoveState.DONE and one.undoes is None for one in self._moves.of(ident)
+            move.state is MoveState.DONE and move.undoes is None for move in self._moves.of(ident)
         )
 
     def _forgiven(self, ident: int) -> bool:
@@ -156,7 +156,7 @@ def _readers(entry: JournalEntry, went: Sequence[CopyDelivery]) -> frozenset[str
     """Return whom a message was for: its envelope's recipients, and those that aliases have become
     at the delivery door.
     """
-    named = (*entry.recipients, *(one.recipient for one in went))
+    named = (*entry.recipients, *(delivery.recipient for delivery in went))
     return frozenset(filter(None, map(mail_address, named)))
 
 

@@ -38,22 +38,22 @@ class PersonalLists:
         if not self._path.exists():
             return False
         author, sender = mail_address(origin.proved.author), mail_address(origin.proved.sender)
-        wanted = {
+        keys = {
             (PersonalEntryKind.ADDRESS, author),
             (PersonalEntryKind.SENDER, sender),
             (PersonalEntryKind.DOMAIN, origin.proved.author_domain),
             (PersonalEntryKind.LIST, origin.list_id if origin.list_domain else ""),
         }
         return any(
-            one.time < before
-            and not one.expired(before)
-            and one.value
-            and (one.kind, one.value) in wanted
+            entry.time < before
+            and not entry.expired(before)
+            and entry.value
+            and (entry.kind, entry.value) in keys
             and (
-                one.side is EntryAction.CONTACT
-                or (one.side is EntryAction.ALLOW and one.beside in ("", origin.list_domain))
+                entry.side is EntryAction.CONTACT
+                or (entry.side is EntryAction.ALLOW and entry.beside in ("", origin.list_domain))
             )
-            for one in self._opened().of(person).entries
+            for entry in self._opened().of(person).entries
         )
 
     def say(

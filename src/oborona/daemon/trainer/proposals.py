@@ -57,21 +57,26 @@ class SignatureProposer:
         def allowed(candidates: Sequence[SignatureProposal]) -> Iterable[SignatureProposal]:
             counted = self._counted(candidates, now)
             return [
-                one
-                for one in candidates
-                if Rarity(support=one.support, **counted.get(one.signature.id, {})).rare
+                candidate
+                for candidate in candidates
+                if Rarity(support=candidate.support, **counted.get(candidate.signature.id, {})).rare
             ]
 
-        found = propose_signatures(messages, checked_by_ham=False, allowed=allowed, most=MOST)
-        if not found:
+        candidates_found = propose_signatures(
+            messages, checked_by_ham=False, allowed=allowed, most=MOST
+        )
+        if not candidates_found:
             return []
         rows = [
             msgspec.structs.replace(
-                one.signature, owner=OWNER, author=OWNER, reason=reason, created=now
+                candidate.signature, owner=OWNER, author=OWNER, reason=reason, created=now
             )
-            for one in found
+            for candidate in candidates_found
         ]
-        evidence = [{"support": one.support, "of": one.of, "fresh": one.fresh} for one in found]
+        evidence = [
+            {"support": candidate.support, "of": candidate.of, "fresh": candidate.fresh}
+            for candidate in candidates_found
+        ]
         with SignatureStore(self._state / state_files.SIGNATURES) as store:
             names = store.add(rows, now=now, state=SignatureState.PROPOSED, evidence=evidence)
         return [name for name, new in names if new]
@@ -83,24 +88,26 @@ class SignatureProposer:
 
         Nothing where they do not answer.
         """
-        entities = [one.signature for one in candidates if one.signature.kind in COUNTED]
+        entities = [
+            candidate.signature for candidate in candidates if candidate.signature.kind in COUNTED
+        ]
         shingles = []
-        for one in entities:
-            kind, value = entity(one)
+        for signature in entities:
+            kind, value = entity(signature)
             octets = (
                 bytes.fromhex(value) if len(value) == 64 and kind == "checksum" else value.encode()
             )
-            shingles.append(self._hasher.octets(COUNTED[one.kind], octets))
+            shingles.append(self._hasher.octets(COUNTED[signature.kind], octets))
         try:
             with open_readonly(self._settings, self._state) as store:
                 rows = asyncio.run(store.read(shingles, now)) if shingles else []
         except StoreError:
             return {}
         return {
-            one.id: {
+            signature.id: {
                 "seen": row[Window.FORTNIGHT][Metric.SEEN],
                 "spam": row[Window.FORTNIGHT][Metric.SPAM],
                 "pardons": row[Window.FORTNIGHT][Metric.PARDONS],
             }
-            for one, row in zip(entities, rows, strict=True)
+            for signature, row in zip(entities, rows, strict=True)
         }

@@ -177,8 +177,8 @@ def _said(
     )
 
 
-def _write(state: Path, said: status.TrainerStatus) -> None:
+def _write(state: Path, report: status.TrainerStatus) -> None:
     try:
-        status.write_status(state, said)
+        status.write_status(state, report)
     except StoreError as error:
         event(log, logging.WARNING, "no status for metrics", error=error)

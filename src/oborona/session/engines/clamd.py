@@ -83,14 +83,14 @@ class ClamdClient:
 
     async def ask(self, question: EngineQuestion) -> EngineOpinion:
         """Return what it found in a message, or its head."""
-        found = await exchange(self._address, instream_request(question.raw), most=MAX_ANSWER)
-        return opinion_of_answer(found, whole=question.whole)
+        answer = await exchange(self._address, instream_request(question.raw), most=MAX_ANSWER)
+        return opinion_of_answer(answer, whole=question.whole)
 
     async def ping(self) -> None:
         """Return once it says PONG."""
-        found = await exchange(self._address, [b"zPING\0"], most=MAX_ANSWER)
-        if found != b"PONG\0":
-            raise PeerError(f"answered {clean_word(found.decode('utf-8', 'replace'))!r} to PING")
+        answer = await exchange(self._address, [b"zPING\0"], most=MAX_ANSWER)
+        if answer != b"PONG\0":
+            raise PeerError(f"answered {clean_word(answer.decode('utf-8', 'replace'))!r} to PING")
 
     async def close(self) -> None:
         """No connection outlives its question."""

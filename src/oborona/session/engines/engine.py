@@ -100,7 +100,7 @@ class ExternalEngine:
         self._asked += 1
         try:
             async with asyncio.timeout(self._settings.deadline_s):
-                said = await self._client.ask(question)
+                opinion = await self._client.ask(question)
         except asyncio.CancelledError:
             self._breaker.given_up(leave)
             raise
@@ -119,8 +119,8 @@ class ExternalEngine:
         if self._breaker.answered():
             self._set_away(away=False)
             event(log, logging.WARNING, "engine is back", engine=self.name)
-        QUESTIONS.inc(self.name, said.unknown or ANSWERED)
-        return msgspec.structs.replace(said, ms=round((self._clock() - started) * 1000, 1))
+        QUESTIONS.inc(self.name, opinion.unknown or ANSWERED)
+        return msgspec.structs.replace(opinion, ms=round((self._clock() - started) * 1000, 1))
 
     def status(self) -> EngineStatus:
         """Return how it does."""

@@ -70,23 +70,26 @@ class EngineSet:
         """Begin to ask them: only some about mail of our own people, and none where lists of the
         site decide.
         """
-        wanted = self._engines
+        engines = self._engines
         if is_own(envelope):
-            wanted = [one for one in wanted if one.name in policy.engines.own]
-        if not wanted or match_local_lists(policy.local_lists, envelope, Stage.CONTENT) is not None:
+            engines = [engine for engine in engines if engine.name in policy.engines.own]
+        if (
+            not engines
+            or match_local_lists(policy.local_lists, envelope, Stage.CONTENT) is not None
+        ):
             return None
         question = EngineQuestion(raw, envelope, size)
         loop = asyncio.get_running_loop()
-        return EngineQueries([loop.create_task(one.ask(question)) for one in wanted])
+        return EngineQueries([loop.create_task(engine.ask(question)) for engine in engines])
 
     def status(self) -> dict[str, EngineStatus]:
         """Return how each does."""
-        return {one.name: one.status() for one in self._engines}
+        return {engine.name: engine.status() for engine in self._engines}
 
     async def close(self) -> None:
         """Let go of all."""
-        for one in self._engines:
-            await one.close()
+        for engine in self._engines:
+            await engine.close()
 
 
 def open_engines(settings: Settings, site: str) -> EngineSet | None:
@@ -99,11 +102,13 @@ def open_engines(settings: Settings, site: str) -> EngineSet | None:
     Raises:
         ConfigError: the file of a password can't be read.
     """
-    found = [
-        ExternalEngine(one.name, one.client, one.settings, clock=time.monotonic, wall=time.time)
-        for one in configured_engines(settings, site, time.time)
+    engines = [
+        ExternalEngine(
+            engine.name, engine.client, engine.settings, clock=time.monotonic, wall=time.time
+        )
+        for engine in configured_engines(settings, site, time.time)
     ]
-    return EngineSet(found) if found else None
+    return EngineSet(engines) if engines else None
 
 
 def configured_engines(

@@ -49,11 +49,11 @@ async def exchange(
 async def _connected(address: Address, loop: asyncio.AbstractEventLoop) -> socket.socket:
     if isinstance(address, UnixAddress):
         return await _opened(socket.AF_UNIX, address.path, loop)
-    found = await loop.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
-    for family, _, _, _, where in found[:-1]:
+    addresses = await loop.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+    for family, _, _, _, where in addresses[:-1]:
         with suppress(OSError):
             return await _opened(family, where, loop)
-    family, _, _, _, where = found[-1]
+    family, _, _, _, where = addresses[-1]
     return await _opened(family, where, loop)
 
 

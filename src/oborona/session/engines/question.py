@@ -59,18 +59,20 @@ def clean_word(text: str) -> str:
     """Return a word of an engine's as it is kept: printable, and cut."""
     text = text[:MAX_NAME]
     return (
-        text if text.isprintable() else "".join(one if one.isprintable() else "?" for one in text)
+        text
+        if text.isprintable()
+        else "".join(character if character.isprintable() else "?" for character in text)
     )
 
 
-def clean_words(found: Iterable[str]) -> tuple[str, ...]:
+def clean_words(words: Iterable[str]) -> tuple[str, ...]:
     """Return words of an engine's as they are kept: at most `MAX_SYMBOLS`, each once."""
-    kept: dict[str, None] = {}
-    for one in found:
-        if len(kept) == MAX_SYMBOLS:
+    cleaned: dict[str, None] = {}
+    for word in words:
+        if len(cleaned) == MAX_SYMBOLS:
             break
-        kept[clean_word(one)] = None
-    return tuple(kept)
+        cleaned[clean_word(word)] = None
+    return tuple(cleaned)
 
 
 def clean_score(value: float) -> float:

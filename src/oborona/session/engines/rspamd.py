@@ -45,7 +45,7 @@ _DECODE: Final = msgspec.json.Decoder(_Answer)
 def request_headers(question: EngineQuestion, password: str = "") -> list[tuple[str, str]]:
     """Return what it is told beside the message."""
     envelope = question.envelope
-    told = [
+    fields = [
         ("IP", envelope.client.ip),
         ("Helo", envelope.helo),
         ("Hostname", envelope.client.name),
@@ -54,9 +54,9 @@ def request_headers(question: EngineQuestion, password: str = "") -> list[tuple[
         ("Password", password),
     ]
     return [
-        *((name, _value(value)) for name, value in told if value),
+        *((name, _value(value)) for name, value in fields if value),
         ("From", f"<{_value(envelope.sender)}>"),
-        *(("Rcpt", f"<{_value(one)}>") for one in envelope.recipients[:MAX_RECIPIENTS]),
+        *(("Rcpt", f"<{_value(recipient)}>") for recipient in envelope.recipients[:MAX_RECIPIENTS]),
     ]
 
 
@@ -64,7 +64,7 @@ def _value(text: str) -> str:
     """Return a text that is one line of a header, whatever a peer has put into it."""
     text = text[:MAX_VALUE]
     if not (text.isascii() and text.isprintable()):
-        text = "".join(one if one.isprintable() else "?" for one in text)
+        text = "".join(character if character.isprintable() else "?" for character in text)
     return text
 
 
@@ -78,19 +78,19 @@ def opinion_of_answer(octets: bytes) -> EngineOpinion:
         PeerError: it is none.
     """
     try:
-        found = _DECODE.decode(octets)
+        answer = _DECODE.decode(octets)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise PeerError(f"an answer that is none: {clean_word(str(error))}") from error
-    if not math.isfinite(found.score):
+    if not math.isfinite(answer.score):
         raise PeerError("an answer whose score is no number")
     weightiest = sorted(
-        found.symbols.items(), key=lambda one: (-abs(clean_score(one[1].score)), one[0])
+        answer.symbols.items(), key=lambda symbol: (-abs(clean_score(symbol[1].score)), symbol[0])
     )
     return EngineOpinion(
         engine="rspamd",
-        action=clean_word(found.action),
-        score=clean_score(found.score),
-        line=None if found.required_score is None else clean_score(found.required_score),
+        action=clean_word(answer.action),
+        score=clean_score(answer.score),
+        line=None if answer.required_score is None else clean_score(answer.required_score),
         symbols=clean_words(name for name, _ in weightiest),
     )
 
@@ -117,18 +117,18 @@ class RspamdClient:
 
     async def ask(self, question: EngineQuestion) -> EngineOpinion:
         """Return its action, its score and its symbols."""
-        told = request_headers(question, self._password)
+        headers = request_headers(question, self._password)
         try:
-            found = await self._exchange("POST", "/checkv2", told, question.raw)
+            answer = await self._exchange("POST", "/checkv2", headers, question.raw)
         except ConnectionResetError:  # a connection that it closed while nobody asked
-            found = await self._exchange("POST", "/checkv2", told, question.raw)
-        return opinion_of_answer(found)
+            answer = await self._exchange("POST", "/checkv2", headers, question.raw)
+        return opinion_of_answer(answer)
 
     async def ping(self) -> None:
         """Return once it says pong."""
-        found = await self._exchange("GET", "/ping", [], None)
-        if found.strip() != b"pong":
-            raise PeerError(f"answered {clean_word(found.decode('utf-8', 'replace'))!r} to /ping")
+        answer = await self._exchange("GET", "/ping", [], None)
+        if answer.strip() != b"pong":
+            raise PeerError(f"answered {clean_word(answer.decode('utf-8', 'replace'))!r} to /ping")
 
     async def close(self) -> None:
         """Let go of the connections."""
@@ -137,13 +137,13 @@ class RspamdClient:
             self._session = None
 
     async def _exchange(
-        self, method: str, path: str, told: list[tuple[str, str]], body: bytes | None
+        self, method: str, path: str, headers: list[tuple[str, str]], body: bytes | None
     ) -> bytes:
         octets = bytearray()
         pieces = None if body is None else BytesIO(body)  # sent piece by piece, which bytes are not
         try:
             async with self._opened().request(
-                method, self._url + path, data=pieces, headers=told, allow_redirects=False
+                method, self._url + path, data=pieces, headers=headers, allow_redirects=False
             ) as answer:
                 if answer.status != 200:
                     raise PeerError(

@@ -48,9 +48,9 @@ def spamc_request(command: str, message: bytes = b"", user: str = "") -> bytes:
         message: with our own headers.
         user: whose settings hold; empty = not said.
     """
-    told = f"User: {user}\r\n" if user else ""
+    user_header = f"User: {user}\r\n" if user else ""
     length = f"Content-length: {len(message)}\r\n" if message else ""
-    return f"{command} SPAMC/1.5\r\n{length}{told}\r\n".encode("ascii") + message
+    return f"{command} SPAMC/1.5\r\n{length}{user_header}\r\n".encode("ascii") + message
 
 
 def opinion_of_answer(octets: bytes) -> EngineOpinion:
@@ -86,7 +86,7 @@ def opinion_of_answer(octets: bytes) -> EngineOpinion:
         action="spam" if verdict[1].lower() in (b"true", b"yes") else "ham",
         score=clean_score(float(verdict[2])),
         line=clean_score(float(verdict[3])),
-        symbols=clean_words(name for one in names if (name := one.strip())),
+        symbols=clean_words(name for symbol in names if (name := symbol.strip())),
     )
 
 
@@ -119,8 +119,8 @@ class SpamdClient:
 
     async def ping(self) -> None:
         """Return once it says PONG."""
-        found = _STATUS.match(await self._exchange(spamc_request("PING")))
-        if found is None or found[2] != b"PONG":
+        match = _STATUS.match(await self._exchange(spamc_request("PING")))
+        if match is None or match[2] != b"PONG":
             raise PeerError("no PONG to PING")
 
     async def close(self) -> None:

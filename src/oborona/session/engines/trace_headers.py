@@ -59,19 +59,19 @@ def trace_headers(envelope: Envelope, site: str, now: float) -> bytes:
 
 def _address(ip: str) -> str:
     try:
-        found = ip_address(ip)
+        address = ip_address(ip)
     except ValueError:
         return "127.0.0.1"  # by a socket file: this machine
-    return f"IPv6:{found}" if isinstance(found, IPv6Address) else str(found)
+    return f"IPv6:{address}" if isinstance(address, IPv6Address) else str(address)
 
 
-def _helo(given: str) -> str:
-    return given if _LITERAL.fullmatch(given) else _name(given)
+def _helo(helo: str) -> str:
+    return helo if _LITERAL.fullmatch(helo) else _name(helo)
 
 
-def _name(given: str) -> str:
-    return _NO_NAME.sub("_", given[:MAX_NAME]) or "unknown"
+def _name(name: str) -> str:
+    return _NO_NAME.sub("_", name[:MAX_NAME]) or "unknown"
 
 
-def _mailbox(given: str) -> str:
-    return _NO_ADDRESS.sub("_", given[:MAX_ADDRESS])
+def _mailbox(mailbox: str) -> str:
+    return _NO_ADDRESS.sub("_", mailbox[:MAX_ADDRESS])

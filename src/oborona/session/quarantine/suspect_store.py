@@ -53,20 +53,20 @@ def read_suspects(state: Path, now: float) -> list[Suspect]:
     Raises:
         StoreError: the folder is there and can't be read.
     """
-    found = []
+    suspects = []
     try:
         files = sorted((state / state_files.SET_APART).glob("*.json"))
     except OSError as error:
         raise StoreError(f"{state / state_files.SET_APART}: {error.strerror}") from error
     for file in files:
         try:
-            one = msgspec.json.decode(file.read_bytes(), type=Suspect)
-            bytes.fromhex(one.identity)
+            suspect = msgspec.json.decode(file.read_bytes(), type=Suspect)
+            bytes.fromhex(suspect.identity)
         except (OSError, ValueError):  # gone, or no file of ours; a DecodeError is a ValueError
             continue
-        if now - one.last <= AGE_S and one.identity == file.stem:
-            found.append(one)
-    return sorted(found, key=lambda one: one.last)
+        if now - suspect.last <= AGE_S and suspect.identity == file.stem:
+            suspects.append(suspect)
+    return sorted(suspects, key=lambda suspect: suspect.last)
 
 
 def write_suspect(state: Path, suspect: Suspect) -> None:
@@ -101,16 +101,16 @@ def remove_suspect(state: Path, identity: str) -> bool:
     Raises:
         StoreError: it can't be.
     """
-    gone = False
+    removed = False
     for file in (state / state_files.SET_APART / f"{identity}.json", message_file(state, identity)):
         try:
             file.unlink()
-            gone = True
+            removed = True
         except FileNotFoundError:
             continue
         except OSError as error:
             raise StoreError(f"{file}: {error.strerror}") from error
-    return gone
+    return removed
 
 
 def prune_suspects(state: Path, now: float) -> None:
@@ -119,12 +119,12 @@ def prune_suspects(state: Path, now: float) -> None:
     What can't be taken away stays.
     """
     with contextlib.suppress(OSError, StoreError):
-        known = {one.identity: one for one in read_suspects(state, now)}
+        suspects = {suspect.identity: suspect for suspect in read_suspects(state, now)}
         files = {file: file.stat() for file in (state / state_files.SET_APART).iterdir()}
         stems = {file.stem for file in files}
         order = sorted(
-            stems & known.keys(),
-            key=lambda stem: (known[stem].apart, known[stem].last),
+            stems & suspects.keys(),
+            key=lambda stem: (suspects[stem].apart, suspects[stem].last),
             reverse=True,
         )
         octets = 0
@@ -134,7 +134,11 @@ def prune_suspects(state: Path, now: float) -> None:
             if place >= MOST or octets > MOST_BYTES:
                 _unlink(own)
         _unlink(
-            [file for file in files if file.stem not in known and now - files[file].st_mtime > 60.0]
+            [
+                file
+                for file in files
+                if file.stem not in suspects and now - files[file].st_mtime > 60.0
+            ]
         )
 
 
