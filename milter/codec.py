@@ -1,6 +1,6 @@
 """The milter protocol as bytes in, events out.
 
-No socket, no clock.  `answers` has the other direction.
+No socket, no clock.  `encoder` has the other direction.
 
 A packet is a length (4 bytes, big-endian), a command byte and `length - 1` bytes of data.
 `MilterCodec.feed` takes bytes in any cut and yields one event per packet.  Which command may follow

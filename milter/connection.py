@@ -22,8 +22,7 @@ from oborona.doors.raw_message import RawMessageBuilder
 from oborona.doors.reply import BUSY, CONTINUE, ReplyAction, SessionReply
 from oborona.doors.stream import StreamConnection, StreamServer
 from oborona.errors import PeerError
-from oborona.milter import codec
-from oborona.milter import encoder as answers
+from oborona.milter import codec, encoder
 from oborona.milter.protocol import STAGE_OF, MilterTerms, agree
 
 log = logging.getLogger("oborona.milter")
@@ -156,7 +155,7 @@ class MilterConnection(StreamConnection):
                 "the mail server lets headers alone (actions %#x): messages go unmarked",
                 offer.actions,
             )
-        self._transport.write(answers.terms(self._terms))
+        self._transport.write(encoder.terms(self._terms))
 
     async def _stage(
         self, command: bytes, question: Coroutine[Any, Any, SessionReply]
@@ -165,7 +164,7 @@ class MilterConnection(StreamConnection):
         assert self._terms is not None
         if STAGE_OF[command] in self._terms.waits:
             reply = await self._guard.ask(question)
-            self._transport.write(answers.answer(reply))
+            self._transport.write(encoder.answer(reply))
             return reply
         self._nod(command)
         await self._guard.ask(question)
@@ -183,7 +182,7 @@ class MilterConnection(StreamConnection):
         else:
             message = self._gather.finish()
             reply = await self._guard.judged(door.end_of_message(message), door, message)
-        self._transport.write(answers.verdict(reply, self._terms))
+        self._transport.write(encoder.verdict(reply, self._terms))
         self._gather.reset()
         self._in_message = False
         self._messages += 1
@@ -192,7 +191,7 @@ class MilterConnection(StreamConnection):
         """Answer "go on" to a mail server that waits for it."""
         assert self._terms is not None
         if command in self._terms.answers:
-            self._transport.write(answers.SKIP if skip else answers.CONTINUE)
+            self._transport.write(encoder.SKIP if skip else encoder.CONTINUE)
 
     def _within_message(self) -> None:
         if not self._in_message:

@@ -208,7 +208,7 @@ class LibmilterConnection:
     def end(self) -> int:
         """The message is whole."""
         self._learn(_END)
-        reply = self._judged()
+        reply = self._judge()
         self._forget()
         self._in_message = False
         self._messages += 1
@@ -227,20 +227,20 @@ class LibmilterConnection:
         """The message at hand is given up."""
         self._forget()
         self._in_message = False
-        self._hand_over(self._told(self._door.abort))
+        self._hand_over(self._notice_step(self._door.abort))
         return milter.CONTINUE
 
     def close(self) -> int:
         """The connection is over; must not wait, libmilter holds its locks."""
         self._forget()
-        self._hand_over(self._told(self._door.close))
+        self._hand_over(self._notice_step(self._door.close))
         return milter.CONTINUE
 
     # --- the message at hand ---
 
-    def _judged(self) -> SessionReply:
+    def _judge(self) -> SessionReply:
         if self._gather.crowded:
-            self._hand_over(self._told(self._door.abort))
+            self._hand_over(self._notice_step(self._door.abort))
             self._note("busy")
             return BUSY
         message = self._gather.finish()
@@ -265,9 +265,9 @@ class LibmilterConnection:
                 continue
             if value is not None:
                 values[name.strip("{}")] = value
-        self._put_by.append(self._told(lambda: self._door.learn(values)))
+        self._put_by.append(self._notice_step(lambda: self._door.learn(values)))
 
-    def _told(self, notice: Callable[[], None]) -> Step:
+    def _notice_step(self, notice: Callable[[], None]) -> Step:
         async def tell() -> SessionReply:
             self._guard.tell(notice)
             return CONTINUE

@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable
 from ipaddress import ip_address
 from typing import Final
 
-from oborona.doors import rfc5322 as letter
+from oborona.doors import rfc5322
 from oborona.doors.arguments import peer_text
 from oborona.doors.reply import MAX_TEXT_LINE, AddHeader
 from oborona.errors import PeerError
@@ -173,7 +173,7 @@ class _Session:
         if self._link is None or self._decided or line.what == b"commit":
             return self._unasked(line)
         if line.what == b"data-line":
-            return content(line, await self._judged(self._link))
+            return content(line, await self._judge(self._link))
         argument = (
             peer_text(line.rest) if line.what in (b"helo", b"ehlo") else f"<{peer_text(line.rest)}>"
         )
@@ -184,10 +184,10 @@ class _Session:
             self._decided = PROCEED
         return result(line, _decision(answer))
 
-    async def _judged(self, link: MilterClient) -> bytes:
+    async def _judge(self, link: MilterClient) -> bytes:
         """Have the message judged; return it with its edits."""
         raw = b"".join(self._lines)
-        first = next(letter.header_fields(raw), None)
+        first = next(rfc5322.header_fields(raw), None)
         ours = 0  # bytes of smtpd's own Received, which no milter is shown
         if first and first.name == b"Received" and self._message.encode() in first.value:
             ours = first.end
@@ -197,7 +197,7 @@ class _Session:
             edit.name == "X-Spam-Flag" for edit in edits if isinstance(edit, AddHeader)
         ):
             edits.append(JUNK)
-        return letter.with_edits(raw, edits)  # none of them counts Received
+        return rfc5322.with_edits(raw, edits)  # none of them counts Received
 
     def _unasked(self, line: FilterLine) -> bytes:
         """Return the answer where the daemon is not asked, or gives none."""

@@ -14,7 +14,7 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from oborona.config.address import Address, UnixAddress
-from oborona.doors import rfc5322 as letter
+from oborona.doors import rfc5322
 from oborona.doors.reply import AddHeader, RemoveHeader
 from oborona.errors import PeerError
 from oborona.milter.protocol import (
@@ -97,7 +97,7 @@ class MilterClient:
         it.
         """
         end = 0
-        for field in letter.header_fields(raw):
+        for field in rfc5322.header_fields(raw):
             self.tell(b"L", field.name + b"\0" + field.value + b"\0")
             end = field.end
         self.tell(b"N")

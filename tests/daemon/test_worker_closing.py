@@ -88,7 +88,7 @@ class Site:
             name="mx.example",
             state=state,
             key=KEY,
-            entrances=[DoorListener(listener, "door", self._enter)],
+            doors=[DoorListener(listener, "door", self._enter)],
         )
 
     def note(self, name: str) -> None:

@@ -42,7 +42,7 @@ def worker(tmp_path: Path) -> Iterator[WorkerProcess]:
             name="mx.example",
             state=tmp_path,
             key=KEY,
-            entrances=[DoorListener(listener, "door", start)],
+            doors=[DoorListener(listener, "door", start)],
         )
 
 
@@ -145,7 +145,7 @@ async def test_a_status_that_can_not_be_taken_away_costs_no_counters(
             name="mx.example",
             state=tmp_path,
             key=KEY,
-            entrances=[DoorListener(listener, "door", enter)],
+            doors=[DoorListener(listener, "door", enter)],
         )
         await worker._serve(worker._stop.set)
     assert counters.done[-2:] == ["flush", "close"]

@@ -61,7 +61,7 @@ class _Lines(StreamConnection):
                     self._close()
                     return
             self._transport.write(line + b"\n")
-            await self._taken()
+            await self._wait_until_read()
 
     def _farewell(self) -> None:
         pass

@@ -1,4 +1,4 @@
-"""A process under the supervisor: what it is to do, and its way from fork to exit.
+"""A child process of the supervisor: its job, and its steps from fork to exit.
 
     default signals, a process group of its own → die with the parent → a name of its own in ps →
     close what belongs to other jobs → what dies tells the parent where → give up the system calls
@@ -45,7 +45,7 @@ _libc: Final = ctypes.CDLL(None, use_errno=True)
 
 
 class ClosableSocket(Protocol):
-    """A listening socket, or what stands for one."""
+    """A listening socket, or its substitute."""
 
     def close(self) -> None:
         """Close the descriptor of this process; others keep theirs."""

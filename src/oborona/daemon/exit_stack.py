@@ -1,5 +1,5 @@
-"""What a process has opened, closed the last first: what can't be closed is logged, and stops
-nothing else.
+"""An exit stack for the resources of a process: closed in reverse order, and a failure to close one
+is logged and keeps no other from being closed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""When a process that shows no sign of life is held to hang.
+"""Detection of hung processes: when one that sends no heartbeat is taken to hang.
 
     silent for = the time that the supervisor watched and saw no beat, less the time that the
     process waited for a processor, of which a third counts
@@ -39,14 +39,14 @@ PATIENT: Final = 10
 
 
 class CpuUsage(NamedTuple):
-    """What a process has had of the machine's processors."""
+    """The processor time that a process had, and waited for."""
 
     ran_s: float
     waited_s: float | None  # it was ready to run, and had none; None: nobody tells
 
 
 class HangDetector:
-    """How long a process has been silent, as who watches it counts.
+    """How long a process has been silent, in time during which its supervisor watched it.
 
     Args:
         look_s: seconds between looks, where nothing holds them up.

@@ -19,7 +19,7 @@ WORDS: Final = 1000  # characters kept
 
 
 class LastTrouble(msgspec.Struct, frozen=True, kw_only=True):
-    """One end that nobody asked for."""
+    """One unexpected end of a process."""
 
     time: float  # Unix seconds
     process: str  # worker-0, writer; "start" of the service as a whole

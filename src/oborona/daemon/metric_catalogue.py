@@ -13,18 +13,16 @@ from typing import Final
 
 import msgspec
 
-from oborona.daemon import listeners as entrances
-from oborona.daemon import supervised_process, worker
+from oborona.daemon import listeners, supervised_process, worker
 from oborona.daemon.alarm import alarm
-from oborona.daemon.intake import event_sink as intake_desk
+from oborona.daemon.intake import event_sink
 from oborona.daemon.intake import service as intake
 from oborona.daemon.keeper import recheck
 from oborona.daemon.publisher import reporter as policy
-from oborona.daemon.reader import connection, late_reader
-from oborona.daemon.reader import picture_queue as reader_desk
+from oborona.daemon.reader import connection, late_reader, picture_queue
 from oborona.daemon.reader import pool as reader_pool
 from oborona.daemon.reader import service as reader
-from oborona.daemon.trainer import process as believing
+from oborona.daemon.trainer import process as trainer_process
 from oborona.daemon.trainer import trainer
 from oborona.doors.delivery import handover
 from oborona.feedback.processing import event_processor
@@ -32,9 +30,7 @@ from oborona.metrics import Histogram, MetricFamily
 from oborona.recheck.engine import loop as recheck_loop
 from oborona.recheck.engine import mover
 from oborona.resolver import stats
-from oborona.session import concurrency_limit, verdict_metrics
-from oborona.session import dnsbl as lists
-from oborona.session import traps as trapping
+from oborona.session import concurrency_limit, dnsbl, traps, verdict_metrics
 from oborona.session.engines import engine
 from oborona.session.quarantine import scan_tracker
 from oborona.stores import content_model, final_model
@@ -48,7 +44,7 @@ from oborona.telemetry.metrics import MetricDescription
 OF_WORKER: Final = (
     worker.UP,
     verdict_metrics.VERDICTS,
-    entrances.DOOR,
+    listeners.DOOR,
     concurrency_limit.BUSY,
     scan_tracker.SET_APART,
     verdict_metrics.RULE_HITS,
@@ -57,8 +53,8 @@ OF_WORKER: Final = (
     worker.POLICY,
     verdict_metrics.AUTHENTICATION,
     stats.DNS,
-    lists.HEALTHY,
-    lists.QUESTIONS,
+    dnsbl.HEALTHY,
+    dnsbl.QUESTIONS,
     engine.IS_AWAY,
     engine.QUESTIONS,
     engine.SECONDS,
@@ -75,7 +71,7 @@ OF_WORKER: Final = (
     persons.PERSONS,
     persons.LOOKS,
     contacts.LEARNED,
-    trapping.TRAPS,
+    traps.TRAPS,
     persons.STALE,
     signatures.STALE,
     pins.PINS,
@@ -89,11 +85,11 @@ OF_SERVICE: Final = (
 )
 OF_READER: Final = (
     reader.UP,
-    reader_desk.PICTURES,
+    picture_queue.PICTURES,
     reader_pool.SECONDS,
     reader_pool.STARTED,
-    reader_desk.WAITING,
-    reader_desk.PROCESSES,
+    picture_queue.WAITING,
+    picture_queue.PROCESSES,
 )
 OF_POLICY: Final = (
     policy.WRONG,
@@ -112,10 +108,10 @@ OF_TRAINER: Final = (
     trainer.CHANGED,
     trainer.RELEARNING,
     event_processor.DECIDED,
-    believing.WAITING,
-    believing.TROUBLE,
+    trainer_process.WAITING,
+    trainer_process.TROUBLE,
 )
-OF_INTAKE: Final = (intake.UP, intake_desk.EVENTS, intake_desk.REFUSED, intake_desk.STUCK)
+OF_INTAKE: Final = (intake.UP, event_sink.EVENTS, event_sink.REFUSED, event_sink.STUCK)
 OF_RECHECK: Final = (
     recheck.UP,
     recheck_loop.MESSAGES,

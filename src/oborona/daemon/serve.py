@@ -114,7 +114,7 @@ def _run(
     """Check everything, open what is shared, and supervise."""
     keep_memory_private()
     before = PolicyCache()
-    _told(loaded, load_policy(policy_folders(loaded.settings.paths), SCHEMA, before))
+    _log_policy_files(loaded, load_policy(policy_folders(loaded.settings.paths), SCHEMA, before))
     state = Path(loaded.settings.paths.state)
     if os.geteuid() == 0:
         event(log, logging.INFO, AS_ROOT)  # a trial does; doctor warns of it
@@ -212,7 +212,7 @@ def _run(
         ).run()
 
 
-def _told(loaded: LoadedSettings, policy: Policy) -> None:
+def _log_policy_files(loaded: LoadedSettings, policy: Policy) -> None:
     """Say whose files the policy is made of.
 
     A folder that the settings name and that is not there is hardly meant.
@@ -335,7 +335,7 @@ def _workers(
             hung_s=settings.worker.hung_s,
             kind=ProcessKind.WORKER,
             sockets=(
-                *(entrance.listener for entrance in doors),
+                *(door.listener for door in doors),
                 *([] if delivery is None else [delivery]),
             ),
         )
@@ -368,7 +368,7 @@ def _work(
         name=site_name(loaded),
         state=Path(loaded.settings.paths.state),
         key=key,
-        entrances=doors,
+        doors=doors,
         before=before,
         notes=suspects.notes_of(_worker_name(number)),
         board=suspects.board,

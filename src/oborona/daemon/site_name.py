@@ -1,4 +1,4 @@
-"""The name of the site: what its headers, ids and reports carry."""
+"""The name of the site, as its headers, ids and reports carry it."""
 
 from __future__ import annotations
 

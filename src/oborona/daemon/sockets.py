@@ -164,7 +164,7 @@ def _listen_unix(path: Path, uid: int, gid: int, mode: int, backlog: int) -> soc
         status = path.lstat()
         if (
             uid not in (_UNCHANGED, status.st_uid) or gid not in (_UNCHANGED, status.st_gid)
-        ) and _known(uid, gid):
+        ) and _is_mapped(uid, gid):
             os.chown(path, uid, gid)
         path.chmod(mode)
         sock.listen(backlog)
@@ -178,7 +178,7 @@ def _listen_unix(path: Path, uid: int, gid: int, mode: int, backlog: int) -> soc
     return sock
 
 
-def _known(uid: int, gid: int) -> bool:
+def _is_mapped(uid: int, gid: int) -> bool:
     """Whether this process's user name space has these.
 
     Where it does not, as in our units, who made it gives the file away (`give_socket_file`).

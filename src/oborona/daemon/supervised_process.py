@@ -1,5 +1,5 @@
-"""A child as its supervisor has it: whether it runs, serves, lives, and when it is to be started
-again.
+"""A child as its supervisor sees it: whether it runs, serves and beats, and when it is to be
+restarted.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Who is blamed for deaths of workers, and what workers know of it.
+"""The messages that are blamed for deaths of workers, and the board by which workers learn of them.
 
     a worker dies → its notes name a message → one more death for it → from the second on it stands
     on the board, which all workers read

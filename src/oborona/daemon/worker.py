@@ -1,4 +1,4 @@
-"""A worker: one event loop that does all the thinking of its share of connections.
+"""A worker: one event loop that judges the mail of its share of connections.
 
     open stores → load the policy in force → probe DNS lists → serve the sockets → until SIGTERM:
     flush counters, make ready the policy that is offered, probe, report → drain, and listen no more
@@ -32,11 +32,11 @@ from oborona.daemon.listeners import DOOR, DoorListener
 from oborona.daemon.publisher.policy_follower import FollowedPolicy
 from oborona.daemon.reader.connection import ReaderConnection
 from oborona.daemon.reader.late_reader import LateReader
-from oborona.daemon.reader.meaning import EncoderMeanings as EncodedMeanings
+from oborona.daemon.reader.meaning import EncoderMeanings
 from oborona.daemon.reader.picture_client import PictureClient
 from oborona.doors.context import DoorContext, DoorServer
 from oborona.doors.delivery.entry_lookup import JournalTiming
-from oborona.doors.delivery.handover import DeliveryServices as DeliveryBench
+from oborona.doors.delivery.handover import DeliveryServices
 from oborona.doors.delivery.server import DeliveryServer
 from oborona.doors.memory_budget import MemoryBudget
 from oborona.errors import StoreError
@@ -112,7 +112,7 @@ class WorkerProcess:
         name: authserv-id.
         state: folder of the stores, and of the policy in force.
         key: of this service, as the publisher of the policy has it.
-        entrances: what it serves; at least one.
+        doors: the doors that it serves; at least one.
         before: what the parent knew of the policy when it forked this process; None = nothing.
         notes: where its supervisor sees what it is judging; None = nobody does.
         board: what is set apart; None = nothing.
@@ -128,7 +128,7 @@ class WorkerProcess:
         name: str,
         state: Path,
         key: bytes,
-        entrances: Sequence[DoorListener],
+        doors: Sequence[DoorListener],
         before: PolicyCache | None = None,
         notes: InFlightTable | None = None,
         board: QuarantineList | None = None,
@@ -157,7 +157,7 @@ class WorkerProcess:
             state / state_files.WEIGHTS, least=settings.learning.min_learned
         )
         self._flights = ScanTracker(state, notes, board)
-        self._entrances = entrances
+        self._doors = doors
         self._delivery = delivery
         self._trapping = TrapEventLog(state / state_files.EVENTS, time.time)
         self._sightings = CampaignSightings()
@@ -204,7 +204,7 @@ class WorkerProcess:
             closings.add(line.close, "the connection to the reader can't be closed")
             site = self._site(keys, counters, line)
             pulse = LoopLag()
-            crowd = ConcurrencyLimit(
+            limit = ConcurrencyLimit(
                 self._settings.worker.max_messages,
                 pulse,
                 deadline_s=self._settings.worker.deadline_s,
@@ -223,10 +223,10 @@ class WorkerProcess:
             closings.add(
                 partial(late.close, LATE_GRACE_S), "pictures that came late can't be ended"
             )
-            bench = SessionServices(
+            session_services = SessionServices(
                 site=site,
                 settings=self._settings.worker,
-                concurrency=crowd,
+                concurrency=limit,
                 flights=self._flights,
                 contact=self._settings.site.contact,
                 detail=HeaderDetail(self._settings.headers.reason),
@@ -243,7 +243,7 @@ class WorkerProcess:
                 late=late.add,
                 signed=self._signatures.count,
                 learn_contacts=self._contacts.learn_contacts,
-                observe_campaign=self._sighted,
+                observe_campaign=self._note_campaign,
                 trap=self._trapping.keep,
                 reports=self._settings.intake.reports
                 if self._settings.intake.mail_listen
@@ -255,19 +255,19 @@ class WorkerProcess:
             servers: list[DoorServer] = []
             # where something failed nobody is answered by what is being closed
             closings.add(partial(self._drain, servers, 0.0), "sessions can't be ended")
-            for entrance in self._entrances:
-                premises = DoorContext(
+            for door in self._doors:
+                door_context = DoorContext(
                     settings=self._settings,
-                    sessions=partial(Session, bench, content=entrance.content),
+                    sessions=partial(Session, session_services, content=door.content),
                     asker=asking.asker,
                     name=self._name,
                     state=self._state,
                     signing_key=keys.signature,
-                    note=partial(DOOR.inc, entrance.name),
+                    note=partial(DOOR.inc, door.name),
                     keep=self._trapping.keep,
                     room=room,
                 )
-                servers.append(await entrance.start(premises, entrance.listener))
+                servers.append(await door.start(door_context, door.listener))
             if self._delivery is not None:
                 servers.append(await self._deliver(self._delivery, keys, journal, numbers, room))
             _collect_seldom()
@@ -320,9 +320,9 @@ class WorkerProcess:
         draining = [asyncio.create_task(server.drain(grace_s)) for server in servers]
         servers.clear()
         await asyncio.sleep(0)  # their first step: they do not touch the sockets any more
-        for entrance in self._entrances:
+        for door in self._doors:
             # a copy that stays open would let new connections wait for nobody
-            entrance.listener.close()
+            door.listener.close()
         if self._delivery is not None:
             self._delivery.close()
         await asyncio.gather(*draining)
@@ -331,7 +331,7 @@ class WorkerProcess:
         self, keys: secret.SiteKeys, counters: CounterReader, line: ReaderConnection
     ) -> ScanSite:
         reader, longest_s = self._settings.reader, self._settings.worker.deadline_s / 2
-        eyes = PictureClient(
+        picture_client = PictureClient(
             line,
             look_s=min(reader.look_wait_s, longest_s),
             read_s=min(reader.read_wait_s, longest_s),
@@ -349,7 +349,7 @@ class WorkerProcess:
             content=self._taught,
             final=self._final,
             meanings=self._meanings(line),
-            pictures=eyes if reader.enabled else NoPictures(),
+            pictures=picture_client if reader.enabled else NoPictures(),
             memory=CounterMemoryAge(),
         )
 
@@ -357,7 +357,7 @@ class WorkerProcess:
         wait_s = min(self._settings.reader.meaning_wait_s, self._settings.worker.deadline_s / 2)
         enabled = self._settings.reader.enabled and self._settings.reader.meaning
         return (
-            EncodedMeanings(line, self._final.meaning, within_s=wait_s)
+            EncoderMeanings(line, self._final.meaning, within_s=wait_s)
             if enabled
             else NoMeaningModel()
         )
@@ -371,7 +371,7 @@ class WorkerProcess:
         room: MemoryBudget,
     ) -> DoorServer:
         settings = self._settings
-        bench = DeliveryBench(
+        session_services = DeliveryServices(
             settings=settings.doors.delivery,
             detail=HeaderDetail(settings.headers.reason),
             name=self._name,
@@ -387,11 +387,11 @@ class WorkerProcess:
             numbers=numbers,
             clock=time.time,
         )
-        server = DeliveryServer(bench, self._state, room)
+        server = DeliveryServer(session_services, self._state, room)
         await server.start(listener)
         return server
 
-    def _sighted(self, scanned: Scan, now: float) -> None:
+    def _note_campaign(self, scanned: Scan, now: float) -> None:
         """Note the campaign that a message belongs to, if it is one of many."""
         sighting = campaign_sighting(scanned, least=self._settings.alarm.wave_least, now=now)
         if sighting is not None:
@@ -403,13 +403,13 @@ class WorkerProcess:
             self._flush_once(counters)
 
     def _flush_once(self, counters: BufferedCounters) -> None:
-        self._told(counters, partial(counters.flush, time.time()))
+        self._hand_over(counters, partial(counters.flush, time.time()))
 
     def _write(self, counters: BufferedCounters, now: float) -> None:
         """Have what a message counted survive the death of this process."""
-        self._told(counters, partial(counters.write, now))
+        self._hand_over(counters, partial(counters.write, now))
 
-    def _told(self, counters: BufferedCounters, hand_over: Callable[[], int]) -> None:
+    def _hand_over(self, counters: BufferedCounters, hand_over: Callable[[], int]) -> None:
         """Counts that can't be written wait in memory until that is full.
 
         Both are said once, and once when it is over.

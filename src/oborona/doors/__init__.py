@@ -1,3 +1,3 @@
-"""What carries a session: listeners and protocols, each a folder, and the seam between them and a
+"""The transports of a session: listeners and protocols, one folder each, and their interface to the
 session.
 """

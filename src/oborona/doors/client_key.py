@@ -1,4 +1,4 @@
-"""Whose a connection is, where connections are limited for each client or to some networks."""
+"""The client that a connection counts for, for limits per client and lists of allowed networks."""
 
 from __future__ import annotations
 

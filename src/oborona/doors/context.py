@@ -1,6 +1,6 @@
-"""What a worker has for its doors, and what it wants of them.
+"""What a worker gives to its doors, and the interface that it expects of them.
 
-How long a session may take before a door answers in its place.
+Also the time that a session may take before a door answers in its place.
 """
 
 from __future__ import annotations

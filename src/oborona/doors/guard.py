@@ -58,7 +58,7 @@ class HandlerGuard:
 
         Only cancellation gets through.
         """
-        return await self._asked(question) or self._failure
+        return await self._ask_within(question) or self._failure
 
     async def judged(
         self,
@@ -79,7 +79,7 @@ class HandlerGuard:
             Never a bare "go on": a message that passes bears our headers, and none that were
             written in our name.
         """
-        reply = await self._asked(question)
+        reply = await self._ask_within(question)
         if reply is not None:
             return reply
         try:
@@ -88,7 +88,7 @@ class HandlerGuard:
             log.exception("a session failed: %s", NO_ANSWER.text)
             return NO_ANSWER
 
-    async def _asked(self, question: Coroutine[Any, Any, SessionReply]) -> SessionReply | None:
+    async def _ask_within(self, question: Coroutine[Any, Any, SessionReply]) -> SessionReply | None:
         try:
             async with asyncio.timeout(self.guard_s) as deadline:
                 return await question

@@ -1,5 +1,5 @@
-"""What is done to the headers of a message that passes: ours come, and what came in under our names
-goes.
+"""The header edits of a message that passes: our headers are added, and those that came in under
+our names are removed.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Memory for messages that come in or are judged: so many octets for all of them together, whatever
-listener they come by.
+"""A memory budget for messages that come in or are judged: so many octets for all of them together,
+of all listeners.
 
 with room.hold() as held:
     held.more(len(piece)) tells whether a piece still fits; all of it is given back at the end

@@ -1,4 +1,4 @@
-"""Who comes to a full door: told so in the door's own words, and shown out.
+"""Connections beyond the limit of a door: answered in its protocol that it is busy, and closed.
 
 A word that is written and followed by a close at once is often not heard: what the peer has sent by
 then makes the kernel reset the connection, and the word is lost with it.  So the peer is listened
@@ -22,7 +22,7 @@ SAY_EVERY_S: Final = 60.0  # a line in the log, whoever knocks
 
 
 class ThrottledLog:
-    """Says something in the log now and then, and how often it was so.
+    """Logs a repeated event now and then, with the number of times since the last line.
 
     Args:
         log: of the protocol.
@@ -36,10 +36,10 @@ class ThrottledLog:
         self._next: dict[str, float] = {}
 
     def say(self, kind: str, words: str, now: float, *, level: int = logging.WARNING) -> None:
-        """Say it, unless the like was said a moment ago.
+        """Log it, unless an event of the same kind was logged a moment ago.
 
         Args:
-            kind: of the like of this; one of few.
+            kind: of event, one of few; each kind is throttled by itself.
             words: for the log.
             now: the loop's time.
             level: in the log.
@@ -55,7 +55,7 @@ class ThrottledLog:
 
 
 class OverloadReplies:
-    """Those who are turned away from one door.
+    """The connections that one door turns away.
 
     Args:
         busy: what they are told; empty: nothing.
@@ -75,7 +75,7 @@ class OverloadReplies:
         self._leaving.add(leaving)
         task = asyncio.get_running_loop().create_task(self._tell(leaving, peer))
         self._tasks.add(task)
-        task.add_done_callback(partial(self._told, leaving, peer))
+        task.add_done_callback(partial(self._farewell_sent, leaving, peer))
 
     def cut(self) -> None:
         """Close without ceremony."""
@@ -87,7 +87,7 @@ class OverloadReplies:
     async def _tell(self, leaving: _TurnedAwayConnection, peer: socket.socket) -> None:
         await asyncio.get_running_loop().connect_accepted_socket(lambda: leaving, peer)
 
-    def _told(
+    def _farewell_sent(
         self, leaving: _TurnedAwayConnection, peer: socket.socket, task: asyncio.Task[None]
     ) -> None:
         self._tasks.discard(task)

@@ -102,10 +102,10 @@ def with_edits(raw: bytes, edits: Sequence[AddHeader | RemoveHeader]) -> bytes:
     # the last that goes to the top stands topmost, as with a milter's insertions at place 0
     head = b"".join(
         (
-            *(_written(header) for header in reversed(added) if header.top),
+            *(_header_octets(header) for header in reversed(added) if header.top),
             *pieces,
             _ending(pieces[-1]) if pieces else b"",
-            *(_written(header) for header in added if not header.top),
+            *(_header_octets(header) for header in added if not header.top),
         )
     )
     body = raw[end:]
@@ -117,5 +117,5 @@ def _ending(block: bytes) -> bytes:
     return b"" if not block or block.endswith(b"\n") else b"\r\n"
 
 
-def _written(header: AddHeader) -> bytes:
+def _header_octets(header: AddHeader) -> bytes:
     return f"{header.name}: {header.value}\n".replace("\n", "\r\n").encode("ascii")

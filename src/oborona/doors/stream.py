@@ -97,7 +97,7 @@ class StreamConnection(asyncio.Protocol, ABC):
             self._half.cancel()
             self._half = None
 
-    async def _taken(self) -> None:
+    async def _wait_until_read(self) -> None:
         """Wait for a peer that leaves too many answers unread; cut it off if it takes none."""
         if self._unread is None:
             return

@@ -122,7 +122,7 @@ class WebServer(Acceptor):
             self._note("failed")
             return error_answer(500, "a fault of ours: the log has it")
 
-    def _shown(self, *candidates: str) -> str | None:
+    def _accepted_token(self, *candidates: str) -> str | None:
         """Return the first token among these that is known, empty where none is needed.
 
         None: there is none.

@@ -57,12 +57,12 @@ class CnameChain:
         if reply.records:  # of a name that does not exist, or of others than the one asked for
             return failure("nonsense")
         if not reply.exists:
-            return DnsAnswer(outcome=DnsOutcome.NO_NAME, ttl=self._kept(reply))
+            return DnsAnswer(outcome=DnsOutcome.NO_NAME, ttl=self._denial_ttl(reply))
         if question != self.name and reply.denied is None:
             return None  # the chain leads where this server did not look
-        return DnsAnswer(outcome=DnsOutcome.NO_DATA, ttl=self._kept(reply))
+        return DnsAnswer(outcome=DnsOutcome.NO_DATA, ttl=self._denial_ttl(reply))
 
-    def _kept(self, reply: DnsResponse) -> int:
+    def _denial_ttl(self, reply: DnsResponse) -> int:
         """RFC 2308 section 5: a denial without an SOA is not to be kept."""
         return min(self._ttl, reply.denied or 0)
 

@@ -33,7 +33,7 @@ class DnsExchange:
     """One question; lives once.
 
     Args:
-        asked: question section.
+        question: section of the message.
         kind: of record.
         links, standing, stats: of the resolver.
     """
@@ -211,12 +211,12 @@ class ServerAttempt:
         self._links = links
         self._link: UdpSocket | None = links.take(server)
         try:
-            self._ident = self._link.send(message, self._heard)
+            self._ident = self._link.send(message, self._take_datagram)
         except OSError:
             links.give_back(server, self._link)
             raise
 
-    def _heard(self, data: bytes | None) -> None:
+    def _take_datagram(self, data: bytes | None) -> None:
         if data is None:
             self._exchange.unreachable(self)
         else:

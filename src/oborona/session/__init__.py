@@ -1,1 +1,3 @@
-"""One connection and one message: what is asked for, judged, answered and written down."""
+"""SMTP sessions: the evidence gathered on a connection, the verdict on each message, its reply and
+its journal entry.
+"""

@@ -1,9 +1,10 @@
-"""Who is let in to be judged, and who is told to come again.
+"""Admission control: which messages a worker accepts for scanning, and which it defers.
 
-Messages are judged by one thread of a worker, each a little at a time.  More of them than it can
-finish in time would all be late; so who comes while it is behind is turned away at once, which
-costs next to nothing, and those inside are finished.  Those turned away first are clients whose
-mail took very long lately: what honest mail costs is never counted.
+One thread of a worker scans all of its messages, each a little at a time.  If it took on more than
+it can finish in time, all of them would be late.  While the thread is behind, a new message is
+therefore deferred at once, which costs next to nothing, and those in progress are finished.  The
+first to be deferred are clients whose mail took very long lately: the cost of honest mail is never
+counted.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ BUSY: Final = Counter(
 
 
 class ConcurrencyLimit:
-    """Messages that are being judged, by whatever doors they came.
+    """The messages in progress, of all doors together.
 
     Args:
         most: at a time.

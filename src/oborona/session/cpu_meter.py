@@ -1,10 +1,10 @@
-"""What one message computes: CPU of the loop's thread while it is its turn, and nothing that others
-compute between its turns.
+"""CPU time of one message: that of the loop's thread during the message's own turns, without what
+other messages compute between them.
 
-The clock of a thread's CPU is a system call, the wall's is none; and nothing computes for longer
-than it lasts.  So the dear one is read as a turn begins that no reading lies shortly before, and
-again only where the turn was long: what others computed between that reading and the turn, at most
-`SHORT_S`, counts as its own then.
+Reading the thread's CPU clock is a system call, reading the wall clock is not; and CPU time never
+exceeds wall time.  So the CPU clock is read at the beginning of a turn only if the last reading is
+not recent, and at its end only if the turn was long.  What others computed between that reading and
+the turn, at most `SHORT_S`, then counts as the message's own.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""The DNS lists of a worker: asked all at once, believed while they are well, probed by the clock.
+"""The DNS lists of a worker: all queried at once, trusted while they are healthy, probed
+periodically.
 
-Each worker probes for itself: what it learns is how a list answers on the very way that its own
-questions take.
+Each worker probes for itself, so that it learns how a list answers on the path that its own queries
+take.
 """
 
 from __future__ import annotations
@@ -113,7 +114,7 @@ class DnsblClient:
         listings: list[DnsblListing] = []
         unanswered: list[str] = []
         for question, answer in zip(to_ask, answers, strict=True):
-            self._heard(question, answer)
+            self._note_answer(question, answer)
             tally = self._tallies.setdefault(question.list.name, _ListTally())
             tally.asked += 1
             match read(question, answer):
@@ -153,7 +154,7 @@ class DnsblClient:
         await asyncio.gather(*map(self._probe, self._health.due(self._clock())))
 
     async def _probe(self, question: DnsblQuestion) -> None:
-        self._heard(question, await self._asker.ask(question.name, DnsType.A))
+        self._note_answer(question, await self._asker.ask(question.name, DnsType.A))
 
     def statuses(self) -> dict[str, ListStatus]:
         """Return how every list does."""
@@ -175,7 +176,7 @@ class DnsblClient:
             counts[list_state.name, "unlisted"] = tally.asked - tally.listed - tally.unanswered
         return counts
 
-    def _heard(self, question: DnsblQuestion, answer: DnsAnswer) -> None:
+    def _note_answer(self, question: DnsblQuestion, answer: DnsAnswer) -> None:
         changed = self._health.heard(question, answer, self._clock())
         if changed is not None:
             _say(changed)

@@ -1,5 +1,5 @@
-"""Refusals before the content: what a client hears, what the log has, and what is written down of
-it.
+"""Refusals before the content: the reply to the client, the log line, and what is counted and
+journaled of them.
 """
 
 from __future__ import annotations

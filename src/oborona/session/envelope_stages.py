@@ -1,4 +1,4 @@
-"""What is judged of one client and of its messages before the content, and where they hear of it.
+"""Verdicts before the content, on a client and its envelopes, and the stage at which each is told.
 
     judged   at connect: the client      at MAIL FROM: the sender      at RCPT TO: each recipient
     said     there, but no earlier than `[verdict] clients_at`: where a mail server shows our words,
@@ -100,11 +100,11 @@ class EnvelopeStages:
             return self._passed
         try:
             async with asyncio.timeout(self._services.settings.command_deadline_s):
-                verdict = await self._heard(stage, envelope, policy, falls)
+                verdict = await self._await_verdict(stage, envelope, policy, falls)
         except TimeoutError as error:
             log_fault(self._services.numbers.next(self._services.clock()), error, stage)
             return CONTINUE
-        reply = await self._said(verdict, reached or stage, envelope)
+        reply = await self._reply_to(verdict, reached or stage, envelope)
         if stage is Stage.RECIPIENT and stage not in falls and self._refusal is None:
             self._passed = reply
         return reply
@@ -125,7 +125,7 @@ class EnvelopeStages:
         client, self._client = self._client, None
         if client is None:
             return
-        verdict = _result(client)
+        verdict = _finished_verdict(client)
         client.cancel()
         if verdict is not None and verdict.refuses and not self._client_told:
             count_refusal(self._services, verdict)
@@ -163,10 +163,10 @@ class EnvelopeStages:
     @property
     def _client_refused(self) -> bool:
         """Whether that is known by now: then there is nothing to find out for a message of his."""
-        verdict = _result(self._client)
+        verdict = _finished_verdict(self._client)
         return verdict is not None and verdict.refuses
 
-    async def _heard(
+    async def _await_verdict(
         self, stage: Stage, envelope: Envelope, policy: Policy, falls: frozenset[Stage]
     ) -> EarlyVerdict | None:
         """Return the first judgement that refuses, of those that are made so far.
@@ -187,18 +187,18 @@ class EnvelopeStages:
         self, stage: Stage, envelope: Envelope, policy: Policy, *, after: _Judging | None = None
     ) -> EarlyVerdict | None:
         """Judge what is known at a stage; a fault there is no reason to refuse anybody."""
-        bench = self._services
+        services = self._services
         if after is not None:
             await asyncio.wait((after,))  # not for its result: a login that comes late drops it
-            before = _result(after)
+            before = _finished_verdict(after)
             if before is not None and before.refuses:
                 return None
-        now = bench.clock()
-        ident = bench.numbers.next(now)
+        now = services.clock()
+        ident = services.numbers.next(now)
         try:
-            async with asyncio.timeout(bench.settings.command_deadline_s):
+            async with asyncio.timeout(services.settings.command_deadline_s):
                 result = await check_envelope(
-                    envelope, stage, bench.site, policy, self._inquirer, now=now
+                    envelope, stage, services.site, policy, self._inquirer, now=now
                 )
         except Exception as error:  # noqa: BLE001 - the crash barrier
             log_fault(ident, error, stage)
@@ -207,17 +207,17 @@ class EnvelopeStages:
             event(log, logging.WARNING, "fault", id=to_text(ident), stage=stage, what=fault)
         return EarlyVerdict(stage, result, envelope, policy, now, ident)
 
-    async def _said(
+    async def _reply_to(
         self, early: EarlyVerdict | None, reached: Stage, envelope: Envelope
     ) -> SessionReply:
         """Return what the client hears of a judgement."""
         if early is None:
             return CONTINUE
-        bench, verdict = self._services, early.glance.verdict
+        services, verdict = self._services, early.glance.verdict
         repeated = early.stage is Stage.CONNECT and self._client_told  # with another message
-        ident = bench.numbers.next(bench.clock()) if repeated else early.ident
+        ident = services.numbers.next(services.clock()) if repeated else early.ident
         rests = verdict_details(
-            bench, verdict, ident, early.policy, stage=early.stage, karma=early.glance.karma
+            services, verdict, ident, early.policy, stage=early.stage, karma=early.glance.karma
         )
         if not early.refuses:
             if early.glance.wait_s and not self._slowed:
@@ -230,7 +230,7 @@ class EnvelopeStages:
             # he alone
             envelope = msgspec.structs.replace(envelope, recipients=envelope.recipients[-1:])
         refusal = EarlyRefusal(
-            early, early_refusal_reply(bench, early, ident, rests), ident, reached, envelope
+            early, early_refusal_reply(services, early, ident, rests), ident, reached, envelope
         )
         if reached is Stage.CONNECT or early.stage is Stage.RECIPIENT:
             log_refusal(refusal)
@@ -257,7 +257,7 @@ def _welcome(envelope: Envelope, policy: Policy) -> bool:
     )
 
 
-def _result(judging: _Judging | None) -> EarlyVerdict | None:
+def _finished_verdict(judging: _Judging | None) -> EarlyVerdict | None:
     """Return a judgement that is made, None of one that is not yet."""
     return (
         judging.result()

@@ -1,5 +1,5 @@
-"""What is asked about one connection and its messages: each thing once, as early as its subject is
-known, and all at once.
+"""The DNS queries about one connection and its messages: each is sent once, as soon as its subject
+is known, and all run concurrently.
 
     connect           DNS lists of the client, iprev            ─┐
     MAIL FROM         SPF, DNS lists of HELO and sender          ├─ run on while mail comes in;
@@ -14,7 +14,7 @@ costs nothing has let the client pass; else they are put ahead (`begin`).  Nothi
 our own people, and what lists said of a client before he logged in is dropped; only the signatures
 under a message that came from this machine or a private network are looked at, for it may be
 forwarded.  Whom the site's own lists let in or keep out no other list is asked about.  A fault of
-ours in a method is logged, and that method knows nothing; the others go on.
+ours in a method is logged and leaves its result unknown; the others go on.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Inquirer:
         """
         for step in (Stage.CONNECT, Stage.SENDER):
             if step.order <= stage.order and step not in self._begun:
-                self._begun[step] = self._put(step, envelope, policy)
+                self._begun[step] = self._begin_questions(step, envelope, policy)
 
     async def until(
         self, stage: Stage, envelope: Envelope, policy: Policy, *, spf: bool, iprev: bool
@@ -119,7 +119,7 @@ class Inquirer:
         """Return everything, now that the message is there."""
         self.begin(Stage.SENDER, envelope, policy)
         asker = self._list_asker()
-        content = self._look(_written(message), envelope, policy, asker)
+        content = self._look(_message_inputs(message), envelope, policy, asker)
         try:
             identity: AuthIdentity | None = None
             if not (envelope.login or envelope.own):
@@ -137,7 +137,7 @@ class Inquirer:
         self, evidence: SenderEvidence, message: Message, envelope: Envelope, policy: Policy
     ) -> SenderEvidence:
         """Return the evidence with what lists say of a message in which more was found since."""
-        content = self._look(_written(message), envelope, policy, self._list_asker())
+        content = self._look(_message_inputs(message), envelope, policy, self._list_asker())
         if content is None:
             return evidence
         try:
@@ -166,7 +166,7 @@ class Inquirer:
         self._begun.clear()
         self._spf.forget()
 
-    def _put(self, stage: Stage, envelope: Envelope, policy: Policy) -> _Tasks:
+    def _begin_questions(self, stage: Stage, envelope: Envelope, policy: Policy) -> _Tasks:
         tasks = _Tasks()
         if is_own(envelope):
             return tasks
@@ -273,7 +273,7 @@ def _evidence(identity: AuthIdentity, looked: Sequence[DnsblResult]) -> SenderEv
     )
 
 
-def _written(message: Message) -> DnsblInputs:
+def _message_inputs(message: Message) -> DnsblInputs:
     """What the message itself names that lists can be asked about."""
     first, own = (message.from_.address, message.from_.domain) if message.from_ else ("", "")
     return DnsblInputs(

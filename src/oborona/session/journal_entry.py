@@ -1,4 +1,4 @@
-"""What of a judged message goes into the journal."""
+"""The journal entry of a judged message."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def entry_of(
         login=envelope.login,
         size=size,
         subject="" if scanned is None else scanned.message.subject,
-        header_from="" if scanned is None else _shown(scanned.message.from_),
+        header_from="" if scanned is None else _mailbox_text(scanned.message.from_),
         rules=verdict.rules,
         findings=verdict.findings,
         facts=facts,
@@ -63,17 +63,17 @@ def entry_of(
         policy_version=policy.version,
         partial=scanned is None or scanned.facts.partial,
         would=verdict.would,
-        kept=None if scanned is None else _kept(scanned),
+        kept=None if scanned is None else _verdict_evidence(scanned),
     )
 
 
-def _shown(mailbox: Mailbox | None) -> str:
+def _mailbox_text(mailbox: Mailbox | None) -> str:
     if mailbox is None:
         return ""
     return f"{mailbox.name} <{mailbox.address}>" if mailbox.name else mailbox.address
 
 
-def _kept(scanned: Scan) -> VerdictEvidence:
+def _verdict_evidence(scanned: Scan) -> VerdictEvidence:
     known_facts, pieces, site = scanned.facts.known, scanned.pieces, scanned.site_verdict
     return VerdictEvidence(
         counts=tuple(known_facts.rows.items()),

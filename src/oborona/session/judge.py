@@ -1,9 +1,8 @@
-"""One whole message, whatever door it came by: judged, counted and journaled, answered, and then
-logged.
+"""One whole message, from any door: judged, journaled and counted, answered, and then logged.
 
-What is counted and journaled is in the spools of this process before the answer goes out: whoever
-is killed then, nothing of a message that was answered is missing.  The journal comes first, so
-whatever is counted is journaled.
+The journal entry and the counts are in the spools of this process before the answer goes out, so
+that a crash loses nothing of a message that was answered.  The journal comes first: whatever is
+counted is journaled.
 
 The crash barrier of the content is here, and it is decided here what a message gets that nobody
 could judge: the finding `partial`, and
@@ -41,7 +40,7 @@ from oborona.policy.decision import (
 )
 from oborona.policy.load import Policy
 from oborona.policy.scan import Scan, scan
-from oborona.session import traps as trapping
+from oborona.session import traps
 from oborona.session.cpu_meter import CpuMeter
 from oborona.session.inquiry import Inquirer
 from oborona.session.judged_message import (
@@ -85,7 +84,7 @@ async def judge_message(
     meter = CpuMeter(services.settings.scan_cpu_s)
     try:
         return await _judge(
-            services, message, trapping.with_traps(envelope, policy), inquirer, policy, meter
+            services, message, traps.with_traps(envelope, policy), inquirer, policy, meter
         )
     finally:
         services.concurrency.leave(envelope.client.ip, meter.spent_s)
@@ -144,7 +143,7 @@ def unjudged_reply(
     why = LOAD if services.concurrency.pulse.held_up(lost_s, deadline_s) else FAULT
     if len(message.headers) >= MAX_HEADERS:
         result = _too_many_headers(policy)
-    elif trapping.with_traps(envelope, policy).traps:  # which is written down when it comes again
+    elif traps.with_traps(envelope, policy).traps:  # which is written down when it comes again
         result = _put_off(why, policy)
     else:
         result = _unfinished(services, why, policy)
@@ -180,7 +179,7 @@ async def _judge(
     )
     inquirer.end_message()
     if envelope.traps:
-        result, reply = await _trapped(
+        result, reply = await _keep_trap_event(
             services, reply, result, policy, envelope, message, ident, now
         )
     took_s = loop.time() - started
@@ -216,7 +215,7 @@ async def _answered(
     try:
         if len(message.headers) >= MAX_HEADERS:
             result = _too_many_headers(policy)
-        elif trapping.is_report(envelope.recipients, services.reports):
+        elif traps.is_report(envelope.recipients, services.reports):
             result = _report(policy)
         elif (flight := services.flights.begin(message, envelope)).apart:
             result = services.flights.aside(flight, message, ident, policy)
@@ -233,12 +232,12 @@ async def _answered(
                     course=course,
                 )
                 result = await flight.through(scanning, meter)
-                result = trapping.with_trap_action(result, policy.traps.then)
+                result = traps.with_trap_action(result, policy.traps.then)
         return result, verdict_reply(services, result, message, envelope, ident, policy)
     except Exception as error:  # noqa: BLE001 - the crash barrier: any fault of ours ends here, with its traceback
         why = _why(services, ident, error, lost_s)
         if isinstance(error, TimeoutError) and course.scan is not None:
-            result = trapping.with_trap_action(_first(course.scan, why), policy.traps.then)
+            result = traps.with_trap_action(_first(course.scan, why), policy.traps.then)
         else:
             result = _unfinished(services, why, policy)
         return result, verdict_reply(services, result, message, envelope, ident, policy)
@@ -252,7 +251,7 @@ def _first(result: Scan, why: str) -> Scan:
     return msgspec.structs.replace(result, verdict=verdict)
 
 
-async def _trapped(
+async def _keep_trap_event(
     services: SessionServices,
     reply: SessionReply,
     result: Scan | Verdict,
@@ -271,7 +270,7 @@ async def _trapped(
     message_id = result.message.message_id if isinstance(result, Scan) else ""
     written = True
     try:
-        event_of = trapping.trap_event(message.raw, envelope, ident, message_id, now)
+        event_of = traps.trap_event(message.raw, envelope, ident, message_id, now)
         # the trainer would look into what is set apart
         apart = isinstance(result, Verdict) and result.decided_by == SET_APART
         if event_of is not None and not apart:
@@ -279,12 +278,12 @@ async def _trapped(
     except Exception as error:  # noqa: BLE001 - the crash barrier
         log_fault(ident, error, Stage.CONTENT)
         written = False
-    if not written and trapping.is_only_for_traps(envelope) and reply.answer in trapping.TAKEN:
+    if not written and traps.is_only_for_traps(envelope) and reply.answer in traps.TAKEN:
         put_off = _put_off(FAULT, policy)
         return put_off, refusal_reply(
             451, "4.7.1", reply_text(services, "Try again later", ident), reply.judged
         )
-    return result, trapping.without_trap_copies(reply, envelope, policy.traps.then)
+    return result, traps.without_trap_copies(reply, envelope, policy.traps.then)
 
 
 def _why(services: SessionServices, ident: int, error: Exception, lost_s: float) -> str:

@@ -1,5 +1,5 @@
-"""A message that was judged: journaled and counted before its answer goes out, told in the log and
-to all who follow mail after it.
+"""A message that was judged: journaled and counted before its answer goes out, then logged and
+passed to what follows delivered mail.
 
 The journal comes first, so whatever is counted is journaled.  Both are in the spools of this
 process when `keep_verdict` returns.

@@ -1,5 +1,5 @@
-"""Everything of a process that asks the DNS, put together from its settings: one resolver, the
-lists, an inquirer for each session.
+"""The DNS clients of a process, made from its settings: one resolver, the DNS lists, and an
+inquirer for each session.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""How far the loop is behind: a beat each tenth of a second, and what kept it from coming in time.
+"""Lag of the event loop: a timer due every tenth of a second, and how late it fires.
 
-Whatever holds the loop is seen by this: messages that compute for long, a machine that has no time
+It shows whatever blocks the loop: messages that compute for long, a machine without processor time
 for us, a process that was stopped.
 """
 

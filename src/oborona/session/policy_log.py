@@ -1,5 +1,5 @@
-"""Which policies the journal knows: each is written down once, so that what its rules asked can be
-told from what later ones ask.
+"""The policies known to the journal: each is recorded once, so that the facts its rules asked for
+can be told from those that later policies ask for.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""A verdict in the words of SMTP: refusals with their reference, and what is done to the headers of
-a message that passes.
+"""The SMTP reply to a verdict: refusals with their reference, and the header edits of a message
+that passes.
 """
 
 from __future__ import annotations

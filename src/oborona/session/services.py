@@ -29,7 +29,7 @@ async def _kept_nowhere(_event: FeedbackEvent) -> bool:
 
 
 class CurrentPolicy(Protocol):
-    """The policy in force, whichever that is at the time."""
+    """The policy that is in force at the moment of the call."""
 
     @property
     def current(self) -> Policy:

@@ -1,4 +1,4 @@
-"""Mail to traps, in a session: what is written down of it, and what becomes of it.
+"""Mail to spam traps in a session: the event that is recorded, and what is done with the message.
 
     scan → verdict → the event, on the disk → the answer that a person would have got → and then:
     dropped, filed or refused

@@ -1,1 +1,1 @@
-"""What is told of the service: log lines, status, metrics, alerts."""
+"""Telemetry of the service: log lines, status, metrics, alerts."""

@@ -1,4 +1,4 @@
-"""What the processes say of themselves, as metrics in the text format of Prometheus.
+"""The metrics of all processes, in the text format of Prometheus.
 
 Each metric is declared by the module that counts it; `metric_catalogue` has their order, and the
 table that is read here is written from it.

@@ -1,5 +1,5 @@
-"""What a worker, and the reader, says of itself while it runs: a small file that it writes anew
-every few seconds, for metrics and `oborona doctor`.
+"""The status of each process while it runs: a small file that it replaces every few seconds, for
+metrics and `oborona doctor`.
 
 The file is replaced as a whole, so that a reader never sees half of one.  It is not synced: after a
 power failure nobody serves.
@@ -38,7 +38,7 @@ class EngineStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorkerStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """One worker's words."""
+    """The status of one worker."""
 
     worker: int
     pid: int

@@ -81,35 +81,35 @@ async def test_answers_are_as_described(open_folder: Path, reply: SessionReply) 
         for path, body in (("/v1/scan", {"raw": ""}), ("/v1/glance", {"stage": "connect"})):
             status, told = await door.post(path, body)
             assert status == 200
-            validator("Told").validate(told)
-        validator("Trouble").validate((await door.post("/v1/scan", {}))[1])
+            validator("VerdictAnswer").validate(told)
+        validator("ErrorAnswer").validate((await door.post("/v1/scan", {}))[1])
         async with door.client() as client, client.get("http://door/v1/health") as found:
-            validator("Health").validate(await found.json())
+            validator("HealthAnswer").validate(await found.json())
 
 
 @pytest.mark.parametrize(
     ("name", "body", "good"),
     [
-        ("AskedScan", {"raw": "eA=="}, True),
-        ("AskedScan", {}, False),
-        ("AskedScan", {"raw": "eA==", "helo": "a\x00"}, False),
+        ("ScanRequest", {"raw": "eA=="}, True),
+        ("ScanRequest", {}, False),
+        ("ScanRequest", {"raw": "eA==", "helo": "a\x00"}, False),
         (
-            "AskedScan",
+            "ScanRequest",
             {"raw": "eA==", "sender": "a@b.example", "recipients": ["c@d.example"]},
             True,
         ),
-        ("AskedScan", {"raw": "eA==", "recipients": [""]}, False),
-        ("AskedScan", {"raw": "eA==", "from": "a@b.example"}, False),
-        ("AskedScan", {"raw": "eA==", "port": "25"}, True),
-        ("AskedScan", {"raw": "eA==", "port": "smtp"}, False),
-        ("AskedGlance", {"stage": "sender", "after": None}, True),
-        ("AskedGlance", {"stage": "content"}, False),
+        ("ScanRequest", {"raw": "eA==", "recipients": [""]}, False),
+        ("ScanRequest", {"raw": "eA==", "from": "a@b.example"}, False),
+        ("ScanRequest", {"raw": "eA==", "port": "25"}, True),
+        ("ScanRequest", {"raw": "eA==", "port": "smtp"}, False),
+        ("GlanceRequest", {"stage": "sender", "after": None}, True),
+        ("GlanceRequest", {"stage": "content"}, False),
     ],
 )
 async def test_what_is_described_is_what_is_taken(
     open_folder: Path, name: str, body: dict[str, object], good: bool
 ) -> None:
     assert validator(name).is_valid(body) == good
-    path = "/v1/scan" if name == "AskedScan" else "/v1/glance"
+    path = "/v1/scan" if name == "ScanRequest" else "/v1/glance"
     async with Sittings(open_folder).serving() as door:
         assert ((await door.post(path, body))[0] == 200) == good

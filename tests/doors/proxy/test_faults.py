@@ -378,9 +378,9 @@ async def test_a_fault_of_ours_in_a_message_never_turns_its_content_into_command
     )
     async with proxy(hop) as opened:
         for where in (
-            "smtp.serving.Undotted.feed",
-            "proxy.transaction.for_session",
-            "proxy.transaction.copy",
+            "smtp.connection.DotUnstuffer.feed",
+            "proxy.transaction.session_message",
+            "proxy.transaction.edited_message",
         ):
             client = await opened.connect()
             await client.ask("MAIL FROM:<a@b>", "RCPT TO:<a@x.test>", "DATA")
@@ -418,7 +418,7 @@ async def test_a_fault_of_ours_between_a_command_and_its_answer_costs_the_connec
     async with proxy(hop) as opened:
         client = await opened.connect()
         with monkeypatch.context() as broken:
-            broken.setattr("oborona.doors.proxy.next_hop.NextHopConnection._heard", fault)
+            broken.setattr("oborona.doors.proxy.next_hop.NextHopConnection._checked_reply", fault)
             assert (await client.ask("MAIL FROM:<a@b>"))[0].startswith("451 4.3.0 ")
         assert (await client.ask("RSET"))[0].startswith("421 4.3.0 ")
         await until(lambda: not hop.open)

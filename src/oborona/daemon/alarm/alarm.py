@@ -1,5 +1,5 @@
-"""Who tells alerts: written to the log, one of a kind in each interval, sent by webhook and mail
-from a task of its own.
+"""The dispatch of alerts: each is logged, at most one of a kind in each interval, and sent by
+webhook and mail from a task of its own.
 
     raise_ → log, unless the kind was lately → the kind was told lately: wait for the rest of its
     interval, and tell all of it as one
@@ -64,7 +64,7 @@ class _WaitingAlert:
 
 
 class AlertDispatcher:
-    """Tells alerts; use `open_alarm`, and close it.
+    """Sends alerts; use `open_alarm`, and close it.
 
     Args:
         settings: whom to tell.

@@ -1,5 +1,5 @@
-"""Campaigns as workers see them: many messages that are alike, all of a sudden, from many addresses
-or complained of; and which of them is news.
+"""Campaigns that workers see: a sudden flood of similar messages from many addresses, or with
+complaints; and which of them are to be reported.
 
     worker    `CampaignSightings`: a scanned message with many near-duplicates is noted, each
               campaign once, in the worker's status
@@ -89,7 +89,7 @@ class CampaignSightings:
 
 
 class CampaignNews:
-    """Which campaigns are news."""
+    """The campaigns that were not reported lately."""
 
     def __init__(self) -> None:
         self._told: OrderedDict[str, float] = OrderedDict()  # by name: when it was seen last

@@ -1,6 +1,6 @@
-"""Sudden against usual: when what was counted within ten minutes is a wave.
+"""Detection of waves: when the count of the last ten minutes is far above the usual.
 
-Pure, time comes as an argument.
+Pure: the caller passes the time.
 
 A stream is whatever is counted under one name: messages moved, copies of one campaign.  Its level
 now is what the last ten minutes had; its usual level is what ten minutes had on the average of the

@@ -26,7 +26,7 @@ class DeliveryFailed(Exception):  # noqa: N818 - reads as what happened
 
     Args:
         problem: one line.
-        again: another attempt may do.
+        again: another attempt may succeed.
     """
 
     def __init__(self, problem: str, *, again: bool = True) -> None:

@@ -218,13 +218,13 @@ def _ships(path: Path) -> bool:
 def _named_files(loaded: LoadedSettings) -> Iterator[Path]:
     """Yield the files that settings name: keys, passwords, tokens."""
     for section in msgspec.structs.asdict(loaded.settings).values():
-        yield from _named(section)
+        yield from _setting_files(section)
 
 
-def _named(section: msgspec.Struct) -> Iterator[Path]:
+def _setting_files(section: msgspec.Struct) -> Iterator[Path]:
     for field, value in msgspec.structs.asdict(section).items():
         if isinstance(value, msgspec.Struct):
-            yield from _named(value)
+            yield from _setting_files(value)
         elif field.endswith("_file") and isinstance(value, str) and value:
             path = Path(value)
             if path.is_absolute() and path.is_file() and path.stat().st_size <= MOST_SETTING:

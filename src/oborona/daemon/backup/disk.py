@@ -1,5 +1,5 @@
-"""What backup and restore ask of a disk: room before they begin, and that what was written is there
-when they say so.
+"""Disk operations of backup and restore: the check for room before they begin, and the sync of what
+was written before they report success.
 """
 
 from __future__ import annotations

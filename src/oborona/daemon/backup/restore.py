@@ -136,10 +136,10 @@ def _check_nobody_runs(state: Path, locks: ExitStack) -> None:
 
 
 def _holds_anything(state: Path) -> bool:
-    return any(True for _ in _kept(state))
+    return any(True for _ in _state_paths(state))
 
 
-def _kept(state: Path) -> Iterator[Path]:
+def _state_paths(state: Path) -> Iterator[Path]:
     """Yield what a state is made of.
 
     What earlier restores set aside is none of it, nor are locks, sockets and empty folders.
@@ -159,7 +159,7 @@ def _kept(state: Path) -> Iterator[Path]:
 
 def _clear(state: Path, stamp: str, *, keep: bool) -> list[Path]:
     """Set aside what is there; what an unfinished restore put there goes."""
-    paths = list(_kept(state))
+    paths = list(_state_paths(state))
     aside = state / f"{state_files.BEFORE_RESTORE}{stamp}"
     if paths and keep:
         aside.mkdir(mode=0o700)

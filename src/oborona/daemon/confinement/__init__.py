@@ -1,3 +1,3 @@
-"""What processes of ours give up, so that whoever takes one over has little of the machine: `kinds`
-has the lists, `program` puts them in force.
+"""Confinement: what our processes give up, so that an attacker who takes one over gains little of
+the machine. `kinds` has the lists of system calls, `seccomp` puts them in force.
 """

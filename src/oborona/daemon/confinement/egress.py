@@ -1,5 +1,5 @@
-"""Which addresses a site's settings lead to beyond this machine and private networks, which is as
-far as the units let the service go.
+"""The addresses beyond this machine and private networks to which a site's settings lead: the units
+allow the service those networks only.
 
 Source: systemd.resource-control(5) on IPAddressAllow, RFC 1918, RFC 4193, RFC 6598.
 """

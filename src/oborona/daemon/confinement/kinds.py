@@ -1,4 +1,4 @@
-"""Which system calls each kind of process is granted, from its start on.
+"""The system calls that each kind of process is granted from its start on.
 
     picture  once it is ready, computes and answers: opens no file and no connection, starts
              nothing, signals nobody but itself

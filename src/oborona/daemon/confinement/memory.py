@@ -1,5 +1,5 @@
-"""Keeps the memory of a process from all others of its user: secrets, mail and code in it are
-neither read nor changed through /proc.
+"""Closes the memory of a process to all other processes of its user: secrets, mail and code in it
+can be neither read nor changed through /proc.
 
 Filters of system calls don't, for /proc/PID/mem is opened as any file. Source:
 PR_SET_DUMPABLE(2const), proc_pid_mem(5), ptrace(2) on access checks.

@@ -1,1 +1,1 @@
-"""Tables of who is refused now, written for the mail server's own look-ups."""
+"""Tables of the clients and senders refused now, for look-ups by the mail server itself."""

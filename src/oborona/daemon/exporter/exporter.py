@@ -37,14 +37,14 @@ log = logging.getLogger("oborona.exporter")
 
 
 class ExportRound(NamedTuple):
-    """What a round has found."""
+    """The result of one round."""
 
     tables: ExportTables
     troubles: tuple[str, ...]  # what could not be asked, and is not in the tables
 
 
 class TableExporter:
-    """Finds out what tables are to hold, again and again; in one thread.
+    """Computes the contents of the tables, round after round; in one thread.
 
     Args:
         settings: of the site.

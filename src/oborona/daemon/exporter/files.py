@@ -87,7 +87,7 @@ class ExportFiles:
     """The files of one folder.
 
     Args:
-        asked: where, and for whom.
+        settings: of the export: where, and for whom.
     """
 
     def __init__(self, settings: ExportSettings) -> None:

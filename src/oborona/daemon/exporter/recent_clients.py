@@ -1,8 +1,8 @@
-"""Addresses of clients that were here lately, as the journal has them: counters keep hashes, from
-which nobody can tell an address.
+"""Addresses of recent clients, read from the journal: counters keep hashes, from which no address
+can be recovered.
 
-Who is refused before the content is not in it. So an address is kept for a day from its last
-message on, which is how long a bad past weighs in full.
+Clients that are refused before the content are not in the journal.  So an address is kept for a day
+from its last message on, which is how long a bad past weighs in full.
 """
 
 from __future__ import annotations

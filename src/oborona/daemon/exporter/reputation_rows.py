@@ -31,7 +31,7 @@ _SENDERS: Final = (ShingleType.AUTHOR, ShingleType.PROVED_SENDER)
 
 
 class ReputationRows(NamedTuple):
-    """What is said of clients and senders beside lists."""
+    """The rows of clients and senders that come from pins and history, not from lists."""
 
     networks: dict[Network, ExportRow]
     senders: dict[str, ExportRow]

@@ -1,1 +1,3 @@
-"""What people say of their mail: the doors where it comes in, and the process behind them."""
+"""The intake of feedback: the doors by which people report on their mail, and the process that
+serves them.
+"""

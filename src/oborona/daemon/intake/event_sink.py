@@ -1,9 +1,8 @@
-"""Where the doors of the intake hand in events: each written down within a deadline, or refused.
+"""The sink of the intake's events: each is written to the log of events within a deadline, or
+refused; both are counted.
 
-And the count of both.
-
-Reads and deletions are handed in without waiting: at most `IN_PASSING` of them are on their way to
-the disk, and what comes beyond that is dropped, and counted.
+Reads and deletions are accepted without waiting: at most `IN_PASSING` of them are on their way to
+the disk; further ones are dropped and counted.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ log = logging.getLogger("oborona.intake")
 
 
 class EventRecorder(Protocol):
-    """What writes events down, `oborona.feedback.events.event_writer.EventWriter`."""
+    """The writer of events, `oborona.feedback.events.event_writer.EventWriter`."""
 
     async def take(self, event: FeedbackEvent) -> EventReceipt:
         """Return once it is on the disk.
@@ -54,7 +53,7 @@ class EventRecorder(Protocol):
 
 
 class EventSink:
-    """The way of the doors to the log of events.
+    """Passes events from the doors to the log of events.
 
     Args:
         taking: writes them down.

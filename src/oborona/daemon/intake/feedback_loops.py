@@ -48,7 +48,7 @@ class EntryFinder(Protocol):
 
 
 class LoopMatch(NamedTuple):
-    """What came of one report."""
+    """The result of matching one report."""
 
     event: FeedbackEvent | None
     why: str = ""  # there is none

@@ -51,7 +51,7 @@ class FeedbackHttpServer(WebServer):
     """Serves HTTP on one listening socket.
 
     Args:
-        desk: takes events.
+        sink: takes events.
         key: of the site, for signatures.
         tokens: who may speak; None: whoever reaches the socket.
         max_message_bytes: of a message that is handed in.
@@ -63,7 +63,7 @@ class FeedbackHttpServer(WebServer):
 
     def __init__(
         self,
-        desk: EventSink,
+        sink: EventSink,
         *,
         key: bytes,
         tokens: AccessTokens | None,
@@ -78,10 +78,10 @@ class FeedbackHttpServer(WebServer):
             tokens=tokens,
             max_connections=max_connections,
             log=log,
-            note=lambda why: desk.refuse(DOOR, why),
+            note=lambda why: sink.refuse(DOOR, why),
             allowed=allowed,
         )
-        self._desk = desk
+        self._sink = sink
         self._key = key
         self._limit = max_message_bytes
         self._reading = 0
@@ -93,7 +93,7 @@ class FeedbackHttpServer(WebServer):
             return error_answer(404, "there is nothing here")
         if request.method != "POST":
             return error_answer(405, "POST only", Allow="POST")
-        token = self._shown(bearer_token(request))
+        token = self._accepted_token(bearer_token(request))
         if token is None:
             self._note("unauthorized")
             return error_answer(
@@ -111,7 +111,7 @@ class FeedbackHttpServer(WebServer):
     def _health(self, request: web.BaseRequest) -> web.StreamResponse:
         if request.method not in {"GET", "HEAD"}:
             return error_answer(405, "GET only", Allow="GET, HEAD")
-        if self._desk.trouble:
+        if self._sink.trouble:
             return error_answer(503, "nothing can be written down now")
         return json_answer(200, {"state": "ready"})
 
@@ -146,11 +146,11 @@ class FeedbackHttpServer(WebServer):
             )
         except PeerError as error:
             return self._wrong(error_answer(400, str(error)))
-        return await self._taken(event)
+        return await self._take(event)
 
-    async def _taken(self, event: FeedbackEvent) -> web.StreamResponse:
+    async def _take(self, event: FeedbackEvent) -> web.StreamResponse:
         try:
-            receipt = await self._desk.take(event)
+            receipt = await self._sink.take(event)
         except StoreError:
             return error_answer(503, "nothing can be written down now", **{"Retry-After": "10"})
         return json_answer(201 if receipt.new else 200, {"event": receipt.id, "new": receipt.new})

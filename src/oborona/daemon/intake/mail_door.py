@@ -61,7 +61,7 @@ class ReportMailServer(LmtpReceiver):
 
     Args:
         services: what mails are read with.
-        desk: takes the events.
+        sink: takes the events.
         entries: the journal, ours to close.
         name: ours.
         spool: folder for mails that do not stay in memory.
@@ -71,7 +71,7 @@ class ReportMailServer(LmtpReceiver):
     def __init__(
         self,
         services: IntakeMailServices,
-        desk: EventSink,
+        sink: EventSink,
         entries: LazyEntryFinder,
         name: str,
         spool: Path,
@@ -88,7 +88,7 @@ class ReportMailServer(LmtpReceiver):
         )
         super().__init__(settings, name, spool, MemoryBudget(ROOM_BYTES), log)
         self._services = services
-        self._desk = desk
+        self._sink = sink
         self._entries = entries
 
     async def drain(self, grace_s: float) -> None:
@@ -127,7 +127,7 @@ class ReportMailServer(LmtpReceiver):
     def _answer(self, recipient: str, kept_by_role: dict[AddressRole, bool]) -> SmtpReply:
         role = self._services.role(recipient)
         if role is None or role not in kept_by_role:
-            self._desk.refuse("mail", "unknown address")
+            self._sink.refuse("mail", "unknown address")
             event(
                 log,
                 logging.WARNING,
@@ -140,8 +140,8 @@ class ReportMailServer(LmtpReceiver):
     async def _keep(self, letter: ReceivedMail, role: AddressRole, events: MailEvents) -> bool:
         """Write down what a mail says to one address; return whether all of it is."""
         if events.why:
-            self._desk.refuse("mail", events.why)
-        results = await asyncio.gather(*map(self._desk.take, events.events), return_exceptions=True)
+            self._sink.refuse("mail", events.why)
+        results = await asyncio.gather(*map(self._sink.take, events.events), return_exceptions=True)
         faults = [result for result in results if isinstance(result, BaseException)]
         for fault in faults:
             if not isinstance(fault, StoreError):
@@ -181,15 +181,15 @@ class ReportMailConnection(LmtpConnection):
         self._single = True
         await SMTP.smtp_HELO(self, arg)
 
-    def _said(self, answers: list[SmtpReply]) -> bytes:
+    def _reply_octets(self, answers: list[SmtpReply]) -> bytes:
         """Return what the mail server is told: by SMTP, that all is taken, or else the worst."""
         if not self._single:
-            return super()._said(answers)
+            return super()._reply_octets(answers)
         return max(answers, key=lambda answer: answer.code).wire
 
 
 async def start_mail(
-    settings: Settings, state: Path, keys: secret.SiteKeys, desk: EventSink, listener: socket.socket
+    settings: Settings, state: Path, keys: secret.SiteKeys, sink: EventSink, listener: socket.socket
 ) -> ReportMailServer:
     """Open the door; drain it in the end.
 
@@ -197,13 +197,13 @@ async def start_mail(
         settings: of the site.
         state: folder of the stores.
         keys: of the site.
-        desk: takes the events.
+        sink: takes the events.
         listener: the socket; it stays the caller's.
     """
     intake = settings.intake
     traps = FollowedTraps(policy_folders(settings.paths))
     entries = LazyEntryFinder(state / state_files.JOURNAL)
-    bench = IntakeMailServices(
+    mail_services = IntakeMailServices(
         roles=address_roles(intake),
         traps=partial(traps.now, time.monotonic),
         entries=entries,
@@ -213,7 +213,12 @@ async def start_mail(
         clock=time.time,
     )
     server = ReportMailServer(
-        bench, desk, entries, settings.site.name or socket.getfqdn(), state, settings.intake.allowed
+        mail_services,
+        sink,
+        entries,
+        settings.site.name or socket.getfqdn(),
+        state,
+        settings.intake.allowed,
     )
     await server.start(listener)
     return server

@@ -1,4 +1,4 @@
-"""What one mail to the door says, for each address that it came to: events, or why there is none.
+"""The events in one mail to the door, for each address that it came to, or why there is none.
 
     a report of one of our own people   each message attached to it: spam, or none, by the address;
                                         or by what an ARF report says
@@ -36,7 +36,7 @@ LARGE: Final = 256 * 1024  # octets: what is larger is taken apart in another th
 
 
 class AddressRole(StrEnum):
-    """What an address is for."""
+    """The purpose of an address."""
 
     SPAM = "spam"
     HAM = "ham"
@@ -45,7 +45,7 @@ class AddressRole(StrEnum):
 
 
 class MailEvents(msgspec.Struct, frozen=True, kw_only=True):
-    """What a mail says to one address."""
+    """The events of a mail for one address."""
 
     events: tuple[FeedbackEvent, ...] = ()
     why: str = ""  # there are none, or some are missing
@@ -106,18 +106,18 @@ async def mail_events(
     )
     if AddressRole.TRAP in roles:
         roles.discard(AddressRole.TRAP)
-        events[AddressRole.TRAP] = _trapped(services, letter, entry, now)
+        events[AddressRole.TRAP] = _trap_events(services, letter, entry, now)
     if roles:
         if len(letter.raw) > LARGE:
             mail = await asyncio.to_thread(report_mail, letter.raw)
         else:
             mail = report_mail(letter.raw)
         for role in sorted(roles):
-            events[role] = await _reported(services, mail, role, entry, now)
+            events[role] = await _loop_events(services, mail, role, entry, now)
     return events
 
 
-def _trapped(
+def _trap_events(
     services: IntakeMailServices, letter: ReceivedMail, entry: JournalEntry | None, now: float
 ) -> MailEvents:
     if not letter.sender:
@@ -147,7 +147,7 @@ def _trapped(
     )
 
 
-async def _reported(
+async def _loop_events(
     services: IntakeMailServices,
     mail: ReportMail,
     role: AddressRole,
@@ -157,7 +157,7 @@ async def _reported(
     report = None if mail.feedback is None else arf_report(mail.feedback)
     person = "" if entry is None else services.reporters.person(entry)
     if person:
-        return _forwarded(services, mail, role, person, entry, now)
+        return _reader_events(services, mail, role, person, entry, now)
     if report is None and role is not AddressRole.LOOP:
         return MailEvents(why="not of our own people")
     message = mail.messages[0].raw if mail.messages else b""
@@ -174,7 +174,7 @@ async def _reported(
     return MailEvents(events=() if event is None else (event,), why=why)
 
 
-def _forwarded(
+def _reader_events(
     services: IntakeMailServices,
     mail: ReportMail,
     role: AddressRole,

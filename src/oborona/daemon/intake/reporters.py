@@ -1,4 +1,4 @@
-"""Who sent a report: one of our own people, or somebody.
+"""The sender of a report: one of our own people, or a stranger.
 
 From is what anybody writes, so it is not asked. The milter has seen the report before us, and
 signed the id of its entry in the journal: there stands who logged in, or which client handed it in.
@@ -28,7 +28,7 @@ BEHIND_S: Final = 600.0
 
 
 class LocalReporters:
-    """Knows our own people.
+    """Identifies our own people.
 
     Args:
         networks: of the site.

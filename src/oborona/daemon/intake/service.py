@@ -1,8 +1,7 @@
-"""The intake process: the doors where people's words come in, one event loop for all of them, one
-way to the log of events.
+"""The intake process: all doors for feedback in one event loop, and one sink to the log of events.
 
-The sockets are opened by the parent, so that who comes while the process is started again waits for
-it, within their own deadlines.
+The sockets are opened by the parent, so that clients that connect while the process restarts wait
+for it, within their own deadlines.
 """
 
 from __future__ import annotations
@@ -95,12 +94,12 @@ async def _serve(
     loop.add_signal_handler(signal.SIGHUP, lambda: None)  # it reads no policy
     UP.set(1)
     async with EventWriter(state / state_files.EVENTS) as taking, AsyncExitStack() as doors:
-        desk = EventSink(taking, settings.intake.deadline_s)
-        doors.push_async_callback(desk.close)
-        await _open(settings, state, secret.load(state), desk, listeners, doors)
+        sink = EventSink(taking, settings.intake.deadline_s)
+        doors.push_async_callback(sink.close)
+        await _open(settings, state, secret.load(state), sink, listeners, doors)
         chores = [
             asyncio.create_task(beat_forever()),
-            asyncio.create_task(write_periodically(state, partial(_said, desk), log)),
+            asyncio.create_task(write_periodically(state, partial(_intake_status, sink), log)),
         ]
         ready()
         await stop.wait()
@@ -114,7 +113,7 @@ async def _open(
     settings: Settings,
     state: Path,
     keys: secret.SiteKeys,
-    desk: EventSink,
+    sink: EventSink,
     listeners: Mapping[str, socket.socket],
     doors: AsyncExitStack,
 ) -> None:
@@ -122,7 +121,7 @@ async def _open(
     intake = settings.intake
     if "listen" in listeners:
         sieve = SieveServer(
-            desk,
+            sink,
             key=keys.signature,
             template=intake.person,
             max_connections=intake.max_connections,
@@ -134,7 +133,7 @@ async def _open(
         from oborona.daemon.intake.http_door import FeedbackHttpServer  # noqa: PLC0415 - 10 MB, in this process alone
 
         http = FeedbackHttpServer(
-            desk,
+            sink,
             key=keys.signature,
             tokens=_tokens(intake),
             max_message_bytes=intake.max_message_bytes,
@@ -144,10 +143,10 @@ async def _open(
         await http.start(listeners["http_listen"])
         doors.push_async_callback(http.drain, GRACE_S)
     if "mail_listen" in listeners:
-        mail = await start_mail(settings, state, keys, desk, listeners["mail_listen"])
+        mail = await start_mail(settings, state, keys, sink, listeners["mail_listen"])
         doors.push_async_callback(mail.drain, GRACE_S)
     if intake.spool:
-        spool = SieveSpool(Path(intake.spool), desk, key=keys.signature, template=intake.person)
+        spool = SieveSpool(Path(intake.spool), sink, key=keys.signature, template=intake.person)
         doors.push_async_callback(_end, asyncio.create_task(spool.follow()))
 
 
@@ -172,11 +171,11 @@ def _tokens(settings: Asked) -> AccessTokens | None:
     raise ConfigError("intake.http_listen is a port, and has no tokens; set intake.http_token_file")
 
 
-def _said(desk: EventSink) -> status.IntakeStatus:
+def _intake_status(sink: EventSink) -> status.IntakeStatus:
     """Return what the intake has to say of itself."""
     return status.IntakeStatus(
         pid=os.getpid(),
         time=time.time(),
         metrics=REGISTRY.snapshot(),
-        trouble=desk.trouble,
+        trouble=sink.trouble,
     )

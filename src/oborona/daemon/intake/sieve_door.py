@@ -32,7 +32,7 @@ class SieveServer(Acceptor):
     """Serves connections of one listening socket.
 
     Args:
-        desk: takes events.
+        sink: takes events.
         key: of the site, for signatures.
         template: of persons' addresses.
         max_connections: at once; further ones wait.
@@ -43,7 +43,7 @@ class SieveServer(Acceptor):
 
     def __init__(
         self,
-        desk: EventSink,
+        sink: EventSink,
         *,
         key: bytes,
         template: str,
@@ -53,7 +53,7 @@ class SieveServer(Acceptor):
         whole_s: float = WHOLE_S,
     ) -> None:
         super().__init__(idle_s=idle_s, max_sessions=max_connections, log=log, allowed=allowed)
-        self._desk = desk
+        self._sink = sink
         self._key = key
         self._template = template
         self.whole_s = whole_s
@@ -65,7 +65,7 @@ class SieveServer(Acceptor):
     @property
     def there(self) -> bytes:
         """The answer to who asks whether we are there: what is said now would be taken."""
-        return REFUSED if self._desk.trouble else TAKEN
+        return REFUSED if self._sink.trouble else TAKEN
 
     async def answer(self, request: SieveRequest) -> bytes:
         """Return the answer to a request; never raises."""
@@ -81,17 +81,17 @@ class SieveServer(Acceptor):
             self.wrong(error)
             return REFUSED
         if event.what in WEAK:
-            self._desk.pass_on(event)
+            self._sink.pass_on(event)
             return TAKEN
         try:
-            await self._desk.take(event)
+            await self._sink.take(event)
         except StoreError:
-            return REFUSED  # the desk has counted and said it
+            return REFUSED  # the sink has counted and logged it
         return TAKEN
 
     def wrong(self, error: PeerError) -> None:
         """Count a request that cannot be used; the log is told of each kind once."""
-        self._desk.refuse(DOOR, "broken")
+        self._sink.refuse(DOOR, "broken")
         if str(error) != self._told:
             self._told = str(error)
             log.warning("a request of Dovecot is of no use: %s", error)

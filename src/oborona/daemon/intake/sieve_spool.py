@@ -65,14 +65,14 @@ class SieveSpool:
 
     Args:
         folder: the spool.
-        desk: takes events.
+        sink: takes events.
         key: of the site, for signatures.
         template: of persons' addresses.
     """
 
-    def __init__(self, folder: Path, desk: EventSink, *, key: bytes, template: str) -> None:
+    def __init__(self, folder: Path, sink: EventSink, *, key: bytes, template: str) -> None:
         self._folder = folder
-        self._desk = desk
+        self._sink = sink
         self._key = key
         self._template = template
         self._trouble = ""
@@ -124,7 +124,7 @@ class SieveSpool:
                 action.words, action.raw, key=self._key, template=self._template, now=file.time
             )
         except PeerError as error:
-            self._desk.refuse(DOOR, "broken")
+            self._sink.refuse(DOOR, "broken")
             say(
                 log,
                 logging.WARNING,
@@ -136,7 +136,7 @@ class SieveSpool:
             if not event.key:
                 event = msgspec.structs.replace(event, key=file.key)
             try:
-                await self._desk.take(event)
+                await self._sink.take(event)
             except StoreError:
                 return False
         await asyncio.get_running_loop().run_in_executor(None, _remove, file.path)

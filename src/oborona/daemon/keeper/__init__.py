@@ -1,3 +1,3 @@
-"""The second look as a part of the keeper: what it follows, what it works with, and what it
-tells.
+"""Rechecks of delivered mail as a part of the keeper: the changes that it follows, the stores that
+it uses, and its reports.
 """

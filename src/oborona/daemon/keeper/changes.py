@@ -1,8 +1,8 @@
-"""What has changed since the last look that delivered messages may hang on: people's words,
+"""Changes since the last look that may alter the verdict on delivered messages: people's feedback,
 signatures, pins, the policy.
 
-Each is followed by a number that its store gives and `recheck.db` remembers, so that a restart
-passes nothing over; what changed before there was a second look is no news.
+Each source is followed by a cursor that its store gives and `recheck.db` keeps, so that a restart
+misses nothing; changes from before the first recheck are passed over.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _Store = TypeVar("_Store", bound=SharedSqliteFile)
 
 
 class RecheckTrigger(NamedTuple):
-    """Something that delivered messages may hang on."""
+    """A change that may alter the verdict on delivered messages."""
 
     cause: RecheckCause
     pieces: tuple[Shingle, ...]  # messages that carry any of these; none = all
@@ -52,7 +52,7 @@ class ChangeWatcher:
 
     Args:
         state: state folder.
-        moves: where it is remembered how far.
+        moves: keeps the cursors.
         policy: in force.
         hasher: holds the site's secret.
         window_s: signatures older than this were looked for in all mail that may still be moved.
@@ -130,7 +130,9 @@ class ChangeWatcher:
 
     def _of_words(self) -> Iterator[RecheckTrigger]:
         new = self._words is None
-        self._words = _opened(self._words, self._state / state_files.FEEDBACK, FeedbackConnection)
+        self._words = _open_if_present(
+            self._words, self._state / state_files.FEEDBACK, FeedbackConnection
+        )
         if self._words is None:
             return
         ledger = LabelOutbox(self._words)
@@ -153,7 +155,7 @@ class ChangeWatcher:
 
     def _of_signatures(self) -> Iterator[RecheckTrigger]:
         new = self._signatures is None
-        self._signatures = _opened(
+        self._signatures = _open_if_present(
             self._signatures, self._state / state_files.SIGNATURES, SignatureStore
         )
         if self._signatures is None:
@@ -188,7 +190,7 @@ class ChangeWatcher:
             self._moves.set_cursor("signatures", version)
 
     def _of_pins(self) -> Iterator[RecheckTrigger]:
-        self._pins = _opened(self._pins, self._state / state_files.PINS, PinStore)
+        self._pins = _open_if_present(self._pins, self._state / state_files.PINS, PinStore)
         if self._pins is None:
             return
         version, cursor = self._pins.version(), self._moves.cursor("pins", -1)
@@ -217,7 +219,7 @@ class ChangeWatcher:
         self._signed = SignatureChanges(dict(self._fresh), self._hasher, frozenset(self._gone))
 
 
-def _opened(store: _Store | None, path: Path, kind: type[_Store]) -> _Store | None:
+def _open_if_present(store: _Store | None, path: Path, kind: type[_Store]) -> _Store | None:
     """Return a store, opened where it was not; None where there is none yet."""
     if store is not None:
         return store

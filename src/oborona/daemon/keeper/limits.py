@@ -1,4 +1,4 @@
-"""How much the second look does, as the settings say."""
+"""The limits of rechecks, from the settings."""
 
 from __future__ import annotations
 

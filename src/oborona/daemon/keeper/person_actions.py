@@ -1,4 +1,4 @@
-"""What persons did with delivered messages, out of the log of events."""
+"""What persons did with delivered messages, from the log of events."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOVED: Final = frozenset({EventKind.COMPLAINT, EventKind.PARDON, EventKind.DELE
 
 
 class PersonActions:
-    """`People` of the second look; where nobody was ever heard, nobody did anything.
+    """`People` of the recheck; without a log of events nobody did anything.
 
     Args:
         state: state folder.

@@ -1,4 +1,5 @@
-"""The second look of a running site: everything it works with, opened, followed, and closed again.
+"""Rechecks of a running site: the stores, followers and tasks that they use, opened and closed
+again.
 
     changes ← words, signatures, pins, policy                alarm ← moves that run away, waves of
     moves changes, index → engine → moves → mover → mailboxes
@@ -71,7 +72,7 @@ log = logging.getLogger("oborona.recheck")
 
 
 class RecheckService:
-    """The second look, in one event loop.
+    """The rechecks of a site, in one event loop.
 
     Args:
         settings: of the site.
@@ -196,7 +197,7 @@ class RecheckService:
                     limits=self._limits,
                     asked=self._asked,
                     stopped=self._stopped,
-                    decided=self._decided,
+                    decided=self._watch_for_wave,
                     clock=self._clock,
                 )
 
@@ -234,9 +235,9 @@ class RecheckService:
                 for watch in (self._persons.watch(), self._pins.watch(), self._final.watch())
             ]
             steady = [
-                group.create_task(self._again(stop, name, step, pause_s))
+                group.create_task(self._repeat(stop, name, step, pause_s))
                 for name, step, pause_s in (
-                    ("changes", lambda: self._changed(changes, engine), LOOK_S),
+                    ("changes", lambda: self._queue_triggers(changes, engine), LOOK_S),
                     ("judging", engine.step, 0.0),
                     ("moves", lambda: self._move(mover), MOVE_S),
                     ("report", self._report, status.WRITE_S),
@@ -249,7 +250,7 @@ class RecheckService:
             for task in (*watching, *steady):
                 task.cancel()
 
-    async def _again(
+    async def _repeat(
         self, stop: asyncio.Event, name: str, step: Callable[[], Awaitable[float]], pause_s: float
     ) -> None:
         """Take a step again and again; it returns for how long it wants to rest besides."""
@@ -269,7 +270,7 @@ class RecheckService:
             trouble.over()
             await _wait(stop, pause_s + rest_s)
 
-    async def _changed(self, changes: ChangeWatcher, engine: RecheckEngine) -> float:
+    async def _queue_triggers(self, changes: ChangeWatcher, engine: RecheckEngine) -> float:
         for trigger in await asyncio.to_thread(changes.look):
             engine.add(trigger.cause, trigger.pieces, echo=trigger.echo)
         if changes.failed is not None:
@@ -307,7 +308,7 @@ class RecheckService:
         if policy is None:
             return None
         if self._site is None:
-            self._site = self._opened()
+            self._site = self._open_site()
         made_of = (policy, signed, self._final.version, self._site)
         if self._rescorer is None or any(
             part is not previous for part, previous in zip(made_of, self._made_of, strict=False)
@@ -330,7 +331,7 @@ class RecheckService:
             )
         return self._rescorer
 
-    def _opened(self) -> ScanSite:
+    def _open_site(self) -> ScanSite:
         settings = self._settings
         return ScanSite(
             name=self._name,
@@ -364,7 +365,7 @@ class RecheckService:
             )
         )
 
-    async def _decided(self, results: Sequence[RecheckResult]) -> None:
+    async def _watch_for_wave(self, results: Sequence[RecheckResult]) -> None:
         number = sum(len(result.moves) for result in results)
         wave = self._waves.add("moves", number, self._clock())
         if wave is None:

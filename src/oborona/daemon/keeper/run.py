@@ -1,4 +1,4 @@
-"""The keeper as a process: it keeps the journal and its index, and takes the second look."""
+"""The keeper as a process: it keeps the journal and its index, and rechecks delivered mail."""
 
 from __future__ import annotations
 

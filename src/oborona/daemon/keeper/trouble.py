@@ -1,4 +1,4 @@
-"""One thing that does not work, told once, and once when it is over."""
+"""A trouble that lasts: logged once when it begins, and once when it is over."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ log = logging.getLogger("oborona.recheck")
 
 
 class TroubleNotice:
-    """The state of one thing.
+    """The state of one part that may be in trouble.
 
     Args:
-        failing: what is told while it does not work.
-        well: what is told when it does again.
+        failing: logged when it begins.
+        well: logged when it is over.
 
     Attributes:
         now: what is wrong; empty = nothing.

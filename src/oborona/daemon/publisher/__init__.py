@@ -1,5 +1,5 @@
-"""How all workers come to judge by another policy at one moment: one process loads and offers it,
-each worker makes it ready, one write switches all.
+"""The switch of all workers to another policy at one moment: one process loads and offers it, each
+worker loads it, and one write switches all.
 
 policy folder → `Publisher` → copy in the state folder → offered on the `Page` → loaded by
 `FollowedPolicy` in each worker, which says so → the publisher writes its name as the one in force:

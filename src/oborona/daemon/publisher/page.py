@@ -1,5 +1,5 @@
-"""A page of memory that the publisher and the workers share: which policy is offered, which is in
-force, who is ready for what.
+"""A page of memory that the publisher and the workers share: the policy that is offered, the one in
+force, and the policy that each worker is ready for.
 
 A file of 64-bit words, each written by one process alone and in one machine instruction, so that no
 reader sees half of one. A policy is one word: 16 bits of a number that changes with every

@@ -105,7 +105,7 @@ class FollowedPolicy:
 
     async def now(self) -> Policy:
         """Return the policy that a message is judged by that begins now; never raises."""
-        if self._opened.active == self._word:
+        if self._open_page.active == self._word:
             return self.current
         return await self._switched()
 
@@ -113,7 +113,7 @@ class FollowedPolicy:
         """Make ready what is offered, and take what is in force, for ever."""
         while True:
             await asyncio.sleep(LOOK_S)
-            page = self._opened
+            page = self._open_page
             if page.active != self._word:
                 await self._switched()
             offered = page.offered
@@ -124,10 +124,10 @@ class FollowedPolicy:
 
     def leave(self) -> None:
         """Say that nobody need wait for this worker any more; it goes on judging."""
-        self._opened.leave(self._worker)
+        self._open_page.leave(self._worker)
 
     @property
-    def _opened(self) -> PolicyPage:
+    def _open_page(self) -> PolicyPage:
         if self._page is None:
             raise StoreError(f"{self._folder / state_files.POLICY_PAGE}: is not open")
         return self._page
@@ -137,7 +137,7 @@ class FollowedPolicy:
 
     async def _switched(self) -> Policy:
         """Take what is in force, loaded now if it was not before."""
-        page = self._opened
+        page = self._open_page
         word = page.active
         try:
             async with asyncio.timeout(LATE_S):
@@ -170,7 +170,7 @@ class FollowedPolicy:
         await asyncio.shield(self._loading)
 
     async def _loaded(self, word: int) -> None:
-        page = self._opened
+        page = self._open_page
         try:
             # in a thread: a list of a million entries takes its time to be read
             self._next = word, await asyncio.to_thread(self._load, word)

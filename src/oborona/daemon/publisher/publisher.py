@@ -181,7 +181,7 @@ class PolicyPublisher:
 
     def _publish(self, started: float, *, force: bool) -> ReloadOutcome:
         """Read the files, and put the policy in force if it is right and another."""
-        page, live = self._opened, self._live
+        page, live = self._open_page, self._live
         live.reload(force=force)
         before = version_of(page.active)
         if live.error is not None:
@@ -234,7 +234,7 @@ class PolicyPublisher:
         self._coder.hand_on(snapshot_folder(self._state / state_files.POLICY_IN_FORCE, word))
 
     def _outcome(self, started: float, *, changed: bool) -> ReloadOutcome:
-        page, now = self._opened, time.monotonic()
+        page, now = self._open_page, time.monotonic()
         living = self._living(page)
         late = tuple(worker for worker in living if page.ready(worker) != page.active)
         return ReloadOutcome(
@@ -276,7 +276,7 @@ class PolicyPublisher:
         return [worker for worker, pid in page.workers().items() if _lives(pid)]
 
     @property
-    def _opened(self) -> PolicyPage:
+    def _open_page(self) -> PolicyPage:
         if self._page is None:
             raise StoreError(
                 f"{self._state / state_files.POLICY_IN_FORCE / state_files.POLICY_PAGE}: "

@@ -17,10 +17,10 @@ log = logging.getLogger("oborona.policy")
 
 
 class QuietPeriod:
-    """What was seen of the policy folder.
+    """The recent states of the policy folder.
 
     Args:
-        handled: how it looked when it was read.
+        handled: its state when it was last read.
     """
 
     def __init__(self, handled: FolderState) -> None:

@@ -1,5 +1,5 @@
-"""What `oborona policy reload` says to the publisher, and what it answers: one line and one JSON
-object over a socket in the state folder.
+"""The protocol of `oborona policy reload` and the publisher: a line as the request and a JSON
+object as the answer, over a socket in the state folder.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ANSWER_BYTES: Final = 1 << 16
 
 
 class ReloadOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a look at the policy files."""
+    """The outcome of a look at the policy files."""
 
     version: str  # in force now
     # the version that was in force before it; empty: there was none since the start

@@ -1,5 +1,5 @@
-"""What the publisher says of its work: in the log, each thing once, and in its status for metrics
-and `oborona doctor`.
+"""The reports of the publisher: log lines, each event once, and its status for metrics and
+`oborona doctor`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ log = logging.getLogger("oborona.policy")
 
 
 class PolicyReporter:
-    """Tells what came of each look at the policy files.
+    """Reports the outcome of each look at the policy files.
 
     Args:
         state: state folder.

@@ -103,14 +103,14 @@ class PolicySnapshots:
         """
         used: set[str] = set()
         named = {snapshot_folder(self._folder, word).name for word in words}
-        for path in _listed(self._folder):
+        for path in _list_folder(self._folder):
             if not _NAME.fullmatch(path.name) and path.name != _NEW:
                 continue
             if path.name in named:
                 used.update(_links(path).values())
             elif path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path, ignore_errors=True)
-        for path in _listed(self._folder / FILES):
+        for path in _list_folder(self._folder / FILES):
             if path.name not in used and re.fullmatch(r"\.?[0-9a-f]{64}", path.name):
                 path.unlink(missing_ok=True)
         self._copied = {
@@ -149,13 +149,13 @@ def snapshot_folder(folder: Path, word: int) -> Path:
 
 def _links(copy: Path) -> dict[str, str]:
     """Return the files of a copy, by their paths in it, with the hashes of their contents."""
-    links = (*_listed(copy), *_listed(copy / SHIPPED))
+    links = (*_list_folder(copy), *_list_folder(copy / SHIPPED))
     return {
         str(link.relative_to(copy)): link.readlink().name for link in links if link.is_symlink()
     }
 
 
-def _listed(folder: Path) -> list[Path]:
+def _list_folder(folder: Path) -> list[Path]:
     try:
         return list(folder.iterdir())
     except OSError:

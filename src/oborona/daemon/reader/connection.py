@@ -1,5 +1,5 @@
-"""A worker's line to the reader: any number of questions at a time over one connection, a deadline
-on each, and none of them an error.
+"""A worker's connection to the reader: any number of questions at a time, each with a deadline; a
+question without an answer is no error.
 
 The connection is made with the first question, and again after it broke; a reader that is not there
 costs one attempt a second.

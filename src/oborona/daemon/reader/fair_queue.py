@@ -1,5 +1,5 @@
-"""Whose turn it is: so many at once, those whose answer somebody waits for before the others, and
-none beyond a limit.
+"""A queue for a limited number of concurrent turns: urgent ones, whose answer a mail server waits
+for, come first, and the queue has a limit.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from contextlib import asynccontextmanager
 
 
 class FairQueueFull(Exception):  # noqa: N818 - reads as what happened
-    """No more may wait."""
+    """The queue is full."""
 
 
 class QueueTurn:
-    """One that waits, or goes."""
+    """A turn that waits or runs."""
 
     __slots__ = ("_called", "urgent", "weight")
 

@@ -1,5 +1,5 @@
-"""What is found in pictures after the answer was given: counted, judged and written down, a message
-at a time.
+"""Pictures that are read after the answer was given: their findings are counted, judged and
+journaled, a message at a time.
 
     settled message with unread pictures → queue → look, read (again where the reader was busy or
     away) → judge again → count the new pieces as the message was counted → journal
@@ -68,7 +68,7 @@ class LateReader:
     """Reads the pictures of messages that were answered, in one worker.
 
     Args:
-        eyes: patient ones.
+        pictures_client: with long deadlines.
         site: as of the scans.
         new_inquiry: makes the inquiry of a message.
         counters: get the new pieces.
@@ -81,7 +81,7 @@ class LateReader:
 
     def __init__(
         self,
-        eyes: PictureClient,
+        pictures_client: PictureClient,
         site: ScanSite,
         *,
         new_inquiry: Callable[[], Inquiry],
@@ -92,7 +92,7 @@ class LateReader:
         most: int,
         pauses_s: tuple[float, ...] = PAUSES_S,
     ) -> None:
-        self._eyes = eyes
+        self._pictures = pictures_client
         self._site = site
         self._inquire = new_inquiry
         self._counters = counters
@@ -172,7 +172,7 @@ class LateReader:
         view, outcome = PictureView(pictures=_looked_at(unread.scan)), "unread"
         for pause_s in self._pauses_s:
             await asyncio.sleep(pause_s)
-            view, again_later = await self._both(view)
+            view, again_later = await self._look_and_read(view)
             if not again_later:
                 outcome = "nothing"
                 break
@@ -206,9 +206,9 @@ class LateReader:
             meaning=meaning,
         )
 
-    async def _both(self, before: PictureView) -> tuple[PictureView, bool]:
-        looked, look_again = await self._eyes.tried(ReaderTask.LOOK, before.pictures)
-        read, read_again = await self._eyes.tried(ReaderTask.READ, looked.pictures)
+    async def _look_and_read(self, before: PictureView) -> tuple[PictureView, bool]:
+        looked, look_again = await self._pictures.tried(ReaderTask.LOOK, before.pictures)
+        read, read_again = await self._pictures.tried(ReaderTask.READ, looked.pictures)
         findings = {
             finding.name: finding
             for finding in (*before.findings, *looked.findings, *read.findings)

@@ -1,4 +1,4 @@
-"""What a text means, by the reader's encoder and the model in force."""
+"""The meaning of a text, by the reader's encoder and the model in force."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Floats = NDArray[np.float32]
 
 
 class TextEncoder(Protocol):
-    """Who has an encoder."""
+    """An encoder of texts."""
 
     async def send(
         self, task: ReaderTask, checksum: bytes, octets: bytes, *, urgent: bool, within_s: float
@@ -37,11 +37,11 @@ class LocalTextEncoder:
     """An encoder of this command's own.
 
     Args:
-        desk: that has it; closed by who made it.
+        queue: has the encoder; its maker closes it.
     """
 
-    def __init__(self, desk: PictureQueue) -> None:
-        self._desk = desk
+    def __init__(self, queue: PictureQueue) -> None:
+        self._desk = queue
 
     async def send(
         self, task: ReaderTask, checksum: bytes, octets: bytes, *, urgent: bool, within_s: float

@@ -1,6 +1,4 @@
-"""What scans have for eyes: pictures handed to whoever looks and reads, and their results put back
-where they belong.
-"""
+"""The pictures of a scan: each is sent to the reader, and its result put back into the message."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ from oborona.types import Finding
 
 
 class PictureReader(Protocol):
-    """Who looks and reads."""
+    """What looks at pictures and reads them."""
 
     async def ask(
         self, task: ReaderTask, picture: Picture, *, urgent: bool, within_s: float
@@ -33,14 +31,14 @@ class PictureReader(Protocol):
 
 
 class LocalPictureReader:
-    """A desk in this very process, for tools that work without the daemon.
+    """A picture queue in this process, for tools that work without the daemon.
 
     Args:
-        desk: to be closed by who made it.
+        queue: its maker closes it.
     """
 
-    def __init__(self, desk: PictureQueue) -> None:
-        self._desk = desk
+    def __init__(self, queue: PictureQueue) -> None:
+        self._desk = queue
 
     async def ask(
         self, task: ReaderTask, picture: Picture, *, urgent: bool, within_s: float

@@ -1,5 +1,5 @@
-"""Where pictures are handed in: each is looked at, or read, once, however many ask, and what was
-found is kept.
+"""The queue of pictures: each is looked at, or read, once, however many clients ask, and its result
+is kept.
 
     known → the same is being done → a child of the task's pool
 
@@ -125,7 +125,7 @@ def _meaning(settings: ReaderSettings) -> PoolPlan:
 
 
 class PictureQueue:
-    """The pools of one process and what they found.
+    """The pools of one process, and a cache of their results.
 
     Args:
         planned: by task; a task without a plan can't be done.

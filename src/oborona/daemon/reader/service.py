@@ -1,8 +1,8 @@
 """The reader process: takes pictures from the workers at a socket in the state folder, and answers
 each with what is in it.
 
-The socket is opened by the parent, so that workers that ask while the reader is started again wait
-for it, within their own deadlines.
+The socket is opened by the parent, so that workers that ask while the reader restarts wait for it,
+within their own deadlines.
 """
 
 from __future__ import annotations
@@ -85,14 +85,14 @@ def serve(
                         task=task,
                         missing=lacks,
                     )
-        desk = PictureQueue(pool_plans(settings), cache_entries=settings.cache_entries)
-        service = ReaderService(desk)
+        queue = PictureQueue(pool_plans(settings), cache_entries=settings.cache_entries)
+        service = ReaderService(queue)
         UP.set(1)
         await service.start(listener)
         chores = [
             asyncio.create_task(beat_forever()),
-            asyncio.create_task(desk.tend()),
-            asyncio.create_task(write_periodically(state, _said, log)),
+            asyncio.create_task(queue.tend()),
+            asyncio.create_task(write_periodically(state, _reader_status, log)),
         ]
         ready()
         await stop.wait()
@@ -106,7 +106,7 @@ def serve(
     return os.EX_OK
 
 
-def _said() -> status.ReaderStatus:
+def _reader_status() -> status.ReaderStatus:
     """Return what the reader has to say of itself."""
     return status.ReaderStatus(
         pid=os.getpid(),
@@ -116,14 +116,14 @@ def _said() -> status.ReaderStatus:
 
 
 class ReaderService:
-    """A desk behind a socket.
+    """A picture queue behind a socket.
 
     Args:
-        desk: does the work; closed with the service.
+        queue: does the work; closed with the service.
     """
 
-    def __init__(self, desk: PictureQueue) -> None:
-        self._desk = desk
+    def __init__(self, queue: PictureQueue) -> None:
+        self._desk = queue
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
 

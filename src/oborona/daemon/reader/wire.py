@@ -1,9 +1,8 @@
-"""What workers, the reader and its children say to one another: MessagePack behind four octets of
-length.
+"""The protocol of workers, the reader and its children: MessagePack behind four octets of length.
 
     worker → reader   Question, any number at a time        reader → child   the octets of one
                       picture
-    reader → worker   Answer, in whatever order             child → reader   Told, once when it is
+    reader → worker   Answer, in whatever order             child → reader   ChildResult, once it is
                       ready, then one for each picture
 
 All of them are ours; a frame beyond the limit, or one that cannot be decoded, ends the connection.
@@ -32,7 +31,7 @@ class ReaderTask(StrEnum):
 
 
 class PictureOutcome(StrEnum):
-    """How it ended."""
+    """How a task ended."""
 
     DONE = "done"
     STOPPED = "stopped"  # the process was killed at a limit, or died
@@ -67,7 +66,7 @@ class PictureContent(msgspec.Struct, frozen=True, kw_only=True, array_like=True)
 
 
 class PictureResult(msgspec.Struct, frozen=True, array_like=True):
-    """What became of a picture."""
+    """The result of a task on one picture."""
 
     outcome: PictureOutcome
     found: PictureContent = PictureContent()
@@ -91,7 +90,7 @@ class PictureAnswer(msgspec.Struct, frozen=True, array_like=True):
 
 
 class ChildResult(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
-    """A child's word: what it found, or why it goes."""
+    """The message of a child: its result, or why it ends."""
 
     found: PictureContent = PictureContent()
     fault: str = ""  # a traceback; empty = none

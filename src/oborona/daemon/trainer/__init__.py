@@ -1,3 +1,3 @@
-"""Whoever believes what people say, and the stores that they ask: the journal, people's own lists,
+"""The processing of feedback events, and the stores that it uses: the journal, people's own lists,
 the book of signatures.
 """

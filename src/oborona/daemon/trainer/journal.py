@@ -1,4 +1,4 @@
-"""The journal, as it is asked what messages people speak of.
+"""The journal, for look-ups of the messages that feedback is about.
 
 For one thread without an event loop.
 """
@@ -24,7 +24,7 @@ from oborona.types import Action, Verdict
 
 
 class FeedbackJournal:
-    """What the journal, and the second look, know of messages; to be closed.
+    """Messages as the journal and the moves of rechecks know them; to be closed.
 
     Args:
         state: the state folder; its journal may come later.
@@ -78,7 +78,7 @@ class FeedbackJournal:
         return messages
 
     async def _find(self, message_id: str, person: str) -> int | None:
-        reader = await self._opened()
+        reader = await self._open_reader()
         try:
             for ident in await reader.find(message_id=message_id):
                 entry = await reader.get(ident)
@@ -90,20 +90,20 @@ class FeedbackJournal:
         return None
 
     async def _looked_up(self, ident: int) -> JournaledMessage | None:
-        reader = await self._opened()
+        reader = await self._open_reader()
         try:
             entry = await reader.get(ident)
             if entry is None:
                 return None
             passed = entry.verdict is Action.ACCEPT
-            return self._known(
+            return self._journaled_message(
                 entry, None if passed else await reader.late(ident), await reader.went(ident)
             )
         except StoreError:  # it may have been set aside: the next call opens what is there
             await self._closed()
             raise
 
-    async def _opened(self) -> JournalReader:
+    async def _open_reader(self) -> JournalReader:
         if self._reader is not None and not self._reader.in_place():
             await self._closed()
         if self._reader is None:
@@ -116,7 +116,7 @@ class FeedbackJournal:
             with suppress(StoreError):
                 await reader.close()
 
-    def _known(
+    def _journaled_message(
         self, entry: JournalEntry, late: LateFindings | None, went: Sequence[CopyDelivery]
     ) -> JournaledMessage:
         filed = any(delivery.spam for delivery in went) or self._moved(entry.id)

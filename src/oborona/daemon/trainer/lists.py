@@ -1,4 +1,4 @@
-"""People's own lists, as whoever believes reads and writes them."""
+"""People's own lists, as the processing of feedback reads and writes them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class PersonalLists:
                 entry.side is EntryAction.CONTACT
                 or (entry.side is EntryAction.ALLOW and entry.beside in ("", origin.list_domain))
             )
-            for entry in self._opened().of(person).entries
+            for entry in self._open_store().of(person).entries
         )
 
     def say(
@@ -66,7 +66,7 @@ class PersonalLists:
         Raises:
             StoreError: the store can't be written.
         """
-        self._opened().say(person, word, entries, replaced=replaced, now=now)
+        self._open_store().say(person, word, entries, replaced=replaced, now=now)
 
     def take_back(self, words: Sequence[int]) -> None:
         """Remove what followed from words.
@@ -75,9 +75,9 @@ class PersonalLists:
             StoreError: the store can't be written.
         """
         if words and self._path.exists():
-            self._opened().take_back(words)
+            self._open_store().take_back(words)
 
-    def _opened(self) -> PersonStore:
+    def _open_store(self) -> PersonStore:
         if self._store is None:
             self._store = PersonStore(self._path)
         return self._store

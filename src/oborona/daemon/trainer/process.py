@@ -1,8 +1,8 @@
-"""Whoever believes, beside the trainer and in its process: its stores opened, and its trouble said
-once.
+"""The runner of the event processor in the trainer's process: it opens the stores, and logs each
+trouble once.
 
-A store that is away stops nothing else: what people say waits in the log of events, and it is tried
-again.
+A store that can't be used stops nothing else: feedback waits in the log of events, and the store is
+tried again.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ log = logging.getLogger("oborona.trainer")
 
 
 class EventProcessorRunner:
-    """The believer of a state folder; for one thread, to be closed.
+    """The event processor of a state folder; for one thread, to be closed.
 
     Args:
         settings: of the site.

@@ -1,4 +1,4 @@
-"""Signatures that are proposed from what people complain of.
+"""Signatures that are proposed from complaints.
 
 They wait for a person (`oborona signature proposals`).
 """

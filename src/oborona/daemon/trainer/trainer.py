@@ -1,5 +1,5 @@
-"""The trainer as a process: decides what people say within a tenth of a second, learns it, counts
-its pieces, and says how it does.
+"""The trainer as a process: it decides on feedback within a tenth of a second, learns from it,
+counts its pieces, and writes its status.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def trainer_main(settings: Settings, state: Path, site: str, ready: Callable[[],
                         error=error,
                     )
                 trouble = str(error)
-                _write(state, _said(believing, trouble=trouble))
+                _write(state, _trainer_status(believing, trouble=trouble))
                 stop.wait(TROUBLE_S)
     return os.EX_OK
 
@@ -156,10 +156,10 @@ def write_trainer_status(state: Path, trainer: Trainer, believing: EventProcesso
     LEARNED.set(header.ham, "ham")
     CHANGED.set(header.time)
     RELEARNING.set(trainer.relearning is not None)
-    _write(state, _said(believing, version=header.version, relearning=trainer.relearning))
+    _write(state, _trainer_status(believing, version=header.version, relearning=trainer.relearning))
 
 
-def _said(
+def _trainer_status(
     believing: EventProcessorRunner,
     *,
     version: str = "",

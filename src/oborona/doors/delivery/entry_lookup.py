@@ -1,5 +1,5 @@
-"""The journal's entry of a message that comes to be delivered, and what a reader's own entries are
-asked about.
+"""The journal entry of a message that is being delivered, and the facts of it that a reader's own
+list entries are matched against.
 
 An entry speaks for a message when its id is signed by us, when it is no older than the journal
 keeps, when both have one Message-ID, and when it is about this delivery: the recipient is one of
@@ -148,7 +148,7 @@ def delivered_by_entry(
     )
     rule_facts = facts_then(entry)
     if rule_facts is None:
-        return _known(verdict, shown, policy)
+        return _facts_of_verdict(verdict, shown, policy)
     facts, _ = readable(rule_facts)
     return delivered_facts(
         facts,
@@ -184,10 +184,10 @@ def delivered_by_marks(
         line=marks.line,
         decided_by=decided_by[0],
     )
-    return _known(verdict, shown, policy)
+    return _facts_of_verdict(verdict, shown, policy)
 
 
-def _known(verdict: Verdict, shown: ClaimedIdentity, policy: Policy) -> DeliveredFacts:
+def _facts_of_verdict(verdict: Verdict, shown: ClaimedIdentity, policy: Policy) -> DeliveredFacts:
     return DeliveredFacts(
         action=verdict.action,
         score=verdict.score,

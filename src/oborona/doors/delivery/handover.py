@@ -1,10 +1,10 @@
-"""One message through the delivery door: whose verdict is what, who shares a copy, and what each
-recipient is answered.
+"""One message through the delivery door: the verdict for each recipient, the recipients who share a
+copy, and the reply for each recipient.
 
     headers → journal, where a reader has entries → a verdict for each → copies → next hop → an
     answer for each
 
-Nobody is answered 250 before the next hop said so, and no recipient is tried twice: whoever has no
+No recipient is answered 250 before the next hop said so, and none is tried twice: one that has no
 answer when the next hop breaks, or the deadline is past, is put off (451), and the mail server
 comes again.  What is known of a message, or of a reader, only ever changes headers: where the
 journal or the lists of persons can't be read, the message goes on as it is.

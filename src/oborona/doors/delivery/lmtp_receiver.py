@@ -23,8 +23,7 @@ from oborona.doors.delivery.handover import Handover
 from oborona.doors.delivery.next_hop import LmtpEnvelope
 from oborona.doors.memory_budget import MemoryBudget
 from oborona.doors.smtp.connection import SmtpConnection, SmtpHooks, octets
-from oborona.doors.smtp.paths import SmtpPath as Named
-from oborona.doors.smtp.paths import parse_path
+from oborona.doors.smtp.paths import SmtpPath, parse_path
 from oborona.doors.smtp.replies import SmtpReply
 from oborona.doors.smtp.spooled_message import SpooledMessage
 
@@ -91,7 +90,7 @@ class LmtpConnection(SmtpConnection, LMTP):
     """
 
     def __init__(self, server: LmtpReceiver) -> None:
-        self._named: Named | None = None  # by MAIL; None: no message is at hand
+        self._named: SmtpPath | None = None  # by MAIL; None: no message is at hand
         self._recipients: list[bytes] = []
         self._receiver = server
         self._settings = server.settings
@@ -182,7 +181,7 @@ class LmtpConnection(SmtpConnection, LMTP):
         if self._server.draining and self.transport is not None:
             self.transport.close()
 
-    async def _transaction(self, named: Named, recipients: tuple[bytes, ...]) -> None:
+    async def _transaction(self, named: SmtpPath, recipients: tuple[bytes, ...]) -> None:
         settings = self._settings
         await self.push("354 End data with <CR><LF>.<CR><LF>")
         with (
@@ -203,9 +202,9 @@ class LmtpConnection(SmtpConnection, LMTP):
                 answers = [refusal] * len(recipients)
         self._set_post_data_state()
         self._reset_timeout()
-        self._writer.write(self._said(answers))
+        self._writer.write(self._reply_octets(answers))
         await self._writer.drain()
 
-    def _said(self, answers: list[SmtpReply]) -> bytes:
+    def _reply_octets(self, answers: list[SmtpReply]) -> bytes:
         """Return what the mail server is told behind a message."""
         return b"".join(answer.wire for answer in answers)

@@ -1,4 +1,4 @@
-r"""What Exim is told: one line of name=value that ${extract{name}{line}} takes apart.
+r"""The answer to Exim: one line of name=value that ${extract{name}{line}} takes apart.
 
     verdict=reject score=300.0 line=200 karma=-12 id=... reference=3k2 code=550 text="5.7.1 Sender
     refused, reference 3k2" decided_by=SENDER version=1

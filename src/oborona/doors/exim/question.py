@@ -1,4 +1,4 @@
-"""What a request of Exim asks: at which stage, about whom, and about which message."""
+"""A request of Exim: its stage, its envelope and its message."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _PIECE: Final = re.compile(r'\\.|"|[,\n]|[^\\",\n]+|\\', re.DOTALL)
 
 
 class EximQuestion(NamedTuple):
-    """A request in our own words."""
+    """A request as the session takes it."""
 
     stage: Stage
     reached: Stage | None  # how far SMTP has come, where that is further
@@ -69,7 +69,7 @@ def question_of(request: EximRequest, limit_bytes: int) -> EximQuestion:
         reached=Stage.CONTENT if word is EximVerb.DATA else None,
         after=_after(fields),
         envelope=envelope,
-        port=_said(fields, "ours"),
+        port=_text_of(fields, "ours"),
         message=_message(fields, limit_bytes)
         if word is EximVerb.DATA and "headers" in fields
         else None,
@@ -77,7 +77,7 @@ def question_of(request: EximRequest, limit_bytes: int) -> EximQuestion:
 
 
 def _after(fields: Mapping[str, bytes]) -> Stage | None:
-    name = _said(fields, "after")
+    name = _text_of(fields, "after")
     if not name:
         return None
     word = WORDS.get(name)
@@ -88,20 +88,20 @@ def _after(fields: Mapping[str, bytes]) -> Stage | None:
 
 def _envelope(word: EximVerb, fields: Mapping[str, bytes]) -> Envelope:
     client = arguments.client_at_connect(
-        _said(fields, "name"), _said(fields, "ip"), _number(fields, "port", 65_535)
+        _text_of(fields, "name"), _text_of(fields, "ip"), _number(fields, "port", 65_535)
     )
     if word is EximVerb.RCPT:
         # those before it are known by their number alone
-        recipients = (_said(fields, "rcpt"),) * (_number(fields, "count", MAX_TAKEN) + 1)
+        recipients = (_text_of(fields, "rcpt"),) * (_number(fields, "count", MAX_TAKEN) + 1)
     else:
-        recipients = _listed(_said(fields, "rcpts"))
+        recipients = _split_addresses(_text_of(fields, "rcpts"))
     return Envelope(
         client=client,
-        helo=_said(fields, "helo"),
-        sender=_said(fields, "from"),
+        helo=_text_of(fields, "helo"),
+        sender=_text_of(fields, "from"),
         recipients=recipients,
-        login=_said(fields, "auth"),
-        queue_id=_said(fields, "id"),
+        login=_text_of(fields, "auth"),
+        queue_id=_text_of(fields, "id"),
     )
 
 
@@ -137,7 +137,7 @@ def _without_ours(head: bytes, queue_id: bytes) -> bytes:
     return head[first.end :]
 
 
-def _listed(recipients: str) -> tuple[str, ...]:
+def _split_addresses(recipients: str) -> tuple[str, ...]:
     """Return the addresses of a list parted by commas or newlines, those within quotes apart."""
     addresses = [""]
     quoted = False
@@ -152,7 +152,7 @@ def _listed(recipients: str) -> tuple[str, ...]:
     return tuple(address for address in map(str.strip, addresses) if address)
 
 
-def _said(fields: Mapping[str, bytes], name: str) -> str:
+def _text_of(fields: Mapping[str, bytes], name: str) -> str:
     return peer_text(fields.get(name, b""))
 
 

@@ -90,12 +90,12 @@ class EximServer(Acceptor):
             note=note,
             allowed=allowed,
         )
-        self._desk = _EximRequestHandler(sessions, guard, limit_bytes, note)
+        self._handler = _EximRequestHandler(sessions, guard, limit_bytes, note)
         self._half_s = half_s
         self._room = room
 
     def _connection(self) -> StreamConnection:
-        return _EximConnection(self, self._desk, self._room, half_s=self._half_s)
+        return _EximConnection(self, self._handler, self._room, half_s=self._half_s)
 
 
 class _EximRequestHandler:
@@ -152,11 +152,16 @@ class _EximConnection(StreamConnection):
     """One connection, of one question as a rule."""
 
     def __init__(
-        self, server: StreamServer, desk: _EximRequestHandler, room: MemoryBudget, *, half_s: float
+        self,
+        server: StreamServer,
+        request_handler: _EximRequestHandler,
+        room: MemoryBudget,
+        *,
+        half_s: float,
     ) -> None:
         super().__init__(server, log, half_s=half_s)
-        self._desk = desk
-        self._codec = EximCodec(desk.limit_bytes)
+        self._handler = request_handler
+        self._codec = EximCodec(request_handler.limit_bytes)
         self._held = room.hold()
         self._fresh = True  # nothing was asked yet
         self._ended = False  # the peer has closed its side
@@ -189,10 +194,10 @@ class _EximConnection(StreamConnection):
                 self._fresh = False
                 more = request is not None and request.more
                 self._transport.write(
-                    self._desk.busy() if request is None else await self._desk.answer(request)
+                    self._handler.busy() if request is None else await self._handler.answer(request)
                 )
                 self._held.leave()
-                await self._taken()
+                await self._wait_until_read()
                 if self._closing:
                     return
             if not self._held.grow(self._codec.kept):  # its sender hears so once all of it has come
@@ -212,11 +217,11 @@ class _EximConnection(StreamConnection):
         self._close()
 
     def _refuse(self, reason: str) -> None:
-        self._desk.note("broken")
+        self._handler.note("broken")
         self._transport.write(error_line(reason))
 
     def _too_late(self) -> None:
-        self._desk.note("timeout")
+        self._handler.note("timeout")
         super()._too_late()
 
     def _farewell(self) -> None:

@@ -1,4 +1,4 @@
-"""What a request says of a message beside its bytes.  Pure.
+"""The envelope that a request gives beside the message.  Pure.
 
 In headers, as clients of rspamd write them: IP, Hostname, Helo, From, Rcpt (again and again, or
 with commas between), User, Queue-Id, Deliver-To; or in JSON. Nothing with a control character in it

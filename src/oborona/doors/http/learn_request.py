@@ -1,4 +1,4 @@
-"""What a client of rspamd teaches, as what a person says of a message.  Pure.
+"""Learn requests of rspamd's clients, as the feedback of a person on a message.  Pure.
 
 rspamd's learning has no person in it; ours has nothing else to believe.  Whose mailbox it was is
 said in Deliver-To, or else in User.
@@ -9,14 +9,13 @@ from __future__ import annotations
 from oborona.doors.arguments import path_address
 from oborona.doors.http.envelopes import EnvelopeHeaders
 from oborona.errors import PeerError
-from oborona.feedback.events.http_body import FeedbackRequest as Spoken
-from oborona.feedback.events.http_body import event_of
+from oborona.feedback.events.http_body import FeedbackRequest, event_of
 from oborona.feedback.events.message_reference import person_address
 from oborona.feedback.events.model import EventKind, FeedbackEvent
 
 
 class ReporterUnproved(PeerError):  # noqa: N818 - reads as what happened
-    """It is not told who says so, or nobody can be sure that it is them."""
+    """The reporter is not named, or not proved."""
 
 
 def learn_event(
@@ -51,5 +50,5 @@ def learn_event(
             "who says so? Name the mailbox in Deliver-To (rspamc -d joe@example.org)"
         )
     return event_of(
-        Spoken(what=kind, person=person, raw=raw), key=key, once="", source=source, now=now
+        FeedbackRequest(what=kind, person=person, raw=raw), key=key, once="", source=source, now=now
     )

@@ -1,4 +1,4 @@
-"""How often each client may ask: one bucket of tokens for each.  Pure: the time is told.
+"""A rate limit for each client: one token bucket each.  Pure: the caller passes the time.
 
 A bucket holds `burst` tokens and gains `rate` of them a second; each request takes one.  Of clients
 whose buckets are full again nothing is kept, so that the table holds only those who have asked of

@@ -152,7 +152,7 @@ class ScanHttpServer(WebServer):
             path in CHECKS and request.method == "GET" and request.body_exists
         ):
             return error_answer(405, "POST only", Allow="POST")
-        key = self._shown(bearer_token(request), request.headers.get("Password", ""))
+        key = self._accepted_token(bearer_token(request), request.headers.get("Password", ""))
         if key is None:
             self._note("unauthorized")
             return error_answer(
@@ -191,7 +191,7 @@ class ScanHttpServer(WebServer):
         if isinstance(body, web.Response):
             return body
         began = asyncio.get_running_loop().time()
-        reply = await self._judged(_ScanJob(envelope, without_mailbox_line(body), ""))
+        reply = await self._judge(_ScanJob(envelope, without_mailbox_line(body), ""))
         if reply.judged is None:
             return self._nobody(reply)
         self._note("answered")
@@ -239,7 +239,7 @@ class ScanHttpServer(WebServer):
         )
         if isinstance(job, web.Response):
             return job
-        reply = await self._judged(job)
+        reply = await self._judge(job)
         if reply.judged is None:
             return self._nobody(reply)
         self._note("answered")
@@ -316,7 +316,7 @@ class ScanHttpServer(WebServer):
             return self._not_taken(body)
         return body
 
-    async def _judged(self, job: _ScanJob) -> SessionReply:
+    async def _judge(self, job: _ScanJob) -> SessionReply:
         """Put a message to a session of its own."""
         session, message = self._at.sessions(), raw_message_of(job.raw, self._limit_bytes)
         try:

@@ -1,6 +1,5 @@
-"""Requests of one policy connection to a door: who connected, what was said, which recipient.
-
-Each told once.
+"""The requests of one policy connection, as one SMTP session for a door: connect, HELO, MAIL, RCPT,
+each told once.
 
 A request carries all that Postfix knows at its moment, and one SMTP session is asked about many
 times over: for each recipient, and again for each list of restrictions that names us.  A
@@ -52,7 +51,7 @@ _NEEDS_QUOTES: Final = re.compile(r'[\x00-\x20\x7f"(),:;<>@\[\\\]]')
 
 
 class PolicyConversation:
-    """What one policy connection has asked.
+    """The SMTP session behind one policy connection.
 
     Args:
         handler_factory: makes a door for each SMTP session.

@@ -99,7 +99,7 @@ class _PolicyConnection(StreamConnection):
             async with asyncio.timeout(self._guard_s):
                 reply = await self._conversation.ask(request)
             self._transport.write(answer(reply))
-            await self._taken()
+            await self._wait_until_read()
             if self._closing:
                 return
 

@@ -1,5 +1,5 @@
-"""The content of a message that passes: as a milter would have gathered it, and as it goes on, with
-the edits in its header.
+"""The content of a message that passes: in the form a session takes, and as it goes to the next
+hop, with the edits in its header.
 
 Only the header is ever edited, so that a body of any size stays where it is.
 """

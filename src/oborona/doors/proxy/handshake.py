@@ -1,5 +1,5 @@
-"""Who the client is: what he calls himself, whom he speaks for, whether in private, and who the
-next hop finds him to be.
+"""The commands that say who the client is: HELO, XCLIENT and XFORWARD, STARTTLS, and AUTH as the
+next hop answers it.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class ProxyHandshake(ProxyConnectionBase):
 
     async def smtp_XCLIENT(self, arg: str | None) -> None:  # noqa: N802
         """Take somebody else for the client, for the rest of the connection."""
-        attributes = await self._told(arg, client_attributes.XCLIENT)
+        attributes = await self._parse_attributes(arg, client_attributes.XCLIENT)
         if attributes is None:
             return
         command = client_attributes.format_command(
@@ -99,12 +99,14 @@ class ProxyHandshake(ProxyConnectionBase):
 
     async def smtp_XFORWARD(self, arg: str | None) -> None:  # noqa: N802
         """Take somebody else for the client of the next message."""
-        attributes = await self._told(arg, client_attributes.XFORWARD)
+        attributes = await self._parse_attributes(arg, client_attributes.XFORWARD)
         if attributes is not None:
             self._forwarded |= attributes
             await self._push(own_reply(250, "2.0.0", "OK"))
 
-    async def _told(self, arg: str | None, names: tuple[str, ...]) -> dict[str, bytes] | None:
+    async def _parse_attributes(
+        self, arg: str | None, names: tuple[str, ...]
+    ) -> dict[str, bytes] | None:
         if not self._trusted:
             await self._push(own_reply(550, "5.7.0", "Not from your address"))
         elif self._transaction is not None:

@@ -1,5 +1,5 @@
-"""Whose login passes through AUTH: read from what the client says, for the mechanisms where that
-can be read; no socket.
+"""The login name in an AUTH exchange, for the mechanisms in which the client sends it readably; no
+socket.
 
 Only those are offered: whoever logs in by another would be a stranger to us, and one of our own
 people to the next hop.
@@ -30,11 +30,11 @@ def is_base64_line(line: bytes) -> bool:
 
 
 def login_name(mechanism: bytes, lines: list[bytes]) -> str:
-    """Return who logs in, empty where nobody can be read.
+    """Return the login name, empty where it can't be read.
 
     Args:
         mechanism: one of `MECHANISMS`.
-        lines: by the client in its turns, base64, the initial response first.
+        lines: of the client, base64, the initial response first.
     """
     if not lines:
         return ""

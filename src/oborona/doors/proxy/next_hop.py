@@ -58,7 +58,7 @@ class NextHopConnection:
         async with self._within(self._settings.connect_s, "connect"):
             self._hop = await MailServerClient.connect(self._settings.hop)
         async with self._within(self._settings.command_s, "greeting"):
-            return self._heard(await self._live().answer())
+            return self._checked_reply(await self._live().answer())
 
     async def hello(self, verb: bytes, name: bytes) -> SmtpReply:
         """Say EHLO, LHLO or HELO; `offers` are new then.
@@ -70,7 +70,7 @@ class NextHopConnection:
             hop = self._live()
             if verb == b"HELO":
                 hop.offers = {}
-            answer = self._heard(await hop.hello(verb, name))
+            answer = self._checked_reply(await hop.hello(verb, name))
         if answer.good:
             self.stale = False  # it takes back whatever was open
         return answer
@@ -94,7 +94,7 @@ class NextHopConnection:
                         return reset
                     # what we refused may be open still
                     raise PeerError(f"RSET answered with {reset.text!r}")
-            return self._heard(await hop.ask(command), turn=turn)
+            return self._checked_reply(await hop.ask(command), turn=turn)
 
     async def message(self, content: Iterable[bytes], answers: int) -> list[SmtpReply]:
         """Hand a message on, behind a MAIL and RCPTs that were taken; return the last words on it.
@@ -113,11 +113,11 @@ class NextHopConnection:
                 if ready.code != 354:
                     _refusal(ready)
                     self.stale = True
-                    return [self._heard(ready)] * answers
+                    return [self._checked_reply(ready)] * answers
                 for piece in stuff_dots(content):
                     await hop.write(piece)
                 while len(said) < answers:
-                    said.append(self._heard(await hop.answer()))
+                    said.append(self._checked_reply(await hop.answer()))
         except NextHopLost:
             return [*said, *[replies.LATER] * (answers - len(said))]
         return said
@@ -139,7 +139,7 @@ class NextHopConnection:
             raise NextHopLost(self.trouble)
         return self._hop
 
-    def _heard(self, answer: SmtpReply, *, turn: bool = False) -> SmtpReply:
+    def _checked_reply(self, answer: SmtpReply, *, turn: bool = False) -> SmtpReply:
         """Return an answer that may be passed on."""
         if not answer.decides and not (turn and answer.code == 334):
             raise PeerError(f"answered with {answer.text!r}")

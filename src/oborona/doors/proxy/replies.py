@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from oborona.doors.reply import ReplyAction as Says
-from oborona.doors.reply import SessionReply
+from oborona.doors.reply import ReplyAction, SessionReply
 from oborona.doors.smtp.replies import SmtpReply, own_reply
 
 AWAY: Final = own_reply(421, "4.3.0", "Mail server is not there, try again later")
@@ -31,10 +30,10 @@ _PUT_OFF: Final = own_reply(451, "4.7.1", "Try again later")
 
 def refusal_of(reply: SessionReply) -> SmtpReply | None:
     """Return what a client hears of a session's reply, None where it goes on."""
-    if reply.answer not in (Says.REJECT, Says.TEMPFAIL):
+    if reply.answer not in (ReplyAction.REJECT, ReplyAction.TEMPFAIL):
         return None
     if not reply.code:
-        return _REFUSED if reply.answer is Says.REJECT else _PUT_OFF
+        return _REFUSED if reply.answer is ReplyAction.REJECT else _PUT_OFF
     last = len(reply.lines) - 1
     lines = (
         f"{reply.code}{'-' if number < last else ' '}{reply.enhanced} {line}".encode("ascii")

@@ -23,8 +23,7 @@ from oborona.doors.proxy.content import edited_message, read_header, session_mes
 from oborona.doors.proxy.next_hop import NextHopConnection, NextHopLost
 from oborona.doors.proxy.offers import next_hop_command
 from oborona.doors.proxy.session import ProxySession, TransactionClient
-from oborona.doors.reply import ReplyAction as Says
-from oborona.doors.reply import SessionReply, is_busy
+from oborona.doors.reply import ReplyAction, SessionReply, is_busy
 from oborona.doors.smtp.paths import SmtpPath
 from oborona.doors.smtp.replies import SmtpReply, own_reply
 from oborona.doors.smtp.spooled_message import SpooledMessage
@@ -143,12 +142,12 @@ class ProxyTransaction:
             self._link.stale = True
             self._note(_outcome(reply))
             return self._all(refused)
-        if reply.answer is Says.DISCARD or not left:
+        if reply.answer is ReplyAction.DISCARD or not left:
             self._link.stale = True
             self._note("discarded")
             return self._all(replies.TAKEN)
         try:
-            failed = await self._anew(left) if self._again or removed else None
+            failed = await self._repeat_for(left) if self._again or removed else None
         except NextHopLost:
             failed = replies.LATER
         lmtp = self._settings.protocol == "lmtp"
@@ -173,7 +172,7 @@ class ProxyTransaction:
         self._link.stale = True
         self._asked.abort()
 
-    async def _anew(self, left: list[AcceptedRecipient]) -> SmtpReply | None:
+    async def _repeat_for(self, left: list[AcceptedRecipient]) -> SmtpReply | None:
         """Say the transaction anew for those who are left; return what speaks against it.
 
         Raises:

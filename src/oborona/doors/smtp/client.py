@@ -37,8 +37,8 @@ class MailServerClient:
     trouble.
 
     Args:
-        ear: hears it.
-        writer: speaks to it.
+        ear: reads from it.
+        writer: writes to it.
     """
 
     def __init__(self, ear: _CountingReader, writer: asyncio.StreamWriter) -> None:

@@ -46,7 +46,7 @@ class SmtpHooks:
         """Return the names of hooks: the library looks for them with each connection, and at
         whatever else it finds.
         """
-        return _named(type(self), "handle_")
+        return _method_names(type(self), "handle_")
 
     async def handle_exception(self, error: Exception) -> str:
         """Put off what a fault of ours was in the way of."""
@@ -143,7 +143,7 @@ class SmtpConnection(SMTP):
 
     def __dir__(self) -> Iterable[str]:
         """Return the names of commands, as `SmtpHooks` does."""
-        return _named(type(self), "smtp_")
+        return _method_names(type(self), "smtp_")
 
     @property
     def is_open(self) -> bool:
@@ -285,7 +285,7 @@ def octets(argument: str | None) -> bytes:
 _NAMED: Final[dict[tuple[type[Any], str], list[str]]] = {}
 
 
-def _named(kind: type[Any], prefix: str) -> list[str]:
+def _method_names(kind: type[Any], prefix: str) -> list[str]:
     """Return the names in a class, and in those that it is made of, that begin so."""
     if (kind, prefix) not in _NAMED:
         names = {name for base in kind.__mro__ for name in vars(base)}

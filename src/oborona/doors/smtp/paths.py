@@ -23,7 +23,7 @@ _PARAMETER: Final = re.compile(rb"[A-Za-z0-9][A-Za-z0-9-]*(?:=[!-<>-~\x80-\xff]+
 
 
 class SmtpPath(NamedTuple):
-    """Whom a command names."""
+    """The path of MAIL or RCPT, with its parameters."""
 
     address: bytes  # between the angle brackets; empty = nobody, the sender of a bounce
     parameters: dict[str, bytes]  # by name in capitals; b"" for one without a value

@@ -21,7 +21,7 @@ from typing import Final
 
 import msgspec
 
-from oborona.doors import rfc5322 as letter
+from oborona.doors import rfc5322
 from oborona.doors.arguments import path_address, peer_text
 from oborona.message.received import ReceivedHop, read
 
@@ -70,14 +70,14 @@ def read_prepended(raw: bytes, ours: Callable[[ReceivedHop], bool]) -> Prepended
 
     Guaranteed: any octets give one; nothing below the last line that is ours was looked at.
     """
-    mailbox = letter.MAILBOX_LINE.match(raw)
+    mailbox = rfc5322.MAILBOX_LINE.match(raw)
     start = mailbox.end() if mailbox else 0
     cuts = {(0, start)} if start else set()
     tops: list[tuple[bytes, str]] = []
     places: list[tuple[int, int]] = []
     hops: list[ReceivedHop] = []
     in_a_row = bool(mailbox)  # Exim's stand directly behind it
-    for field in islice(letter.header_fields(raw, start), ABOVE):
+    for field in islice(rfc5322.header_fields(raw, start), ABOVE):
         name, place = field.name.lower(), (field.start, field.end)
         in_a_row = in_a_row and name in _EXIM
         if in_a_row:

@@ -12,8 +12,7 @@ from typing import Final
 
 import msgspec
 
-from oborona.doors import arguments
-from oborona.doors import rfc5322 as letter
+from oborona.doors import arguments, rfc5322
 from oborona.doors.raw_message import RawMessage
 from oborona.doors.spamd.codec import SpamdRequest
 from oborona.doors.spamd.prepended_headers import read_prepended
@@ -114,7 +113,7 @@ def _spamc(request: SpamdRequest, believing: TrustOptions) -> MessageToScan:
 
 
 def _message(inner: bytes, request: SpamdRequest, believing: TrustOptions) -> RawMessage:
-    message = letter.raw_message_of(inner, believing.limit_bytes)
+    message = rfc5322.raw_message_of(inner, believing.limit_bytes)
     missing = request.size - len(request.raw)
     if not missing:
         return message

@@ -73,7 +73,7 @@ def rspamc_answer(request: SpamdRequest, reply: SessionReply, name: str) -> byte
         case SpamdCommand.REPORT:
             rest = report_lines(judged, name, score, line, 1.0)
         case _:
-            rest = _told(reply)
+            rest = _report_lines(reply)
     return _lines(metric, action, rest)
 
 
@@ -97,7 +97,7 @@ def _words(reply: SessionReply) -> str:
     return f"{reply.enhanced} {' '.join(reply.lines)}" if reply.code else ""
 
 
-def _told(reply: SessionReply) -> str:
+def _report_lines(reply: SessionReply) -> str:
     """Return what the mail server does next: says, or adds."""
     if reply.answer in _REFUSALS:
         return f"{_words(reply)}\r\n"

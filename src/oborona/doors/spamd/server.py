@@ -38,7 +38,7 @@ async def start(at: DoorContext, listener: socket.socket) -> SpamdServer:
     """Serve the door as the settings want it."""
     door, work, site = at.settings.doors.spamd, at.settings.worker, at.settings.site
     ports = site.submission_ports.split()
-    desk = SpamdRequestHandler(
+    request_handler = SpamdRequestHandler(
         sessions=at.sessions,
         guard=HandlerGuard(failure_reply(work), guard_s(work)),
         believing=TrustOptions(
@@ -55,7 +55,7 @@ async def start(at: DoorContext, listener: socket.socket) -> SpamdServer:
         note=at.note,
     )
     server = SpamdServer(
-        desk,
+        request_handler,
         idle_s=door.idle_s,
         request_s=door.request_s,
         max_connections=door.max_connections,
@@ -135,7 +135,7 @@ class SpamdServer(Acceptor):
     """Serves connections of one listening socket.
 
     Args:
-        desk: answers requests.
+        request_handler: answers requests.
         idle_s: seconds without a byte after which a connection is closed.
         request_s: seconds for a request to become whole, and for the peer to take its answer.
         max_connections: at once; further ones are told that we are busy.
@@ -146,7 +146,7 @@ class SpamdServer(Acceptor):
 
     def __init__(
         self,
-        desk: SpamdRequestHandler,
+        request_handler: SpamdRequestHandler,
         *,
         idle_s: float,
         request_s: float,
@@ -161,15 +161,15 @@ class SpamdServer(Acceptor):
             log=log,
             max_per_client=max_per_client,
             busy=spamc.TOO_BUSY,
-            note=desk.note,
+            note=request_handler.note,
             allowed=allowed,
         )
-        self._desk = desk
+        self._handler = request_handler
         self._request_s = request_s
         self._room = room
 
     def _connection(self) -> StreamConnection:
-        return _SpamdConnection(self, self._desk, self._room, request_s=self._request_s)
+        return _SpamdConnection(self, self._handler, self._room, request_s=self._request_s)
 
 
 class _SpamdConnection(StreamConnection):
@@ -178,14 +178,14 @@ class _SpamdConnection(StreamConnection):
     def __init__(
         self,
         server: StreamServer,
-        desk: SpamdRequestHandler,
+        request_handler: SpamdRequestHandler,
         room: MemoryBudget,
         *,
         request_s: float,
     ) -> None:
         super().__init__(server, log, half_s=request_s)
-        self._desk = desk
-        self._codec = SpamdCodec(desk.believing.limit_bytes)
+        self._handler = request_handler
+        self._codec = SpamdCodec(request_handler.believing.limit_bytes)
         self._held = room.hold()
         self._ended = False  # the client says no more
         self._answered = False
@@ -222,10 +222,10 @@ class _SpamdConnection(StreamConnection):
                     self._close()
                 return
             self._whole()
-            answer = await self._desk.answer(request)
+            answer = await self._handler.answer(request)
         except PeerError as error:
             log.warning("a request is of no use: %s", error)
-            self._desk.note("broken")
+            self._handler.note("broken")
             self._whole()
             words = f"Bad request: {error}"
             answer = (
@@ -240,7 +240,7 @@ class _SpamdConnection(StreamConnection):
         self._whole()
         self._held.leave()
         self._codec.drop()
-        self._desk.note("busy")
+        self._handler.note("busy")
         self._say(rspamc.TOO_BUSY if self._codec.rspamd else spamc.TOO_BUSY)
 
     def _say(self, answer: bytes) -> None:
@@ -256,7 +256,7 @@ class _SpamdConnection(StreamConnection):
 
     def _too_late(self) -> None:
         super()._too_late()
-        self._desk.note("timeout")
+        self._handler.note("timeout")
 
     def _farewell(self) -> None:
         """Give back what the request held."""

@@ -21,7 +21,7 @@ from typing import Final
 
 import msgspec
 
-from oborona.doors import rfc5322 as letter
+from oborona.doors import rfc5322
 from oborona.doors.headers import header_edits
 from oborona.doors.reply import ReplyAction, SessionReply, VerdictDetails
 from oborona.doors.spamd.codec import SpamdCommand, SpamdRequest
@@ -77,7 +77,7 @@ def shown_points(
     return f"{shown:.{decimals}f}", f"{bar:.{decimals}f}"
 
 
-def _held(judged: VerdictDetails, scale: float) -> float:
+def _bounded_score(judged: VerdictDetails, scale: float) -> float:
     """Return a score that reaches the line of refusals where that is the verdict, and there alone:
     mail servers refuse by it.
     """
@@ -103,7 +103,9 @@ def spamc_answer(
     if judged is None:
         return TOO_BUSY
     spam = is_spam(reply.answer, judged)
-    score, line = shown_points(_held(judged, scale), judged.spam_score, spam=spam, scale=scale)
+    score, line = shown_points(
+        _bounded_score(judged, scale), judged.spam_score, spam=spam, scale=scale
+    )
     # spamd says "Yes" to REPORT_IFSPAM, which its own spamc takes for no spam
     header = f"Spam: {'True' if spam else 'False'} ; {score} / {line}\r\n"
     body = b""
@@ -158,13 +160,13 @@ def _marked(
     )
     unix = b"\r\n" not in raw
     mailbox_line, rest = raw[: message.mailbox_line], raw[message.mailbox_line :]
-    marked = letter.with_edits(letter.with_crlf(rest) if unix else rest, edits)
+    marked = rfc5322.with_edits(rfc5322.with_crlf(rest) if unix else rest, edits)
     return mailbox_line + (marked.replace(b"\r\n", b"\n") if unix else marked)
 
 
 def _header_end(request: SpamdRequest, start: int) -> int:
     """Return where the header of a message ends, the empty line behind it not included."""
     end = start
-    for field in letter.header_fields(request.raw, start):
+    for field in rfc5322.header_fields(request.raw, start):
         end = field.end
     return end

@@ -1,9 +1,10 @@
-"""When an engine is asked and when it is left alone; pure, the time is told.
+"""A circuit breaker for an engine: when it is asked, and when it is left alone.  Pure: the caller
+passes the time.
 
     well --FAILURES in a row--> away --pause over--> one question on trial --an answer--> well
                                   ^------------------- no answer, twice the pause --------|
 
-A question whose end nobody waited for says nothing either way.
+A question that was cancelled before its answer counts neither as success nor as failure.
 """
 
 from __future__ import annotations

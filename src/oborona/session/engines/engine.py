@@ -1,7 +1,7 @@
-"""One engine as a worker asks it: within its deadline, not too much at a time, and not at all while
-it is away.
+"""One external engine as a worker queries it: within a deadline, with bounded concurrency, and not
+at all while its circuit breaker is open.
 
-Whatever it does, or does not do, its opinion is then unknown and mail goes on.
+If it fails in any way, its opinion is unknown and mail goes on.
 """
 
 from __future__ import annotations

@@ -48,16 +48,16 @@ async def exchange(
 
 async def _connected(address: Address, loop: asyncio.AbstractEventLoop) -> socket.socket:
     if isinstance(address, UnixAddress):
-        return await _opened(socket.AF_UNIX, address.path, loop)
+        return await _open_socket(socket.AF_UNIX, address.path, loop)
     addresses = await loop.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
     for family, _, _, _, where in addresses[:-1]:
         with suppress(OSError):
-            return await _opened(family, where, loop)
+            return await _open_socket(family, where, loop)
     family, _, _, _, where = addresses[-1]
-    return await _opened(family, where, loop)
+    return await _open_socket(family, where, loop)
 
 
-async def _opened(
+async def _open_socket(
     family: int, where: str | tuple[object, ...], loop: asyncio.AbstractEventLoop
 ) -> socket.socket:
     line = socket.socket(family, socket.SOCK_STREAM)

@@ -1,4 +1,4 @@
-"""What an engine is asked about a message, and what all that ask one have in common."""
+"""The question put to an external engine, and what the clients of all engines share."""
 
 from __future__ import annotations
 

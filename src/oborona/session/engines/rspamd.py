@@ -142,7 +142,7 @@ class RspamdClient:
         octets = bytearray()
         pieces = None if body is None else BytesIO(body)  # sent piece by piece, which bytes are not
         try:
-            async with self._opened().request(
+            async with self._http_session().request(
                 method, self._url + path, data=pieces, headers=headers, allow_redirects=False
             ) as answer:
                 if answer.status != 200:
@@ -161,7 +161,7 @@ class RspamdClient:
             raise PeerError(f"{type(error).__name__}: {clean_word(str(error))}") from error
         return bytes(octets)
 
-    def _opened(self) -> aiohttp.ClientSession:
+    def _http_session(self) -> aiohttp.ClientSession:
         if self._session is None:
             connector: aiohttp.BaseConnector
             if isinstance(self._address, UnixAddress):

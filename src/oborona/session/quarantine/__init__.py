@@ -1,3 +1,3 @@
-"""Messages over which workers die: who was being judged at a death, who is not looked into any
-more, and what is kept for a look.
+"""Messages that crash workers: which were in flight when a worker died, which are no longer
+scanned, and what is kept of them for the admin.
 """

@@ -1,5 +1,5 @@
-"""What a worker is judging right now, in memory that outlives it: so that its supervisor learns
-over which message it died.
+"""The messages that a worker is judging, in memory that outlives it: its supervisor learns from it
+over which message the worker died.
 
     message → its identity → is it set apart? → a note in a slot → each step of its scan, marked →
     the note is wiped

@@ -1,5 +1,5 @@
-"""Messages on their way through the scan of a worker: noted while they are, and turned aside where
-workers have died over them.
+"""The scans of a worker: each is noted while it runs, and a message over which workers have died is
+not scanned.
 
 What is set apart is not looked into: neither parsed nor handed to another engine, nor learned from.
 Its client, sender and recipients were judged before, as those of any message; it is answered as
