@@ -49,7 +49,7 @@ PARTS: dict[str, tuple[Any, str]] = {
     "persons": (FollowedPersons, "close"),
     "contacts": (ContactLearner, "close"),
     "trapping": (TrapEventLog, "close"),
-    "status": (status, "remove"),
+    "status": (status, "remove_worker"),
     "journal": (JournalWriter, "close"),
 }
 

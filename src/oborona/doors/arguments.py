@@ -1,4 +1,4 @@
-r"""What a mail server says of a client and of addresses, in one form for all transports.
+r"""Clients and addresses as a mail server gives them, in one form for all transports.
 
 Bytes become text as UTF-8 (RFC 6531); what is not UTF-8 is shown with backslashes (`\xff`), never
 as surrogates, so that every text can be logged, hashed and stored, and two different ones stay

@@ -1,4 +1,4 @@
-"""Which servers answer: those that were silent of late are asked last."""
+"""The health of DNS servers: those that did not answer lately are asked last."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a resolver counts of itself."""
+"""The counts of a resolver."""
 
 from __future__ import annotations
 

@@ -96,16 +96,16 @@ class DnsblClient:
         QUESTIONS.set_function(self._questions)
 
     async def look(
-        self, asked: DnsblInputs, lists: Sequence[DnsList], asker: DnsAsker
+        self, inputs: DnsblInputs, lists: Sequence[DnsList], asker: DnsAsker
     ) -> DnsblResult:
         """Ask all lists that are well about everything that is known, at once.
 
         Args:
-            asked: what is known and was not asked about before.
+            inputs: what is known and was not asked about before.
             lists: of the policy.
             asker: with the budget of the message.
         """
-        to_ask = questions(lists, asked, self._own, self._health.asks)
+        to_ask = questions(lists, inputs, self._own, self._health.asks)
         if not to_ask:
             return DnsblResult()
         answers = await asyncio.gather(

@@ -1,4 +1,4 @@
-"""What all sessions of a worker work with."""
+"""The services that all sessions of a worker share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One connection of a mail server, whatever protocol carries it: asks policy at each stage, and has
+"""One connection of a mail server over any protocol: it consults the policy at each stage, and has
 its messages judged.
 
     connect → helo → mail → rcpt… → end of message → mail → …

@@ -1,4 +1,4 @@
-"""What a worker counts of verdicts, of the rules behind them, and of authentication."""
+"""Metrics of a worker: verdicts, the rules behind them, and authentication."""
 
 from __future__ import annotations
 

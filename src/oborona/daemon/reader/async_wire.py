@@ -1,4 +1,4 @@
-"""Frames on an event loop; a child has none, and is spared it."""
+"""Frames of the reader's protocol on an event loop; children have no loop and don't load this."""
 
 from __future__ import annotations
 

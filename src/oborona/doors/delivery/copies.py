@@ -23,7 +23,7 @@ _PERSONAL_PART: Final = re.compile(PERSONAL + r"(?:=0\.0(?:\(.*?\))?)?(?: |\Z)")
 
 
 class RecipientResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What one recipient gets."""
+    """The verdict for one recipient."""
 
     action: Action | None  # None: it was not judged by us
     mark: CopyMark | None = None  # headers in the place of ours; None = as they are

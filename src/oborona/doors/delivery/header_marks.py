@@ -35,7 +35,7 @@ _ACTIONS: Final = {
 
 
 class HeaderMarks(msgspec.Struct, frozen=True, kw_only=True):
-    """What a header block says of its message."""
+    """Our marks in a header block."""
 
     action: Action | None = None  # None: no X-Mras that we know
     score: float | None = None  # None: it is not told
@@ -46,7 +46,7 @@ class HeaderMarks(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CopyMark(msgspec.Struct, frozen=True, kw_only=True):
-    """What a copy is to say."""
+    """The marks that a copy is to carry."""
 
     action: Action
     score: float | None  # None: it is not told

@@ -33,7 +33,7 @@ _SHOWN: Final = 40  # bytes of what is broken that are told
 
 
 class EximVerb(StrEnum):
-    """What is asked about."""
+    """The verb of a request."""
 
     CONNECT = "connect"
     HELO = "helo"

@@ -18,9 +18,7 @@ _WORDS: Final[dict[ReplyAction, VerdictWord]] = {
 
 
 def verdict_word(reply: SessionReply) -> VerdictWord:
-    """Return what is to be done, in a word: REJECT of a policy that does not refuse is the spam
-    folder's.
-    """
+    """Return the verdict in a word: REJECT by a policy that does not refuse is `spam`."""
     word = _WORDS.get(reply.answer)
     if word is not None:
         return word

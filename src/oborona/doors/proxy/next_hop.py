@@ -105,7 +105,7 @@ class NextHopConnection:
             content: of which all line feeds stand behind carriage returns.
             answers: 1, or by LMTP the number of recipients.
         """
-        said: list[SmtpReply] = []
+        hop_replies: list[SmtpReply] = []
         try:
             async with self._within(self._settings.deadline_s, "message"):
                 hop = self._live()
@@ -116,11 +116,11 @@ class NextHopConnection:
                     return [self._checked_reply(ready)] * answers
                 for piece in stuff_dots(content):
                     await hop.write(piece)
-                while len(said) < answers:
-                    said.append(self._checked_reply(await hop.answer()))
+                while len(hop_replies) < answers:
+                    hop_replies.append(self._checked_reply(await hop.answer()))
         except NextHopLost:
-            return [*said, *[replies.LATER] * (answers - len(said))]
-        return said
+            return [*hop_replies, *[replies.LATER] * (answers - len(hop_replies))]
+        return hop_replies
 
     def end(self) -> None:
         """Let it go: with a word where it waits for one, without where it waits for anything

@@ -41,7 +41,7 @@ _SHOWN: Final = 60  # bytes of a broken line in the log
 
 
 class SpamdCommand(StrEnum):
-    """What is asked for."""
+    """The command of a request."""
 
     CHECK = "CHECK"  # the verdict
     SYMBOLS = "SYMBOLS"  # and which rules fired

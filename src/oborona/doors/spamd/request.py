@@ -1,4 +1,4 @@
-"""What a request says of its message and its envelope.  Pure.
+"""The message and the envelope of a request.  Pure.
 
 An RSPAMC request tells all of it in headers; the mail server's own lines above its message are
 taken off.  One of SPAMC tells nothing: all of it is read from these lines

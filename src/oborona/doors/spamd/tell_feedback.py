@@ -1,5 +1,5 @@
-"""TELL of spamc as feedback: whose word it is, what is said of which message, and what the client
-hears.  Pure.
+"""TELL of spamc as feedback: the person, the complaint or pardon, the message, and the answer to
+the client. Pure.
 
     spamc -L spam       Message-class: spam, Set: local                    complaint
     spamc -C report     Message-class: spam, Set: local,remote             complaint

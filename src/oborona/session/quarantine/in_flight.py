@@ -58,7 +58,7 @@ class InFlightMessage(NamedTuple):
 
 
 class InFlightTable:
-    """What one worker judges, in memory that it shares with its supervisor."""
+    """The messages in flight of one worker, in memory that it shares with its supervisor."""
 
     __slots__ = ("_free", "_memory", "_running")
 

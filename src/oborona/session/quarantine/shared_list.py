@@ -1,5 +1,5 @@
-"""Which messages are set apart: the supervisor writes it, and its workers read it a moment
-later.
+"""The list of quarantined messages in shared memory: the supervisor writes it, and its workers read
+it a moment later.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _COUNT: Final = struct.Struct("<Q")
 
 
 class QuarantineList:
-    """Which messages are set apart, in memory that a supervisor writes and its workers read."""
+    """The quarantined messages, in memory that a supervisor writes and its workers read."""
 
     __slots__ = ("_memory",)
 
