@@ -62,7 +62,7 @@ def spool_backlog(directory: Path, positions: dict[str, SpoolPosition]) -> list[
 
 def lag_s(spools: Sequence[SpoolBacklog], now: float) -> float:
     """Return how long the oldest flush has waited, in seconds; 0 when none does."""
-    return max([0.0, *(now - one.oldest for one in spools if one.oldest is not None)])
+    return max([0.0, *(now - spool.oldest for spool in spools if spool.oldest is not None)])
 
 
 def _waiting(
@@ -70,7 +70,7 @@ def _waiting(
 ) -> SpoolBacklog:
     total = 0
     oldest: float | None = None
-    there = 0
+    present = 0
     for file in files:
         offset = position.offset if file.number == position.number else 0
         try:
@@ -78,7 +78,7 @@ def _waiting(
         except FileNotFoundError:  # applied, and removed since it was listed
             continue
         try:
-            there += 1
+            present += 1
             size = os.fstat(descriptor).st_size
             if file.number >= position.number and size > offset:
                 if not total:
@@ -87,7 +87,7 @@ def _waiting(
         finally:
             os.close(descriptor)
     return SpoolBacklog(
-        worker=files[0].worker, owner=owner, files=there, bytes=total, oldest=oldest
+        worker=files[0].worker, owner=owner, files=present, bytes=total, oldest=oldest
     )
 
 

@@ -98,15 +98,15 @@ def encode(buffer: AddBuffer, sequence: int, now: float) -> bytes:
             else:
                 larger.append((key, cells_of(packed, bucket)))
         cells.append(struct.pack(f"<{len(small)}Q", *small))
-        keys += [key * (len(one) // CELL_BYTES) for key, one in larger]
-        cells += [one for _key, one in larger]
-        entries += len(small) + sum(len(one) // CELL_BYTES for _key, one in larger)
+        keys += [key * (len(packed) // CELL_BYTES) for key, packed in larger]
+        cells += [packed for _key, packed in larger]
+        entries += len(small) + sum(len(packed) // CELL_BYTES for _key, packed in larger)
         segments.append(SEGMENT.pack(bucket, entries - before))
     for bucket, summed in buffer.taken.items():
-        taken = [(key, taken_cells_of(packed, bucket)) for key, packed in summed.items()]
-        keys += [key * (len(one) // CELL_BYTES) for key, one in taken]
-        cells += [one for _key, one in taken]
-        count = sum(len(one) // CELL_BYTES for _key, one in taken)
+        taken_back = [(key, taken_cells_of(packed, bucket)) for key, packed in summed.items()]
+        keys += [key * (len(packed) // CELL_BYTES) for key, packed in taken_back]
+        cells += [packed for _key, packed in taken_back]
+        count = sum(len(packed) // CELL_BYTES for _key, packed in taken_back)
         entries += count
         segments.append(SEGMENT.pack(bucket, count))
     pairs = [
@@ -148,7 +148,7 @@ def decode(data: bytes, offset: int = 0) -> SpoolBatch:
     if length != segments * SEGMENT.size + entries * (KEY_BYTES + CELL_BYTES) + pairs * PAIR.size:
         raise DamagedRecord("its length and its counts differ")
     place = offset + HEADER_BYTES
-    found = []
+    batches = []
     key_place = place + segments * SEGMENT.size
     cell_place = key_place + entries * KEY_BYTES
     pair_place = cell_place + entries * CELL_BYTES
@@ -159,18 +159,18 @@ def decode(data: bytes, offset: int = 0) -> SpoolBatch:
     cells = np.frombuffer(data, "<u8", entries, cell_place)
     at = 0
     for bucket, count in shape:
-        found.append(
+        batches.append(
             BatchSegment(bucket=bucket, keys=keys[at : at + count], cells=cells[at : at + count])
         )
         at += count
     forgotten: list[bytes] = []
-    if version > FORGETS_NOTHING and found:
-        forgotten = split_keys(found.pop(0).keys.tobytes())
+    if version > FORGETS_NOTHING and batches:
+        forgotten = split_keys(batches.pop(0).keys.tobytes())
     return SpoolBatch(
         sequence=sequence,
         time=time,
         forgotten=forgotten,
-        segments=found,
+        segments=batches,
         pairs=list(PAIR.iter_unpack(data[pair_place:end])),
         end=end,
         takes=version > TAKES_NOTHING,

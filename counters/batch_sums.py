@@ -61,7 +61,7 @@ def sum_batches(
 
     A key whose adds and take-backs cancel each other is left out.
     """
-    segments = [segment for one in batches for segment in one.segments] + list(gains)
+    segments = [segment for batch in batches for segment in batch.segments] + list(gains)
     keys, cells, foreign = _side_by_side(segments, reference)
     heads, hashes = keys["head"].astype(np.uint16), keys["hash"].astype(np.uint64)
     order = sorted_order(heads, hashes)
@@ -73,7 +73,7 @@ def sum_batches(
         distinct = keys[fresh]
         cells, fresh = _merged(cells, fresh)
     starts = np.append(np.flatnonzero(fresh), len(cells))
-    if any(one.takes for one in batches):
+    if any(batch.takes for batch in batches):
         distinct, cells, starts = _netted(distinct, cells, starts)
     return BatchSums(
         keys=distinct,
@@ -91,10 +91,10 @@ def _netted(
     take it from.
     """
     deltas = [
-        record.tidy(one, None) if record.takes(one) else one
-        for one in (cells[start:end].tobytes() for start, end in pairwise(starts.tolist()))
+        record.tidy(octets, None) if record.takes(octets) else octets
+        for octets in (cells[start:end].tobytes() for start, end in pairwise(starts.tolist()))
     ]
-    left = np.fromiter((len(one) // CELL_BYTES for one in deltas), np.intp, len(deltas))
+    left = np.fromiter((len(delta) // CELL_BYTES for delta in deltas), np.intp, len(deltas))
     return (
         keys[left > 0],
         np.frombuffer(b"".join(deltas), "<u8"),
@@ -108,7 +108,10 @@ def pairs_of(batches: Sequence[SpoolBatch], reference: int) -> list[tuple[bytes,
     Those of foreign times are left out.
     """
     return [
-        pair for one in batches for pair in one.pairs if abs(pair[2] - reference) <= FOREIGN_BUCKETS
+        pair
+        for batch in batches
+        for pair in batch.pairs
+        if abs(pair[2] - reference) <= FOREIGN_BUCKETS
     ]
 
 
@@ -162,11 +165,11 @@ def _sums(group: npt.NDArray[np.intp], cells: Cells) -> tuple[npt.NDArray[np.int
     digits = (cells[:, None] >> SHIFTS & DIGIT).astype(np.int64)
     sums = np.add.reduceat(digits, at, axis=0)
     packed = (sums.astype(np.uint64) << SHIFTS).sum(axis=1, dtype=np.uint64)
-    one = places[at] << PLACE_AND_LEVEL | packed
+    totals = places[at] << PLACE_AND_LEVEL | packed
     carried = (sums > record.DIGIT).any(axis=1)
     if not carried.any():
-        return group[at], one
-    groups, found = [group[at][~carried]], [one[~carried]]
+        return group[at], totals
+    groups, packed_cells = [group[at][~carried]], [totals[~carried]]
     for owner, place, counts in zip(
         group[at][carried].tolist(),
         places[at][carried].tolist(),
@@ -174,15 +177,15 @@ def _sums(group: npt.NDArray[np.intp], cells: Cells) -> tuple[npt.NDArray[np.int
         strict=True,
     ):
         level = place & record.LEVEL
-        taken = level >= record.LEVELS
-        weight = record.DIGIT_BITS * (level - record.LEVELS if taken else level)
-        most = MOST_TAKEN if taken else SATURATED
+        is_taken_back = level >= record.LEVELS
+        weight = record.DIGIT_BITS * (level - record.LEVELS if is_taken_back else level)
+        most = MOST_TAKEN if is_taken_back else SATURATED
         more = record.cells(
             [min(count << weight, most) for count in counts],
             place >> BUCKET_SHIFT - LEVEL_SHIFT,
-            taken=taken,
+            taken=is_taken_back,
         )
-        found.append(np.frombuffer(more, "<u8"))
-        groups.append(np.full(len(found[-1]), owner))
+        packed_cells.append(np.frombuffer(more, "<u8"))
+        groups.append(np.full(len(packed_cells[-1]), owner))
     order = np.argsort(np.concatenate(groups), kind="stable")
-    return np.concatenate(groups)[order], np.concatenate(found)[order]
+    return np.concatenate(groups)[order], np.concatenate(packed_cells)[order]

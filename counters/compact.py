@@ -131,8 +131,12 @@ def _number_on(descriptor: int, page_bytes: int, number: int) -> None:
             )
         metas.append(meta)
     *rest, _number = max(metas, key=lambda meta: meta[-1])
-    for one in (number - 1, number):
-        os.pwrite(descriptor, META.pack(*rest, one), one % META_PAGES * page_bytes + META_AT)
+    for file_number in (number - 1, number):
+        os.pwrite(
+            descriptor,
+            META.pack(*rest, file_number),
+            file_number % META_PAGES * page_bytes + META_AT,
+        )
 
 
 def _check_whole(copy: Path, entries: int, number: int) -> None:
@@ -140,8 +144,8 @@ def _check_whole(copy: Path, entries: int, number: int) -> None:
     with lmdb.open(
         os.fspath(copy), subdir=False, readonly=True, lock=False, create=False, readahead=False
     ) as environment:
-        found = environment.stat()["entries"], environment.info()["last_txnid"]
-    if found != (entries, number):
+        counts = environment.stat()["entries"], environment.info()["last_txnid"]
+    if counts != (entries, number):
         raise StoreError(
-            f"the copy {copy} is not what was copied, {found} and not {(entries, number)}"
+            f"the copy {copy} is not what was copied, {counts} and not {(entries, number)}"
         )

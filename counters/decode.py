@@ -47,7 +47,7 @@ def totals(records: Sequence[bytes], now: float) -> list[list[list[int]]]:
     """Return [record][Window][Metric]; zeros, the same lists for all of them, for empty records."""
     sums = signed_totals(records, now)
     if any(map(record.takes, records)):
-        return [[[max(count, 0) for count in counts] for counts in one] for one in sums]
+        return [[[max(count, 0) for count in counts] for counts in windows] for windows in sums]
     return sums
 
 
@@ -56,9 +56,9 @@ def signed_totals(records: Sequence[bytes], now: float) -> list[list[list[int]]]
     to it.
     """
     nothing = [[0] * METRICS for _ in Window]
-    found = {place: one for place, one in enumerate(records) if one}
+    present = {place: packed for place, packed in enumerate(records) if packed}
     nested = [nothing] * len(records)
-    for place, totals_of_one in zip(found, _totals(list(found.values()), now), strict=True):
+    for place, totals_of_one in zip(present, _totals(list(present.values()), now), strict=True):
         nested[place] = totals_of_one
     return nested
 
@@ -70,9 +70,11 @@ def _totals(records: list[bytes], now: float) -> list[list[list[int]]]:
         return []
     levels = levels_of(cells)
     if int(levels.max()) > EXACT_LEVEL:
-        return [_exact(one, now) for one in records]
+        return [_exact(packed, now) for packed in records]
     counts = amounts(cells, levels)
-    owners = np.repeat(np.arange(len(records)), [len(one) // record.CELL_BYTES for one in records])
+    owners = np.repeat(
+        np.arange(len(records)), [len(packed) // record.CELL_BYTES for packed in records]
+    )
     groups = (
         owners * (CLASSES + 1) + _classes(bucket_of(now))[(cells >> PLACE_SHIFT).astype(np.intp)]
     )
@@ -104,9 +106,9 @@ def amounts(
     return counts
 
 
-def timeline(one: bytes, now: float) -> Timeline:
+def timeline(packed: bytes, now: float) -> Timeline:
     """Return the time-line of one record; zeros for an empty one."""
-    buckets, days = _unfold(one, now)
+    buckets, days = _unfold(packed, now)
     return window.timeline(buckets, days, now)
 
 
@@ -123,18 +125,18 @@ def _classes(last: int) -> npt.NDArray[np.intp]:
     return table
 
 
-def _unfold(one: bytes, now: float) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
+def _unfold(octets: bytes, now: float) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
     buckets: dict[int, list[int]] = {}
     days: dict[int, list[int]] = {}
-    for day, bucket, counts in record.split(one, bucket_of(now)):
-        kept, place = (days, day_of(bucket)) if day else (buckets, bucket)
-        have = kept.get(place)
-        kept[place] = window.sum_metrics([have, counts]) if have else counts
+    for day, bucket, counts in record.split(octets, bucket_of(now)):
+        sums, place = (days, day_of(bucket)) if day else (buckets, bucket)
+        have = sums.get(place)
+        sums[place] = window.sum_metrics([have, counts]) if have else counts
     return buckets, days
 
 
-def _exact(one: bytes, now: float) -> list[list[int]]:
-    buckets, days = _unfold(one, now)
+def _exact(packed: bytes, now: float) -> list[list[int]]:
+    buckets, days = _unfold(packed, now)
     fine = window.signed_totals(buckets, now)
     today = day_of(bucket_of(now))
     folded = [counts for day, counts in days.items() if today - DAYS < day <= today]

@@ -122,7 +122,7 @@ def find(
     """
     sets, prints = _places(slots, heads, hashes)
     rows = _rows(slots, sets, meanwhile)
-    found = np.zeros(len(sets), dtype=bool)
+    is_found = np.zeros(len(sets), dtype=bool)
     at, ways = np.nonzero(rows >> BUCKET_BITS == prints[:, None])
     if len(at):  # few: mostly none of a message's new keys
         live = _ages(rows[at, ways], reference) < LIVES
@@ -130,8 +130,8 @@ def find(
         first = np.ones(len(at), dtype=bool)
         first[1:] = at[1:] != at[:-1]
         at, ways = at[first], ways[first]
-        found[at] = True
-    return KeySlots(found, sets[at] * WAYS + ways, rows[at, ways] & BUCKET)
+        is_found[at] = True
+    return KeySlots(is_found, sets[at] * WAYS + ways, rows[at, ways] & BUCKET)
 
 
 def cells_of(
@@ -148,7 +148,7 @@ def cells_of(
         reference: the current bucket.
     """
     shift = 64 - (len(slots) // WAYS - 1).bit_length()
-    found = []
+    sightings = []
     for place, key in zip(places, keys, strict=True):
         head, number = PARTS.unpack(key)
         mixed = (number ^ head * _HEAD_SPREAD & _BITS) * _SPREAD & _BITS
@@ -156,9 +156,9 @@ def cells_of(
         for slot in slots[at : at + WAYS].tolist():
             if slot >> BUCKET_BITS == sought and slot and _is_live(slot, reference):
                 cell = (slot & _BUCKET) << BUCKET_SHIFT | 1
-                found.append((place, cell.to_bytes(CELL_BYTES, "little")))
+                sightings.append((place, cell.to_bytes(CELL_BYTES, "little")))
                 break
-    return found
+    return sightings
 
 
 def _is_live(slot: int, reference: int) -> bool:
@@ -170,9 +170,9 @@ def _is_live(slot: int, reference: int) -> bool:
     return age < LIVES or age - RING >= -FUTURE_BUCKETS
 
 
-def sighting_cells(kept: KeySlots) -> npt.NDArray[np.uint64]:
+def sighting_cells(slots: KeySlots) -> npt.NDArray[np.uint64]:
     """Return the cells of the sightings that were found."""
-    return kept.buckets.astype(np.uint64) << BUCKET_SHIFT_U64 | ONE_SEEN
+    return slots.buckets.astype(np.uint64) << BUCKET_SHIFT_U64 | ONE_SEEN
 
 
 def admit(
@@ -210,16 +210,16 @@ def admit(
     return SlotChanges((sets * WAYS + ways).astype(np.uint32), values.astype(np.uint32))
 
 
-def removal_changes(kept: KeySlots) -> SlotChanges:
+def removal_changes(slots: KeySlots) -> SlotChanges:
     """Return what frees the slots that were found."""
-    return SlotChanges(kept.places.astype(np.uint32), np.zeros(len(kept.places), np.uint32))
+    return SlotChanges(slots.places.astype(np.uint32), np.zeros(len(slots.places), np.uint32))
 
 
 def concatenate(changes: list[SlotChanges]) -> SlotChanges:
     """Return all of them in their order."""
     return SlotChanges(
-        np.concatenate([one.places for one in changes] or [np.empty(0, np.uint32)]),
-        np.concatenate([one.values for one in changes] or [np.empty(0, np.uint32)]),
+        np.concatenate([change.places for change in changes] or [np.empty(0, np.uint32)]),
+        np.concatenate([change.values for change in changes] or [np.empty(0, np.uint32)]),
     )
 
 
@@ -229,9 +229,9 @@ def _rows(slots: Slots, sets: npt.NDArray[np.intp], meanwhile: SlotChanges | Non
     if meanwhile is not None and len(meanwhile):
         places, last = np.unique(meanwhile.places[::-1], return_index=True)  # the last one wins
         values = meanwhile.values[::-1][last]
-        wanted = sets[:, None] * WAYS + np.arange(WAYS)
-        at = np.searchsorted(places, wanted).clip(max=len(places) - 1)
-        changed = places[at] == wanted
+        ways = sets[:, None] * WAYS + np.arange(WAYS)
+        at = np.searchsorted(places, ways).clip(max=len(places) - 1)
+        changed = places[at] == ways
         rows[changed] = values[at[changed]]
     return rows
 

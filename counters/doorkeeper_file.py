@@ -77,9 +77,9 @@ class DoorkeeperWriter:
         sets = 1 << (size // SET_BYTES).bit_length() - 1
         note = txn.get(DOORKEEPER_KEY, b"")
         numbers = noted_changes(txn)
-        found = _map(self._path, note, writable=True)
-        if found is not None and len(found) == sets:
-            self.slots = found
+        mapping = _map(self._path, note, writable=True)
+        if mapping is not None and len(mapping) == sets:
+            self.slots = mapping
             for number in numbers:
                 self._again(txn.get(_change_key(number), b""))
         else:
@@ -90,9 +90,9 @@ class DoorkeeperWriter:
             for number in numbers:
                 txn.delete(_change_key(number))
             numbers = []
-            made = _map(self._path, note, writable=True)
-            assert made is not None, "it was made just now"
-            self.slots = made
+            mapping = _map(self._path, note, writable=True)
+            assert mapping is not None, "it was made just now"
+            self.slots = mapping
         self._noted = max(numbers, default=0)
         self._dropped = min(numbers, default=1) - 1
         self._synced = self._dropped
@@ -184,9 +184,9 @@ class DoorkeeperReader:
         if not note:
             return []
         if note != self._note:
-            found = _map(self._path, note, writable=False)
-            self._slots = None if found is None else found.reshape(-1).data
-            self._note = note if found is not None else b""
+            mapping = _map(self._path, note, writable=False)
+            self._slots = None if mapping is None else mapping.reshape(-1).data
+            self._note = note if mapping is not None else b""
         if self._slots is None:
             return []
         return doorkeeper.cells_of(self._slots, keys, places, reference)

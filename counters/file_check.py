@@ -60,28 +60,28 @@ def check(directory: Path, report: Callable[[str], None]) -> int:
     with as_store_error(directory):
         if not path.exists():
             return 0
-        known = _known(directory)
+        recorded = _known(directory)
         if not path.stat().st_size:
-            if known is not None:
+            if recorded is not None:
                 report(f"{path} is empty, and was not: a new store is begun")
             return 0
-        if known is not None and known.boot and _boot() == UNKNOWN:
+        if recorded is not None and recorded.boot and _boot() == UNKNOWN:
             why = (
                 f"is written without syncs, and {BOOT} can't be read, which tells whether the "
                 f"machine went down"
             )
-        elif known is None or (known.boot and known.boot != _boot()):
+        elif recorded is None or (recorded.boot and recorded.boot != _boot()):
             why = (
                 "was copied here, or comes from an older Oborona, or was not synced when the "
                 "machine went down"
             )
-        elif known.failures >= FAILURES:
+        elif recorded.failures >= FAILURES:
             why = (
                 "came to an error when it was last used, or its last two writers ended "
                 "soon and not in order"
             )
         else:
-            return known.failures
+            return recorded.failures
         report(f"{path} {why}: all of it is read first")
         try:
             problems = lmdb.verify.verify(os.fspath(directory))  # type: ignore[no-untyped-call]
@@ -91,7 +91,7 @@ def check(directory: Path, report: Callable[[str], None]) -> int:
         raise DamagedStore(
             f"the counter store in {directory} is damaged: {problems[0]} ({len(problems)} problems)"
         )
-    return known.failures if known is not None else 0
+    return recorded.failures if recorded is not None else 0
 
 
 def has_data_file(directory: Path) -> bool:
@@ -136,17 +136,17 @@ def distrust(directory: Path) -> None:
         StoreError: the note cannot be written.
     """
     with as_store_error(directory):
-        known = _known(directory) if (directory / state_files.COUNTERS_DATA).exists() else None
-    if known is not None:
-        _write(directory, msgspec.structs.replace(known, failures=FAILURES))
+        recorded = _known(directory) if (directory / state_files.COUNTERS_DATA).exists() else None
+    if recorded is not None:
+        _write(directory, msgspec.structs.replace(recorded, failures=FAILURES))
 
 
-def _write(directory: Path, known: KnownDataFile) -> None:
+def _write(directory: Path, recorded: KnownDataFile) -> None:
     with as_store_error(directory):
         unnamed = directory / f"{state_files.COUNTERS_NOTE}.new"
         descriptor = os.open(unnamed, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, MODE)
         try:
-            os.write(descriptor, msgspec.json.encode(known))
+            os.write(descriptor, msgspec.json.encode(recorded))
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
@@ -164,14 +164,14 @@ def _known(directory: Path) -> KnownDataFile | None:
         (directory / state_files.COUNTERS_DATA).stat(),
     )
     try:
-        known = msgspec.json.decode(note.read_bytes(), type=KnownDataFile)
+        recorded = msgspec.json.decode(note.read_bytes(), type=KnownDataFile)
         taken_at = note.stat().st_mtime
     except (FileNotFoundError, msgspec.DecodeError, UnicodeDecodeError):
         return None
-    if (known.device, known.inode) != (data.st_dev, data.st_ino):
+    if (recorded.device, recorded.inode) != (data.st_dev, data.st_ino):
         return None
     ran = data.st_mtime - taken_at >= RUN_S
-    return msgspec.structs.replace(known, failures=0) if ran else known
+    return msgspec.structs.replace(recorded, failures=0) if ran else recorded
 
 
 def _boot() -> str:

@@ -110,36 +110,36 @@ class HeavyHitters:
             return
         self.changed = True
         for metric in Metric:
-            kept = self._settle(metric)
-            stays = np.ones(len(kept.heads), dtype=bool)
+            weighted = self._settle(metric)
+            stays = np.ones(len(weighted.heads), dtype=bool)
             for key in keys:
                 head, hash_ = int.from_bytes(key[:HEAD_BYTES]), int.from_bytes(key[HEAD_BYTES:])
-                stays &= (kept.heads != head) | (kept.hashes != np.uint64(hash_))
-            self._parts[metric] = [kept.at(stays)]
+                stays &= (weighted.heads != head) | (weighted.hashes != np.uint64(hash_))
+            self._parts[metric] = [weighted.at(stays)]
 
     def weights(self, head: int, metric: Metric) -> dict[int, float]:
         """Return the hashes of the keys kept of one prefix and type, heaviest first, with their
         weights.
         """
-        kept = self._settle(metric)
-        kept = kept.at(kept.heads == head)
-        kept = kept.at(np.argsort(-kept.weights, kind="stable"))
-        return dict(zip(kept.hashes.tolist(), (kept.weights / self._scale).tolist(), strict=True))
+        keys = self._settle(metric)
+        keys = keys.at(keys.heads == head)
+        keys = keys.at(np.argsort(-keys.weights, kind="stable"))
+        return dict(zip(keys.hashes.tolist(), (keys.weights / self._scale).tolist(), strict=True))
 
     def notes(self) -> Iterator[tuple[int, Metric, bytes]]:
         """Yield head, metric and note of all that is kept."""
         for metric in Metric:
-            kept = _pruned(self._settle(metric), NOTE_ROOM)
-            for start, end in _runs(kept.heads):
-                order = start + np.argsort(-kept.weights[start:end], kind="stable")
-                weights = kept.weights[order] / self._scale
+            keys = _pruned(self._settle(metric), NOTE_ROOM)
+            for start, end in _runs(keys.heads):
+                order = start + np.argsort(-keys.weights[start:end], kind="stable")
+                weights = keys.weights[order] / self._scale
                 note = [
                     struct.pack("<d", self._now),
-                    kept.hashes[order].astype(HASH).tobytes(),
+                    keys.hashes[order].astype(HASH).tobytes(),
                     weights.astype(WEIGHT).tobytes(),
                 ]
                 covered = b"".join(note)
-                yield int(kept.heads[start]), metric, CRC.pack(zlib.crc32(covered)) + covered
+                yield int(keys.heads[start]), metric, CRC.pack(zlib.crc32(covered)) + covered
 
     def restore(self, head: int, metric: Metric, note: bytes) -> None:
         """Take in a note that was kept.
@@ -151,8 +151,8 @@ class HeavyHitters:
         self._age(when)
         order = np.argsort(hashes)
         heads = np.full(len(hashes), head, dtype=np.uint16)
-        kept = WeightedKeys(heads, hashes[order], weights[order].astype(np.float64) * self._scale)
-        self._parts[metric].append(kept)
+        keys = WeightedKeys(heads, hashes[order], weights[order].astype(np.float64) * self._scale)
+        self._parts[metric].append(keys)
 
     def _age(self, now: float) -> None:
         if self._now is not None:
@@ -172,8 +172,8 @@ class HeavyHitters:
                 np.concatenate([np.empty(0, np.uint64), *(part.hashes for part in parts)]),
                 np.concatenate([np.empty(0, np.float64), *(part.weights for part in parts)]),
             )
-            kept = _pruned(_joined(together), self._room)
-            parts[:] = [kept.at(kept.weights >= LEAST * self._scale)]
+            heaviest = _pruned(_joined(together), self._room)
+            parts[:] = [heaviest.at(heaviest.weights >= LEAST * self._scale)]
             self._waiting[metric] = 0
         return parts[0]
 
@@ -201,16 +201,16 @@ def _gains(
     cells: Cells, starts: npt.NDArray[np.intp]
 ) -> Iterator[tuple[Metric, npt.NDArray[np.float64]]]:
     """Yield what each key gained, for each metric in which any did."""
-    seen = (cells & decode.DIGIT).astype(np.float64)
+    sightings = (cells & decode.DIGIT).astype(np.float64)
     # few: nearly all keys are seen a few times and nothing else
     beyond = np.flatnonzero(cells & BEYOND_SEEN)
-    columns = {Metric.SEEN: seen}
+    columns = {Metric.SEEN: sightings}
     if len(beyond):
         levels = decode.levels_of(cells[beyond])
-        taken = levels >= LEVELS
-        amounts = decode.amounts(cells[beyond], np.where(taken, np.uint64(0), levels))
-        amounts[taken] = 0
-        seen[beyond] = amounts[:, Metric.SEEN]
+        is_taken_back = levels >= LEVELS
+        amounts = decode.amounts(cells[beyond], np.where(is_taken_back, np.uint64(0), levels))
+        amounts[is_taken_back] = 0
+        sightings[beyond] = amounts[:, Metric.SEEN]
         for metric in list(Metric)[1:]:
             if amounts[:, metric].any():
                 columns[metric] = np.zeros(len(cells))

@@ -203,17 +203,17 @@ def put_position(txn: lmdb.Transaction[bytes], owner: str, position: SpoolPositi
 
 def positions(txn: lmdb.Transaction[bytes]) -> dict[str, SpoolPosition]:
     """Return the positions of all spools."""
-    found = {}
+    spools = {}
     with txn.cursor() as cursor:
         cursor.set_range(POSITION_KEY)
         for key, stored in cursor:
             if not key.startswith(POSITION_KEY):
                 break
             number, offset, sequence = POSITION.unpack(stored)
-            found[key.removeprefix(POSITION_KEY).decode()] = SpoolPosition(
+            spools[key.removeprefix(POSITION_KEY).decode()] = SpoolPosition(
                 number=number, offset=offset, sequence=sequence
             )
-    return found
+    return spools
 
 
 def begin(environment: lmdb.Environment) -> lmdb.Transaction[bytes]:
@@ -311,11 +311,11 @@ class LmdbReader:
         try:
             _check_length(environment, self.directory)
             with begin(environment) as txn:
-                made = check_version(txn, self.directory)
+                current = check_version(txn, self.directory)
         except BaseException:
             environment.close()
             raise
-        if not made:
+        if not current:
             environment.close()
             return None
         self._environment = environment

@@ -185,9 +185,9 @@ def open_or_begin_anew(directory: Path, opened: Callable[[], Result]) -> Result:
     except DamagedStore as damage:
         with as_store_error(directory):
             aside = set_aside(directory, time.time())
-        made = opened()
+        store = opened()
         LOG.error("%s; set aside as %s, a new one is begun", damage, aside)  # noqa: TRY400 - the text says it
-        return made
+        return store
     except (StoreBusy, StoreFull, StoreVersion):
         raise
     except StoreError:

@@ -58,7 +58,11 @@ class MemoryCounters:
         """Return the shingles of a type that counted most of a metric in a window at `now`,
         heaviest first.
         """
-        ours = [one for where, one in self._kept if (where, one.type) == (prefix, shingle_type)]
+        ours = [
+            shingle
+            for where, shingle in self._kept
+            if (where, shingle.type) == (prefix, shingle_type)
+        ]
         return ranked(ours, await self.read(ours, now, prefix), metric, window, limit)
 
     def add(
@@ -76,11 +80,11 @@ class MemoryCounters:
         window.check(amounts)
         bucket = bucket_of(now)
         for pair in pieces.pairs:
-            kept = self._kept.get((prefix, pair.both), {})
+            buckets = self._kept.get((prefix, pair.both), {})
             if not any(
                 counts[Metric.SEEN] > 0
-                for one, counts in kept.items()
-                if day_of(one) == day_of(bucket)
+                for place, counts in buckets.items()
+                if day_of(place) == day_of(bucket)
             ):
                 self._count(pair.distinct, Amounts(seen=1), bucket, prefix)
             self._count(pair.both, Amounts(seen=1), bucket, prefix)

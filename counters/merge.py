@@ -55,9 +55,9 @@ def apply_in_order(
     """
     applied: list[AppliedBatches] = []
     changes = doorkeeper.concatenate([])
-    for forgets, run in groupby(batches, lambda one: bool(one.forgotten)):
+    for forgets, run in groupby(batches, lambda batch: bool(batch.forgotten)):
         together = list(run)
-        for part in [[one] for one in together] if forgets else [together]:
+        for part in [[batch] for batch in together] if forgets else [together]:
             total, changed = apply(
                 txn, part, reference, believed=believed, slots=slots, meanwhile=changes
             )
@@ -95,11 +95,11 @@ def apply(
     keys = total.key_bytes()
     with txn.cursor() as cursor:
         stored = dict(cursor.getmulti(keys))
-    for key in [key for key, one in stored.items() if not one or len(one) % CELL_BYTES]:
+    for key in [key for key, octets in stored.items() if not octets or len(octets) % CELL_BYTES]:
         del stored[key]  # damaged: `verify` says so; what is counted now takes its place
     is_stored = np.fromiter(map(stored.__contains__, keys), bool, len(keys))
     values: list[bytes] = [b""] * len(keys)
-    new, again = np.flatnonzero(~is_stored), np.flatnonzero(is_stored)
+    new, present = np.flatnonzero(~is_stored), np.flatnonzero(is_stored)
     if slots is not None:
         new, seen_before, sightings, at_the_door = _at_the_door(
             total, new, pairs, slots, reference, doorkeeper.concatenate([meanwhile, *changes])
@@ -108,9 +108,11 @@ def apply(
         _put(values, seen_before, _grown(total, seen_before, sightings, None))
     _put(values, new, total.deltas(new))
     _put(
-        values, again, _grown(total, again, list(stored.values()), reference if believed else None)
+        values,
+        present,
+        _grown(total, present, list(stored.values()), reference if believed else None),
     )
-    for place in again.tolist():
+    for place in present.tolist():
         if not values[place]:
             txn.delete(keys[place])
     with txn.cursor() as cursor:
@@ -139,7 +141,7 @@ def _forget(
     reference: int,
     meanwhile: SlotChanges,
 ) -> SlotChanges:
-    forgotten = [key for one in batches for key in one.forgotten]
+    forgotten = [key for batch in batches for key in batch.forgotten]
     for key in forgotten:
         txn.delete(key)
     if not forgotten or slots is None:
@@ -178,18 +180,20 @@ def _at_the_door(
         absent = np.setdiff1d(absent, exact, assume_unique=True)
         heads = total.keys["head"][absent].astype(np.uint16)
     hashes = total.keys["hash"][absent].astype(np.uint64)
-    kept = doorkeeper.find(slots, heads, hashes, reference, meanwhile)
+    sighted = doorkeeper.find(slots, heads, hashes, reference, meanwhile)
     firsts = total.cells[total.starts[absent]]
-    once = ~kept.found & (np.diff(total.starts)[absent] == 1) & doorkeeper.single_sightings(firsts)
+    once = (
+        ~sighted.found & (np.diff(total.starts)[absent] == 1) & doorkeeper.single_sightings(firsts)
+    )
     buckets = (firsts[once] >> np.uint64(BUCKET_SHIFT)).astype(np.uint32)
     changes = [
-        doorkeeper.removal_changes(kept),
+        doorkeeper.removal_changes(sighted),
         doorkeeper.admit(slots, heads[once], hashes[once], buckets, reference, meanwhile),
     ]
-    sightings = doorkeeper.sighting_cells(kept).tobytes()
+    sightings = doorkeeper.sighting_cells(sighted).tobytes()
     return (
-        np.concatenate([absent[~once & ~kept.found], exact]),
-        absent[kept.found],
+        np.concatenate([absent[~once & ~sighted.found], exact]),
+        absent[sighted.found],
         [sightings[at : at + CELL_BYTES] for at in range(0, len(sightings), CELL_BYTES)],
         changes,
     )

@@ -40,16 +40,16 @@ def merge_records(
         ends: where they end.
         reference: as in `record.merge`.
     """
-    lasts = np.frombuffer(b"".join([one[-CELL_BYTES:] for one in records]), "<u8")
+    lasts = np.frombuffer(b"".join([octets[-CELL_BYTES:] for octets in records]), "<u8")
     gains = cells[starts]
     have, more = lasts & COUNTS, gains & COUNTS
-    both = have + more
-    carries = (have & more | (have | more) & ~both) & TOP_BITS != 0
+    merged = have + more
+    carries = (have & more | (have | more) & ~merged) & TOP_BITS != 0
     alike = (ends - starts == 1) & (lasts >> LEVEL_SHIFT == gains >> LEVEL_SHIFT) & ~carries
     tails = (lasts + more).tobytes()
     values = [
-        one[:-CELL_BYTES] + tails[at : at + CELL_BYTES]
-        for one, at in zip(records, range(0, len(tails), CELL_BYTES), strict=True)
+        octets[:-CELL_BYTES] + tails[at : at + CELL_BYTES]
+        for octets, at in zip(records, range(0, len(tails), CELL_BYTES), strict=True)
     ]
     for place in np.flatnonzero(~alike).tolist():
         delta = cells[starts[place] : ends[place]].tobytes()

@@ -42,8 +42,8 @@ def migrate(
     Raises:
         StoreError: no step leads on from the store's version; nothing is to be committed then.
     """
-    (found,) = U32.unpack(txn.get(VERSION_KEY, b""))
-    for version in range(found, target):
+    (oldest,) = U32.unpack(txn.get(VERSION_KEY, b""))
+    for version in range(oldest, target):
         if version not in migrations:
             raise StoreError(
                 f"nothing makes version {version + 1} of a counter store of version {version}"
@@ -51,6 +51,6 @@ def migrate(
         step = migrations[version]
         if step is not None:
             step(txn)
-    if found < target:
+    if oldest < target:
         txn.put(VERSION_KEY, U32.pack(target))
-    return int(found)
+    return int(oldest)

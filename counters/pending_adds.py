@@ -99,8 +99,8 @@ def _sum_into(sums: dict[int, Summed], more: dict[int, Summed]) -> None:
             have[key] = get(key, 0) + packed
 
 
-def _drop_from(sums: dict[int, Summed], gone: dict[int, Summed]) -> None:
-    for bucket, summed in gone.items():
+def _drop_from(sums: dict[int, Summed], dropped: dict[int, Summed]) -> None:
+    for bucket, summed in dropped.items():
         have = sums.get(bucket, {})  # a message may have brought nothing
         for key, packed in summed.items():
             left = have[key] - packed
@@ -123,13 +123,13 @@ def add_to(
 
 
 def take_from(
-    rows: list[Row], keys: Sequence[bytes], taken: Iterable[dict[int, Summed]], now: float
+    rows: list[Row], keys: Sequence[bytes], taken_back: Iterable[dict[int, Summed]], now: float
 ) -> None:
     """Take from each key's windows at `now` what is taken back of it, below zero if need be.
 
     Rows that change are made anew.
     """
-    _change(rows, keys, taken, now, without_packed)
+    _change(rows, keys, taken_back, now, without_packed)
 
 
 def _change(
@@ -140,14 +140,14 @@ def _change(
     changed: Callable[[Row, int, int], Row],
 ) -> None:
     last = bucket_of(now)
-    asked = set(keys)
+    key_set = set(keys)
     by_window: dict[int, dict[bytes, int]] = {}
     for by_bucket in counts:
         for bucket, summed in by_bucket.items():
             first = first_window(bucket, last)
             if first is not None:
                 sums = by_window.setdefault(first, {})
-                for key in filter(summed.__contains__, asked):
+                for key in filter(summed.__contains__, key_set):
                     sums[key] = sums.get(key, 0) + summed[key]
     for first, sums in by_window.items():
         if sums:
@@ -166,18 +166,18 @@ class UnstoredAdds(NamedTuple):
 def since_forgotten(keys: Iterable[bytes], buffers: Iterable[AddBuffer]) -> UnstoredAdds:
     """Return what buffers, oldest first, bring to some keys since each was last forgotten."""
     counts: dict[int, Summed] = {}
-    taken: dict[int, Summed] = {}
-    asked = set(keys)
+    taken_back: dict[int, Summed] = {}
+    key_set = set(keys)
     for buffer in buffers:
-        for key in buffer.forgotten & asked:
-            for sums in (*counts.values(), *taken.values()):
+        for key in buffer.forgotten & key_set:
+            for sums in (*counts.values(), *taken_back.values()):
                 sums.pop(key, None)
-        for found, brought in ((counts, buffer.counts), (taken, buffer.taken)):
+        for totals, brought in ((counts, buffer.counts), (taken_back, buffer.taken)):
             for bucket, summed in brought.items():
-                sums = found.setdefault(bucket, {})
-                for key in filter(summed.__contains__, asked):
+                sums = totals.setdefault(bucket, {})
+                for key in filter(summed.__contains__, key_set):
                     sums[key] = sums.get(key, 0) + summed[key]
-    return UnstoredAdds([counts], [taken])
+    return UnstoredAdds([counts], [taken_back])
 
 
 class PendingSighting(NamedTuple):
@@ -192,17 +192,17 @@ class PendingSighting(NamedTuple):
 def sights_of(distinct: bytes, buffers: Iterable[AddBuffer]) -> list[PendingSighting]:
     """Return the pairs of a U that wait, oldest first."""
     sights: list[PendingSighting] = []
-    known: set[tuple[bytes, int]] = set()
+    noted: set[tuple[bytes, int]] = set()
     forgotten: set[bytes] = set()
     for buffer in buffers:
         if buffer.forgotten:
             forgotten |= buffer.forgotten
-            known = {pair for pair in known if pair[0] not in buffer.forgotten}
+            noted = {pair for pair in noted if pair[0] not in buffer.forgotten}
             if distinct in buffer.forgotten:
                 sights = []
         for pair, bucket in buffer.pairs.get(distinct, {}).items():
-            if pair not in known:
-                known.add(pair)
+            if pair not in noted:
+                noted.add(pair)
                 sights.append(PendingSighting(*pair, bucket, pair[0] in forgotten))
     return sights
 
@@ -210,8 +210,8 @@ def sights_of(distinct: bytes, buffers: Iterable[AddBuffer]) -> list[PendingSigh
 def waiting_cells(key: bytes, waiting: UnstoredAdds) -> bytes:
     """Return what waits under a key as cells of a record."""
     return b"".join(
-        made(packed, bucket)
-        for made, several in ((cells_of, waiting.counts), (taken_cells_of, waiting.taken))
+        encode(packed, bucket)
+        for encode, several in ((cells_of, waiting.counts), (taken_cells_of, waiting.taken))
         for by_bucket in several
         for bucket, summed in by_bucket.items()
         if (packed := summed.get(key))

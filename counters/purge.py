@@ -55,12 +55,12 @@ def purge_from(
     sound = [(key, stored) for key, stored in walked if stored and not len(stored) % CELL_BYTES]
     if not sound:
         return PurgeResult(scanned=len(walked), round_done=done, next=_behind(walked, done=done))
-    gone, stale = _judged([stored for _key, stored in sound], reference)
+    empty, stale = _judged([stored for _key, stored in sound], reference)
     if len(stale) > TIDIED:  # the rest next time
         until = int(stale[TIDIED])
-        gone, stale, done = gone[gone < until], stale[:TIDIED], False
+        empty, stale, done = empty[empty < until], stale[:TIDIED], False
         walked = walked[: walked.index(sound[until])]
-    changes = [(sound[at][0], b"") for at in gone]
+    changes = [(sound[at][0], b"") for at in empty]
     changes += [(sound[at][0], record.tidy(sound[at][1], reference)) for at in stale]
     return PurgeResult(
         scanned=len(walked),
@@ -83,8 +83,10 @@ def _judged(
     starts = np.concatenate([[0], ends[:-1]])
     dead = np.add.reduceat(is_future | is_old, starts, dtype=np.intp)
     future = np.add.reduceat(is_future, starts, dtype=np.intp)
-    gone = dead == ends - starts
-    return np.flatnonzero(gone), np.flatnonzero(~gone & ((dead >= DEAD_CELLS) | (future > 0)))
+    is_empty = dead == ends - starts
+    return np.flatnonzero(is_empty), np.flatnonzero(
+        ~is_empty & ((dead >= DEAD_CELLS) | (future > 0))
+    )
 
 
 def _behind(walked: list[tuple[bytes, bytes]], *, done: bool) -> bytes:

@@ -55,7 +55,7 @@ class ReadOnlyCounters:
             StoreError: the store cannot answer.
         """
         records = self._records([key_of(shingle, prefix) for shingle in shingles], now)
-        return [decode.timeline(one, now) for one in records]
+        return [decode.timeline(record, now) for record in records]
 
     def sizes(
         self, shingles: Sequence[Shingle], now: float, prefix: CounterPrefix = CounterPrefix.IN
@@ -66,7 +66,7 @@ class ReadOnlyCounters:
             StoreError: the store cannot answer.
         """
         records = self._records([key_of(shingle, prefix) for shingle in shingles], now)
-        return [KEY_BYTES + len(one) if one else 0 for one in records]
+        return [KEY_BYTES + len(record) if record else 0 for record in records]
 
     async def top(
         self,
@@ -86,8 +86,8 @@ class ReadOnlyCounters:
             StoreError: the store cannot answer.
         """
         with self._transaction() as txn:
-            found = candidates(txn, shingle_type, metric, prefix)
-        return ranked(found, await self.read(found, now, prefix), metric, window, limit)
+            shingles = candidates(txn, shingle_type, metric, prefix)
+        return ranked(shingles, await self.read(shingles, now, prefix), metric, window, limit)
 
     def close(self) -> None:
         """Let go of the store."""

@@ -93,15 +93,15 @@ def cells(counts: Counts, bucket: int, *, day: bool = False, taken: bool = False
         taken: whether they are taken back.
     """
     head = (bucket % RING) << BUCKET_SHIFT | (DAY_BIT if day else 0)
-    found = []
+    parts = []
     level, rest = LEVELS if taken else 0, list(counts)
     while any(rest):
         digits = sum((count & DIGIT) << (DIGIT_BITS * metric) for metric, count in enumerate(rest))
         if digits:
-            found.append((head | level << LEVEL_SHIFT | digits).to_bytes(CELL_BYTES, "little"))
+            parts.append((head | level << LEVEL_SHIFT | digits).to_bytes(CELL_BYTES, "little"))
         rest = [count >> DIGIT_BITS for count in rest]
         level += 1
-    return b"".join(reversed(found))
+    return b"".join(reversed(parts))
 
 
 def unpack(record: bytes) -> tuple[int, ...]:
@@ -146,9 +146,9 @@ def add(record: bytes, cell: bytes) -> bytes:
     last, new = int.from_bytes(record[-CELL_BYTES:], "little"), int.from_bytes(cell, "little")
     if last >> LEVEL_SHIFT == new >> LEVEL_SHIFT:
         have, more = last & COUNTS, new & COUNTS
-        both = have + more
+        merged = have + more
         # no digit carries into its neighbour
-        if not (have & more | (have | more) & ~both) & TOP_BITS:
+        if not (have & more | (have | more) & ~merged) & TOP_BITS:
             return record[:-CELL_BYTES] + (last + more).to_bytes(CELL_BYTES, "little")
     return record + cell
 

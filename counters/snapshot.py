@@ -130,16 +130,16 @@ class StoreSnapshot:
 
     def _open_spools(self) -> dict[str, BinaryIO]:
         folder = self._directory / state_files.COUNTERS_SPOOL
-        found: dict[str, BinaryIO] = {}
+        spools: dict[str, BinaryIO] = {}
         with as_store_error(self._directory):
             for name in sorted(os.listdir(folder)) if folder.exists() else ():  # noqa: PTH208 - names are parsed
                 if parse_name(name) is None:
                     continue
                 try:
-                    found[name] = self._opened.enter_context((folder / name).open("rb"))
+                    spools[name] = self._opened.enter_context((folder / name).open("rb"))
                 except FileNotFoundError:  # applied just now
                     continue
-        return found
+        return spools
 
 
 def _owner(name: str) -> str:

@@ -328,6 +328,6 @@ def sync_directory(directory: Path) -> None:
         raise _store_error(error, f"cannot sync {directory}") from error
 
 
-def _store_error(error: OSError, what: str) -> StoreError:
+def _store_error(error: OSError, action: str) -> StoreError:
     kind = StoreFull if error.errno in NO_ROOM else StoreError
-    return kind(f"{what}: {error.strerror or error}")
+    return kind(f"{action}: {error.strerror or error}")

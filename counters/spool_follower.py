@@ -107,7 +107,7 @@ class SpoolFollower:
             StoreError: the directory cannot be read.
         """
         files = self._files()
-        found: list[SpoolBatch] = []
+        batches: list[SpoolBatch] = []
         moved: dict[str, SpoolPosition] = {}
         finished: list[str] = []
         more = False
@@ -120,14 +120,14 @@ class SpoolFollower:
             )
             with self._failure_reported(owner, "read"):
                 # what comes before a failure is sound, and so is the position behind it
-                for one in walk:
-                    found.append(one)  # noqa: PERF402 - see above
+                for batch_ in walk:
+                    batches.append(batch_)  # noqa: PERF402 - see above
             if walk.position != self._positions.get(owner):
                 moved[owner] = walk.position
             if walk.finished:
                 finished.append(owner)
             more = more or walk.more
-        return CollectedBatches(batches=found, positions=moved, finished=finished, more=more)
+        return CollectedBatches(batches=batches, positions=moved, finished=finished, more=more)
 
     def settle(self, collected: CollectedBatches) -> set[str]:
         """Take the positions as kept on disk, and remove what is applied as a whole.
@@ -140,13 +140,13 @@ class SpoolFollower:
             StoreError: the directory cannot be read, or not be synced.
         """
         self._positions.update(collected.positions)
-        gone = set(collected.finished)
+        finished = set(collected.finished)
         any_removed = False
         for owner, theirs in self._files().items():
             reached = self._positions.get(owner, SpoolPosition()).number
-            done = [one for one in theirs if one.number < reached]
-            if owner in gone:
-                done += [one for one in theirs if one.number == reached]
+            done = [file for file in theirs if file.number < reached]
+            if owner in finished:
+                done += [file for file in theirs if file.number == reached]
             if not done:
                 continue
             removed = False
@@ -157,13 +157,13 @@ class SpoolFollower:
                 removed = True
             any_removed = any_removed or removed
             if not removed:
-                gone.discard(owner)
+                finished.discard(owner)
         if any_removed:
             # or after a power cut a file is there again that has no position
             sync_directory(self._directory)
-        for owner in gone:
+        for owner in finished:
             self._positions.pop(owner, None)
-        return gone
+        return finished
 
     def close(self) -> None:
         """Close all files."""
@@ -224,8 +224,8 @@ class SpoolFollower:
             f"are skipped"
         )
 
-    def missing(self, file: SpoolFile, after: int, found: int) -> None:
-        self._report(f"spool {file.name}: records {after + 1} to {found - 1} are missing")
+    def missing(self, file: SpoolFile, after: int, number: int) -> None:
+        self._report(f"spool {file.name}: records {after + 1} to {number - 1} are missing")
 
     def _descriptor(self, file: SpoolFile) -> int:
         descriptor = self._open.get(file)
@@ -286,7 +286,7 @@ class _SpoolWalk:
         A listing may have missed the file before one it shows, if both were made while it was read.
         """
         number = self.position.number
-        file = next((one for one in self._files if one.number >= number), self._files[-1])
+        file = next((file_ for file_ in self._files if file_.number >= number), self._files[-1])
         while file.number > max(number, 1):
             before = msgspec.structs.replace(file, number=file.number - 1)
             if not self._follower.exists(before):
@@ -320,7 +320,7 @@ class _SpoolWalk:
         at, base = 0, self.position.offset
         while at < len(data):
             try:
-                found = batch.decode(data, at)
+                decoded = batch.decode(data, at)
             except (TornRecord, DamagedRecord) as error:
                 following = _next_whole(data, at)
                 if following == len(data) and not ended:
@@ -329,14 +329,14 @@ class _SpoolWalk:
                 at = following
                 self._move(base + at)
                 continue
-            if self.position.sequence and found.sequence > self.position.sequence + 1:
-                self._follower.missing(file, self.position.sequence, found.sequence)
-            at = found.end
+            if self.position.sequence and decoded.sequence > self.position.sequence + 1:
+                self._follower.missing(file, self.position.sequence, decoded.sequence)
+            at = decoded.end
             # else a copy of what is applied already
-            fresh = found.sequence > self.position.sequence
-            self._move(base + at, max(found.sequence, self.position.sequence))
+            fresh = decoded.sequence > self.position.sequence
+            self._move(base + at, max(decoded.sequence, self.position.sequence))
             if fresh:
-                yield found
+                yield decoded
 
     def _move(self, offset: int, sequence: int | None = None) -> None:
         self.position = msgspec.structs.replace(

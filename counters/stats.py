@@ -82,7 +82,7 @@ def look(directory: Path, now: float, *, types: bool = False) -> StoreStats:
             if txn is None or environment is None:
                 raise StoreError(f"no counter store in {directory}: has the writer run?")
             tree, info = txn.stat(), environment.info()
-            kept = positions(txn)
+            spool_positions = positions(txn)
             version = U32.unpack(txn.get(VERSION_KEY, bytes(U32.size)))[0]
             newest = txn.get(NEWEST_KEY)
             doorkeeper = txn.get(DOORKEEPER_KEY)
@@ -92,7 +92,7 @@ def look(directory: Path, now: float, *, types: bool = False) -> StoreStats:
             shares = store_walk.shares(environment) if types else None
     finally:
         reader.close()
-    spools = spool_backlog(directory, kept)
+    spools = spool_backlog(directory, spool_positions)
     used = (tree["branch_pages"] + tree["leaf_pages"] + tree["overflow_pages"]) * tree["psize"]
     return StoreStats(
         directory=os.fspath(directory),
@@ -114,7 +114,7 @@ def look(directory: Path, now: float, *, types: bool = False) -> StoreStats:
         doorkeeper_slots=NOTE.unpack(doorkeeper)[1] * WAYS if doorkeeper else 0,
         writer=writer_of(directory),
         spools=spools,
-        waiting_bytes=sum(one.bytes for one in spools),
+        waiting_bytes=sum(spool.bytes for spool in spools),
         lag_s=lag_s(spools, now),
         types=shares,
     )
@@ -127,12 +127,12 @@ def writer_of(directory: Path) -> str | None:
         StoreError: the lock cannot be looked at.
     """
     try:
-        held = holder(directory / state_files.COUNTERS_LOCK)
+        pid = holder(directory / state_files.COUNTERS_LOCK)
     except StoreError as error:
         if isinstance(error.__cause__, PermissionError):
             return UNKNOWN
         raise
-    return str(held) if held is not None else None
+    return str(pid) if pid is not None else None
 
 
 def _notes(txn: lmdb.Transaction[bytes]) -> int:

@@ -142,14 +142,14 @@ class LmdbCounters(AddSpooler):
         hidden, waiting = self._hidden(), self._waiting(keys)
         return [
             decode.timeline(
-                (b"" if key in hidden else one)
+                (b"" if key in hidden else octets)
                 + waiting_cells(key, waiting)
                 + b"".join(
                     record.cells((count, 0, 0, 0, 0, 0), at) for at, count in gained.items()
                 ),
                 now,
             )
-            for key, one, gained in zip(keys, stored, gains, strict=True)
+            for key, octets, gained in zip(keys, stored, gains, strict=True)
         ]
 
     def close(self) -> None:

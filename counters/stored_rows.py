@@ -62,12 +62,12 @@ class StoredRows:
         """
         rows = [self._rows.get(key, UNREAD) for key in keys]
         places = [place for place, row in enumerate(rows) if row is UNREAD]
-        asked = [keys[place] for place in places]
-        records = list(map(_sound, map(txn.get, asked, repeat(b""))))
-        kept = [bool(record) for record in records]
-        _add_sightings(txn, asked, records, self._doorkeeper, now)
-        read = self._remembered.totals(asked, records, now)
-        for place, key, row, keep in zip(places, asked, read, kept, strict=True):
+        subset = [keys[place] for place in places]
+        records = list(map(_sound, map(txn.get, subset, repeat(b""))))
+        is_stored = [bool(record) for record in records]
+        _add_sightings(txn, subset, records, self._doorkeeper, now)
+        read = self._remembered.totals(subset, records, now)
+        for place, key, row, keep in zip(places, subset, read, is_stored, strict=True):
             rows[place] = row
             if keep:  # the doorkeeper's change a moment after the commit
                 self._rows[key] = row
@@ -100,6 +100,6 @@ def _add_sightings(
     """Put what the doorkeeper has of keys that have no record in the place of it."""
     absent = [place for place, record in enumerate(records) if not record]
     if absent:
-        asked = [keys[place] for place in absent]
-        for place, cell in doorkeeper.add_to(txn, asked, absent, bucket_of(now)):
+        absent_keys = [keys[place] for place in absent]
+        for place, cell in doorkeeper.add_to(txn, absent_keys, absent, bucket_of(now)):
             records[place] = cell

@@ -82,7 +82,7 @@ def _bars(series: Sequence[Sequence[int]], together: int, wide: int) -> list[str
     lines = []
     for metric in range(METRICS):
         columns = [
-            sum(one[metric] for one in series[at : at + together])
+            sum(bucket[metric] for bucket in series[at : at + together])
             for at in range(0, len(series), together)
         ]
         peak = max(columns)

@@ -94,7 +94,7 @@ def ranked(
         for shingle, row in zip(shingles, totals, strict=True)
         if row[window][metric]
     ]
-    return sorted(counted, key=lambda one: (-one[1], one[0]))[:limit]
+    return sorted(counted, key=lambda pair: (-pair[1], pair[0]))[:limit]
 
 
 def _head(shingle_type: int, prefix: CounterPrefix) -> int:
@@ -102,11 +102,11 @@ def _head(shingle_type: int, prefix: CounterPrefix) -> int:
 
 
 def _notes(txn: lmdb.Transaction[bytes]) -> list[tuple[bytes, bytes]]:
-    found = []
+    notes = []
     with txn.cursor() as cursor:
         cursor.set_range(TOP_KEY)
         for key, note in cursor:
             if not key.startswith(TOP_KEY):
                 break
-            found.append((key, note))
-    return found
+            notes.append((key, note))
+    return notes

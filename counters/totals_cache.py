@@ -71,8 +71,8 @@ class TotalsCache:
             if len(record) <= FEW_BYTES:
                 rows[place] = short.get(record) or self._added_up(record)
                 continue
-            known, start = self._starts.get(keys[place], UNKNOWN)
-            if len(known) == len(record) - CELL_BYTES and record.startswith(known):
+            cached, start = self._starts.get(keys[place], UNKNOWN)
+            if len(cached) == len(record) - CELL_BYTES and record.startswith(cached):
                 rows[place] = self._with_last(start, record)
             else:
                 missing.append(place)

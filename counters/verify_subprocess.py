@@ -31,15 +31,15 @@ def verify_in_subprocess(directory: Path) -> VerifyReport:
     reader = FRESH.Process(target=_tell, args=(directory, theirs), daemon=True)
     reader.start()
     theirs.close()
-    told: VerifyReport | StoreError | None = None
+    outcome: VerifyReport | StoreError | None = None
     with ours, contextlib.suppress(EOFError):  # it ended, and its status says how
-        told = ours.recv()
+        outcome = ours.recv()
     reader.join()
     status = reader.exitcode or 0
-    if isinstance(told, VerifyReport):
-        return told
-    if told is not None:
-        raise told
+    if isinstance(outcome, VerifyReport):
+        return outcome
+    if outcome is not None:
+        raise outcome
     if status < 0:
         name = signal.Signals(-status).name
         return VerifyReport(
@@ -50,17 +50,17 @@ def verify_in_subprocess(directory: Path) -> VerifyReport:
 
 def _tell(directory: Path, theirs: Connection) -> None:
     reader = LmdbReader(directory)
-    told: VerifyReport | StoreError
+    outcome: VerifyReport | StoreError
     try:
         with as_store_error(directory):
             with reader.transaction():
                 environment = reader.environment
             if environment is not None:
-                told = verify(environment)
+                outcome = verify(environment)
             else:
-                told = StoreError(f"no counter store in {directory}: has the writer run?")
+                outcome = StoreError(f"no counter store in {directory}: has the writer run?")
     except StoreError as error:
-        told = error
+        outcome = error
     finally:
         reader.close()
-    theirs.send(told)
+    theirs.send(outcome)

@@ -77,8 +77,8 @@ def sum_metrics(counts: Iterable[Counts]) -> list[int]:
     negative.
     """
     totals = [0] * METRICS
-    for one in counts:
-        for metric, count in enumerate(one):
+    for row in counts:
+        for metric, count in enumerate(row):
             totals[metric] += count
     return totals
 

@@ -133,12 +133,12 @@ class LmdbCounterWriter:
         What becomes of the one that was expected here is told.
         """
         path = self.directory / state_files.COUNTERS_DATA
-        there = path.exists() and path.stat().st_size > 0
-        if not why and not there and file_check.has_data_file(self.directory):
+        exists = path.exists() and path.stat().st_size > 0
+        if not why and not exists and file_check.has_data_file(self.directory):
             why = "was gone or empty"
         open_or_begin_anew(self.directory, self._open)
         self._file = OpenFileCheck(path)
-        if there and self._new:
+        if exists and self._new:
             why = why or "was damaged or another site's, and was set aside"
         if self._state is not None:
             if why:
@@ -165,14 +165,14 @@ class LmdbCounterWriter:
             with as_store_error(self.directory), self.environment.begin() as txn:
                 newest = txn.get(NEWEST_KEY)
                 self._clock = SteadyClock(I64.unpack(newest)[0] if newest else None)
-                kept = positions(txn)
+                taken_to = positions(txn)
                 self._purge_place = txn.get(PURGE_KEY, FIRST_RECORD)
                 self._heavy = top.load(txn, self._report)
             self._follower = SpoolFollower(
-                self.directory / state_files.COUNTERS_SPOOL, kept, self._report
+                self.directory / state_files.COUNTERS_SPOOL, taken_to, self._report
             )
             self._follower.sweep()
-            self._orphans = set(kept) - self._follower.owners()
+            self._orphans = set(taken_to) - self._follower.owners()
             self._found: PurgeResult | None = None  # by a look, and not freed yet
         except BaseException:
             self._close_store()
@@ -194,17 +194,17 @@ class LmdbCounterWriter:
         if not (collected.batches or collected.positions or collected.finished or self._orphans):
             return 0
         if collected.batches or collected.positions or self._orphans:
-            found, self._found = self._found, None  # if this fails, the next round finds it again
+            purged, self._found = self._found, None  # if this fails, the next round finds it again
             applied, changes = self._store.within(
-                lambda txn: self._apply(txn, collected, found, bucket_of(now))
+                lambda txn: self._apply(txn, collected, purged, bucket_of(now))
             )
             if self._doorkeeper is not None:
                 self._doorkeeper.committed(changes)
-            for one in applied:
-                self._heavy.forget(one.forgotten)
-                self._heavy.feed(one.total.keys, one.total.cells, one.total.starts, now)
-            self._say_lag(now - min((one.time for one in collected.batches), default=now))
-            foreign = sum(one.total.foreign for one in applied)
+            for part in applied:
+                self._heavy.forget(part.forgotten)
+                self._heavy.feed(part.total.keys, part.total.cells, part.total.starts, now)
+            self._say_lag(now - min((batch.time for batch in collected.batches), default=now))
+            foreign = sum(part.total.foreign for part in applied)
             if foreign and not self._foreign:
                 self._report(
                     f"{foreign} counts are left out: their time is over half a year from now"
@@ -375,16 +375,16 @@ class LmdbCounterWriter:
         self,
         txn: lmdb.Transaction[bytes],
         collected: CollectedBatches,
-        found: PurgeResult | None,
+        purged: PurgeResult | None,
         bucket: int,
     ) -> tuple[list[AppliedBatches], SlotChanges]:
-        if found is not None:
-            self._free(txn, found)
+        if purged is not None:
+            self._free(txn, purged)
         slots = self._doorkeeper.slots if self._doorkeeper is not None else None
         applied, changes = merge.apply_in_order(
             txn, collected.batches, bucket, believed=self._clock.believes(bucket), slots=slots
         )
-        if any(one.takes for one in collected.batches):
+        if any(batch.takes for batch in collected.batches):
             note_taking(txn)
         for owner in self._orphans:
             txn.delete(POSITION_KEY + owner.encode())
@@ -396,9 +396,9 @@ class LmdbCounterWriter:
         return applied, changes
 
     def _free_found(self) -> None:
-        found, self._found = self._found, None
-        if found is not None:
-            self._store.within(lambda txn: self._free(txn, found))
+        purged, self._found = self._found, None
+        if purged is not None:
+            self._store.within(lambda txn: self._free(txn, purged))
 
     def _free(self, txn: lmdb.Transaction[bytes], purged: PurgeResult) -> None:
         for key, stored in purged.changes:

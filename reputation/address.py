@@ -181,16 +181,18 @@ def judge(
     Source: Beta-binomial model with the network as its prior; the interval is the normal
         approximation of the Beta posterior.
     """
-    said = address, network
+    quoted = address, network
     address, network = _heard(address), _heard(network)
-    heard = _unsaid(address) if _vouched(address) else address
-    own = _evidence(_without(heard.day, sender), _without(heard.fortnight, sender, heard.day))
+    credited = _unsaid(address) if _vouched(address) else address
+    own = _evidence(
+        _without(credited.day, sender), _without(credited.fortnight, sender, credited.day)
+    )
     others = _evidence(_less(network.day, address.day), _less(network.fortnight, address.fortnight))
-    known = own.bad + own.good
+    total = own.bad + own.good
     share = mean(
         SpamEvidence(own.bad, own.good), mean(SpamEvidence(others.all_bad, others.all_good))
     )
-    sure = margin(share, known)
+    sure = margin(share, total)
     low, high = share - sure, share + sure
     neighbour = not own.spoken_for and _is_bad(others)
     flag = ReputationFlag.UNKNOWN
@@ -218,8 +220,8 @@ def judge(
     return RepIP(
         flag=flag,
         share=share,
-        confidence=known / (known + PRIOR),
-        say=_say(*said, known=bool(known), neighbour=neighbour),
+        confidence=total / (total + PRIOR),
+        say=_say(*quoted, known=bool(total), neighbour=neighbour),
     )
 
 
@@ -261,7 +263,7 @@ def _unsaid(address: AddressHistory) -> AddressHistory:
 
 
 def _less(all_: AddressCounts, part: AddressCounts) -> AddressCounts:
-    return AddressCounts(*(max(0, one - other) for one, other in zip(all_, part, strict=True)))
+    return AddressCounts(*(max(0, count - share) for count, share in zip(all_, part, strict=True)))
 
 
 def _evidence(day: AddressCounts, fortnight: AddressCounts) -> _AddressEvidence:
@@ -342,11 +344,11 @@ def _say(address: AddressHistory, network: AddressHistory, *, known: bool, neigh
 
 def _words(counts: AddressCounts) -> str:
     parts = [f"{counts.spam} spam of {counts.seen}"]
-    for number, what in (
+    for number, noun in (
         (counts.complaints, "complaints"),
         (counts.traps, "traps"),
         (counts.pardons, "not-spam reports"),
     ):
         if number:
-            parts.append(f"{number} {what}")
+            parts.append(f"{number} {noun}")
     return ", ".join(parts)

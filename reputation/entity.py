@@ -150,7 +150,7 @@ def judge(sorts: Iterable[EntityGroup], name: Name, shared: Shared, own: int = 0
         own: as of `standing`.
     """
     sudden = fresh = bad = 0
-    found: list[
+    suspects: list[
         tuple[float, EntityGroup, int]
     ] = []  # trust of those that something speaks against, and where they are
     came: list[str] = []
@@ -168,11 +168,11 @@ def judge(sorts: Iterable[EntityGroup], name: Name, shared: Shared, own: int = 0
             against, good = _evidence(row, own)
             if against > good and place not in sort.pinned and not shared(sort.kind, place):
                 bad += against >= BAD_LEAST and _flag(against, good) is _BAD
-                found.append((_trust(against, good), sort, place))
-        for place, said in sort.pinned.items():
-            if said.trust < 0 and place < len(rows):
-                bad += said.flag is _BAD
-                found.append((said.trust, sort, place))
+                suspects.append((_trust(against, good), sort, place))
+        for place, pinned in sort.pinned.items():
+            if pinned.trust < 0 and place < len(rows):
+                bad += pinned.flag is _BAD
+                suspects.append((pinned.trust, sort, place))
         if sort.linked:
             for place, row in enumerate(rows):
                 today = row[_DAY][_SEEN]
@@ -180,16 +180,16 @@ def judge(sorts: Iterable[EntityGroup], name: Name, shared: Shared, own: int = 0
                 if today >= SUDDEN_SEEN and is_sudden(row, _of(sort.senders, place)):
                     sudden += 1
                     came.append(_suddenly(sort, place, name))
-    if not (found or sudden or fresh):
+    if not (suspects or sudden or fresh):
         return CLEAR
-    found.sort(key=_BY_TRUST)
+    suspects.sort(key=_BY_TRUST)
     says = [
         f"{_named(sort, place, name)} {pin.say if (pin := sort.pinned.get(place)) else words(sort.rows[place][_FORTNIGHT])}"
-        for _, sort, place in found[:TOLD]
+        for _, sort, place in suspects[:TOLD]
     ]
     return RepEntity(
-        flag=_flag_of(*found[0][1:], own) if found else ReputationFlag.UNKNOWN,
-        worst=found[0][0] if found else 0.0,
+        flag=_flag_of(*suspects[0][1:], own) if suspects else ReputationFlag.UNKNOWN,
+        worst=suspects[0][0] if suspects else 0.0,
         bad=bad,
         sudden=sudden,
         fresh=fresh,
@@ -228,12 +228,12 @@ def is_sudden(row: Row, senders: Row) -> bool:
 def words(counts: Sequence[int]) -> str:
     """Return what two weeks counted: `390 spam of 400, 3 complaints`."""
     seen, spam, complaints, pardons, _, traps = counts
-    said = f"{spam} spam of {seen}"
+    text = f"{spam} spam of {seen}"
     if complaints:
-        said += f", {complaints} complaints"
+        text += f", {complaints} complaints"
     if traps:
-        said += f", {traps} traps"
-    return f"{said}, {pardons} not-spam reports" if pardons else said
+        text += f", {traps} traps"
+    return f"{text}, {pardons} not-spam reports" if pardons else text
 
 
 def _evidence(row: Row, own: int = 0) -> tuple[float, float]:
@@ -262,8 +262,8 @@ def _tried(row: Row) -> float:
 
 
 def _trust(bad: float, good: float) -> float:
-    known = bad + good
-    return 100 * known * (good - bad) / (known + PRIOR) ** 2
+    total = bad + good
+    return 100 * total * (good - bad) / (total + PRIOR) ** 2
 
 
 def _flag(bad: float, good: float) -> ReputationFlag:
@@ -295,13 +295,13 @@ def _of(senders: Sequence[Row], place: int) -> Row:
 
 
 def _flag_of(sort: EntityGroup, place: int, own: int) -> ReputationFlag:
-    said = sort.pinned.get(place)
-    return said.flag if said else _flag(*_evidence(sort.rows[place], own))
+    pin = sort.pinned.get(place)
+    return pin.flag if pin else _flag(*_evidence(sort.rows[place], own))
 
 
 def _named(sort: EntityGroup, place: int, name: Name) -> str:
-    found = name(sort.kind, place)
-    return f"{sort.word} {found}:" if found else f"{sort.word}:"
+    label = name(sort.kind, place)
+    return f"{sort.word} {label}:" if label else f"{sort.word}:"
 
 
 def _suddenly(sort: EntityGroup, place: int, name: Name) -> str:

@@ -43,11 +43,11 @@ def country(record: object) -> str:
     if not isinstance(record, Mapping):
         return ""
     for key in ("country_code", "country", "registered_country"):
-        said = record.get(key)
-        if isinstance(said, Mapping):
-            said = said.get("iso_code")
-        if isinstance(said, str) and _CODE.fullmatch(said):
-            return said.upper()
+        entry = record.get(key)
+        if isinstance(entry, Mapping):
+            entry = entry.get("iso_code")
+        if isinstance(entry, str) and _CODE.fullmatch(entry):
+            return entry.upper()
     return ""
 
 
@@ -68,11 +68,11 @@ def _first(fields: Mapping[Any, object], *names: str) -> object:
     return next((fields[name] for name in names if name in fields), None)
 
 
-def _number(said: object) -> int:
-    if isinstance(said, str):
-        found = _NUMBER.fullmatch(said)
-        said = int(found[1]) if found else 0
-    return said if isinstance(said, int) and 0 < said <= MAX_AS else 0
+def _number(field: object) -> int:
+    if isinstance(field, str):
+        match = _NUMBER.fullmatch(field)
+        field = int(match[1]) if match else 0
+    return field if isinstance(field, int) and 0 < field <= MAX_AS else 0
 
 
 def _printable(name: str) -> str:

@@ -128,8 +128,10 @@ def karma(of: KarmaInputs) -> Karma:
         (name, points * loudest if points > 0 else points, by) for name, points, by in around
     ]
     total = sum([points for _, points, _ in parts])
-    told = sorted([one for one in parts if abs(one[1]) >= LEAST], key=lambda one: -abs(one[1]))
+    telling = sorted(
+        [part for part in parts if abs(part[1]) >= LEAST], key=lambda part: -abs(part[1])
+    )
     return Karma(
         value=round(max(-100.0, min(100.0, total))),
-        parts=tuple([KarmaPart(name, points, by.say) for name, points, by in told]),
+        parts=tuple([KarmaPart(name, points, by.say) for name, points, by in telling]),
     )

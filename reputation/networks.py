@@ -52,7 +52,7 @@ def network(text: str) -> Network:
     """
     kind = IPv6Network if ":" in text else IPv4Network
     try:
-        found = kind(text)
+        parsed = kind(text)
     except ValueError:
         try:
             wider = kind(text, strict=False)
@@ -61,12 +61,12 @@ def network(text: str) -> Network:
                 "is no address and no network, such as 192.0.2.0/24 or 2001:db8::/32"
             ) from None
         raise ValueError(f"has bits set behind its length; the network is {wider}") from None
-    if isinstance(found, IPv6Network):
-        if found.network_address.scope_id:
+    if isinstance(parsed, IPv6Network):
+        if parsed.network_address.scope_id:
             raise ValueError("has a zone, which means nothing on other machines")
-        if found.prefixlen >= _MAPPED.prefixlen and found.subnet_of(_MAPPED):
-            return IPv4Network((int(found.network_address) & 0xFFFFFFFF, found.prefixlen - 96))
-    return found
+        if parsed.prefixlen >= _MAPPED.prefixlen and parsed.subnet_of(_MAPPED):
+            return IPv4Network((int(parsed.network_address) & 0xFFFFFFFF, parsed.prefixlen - 96))
+    return parsed
 
 
 class _Family:
@@ -207,13 +207,13 @@ def pack(networks: Sequence[Network]) -> PackedNetworks:
     """Return networks of both families as arrays."""
     four = [one for one in networks if one.version == 4]
     six = [one for one in networks if one.version == 6]
-    starts = [int(one.network_address) for one in six]
+    starts = [int(net.network_address) for net in six]
     return PackedNetworks(
-        np.array([int(one.network_address) for one in four], np.uint32),
-        np.array([one.prefixlen for one in four], np.uint8),
+        np.array([int(net.network_address) for net in four], np.uint32),
+        np.array([net.prefixlen for net in four], np.uint8),
         np.array([start >> _WORD for start in starts], np.uint64),
         np.array([start & _ALL for start in starts], np.uint64),
-        np.array([one.prefixlen for one in six], np.uint8),
+        np.array([net.prefixlen for net in six], np.uint8),
     )
 
 
@@ -241,10 +241,10 @@ class NetworkSet:
     def find(self, address: Address) -> Network | None:
         """Return the narrowest network around an address, such as `plain` gives it."""
         if isinstance(address, IPv4Address):
-            found = self._four.find(int(address))
-            return None if found is None else IPv4Network(found)
-        found = self._six.find(int(address))
-        return None if found is None else IPv6Network(found)
+            match = self._four.find(int(address))
+            return None if match is None else IPv4Network(match)
+        match = self._six.find(int(address))
+        return None if match is None else IPv6Network(match)
 
     def __contains__(self, address: Address) -> bool:
         return self.find(address) is not None
@@ -260,10 +260,10 @@ def networks(text: str) -> NetworkSet:
     Raises:
         ValueError: which of them is wrong, and why.
     """
-    found = []
-    for one in text.replace(",", " ").split():
+    parsed = []
+    for part in text.replace(",", " ").split():
         try:
-            found.append(network(one))
+            parsed.append(network(part))
         except ValueError as fault:
-            raise ValueError(f"{one[:60]} {fault}") from None
-    return NetworkSet((pack(found),))
+            raise ValueError(f"{part[:60]} {fault}") from None
+    return NetworkSet((pack(parsed),))

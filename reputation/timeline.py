@@ -146,7 +146,9 @@ class EntityHistory(msgspec.Struct, frozen=True, dict=True):
         """
         if not self.days:
             return self
-        buckets = tuple([one if one is NOTHING else _against(one) for one in self.buckets])
+        buckets = tuple(
+            [bucket if bucket is NOTHING else _against(bucket) for bucket in self.buckets]
+        )
         return EntityHistory(buckets, (*self.before, total(buckets)))
 
     @cached_property
@@ -211,24 +213,24 @@ def entity_history(
     """
     beside = (refused, first, deleted, recipients)
     return EntityHistory(
-        _laid(line.buckets, [None if one is None else one.buckets for one in beside]),
-        _laid(line.days, [None if one is None else one.days for one in beside]),
+        _laid(line.buckets, [None if other is None else other.buckets for other in beside]),
+        _laid(line.days, [None if other is None else other.days for other in beside]),
     )
 
 
 def _laid(
     rows: list[list[int]], beside: Sequence[list[list[int]] | None]
 ) -> tuple[TimelineBucket, ...]:
-    if all(one is None for one in beside):
+    if all(other is None for other in beside):
         return tuple(
             [_new(TimelineBucket, (*row, 0, 0, 0, 0)) if any(row) else NOTHING for row in rows]
         )
     seen = Metric.SEEN
-    columns = [repeat(0) if one is None else [row[seen] for row in one] for one in beside]
-    laid = zip(rows, zip(*columns, strict=False), strict=False)
+    columns = [repeat(0) if other is None else [row[seen] for row in other] for other in beside]
+    aligned = zip(rows, zip(*columns, strict=False), strict=False)
     return tuple(
         [
             _new(TimelineBucket, (*row, *also)) if any(row) or any(also) else NOTHING
-            for row, also in laid
+            for row, also in aligned
         ]
     )

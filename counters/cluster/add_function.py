@@ -33,16 +33,16 @@ def load(shards: BlockingClusterClient, node: NodeAddress) -> None:
     [listed] = shards.ask_node(node, ("FUNCTION", "LIST", "LIBRARYNAME", f"{LIBRARY}*"))
     if isinstance(listed, hiredis.ReplyError):
         raise StoreError(f"{node} tells no functions; Redis 7 has them: {listed}")
-    there = _versions(listed)
-    newest = max(there, default=0)
+    versions = _versions(listed)
+    newest = max(versions, default=0)
     if newest > VERSION:
         raise StoreVersion(
             f"the counters on {node} have version {newest}, this Oborona knows {VERSION}: "
             f"written by a newer Oborona"
         )
-    if VERSION not in there:
+    if VERSION not in versions:
         code = files("oborona.counters.cluster").joinpath("pages.lua").read_text("utf-8")
-        older = [("FUNCTION", "DELETE", f"{LIBRARY}{version}") for version in there]
+        older = [("FUNCTION", "DELETE", f"{LIBRARY}{version}") for version in versions]
         for answer in shards.ask_node(node, ("FUNCTION", "LOAD", "REPLACE", code), *older):
             if isinstance(answer, hiredis.ReplyError):
                 raise StoreError(f"{node} does not take our function: {answer}")
@@ -51,6 +51,7 @@ def load(shards: BlockingClusterClient, node: NodeAddress) -> None:
 def _versions(listed: Reply) -> list[int]:
     assert isinstance(listed, list)
     names = [
-        dict(zip(one[::2], one[1::2], strict=True))[b"library_name"].decode() for one in listed
+        dict(zip(library[::2], library[1::2], strict=True))[b"library_name"].decode()
+        for library in listed
     ]
     return [int(number) for name in names if (number := name.removeprefix(LIBRARY)).isdecimal()]

@@ -133,11 +133,13 @@ class BlockingClusterClient:
         for address in sent:
             places = by_node[address]
             try:
-                found = self._links[address].answers(len(places) * (2 if before_each else 1))
+                replies = self._links[address].answers(len(places) * (2 if before_each else 1))
             except StoreError as error:
                 self._lost(address, time.monotonic() - began)
-                found = [error for _ in range(len(places) * (2 if before_each else 1))]
-            for place, answer in zip(places, found[1::2] if before_each else found, strict=True):
+                replies = [error for _ in range(len(places) * (2 if before_each else 1))]
+            for place, answer in zip(
+                places, replies[1::2] if before_each else replies, strict=True
+            ):
                 answers[place] = answer
                 if isinstance(answer, hiredis.ReplyError):
                     self._note(answer, address, place, elsewhere)
@@ -146,17 +148,17 @@ class BlockingClusterClient:
     def _note(
         self,
         error: hiredis.ReplyError,
-        asked: NodeAddress,
+        address: NodeAddress,
         place: int,
         elsewhere: dict[NodeAddress, list[int]],
     ) -> None:
-        other = redirect(error, asked)
-        if other is None:
+        target = redirect(error, address)
+        if target is None:
             self._map_old = self._map_old or tells_old_map(error)
-        elif not other.for_good:
-            elsewhere.setdefault(other.address, []).append(place)
+        elif not target.for_good:
+            elsewhere.setdefault(target.address, []).append(place)
         elif self._map is not None:
-            self._map.owners[other.slot] = other.address
+            self._map.owners[target.slot] = target.address
 
     def _link(self, address: NodeAddress) -> BlockingNodeConnection:
         link = self._links.get(address)
@@ -190,8 +192,8 @@ class BlockingClusterClient:
         if not self._map_old or time.monotonic() - self._map_asked < PEACE_S:
             return self._map
         self._map_asked = time.monotonic()
-        known = self._map.nodes() if self._map is not None else []
-        for address in dict.fromkeys([*known, *self._access.nodes]):
+        nodes = self._map.nodes() if self._map is not None else []
+        for address in dict.fromkeys([*nodes, *self._access.nodes]):
             try:
                 link = self._link(address)
                 link.send(MAP)

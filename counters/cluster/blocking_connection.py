@@ -71,12 +71,12 @@ class BlockingNodeConnection:
         Raises:
             StoreError: the node is away, or silent past its deadline.
         """
-        found: list[Reply] = []
+        replies: list[Reply] = []
         try:
-            while len(found) < count:
+            while len(replies) < count:
                 answer = self._reader.gets()
                 if answer is not False:
-                    found.append(answer)
+                    replies.append(answer)
                     continue
                 data = self._socket.recv(READ_BYTES)
                 if not data:
@@ -85,7 +85,7 @@ class BlockingNodeConnection:
         except (OSError, *BROKEN) as error:
             self.close()
             raise StoreError(f"{self.address} is away: {error}") from error
-        return found
+        return replies
 
     def close(self) -> None:
         """Hang up; a second call does nothing."""

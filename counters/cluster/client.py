@@ -82,12 +82,12 @@ class ClusterClient:
                 self.trouble = f"no node has slot {slot}"
             else:
                 by_node.setdefault(owner, []).append(place)
-        again = await self._round(by_node, questions, answers, end, b"")
-        if again:
+        redirected = await self._round(by_node, questions, answers, end, b"")
+        if redirected:
             for asking in (b"", ASKING):
                 part = {
                     address: places
-                    for (address, before), places in again.items()
+                    for (address, before), places in redirected.items()
                     if before == asking
                 }
                 await self._round(part, questions, answers, end, asking)
@@ -114,8 +114,8 @@ class ClusterClient:
         question.
         """
         waiting: dict[asyncio.Future[list[Reply]], tuple[NodeAddress, list[int]]] = {}
-        each = 2 if before_each else 1
-        for address in [one for one in by_node if not self._is_open(one)]:
+        per_question = 2 if before_each else 1
+        for address in [node for node in by_node if not self._is_open(node)]:
             self._start(address, self._connect(address))
         for address, places in by_node.items():
             if not self._is_open(address):
@@ -125,41 +125,45 @@ class ClusterClient:
                 self._map_old = True
                 continue
             packed = b"".join([before_each + questions[place][1] for place in places])
-            waiting[connection.ask(packed, each * len(places))] = address, places
+            waiting[connection.ask(packed, per_question * len(places))] = address, places
         if not waiting:
             return {}
         done, late = await asyncio.wait(waiting, timeout=max(end - time.monotonic(), 0.0))
         for future in late:
             self.trouble = f"{waiting[future][0]} is silent"
-        again: dict[tuple[NodeAddress, bytes], list[int]] = {}
+        redirected: dict[tuple[NodeAddress, bytes], list[int]] = {}
         for future in done:
             address, places = waiting[future]
-            found = future.result()
-            if len(found) != each * len(places):
+            replies = future.result()
+            if len(replies) != per_question * len(places):
                 self.trouble = f"{address} hung up"
                 self._map_old = True
                 continue
-            for place, answer in zip(places, found[each - 1 :: each], strict=True):
+            for place, answer in zip(
+                places, replies[per_question - 1 :: per_question], strict=True
+            ):
                 answers[place] = answer
                 if isinstance(answer, hiredis.ReplyError):
-                    self._note(answer, address, place, again)
-        return again
+                    self._note(answer, address, place, redirected)
+        return redirected
 
     def _note(
         self,
         error: hiredis.ReplyError,
-        asked: NodeAddress,
+        address: NodeAddress,
         place: int,
-        again: dict[tuple[NodeAddress, bytes], list[int]],
+        redirected: dict[tuple[NodeAddress, bytes], list[int]],
     ) -> None:
-        self.trouble = f"{asked}: {error}"
-        other = redirect(error, asked)
-        if other is None:
+        self.trouble = f"{address}: {error}"
+        target = redirect(error, address)
+        if target is None:
             self._map_old = self._map_old or tells_old_map(error)
             return
-        if other.for_good and self._map is not None:
-            self._map.owners[other.slot] = other.address
-        again.setdefault((other.address, b"" if other.for_good else ASKING), []).append(place)
+        if target.for_good and self._map is not None:
+            self._map.owners[target.slot] = target.address
+        redirected.setdefault((target.address, b"" if target.for_good else ASKING), []).append(
+            place
+        )
 
     def _is_open(self, address: NodeAddress) -> bool:
         connection = self._connections.get(address)
@@ -175,19 +179,19 @@ class ClusterClient:
             connection.give_up()
         return connection.usable and silent_s <= self._deadline_s
 
-    def _start(self, what: NodeAddress | None, work: Coroutine[Any, Any, None]) -> None:
+    def _start(self, address: NodeAddress | None, work: Coroutine[Any, Any, None]) -> None:
         """Do this beside everything else, unless it is being done or was done just now."""
         now = time.monotonic()
-        if what in self._tasks or self._peace.get(what, 0.0) > now:
+        if address in self._tasks or self._peace.get(address, 0.0) > now:
             work.close()
             return
         task = asyncio.get_running_loop().create_task(work)
-        self._tasks[what] = now, task
-        task.add_done_callback(lambda _task: self._tasks.pop(what, None))
+        self._tasks[address] = now, task
+        task.add_done_callback(lambda _task: self._tasks.pop(address, None))
 
-    async def _started(self, what: NodeAddress | None, end: float) -> None:
+    async def _started(self, address: NodeAddress | None, end: float) -> None:
         """Wait for what was started, unless that was longer than a deadline ago."""
-        began, task = self._tasks.get(what, (0.0, None))
+        began, task = self._tasks.get(address, (0.0, None))
         if task is not None and time.monotonic() - began < self._deadline_s:
             await asyncio.wait([task], timeout=max(end - time.monotonic(), 0.0))
 
@@ -220,8 +224,8 @@ class ClusterClient:
     async def _learn_map(self) -> None:
         """Ask one node after the other for the map."""
         self._peace[None] = time.monotonic() + PEACE_S
-        known = self._map.nodes() if self._map is not None else []
-        for address in dict.fromkeys([*known, *self._access.nodes]):
+        nodes = self._map.nodes() if self._map is not None else []
+        for address in dict.fromkeys([*nodes, *self._access.nodes]):
             if not self._is_open(address) and self._peace.get(address, 0.0) <= time.monotonic():
                 await self._connect(address)
             connection = self._connections.get(address)

@@ -42,15 +42,15 @@ class NodeConnection(asyncio.Protocol):
         self._reader.feed(data)
         try:
             while self._owed:
-                _asked, count, found, future = self._owed[0]
-                while len(found) < count:
+                _asked, count, replies, future = self._owed[0]
+                while len(replies) < count:
                     answer = self._reader.gets()
                     if answer is False:
                         return
-                    found.append(answer)
+                    replies.append(answer)
                 self._owed.popleft()
                 if not future.done():
-                    future.set_result(found)
+                    future.set_result(replies)
         except BROKEN:
             self.give_up()
 

@@ -87,21 +87,21 @@ class OutboxDelivery:
         """
         outbox = self._outbox
         tags = np.flatnonzero(outbox.last).tolist()
-        asked: list[Command] = [
+        commands: list[Command] = [
             (SLOT_OF_TAG[tag], (b"HGET", APPLIED_KEYS[tag], outbox.id)) for tag in tags
         ]
-        for tag, answer in zip(tags, self._shards.ask(asked), strict=True):
+        for tag, answer in zip(tags, self._shards.ask(commands), strict=True):
             if answer is None or isinstance(answer, bytes):
                 has = int(answer.split()[0]) if answer else 0
                 if self._has.get(tag) != has:
                     self._found(tag, has)
                 self._verified[tag] = outbox.applied[tag]
         now = time.monotonic()
-        there = all_done(outbox.last, self._verified)
-        self._checks.append((now, there))
+        delivered = all_done(outbox.last, self._verified)
+        self._checks.append((now, delivered))
         while self._checks and self._checks[0][0] <= now - self._retain_s:
             self._long_there = self._checks.popleft()[1]
-        outbox.note(outbox.steps_up_to(min(there, self._long_there)))
+        outbox.note(outbox.steps_up_to(min(delivered, self._long_there)))
 
     def _round(self, tags: list[int]) -> tuple[str, bool]:
         """Send to these tags once.

@@ -41,10 +41,10 @@ def sighting(slots: bytes, key: bytes, reference: int) -> bytes:
         reference: a bucket less than 227 days from it.
     """
     head, low = PRINT_PARTS.unpack(key)
-    wanted = ((head + low) % PRINTS).to_bytes(2, "little")
-    at = slots.find(wanted)
+    fingerprint = ((head + low) % PRINTS).to_bytes(2, "little")
+    at = slots.find(fingerprint)
     while at >= 0 and at % SLOT.size:
-        at = slots.find(wanted, at + 1)
+        at = slots.find(fingerprint, at + 1)
     if at < 0:
         return b""
     place: int = SLOT.unpack_from(slots, at)[1]

@@ -42,11 +42,11 @@ def _words() -> tuple[bytes, ...]:
     """Return for each tag the first two letters or digits whose slot lies in its part of the
     slots.
     """
-    found: dict[int, bytes] = {}
+    words: dict[int, bytes] = {}
     for pair in product((string.ascii_letters + string.digits).encode(), repeat=2):
         word = bytes(pair)
-        found.setdefault(slot_of(word) * TAGS // SLOTS, word)
-    return tuple(found[tag] for tag in range(TAGS))
+        words.setdefault(slot_of(word) * TAGS // SLOTS, word)
+    return tuple(words[tag] for tag in range(TAGS))
 
 
 WORDS: Final = _words()

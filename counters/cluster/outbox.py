@@ -166,9 +166,9 @@ class Outbox:
         Raises:
             StoreError: it cannot be written.
         """
-        gone = list(dropped)
-        self._store.within(lambda txn: self._note(txn, self.last, gone, newest))
-        self._settled(gone, newest)
+        removed = list(dropped)
+        self._store.within(lambda txn: self._note(txn, self.last, removed, newest))
+        self._settled(removed, newest)
 
     def heavy(self) -> HeavyHitters:
         """Return the sketch of the heaviest keys that goes on from the notes."""
@@ -188,7 +188,7 @@ class Outbox:
         moved: Mapping[str, SpoolPosition],
         orphans: Iterable[str],
         newest: int | None,
-        made: OutboxStep | None,
+        step: OutboxStep | None,
     ) -> None:
         """Keep how far spools are taken, and the step that was made of it.
 
@@ -198,22 +198,22 @@ class Outbox:
         """
         leaving = list(orphans)
         last = self.last.copy()
-        if made is not None:
-            last[made.tags] = made.number
+        if step is not None:
+            last[step.tags] = step.number
 
         def work(txn: lmdb.Transaction[bytes]) -> None:
             for owner in leaving:
                 txn.delete(POSITION_KEY + owner.encode())
             for owner, position in moved.items():
                 put_position(txn, owner, position)
-            if made is not None:
-                txn.put(STEP_KEY + NUMBER.pack(made.number), made.data)
-                if made.takes:
+            if step is not None:
+                txn.put(STEP_KEY + NUMBER.pack(step.number), step.data)
+                if step.takes:
                     note_taking(txn)
                 for owner, position in moved.items():
                     before = self.positions.get(owner, SpoolPosition()).sequence
                     if position.sequence > before:
-                        key = TAKEN_KEY + NUMBER.pack(made.number) + owner.encode()
+                        key = TAKEN_KEY + NUMBER.pack(step.number) + owner.encode()
                         txn.put(key, TAKEN.pack(before, position.sequence))
             self._note(txn, last, [], newest)
 
@@ -221,9 +221,9 @@ class Outbox:
         for owner in leaving:
             self.positions.pop(owner, None)
         self.positions.update(moved)
-        if made is not None:
-            self._sizes[made.number] = len(made.data)
-            self.size += len(made.data)
+        if step is not None:
+            self._sizes[step.number] = len(step.data)
+            self.size += len(step.data)
         self.last = last
         self._settled([], newest)
 
@@ -239,8 +239,8 @@ class Outbox:
         for number in dropped:
             txn.delete(STEP_KEY + NUMBER.pack(number))
             with txn.cursor() as cursor:
-                taken = TAKEN_KEY + NUMBER.pack(number)
-                while cursor.set_range(taken) and cursor.key().startswith(taken):
+                prefix = TAKEN_KEY + NUMBER.pack(number)
+                while cursor.set_range(prefix) and cursor.key().startswith(prefix):
                     cursor.delete()
         if newest is not None:
             txn.put(NEWEST_KEY, I64.pack(newest))

@@ -64,7 +64,7 @@ class OutboxFeeder:
             believed = self._clock.believes(reference)
             number = int(self._outbox.last.max()) + 1
             befores = self._outbox.last.tolist()
-            made = steps.make(
+            contents = steps.make(
                 collected.batches,
                 reference,
                 befores,
@@ -72,19 +72,23 @@ class OutboxFeeder:
                 believed=believed,
                 doorkeeper=self._doorkeeper,
             )
-            tags = [share.tag for share in made.shares]
-            takes = any(one.takes for one in collected.batches)
-            step = OutboxStep(number, tags, steps.encode(made.shares, now), takes) if tags else None
+            tags = [share.tag for share in contents.shares]
+            takes = any(batch.takes for batch in collected.batches)
+            step = (
+                OutboxStep(number, tags, steps.encode(contents.shares, now), takes)
+                if tags
+                else None
+            )
             self._outbox.take(collected.positions, self._orphans, self._clock.newest, step)
-            heavy_candidates.feed(self.heavy, made.parts, now)
-            foreign = sum(one.total.foreign for one in made.parts)
+            heavy_candidates.feed(self.heavy, contents.parts, now)
+            foreign = sum(part.total.foreign for part in contents.parts)
             if foreign:
                 self._report(
                     f"{foreign} counts are left out: their time is over half a year from now"
                 )
-            if made.parted:
+            if contents.parted:
                 self._report(
-                    f"{made.parted} pairs are left out: the hashes of the two begin differently"
+                    f"{contents.parted} pairs are left out: the hashes of the two begin differently"
                 )
         self._orphans = set()
         # their positions go with the next transaction

@@ -154,24 +154,26 @@ class PageQueries:
         # pairs first: a node answers in order, so a page of P that has a flush tells that a page of
         # U has it, too
         asked_for = dict.fromkeys((*halves, *keys))
-        known = {
+        remembered = {
             key: answer for key in asked_for if (answer := self._recent.get(key, now)) is not None
         }
         for both, distinct in halves.items():  # and so it must be with what is remembered
-            if distinct in known and (both not in known or known[both].time > known[distinct].time):
-                del known[distinct]
-        stored.answers.update(known)
-        wanted = [key for key in asked_for if key not in known]
+            if distinct in remembered and (
+                both not in remembered or remembered[both].time > remembered[distinct].time
+            ):
+                del remembered[distinct]
+        stored.answers.update(remembered)
+        unknown = [key for key in asked_for if key not in remembered]
         outbox = self._progress.id
-        pages = pages_of(wanted)
+        pages = pages_of(unknown)
         questions: list[Question] = [(page.slot, pack(page.words(outbox))) for page in pages]
         replies = await self._nodes.ask(questions) if questions else []
         self._look()
         counted = set(keys)
         for page, reply in zip(pages, replies, strict=True):
-            found = answer_of(page, reply, reference, halves)
-            if found is not None:
-                step, records = found
+            answered = answer_of(page, reply, reference, halves)
+            if answered is not None:
+                step, records = answered
                 for key, cells in zip(page.keys, records, strict=True):
                     stored.answers[key] = self._recent.put(key, PageAnswer(now, cells, step))
             else:

@@ -52,9 +52,9 @@ class SpoolProgress:
         with self._reader.transaction() as txn:
             if txn is None:
                 return self._floor
-            found = txn.get(ID_KEY, b"")
-            if found != self.id:
-                self._begin(found)
+            outbox_id = txn.get(ID_KEY, b"")
+            if outbox_id != self.id:
+                self._begin(outbox_id)
             with txn.cursor() as cursor:
                 more = cursor.set_range(TAKEN_KEY + NUMBER.pack(self._looked + 1))
                 while more and cursor.key().startswith(TAKEN_KEY):
@@ -80,12 +80,12 @@ class SpoolProgress:
         place = bisect_right(self._steps, step)
         return self._upto[place - 1] if place else self._floor
 
-    def _begin(self, found: bytes) -> None:
+    def _begin(self, outbox_id: bytes) -> None:
         """Another outbox took the place of the last one.
 
         What was on its way is not known any more.
         """
-        self.id = found
+        self.id = outbox_id
         self._looked = 0
         self._steps, self._upto = [], []
         self._done.clear()

@@ -82,7 +82,7 @@ class ClusterReader:
         )
         if trouble:
             raise StoreError(f"the cluster does not answer: {trouble}")
-        return [decode.timeline(one, now) for one in records]
+        return [decode.timeline(record, now) for record in records]
 
     async def top(
         self,
@@ -105,8 +105,8 @@ class ClusterReader:
         with self._reader.transaction() as txn:
             if txn is None:
                 raise StoreError(f"no outbox in {self._reader.directory}: has the writer run?")
-            found = candidates(txn, shingle_type, metric, prefix)
-        return ranked(found, await self.read(found, now, prefix), metric, window, limit)
+            shingles = candidates(txn, shingle_type, metric, prefix)
+        return ranked(shingles, await self.read(shingles, now, prefix), metric, window, limit)
 
     def close(self) -> None:
         """Hang up, and let go of the outbox."""
@@ -124,7 +124,7 @@ class ClusterReader:
 
         And what is wrong, empty when all are answered for.
         """
-        found: dict[bytes, bytes] = {}
+        records: dict[bytes, bytes] = {}
         left = pages_of(dict.fromkeys(keys))
         trouble = ""
         for _ in range(ROUNDS):
@@ -135,9 +135,9 @@ class ClusterReader:
                 if answer is None:
                     unanswered.append((page, reply))
                 else:
-                    found.update(zip(page.keys, answer[1], strict=True))
+                    records.update(zip(page.keys, answer[1], strict=True))
             if not unanswered:
                 trouble = ""
                 break
             left, trouble = [page for page, _reply in unanswered], str(unanswered[0][1])
-        return [found.get(key, b"") for key in keys], trouble
+        return [records.get(key, b"") for key in keys], trouble

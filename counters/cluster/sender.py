@@ -155,11 +155,11 @@ class ClusterWriter:
             StoreError: the spools or the outbox cannot be used, or the outbox is not what the
                 cluster knows.
         """
-        taken = self._taking.take(now) if self._outbox.size < self._outbox_bytes else 0
+        number = self._taking.take(now) if self._outbox.size < self._outbox_bytes else 0
         self._delivery.send()
-        if not taken:  # else it goes with the next one
+        if not number:  # else it goes with the next one
             self._outbox.note_applied()
-        return taken
+        return number
 
     def check(self) -> None:
         """Ask what the cluster has, and drop what it has had for long enough.

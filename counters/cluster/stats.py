@@ -75,8 +75,8 @@ def look(directory: Path, access: ClusterAccess, now: float) -> ClusterStats:
     Raises:
         StoreError: the outbox or the spools cannot be read.
     """
-    outbox, kept = _outbox(directory)
-    spools = spool_backlog(directory, kept)
+    outbox, taken_to = _outbox(directory)
+    spools = spool_backlog(directory, taken_to)
     unsent_s = now - outbox.oldest if outbox.oldest is not None else 0.0
     return ClusterStats(
         directory=os.fspath(directory),
@@ -84,7 +84,7 @@ def look(directory: Path, access: ClusterAccess, now: float) -> ClusterStats:
         outbox=outbox,
         writer=writer_of(directory),
         spools=spools,
-        waiting_bytes=sum(one.bytes for one in spools),
+        waiting_bytes=sum(spool.bytes for spool in spools),
         lag_s=max(lag_s(spools, now), unsent_s),
     )
 
@@ -107,7 +107,7 @@ def _outbox(directory: Path) -> tuple[OutboxStats, dict[str, SpoolPosition]]:
                 if int.from_bytes(key.removeprefix(STEP_KEY)) > done:
                     unsent.append(len(step))
                     oldest = steps.made_at(step) if oldest is None else oldest
-        kept = positions(txn)
+        taken_to = positions(txn)
     out = OutboxStats(
         bytes=sum(sizes),
         steps=len(sizes),
@@ -115,32 +115,34 @@ def _outbox(directory: Path) -> tuple[OutboxStats, dict[str, SpoolPosition]]:
         unsent_steps=len(unsent),
         oldest=oldest,
     )
-    return out, kept
+    return out, taken_to
 
 
 def _nodes(access: ClusterAccess) -> list[NodeStats]:
     """Return the nodes that the cluster names, primaries first, then those of the settings that do
     not answer.
     """
-    known: Mapping[NodeAddress, tuple[Role, int]] = {}
+    node_map: Mapping[NodeAddress, tuple[Role, int]] = {}
     trouble: dict[NodeAddress, str] = {}
     for address in access.nodes:
         try:
             with contextlib.closing(BlockingNodeConnection(address, access, ANSWER_S)) as link:
                 link.send(MAP)
                 [answer] = link.answers(1)
-            if not known:
-                known = members(answer, address)
+            if not node_map:
+                node_map = members(answer, address)
         except StoreError as error:
             trouble[address] = str(error)
-    found = [
+    nodes = [
         _node(address, access, role, slots)
-        for address, (role, slots) in sorted(known.items(), key=lambda one: (one[1][0], one[0]))
+        for address, (role, slots) in sorted(
+            node_map.items(), key=lambda node: (node[1][0], node[0])
+        )
     ]
-    return found + [
+    return nodes + [
         NodeStats(address=str(address), role="unknown", slots=0, trouble=why)
         for address, why in trouble.items()
-        if address not in known
+        if address not in node_map
     ]
 
 
@@ -152,7 +154,9 @@ def _node(address: NodeAddress, access: ClusterAccess, role: Role, slots: int) -
             info, pages = link.answers(2)
     except StoreError as error:
         return msgspec.structs.replace(asked, trouble=str(error))
-    refused = next((str(one) for one in (info, pages) if isinstance(one, hiredis.ReplyError)), "")
+    refused = next(
+        (str(reply) for reply in (info, pages) if isinstance(reply, hiredis.ReplyError)), ""
+    )
     memory = MEMORY.search(info) if isinstance(info, bytes) else None
     return msgspec.structs.replace(
         asked,

@@ -135,19 +135,19 @@ def make(
     tags: dict[int, _Tag] = {}
     parts: list[AppliedBatches] = []
     parted = 0
-    for forgets, run in groupby(batches, lambda one: bool(one.forgotten)):
-        for part in ([one] for one in run) if forgets else (list(run),):
+    for forgets, run in groupby(batches, lambda batch: bool(batch.forgotten)):
+        for part in ([batch] for batch in run) if forgets else (list(run),):
             total = sum_batches(part, reference)
-            parts.append(AppliedBatches([key for one in part for key in one.forgotten], total))
+            parts.append(AppliedBatches([key for batch in part for key in batch.forgotten], total))
             parted += _gather(parts[-1], tags)
     shares = [
         TagShare(
             tag,
             befores[tag],
-            b"".join(one.pages),
-            HEAD.pack(outbox, reference, flags, len(one.parts)) + b"".join(one.parts),
+            b"".join(share.pages),
+            HEAD.pack(outbox, reference, flags, len(share.parts)) + b"".join(share.parts),
         )
-        for tag, one in sorted(tags.items())
+        for tag, share in sorted(tags.items())
     ]
     return StepContents(shares, parts, parted)
 
@@ -159,10 +159,10 @@ def _gather(part: AppliedBatches, tags: dict[int, _Tag]) -> int:
     def of(key: bytes) -> _Tag:
         tag = key[FIRST_HASH_BYTE]
         touched.add(tag)
-        one = tags.get(tag)
-        if one is None:
-            one = tags[tag] = _Tag()
-        return one
+        share = tags.get(tag)
+        if share is None:
+            share = tags[tag] = _Tag()
+        return share
 
     for key in part.forgotten:
         of(key).forget(key)
@@ -181,19 +181,19 @@ def _gather(part: AppliedBatches, tags: dict[int, _Tag]) -> int:
 
 def encode(shares: Sequence[TagShare], now: float) -> bytes:
     """Return a step as it is kept, made at Unix time `now`."""
-    found = [STEP.pack(now, len(shares))]
-    for one in shares:
-        found += [
-            SHARE.pack(one.tag, one.before, len(one.pages) // PAGE_BYTES, len(one.body)),
-            one.pages,
-            one.body,
+    parts = [STEP.pack(now, len(shares))]
+    for share in shares:
+        parts += [
+            SHARE.pack(share.tag, share.before, len(share.pages) // PAGE_BYTES, len(share.body)),
+            share.pages,
+            share.body,
         ]
-    return b"".join(found)
+    return b"".join(parts)
 
 
-def decode(step: bytes, wanted: Iterable[int] | None = None) -> Iterator[TagShare]:
+def decode(step: bytes, only: Iterable[int] | None = None) -> Iterator[TagShare]:
     """Yield the shares of a step that is kept, of these tags alone if they are given."""
-    tags = None if wanted is None else set(wanted)
+    tags = None if only is None else set(only)
     _time, count = STEP.unpack_from(step)
     at = STEP.size
     for _ in range(count):

@@ -74,13 +74,13 @@ class UnackedAdds:
             ),
         ]
         begins = self._forgotten_by(distinct)
-        known: dict[tuple[bytes, int], int] = {}
+        known_since: dict[tuple[bytes, int], int] = {}
         for flush, sight, bucket in sights:
             both, day = sight
             forgotten = self._forgotten_by(both)
-            if sight in known and not known[sight] < forgotten <= flush:
+            if sight in known_since and not known_since[sight] < forgotten <= flush:
                 continue
-            known[sight] = flush
+            known_since[sight] = flush
             # what the cluster has of P is from before
             since = stored.after(both) < forgotten <= flush
             if flush >= begins and (since or not record.seen_in_day(stored.cells(both), day)):

@@ -38,10 +38,10 @@ class UnconfirmedFlushes:
         """
         for key in buffer.forgotten:
             self.hidden[key] = sequence
-        for kept, brought in ((self.counted, buffer.counts), (self.taken, buffer.taken)):
+        for queues, brought in ((self.counted, buffer.counts), (self.taken, buffer.taken)):
             for bucket, summed in brought.items():
                 for key, packed in summed.items():
-                    kept.setdefault(key, deque()).append((sequence, bucket, packed))
+                    queues.setdefault(key, deque()).append((sequence, bucket, packed))
         for distinct, firsts in buffer.pairs.items():
             have = self.paired.setdefault(distinct, deque())
             have.extend((sequence, sight, bucket) for sight, bucket in firsts.items())
@@ -66,10 +66,10 @@ class UnconfirmedFlushes:
         return self._since(self.taken, key, after)
 
     def _since(
-        self, kept: dict[bytes, deque[tuple[int, int, int]]], key: bytes, after: int
+        self, queues: dict[bytes, deque[tuple[int, int, int]]], key: bytes, after: int
     ) -> Iterator[tuple[int, int]]:
         since = max(after + 1, self.hidden.get(key, 0))
-        for sequence, bucket, packed in kept.get(key, ()):
+        for sequence, bucket, packed in queues.get(key, ()):
             if sequence >= since:
                 yield bucket, packed
 
@@ -77,17 +77,17 @@ class UnconfirmedFlushes:
         """Yield (flush, (P, day), bucket of the first) of the pairs of a U in flushes after this
         one.
         """
-        for one in self.paired.get(distinct, ()):
-            if one[0] > after:
-                yield one
+        for sight in self.paired.get(distinct, ()):
+            if sight[0] > after:
+                yield sight
 
     def _drop_oldest(self) -> None:
         sequence, buffer = self._flushes.popleft()
         self._entries -= buffer.entries
-        for kept, brought in ((self.counted, buffer.counts), (self.taken, buffer.taken)):
+        for queues, brought in ((self.counted, buffer.counts), (self.taken, buffer.taken)):
             for summed in brought.values():
                 for key in summed:
-                    _cut(kept, key, sequence)
+                    _cut(queues, key, sequence)
         for distinct in buffer.pairs:
             _cut(self.paired, distinct, sequence)
         for key in buffer.forgotten:
@@ -96,14 +96,14 @@ class UnconfirmedFlushes:
 
 
 def _cut(
-    kept: dict[bytes, deque[tuple[int, int, int]]]
+    queues: dict[bytes, deque[tuple[int, int, int]]]
     | dict[bytes, deque[tuple[int, tuple[bytes, int], int]]],
     key: bytes,
     sequence: int,
 ) -> None:
     """Take what is of this flush or older from the front of a key's entries."""
-    entries = kept.get(key)
+    entries = queues.get(key)
     while entries and entries[0][0] <= sequence:
         entries.popleft()
     if entries is not None and not entries:
-        del kept[key]
+        del queues[key]

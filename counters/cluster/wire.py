@@ -108,7 +108,7 @@ class SlotMap(msgspec.Struct, frozen=True):
     owners: list[NodeAddress | None]
 
     @classmethod
-    def parse(cls, reply: Reply, asked: NodeAddress) -> SlotMap:
+    def parse(cls, reply: Reply, address: NodeAddress) -> SlotMap:
         """Return the map from an answer to MAP.
 
         Of a server that is no cluster, one that has it all.
@@ -117,41 +117,41 @@ class SlotMap(msgspec.Struct, frozen=True):
             StoreError: it is no such answer.
         """
         if isinstance(reply, hiredis.ReplyError) and str(reply) == NO_CLUSTER:
-            return cls([asked] * SLOTS)
+            return cls([address] * SLOTS)
         owners: list[NodeAddress | None] = [None] * SLOTS
         try:
             for first, last, primary, *_ in reply:  # type: ignore[attr-defined]
-                owner = NodeAddress(_host(primary[0]) or asked.host, _port(primary[1]))
+                owner = NodeAddress(_host(primary[0]) or address.host, _port(primary[1]))
                 _check_range(first, last)
                 owners[first : last + 1] = [owner] * (last + 1 - first)
         except _NO_MAP:
-            raise StoreError(f"{asked} does not tell its slots: {reply!r:.200}") from None
+            raise StoreError(f"{address} does not tell its slots: {reply!r:.200}") from None
         return cls(owners)
 
     def nodes(self) -> list[NodeAddress]:
         """Return the primaries."""
-        return [one for one in dict.fromkeys(self.owners) if one is not None]
+        return [owner for owner in dict.fromkeys(self.owners) if owner is not None]
 
 
-def members(reply: Reply, asked: NodeAddress) -> dict[NodeAddress, tuple[Role, int]]:
+def members(reply: Reply, source: NodeAddress) -> dict[NodeAddress, tuple[Role, int]]:
     """Return the nodes that an answer to MAP names, each with its role and how many slots it holds.
 
     Raises:
         StoreError: it is no such answer.
     """
     if isinstance(reply, hiredis.ReplyError) and str(reply) == NO_CLUSTER:
-        return {asked: ("primary", SLOTS)}
-    found: dict[NodeAddress, tuple[Role, int]] = {}
+        return {source: ("primary", SLOTS)}
+    roles: dict[NodeAddress, tuple[Role, int]] = {}
     try:
         for first, last, *nodes in reply:  # type: ignore[attr-defined]
             _check_range(first, last)
             for place, node in enumerate(nodes):
-                address = NodeAddress(_host(node[0]) or asked.host, _port(node[1]))
-                _role, slots = found.get(address, ("", 0))
-                found[address] = ("replica" if place else "primary"), slots + last + 1 - first
+                address = NodeAddress(_host(node[0]) or source.host, _port(node[1]))
+                _role, slots = roles.get(address, ("", 0))
+                roles[address] = ("replica" if place else "primary"), slots + last + 1 - first
     except _NO_MAP:
-        raise StoreError(f"{asked} does not tell its slots: {reply!r:.200}") from None
-    return found
+        raise StoreError(f"{source} does not tell its slots: {reply!r:.200}") from None
+    return roles
 
 
 class SlotRedirect(NamedTuple):
@@ -162,7 +162,7 @@ class SlotRedirect(NamedTuple):
     address: NodeAddress
 
 
-def redirect(error: hiredis.ReplyError, asked: NodeAddress) -> SlotRedirect | None:
+def redirect(error: hiredis.ReplyError, source: NodeAddress) -> SlotRedirect | None:
     """Return what MOVED and ASK say.
 
     None for other errors, and for one that names no slot and no node.
@@ -170,7 +170,7 @@ def redirect(error: hiredis.ReplyError, asked: NodeAddress) -> SlotRedirect | No
     kind, *rest = str(error).split(" ")
     if kind not in ("MOVED", "ASK") or len(rest) != 2:
         return None
-    host = asked.host if rest[1].startswith(":") else ""
+    host = source.host if rest[1].startswith(":") else ""
     try:
         slot, address = int(rest[0]), NodeAddress.parse(host + rest[1])
     except ValueError:

@@ -57,16 +57,16 @@ class CodeWeights(msgspec.Struct, frozen=True, kw_only=True):
         if not counts(code):
             return None
         number = int(code)
-        found = [score for bit, score in self.bits if number & bit]
+        scores = [score for bit, score in self.bits if number & bit]
         if number in self.exact:
-            found.append(self.exact[number])
+            scores.append(self.exact[number])
         elif span := next((span for span in self.spans if span.low <= number <= span.high), None):
-            found.append(span.score)
+            scores.append(span.score)
         elif number & _STARRED in self.stars:
-            found.append(self.stars[number & _STARRED])
-        if not found:
+            scores.append(self.stars[number & _STARRED])
+        if not scores:
             return self.other
-        return max(found, key=lambda score: (abs(score), score))
+        return max(scores, key=lambda score: (abs(score), score))
 
     @property
     def scores(self) -> tuple[float, ...]:
@@ -109,8 +109,8 @@ def parse(scores: Mapping[str, float], other: float | None) -> CodeWeights:
         if text.startswith("&"):
             _once(bits, _bit(text), score, text)
             continue
-        if found := _STAR.fullmatch(text):
-            _once(stars, _code(f"{found[1]}.0.{found[2]}", text), score, text)
+        if match := _STAR.fullmatch(text):
+            _once(stars, _code(f"{match[1]}.0.{match[2]}", text), score, text)
             continue
         low, high = _span(text)
         if low & 0xFFFFFF00 == _REFUSED:
@@ -161,15 +161,15 @@ def _limit(texts: Sequence[str] | Mapping[str, float]) -> None:
         raise ValueError(f"more than {MAX_CODES} codes")
 
 
-def _once(there: dict[int, float], number: int, score: float, text: str) -> None:
-    if number in there:
+def _once(table: dict[int, float], number: int, score: float, text: str) -> None:
+    if number in table:
         raise ValueError(f'"{text}": stands there twice')
-    there[number] = score
+    table[number] = score
 
 
 def _bit(text: str) -> int:
-    found = _BIT.fullmatch(text)
-    number = int(found[1], 16 if found[1].startswith("0x") else 10) if found else 0
+    match = _BIT.fullmatch(text)
+    number = int(match[1], 16 if match[1].startswith("0x") else 10) if match else 0
     if not 1 <= number <= 128 or number.bit_count() != 1:
         raise ValueError(f'"{text}": must be one bit of the last octet: &1, &2, &4, ... &128')
     return number
@@ -177,10 +177,10 @@ def _bit(text: str) -> int:
 
 def _span(text: str) -> tuple[int, int]:
     """Return the lowest and the highest code of a notation."""
-    if found := _RANGE.fullmatch(text):
+    if match := _RANGE.fullmatch(text):
         low, high = (
-            _code(f"{found[1]}.{found[2]}", text),
-            _code(f"{found[3] or found[1]}.{found[4]}", text),
+            _code(f"{match[1]}.{match[2]}", text),
+            _code(f"{match[3] or match[1]}.{match[4]}", text),
         )
         if low >= high:
             raise ValueError(f'"{text}": must end behind its beginning')

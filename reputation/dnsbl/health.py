@@ -99,9 +99,9 @@ class _UnansweredQueries:
 class _ListHealth:
     """One list's health."""
 
-    def __init__(self, one: DnsList) -> None:
-        self.list = one
-        self.points = probes(one)
+    def __init__(self, dns_list: DnsList) -> None:
+        self.list = dns_list
+        self.points = probes(dns_list)
         self.state = DnsblState.UNKNOWN if self.points else DnsblState.HEALTHY
         self.why = ""
         self.fault: DnsblFault | None = None
@@ -132,27 +132,27 @@ class DnsblHealth:
         """
         before = self._lists
         self._lists = {}
-        for one in lists:
-            if one.enabled:
-                there = before.get(one.name)
-                if there is not None and _way(there.list) == _way(one):
-                    there.list = one
-                    self._lists[one.name] = there
+        for dns_list in lists:
+            if dns_list.enabled:
+                previous = before.get(dns_list.name)
+                if previous is not None and _way(previous.list) == _way(dns_list):
+                    previous.list = dns_list
+                    self._lists[dns_list.name] = previous
                 else:
-                    self._lists[one.name] = _ListHealth(one)
+                    self._lists[dns_list.name] = _ListHealth(dns_list)
 
-    def asks(self, one: DnsList) -> bool:
+    def asks(self, dns_list: DnsList) -> bool:
         """Return whether a list may be asked about mail."""
-        there = self._lists.get(one.name)
-        return there is not None and there.state is DnsblState.HEALTHY
+        state = self._lists.get(dns_list.name)
+        return state is not None and state.state is DnsblState.HEALTHY
 
     def states(self) -> tuple[DnsblStateChange, ...]:
         """Return how every list is, for people and metrics."""
         return tuple(
             DnsblStateChange(
-                name=name, state=one.state, why=one.why, fault=one.fault, since=one.since
+                name=name, state=state.state, why=state.why, fault=state.fault, since=state.since
             )
-            for name, one in self._lists.items()
+            for name, state in self._lists.items()
         )
 
     def due(self, now: float) -> tuple[DnsblQuestion, ...]:
@@ -161,14 +161,14 @@ class DnsblHealth:
         Args:
             now: any clock's seconds, the same one always.
         """
-        found: list[DnsblQuestion] = []
-        for one in self._lists.values():
-            if one.points and now >= one.due:
-                one.due = now + ROUND_S
-                one.open = {point.name for point in one.points}
-                one.failed = None
-                found += one.points
-        return tuple(found)
+        questions: list[DnsblQuestion] = []
+        for state in self._lists.values():
+            if state.points and now >= state.due:
+                state.due = now + ROUND_S
+                state.open = {point.name for point in state.points}
+                state.failed = None
+                questions += state.points
+        return tuple(questions)
 
     def heard(
         self, question: DnsblQuestion, answer: DnsAnswer, now: float
@@ -180,86 +180,101 @@ class DnsblHealth:
             answer: of kind A.
             now: as `due` is told.
         """
-        one = self._lists.get(question.list.name)
-        if one is None or _way(one.list) != _way(question.list):
+        state = self._lists.get(question.list.name)
+        if state is None or _way(state.list) != _way(question.list):
             return None
         codes = listing_codes(question.list, answer)
         trouble = codes if isinstance(codes, DnsblFailure) else None
         if question.probe is None:
             # an answer that is kept or shared was heard before, and a kept one says nothing of the
             # list as it is now
-            return None if answer.again else self._told(one, trouble, now)
-        if question.name not in one.open:
+            return None if answer.again else self._told(state, trouble, now)
+        if question.name not in state.open:
             return None  # of a round that was given up
         if trouble is None and bool(codes) != question.probe:
             trouble = probe_error(question)
-        return self._probed(one, question, trouble, now)
+        return self._probed(state, question, trouble, now)
 
     def _told(
-        self, one: _ListHealth, trouble: DnsblFailure | None, now: float
+        self, state: _ListHealth, trouble: DnsblFailure | None, now: float
     ) -> DnsblStateChange | None:
         """Take an answer about mail, or a failed round of probes."""
-        if one.state is not DnsblState.HEALTHY:
+        if state.state is not DnsblState.HEALTHY:
             return None
         if trouble is None:
-            one.silence.answered()
+            state.silence.answered()
             return None
         if trouble.fault is DnsblFault.TEMPERROR:
-            silent = "" if trouble.why in OURS else one.silence.failed(now)
+            silent = "" if trouble.why in OURS else state.silence.failed(now)
             if not silent:
                 return None
             trouble = msgspec.structs.replace(trouble, why=f"{silent}: {trouble.why}")
-        return self._sick(one, trouble, now)
+        return self._sick(state, trouble, now)
 
     def _probed(
-        self, one: _ListHealth, question: DnsblQuestion, trouble: DnsblFailure | None, now: float
+        self, state: _ListHealth, question: DnsblQuestion, trouble: DnsblFailure | None, now: float
     ) -> DnsblStateChange | None:
         """Take the answer of a probe; the last one of a round decides."""
-        one.open.discard(question.name)
-        if one.failed is None or (trouble is not None and one.failed.fault is DnsblFault.TEMPERROR):
-            one.failed = trouble or one.failed
-        if one.open:
+        state.open.discard(question.name)
+        if state.failed is None or (
+            trouble is not None and state.failed.fault is DnsblFault.TEMPERROR
+        ):
+            state.failed = trouble or state.failed
+        if state.open:
             return None
-        if one.failed is None:
-            return self._well(one, now)
-        if one.state is DnsblState.HEALTHY and one.failed.fault is DnsblFault.TEMPERROR:
-            one.due = now + FIRST_S
-            return self._told(one, one.failed, now)
-        if one.state is DnsblState.SICK:
-            one.why, one.fault = one.failed.why, one.failed.fault
-            one.wait = min(2 * one.wait, LAST_S)
-            one.due = now + one.wait
+        if state.failed is None:
+            return self._well(state, now)
+        if state.state is DnsblState.HEALTHY and state.failed.fault is DnsblFault.TEMPERROR:
+            state.due = now + FIRST_S
+            return self._told(state, state.failed, now)
+        if state.state is DnsblState.SICK:
+            state.why, state.fault = state.failed.why, state.failed.fault
+            state.wait = min(2 * state.wait, LAST_S)
+            state.due = now + state.wait
             return None
-        return self._sick(one, one.failed, now)
+        return self._sick(state, state.failed, now)
 
-    def _sick(self, one: _ListHealth, trouble: DnsblFailure, now: float) -> DnsblStateChange:
+    def _sick(self, state: _ListHealth, trouble: DnsblFailure, now: float) -> DnsblStateChange:
         # A list that was well for a short time only goes on waiting longer: else it would come and
         # go.
         shortly = (
-            one.state is DnsblState.HEALTHY
-            and one.healthy_since
-            and now - one.healthy_since < LAST_S
+            state.state is DnsblState.HEALTHY
+            and state.healthy_since
+            and now - state.healthy_since < LAST_S
         )
-        one.wait = min(2 * one.wait, LAST_S) if shortly else FIRST_S
-        one.state, one.why, one.fault, one.since = DnsblState.SICK, trouble.why, trouble.fault, now
-        one.silence = _UnansweredQueries()
-        one.open = set()
-        one.due = now + one.wait
+        state.wait = min(2 * state.wait, LAST_S) if shortly else FIRST_S
+        state.state, state.why, state.fault, state.since = (
+            DnsblState.SICK,
+            trouble.why,
+            trouble.fault,
+            now,
+        )
+        state.silence = _UnansweredQueries()
+        state.open = set()
+        state.due = now + state.wait
         return DnsblStateChange(
-            name=one.list.name, state=DnsblState.SICK, why=one.why, fault=one.fault, since=now
+            name=state.list.name, state=DnsblState.SICK, why=state.why, fault=state.fault, since=now
         )
 
-    def _well(self, one: _ListHealth, now: float) -> DnsblStateChange | None:
-        one.due = now + HEALTHY_S
-        one.silence = _UnansweredQueries()
-        if one.state is DnsblState.HEALTHY:
+    def _well(self, state: _ListHealth, now: float) -> DnsblStateChange | None:
+        state.due = now + HEALTHY_S
+        state.silence = _UnansweredQueries()
+        if state.state is DnsblState.HEALTHY:
             return None
-        since = one.since
-        one.state, one.why, one.fault, one.since = DnsblState.HEALTHY, "", None, 0.0
-        one.healthy_since = now
-        return DnsblStateChange(name=one.list.name, state=DnsblState.HEALTHY, since=since)
+        since = state.since
+        state.state, state.why, state.fault, state.since = DnsblState.HEALTHY, "", None, 0.0
+        state.healthy_since = now
+        return DnsblStateChange(name=state.list.name, state=DnsblState.HEALTHY, since=since)
 
 
-def _way(one: DnsList) -> tuple[object, ...]:
+def _way(dns_list: DnsList) -> tuple[object, ...]:
     """How a list is asked, as far as its health depends on it."""
-    return (one.zone, one.refused, one.hash, one.ipv4, one.of_addresses, one.of_domains, one.probe)
+    return (
+        dns_list.zone,
+        dns_list.refused,
+        dns_list.hash,
+        dns_list.ipv4,
+        dns_list.of_addresses,
+        dns_list.of_domains,
+        dns_list.probe,
+    )

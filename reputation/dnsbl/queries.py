@@ -82,13 +82,13 @@ class DnsblInputs(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def questions(
-    lists: Iterable[DnsList], asked: DnsblInputs, own: NetworkSet, asks: Callable[[DnsList], bool]
+    lists: Iterable[DnsList], inputs: DnsblInputs, own: NetworkSet, asks: Callable[[DnsList], bool]
 ) -> tuple[DnsblQuestion, ...]:
     """Return the questions about a message, each once, to be asked all at the same time.
 
     Args:
         lists: of the policy.
-        asked: what is known and was not asked about before.
+        inputs: what is known and was not asked about before.
         own: networks of the site.
         asks: whether a list is to be asked at present (`Health.asks`).
 
@@ -97,21 +97,21 @@ def questions(
         MAX_MAILBOXES about the addresses in each header and in the text. Never raises, whatever the
         message holds.
     """
-    ours = _is_ours(asked.client, own)
-    found: dict[str, DnsblQuestion] = {}
-    for one in lists:
-        if not one.enabled or not asks(one):
+    ours = _is_ours(inputs.client, own)
+    pending: dict[str, DnsblQuestion] = {}
+    for dns_list in lists:
+        if not dns_list.enabled or not asks(dns_list):
             continue
-        for of in one.of:
+        for of in dns_list.of:
             if ours and of in _OF_CLIENT:
                 continue
-            for label, subject in _labels(one, of, asked.values(of), own):
-                name = query_name(label, one.zone)
+            for label, subject in _labels(dns_list, of, inputs.values(of), own):
+                name = query_name(label, dns_list.zone)
                 if name:
-                    found.setdefault(
-                        name, DnsblQuestion(list=one, name=name, subject=subject, of=of)
+                    pending.setdefault(
+                        name, DnsblQuestion(list=dns_list, name=name, subject=subject, of=of)
                     )
-    return tuple(found.values())
+    return tuple(pending.values())
 
 
 def read(question: DnsblQuestion, answer: DnsAnswer) -> DnsblListing | DnsblFailure | None:
@@ -121,35 +121,37 @@ def read(question: DnsblQuestion, answer: DnsAnswer) -> DnsblListing | DnsblFail
         question: one of `questions`.
         answer: to its name, of kind A.
     """
-    one = question.list
-    codes = listing_codes(one, answer)
+    dns_list = question.list
+    codes = listing_codes(dns_list, answer)
     if isinstance(codes, DnsblFailure):
         return codes
-    weighed = [(score, str(code)) for code in codes if (score := one.codes.score(code)) is not None]
+    weighed = [
+        (score, str(code)) for code in codes if (score := dns_list.codes.score(code)) is not None
+    ]
     if not weighed:
         return None
     weighed.sort(key=lambda pair: (-abs(pair[0]), -pair[0], pair[1]))
     shown = tuple(dict.fromkeys(code for _, code in weighed))[:MAX_CODES_SHOWN]
-    say = one.say.replace("{code}", " ".join(shown)).replace("{subject}", question.subject)
+    say = dns_list.say.replace("{code}", " ".join(shown)).replace("{subject}", question.subject)
     return DnsblListing(
-        name=one.name,
+        name=dns_list.name,
         of=question.of,
         asked=question.subject,
         codes=shown,
         score=weighed[0][0],
         say=say,
-        mode=one.mode,
+        mode=dns_list.mode,
     )
 
 
-def listing_codes(one: DnsList, answer: DnsAnswer) -> tuple[IPv4Address, ...] | DnsblFailure:
+def listing_codes(dns_list: DnsList, answer: DnsAnswer) -> tuple[IPv4Address, ...] | DnsblFailure:
     """Return the codes that list something, weighed or not.
 
     None where the list does not have it.
     """
     if answer.outcome is DnsOutcome.TEMPERROR:
         return DnsblFailure(
-            name=one.name, fault=DnsblFault.TEMPERROR, why=answer.why or "no answer"
+            name=dns_list.name, fault=DnsblFault.TEMPERROR, why=answer.why or "no answer"
         )
     codes = []
     for text in answer.names:
@@ -158,10 +160,10 @@ def listing_codes(one: DnsList, answer: DnsAnswer) -> tuple[IPv4Address, ...] | 
             why = (
                 f"answers with {text[:60]}, which no list does: does the resolver make up answers?"
             )
-            return DnsblFailure(name=one.name, fault=DnsblFault.MADE_UP, why=why)
-        if is_refusal(code, one.refused):
+            return DnsblFailure(name=dns_list.name, fault=DnsblFault.MADE_UP, why=why)
+        if is_refusal(code, dns_list.refused):
             why = _REASONS.get(int(code), f"refuses to answer ({code})")
-            return DnsblFailure(name=one.name, fault=DnsblFault.REFUSED, why=why)
+            return DnsblFailure(name=dns_list.name, fault=DnsblFault.REFUSED, why=why)
         if counts(code):
             codes.append(code)
     return tuple(codes)
@@ -173,8 +175,8 @@ def strongest(listings: Iterable[DnsblListing]) -> tuple[DnsblListing, ...]:
     """
     best: dict[str, DnsblListing] = {}
     for listing in listings:
-        there = best.get(listing.name)
-        if there is None or abs(listing.score) > abs(there.score):
+        best_so_far = best.get(listing.name)
+        if best_so_far is None or abs(listing.score) > abs(best_so_far.score):
             best[listing.name] = listing
     return tuple(best.values())
 
@@ -193,34 +195,40 @@ def _is_ours(client: str, own: NetworkSet) -> bool:
 
 
 def _labels(
-    one: DnsList, of: ListSubject, values: Sequence[str], own: NetworkSet
+    dns_list: DnsList, of: ListSubject, values: Sequence[str], own: NetworkSet
 ) -> Iterator[tuple[str, str]]:
     """Yield what stands before the zone, and what it is about."""
-    if one.hash is not EmailHash.NONE:
+    if dns_list.hash is not EmailHash.NONE:
         mailboxes = [mailbox for value in values if (mailbox := of_mailbox(value))]
         for mailbox in _some(mailboxes, MAX_MAILBOXES):
-            yield hash_label(mailbox, one.hash), mailbox
+            yield hash_label(mailbox, dns_list.hash), mailbox
         return
     if of in MAILBOXES:
         values = [value.rpartition("@")[2] for value in values]
     hosts: list[Address | str] = []
     for value in values:
-        host = plain(value) or "" if of is ListSubject.CLIENT else of_host(value, whole=one.whole)
+        host = (
+            plain(value) or "" if of is ListSubject.CLIENT else of_host(value, whole=dns_list.whole)
+        )
         if isinstance(host, str):
             if host:
                 hosts.append(host)
-        elif _asked_about(one, of, host, own):
+        elif _asked_about(dns_list, of, host, own):
             hosts.append(host)
     for host in _some(hosts, MAX_HOSTS):
         yield (host if isinstance(host, str) else of_address(host)), str(host)
 
 
-def _asked_about(one: DnsList, of: ListSubject, address: Address, own: NetworkSet) -> bool:
-    family = one.ipv4 if address.version == 4 else one.ipv6
-    return family and (of is ListSubject.CLIENT or one.ips) and public(address, own)
+def _asked_about(dns_list: DnsList, of: ListSubject, address: Address, own: NetworkSet) -> bool:
+    family = dns_list.ipv4 if address.version == 4 else dns_list.ipv6
+    return family and (of is ListSubject.CLIENT or dns_list.ips) and public(address, own)
 
 
 def _some(values: Sequence[Value], most: int) -> list[Value]:
     """The values, each once; of too many the first and the last."""
-    each = list(dict.fromkeys(values))
-    return each if len(each) <= most else [*each[: most // 2], *each[-(most - most // 2) :]]
+    distinct = list(dict.fromkeys(values))
+    return (
+        distinct
+        if len(distinct) <= most
+        else [*distinct[: most // 2], *distinct[-(most - most // 2) :]]
+    )

@@ -51,8 +51,8 @@ def measure(past: EntityHistory) -> HistoryMeasure:
         say = f"{times(day)} its usual volume in the last day ({past.day.seen:,} messages)"
     else:
         say = f"{times(recipients)} its usual recipients in the last day ({past.day.recipients:,})"
-    known = sum(good)
-    return HistoryMeasure("change", value, known / (known + LEAST_DAY), say)
+    count = sum(good)
+    return HistoryMeasure("change", value, count / (count + LEAST_DAY), say)
 
 
 def _busiest_hour(past: EntityHistory, usual: float) -> float:
@@ -62,6 +62,6 @@ def _busiest_hour(past: EntityHistory, usual: float) -> float:
     hours = past.came[:-HOUR].reshape(-1, HOUR).sum(axis=1)
     for number in np.flatnonzero(hours > usual).tolist():
         usual = max(
-            usual, sum(one.good for one in past.buckets[number * HOUR : (number + 1) * HOUR])
+            usual, sum(bucket.good for bucket in past.buckets[number * HOUR : (number + 1) * HOUR])
         )
     return usual

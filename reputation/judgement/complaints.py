@@ -26,11 +26,11 @@ MISTAKEN: Final = 1.0  # complaint
 def measure(past: EntityHistory) -> HistoryMeasure:
     """Return the rate of complaints."""
     delivered, all_ = past.weighed.passed, past.fortnight
-    known = delivered + PRIOR
-    said = (
+    messages = delivered + PRIOR
+    phrase = (
         f"{some(all_.complaints, 'complaints')} of {all_.seen:,} in two weeks"
         if all_.complaints
         else ""
     )
     complained = max(0.0, past.weighed.complaints - MISTAKEN)
-    return HistoryMeasure("complaints", complained / known, delivered / known, said)
+    return HistoryMeasure("complaints", complained / messages, delivered / messages, phrase)

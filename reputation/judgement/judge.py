@@ -128,9 +128,9 @@ def _judged(
     own = share.evidence(past)
     beside = share.surrounding_evidence(own, around)
     against = _against(own, beside)
-    found = {
-        one.name: one
-        for one in (
+    by_name = {
+        measure.name: measure
+        for measure in (
             share.measure(past, around),
             complaints.measure(whole),
             change.measure(whole),
@@ -142,24 +142,24 @@ def _judged(
             rhythm.measure(whole),
         )
     }
-    rate = found["complaints"].value
+    rate = by_name["complaints"].value
     clean = _clean(own) * (1 - ramp(rate, LIKED, DISLIKED))
     earned = clean * _known(past)
-    known, old = KNOWN * earned, AGE * earned * ramp(found["age"].value, 0, OLD_ENOUGH)
-    read = READ * earned * ramp(found["readers"].value, 0, WELL_READ)
-    lasting = 1 - (1 - AT_ONCE) * (1 - ramp(found["steady"].value, 1, OFTEN))
+    known, old = KNOWN * earned, AGE * earned * ramp(by_name["age"].value, 0, OLD_ENOUGH)
+    read = READ * earned * ramp(by_name["readers"].value, 0, WELL_READ)
+    lasting = 1 - (1 - AT_ONCE) * (1 - ramp(by_name["steady"].value, 1, OFTEN))
     wide = (
-        1 - (1 - NARROW) * (1 - ramp(found["breadth"].value, 1, BROAD))
-        if found["breadth"].value
+        1 - (1 - NARROW) * (1 - ramp(by_name["breadth"].value, 1, BROAD))
+        if by_name["breadth"].value
         else 1.0
     )
     points = {
         "share": known - against,
         "complaints": -COMPLAINTS * ramp(rate, HATED_FROM, HATED),
-        "change": -CHANGE * steps(found["change"].value, CHANGED_FROM, CHANGED),
+        "change": -CHANGE * steps(by_name["change"].value, CHANGED_FROM, CHANGED),
         "contact": -CONTACT
-        * ramp(found["contact"].value, STRANGERS, 1)
-        * found["contact"].confidence,
+        * ramp(by_name["contact"].value, STRANGERS, 1)
+        * by_name["contact"].confidence,
         "readers": read - THROWN_AWAY * ramp(readership.deleted_unread_share(whole), UNREAD, 1),
         "age": old,
         "steady": -(1 - lasting) * (known + old + read),
@@ -170,9 +170,13 @@ def _judged(
         trust = max(trust, NOT_BAD)
     measures = tuple(
         HistoryMeasure(
-            one.name, one.value, one.confidence, one.say, points.get(one.name, 0.0) + 0.0
+            measure.name,
+            measure.value,
+            measure.confidence,
+            measure.say,
+            points.get(measure.name, 0.0) + 0.0,
         )
-        for one in found.values()
+        for measure in by_name.values()
     )
     return EntityJudgement(_flag(trust), trust, measures, _say(measures))
 
@@ -209,7 +213,12 @@ def _flag(trust: float) -> ReputationFlag:
 
 def _say(measures: tuple[HistoryMeasure, ...]) -> str:
     """The evidence in words, the weightiest first; what had no part in it is left out."""
-    said = (
-        one for one in measures if one.say and (abs(one.points) >= TOLD or one.name in ALWAYS_TOLD)
+    measures_to_tell = (
+        measure
+        for measure in measures
+        if measure.say and (abs(measure.points) >= TOLD or measure.name in ALWAYS_TOLD)
     )
-    return "; ".join(one.say for one in sorted(said, key=lambda one: -abs(one.points)))
+    return "; ".join(
+        measure.say
+        for measure in sorted(measures_to_tell, key=lambda measure: -abs(measure.points))
+    )

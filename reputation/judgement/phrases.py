@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 
-def some(number: float, what: str) -> str:
+def some(number: float, noun: str) -> str:
     """Return "1 trap" or "4,000 traps"."""
     return (
-        f"{number:,.0f} {what}"
+        f"{number:,.0f} {noun}"
         if number != 1
-        else f"1 {what}"[: -1 if what.endswith("s") else None]
+        else f"1 {noun}"[: -1 if noun.endswith("s") else None]
     )
 
 

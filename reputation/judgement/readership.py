@@ -33,11 +33,11 @@ def deleted_unread_share(past: EntityHistory) -> float:
 def measure(past: EntityHistory) -> HistoryMeasure:
     """Return the share of its mail that is read."""
     sums, all_ = past.weighed, past.fortnight
-    known = sums.reads + sums.deleted
-    if not known:
+    total = sums.reads + sums.deleted
+    if not total:
         return HistoryMeasure("readers", 0.0, 0.0)
     value = min(1.0, sums.reads / (sums.passed + PRIOR))
     parts = [f"{percent(min(1.0, all_.reads / max(1, all_.seen)))} were read"]
     if all_.deleted:
         parts.append(f"{percent(min(1.0, all_.deleted / max(1, all_.seen)))} deleted unread")
-    return HistoryMeasure("readers", value, known / (known + ENOUGH), ", ".join(parts))
+    return HistoryMeasure("readers", value, total / (total + ENOUGH), ", ".join(parts))

@@ -85,8 +85,8 @@ def measure(past: EntityHistory, around: EntityHistory | None = None) -> History
     say = _said(past.fortnight)
     if around is not None and prior > 0.5:
         street = around.fortnight
-        said = _said(street)
-        say = f"{say}; its neighbours: {said}" if say else f"its neighbours: {said}"
+        phrase = _said(street)
+        say = f"{say}; its neighbours: {phrase}" if say else f"its neighbours: {phrase}"
     return HistoryMeasure("share", mean(own, prior), own.known / (own.known + PRIOR), say)
 
 
@@ -98,7 +98,7 @@ def _said(counts: TimelineBucket) -> str:
         parts.append(
             f"none of {counts.seen:,} was spam" if counts.seen > 1 else "1 message, no spam"
         )
-    for number, what in ((counts.traps, "traps"), (counts.pardons, "not-spam reports")):
+    for number, noun in ((counts.traps, "traps"), (counts.pardons, "not-spam reports")):
         if number:
-            parts.append(some(number, what))
+            parts.append(some(number, noun))
     return ", ".join(parts)

@@ -31,19 +31,19 @@ def normal_entry(text: str) -> str:
     Raises:
         ValueError: it is none, in words for an admin.
     """
-    found = entry(text)
-    if found is None:
+    parsed = entry(text)
+    if parsed is None:
         return ""
-    shown = str(found)
+    shown = str(parsed)
     return shown.removesuffix("/128" if ":" in shown else "/32")
 
 
 def lines(raw: bytes) -> Iterable[ListFileLine]:
     """Yield the entries of a list file; lines that can't be used are passed over."""
     for line in _texts(raw):
-        found = _quietly(line)
-        if found:
-            yield ListFileLine(found, line.partition("#")[2].strip())
+        normal = _quietly(line)
+        if normal:
+            yield ListFileLine(normal, line.partition("#")[2].strip())
 
 
 def with_entries(raw: bytes, texts: Sequence[str], note: str) -> EditedList:
@@ -57,15 +57,15 @@ def with_entries(raw: bytes, texts: Sequence[str], note: str) -> EditedList:
     Raises:
         ValueError: a text is no entry; it says which.
     """
-    there = {found for line in _texts(raw) if (found := _quietly(line))}
+    present = {normal for line in _texts(raw) if (normal := _quietly(line))}
     new, same = list[str](), list[str]()
     for text in texts:
-        found = _checked(text)
-        (same if found in there else new).append(found)
-        there.add(found)
+        normal = _checked(text)
+        (same if normal in present else new).append(normal)
+        present.add(normal)
     ended = raw if not raw or raw.endswith(b"\n") else raw + b"\n"
     beside = f"  # {_comment(note)}" if note.strip() else ""
-    more = "".join(f"{one}{beside}\n" for one in new)
+    more = "".join(f"{line}{beside}\n" for line in new)
     return EditedList(ended + more.encode(), tuple(new), tuple(same))
 
 
@@ -75,17 +75,17 @@ def without_entries(raw: bytes, texts: Sequence[str]) -> EditedList:
     Raises:
         ValueError: a text is no entry; it says which.
     """
-    wanted = {_checked(text): False for text in texts}
-    kept = list[bytes]()
+    is_held = {_checked(text): False for text in texts}
+    rest = list[bytes]()
     for line in raw.splitlines(keepends=True):
-        found = _quietly(line.decode("utf-8", "replace").rstrip("\r\n"))
-        if found in wanted:
-            wanted[found] = True
+        normal = _quietly(line.decode("utf-8", "replace").rstrip("\r\n"))
+        if normal in is_held:
+            is_held[normal] = True
         else:
-            kept.append(line)
-    gone = tuple(one for one, there in wanted.items() if there)
+            rest.append(line)
+    removed = tuple(text for text, held in is_held.items() if held)
     return EditedList(
-        b"".join(kept), gone, tuple(one for one, there in wanted.items() if not there)
+        b"".join(rest), removed, tuple(text for text, held in is_held.items() if not held)
     )
 
 
@@ -103,12 +103,12 @@ def _quietly(line: str) -> str:
 def _checked(text: str) -> str:
     shown = "".join(letter if letter.isprintable() else "?" for letter in text.strip()[:60])
     try:
-        found = "" if "#" in text or len(text.splitlines()) > 1 else normal_entry(text)
+        normal = "" if "#" in text or len(text.splitlines()) > 1 else normal_entry(text)
     except ValueError as fault:
         raise ValueError(f'"{shown}" {fault}') from None
-    if not found:
+    if not normal:
         raise ValueError(f'"{shown}" is no address, network, name or mail address')
-    return found
+    return normal
 
 
 def _comment(note: str) -> str:

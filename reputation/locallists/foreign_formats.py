@@ -48,9 +48,9 @@ class ForeignLine(NamedTuple):
 def form_of(text: str) -> ForeignFormat:
     """Return the form that a file looks to be in."""
     some = [one for line in text.splitlines()[:LOOKED_AT] if (one := _bare(line))]
-    if some and sum(_NULL.match(one) is not None for one in some) * 2 > len(some):
+    if some and sum(_NULL.match(line) is not None for line in some) * 2 > len(some):
         return ForeignFormat.HOSTS
-    if any(len(one.split()) > 1 or one.startswith(("*.", "/")) for one in some):
+    if any(len(line.split()) > 1 or line.startswith(("*.", "/")) for line in some):
         return ForeignFormat.RSPAMD
     return ForeignFormat.LINES
 
@@ -61,14 +61,14 @@ def foreign_lines(text: str, form: ForeignFormat) -> Iterator[ForeignLine]:
         bare = _bare(line)
         if not bare:
             continue
-        for one in _keys(bare, form):
+        for key in _keys(bare, form):
             try:
-                found = normal_entry(one)
+                normal = normal_entry(key)
             except ValueError as fault:
-                yield ForeignLine(number, problem=f'"{_shown(one)}" {fault}')
+                yield ForeignLine(number, problem=f'"{_shown(key)}" {fault}')
             else:
-                if found:
-                    yield ForeignLine(number, found)
+                if normal:
+                    yield ForeignLine(number, normal)
 
 
 def _keys(bare: str, form: ForeignFormat) -> list[str]:
@@ -76,7 +76,7 @@ def _keys(bare: str, form: ForeignFormat) -> list[str]:
     match form:
         case ForeignFormat.HOSTS:
             return (
-                [one for one in words[1:] if one.lower() not in _LOCAL]
+                [word for word in words[1:] if word.lower() not in _LOCAL]
                 if len(words) > 1
                 else [bare]
             )

@@ -75,11 +75,11 @@ class LocalLists:
 
     def __init__(self, lists: Sequence[LocalList] = ()) -> None:
         self.lists = tuple(lists)
-        self.subjects = frozenset(subject for one in lists for subject in one.of)
-        self.on_trial = any(one.mode is RuleMode.SHADOW for one in lists)
+        self.subjects = frozenset(subject for local_list in lists for subject in local_list.of)
+        self.on_trial = any(local_list.mode is RuleMode.SHADOW for local_list in lists)
 
     def __len__(self) -> int:
-        return sum(len(table) for one in self.lists for table in one.tables)
+        return sum(len(table) for local_list in self.lists for table in local_list.tables)
 
     def look(self, of: ListSubject, value: str, *, shadow: bool = False) -> LocalListMatch | None:
         """Return the entry that decides about a client, name or mail address.
@@ -98,18 +98,22 @@ class LocalLists:
         address, text = _asked(of, value)
         best: tuple[int, bool] = (-1, False)
         match = None
-        for one in self.lists:
-            if of not in one.of or (one.mode is RuleMode.SHADOW) != shadow:
+        for local_list in self.lists:
+            if of not in local_list.of or (local_list.mode is RuleMode.SHADOW) != shadow:
                 continue
-            for table in one.tables:
+            for table in local_list.tables:
                 narrow, entry = (
                     table.text(_forms(text)) if address is None else table.address(address)
                 )
-                rank = (narrow, one.action is ListAction.DENY)
+                rank = (narrow, local_list.action is ListAction.DENY)
                 if narrow >= 0 and rank > best:
                     best = rank
                     match = LocalListMatch(
-                        list=one.name, action=one.action, entry=entry, of=of, mode=one.mode
+                        list=local_list.name,
+                        action=local_list.action,
+                        entry=entry,
+                        of=of,
+                        mode=local_list.mode,
                     )
         return match
 

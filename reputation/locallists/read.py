@@ -60,39 +60,39 @@ class _EntryCollector:
             BrokenLine: the first that can't be used.
         """
         places: list[int] = []
-        kept: list[str] = []
+        names: list[str] = []
         networks: list[Network] = []
         for number in numbers:
             text = texts[number]
             if SIMPLE(text) and len(text) <= MAX_HOST:  # nearly all
                 places.append(number)
-                kept.append(text)
+                names.append(text)
                 continue
             try:
-                found = entry(text)
+                normal = entry(text)
             except ValueError as fault:
                 raise BrokenLine(f"{_shown(text)} {fault}", before + number + 1) from None
-            if isinstance(found, str):
+            if isinstance(normal, str):
                 places.append(number)
-                kept.append(found)
-            elif found is not None:
-                networks.append(found)
+                names.append(normal)
+            elif normal is not None:
+                networks.append(normal)
                 self._seen(ListEntryType.NETWORK, before + number + 1)
         for sort, at in ((ListEntryType.NAME, False), (ListEntryType.MAILBOX, True)):
             if sort not in self.first:
                 place = next(
                     (
                         place
-                        for place, text in zip(places, kept, strict=True)
+                        for place, text in zip(places, names, strict=True)
                         if ("@" in text) is at
                     ),
                     -1,
                 )
                 if place >= 0:
                     self.first[sort] = before + place + 1
-        self._hashes.append(np.fromiter(map(hash, kept), np.int64, len(kept)))
+        self._hashes.append(np.fromiter(map(hash, names), np.int64, len(names)))
         self._networks.append(pack(networks))
-        return len(kept) + len(networks)
+        return len(names) + len(networks)
 
     def plain(
         self, starts: npt.NDArray[np.uint32], lengths: npt.NDArray[np.uint8], line: int

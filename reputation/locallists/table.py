@@ -65,8 +65,8 @@ class ListTable:
         """
         if ListEntryType.NETWORK not in self.first:
             return -1, ""
-        found = self._networks.find(address)
-        return (-1, "") if found is None else (found.prefixlen, _shown(found))
+        narrowest = self._networks.find(address)
+        return (-1, "") if narrowest is None else (narrowest.prefixlen, _shown(narrowest))
 
     def text(self, forms: Iterator[tuple[int, str]]) -> tuple[int, str]:
         """Return the first of some forms that is an entry, with its narrowness.
@@ -75,9 +75,9 @@ class ListTable:
         """
         if self._hashes:
             for narrow, form in forms:
-                wanted = hash(form)
-                at = bisect_left(self._hashes, wanted)
-                if at < len(self._hashes) and self._hashes[at] == wanted:
+                digest = hash(form)
+                at = bisect_left(self._hashes, digest)
+                if at < len(self._hashes) and self._hashes[at] == digest:
                     return narrow, form
         return -1, ""
 

@@ -95,12 +95,12 @@ class PersonalEntry(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def say(self) -> str:
         """The entry in words: what stands in a verdict's reason."""
-        what = (
+        phrase = (
             "a text like this"
             if self.kind is PersonalEntryKind.TEXT
             else f"{self.kind} {self.value}"
         )
-        return f"{self.side} {what}"
+        return f"{self.side} {phrase}"
 
 
 def entry(
@@ -133,15 +133,18 @@ def entry(
     """
     match kind:
         case PersonalEntryKind.LIST:
-            found, wanted = list_name(value), "what stands between < and > in List-Id"
+            normal, requirement = list_name(value), "what stands between < and > in List-Id"
         case PersonalEntryKind.DOMAIN:
-            found, wanted = _domain(value), "a domain that somebody registered, such as example.org"
+            normal, requirement = (
+                _domain(value),
+                "a domain that somebody registered, such as example.org",
+            )
         case PersonalEntryKind.TEXT:
             raise InvalidPersonalEntry("a text is taken from a message, not typed")
         case _:
-            found, wanted = mail_address(value), "a mail address, such as ann@example.org"
-    if not found:
-        raise InvalidPersonalEntry(f"{value[:MAX_ADDRESS]!a} is not {wanted}")
+            normal, requirement = mail_address(value), "a mail address, such as ann@example.org"
+    if not normal:
+        raise InvalidPersonalEntry(f"{value[:MAX_ADDRESS]!a} is not {requirement}")
     if side is EntryAction.CONTACT and kind is not PersonalEntryKind.ADDRESS:
         raise InvalidPersonalEntry("a contact is a mail address")
     if side is EntryAction.ALLOW and kind is PersonalEntryKind.CLAIMED:
@@ -159,13 +162,13 @@ def entry(
     return PersonalEntry(
         side=side,
         kind=kind,
-        value=found,
+        value=normal,
         beside=proof if kind is PersonalEntryKind.LIST and side is EntryAction.ALLOW else "",
         time=time,
         source=source,
         expires=expires,
         word=word,
-        note="".join(one for one in note if one.isprintable())[:MAX_NOTE],
+        note="".join(character for character in note if character.isprintable())[:MAX_NOTE],
     )
 
 

@@ -20,18 +20,18 @@ def packed(values: Sequence[Shingle]) -> bytes:
     return struct.pack("<" + "BQ" * len(values), *chain.from_iterable(values))
 
 
-def alike(kept: bytes, text: frozenset[Shingle], needed: Needed) -> bool:
+def alike(sample: bytes, text: frozenset[Shingle], needed: Needed) -> bool:
     """Tell whether two texts are nearly the same.
 
     Args:
-        kept: values of one, packed; octets that no value fills are passed over.
+        sample: values of one, packed; octets that no value fills are passed over.
         text: values of the other.
         needed: how many must be shared.
     """
-    there: dict[int, int] = {}
+    counts: dict[int, int] = {}
     shared: dict[int, int] = {}
-    for kind, value in _VALUE.iter_unpack(kept[: len(kept) // _VALUE.size * _VALUE.size]):
-        there[kind] = there.get(kind, 0) + 1
+    for kind, value in _VALUE.iter_unpack(sample[: len(sample) // _VALUE.size * _VALUE.size]):
+        counts[kind] = counts.get(kind, 0) + 1
         if (kind, value) in text:
             shared[kind] = shared.get(kind, 0) + 1
-    return any(number >= needed(kind, there[kind]) for kind, number in shared.items())
+    return any(number >= needed(kind, counts[kind]) for kind, number in shared.items())

@@ -96,16 +96,16 @@ class PersonalProfile:
         self._named: dict[tuple[PersonalEntryKind, str], list[PersonalEntry]] = {}
         self._texts: list[PersonalEntry] = []
         self.size = _ENTRY  # octets of memory, about
-        for one in sorted(entries, key=lambda one: -one.time):
-            if one.side is EntryAction.CONTACT:
-                self._contacts[one.value] = _later(self._contacts.get(one.value), one.expires)
+        for entry in sorted(entries, key=lambda entry: -entry.time):
+            if entry.side is EntryAction.CONTACT:
+                self._contacts[entry.value] = _later(self._contacts.get(entry.value), entry.expires)
                 self.size += _NAMED
                 continue
-            self.size += _ENTRY + len(one.text)
-            if one.kind is PersonalEntryKind.TEXT:
-                self._texts.append(one)
+            self.size += _ENTRY + len(entry.text)
+            if entry.kind is PersonalEntryKind.TEXT:
+                self._texts.append(entry)
             else:
-                self._named.setdefault((one.kind, one.value), []).append(one)
+                self._named.setdefault((entry.kind, entry.value), []).append(entry)
 
     @property
     def empty(self) -> bool:
@@ -121,9 +121,9 @@ class PersonalProfile:
             needed: how many values texts that are nearly the same share.
         """
         for kind, value, proof in _asked(shown):
-            found = self._of(kind, value, proof, now) if value and self._named else None
-            if found is not None:
-                return found
+            entry = self._of(kind, value, proof, now) if value and self._named else None
+            if entry is not None:
+                return entry
         if (
             shown.author
             and (end := self._contacts.get(shown.author)) is not None
@@ -144,7 +144,8 @@ class PersonalProfile:
         """
         for kind, value, proof in _asked(shown):
             newest = next(
-                (one for one in self._named.get((kind, value), ()) if not one.expired(now)), None
+                (entry for entry in self._named.get((kind, value), ()) if not entry.expired(now)),
+                None,
             )
             if newest is not None and newest.side is EntryAction.ALLOW:
                 if proof == (newest.beside if kind is PersonalEntryKind.LIST else value):
@@ -156,31 +157,31 @@ class PersonalProfile:
     ) -> PersonalMatch | None:
         """Return what the newest entries about one thing say."""
         lifted = False
-        for one in self._named.get((kind, value), ()):
-            if one.expired(now):
+        for entry in self._named.get((kind, value), ()):
+            if entry.expired(now):
                 continue
-            if one.side is EntryAction.LIFT:
+            if entry.side is EntryAction.LIFT:
                 lifted = True
-            elif one.side is EntryAction.ALLOW:
-                if proof == (one.beside if kind is PersonalEntryKind.LIST else value):
-                    return PersonalMatch(EntryAction.ALLOW, kind, one.say)
+            elif entry.side is EntryAction.ALLOW:
+                if proof == (entry.beside if kind is PersonalEntryKind.LIST else value):
+                    return PersonalMatch(EntryAction.ALLOW, kind, entry.say)
                 if (
                     kind is not PersonalEntryKind.LIST
                 ):  # of the name alone: a later word than any denial of it
                     return None
             elif not lifted:
-                return PersonalMatch(EntryAction.DENY, kind, one.say)
+                return PersonalMatch(EntryAction.DENY, kind, entry.say)
         return None
 
     def _text(self, text: frozenset[Shingle], now: float, needed: Needed) -> PersonalMatch | None:
         """Return what the newest entry says that is about a text like this one."""
-        for one in self._texts:
-            wanted = needed if one.side is EntryAction.DENY else _most
-            if not one.expired(now) and alike(one.text, text, wanted):
+        for entry in self._texts:
+            least = needed if entry.side is EntryAction.DENY else _most
+            if not entry.expired(now) and alike(entry.text, text, least):
                 return (
                     None
-                    if one.side is EntryAction.LIFT
-                    else PersonalMatch(one.side, one.kind, one.say)
+                    if entry.side is EntryAction.LIFT
+                    else PersonalMatch(entry.side, entry.kind, entry.say)
                 )
         return None
 
@@ -192,6 +193,6 @@ def _most(_kind: int, values: int) -> int:
     return ceil(values * ALLOWED_SHARE)
 
 
-def _later(one: float | None, other: float) -> float:
+def _later(first: float | None, second: float) -> float:
     """Return the later of two ends; 0 is never."""
-    return other if one is None else 0.0 if not one or not other else max(one, other)
+    return second if first is None else 0.0 if not first or not second else max(first, second)
