@@ -162,7 +162,7 @@ def peak(octets: bytes) -> tuple[str, int]:
 PEAK = """
 import sys
 from pathlib import Path
-from oborona.message.pictures.look import look
+from oborona.message.pictures.inspection import look
 def most():
     return int(next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")).split()[1])
 octets = sys.stdin.buffer.read()

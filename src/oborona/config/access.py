@@ -67,12 +67,14 @@ def check_reach(
     """
     for listener in open_listeners(settings):
         section, _, _ = listener.setting.rpartition(".")
-        said = f"{listener.setting} = {listener.address} ({origins[listener.setting]})"
+        reach = f"{listener.setting} = {listener.address} ({origins[listener.setting]})"
         if listener.open:
-            other = f", or {section}.{_KEYS[listener.setting]}" if listener.setting in _KEYS else ""
+            alternative = (
+                f", or {section}.{_KEYS[listener.setting]}" if listener.setting in _KEYS else ""
+            )
             problem = (
-                f"{said} can be reached by others; name who may connect with "
-                f"{section}.allowed{other}, such as"
+                f"{reach} can be reached by others; name who may connect with "
+                f"{section}.allowed{alternative}, such as"
                 ' allowed = "192.0.2.0/24", or listen on 127.0.0.1 or a socket file'
             )
         elif (
@@ -81,7 +83,7 @@ def check_reach(
             and not listener.address.local
         ):
             problem = (
-                f'{said} can be reached by others, and transport = "libmilter" does not see '
+                f'{reach} can be reached by others, and transport = "libmilter" does not see '
                 f'who connects; take "native"'
             )
         else:

@@ -124,13 +124,13 @@ def _unix(path: str) -> UnixAddress:
 
 
 def _inet(scheme: str, rest: str) -> InetAddress:
-    found = _PORT_FIRST.fullmatch(rest) or _HOST_FIRST.fullmatch(rest)
-    if found is None:
+    match = _PORT_FIRST.fullmatch(rest) or _HOST_FIRST.fullmatch(rest)
+    if match is None:
         raise ConfigError(f"an inet address needs host and port; write {EXAMPLES}")
-    port = int(found["port"])
+    port = int(match["port"])
     if not 1 <= port <= 65535:
         raise ConfigError(f"port {port} is not one of 1 to 65535")
-    host = found["host"].strip("[]")
+    host = match["host"].strip("[]")
     try:
         address = ip_address(host)
     except ValueError:

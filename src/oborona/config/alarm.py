@@ -107,6 +107,6 @@ class AlarmSettings(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def server(self) -> InetAddress:
         """`mail_server`, parsed."""
-        found = parse_address(f"inet:{self.mail_server}")
-        assert isinstance(found, InetAddress)
-        return found
+        server = parse_address(f"inet:{self.mail_server}")
+        assert isinstance(server, InetAddress)
+        return server

@@ -30,12 +30,12 @@ def check_optional_address(value: str) -> None:
 
 
 def check_networks(value: str) -> None:
-    for one in value.split():
+    for part in value.split():
         try:
-            ip_network(one)
+            ip_network(part)
         except ValueError:
             raise ValueError(
-                f"{one!r} is no network; write ADDRESS/LENGTH without bits behind the length"
+                f"{part!r} is no network; write ADDRESS/LENGTH without bits behind the length"
             ) from None
 
 

@@ -85,11 +85,11 @@ def load_settings(
     folder = Path.cwd() if path is None else (beside or path).absolute().parent
     _from_command_line(overrides, values, origins)
     for key in hints(PathSettings):
-        given = values["paths"].get(key, getattr(PathSettings(), key))
-        if key == "shipped_policy" and given in (PACKAGED_POLICY, NO_POLICY):
+        option = values["paths"].get(key, getattr(PathSettings(), key))
+        if key == "shipped_policy" and option in (PACKAGED_POLICY, NO_POLICY):
             continue
         base = Path.cwd() if origins[f"paths.{key}"] == COMMAND_LINE else folder
-        values["paths"][key] = str(base / given)
+        values["paths"][key] = str(base / option)
     settings = _settings(
         {section: schema(**values[section]) for section, schema in SECTIONS.items()}
     )
@@ -184,9 +184,9 @@ def _from_file(document: TomlDocument, values: dict[str, dict[str, Any]]) -> dic
             problem = f"unknown section {show(section)}{guess}"
             raise ConfigError(problem, file=place.file, line=place.line, column=place.column)
         _check_moved(document, path)
-        for key, given in table(document, path, schema, name=f"[{section}]").items():
-            values[section][key] = given.value
-            places[f"{section}.{key}"] = given.place
+        for key, entry in table(document, path, schema, name=f"[{section}]").items():
+            values[section][key] = entry.value
+            places[f"{section}.{key}"] = entry.place
     return places
 
 
@@ -197,10 +197,10 @@ def _check_moved(document: TomlDocument, path: tuple[str, ...]) -> None:
         document: the file.
         path: of a section in it.
     """
-    found: Any = document.data
-    for one in path:
-        found = found[one]
-    for key in found if isinstance(found, Mapping) else ():
+    node: Any = document.data
+    for part in path:
+        node = node[part]
+    for key in node if isinstance(node, Mapping) else ():
         name = ".".join((*path, key))
         if name in MOVED:
             place = document.key(*path, key)
@@ -214,11 +214,11 @@ def _check_moved(document: TomlDocument, path: tuple[str, ...]) -> None:
 
 def _sections(document: TomlDocument) -> Iterator[tuple[str, ...]]:
     """Yield the path of each section of a file: of one of a group, such as `doors`, two names."""
-    for name, found in document.data.items():
+    for name, content in document.data.items():
         if name not in GROUPS:
             yield (name,)
-        elif isinstance(found, Mapping):
-            yield from ((name, one) for one in found)
+        elif isinstance(content, Mapping):
+            yield from ((name, section) for section in content)
         else:
             place = document.value(name)
             raise ConfigError(

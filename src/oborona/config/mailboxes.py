@@ -214,4 +214,4 @@ class MailboxSettings(msgspec.Struct, frozen=True, kw_only=True):
 def fill_template(template: str, address: str, local: str, domain: str) -> str:
     """Return a template with an owner's names in the places of its braces."""
     words = {"address": address, "local": local, "domain": domain}
-    return _WORD.sub(lambda found: words[found[1]], template)
+    return _WORD.sub(lambda match: words[match[1]], template)

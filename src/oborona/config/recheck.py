@@ -11,12 +11,12 @@ MOST_LOOKS: Final = 10  # of one message by the clock
 
 
 def _minutes(value: str) -> None:
-    found = value.split()
-    if len(found) > MOST_LOOKS:
+    parts = value.split()
+    if len(parts) > MOST_LOOKS:
         raise ValueError(f"more than {MOST_LOOKS} looks")
-    for one in found:
-        if not one.isdecimal() or not 1 <= int(one) <= 1440:
-            raise ValueError(f"{one!r} is no number of minutes from 1 to 1440")
+    for part in parts:
+        if not part.isdecimal() or not 1 <= int(part) <= 1440:
+            raise ValueError(f"{part!r} is no number of minutes from 1 to 1440")
 
 
 class RecheckSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,4 +91,4 @@ class RecheckSettings(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def looks_s(self) -> tuple[float, ...]:
         """`minutes`, in seconds, in order."""
-        return tuple(sorted({float(one) * 60 for one in self.minutes.split()}))
+        return tuple(sorted({float(part) * 60 for part in self.minutes.split()}))

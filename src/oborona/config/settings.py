@@ -40,11 +40,11 @@ NO_POLICY: Final = "none"
 
 
 def _nodes(value: str) -> None:
-    for one in value.split():
+    for part in value.split():
         try:
-            parse_address(f"inet:{one}")
+            parse_address(f"inet:{part}")
         except ConfigError:
-            raise ValueError(f"{one!r} is no node; write HOST:PORT") from None
+            raise ValueError(f"{part!r} is no node; write HOST:PORT") from None
 
 
 def _regions(value: str) -> None:
@@ -52,10 +52,10 @@ def _regions(value: str) -> None:
         return
     from phonenumbers import SUPPORTED_REGIONS  # noqa: PLC0415 - a large table, for those who name a country
 
-    for one in value.split():
-        if one not in SUPPORTED_REGIONS:
+    for part in value.split():
+        if part not in SUPPORTED_REGIONS:
             raise ValueError(
-                f"{one!r} is no country with telephones; write its two capital letters"
+                f"{part!r} is no country with telephones; write its two capital letters"
             )
 
 

@@ -50,11 +50,11 @@ def _distinct(version: list[VisibleText]) -> set[str]:
 
     Of writing without spaces, which may be folded anywhere, its characters.
     """
-    found: set[str] = set()
+    distinct: set[str] = set()
     for text in version:
         words = text.text.lower().split()
-        found.update(words)
+        distinct.update(words)
         if not text.text.isascii() and _UNSPACED.search(text.text):
-            found = {word for word in found if _UNSPACED.search(word) is None}
-            found.update(_UNSPACED.findall(text.text))
-    return found
+            distinct = {word for word in distinct if _UNSPACED.search(word) is None}
+            distinct.update(_UNSPACED.findall(text.text))
+    return distinct

@@ -64,7 +64,7 @@ def cut(text: str) -> str:
     octets = text.encode("utf-8", "surrogatepass")
     if len(octets) > MAX_OCTETS or _PHRASE.search(octets) is None:
         return text
-    kept: list[bytes] = []
+    lines: list[bytes] = []
     position = total = 0
     for match in _PHRASE.finditer(octets):
         if match.end() <= position:
@@ -75,13 +75,13 @@ def cut(text: str) -> str:
             else _start(octets, max(position, match.start() - REACH), match.start())
         )
         end = _end(octets, match.end())
-        kept.append(octets[position : max(start, position)])
+        lines.append(octets[position : max(start, position)])
         total += end - max(start, position)
         position = end
         if total > MAX_CUT:
             return text
-    kept.append(octets[position:])
-    return b"\n".join(kept).decode("utf-8", "surrogatepass").strip()
+    lines.append(octets[position:])
+    return b"\n".join(lines).decode("utf-8", "surrogatepass").strip()
 
 
 def bare(message: Message) -> bool:

@@ -53,9 +53,9 @@ def read(text: str) -> str:
             value = " ".join(part for part in value.split(";") if part)
         value = _ESCAPE.sub(lambda escaped: _ESCAPED.get(escaped[1], escaped[1]), value)
         if name == "ORGANIZER":
-            given = _NAME.search(parameters)
+            match = _NAME.search(parameters)
             value = (
-                f"{(given[1] or given[2] or '') if given else ''} "
+                f"{(match[1] or match[2] or '') if match else ''} "
                 f"{value.removeprefix('mailto:').removeprefix('MAILTO:')}"
             )
         values[value.strip()] = None

@@ -127,8 +127,8 @@ def guess(octets: bytes) -> list[str]:
         )
     elif (named is None or named not in _COMMON_PAIRS) and _LETTERS.search(octets) is None:
         return ["cp1252"]  # quotes and dashes alone, which most charsets have in the same places
-    found = [named] if named else []
-    return [*found, *(codec for codec in _ALWAYS if codec != named)]
+    candidates = [named] if named else []
+    return [*candidates, *(codec for codec in _ALWAYS if codec != named)]
 
 
 def oddness(text: str, octets: bytes, codec: str) -> float:
@@ -162,19 +162,19 @@ def sample(octets: bytes) -> bytes:
     """Return the first lines that are not ASCII, `SAMPLE` octets of them at most."""
     if len(octets) <= SAMPLE:
         return octets
-    taken = b""
+    excerpt = b""
     place = 0
-    while len(taken) < SAMPLE and (found := _HIGH.search(octets, place)):
+    while len(excerpt) < SAMPLE and (match := _HIGH.search(octets, place)):
         start = max(
             place,
-            octets.rfind(b"\n", max(0, found.start() - SAMPLE), found.start()) + 1,
-            found.start() - SAMPLE // 4,
+            octets.rfind(b"\n", max(0, match.start() - SAMPLE), match.start()) + 1,
+            match.start() - SAMPLE // 4,
         )
-        end = octets.find(b"\n", found.end(), start + SAMPLE)
+        end = octets.find(b"\n", match.end(), start + SAMPLE)
         end = start + SAMPLE if end < 0 else end + 1
-        taken += octets[start:end]
+        excerpt += octets[start:end]
         place = end
-    return taken[:SAMPLE]
+    return excerpt[:SAMPLE]
 
 
 _HIGH: Final = re.compile(rb"[\x80-\xff]")

@@ -84,11 +84,11 @@ def decode(octets: bytes, charset: str, findings: Findings, *, second: str = "")
         return DecodedText(_whole(declared, codec), name_of(codec))
     if not charset:
         findings.add("body-8bit")
-    found = _guessed(
+    guess = _guessed(
         octets, codec, declared is not None, codec_of(second) if second else None, findings
     )
-    if found is not None:
-        text, guessed = found
+    if guess is not None:
+        text, guessed = guess
         if codec != "ascii" and name_of(codec) != name_of(guessed):
             findings.add("charset-lies", f"{charset} is {name_of(guessed)}")
         return DecodedText(_whole(text, guessed), name_of(guessed))
@@ -179,7 +179,7 @@ def _is_one_pair(octets: bytes, codec: str) -> bool:
     if not codec.startswith(_CYRILLIC) or _outside(octets) != 2:
         return False
     text = octets.decode(codec, "replace")
-    letters = all(each.isascii() or each.isalpha() for each in text)
+    letters = all(character.isascii() or character.isalpha() for character in text)
     return letters and charset_guess.oddness(text, octets, codec) == 0
 
 

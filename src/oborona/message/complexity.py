@@ -91,14 +91,14 @@ def _many_attributes(html: str) -> bool:
         return True
     if len(tags) == len(_TAG_START.findall(html)):
         return False  # no tag inside another one
-    again = end = 0
+    rescanned = end = 0
     for start in _TAG_START.finditer(html):
         inside = start.start() < end
         tag = _TAG.match(html, start.start())
         assert tag is not None
         if inside:
-            again += len(tag[0])
-            if again > len(html) or _MANY_ATTRIBUTES.match(tag[0]):
+            rescanned += len(tag[0])
+            if rescanned > len(html) or _MANY_ATTRIBUTES.match(tag[0]):
                 return True
         end = max(end, tag.end())
     return False

@@ -75,19 +75,19 @@ def look(
     says_zip = extension in {"zip", "docx", "xlsx", "pptx"} or content_type == "application/zip"
     if says_zip and kind != "zip" and zip_directory.ends_with_zip(octets):
         kind = "zip"  # behind something else: unpackers look at the end
-    found = AttachmentContents(kind=kind)
+    contents = AttachmentContents(kind=kind)
     if kind in _OPENED:
-        found.kind = _AttachmentWalk(found, findings).open(octets, kind, name, 1)
-    if file_types.contradiction(found.kind, extension, content_type):
-        findings.add("attachment-type-wrong", f"{name or content_type} is {found.kind}")
-    return found
+        contents.kind = _AttachmentWalk(contents, findings).open(octets, kind, name, 1)
+    if file_types.contradiction(contents.kind, extension, content_type):
+        findings.add("attachment-type-wrong", f"{name or content_type} is {contents.kind}")
+    return contents
 
 
 class _AttachmentWalk:
     """One attachment, opened as far as limits allow."""
 
-    def __init__(self, found: AttachmentContents, findings: Findings) -> None:
-        self._found = found
+    def __init__(self, contents: AttachmentContents, findings: Findings) -> None:
+        self._found = contents
         self._findings = findings
 
     def open(self, octets: bytes, kind: str, name: str, depth: int) -> str:

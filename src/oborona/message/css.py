@@ -70,10 +70,10 @@ class CssStyle(msgspec.Struct, frozen=True, gc=False):
 
     def over(self, under: CssStyle) -> CssStyle:
         """Return the style of a node that has both, this one on top."""
-        kept = self.displayed is None or (under.firmly and not self.firmly)
+        keeps_display = self.displayed is None or (under.firmly and not self.firmly)
         return CssStyle(
             self.hides or under.hides,
-            under.displayed if kept else self.displayed,
+            under.displayed if keeps_display else self.displayed,
             self.firmly or under.firmly,
             under.tiny if self.tiny is None else self.tiny,
             under.colour if self.colour is None else self.colour,
@@ -115,8 +115,8 @@ def _style(block: str) -> CssStyle:
     for declaration in block.lower().split(";"):
         name, colon, value = declaration.partition(":")
         if colon:
-            said, important, _ = value.partition("!")
-            declared[name.strip()] = said.strip()
+            stated, important, _ = value.partition("!")
+            declared[name.strip()] = stated.strip()
             firmly = firmly or (bool(important) and name.strip() == "display")
     if not declared:
         return PLAIN
@@ -218,7 +218,7 @@ def _px(value: str, default: float | None = None) -> float | None:
 def rules(sheet: str) -> list[CssRule]:
     """Return the rules of a style sheet that say anything about being seen, in their order."""
     sheet = _COMMENT.sub("", sheet[:MAX_SHEET]).replace("<!--", "").replace("-->", "")
-    found: list[CssRule] = []
+    css_rules: list[CssRule] = []
     for match in _RULE.finditer(_AT_BLOCK.sub(_without_block, sheet) if "@" in sheet else sheet):
         says = style(match[2]) if match[2] else PLAIN
         if says == PLAIN:
@@ -228,7 +228,7 @@ def rules(sheet: str) -> list[CssRule]:
             if _SELECTOR.fullmatch(selector):
                 ids, classes = selector.count("#"), selector.count(".")
                 elements = len(_ELEMENT.findall(selector))
-                found.append(
+                css_rules.append(
                     CssRule(
                         selector,
                         says,
@@ -236,9 +236,9 @@ def rules(sheet: str) -> list[CssRule]:
                         _INSIDE.search(selector) is not None,
                     )
                 )
-                if len(found) >= MAX_RULES:
-                    return found
-    return found
+                if len(css_rules) >= MAX_RULES:
+                    return css_rules
+    return css_rules
 
 
 def _without_block(match: re.Match[str]) -> str:

@@ -61,7 +61,7 @@ def read(normal: str, limit: int) -> tuple[list[str], list[str]]:
     if _MAY_HOLD.search(normal.encode("utf-8", "surrogatepass")) is None:
         return [], []
     # A normalised text holds no controls, so they can stand for what was found.
-    marked = _SCHEME.sub(lambda found: _HTTPS if "s" in found[0] else _HTTP, normal)
+    marked = _SCHEME.sub(lambda match: _HTTPS if "s" in match[0] else _HTTP, normal)
     marked = _AT.sub(_AT_MARK, _DOT.sub(_DOT_MARK, marked))
     urls: list[str] = []
     addresses: list[str] = []
@@ -69,7 +69,9 @@ def read(normal: str, limit: int) -> tuple[list[str], list[str]]:
         plain = word.translate(_PLAIN)
         if "@" in plain and "://" not in plain:
             addresses += [
-                each for each in links.addresses([plain], limit) if _exists(each.rpartition("@")[2])
+                address
+                for address in links.addresses([plain], limit)
+                if _exists(address.rpartition("@")[2])
             ]
         else:
             urls += links.in_text([plain], limit)

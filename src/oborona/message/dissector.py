@@ -75,7 +75,8 @@ def build_dissection(
         shingles=[_counted(shingle, sources[shingle]) for shingle in pieces.shingles],
         pairs=[_paired(pair, sources[pair.both]) for pair in pieces.pairs],
         findings=[
-            DissectedFinding(one.name, one.evidence, meanings.get(one.name, "")) for one in findings
+            DissectedFinding(finding.name, finding.evidence, meanings.get(finding.name, ""))
+            for finding in findings
         ],
         signatures=list(signatures),
     )
@@ -130,14 +131,14 @@ def _entities(message: Message) -> list[DissectedEntity]:
 def _attachments(message: Message) -> list[DissectedAttachment]:
     return [
         DissectedAttachment(
-            name=each.name,
-            type=each.content_type,
-            kind=each.kind,
-            size=each.size,
-            sha256=each.sha256.hex(),
-            picture=each.picture,
-            encrypted=each.encrypted,
-            macros=each.macros,
+            name=attachment.name,
+            type=attachment.content_type,
+            kind=attachment.kind,
+            size=attachment.size,
+            sha256=attachment.sha256.hex(),
+            picture=attachment.picture,
+            encrypted=attachment.encrypted,
+            macros=attachment.macros,
             files=[
                 DissectedFile(
                     name=member.name,
@@ -147,10 +148,10 @@ def _attachments(message: Message) -> list[DissectedAttachment]:
                     encrypted=member.encrypted,
                     depth=member.depth,
                 )
-                for member in each.members
+                for member in attachment.members
             ],
         )
-        for each in message.attachments
+        for attachment in message.attachments
     ]
 
 

@@ -34,17 +34,17 @@ def links(
         place: where what is written stands.
 
     """
-    found: dict[tuple[str, str, EntityLocation], MessageLink] = {}
-    held: dict[tuple[str, str, EntityLocation], MessageLink] = {}
+    direct: dict[tuple[str, str, EntityLocation], MessageLink] = {}
+    hidden: dict[tuple[str, str, EntityLocation], MessageLink] = {}
 
     def add(link: MessageLink | None) -> None:
         if link is None:
             return
-        found.setdefault((link.url, link.shown, link.place), link)
+        direct.setdefault((link.url, link.shown, link.place), link)
         for target in redirects.targets(link.url, link.domain):
-            one = forms.link(target, link.shown, link.place, link.url)
-            if one is not None:
-                held.setdefault((one.url, one.shown, one.place), one)
+            inner = forms.link(target, link.shown, link.place, link.url)
+            if inner is not None:
+                hidden.setdefault((inner.url, inner.shown, inner.place), inner)
 
     for page in pages:
         for target in page.targets:
@@ -58,10 +58,10 @@ def links(
         if shown and url.removeprefix("http://") in shown:
             continue
         add(forms.link(url, "", place))
-    if len(found) > limits.links:
-        findings.add("links-too-many", str(len(found)))
-    inside = (link for key, link in held.items() if key not in found)
-    return (*islice(found.values(), limits.links), *islice(inside, limits.links))
+    if len(direct) > limits.links:
+        findings.add("links-too-many", str(len(direct)))
+    inside = (link for key, link in hidden.items() if key not in direct)
+    return (*islice(direct.values(), limits.links), *islice(inside, limits.links))
 
 
 def _join(base: str, url: str) -> str:
@@ -84,12 +84,12 @@ def addresses(
         limits: of the message.
 
     """
-    found = dict.fromkeys(
+    mailboxes = dict.fromkeys(
         forms.addresses([word for word in dotted if "@" in word], limits.addresses)
     )
-    found.update(dict.fromkeys(disguised))
+    mailboxes.update(dict.fromkeys(disguised))
     for page in pages:
         for target in page.targets:
             if target.url[:7].lower() == "mailto:" and (address := forms.mail_address(target.url)):
-                found[address] = None
-    return tuple(found)[: limits.addresses]
+                mailboxes[address] = None
+    return tuple(mailboxes)[: limits.addresses]

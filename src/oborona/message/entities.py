@@ -83,15 +83,15 @@ def read(
             gathered.target(target.url, target.place, findings)
     for link in found_links:
         gathered.link(link, findings)
-    said: list[str] = []
+    lines: list[str] = []
     for header in headers:
         if header.name in {"subject", "from"}:
-            said.append(header.value[:MAX_HEADER])
+            lines.append(header.value[:MAX_HEADER])
         elif header.name == "list-id":
             gathered.list_id(header.value[-MAX_HEADER:])
         elif header.name == "list-unsubscribe":
             gathered.unsubscribe(header.value[:MAX_HEADER])
-    head = "\n".join(said)[:MAX_HEADERS]
+    head = "\n".join(lines)[:MAX_HEADERS]
     normal = normalise(head)
     gathered.text(head, normal, EntityLocation.HEADER, regions, findings, hinted=may_hold(normal))
     return tuple(gathered.found.values())

@@ -26,6 +26,6 @@ def extension(name: str) -> str:
     """Return what follows the last dot of a file name, lower case, as Windows reads it (final dots
     and spaces dropped).
     """
-    stem, dot, found = name.rstrip(". ").rpartition(".")
-    known = dot and stem and len(found) <= MAX_EXTENSION and found.replace("-", "").isalnum()
-    return found.lower() if known else ""
+    stem, dot, suffix = name.rstrip(". ").rpartition(".")
+    plausible = dot and stem and len(suffix) <= MAX_EXTENSION and suffix.replace("-", "").isalnum()
+    return suffix.lower() if plausible else ""

@@ -129,9 +129,9 @@ def kind(octets: bytes) -> str:
         octets: of the file; `HEAD` of them tell all kinds but a disk image.
 
     """
-    for magic, found in _BY_TWO.get(octets[:2], ()):
+    for magic, candidate in _BY_TWO.get(octets[:2], ()):
         if octets.startswith(magic):
-            return found
+            return candidate
     head = octets[:HEAD]
     two = head[:2]
     if two == b"MZ" and b"\0" in head[:64]:  # text that begins with MZ has no NUL soon after
@@ -164,18 +164,18 @@ def _text_kind(head: bytes) -> str:
     return "pdf" if b"%PDF-" in head else ""
 
 
-def contradiction(found: str, extension: str, content_type: str) -> bool:
+def contradiction(detected: str, extension: str, content_type: str) -> bool:
     """Return whether a file's name or declared type promises what its content is not, beyond what
     honest programs do.
 
     Args:
-        found: its kind by content.
+        detected: its kind by content.
         extension: lower case.
         content_type: as declared, lower case.
 
     """
-    family = _FAMILY.get(found)
-    if family is None or found == content_type.removeprefix("image/").removesuffix("+xml"):
+    family = _FAMILY.get(detected)
+    if family is None or detected == content_type.removeprefix("image/").removesuffix("+xml"):
         return False
     for promised in (
         _EXTENSION_FAMILY.get(extension),

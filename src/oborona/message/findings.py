@@ -171,6 +171,6 @@ def quoted(text: str) -> str:
     text = text[:EVIDENCE_LENGTH]
     if text.isprintable():
         return text
-    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)[
-        :EVIDENCE_LENGTH
-    ]
+    return "".join(
+        character if character.isprintable() else ascii(character)[1:-1] for character in text
+    )[:EVIDENCE_LENGTH]

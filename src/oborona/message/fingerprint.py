@@ -72,13 +72,13 @@ class Fingerprinter:
 
     def __init__(self, key: bytes) -> None:
         seed = 2 * WORD_VALUES + WINDOW
-        wanted = (seed + 1 + CHARACTER_WINDOW) * 8
+        size = (seed + 1 + CHARACTER_WINDOW) * 8
         stream = b"".join(
             hashlib.blake2b(number.to_bytes(4, "big"), key=key[:64], person=b"fingerprint").digest()
-            for number in range(-(-wanted // 64))
+            for number in range(-(-size // 64))
         )
         # the same on every machine
-        numbers = np.frombuffer(stream[:wanted], dtype="<u8").astype(np.uint64)
+        numbers = np.frombuffer(stream[:size], dtype="<u8").astype(np.uint64)
         odd = np.uint64(1)
         self._multiply: NDArray[np.uint64] = numbers[:WORD_VALUES, None] | odd
         self._add: NDArray[np.uint64] = numbers[WORD_VALUES : 2 * WORD_VALUES, None].copy()

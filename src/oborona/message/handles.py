@@ -184,12 +184,12 @@ def in_text(normal: str) -> list[tuple[str, str]]:
     octets = normal.encode("utf-8", "surrogatepass")
     if _MAY_HOLD.search(octets) is None:
         return []
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for pattern, word, name_group in ((_NEAR, 1, 2), (_AFTER, 2, 1), (_COLON, 1, 2)):
         position = 0
         for _ in range(MAX_TRIED):
             match = pattern.search(octets, position)
-            if match is None or len(found) >= MAX_HANDLES:
+            if match is None or len(names) >= MAX_HANDLES:
                 break
             position = max(match.end(1), match.end(2))
             name = match[name_group].decode("ascii").rstrip(".-")
@@ -197,8 +197,8 @@ def in_text(normal: str) -> list[tuple[str, str]]:
                 continue  # "telegram: write to us"
             handle = _handle(_WORDS[match[word].decode("utf-8")], name, code=False)
             if handle:
-                found.setdefault(handle, match[0].decode("utf-8", "ignore").strip())
-    return list(found.items())
+                names.setdefault(handle, match[0].decode("utf-8", "ignore").strip())
+    return list(names.items())
 
 
 def phone(handle: str) -> str:

@@ -356,29 +356,29 @@ class Hasher:
         time.
         """
         number, prepared = self._types[kind]
-        found = []
+        hashes = []
         for octets in pieces:
             state = prepared()
             state.update(octets)
-            found.append(_new(Shingle, (number, _number(state.digest(), "big"))))
-        return found
+            hashes.append(_new(Shingle, (number, _number(state.digest(), "big"))))
+        return hashes
 
     def pairs(
-        self, both: int, distinct: int, each_a: Sequence[bytes], each_b: Sequence[bytes]
+        self, pair_type: int, distinct: int, each_a: Sequence[bytes], each_b: Sequence[bytes]
     ) -> list[UniquePair]:
         """Return the unique pairs of each a with each b, all of them octets already.
 
-        P is a shingle of the type `both`, over a's length, a and b; U one of the type `distinct`,
-        over a. The hash of P takes its first PAIR_BITS from U's, so that a cluster finds both in
-        one place.
+        P is a shingle of the type `pair_type`, over a's length, a and b; U one of the type
+        `distinct`, over a. The hash of P takes its first PAIR_BITS from U's, so that a cluster
+        finds both in one place.
         """
-        number, prepared = self._types[both]
-        found = []
+        number, prepared = self._types[pair_type]
+        hashes = []
         for a, unique in zip(each_a, self.each(distinct, each_a), strict=True):
             place = unique[1] & PAIR_MASK
             for b in each_b:
                 state = prepared()
                 state.update(join_pair(a, b))
                 own = _number(state.digest(), "big") & _OWN
-                found.append(_new(UniquePair, (_new(Shingle, (number, place | own)), unique)))
-        return found
+                hashes.append(_new(UniquePair, (_new(Shingle, (number, place | own)), unique)))
+        return hashes

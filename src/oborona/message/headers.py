@@ -99,7 +99,7 @@ def _settled(
         return tuple(headers)
     findings.add("header-8bit", headers[doubtful[0]].raw)
     declared = (_CHARSET.search(header.raw) for header in headers if header.name == "content-type")
-    charset = next((found[1].decode("ascii").lower() for found in declared if found), "")
+    charset = next((match[1].decode("ascii").lower() for match in declared if match), "")
     octets = b"\n".join(headers[place].raw for place in doubtful)
     lines = charsets.decode(octets, "us-ascii", findings, second=charset).text.split("\n")
     position = 0

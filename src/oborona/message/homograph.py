@@ -51,7 +51,11 @@ def _shown(label: str) -> str:
 
 
 def _scripts(label: str) -> set[str]:
-    return {unicodedata.name(each, "UNKNOWN").partition(" ")[0] for each in label if each.isalpha()}
+    return {
+        unicodedata.name(character, "UNKNOWN").partition(" ")[0]
+        for character in label
+        if character.isalpha()
+    }
 
 
 def _mixed(label: str) -> bool:

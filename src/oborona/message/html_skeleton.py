@@ -46,8 +46,8 @@ def skeleton(source: str) -> str:
     """
     source = source.lower()
     pieces = [tag for tag in _TAG.findall(source)[:MAX_PIECES] if tag in _BUILDS]
-    for given in _CLASSES.findall(source)[:MAX_PIECES]:
-        names = _DIGITS.sub("0", given.partition("=")[2]).strip("\"' ").split()
+    for attribute in _CLASSES.findall(source)[:MAX_PIECES]:
+        names = _DIGITS.sub("0", attribute.partition("=")[2]).strip("\"' ").split()
         pieces += [f".{name}" for name in names if _EVERYBODYS.match(name) is None]
     if len(pieces) < MIN_PIECES or len(set(pieces)) < MIN_KINDS:
         return ""

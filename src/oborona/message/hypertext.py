@@ -118,10 +118,10 @@ def read(
         return HtmlPage(targets=targets, base=base, skeleton=skeleton(source))
     marked = body.text(deep=True)
     if "\0" not in marked:
-        seen, hidden, split_words, own = marked, "", 0, None
+        visible, hidden, split_words, own = marked, "", 0, None
     else:
-        seen, hidden, split_words, own = _separate(marked)
-    text = _fold(seen)
+        visible, hidden, split_words, own = _separate(marked)
+    text = _fold(visible)
     hidden = _fold(hidden)
     if hidden:
         _judge_hidden(text, hidden, split_words, findings)
@@ -174,7 +174,7 @@ def _separate(marked: str) -> tuple[str, str, int, str | None]:
     """Return what is seen, what is hidden, how many words have something hidden inside, and what is
     seen and not quoted, of a marked text.
     """
-    seen: list[str] = []
+    visible: list[str] = []
     own: list[str] = []
     quotes = quotations.QUOTED in marked
     hidden: list[str] = []
@@ -209,10 +209,10 @@ def _separate(marked: str) -> tuple[str, str, int, str | None]:
                 split_words += 1
             cut = False
             before = piece[-1]
-            seen.append(piece)
+            visible.append(piece)
             if quotes and "q" not in stack:
                 own.append(piece)
-    return "".join(seen), " ".join(hidden), split_words, "".join(own) if quotes else None
+    return "".join(visible), " ".join(hidden), split_words, "".join(own) if quotes else None
 
 
 def _state(stack: list[str]) -> str:
@@ -235,9 +235,9 @@ def _judge_hidden(text: str, hidden: str, split_words: int, findings: Findings) 
 
 def _copied(hidden: str, text: str) -> bool:
     """Return whether hidden text is the seen one once more."""
-    seen = set(text.split())
+    shown = set(text.split())
     words = word_count.words(hidden)
-    return sum(word in seen for word in words) > len(words) * COPIED_SHARE
+    return sum(word in shown for word in words) > len(words) * COPIED_SHARE
 
 
 def _read_flat(source: str, links: int, findings: Findings) -> HtmlPage:

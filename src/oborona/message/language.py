@@ -57,10 +57,10 @@ def language(text: str) -> str:
     if not _enough_letters(prose) and len(_SYLLABLES.findall(prose)) < MIN_SYLLABLES:
         return ""
     try:
-        _, _, found = pycld2.detect(prose, isPlainText=True, bestEffort=True)
+        _, _, guesses = pycld2.detect(prose, isPlainText=True, bestEffort=True)
     except pycld2.error:  # a character that it takes for broken UTF-8, such as a noncharacter
         return ""
-    for _, code, percent, _ in found:
+    for _, code, percent, _ in guesses:
         if code != _UNKNOWN:
             name = _SAME.get(code, code)
             return name if percent >= MIN_PERCENT and len(name) == 2 else ""

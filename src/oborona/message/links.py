@@ -109,14 +109,14 @@ def link(url: str, shown: str, place: EntityLocation, through: str = "") -> Mess
         place: where it stood.
         through: normal URL of the link that it stood in; empty for the message itself.
     """
-    found = normal(url)
-    if found is None:
+    parts = normal(url)
+    if parts is None:
         return None
     user = _USER.match(url[:MAX_URL]) if "@" in url else None
     return MessageLink(
-        found[0],
-        found[1],
-        domains.registrable(found[1]),
+        parts[0],
+        parts[1],
+        domains.registrable(parts[1]),
         shown,
         place,
         through,
@@ -131,7 +131,7 @@ def in_text(words: list[str], limit: int) -> list[str]:
         words: the text, split at white space: no link has any inside.
         limit: of links.
     """
-    found: list[str] = []
+    urls: list[str] = []
     for word in words:
         if "." not in word[1:-1] and "://" not in word:
             continue
@@ -141,10 +141,10 @@ def in_text(words: list[str], limit: int) -> list[str]:
                 if not _is_bare_link(url):
                     continue
                 url = "http://" + url
-            found.append(url)
-        if len(found) >= limit:
+            urls.append(url)
+        if len(urls) >= limit:
             break
-    return found[:limit]
+    return urls[:limit]
 
 
 def _is_bare_link(name: str) -> bool:
@@ -168,14 +168,14 @@ def addresses(words: list[str], limit: int) -> list[str]:
         words: the text, split at white space.
         limit: of addresses.
     """
-    found: dict[str, None] = {}
+    mail_addresses: dict[str, None] = {}
     for word in words:
         if "@" in word:
             for match in _ADDRESS.finditer(word[:MAX_URL]):
-                found[match[0].strip("'.").lower()] = None
-            if len(found) >= limit:
+                mail_addresses[match[0].strip("'.").lower()] = None
+            if len(mail_addresses) >= limit:
                 break
-    return list(found)[:limit]
+    return list(mail_addresses)[:limit]
 
 
 def mail_address(url: str) -> str:

@@ -74,15 +74,15 @@ def parse(value: str, limit: int, findings: Findings) -> tuple[Mailbox, ...]:
     simple = _BARE.match(value)
     if simple:
         return (_mailbox("", f"{simple[1]}@{simple[2]}", findings),)
-    found: list[Mailbox] = []
+    boxes: list[Mailbox] = []
     words: list[str] = []
     bare: list[str] = []  # of these, what stands outside of quotes
     comment = angle = ""
     for match in _TOKEN.finditer(value):
         if match[3]:
-            _finish(found, words, bare, angle, comment, findings)
-            if len(found) >= limit:
-                return tuple(found)
+            _finish(boxes, words, bare, angle, comment, findings)
+            if len(boxes) >= limit:
+                return tuple(boxes)
             words, bare, comment, angle = [], [], "", ""
         elif match[1] is not None:
             if words:
@@ -111,8 +111,8 @@ def parse(value: str, limit: int, findings: Findings) -> tuple[Mailbox, ...]:
         else:
             bare.append(_GROUP.sub("", match[5]) if not words else match[5])
             words.append(bare[-1])
-    _finish(found, words, bare, angle, comment, findings)
-    return tuple(found[:limit])
+    _finish(boxes, words, bare, angle, comment, findings)
+    return tuple(boxes[:limit])
 
 
 def authors(value: str, limit: int, findings: Findings) -> tuple[Mailbox, ...]:
@@ -128,25 +128,25 @@ def authors(value: str, limit: int, findings: Findings) -> tuple[Mailbox, ...]:
         findings: gets author-ambiguous, author-unusable, and what `parse` finds.
 
     """
-    found = parse(value, limit, findings)
+    boxes = parse(value, limit, findings)
     value = value.translate(_SHOWN)
     if "@" not in value and "=?" not in value:
-        return found
-    usable = [box for box in found if _DOMAIN.fullmatch(box.domain)]
-    if len(usable) == 1 == len(found) == value.count("@"):
-        return found
+        return boxes
+    usable = [box for box in boxes if _DOMAIN.fullmatch(box.domain)]
+    if len(usable) == 1 == len(boxes) == value.count("@"):
+        return boxes
     angles, outside = _outside(value)
     readings = _addresses(angles) or _addresses(outside)
     if not readings and not usable:
         readings = _addresses(value) or _addresses(decode_words(value, findings).translate(_SHOWN))
-    known = {box.domain for box in usable}
-    more = {address: domain for address, domain in readings[:limit] if domain not in known}
+    domains = {box.domain for box in usable}
+    more = {address: domain for address, domain in readings[:limit] if domain not in domains}
     if more:
         findings.add("author-ambiguous", value)
-    elif not usable and found and "@" in value:
+    elif not usable and boxes and "@" in value:
         findings.add("author-unusable", value)
-    name = "" if usable or not found else found[0].name
-    return (*usable, *(Mailbox(name, *one) for one in more.items())) or found
+    name = "" if usable or not boxes else boxes[0].name
+    return (*usable, *(Mailbox(name, *one) for one in more.items())) or boxes
 
 
 def _outside(value: str) -> tuple[str, str]:
@@ -162,7 +162,7 @@ def _outside(value: str) -> tuple[str, str]:
 def _addresses(text: str) -> list[tuple[str, str]]:
     """Return what looks like an address, and the domain of each."""
     text = _APART.sub(lambda match: match[0].strip(), " ".join(text.split()))
-    found: list[tuple[str, str]] = []
+    pairs: list[tuple[str, str]] = []
     at = text.find("@")
     for _ in range(MAX_READINGS):
         if at < 0:
@@ -170,13 +170,13 @@ def _addresses(text: str) -> list[tuple[str, str]]:
         domain = _DOMAIN.match(text, at + 1)
         local = _LOCAL.search(text[max(0, at - MAX_LOCAL) : at])
         if domain and local:
-            found.append((f"{local[0]}@{domain[0].lower()}", domain[0].lower()))
+            pairs.append((f"{local[0]}@{domain[0].lower()}", domain[0].lower()))
         at = text.find("@", at + 1)
-    return found
+    return pairs
 
 
 def _finish(
-    found: list[Mailbox],
+    boxes: list[Mailbox],
     words: list[str],
     bare: list[str],
     angle: str,
@@ -187,14 +187,14 @@ def _finish(
     if not name and not angle.strip():
         return
     if angle.strip():
-        found.append(_mailbox(name or comment, angle, findings))
+        boxes.append(_mailbox(name or comment, angle, findings))
     elif "@" in name and ((" " not in name and plain in ("", name)) or name.startswith('"')):
-        found.append(_mailbox(comment, name, findings))
+        boxes.append(_mailbox(comment, name, findings))
     else:
         findings.add("address-broken", name)
         pieces = [piece for word in (plain, *words) for piece in word.split()]
         address = next((piece for piece in pieces if "@" in piece), "")
-        found.append(
+        boxes.append(
             _mailbox(name if not address else name.replace(address, ""), address, findings)
         )
 

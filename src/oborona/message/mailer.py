@@ -36,10 +36,10 @@ def program(message: Message) -> str:
 
     Empty when it says none of `MIN_LETTERS`.
     """
-    said = message.get("x-mailer") or message.get("user-agent")
-    if not said:
+    stated = message.get("x-mailer") or message.get("user-agent")
+    if not stated:
         return ""
-    name = normalise(said[:MAX_CHARACTERS])
+    name = normalise(stated[:MAX_CHARACTERS])
     name = _BRACKETED.sub(" ", _BRACKETED.sub(" ", name))  # brackets in brackets
     name = _VERSION.sub(_major, _BUILD.sub("", name))
     name = " ".join(_LOOSE.sub(" ", name).split())

@@ -68,13 +68,13 @@ def split(data: bytes, limits: ParserLimits, findings: Findings) -> list[MimeEnt
     root = _entity("", 0, headers, body, len(data), _TEXT_PLAIN, findings)
     entities: list[MimeEntity] = []
     stack = [root]
-    known = 1  # parts found so far, those on the stack included
+    count = 1  # parts found so far, those on the stack included
     while stack:
         entity = stack.pop()
         entities.append(entity)
         kind = entity.content_type
         if kind.startswith("multipart/"):
-            spans = _pieces(data, entity, limits.parts - known, findings)
+            spans = _pieces(data, entity, limits.parts - count, findings)
             default = "message/rfc822" if kind == "multipart/digest" else _TEXT_PLAIN
         elif (
             kind in {"message/rfc822", "message/global", "message/news"}
@@ -88,13 +88,13 @@ def split(data: bytes, limits: ParserLimits, findings: Findings) -> list[MimeEnt
             findings.add("mime-too-deep", kind)
             entity.broken = True
             continue
-        if known + len(spans) > limits.parts:
+        if count + len(spans) > limits.parts:
             findings.add("mime-too-many-parts", kind)
-            spans = spans[: max(0, limits.parts - known)]
+            spans = spans[: max(0, limits.parts - count)]
         if not spans:
             entity.broken = True
             continue
-        known += len(spans)
+        count += len(spans)
         prefix = entity.path + "." if entity.path else ""
         children = []
         for number, (start, end) in enumerate(spans, 1):
@@ -131,16 +131,16 @@ def _entity(
     """Return a part with its Content fields read."""
     content_type, charset, name, boundary = default, "", "", ""
     encoding = disposition = ""
-    seen = False
+    has_type = False
     for header in headers:
         if not header.name.startswith("content-"):
             continue
         if header.name == "content-type":
-            if seen:  # the first counts, as nearly everywhere; two are a trick
+            if has_type:  # the first counts, as nearly everywhere; two are a trick
                 findings.add("content-type-broken", "twice")
                 continue
-            seen = True
-            value, given = parameters.parse(fields.undecoded(header), findings)
+            has_type = True
+            value, attributes = parameters.parse(fields.undecoded(header), findings)
             content_type = (
                 value
                 if value.count("/") == 1 and not value.startswith("/") and " " not in value
@@ -150,15 +150,15 @@ def _entity(
                 if value:
                     findings.add("content-type-broken", value)
                 content_type = _TEXT_PLAIN
-            charset = given.get("charset", "").strip().strip("'\"").lower()[:60]
-            name = name or given.get("name", "")
-            boundary = given.get("boundary", "")
+            charset = attributes.get("charset", "").strip().strip("'\"").lower()[:60]
+            name = name or attributes.get("name", "")
+            boundary = attributes.get("boundary", "")
         elif header.name == "content-transfer-encoding":
             encoding = encoding or header.value.partition(";")[0].strip().strip("'\"").lower()[:40]
         elif header.name == "content-disposition" and not disposition:
-            disposition, given = parameters.parse(fields.undecoded(header), findings)
+            disposition, attributes = parameters.parse(fields.undecoded(header), findings)
             disposition = disposition[:40] or "attachment"
-            name = given.get("filename", "") or name
+            name = attributes.get("filename", "") or name
     return MimeEntity(
         path=path,
         depth=depth,
@@ -194,14 +194,14 @@ def _pieces(
     at_start = data.startswith(needle, position, entity.end)
     line_start = b"\n" + needle
     while True:
-        found = position if at_start else data.find(line_start, position, entity.end) + 1
-        if not (found or at_start):
+        boundary_at = position if at_start else data.find(line_start, position, entity.end) + 1
+        if not (boundary_at or at_start):
             break
         at_start = False
         if not findings.afford("boundaries", 1, MAX_CANDIDATES):
             findings.add("mime-too-many-parts", "lines like a boundary")
             break
-        position = found + len(needle)
+        position = boundary_at + len(needle)
         line_end = data.find(b"\n", position, entity.end)
         if line_end < 0:
             line_end = entity.end
@@ -211,7 +211,7 @@ def _pieces(
             continue
         if opened >= 0:
             # the line end before a boundary belongs to it
-            spans.append((opened, max(opened, found - 1)))
+            spans.append((opened, max(opened, boundary_at - 1)))
             if len(spans) > limit:
                 return spans
         if rest:

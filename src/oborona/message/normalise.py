@@ -167,12 +167,12 @@ def few_marks(text: str) -> str:
 
 def _held(pile: re.Match[str]) -> str:
     signs = pile[0]
-    kept = []
+    pieces = []
     end = 0
     for many in _MANY.finditer(signs.translate(_marks())):
-        kept.append(signs[end : many.start() + MAX_MARKS])
+        pieces.append(signs[end : many.start() + MAX_MARKS])
         end = many.end()
-    return "".join((*kept, signs[end:]))
+    return "".join((*pieces, signs[end:]))
 
 
 @lru_cache(maxsize=1)
@@ -181,8 +181,8 @@ def _marks() -> dict[int, str]:
 
     Asked for when the first message piles them up: 10 ms.
     """
-    found = dict.fromkeys((code for code in range(_LAST_MARK + 1) if combining(chr(code))), _MARK)
-    return found | dict.fromkeys(map(ord, _BECOME_MARKS), _MARK)
+    table = dict.fromkeys((code for code in range(_LAST_MARK + 1) if combining(chr(code))), _MARK)
+    return table | dict.fromkeys(map(ord, _BECOME_MARKS), _MARK)
 
 
 def _without_unusual(run: str) -> str:
@@ -197,8 +197,8 @@ def _without_unusual(run: str) -> str:
 
 
 def _fold(run: re.Match[str]) -> str:
-    found = run[0]
-    return _fold_word(found) if len(found) <= MAX_CACHED_RUN else _fold_run(found)
+    text = run[0]
+    return _fold_word(text) if len(text) <= MAX_CACHED_RUN else _fold_run(text)
 
 
 def _fold_run(run: str) -> str:

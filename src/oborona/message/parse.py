@@ -102,7 +102,7 @@ def parse(
     texts = reading.read()
     step()
     entities += reading.opened
-    written = "\n".join(filter(None, (each.text for each in texts)))
+    written = "\n".join(filter(None, (visible.text for visible in texts)))
     text = mixed_scripts.visual_order(written)
     if len(text) > limits.text_characters:
         findings.add("text-too-long", f"{len(text)} characters")
@@ -111,7 +111,7 @@ def parse(
     dotted = [word for word in words if "." in word]  # all that can be a link or an address,
     if "://" in text:  # but for links to http://3627734734/ and the like
         dotted += [word for word in words if "://" in word and "." not in word]
-    pages = [each.page for each in texts if each.page is not None]
+    pages = [visible.page for visible in texts if visible.page is not None]
     hidden = "\n".join(filter(None, (page.hidden for page in pages)))
     hidden_words = word_count.count(hidden)
     subject = _value(root.headers, "subject")
@@ -122,7 +122,7 @@ def parse(
     senders = _senders(from_headers, findings)
     shown_first = "\n".join((subject, *(box.name for box in senders)))
     if not (written.isascii() and shown_first.isascii()):
-        plain = "\n".join(each.text for each in texts if each.page is None)
+        plain = "\n".join(visible.text for visible in texts if visible.page is None)
         mixed_scripts.judge(written, plain, shown_first, findings)
     normal = normalise(text)[: limits.text_characters]
     step()
@@ -158,7 +158,7 @@ def parse(
         else 0.0,
         skeleton="\n".join(filter(None, (page.skeleton for page in pages))),
         words=len(words) + word_count.unspaced(text),
-        charset=next((each.charset for each in texts if each.text), ""),
+        charset=next((visible.charset for visible in texts if visible.text), ""),
         language=language(text) or language(f"{subject}\n{text}"),
         links=found_links,
         addresses=distinct_links.addresses(dotted, disguised[1], pages, limits),
@@ -175,24 +175,24 @@ def parse(
 
 
 def _with_subject(
-    subject: str, found: tuple[MessageLink, ...], limits: ParserLimits, findings: Findings
+    subject: str, body_links: tuple[MessageLink, ...], limits: ParserLimits, findings: Findings
 ) -> tuple[MessageLink, ...]:
     """Return the links of a message, and those that its subject names and its body does not lead
     to.
     """
-    led = {link.host for link in found}
+    led = {link.host for link in body_links}
     named = distinct_links.links(
         [], links.in_text(subject.split(), limits.links), limits, findings, EntityLocation.HEADER
     )
-    return (*found, *(link for link in named if link.host not in led)) if named else found
+    return (*body_links, *(link for link in named if link.host not in led)) if named else body_links
 
 
 def _own_text(texts: list[VisibleText], text: str, limits: ParserLimits) -> str:
     """Return what the sender wrote himself."""
-    if any(each.page is not None and each.page.own is not None for each in texts):
+    if any(visible.page is not None and visible.page.own is not None for visible in texts):
         unquoted = (
-            each.text if each.page is None or each.page.own is None else each.page.own
-            for each in texts
+            visible.text if visible.page is None or visible.page.own is None else visible.page.own
+            for visible in texts
         )
         without = unquoted_text(
             mixed_scripts.visual_order("\n".join(filter(None, unquoted)))[: limits.text_characters]
@@ -225,18 +225,18 @@ def _senders(headers: list[HeaderField], findings: Findings) -> tuple[Mailbox, .
         value = " ".join(fields.undecoded(header).split())
         if len(value) > FROM_CHARACTERS:
             findings.add("header-too-long", "from")
-        if found := mailboxes.authors(value[:FROM_CHARACTERS], MAX_FROM, findings):
-            read.append(found)
+        if boxes := mailboxes.authors(value[:FROM_CHARACTERS], MAX_FROM, findings):
+            read.append(boxes)
     leading = read[:1] + read[1:][-1:] + read[1:-1]
-    return (*(found[0] for found in leading), *(box for found in leading for box in found[1:]))
+    return (*(boxes[0] for boxes in leading), *(box for boxes in leading for box in boxes[1:]))
 
 
 def _mailboxes(headers: list[HeaderField], limit: int, findings: Findings) -> tuple[Mailbox, ...]:
-    found: list[Mailbox] = []
+    boxes: list[Mailbox] = []
     for header in headers:
-        if len(found) < limit:
-            found += mailboxes.parse(fields.undecoded(header), limit - len(found), findings)
-    return tuple(found)
+        if len(boxes) < limit:
+            boxes += mailboxes.parse(fields.undecoded(header), limit - len(boxes), findings)
+    return tuple(boxes)
 
 
 def _date(value: str, findings: Findings) -> float | None:

@@ -88,9 +88,9 @@ class PartReader:
         if not any(text.text for text in texts):
             texts = [*texts, *self._set_aside]
         if self._invitations:
-            seen = {line.strip() for text in texts for line in text.text.split("\n")}
+            known_lines = {line.strip() for text in texts for line in text.text.split("\n")}
             for text in self._invitations:
-                lines = [line for line in text.text.split("\n") if line.strip() not in seen]
+                lines = [line for line in text.text.split("\n") if line.strip() not in known_lines]
                 texts = [*texts, VisibleText("\n".join(lines), text.charset)]
         return texts
 
@@ -190,18 +190,18 @@ class PartReader:
     def _wrapped(self, entity: MimeEntity) -> list[VisibleText] | None:
         """Return the texts of an S/MIME object, None when there is nothing to be read in it."""
         octets, _ = self._octets.whole(entity, self._limits.attachment_octets)
-        held = signed_data.read(octets)
-        if held.encrypted:
+        signed = signed_data.read(octets)
+        if signed.encrypted:
             self._findings.add("message-encrypted", entity.content_type)
-        if not held.content:
+        if not signed.content:
             return None
         if not self._findings.afford("wrapped", 1, MAX_WRAPPED):
             self._findings.add("mime-too-deep", entity.content_type)
             return None
-        content = held.content.replace(b"\r\n", b"\n")
+        content = signed.content.replace(b"\r\n", b"\n")
         if _FIELD.match(content) is None:  # a file that is signed, as invoices are in Italy
             self._file(
-                held.content,
+                signed.content,
                 entity.name[:-4] if entity.name.lower().endswith(".p7m") else entity.name,
             )
             return []

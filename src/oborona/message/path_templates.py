@@ -73,6 +73,8 @@ def _mixed(token: str) -> bool:
     """Return whether letters and digits change more often than in a word with a number: a7Xk29
     against page12.
     """
-    kinds = ["0" if each.isdigit() else "A" if each.isupper() else "a" for each in token]
+    kinds = [
+        "0" if character.isdigit() else "A" if character.isupper() else "a" for character in token
+    ]
     changes = sum(one != two for one, two in pairwise(kinds))
     return changes >= 3 and changes * 4 >= len(token)

@@ -94,7 +94,7 @@ def in_text(normal: str, regions: tuple[str, ...], findings: Findings) -> list[t
         findings: keeps count of what the message has cost.
     """
     octets = normal.encode("utf-8", "surrogatepass")
-    found: dict[str, str] = {}
+    numbers: dict[str, str] = {}
     candidates: list[tuple[str, str, str]] = []  # digits, what stands before them, as found
     if regions or b"+" in octets or b"00" in octets:
         pattern = _NATIONAL if regions else _INTERNATIONAL
@@ -108,10 +108,10 @@ def in_text(normal: str, regions: tuple[str, ...], findings: Findings) -> list[t
     for run, before, raw in candidates:
         number = _number(run, before, regions, findings)
         if number:
-            found.setdefault(number, raw.strip())
-            if len(found) >= MAX_PHONES:
+            numbers.setdefault(number, raw.strip())
+            if len(numbers) >= MAX_PHONES:
                 break
-    return list(found.items())
+    return list(numbers.items())
 
 
 def of_link(url: str, findings: Findings) -> str:
@@ -123,7 +123,7 @@ def of_link(url: str, findings: Findings) -> str:
         url: the digits and what is between them; a leading + may be missing.
         findings: keeps count of what the message has cost.
     """
-    digits = "".join(each for each in url[:40] if each in "0123456789")
+    digits = "".join(character for character in url[:40] if character in "0123456789")
     return _valid("+" + digits, "", findings) if MIN_DIGITS <= len(digits) <= MAX_DIGITS else ""
 
 
@@ -146,7 +146,9 @@ def _runs(pattern: Any, octets: bytes) -> Iterator[tuple[str, str, str]]:
 def _number(run: str, before: str, regions: tuple[str, ...], findings: Findings) -> str:
     """Return the number that a run of digits begins with, in E.164, empty when it is none."""
     plain = run.strip().translate(_LOOKS)
-    if sum(each in "oli" for each in run) * 2 > sum(each.isdigit() for each in plain):
+    if sum(character in "oli" for character in run) * 2 > sum(
+        character.isdigit() for character in plain
+    ):
         return ""
     groups = plain.split(" ")
     tried = 0

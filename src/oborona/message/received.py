@@ -95,19 +95,19 @@ def read(value: bytes) -> ReceivedHop | None:
     if len(start) > FIRST_LINE:
         return ReceivedHop(ip=NOBODY) if start.startswith(b"from ") else None
     first, *others = (line.decode("utf-8", "backslashreplace").strip() for line in (start, *rest))
-    if found := _QMAIL_QUEUE.fullmatch(first):
-        return ReceivedHop(handed_on=found[1] == "from network")
-    protocol = next((found[1].upper() for line in others if (found := _BY.match(line))), "")
-    who = ReceivedHop(handed_on=True) if protocol.startswith("LMTP") else _client(first, others)
-    if who is None:
+    if match := _QMAIL_QUEUE.fullmatch(first):
+        return ReceivedHop(handed_on=match[1] == "from network")
+    protocol = next((match[1].upper() for line in others if (match := _BY.match(line))), "")
+    hop = ReceivedHop(handed_on=True) if protocol.startswith("LMTP") else _client(first, others)
+    if hop is None:
         return None
     login, authenticated = _login(others, protocol)
     return msgspec.structs.replace(
-        who,
+        hop,
         login=login,
         authenticated=authenticated,
         queue_id=_first(_ID, others),
-        sender=next((found[1] for line in others if (found := _SENDER.fullmatch(line))), None),
+        sender=next((match[1] for line in others if (match := _SENDER.fullmatch(line))), None),
         recipient=_first(_FOR, others),
     )
 
@@ -115,17 +115,17 @@ def read(value: bytes) -> ReceivedHop | None:
 def _client(first: str, others: list[str]) -> ReceivedHop | None:
     """Return who connected, by the first line; None where it is of no known form."""
     if any("(Exim " in line for line in others):
-        if found := _EXIM_UNNAMED.fullmatch(first):
-            return _hop(found[1], "", found[2] or f"[{found[1]}]")
-        if found := _EXIM_NAMED.fullmatch(first):
-            return _hop(found[2], found[1], found[3] or found[1])
-    elif found := _NAMED.fullmatch(first):
-        proved = not found[4] and not any("(OpenSMTPD)" in line for line in others)
-        return _hop(found[3] or "", found[2] if proved else "", found[1])
-    elif found := _UNNAMED.fullmatch(first):
-        return _hop(found[2], "", found[1])
-    elif found := _QMAIL.fullmatch(first):
-        return _hop(found[3], "", found[2] or found[1])
+        if match := _EXIM_UNNAMED.fullmatch(first):
+            return _hop(match[1], "", match[2] or f"[{match[1]}]")
+        if match := _EXIM_NAMED.fullmatch(first):
+            return _hop(match[2], match[1], match[3] or match[1])
+    elif match := _NAMED.fullmatch(first):
+        proved = not match[4] and not any("(OpenSMTPD)" in line for line in others)
+        return _hop(match[3] or "", match[2] if proved else "", match[1])
+    elif match := _UNNAMED.fullmatch(first):
+        return _hop(match[2], "", match[1])
+    elif match := _QMAIL.fullmatch(first):
+        return _hop(match[3], "", match[2] or match[1])
     return ReceivedHop() if _OF_A_PROGRAM.fullmatch(first) else None
 
 
@@ -158,10 +158,10 @@ def _login(lines: list[str], protocol: str) -> tuple[str, bool]:
     Not all servers write the name.
     """
     for line in lines:
-        if found := _LOGIN.fullmatch(line):
-            return found[1], True
-        if line.startswith("by ") and (found := _OPENSMTPD_LOGIN.search(line)):
-            return found[1] or "", True
+        if match := _LOGIN.fullmatch(line):
+            return match[1], True
+        if line.startswith("by ") and (match := _OPENSMTPD_LOGIN.search(line)):
+            return match[1] or "", True
     return "", protocol in _AUTHENTICATED
 
 

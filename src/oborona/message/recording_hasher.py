@@ -31,21 +31,21 @@ class RecordingHasher(Hasher):
 
     def octets(self, kind: int, octets: bytes) -> Shingle:
         """Return the shingle of a piece that is octets already."""
-        found = super().octets(kind, octets)
-        self.sources[found] = octets
-        return found
+        hashed = super().octets(kind, octets)
+        self.sources[hashed] = octets
+        return hashed
 
     def each(self, kind: int, pieces: Sequence[bytes]) -> list[Shingle]:
         """Return the shingles of pieces that are octets already."""
-        found = super().each(kind, pieces)
-        self.sources.update(zip(found, pieces, strict=True))
-        return found
+        hashed = super().each(kind, pieces)
+        self.sources.update(zip(hashed, pieces, strict=True))
+        return hashed
 
     def pairs(
-        self, both: int, distinct: int, each_a: Sequence[bytes], each_b: Sequence[bytes]
+        self, pair_type: int, distinct: int, each_a: Sequence[bytes], each_b: Sequence[bytes]
     ) -> list[UniquePair]:
         """Return the unique pairs of each a with each b, all of them octets already."""
-        found = super().pairs(both, distinct, each_a, each_b)
+        hashed = super().pairs(pair_type, distinct, each_a, each_b)
         pieces = [join_pair(a, b) for a in each_a for b in each_b]
-        self.sources.update(zip((pair.both for pair in found), pieces, strict=True))
-        return found
+        self.sources.update(zip((pair.both for pair in hashed), pieces, strict=True))
+        return hashed

@@ -102,19 +102,19 @@ def targets(url: str, domain: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1024)
 def _targets(url: str) -> tuple[str, ...]:
-    found: dict[str, None] = {}
+    addresses: dict[str, None] = {}
     level = [url]
     for _ in range(MAX_DEPTH):
         inside: list[str] = []
-        for each in level:
-            normal = links.normal(each)
+        for address in level:
+            normal = links.normal(address)
             if normal is not None:
                 inside += _inside(normal[0], normal[1])
-        level = [each for each in dict.fromkeys(inside) if each not in found][:MAX_TARGETS]
-        found.update(dict.fromkeys(level))
-        if not level or len(found) >= MAX_TARGETS:
+        level = [url for url in dict.fromkeys(inside) if url not in addresses][:MAX_TARGETS]
+        addresses.update(dict.fromkeys(level))
+        if not level or len(addresses) >= MAX_TARGETS:
             break
-    return tuple(found)[:MAX_TARGETS]
+    return tuple(addresses)[:MAX_TARGETS]
 
 
 def _inside(url: str, host: str) -> list[str]:
@@ -122,18 +122,18 @@ def _inside(url: str, host: str) -> list[str]:
     service = _service(domains.registrable(host))
     path, _, query = url[url.find("/", 8) :].partition("?")
     parameters = _SERVICES.get(service, _NO_PARAMETERS)
-    found: list[str] = []
+    urls: list[str] = []
     if service in _SERVICES:
-        found += _by_service(service, host, path, query)
+        urls += _by_service(service, host, path, query)
     for field in query.replace(";", "&").split("&")[:MAX_FIELDS]:
         name, equals, value = field.partition("=")
-        found.append(_decoded(value if equals else name, bare=name.lower() in parameters))
+        urls.append(_decoded(value if equals else name, bare=name.lower() in parameters))
     for step in path.split("/")[:MAX_FIELDS]:
-        found.append(_decoded(step.rpartition("=")[2], bare=False))
+        urls.append(_decoded(step.rpartition("=")[2], bare=False))
     match = _IN_PATH.search(path)
     if match is not None:
-        found.append(match[1] + ("?" + query if query else ""))
-    return [each for each in found if each]
+        urls.append(match[1] + ("?" + query if query else ""))
+    return [url for url in urls if url]
 
 
 def _decoded(value: str, *, bare: bool) -> str:

@@ -43,15 +43,15 @@ def respellings(text: str) -> tuple[Respelling, ...]:
     Args:
         text: what a reader sees, not normalised.
     """
-    found: dict[str, str] = {}
+    spellings: dict[str, str] = {}
     for word in dict.fromkeys(text.split()):
         normal = normalise(word)
         octets = normal.encode("utf-8", "surrogatepass")
         read = letters_for_signs(octets).decode("utf-8", "surrogatepass")
         if read != word and (read != normal or not _plain(word, normal)):
-            found[word] = read
-    found.update(_spaced_out(normalise(text)))
-    return tuple(Respelling(written, read) for written, read in found.items())
+            spellings[word] = read
+    spellings.update(_spaced_out(normalise(text)))
+    return tuple(Respelling(written, read) for written, read in spellings.items())
 
 
 def removed_lines(text: str, own: str) -> tuple[str, ...]:
@@ -62,11 +62,11 @@ def removed_lines(text: str, own: str) -> tuple[str, ...]:
         text: what a reader sees, lines kept.
         own: what of it the sender wrote himself.
     """
-    kept = Counter(own.split("\n"))
+    own_lines = Counter(own.split("\n"))
     left_out = []
     for line in text.split("\n"):
-        if kept[line]:
-            kept[line] -= 1
+        if own_lines[line]:
+            own_lines[line] -= 1
         else:
             left_out.append(line)
     return tuple(left_out)
@@ -82,14 +82,14 @@ def _plain(word: str, normal: str) -> bool:
     scripts = {name(letter, "").partition(" ")[0] for letter in letters}
     if len(scripts & _ALIKE) > 1 or any(normalize("NFKC", letter) != letter for letter in letters):
         return False
-    if any(category(each) in _MARKS for each in normalize("NFC", few_marks(word))):
+    if any(category(character) in _MARKS for character in normalize("NFC", few_marks(word))):
         return False
     if scripts != {"LATIN"}:
         return True
     bare = (
-        each
-        for each in normalize("NFKD", few_marks(word).casefold())
-        if category(each) not in _MARKS
+        character
+        for character in normalize("NFKD", few_marks(word).casefold())
+        if category(character) not in _MARKS
     )
     return _SPACED.sub("", "".join(bare)) == _SPACED.sub("", normal)
 
@@ -100,7 +100,7 @@ def _spaced_out(normal: str) -> dict[str, str]:
     """
     letters = _SPACED.sub(" ", normal).split()
     words = join_spaced_letters(f" {' '.join(letters)} ".encode("utf-8", "surrogatepass")).split()
-    found: dict[str, str] = {}
+    spellings: dict[str, str] = {}
     place = 0
     for word in words:
         first = place
@@ -109,5 +109,5 @@ def _spaced_out(normal: str) -> dict[str, str]:
             length += len(letters[place])
             place += 1
         if place - first > 1:
-            found[" ".join(letters[first:place])] = word
-    return found
+            spellings[" ".join(letters[first:place])] = word
+    return spellings

@@ -45,9 +45,9 @@ def decode_words(value: str, findings: Findings) -> str:
     for match in _WORD.finditer(value):
         between = value[end : match.start()]
         octets = _word_octets(match[2], match[3])
-        known = codec_of(match[1].lower()) is not None
-        if octets is None or not known:
-            findings.add("header-encoding-broken" if known else "charset-unknown", match[0])
+        is_known = codec_of(match[1].lower()) is not None
+        if octets is None or not is_known:
+            findings.add("header-encoding-broken" if is_known else "charset-unknown", match[0])
             continue
         if between.strip() or not end:
             pieces.append(_joined(pending, charset, findings))

@@ -40,12 +40,12 @@ def of_envelope(envelope: Envelope, location: Location) -> Iterator[tuple[Shingl
     yield ShingleType.AS_NUMBER, str(location.as_number) if location.as_number else ""
 
 
-def of_proved(who: ProvedIdentity) -> Iterator[tuple[ShingleType, str]]:
+def of_proved(identity: ProvedIdentity) -> Iterator[tuple[ShingleType, str]]:
     """Yield what was proved of the sender; some may be empty."""
-    yield ShingleType.AUTHOR, who.author
-    yield ShingleType.AUTHOR_DOMAIN, who.author_domain
-    yield ShingleType.PROVED_SENDER, who.sender
-    yield ShingleType.ACCOUNT, who.account
+    yield ShingleType.AUTHOR, identity.author
+    yield ShingleType.AUTHOR_DOMAIN, identity.author_domain
+    yield ShingleType.PROVED_SENDER, identity.sender
+    yield ShingleType.ACCOUNT, identity.account
 
 
 def of_message(message: Message) -> Iterator[tuple[ShingleType, str]]:

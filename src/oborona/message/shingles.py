@@ -78,13 +78,13 @@ def shingles(
         location: of the client.
         who: sent it, as far as it was proved.
     """
-    found: dict[Shingle, None] = {}
+    collected: dict[Shingle, None] = {}
 
     def add(kind: ShingleType, piece: str) -> None:
         if piece:
-            found[hasher.shingle(kind, piece)] = None
+            collected[hasher.shingle(kind, piece)] = None
 
-    stands_for = _text(message, hasher, found)
+    stands_for = _text(message, hasher, collected)
     for kind, piece in sender_pieces.of_envelope(envelope, location):
         add(kind, piece)
     for kind, piece in sender_pieces.of_message(message):
@@ -93,18 +93,18 @@ def shingles(
         add(kind, piece)
     for domain in proved[:MAX_DKIM_DOMAINS]:
         add(ShingleType.DKIM_DOMAIN, domain)
-    _contents(message, hasher, found, add)
+    _contents(message, hasher, collected, add)
     _entities(message, add)
     pairs = unique_pairs.pairs(message, envelope, hasher, stands_for, location, who)
     reached = unique_pairs.recipient_pairs(message, envelope, hasher, who)
     contacts = unique_pairs.contacts(reached if who.author else pairs, author=bool(who.author))
     vouched = unique_pairs.known_authors_key(envelope.client.ip, hasher)
     return CountedPieces(
-        shingles=tuple(found), pairs=pairs + reached, contacts=contacts, vouched=vouched
+        shingles=tuple(collected), pairs=pairs + reached, contacts=contacts, vouched=vouched
     )
 
 
-def _text(message: Message, hasher: Hasher, found: dict[Shingle, None]) -> list[list[bytes]]:
+def _text(message: Message, hasher: Hasher, collected: dict[Shingle, None]) -> list[list[bytes]]:
     """Hash text, layout and subject.
 
     Return what stands for the text in unique pairs: its fingerprints, or itself.
@@ -114,20 +114,22 @@ def _text(message: Message, hasher: Hasher, found: dict[Shingle, None]) -> list[
         box = message.recipients[0]
         names = [normalise(box.name), normalise(box.address.partition("@")[0])]
         reader = templates.reader_words(message.recipients, names)
-    _subject(message, hasher, found, reader)
+    _subject(message, hasher, collected, reader)
     if message.language:
-        found[hasher.shingle(ShingleType.LANGUAGE, f"{message.charset} {message.language}")] = None
+        collected[hasher.shingle(ShingleType.LANGUAGE, f"{message.charset} {message.language}")] = (
+            None
+        )
     if message.skeleton:
-        found[hasher.shingle(ShingleType.SKELETON, message.skeleton)] = None
+        collected[hasher.shingle(ShingleType.SKELETON, message.skeleton)] = None
     if boilerplate.bare(message):
         return []
     words = templates.words(message.normal_text, reader)
     stands_for: list[list[bytes]] = []
     if message.words >= MIN_TEXT_WORDS:
-        found[hasher.shingle(ShingleType.TEXT, message.normal_text)] = None
+        collected[hasher.shingle(ShingleType.TEXT, message.normal_text)] = None
     template = " ".join(words)
     if len(words) >= MIN_TEMPLATE_WORDS:
-        found[hasher.shingle(ShingleType.TEMPLATE, template)] = None
+        collected[hasher.shingle(ShingleType.TEMPLATE, template)] = None
     whole = message.own_text == message.text
     own = (
         words
@@ -135,8 +137,8 @@ def _text(message: Message, hasher: Hasher, found: dict[Shingle, None]) -> list[
         else templates.words(normalise(message.own_text)[: DEFAULT.text_characters], reader)
     )
     if len(own) >= EDGE_WORDS:
-        found[hasher.shingle(ShingleType.OPENING, " ".join(own[:EDGE_WORDS]))] = None
-        found[hasher.shingle(ShingleType.CLOSING, " ".join(own[-EDGE_WORDS:]))] = None
+        collected[hasher.shingle(ShingleType.OPENING, " ".join(own[:EDGE_WORDS]))] = None
+        collected[hasher.shingle(ShingleType.CLOSING, " ".join(own[-EDGE_WORDS:]))] = None
     likeness = hasher.fingerprinter.likeness(own)
     for kind, minima in (
         (ShingleType.CHARACTERS, likeness.characters),
@@ -144,7 +146,7 @@ def _text(message: Message, hasher: Hasher, found: dict[Shingle, None]) -> list[
     ):
         if minima:
             slots = [_SLOT(slot, value) for slot, value in enumerate(minima)]
-            found.update(dict.fromkeys(hasher.each(kind, slots)))
+            collected.update(dict.fromkeys(hasher.each(kind, slots)))
             stands_for.append(slots)
     if not stands_for and len(words) >= MIN_TEMPLATE_WORDS:
         stands_for.append([template.encode("utf-8", "surrogatepass")])
@@ -152,14 +154,14 @@ def _text(message: Message, hasher: Hasher, found: dict[Shingle, None]) -> list[
 
 
 def _subject(
-    message: Message, hasher: Hasher, found: dict[Shingle, None], reader: frozenset[str]
+    message: Message, hasher: Hasher, collected: dict[Shingle, None], reader: frozenset[str]
 ) -> None:
     subject = normalise(message.subject)
     if len(subject) >= MIN_SUBJECT:
-        found[hasher.shingle(ShingleType.SUBJECT, subject)] = None
+        collected[hasher.shingle(ShingleType.SUBJECT, subject)] = None
     subject_words = templates.words(templates.strip_reply_prefix(subject), reader)
     if len(subject_words) >= MIN_SUBJECT_TEMPLATE_WORDS:
-        found[hasher.shingle(ShingleType.SUBJECT_TEMPLATE, " ".join(subject_words))] = None
+        collected[hasher.shingle(ShingleType.SUBJECT_TEMPLATE, " ".join(subject_words))] = None
 
 
 def envelope_shingles(
@@ -168,13 +170,13 @@ def envelope_shingles(
     """Return what is known before the message comes: client, where it is, HELO, MAIL FROM, and the
     pairs that hang on them.
     """
-    found = {
+    collected = {
         hasher.shingle(kind, piece): None
         for kind, piece in sender_pieces.of_envelope(envelope, location)
         if piece
     }
     return CountedPieces(
-        shingles=tuple(found),
+        shingles=tuple(collected),
         pairs=unique_pairs.envelope_pairs(envelope, hasher),
         vouched=unique_pairs.known_authors_key(envelope.client.ip, hasher),
     )
@@ -183,7 +185,7 @@ def envelope_shingles(
 def _contents(
     message: Message,
     hasher: Hasher,
-    found: dict[Shingle, None],
+    collected: dict[Shingle, None],
     add: Callable[[ShingleType, str], None],
 ) -> None:
     """Hash links, addresses and attachments."""
@@ -199,9 +201,9 @@ def _contents(
     if "(" in message.mime_tree:
         add(ShingleType.MIME_TREE, message.mime_tree)
     for kind, piece in attachment_pieces.pieces(message.attachments):
-        found[hasher.octets(kind, piece)] = None
+        collected[hasher.octets(kind, piece)] = None
     for kind, piece in picture_pieces.pieces(message, hasher.fingerprinter):
-        found[hasher.octets(kind, piece)] = None
+        collected[hasher.octets(kind, piece)] = None
 
 
 def _entities(message: Message, add: Callable[[ShingleType, str], None]) -> None:

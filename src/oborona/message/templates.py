@@ -32,26 +32,26 @@ def words(text: str, reader: frozenset[str] = frozenset()) -> list[str]:
     # Calls over the whole text where they can be, as this runs on every message.
     octets = letters_for_signs(text.encode("utf-8", "surrogatepass"))
     octets = octets.replace(b"://", b"0").replace(b"www.", b"0")
-    kept = _unvaried(b" %b " % octets.translate(_MARKED_VARYING))
-    found = join_spaced_letters(kept.translate(_TO_SPACES)).split()
-    if not reader or reader.isdisjoint(found):
-        return found
-    return [word for word in found if word not in reader]
+    unvaried = _unvaried(b" %b " % octets.translate(_MARKED_VARYING))
+    tokens = join_spaced_letters(unvaried.translate(_TO_SPACES)).split()
+    if not reader or reader.isdisjoint(tokens):
+        return tokens
+    return [word for word in tokens if word not in reader]
 
 
 def _unvaried(octets: bytes) -> bytes:
     """Return words, with spaces before, between and after, without those that hold `_VARIES`."""
     if octets.count(_VARIES) * MANY_VARY > len(octets):
         return b" ".join([b"", *[word for word in octets.split() if _VARIES not in word], b""])
-    kept = []
+    pieces = []
     end = 0
     place = octets.find(_VARIES)
     while place >= 0:
-        kept.append(octets[end : octets.rfind(b" ", end, place)])
+        pieces.append(octets[end : octets.rfind(b" ", end, place)])
         end = octets.find(b" ", place)
         place = octets.find(_VARIES, end)
-    kept.append(octets[end:])
-    return b"".join(kept)
+    pieces.append(octets[end:])
+    return b"".join(pieces)
 
 
 def reader_words(recipients: tuple[Mailbox, ...], normal: list[str]) -> frozenset[str]:

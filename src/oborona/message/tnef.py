@@ -82,18 +82,18 @@ def read(octets: bytes, findings: Findings) -> tuple[bytes, str, list[tuple[str,
         elif attribute == _DATA and files:
             files[-1].content = octets[start : start + length]
         elif attribute == _FILE_PROPERTIES and files:
-            found = _properties(octets, start, start + length)
-            files[-1].content = found.get(_OBJECT, files[-1].content)
-            name = found.get(_LONG_NAME)
+            properties = _properties(octets, start, start + length)
+            files[-1].content = properties.get(_OBJECT, files[-1].content)
+            name = properties.get(_LONG_NAME)
             files[-1].name = _text(name[:1024]) if name else files[-1].name
         elif attribute == _BODY and not text:
             text = octets[start : start + min(length, MAX_TEXT)].rstrip(b"\0")
         elif attribute == _MESSAGE_PROPERTIES:
-            found = _properties(octets, start, start + length)
-            if html := found.get(_HTML):
+            properties = _properties(octets, start, start + length)
+            if html := properties.get(_HTML):
                 text, text_type = html[:MAX_TEXT], "text/html"
             elif not text:
-                text = found.get(_PLAIN_TEXT, b"")[:MAX_TEXT]
+                text = properties.get(_PLAIN_TEXT, b"")[:MAX_TEXT]
     else:
         findings.add("tnef-broken", f"over {MAX_ATTRIBUTES} attributes")
     return text, text_type, [(file.name, file.content) for file in files]
@@ -104,7 +104,7 @@ def _properties(octets: bytes, position: int, end: int) -> dict[int, bytes]:
 
     Source: MS-OXTNEF 2.1.3.4.
     """
-    found: dict[int, bytes] = {}
+    properties: dict[int, bytes] = {}
     position += 4  # how many
     for _ in range(MAX_PROPERTIES):
         if position + 8 > end:
@@ -130,13 +130,13 @@ def _properties(octets: bytes, position: int, end: int) -> dict[int, bytes]:
                         value = value.decode("utf-16-le", "replace").encode()
                     elif kind == _OBJECT_TYPE:
                         value = value[_INTERFACE:]
-                    found[number] = value if number == _OBJECT else value.rstrip(b"\0")
+                    properties[number] = value if number == _OBJECT else value.rstrip(b"\0")
                 position += 4 + _padded(length)
         elif kind in _FIXED:
             position += _FIXED[kind] * count
         else:
             break
-    return found
+    return properties
 
 
 def _padded(length: int) -> int:

@@ -130,10 +130,10 @@ def _uu_line(line: bytes) -> bytes | None:
     if not line or line in {b"`", b" "}:
         return b""
     length = (line[0] - 32) & 63
-    wanted = 1 + (length + 2) // 3 * 4
-    if not 32 <= line[0] <= 96 or len(line) > wanted + 2:
+    encoded_length = 1 + (length + 2) // 3 * 4
+    if not 32 <= line[0] <= 96 or len(line) > encoded_length + 2:
         return None
     try:
-        return binascii.a2b_uu(line[:wanted].ljust(wanted))
+        return binascii.a2b_uu(line[:encoded_length].ljust(encoded_length))
     except binascii.Error:
         return None

@@ -95,7 +95,7 @@ def pairs(
     hasher: Hasher,
     stands_for: list[list[bytes]],
     location: Location,
-    who: ProvedIdentity,
+    identity: ProvedIdentity,
 ) -> tuple[UniquePair, ...]:
     """Return all pairs of a message.
 
@@ -105,18 +105,24 @@ def pairs(
         hasher: holds the site's secret.
         stands_for: of the text: the values of each of its fingerprints, or itself.
         location: of the client.
-        who: sent it, as far as it was proved.
+        identity: sent it, as far as it was proved.
     """
-    found = list(envelope_pairs(envelope, hasher))
+    result = list(envelope_pairs(envelope, hasher))
 
     def add(
-        both: ShingleType, distinct: ShingleType, each_a: Sequence[bytes], each_b: Sequence[bytes]
+        pair_type: ShingleType,
+        distinct: ShingleType,
+        each_a: Sequence[bytes],
+        each_b: Sequence[bytes],
     ) -> None:
         if each_a and each_b:  # else U is not needed
-            found.extend(hasher.pairs(both, distinct, each_a, each_b))
+            result.extend(hasher.pairs(pair_type, distinct, each_a, each_b))
 
     recipients = _distinct(map(str.lower, envelope.recipients), MAX_PAIRED_RECIPIENTS)
-    split = (each.rpartition("@") for each in islice(envelope.recipients, MAX_PAIRED_RECIPIENTS))
+    split = (
+        recipient.rpartition("@")
+        for recipient in islice(envelope.recipients, MAX_PAIRED_RECIPIENTS)
+    )
     homes = _distinct(
         (home.lower().rstrip(".") for _, sign, home in split if sign), MAX_PAIRED_DOMAINS
     )
@@ -140,13 +146,13 @@ def pairs(
         _distinct(linked, MAX_PAIRED_LINKS),
         authors,
     )
-    at = registrable(who.sender.rpartition("@")[2])
+    at = registrable(identity.sender.rpartition("@")[2])
     apart, sources = (
         (_PROVED, _octets(at)) if at else (b"", _octets(client_home(envelope.client.ip)))
     )
     for values in stands_for:
-        each = [apart + value for value in values[:IP_MINIMA]] if apart else values[:IP_MINIMA]
-        add(ShingleType.TEXT_IP, ShingleType.TEXT_IPS, each, _given(sources))
+        minima = [apart + value for value in values[:IP_MINIMA]] if apart else values[:IP_MINIMA]
+        add(ShingleType.TEXT_IP, ShingleType.TEXT_IPS, minima, _given(sources))
         add(
             ShingleType.TEXT_RECIPIENT,
             ShingleType.TEXT_RECIPIENTS,
@@ -154,11 +160,11 @@ def pairs(
             recipients,
         )
         add(ShingleType.TEXT_SENDER, ShingleType.TEXT_SENDERS, values[:SENDER_MINIMA], authors)
-    return tuple(found)
+    return tuple(result)
 
 
 def recipient_pairs(
-    message: Message, envelope: Envelope, hasher: Hasher, who: ProvedIdentity
+    message: Message, envelope: Envelope, hasher: Hasher, identity: ProvedIdentity
 ) -> tuple[UniquePair, ...]:
     """Return the pairs of what a message is judged by with its recipients, so that it is known how
     many people each reaches.
@@ -172,16 +178,19 @@ def recipient_pairs(
         message: parsed.
         envelope: of the message.
         hasher: holds the site's secret.
-        who: sent it, as far as it was proved.
+        identity: sent it, as far as it was proved.
     """
     linked = (link.domain for link in message.links if link.place is not EntityLocation.PICTURE)
     entities = (
-        (ShingleType.AUTHOR, (who.author,)),
+        (ShingleType.AUTHOR, (identity.author,)),
         (ShingleType.CLIENT_IP, (client_home(envelope.client.ip),)),
-        (ShingleType.AUTHOR_DOMAIN, (who.author_domain,)),
-        (ShingleType.ACCOUNT, (who.account,)),
-        (ShingleType.PROVED_SENDER, ("" if who.author else who.sender,)),
-        (ShingleType.LINK_DOMAIN, (domain for domain in linked if domain != who.author_domain)),
+        (ShingleType.AUTHOR_DOMAIN, (identity.author_domain,)),
+        (ShingleType.ACCOUNT, (identity.account,)),
+        (ShingleType.PROVED_SENDER, ("" if identity.author else identity.sender,)),
+        (
+            ShingleType.LINK_DOMAIN,
+            (domain for domain in linked if domain != identity.author_domain),
+        ),
         (ShingleType.PHONE, _named(message, EntityKind.PHONE)),
         (ShingleType.WALLET, _named(message, EntityKind.WALLET)),
     )

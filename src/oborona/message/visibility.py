@@ -91,21 +91,21 @@ def mark(tree: LexborHTMLParser, findings: Findings) -> None:
 
 def _heeded(tree: LexborHTMLParser, findings: Findings) -> list[CssRule]:
     """Return the rules of all style sheets, the lighter before the heavier."""
-    found: list[CssRule] = []
+    css_rules: list[CssRule] = []
     for sheet in tree.css("style")[:20]:
         source = sheet.text()
         if not findings.afford("sheets", len(source), MAX_SHEETS):
             break
-        found += rules(source)
-    if any(rule.inside for rule in found):
+        css_rules += rules(source)
+    if any(rule.inside for rule in css_rules):
         elements = 0 if tree.css_first(_DEEP) is not None else len(tree.css("*"))
-        found = [
+        css_rules = [
             rule
-            for rule in found
+            for rule in css_rules
             if not rule.inside
             or (elements and findings.afford("looked at", elements, MAX_LOOKED_AT))
         ]
-    return sorted(found, key=lambda rule: rule.weight)
+    return sorted(css_rules, key=lambda rule: rule.weight)
 
 
 _DEEP: Final = " > ".join("*" * MAX_DEPTH)
@@ -113,16 +113,18 @@ _DEEP: Final = " > ".join("*" * MAX_DEPTH)
 
 def _own(node: LexborNode) -> CssStyle:
     """Return the style that an element's own attributes give it."""
-    given = node.attributes
-    block = given.get("style")
+    attributes = node.attributes
+    block = attributes.get("style")
     says = style(block) if block else PLAIN
-    colour = given.get("color") or given.get("text")
-    ground = given.get("bgcolor")
+    colour = attributes.get("color") or attributes.get("text")
+    ground = attributes.get("bgcolor")
     displayed = (
-        False if "hidden" in given or (node.tag == "dialog" and "open" not in given) else None
+        False
+        if "hidden" in attributes or (node.tag == "dialog" and "open" not in attributes)
+        else None
     )
-    pictured = bool(given.get("background"))
-    turned = node.tag == "bdo" and (given.get("dir") or "").strip().lower() == "rtl"
+    pictured = bool(attributes.get("background"))
+    turned = node.tag == "bdo" and (attributes.get("dir") or "").strip().lower() == "rtl"
     if colour or ground or displayed is False or pictured or turned:
         says = says.over(
             CssStyle(
@@ -150,8 +152,8 @@ def surround(node: LexborNode, opening: str) -> None:
         node.insert_after(END)
 
 
-def _alike(one: Colour, other: Colour) -> bool:
-    return all(abs(a - b) <= NEAR for a, b in zip(one, other, strict=True))
+def _alike(first: Colour, second: Colour) -> bool:
+    return all(abs(a - b) <= NEAR for a, b in zip(first, second, strict=True))
 
 
 def _alike_somewhere(styles: dict[int, CssStyle]) -> bool:
@@ -173,7 +175,7 @@ def _mark_colours(
     """Mark elements whose colour is like their background, and those inside that can be read
     again.
     """
-    seen: dict[
+    cache: dict[
         int, tuple[Colour | None, Colour | None]
     ] = {}  # identity -> colour, background (None = not known)
     order = [*nodes.values(), *tree.css("a[href]")[:MAX_STYLED]]
@@ -183,17 +185,17 @@ def _mark_colours(
         """Return colour and background of an element, from its nearest relevant ancestors."""
         chain = []
         above: LexborNode | None = node
-        known: tuple[Colour | None, Colour | None] = (_BLACK, _WHITE)
+        colours: tuple[Colour | None, Colour | None] = (_BLACK, _WHITE)
         while above is not None:
             identity = above.mem_id
-            if identity in seen:
-                known = seen[identity]
+            if identity in cache:
+                colours = cache[identity]
                 break
             chain.append((identity, above))
             above = above.parent
         for identity, element in reversed(chain):
             says = styles.get(identity, PLAIN)
-            colour, ground = known
+            colour, ground = colours
             if says.colour or says.coloured:
                 colour = says.colour
             elif element.tag == "a":
@@ -202,9 +204,9 @@ def _mark_colours(
                 ground = says.background
             if says.pictured:
                 ground = None
-            known = (colour, ground)
-            seen[identity] = known
-        return known
+            colours = (colour, ground)
+            cache[identity] = colours
+        return colours
 
     for node in order:
         says = styles.get(node.mem_id, PLAIN)

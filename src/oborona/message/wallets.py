@@ -83,7 +83,7 @@ def in_text(text: str, findings: Findings) -> list[tuple[str, str]]:
     """
     if _MAY_HOLD.search(text.encode("utf-8", "surrogatepass")) is None:
         return []
-    found: dict[str, str] = {}
+    addresses: dict[str, str] = {}
     for match in _WORD.finditer(text):
         word = match[0]
         if len(word) == 42 and word[:2] in ("0x", "0X"):
@@ -94,10 +94,10 @@ def in_text(text: str, findings: Findings) -> list[tuple[str, str]]:
         else:
             wallet = _wallet(word, findings)
         if wallet:
-            found.setdefault(wallet, word)
-            if len(found) >= MAX_WALLETS:
+            addresses.setdefault(wallet, word)
+            if len(addresses) >= MAX_WALLETS:
                 break
-    return list(found.items())
+    return list(addresses.items())
 
 
 def _wallet(word: str, findings: Findings) -> str:
@@ -156,9 +156,9 @@ def _bech32(word: str) -> str:
     prefix, digits = match[1], [_BECH32_DIGIT[letter] for letter in match[2]]
     checksum = 1
     for value in (
-        *(ord(each) >> 5 for each in prefix),
+        *(ord(character) >> 5 for character in prefix),
         0,
-        *(ord(each) & 31 for each in prefix),
+        *(ord(character) & 31 for character in prefix),
         *digits,
     ):
         top = checksum >> 25
@@ -167,9 +167,9 @@ def _bech32(word: str) -> str:
             if top >> bit & 1:
                 checksum ^= generator
     version, octets = digits[0], (len(digits) - 7) * 5 // 8
-    wanted = _BECH32_SUM if version == 0 else _BECH32M_SUM
+    expected = _BECH32_SUM if version == 0 else _BECH32M_SUM
     if (
-        checksum != wanted
+        checksum != expected
         or version > 16
         or not 2 <= octets <= 40
         or (version == 0 and octets not in (20, 32))

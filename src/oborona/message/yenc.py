@@ -33,15 +33,15 @@ def files(text: bytes) -> tuple[bytes, list[tuple[str, bytes]]]:
         text: octets with LF line ends.
 
     """
-    found: list[tuple[str, bytes]] = []
+    extracted: list[tuple[str, bytes]] = []
     rest: list[bytes] = []
     position = 0
     for file in islice(_FILE.finditer(text), MAX_FILES):
-        found.append((file[1].decode("utf-8", "replace").strip(), _decoded(file[2])))
+        extracted.append((file[1].decode("utf-8", "replace").strip(), _decoded(file[2])))
         rest.append(text[position : file.start()])
         position = file.end()
     rest.append(text[position:])
-    return b"".join(rest), found
+    return b"".join(rest), extracted
 
 
 def _decoded(lines: bytes) -> bytes:

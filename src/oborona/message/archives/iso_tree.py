@@ -38,7 +38,7 @@ def listing(octets: bytes, findings: Findings) -> ArchiveListing:
         findings.add("archive-broken", "iso")
         return ArchiveListing([])
     entries: list[ArchiveEntry] = []
-    seen = {root[0]}
+    visited = {root[0]}
     folders = [root]
     records = 0
     while folders:
@@ -64,8 +64,8 @@ def listing(octets: bytes, findings: Findings) -> ArchiveListing:
                 continue
             where = (int.from_bytes(record[2:6], "little"), int.from_bytes(record[10:14], "little"))
             if record[25] & _FOLDER:
-                if where[0] not in seen and len(seen) < MAX_FOLDERS:
-                    seen.add(where[0])
+                if where[0] not in visited and len(visited) < MAX_FOLDERS:
+                    visited.add(where[0])
                     folders.append(where)
                 continue
             start = where[0] * _SECTOR

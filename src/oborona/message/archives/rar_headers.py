@@ -136,14 +136,14 @@ def _unpacked_name(plain: bytes, packed: bytes) -> str:
             flags, bits = packed[position], 8
             position += 1
         bits -= 2
-        what = flags >> bits & 3
+        mode = flags >> bits & 3
         octets = packed[position : position + 2]
-        position += 2 if what == 2 else 1
+        position += 2 if mode == 2 else 1
         if not octets:
             break
-        if what < 2:
-            out += octets[:1] + (high if what else b"\0")
-        elif what == 2:
+        if mode < 2:
+            out += octets[:1] + (high if mode else b"\0")
+        elif mode == 2:
             out += octets.ljust(2, b"\0")
         else:
             count = (octets[0] & 0x7F) + 2

@@ -99,7 +99,7 @@ def _unpacked(octets: bytes, folder: SevenZipFolder) -> bytes:
 
 
 def _header(cursor: SevenZipCursor, findings: Findings) -> ArchiveListing:
-    found = SevenZipStreams()
+    header = SevenZipStreams()
     kind = cursor.number()
     if kind == _PROPERTIES:
         while cursor.number() != _END:
@@ -109,7 +109,7 @@ def _header(cursor: SevenZipCursor, findings: Findings) -> ArchiveListing:
         streams(cursor)
         kind = cursor.number()
     if kind == _MAIN:
-        found = streams(cursor)
+        header = streams(cursor)
         kind = cursor.number()
     if kind != _FILES:
         return ArchiveListing([])
@@ -126,7 +126,7 @@ def _header(cursor: SevenZipCursor, findings: Findings) -> ArchiveListing:
         elif kind == _EMPTY_FILES:
             empty_files = piece.bits(sum(empty))
     entries: list[ArchiveEntry] = []
-    contents = iter(found.contents)
+    contents = iter(header.contents)
     files = iter(empty_files)
     for name, without in zip(names, empty, strict=False):
         if len(entries) >= MAX_ENTRIES:

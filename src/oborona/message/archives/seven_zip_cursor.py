@@ -76,5 +76,7 @@ class SevenZipCursor:
     def digests(self, count: int) -> list[int]:
         """Return CRCs, -1 where there is none."""
         self._spend(count)
-        given = [True] * count if self.octet() else self.bits(count)
-        return [int.from_bytes(self.octets(4), "little") if each else -1 for each in given]
+        defined = [True] * count if self.octet() else self.bits(count)
+        return [
+            int.from_bytes(self.octets(4), "little") if is_defined else -1 for is_defined in defined
+        ]

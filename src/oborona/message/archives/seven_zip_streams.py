@@ -56,7 +56,7 @@ def streams(cursor: SevenZipCursor) -> SevenZipStreams:
         IndexError: it is broken, or beyond a limit.
 
     """
-    found = SevenZipStreams()
+    result = SevenZipStreams()
     sizes: list[int] = []
     start = START
     kind = cursor.number()
@@ -70,20 +70,20 @@ def streams(cursor: SevenZipCursor) -> SevenZipStreams:
                 cursor.digests(count)
         kind = cursor.number()
     if kind == _FOLDERS:
-        found.folders = _folders(cursor)
+        result.folders = _folders(cursor)
         kind = cursor.number()
     used = 0
-    for folder in found.folders:
+    for folder in result.folders:
         own = sizes[used : used + folder.streams]
         folder.start = start
         folder.packed = own[0] if own else 0
         start += sum(own)
         used += folder.streams
-    found.contents = [(folder.size, folder.crc, folder) for folder in found.folders]
+    result.contents = [(folder.size, folder.crc, folder) for folder in result.folders]
     if kind == _SUBSTREAMS:
-        found.contents = _substreams(cursor, found.folders)
+        result.contents = _substreams(cursor, result.folders)
         kind = cursor.number()
-    return found
+    return result
 
 
 def _folders(cursor: SevenZipCursor) -> list[SevenZipFolder]:
@@ -153,16 +153,16 @@ def _substreams(
     if kind == _SIZES:
         kind = cursor.number()
     owners = [folder for folder, count in zip(folders, counts, strict=True) for _ in range(count)]
-    known = [
+    checksums = [
         folder.crc if count == 1 else -1
         for folder, count in zip(folders, counts, strict=True)
         for _ in range(count)
     ]
     while kind != _END:
         if kind == _DIGESTS:
-            digests = iter(cursor.digests(sum(crc < 0 for crc in known)))
-            known = [next(digests) if crc < 0 else crc for crc in known]
+            digests = iter(cursor.digests(sum(crc < 0 for crc in checksums)))
+            checksums = [next(digests) if crc < 0 else crc for crc in checksums]
         else:
             cursor.octets(cursor.number())
         kind = cursor.number()
-    return list(zip(sizes, known, owners, strict=True))
+    return list(zip(sizes, checksums, owners, strict=True))

@@ -62,8 +62,8 @@ def listing(octets: bytes, findings: Findings) -> ArchiveListing:
             long_name = octets[start : start + min(size, MAX_NAME)].rstrip(b"\0")
             continue
         if kind == ord("x"):
-            found = _PAX_PATH.search(octets[start : start + min(size, MAX_PAX)])
-            long_name = found[1] if found else b""
+            match = _PAX_PATH.search(octets[start : start + min(size, MAX_PAX)])
+            long_name = match[1] if match else b""
             continue
         if kind in _FILES:
             name = long_name or _plain_name(header)

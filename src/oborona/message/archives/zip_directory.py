@@ -173,11 +173,11 @@ def _large(extra: bytes, size: int, packed: int, start: int) -> tuple[int, int, 
             large = [
                 int.from_bytes(field[at : at + 8], "little") for at in range(0, len(field) - 7, 8)
             ]
-            given = [size, packed, start]
-            for place, value in enumerate(given):
+            sizes = [size, packed, start]
+            for place, value in enumerate(sizes):
                 if value == _WHOLE and large:
-                    given[place] = large.pop(0)
-            return given[0], given[1], given[2]
+                    sizes[place] = large.pop(0)
+            return sizes[0], sizes[1], sizes[2]
         position += 4 + length
     return size, packed, start
 

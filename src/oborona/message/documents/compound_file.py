@@ -71,18 +71,18 @@ class CompoundFile:
 
     def read(self, stream: OleStream, limit: int) -> bytes:
         """Return the first octets of a stream."""
-        wanted = min(stream.size, limit)
+        size = min(stream.size, limit)
         if stream.size >= self._cutoff:
-            return self._chain(stream.start, wanted)
+            return self._chain(stream.start, size)
         out = bytearray()
         sector = stream.start
-        while len(out) < wanted and sector < len(self._mini_table):
+        while len(out) < size and sector < len(self._mini_table):
             at = sector << self._mini_shift
             out += self._mini[at : at + (1 << self._mini_shift)]
             if at >= len(self._mini):
                 break
             sector = self._mini_table[sector]
-        return bytes(out[:wanted])
+        return bytes(out[:size])
 
     def _allocation(self) -> tuple[int, ...]:
         """Return the table that says which sector follows which."""
@@ -91,15 +91,15 @@ class CompoundFile:
         places = list(unpack_from("<109L", octets, 76))
         following = unpack_from("<L", octets, 68)[0]
         # sectors of the table
-        wanted = min(len(octets) >> self._shift, MAX_SECTORS) // per_sector + 1
-        while len(places) < wanted and following < _NONE:
+        needed = min(len(octets) >> self._shift, MAX_SECTORS) // per_sector + 1
+        while len(places) < needed and following < _NONE:
             at = (following + 1) << self._shift
             if at + (1 << self._shift) > len(octets):
                 break
             *more, following = unpack_from(f"<{per_sector}L", octets, at)
             places += more
         table: list[int] = []
-        for place in places[:wanted]:
+        for place in places[:needed]:
             at = (place + 1) << self._shift
             if place >= _NONE or at + (1 << self._shift) > len(octets):
                 break

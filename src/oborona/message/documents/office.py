@@ -65,27 +65,29 @@ def compound(octets: bytes, name: str, findings: Findings) -> DocumentContents:
 
     """
     file = CompoundFile(octets)
-    held = frozenset(file.names)
-    found = DocumentContents(kind=next((kind for mark, kind in _COMPOUND if mark in held), "ole"))
-    if found.kind == "ole" and any("\u3800" <= each[:1] < "\u4840" for each in held):
-        found.kind = "msi"  # names of its tables are packed into this range
-    found.encrypted = found.kind == "encrypted-office"
+    names = frozenset(file.names)
+    contents = DocumentContents(
+        kind=next((kind for mark, kind in _COMPOUND if mark in names), "ole")
+    )
+    if contents.kind == "ole" and any("\u3800" <= name[:1] < "\u4840" for name in names):
+        contents.kind = "msi"  # names of its tables are packed into this range
+    contents.encrypted = contents.kind == "encrypted-office"
     main = next((stream for stream in file.streams if stream.name in _MAIN), None)
     if main is not None and main.name == "WordDocument":  # MS-DOC 2.5.1: fEncrypted
-        found.encrypted = bool(int.from_bytes(file.read(main, 12)[10:12], "little") & 0x0100)
+        contents.encrypted = bool(int.from_bytes(file.read(main, 12)[10:12], "little") & 0x0100)
     elif main is not None:
-        found.macros, found.encrypted = macros.sheets(file.read(main, MAX_WORKBOOK))
+        contents.macros, contents.encrypted = macros.sheets(file.read(main, MAX_WORKBOOK))
     packed = [stream for stream in file.streams if stream.name == "\x01Ole10Native"]
     for stream in packed[:MAX_EMBEDDED]:
-        found.embedded.append(
+        contents.embedded.append(
             ArchiveEntry(name=_native_name(file.read(stream, 1024)), size=stream.size)
         )
-    if found.encrypted:
+    if contents.encrypted:
         findings.add("document-encrypted", name)
-    if found.macros or macros.has_macros(file):
-        found.macros = True
+    if contents.macros or macros.has_macros(file):
+        contents.macros = True
         _macros(file, name, findings)
-    return found
+    return contents
 
 
 def package_kind(entries: list[ArchiveEntry]) -> str:
@@ -93,7 +95,7 @@ def package_kind(entries: list[ArchiveEntry]) -> str:
     names = [entry.name for entry in entries[:200]]
     if "[Content_Types].xml" in names:
         return next(
-            (kind for start, kind in _PACKAGES if any(each.startswith(start) for each in names)),
+            (kind for start, kind in _PACKAGES if any(name.startswith(start) for name in names)),
             "package",
         )
     if names[:1] == ["mimetype"]:  # OpenDocument 1.3 part 2 s3.3; EPUB OCF s4.3
@@ -120,24 +122,24 @@ def package(
         findings: gets document-macros, document-macros-run, document-remote.
 
     """
-    found = DocumentContents(kind=kind)
+    contents = DocumentContents(kind=kind)
     relations = 0
     for entry in entries:
         inside = entry.name.lower()
         if inside.endswith("vbaproject.bin"):
-            found.macros = True
+            contents.macros = True
             _macros(CompoundFile(take(entry, MAX_PROJECT)), name, findings)
         elif inside.startswith(("xl/macrosheets/", "basic/")) and inside.endswith((".xml", ".bin")):
             # lists that say there is none
             if not inside.endswith(("script-lc.xml", "script-lb.xml")):
-                found.macros = True
+                contents.macros = True
                 findings.add("document-macros", name)
         elif inside.endswith(".rels") and relations < MAX_RELATION_FILES:
             relations += 1
             _relations(take(entry, MAX_RELATIONS), findings)
-        elif "/embeddings/oleobject" in inside and len(found.embedded) < MAX_EMBEDDED:
-            found.embedded += compound(take(entry, MAX_PROJECT), name, findings).embedded
-    return found
+        elif "/embeddings/oleobject" in inside and len(contents.embedded) < MAX_EMBEDDED:
+            contents.embedded += compound(take(entry, MAX_PROJECT), name, findings).embedded
+    return contents
 
 
 def _relations(octets: bytes, findings: Findings) -> None:
@@ -172,14 +174,14 @@ def rtf(octets: bytes, name: str, findings: Findings) -> DocumentContents:
 
 def one_note(octets: bytes) -> tuple[DocumentContents, list[bytes]]:
     """Return the files inside a OneNote section, without names, and the first octets of each."""
-    found = DocumentContents(kind="one")
+    contents = DocumentContents(kind="one")
     heads: list[bytes] = []
     at = octets.find(_ONE_FILE)
     while at >= 0 and len(heads) < MAX_EMBEDDED:
         start = at + _ONE_BEFORE
-        found.embedded.append(
+        contents.embedded.append(
             ArchiveEntry(name="", size=int.from_bytes(octets[at + 16 : at + 24], "little"))
         )
         heads.append(octets[start : start + 1024])
         at = octets.find(_ONE_FILE, start)
-    return found, heads
+    return contents, heads

@@ -68,8 +68,8 @@ def look(octets: bytes, name: str, findings: Findings) -> None:
 def _search(octets: bytes, name: str, findings: Findings) -> None:
     if b"#" in octets:
         escaped = [
-            _ESCAPE.sub(_unescape, each[0]) + b" "
-            for each in islice(_ESCAPED.finditer(octets), MAX_ESCAPED)
+            _ESCAPE.sub(_unescape, match[0]) + b" "
+            for match in islice(_ESCAPED.finditer(octets), MAX_ESCAPED)
         ]
         octets += b"".join(dict.fromkeys(escaped))
     for pattern, mark, finding in _NAMES:

@@ -82,10 +82,10 @@ def read(octets: bytes, clock: Callable[[], float]) -> PdfText:
 
 def _read(octets: bytes, clock: Callable[[], float]) -> PdfText:
     try:
-        found = pypdf.PdfReader(BytesIO(octets), strict=False)
-        if found.is_encrypted and not found.decrypt(""):
+        reader = pypdf.PdfReader(BytesIO(octets), strict=False)
+        if reader.is_encrypted and not reader.decrypt(""):
             return PdfText(findings=(ENCRYPTED,))
-        pages = _pages(found)
+        pages = _pages(reader)
     except MemoryError:
         raise
     except Exception:  # noqa: BLE001 - pypdf raises whatever Python does on broken files
@@ -96,12 +96,12 @@ def _read(octets: bytes, clock: Callable[[], float]) -> PdfText:
     return PdfText(links=tuple(links)[:MAX_LINKS], text=_text(pages, clock() + TEXT_S, clock))
 
 
-def _pages(found: pypdf.PdfReader) -> list[pypdf.PageObject]:
+def _pages(reader: pypdf.PdfReader) -> list[pypdf.PageObject]:
     """Return the first pages, as far as the tree can be walked."""
     pages: list[pypdf.PageObject] = []
     try:
-        for number in range(min(len(found.pages), MAX_PAGES)):
-            pages.append(found.pages[number])  # noqa: PERF401 - those before a broken one are kept
+        for number in range(min(len(reader.pages), MAX_PAGES)):
+            pages.append(reader.pages[number])  # noqa: PERF401 - those before a broken one are kept
     except MemoryError:
         raise
     except Exception:  # noqa: BLE001, S110 - see `read`
@@ -115,10 +115,10 @@ def _links(page: pypdf.PageObject) -> Iterator[str]:
         annotations = (
             annotations.get_object() if hasattr(annotations, "get_object") else annotations
         )
-        for one in (
+        for annotation in (
             list(annotations)[:MAX_ANNOTATIONS] if isinstance(annotations, ArrayObject) else ()
         ):
-            action: Any = one.get_object().get("/A", {})
+            action: Any = annotation.get_object().get("/A", {})
             action = action.get_object() if hasattr(action, "get_object") else action
             url = action.get("/URI", "") if isinstance(action, DictionaryObject) else ""
             url = url.get_object() if hasattr(url, "get_object") else url
@@ -132,19 +132,19 @@ def _links(page: pypdf.PageObject) -> Iterator[str]:
 
 
 def _text(pages: list[pypdf.PageObject], end: float, clock: Callable[[], float]) -> str:
-    said: list[str] = []
+    pieces: list[str] = []
     length = 0
     for page in pages[:MAX_TEXT_PAGES]:
         if length >= MAX_TEXT or clock() > end:
             break
         try:
-            said.append(_unicode(page.extract_text()))
+            pieces.append(_unicode(page.extract_text()))
         except MemoryError:
             raise
         except Exception:  # noqa: BLE001, S112 - see `read`
             continue
-        length += len(said[-1])
-    return "\n".join(said)[:MAX_TEXT]
+        length += len(pieces[-1])
+    return "\n".join(pieces)[:MAX_TEXT]
 
 
 def _unicode(text: str) -> str:

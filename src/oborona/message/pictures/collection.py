@@ -93,17 +93,17 @@ class PictureCollector:
         """Return the pictures to look at, in the order they stand: the largest, as many as limits
         allow.
         """
-        kept: set[bytes] = set()
+        digests: set[bytes] = set()
         left = MAX_ALL_OCTETS
         for picture in nlargest(MAX_PICTURES, self._found.values(), key=_size):
             if len(picture.octets) <= left:
                 left -= len(picture.octets)
-                kept.add(picture.sha256)
-        if len(kept) < len(self._found):
+                digests.add(picture.sha256)
+        if len(digests) < len(self._found):
             self._findings.add(
-                "pictures-too-many", f"{len(self._found)}, {len(kept)} are looked at"
+                "pictures-too-many", f"{len(self._found)}, {len(digests)} are looked at"
             )
-        return tuple(picture for picture in self._found.values() if picture.sha256 in kept)
+        return tuple(picture for picture in self._found.values() if picture.sha256 in digests)
 
 
 def _size(picture: Picture) -> int:

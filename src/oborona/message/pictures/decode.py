@@ -115,12 +115,12 @@ def decode(octets: bytes, side: int = SIDE) -> DecodedPicture:
 
 
 def _whole_or_cut(octets: bytes, kind: str, side: int) -> DecodedPicture:
-    found = _decoded(octets, kind, side)
-    if found.image is None and "picture-broken" in found.findings:
+    decoded = _decoded(octets, kind, side)
+    if decoded.image is None and "picture-broken" in decoded.findings:
         with _whatever_is_there():
             cut = _decoded(octets, kind, side)
         return msgspec.structs.replace(cut, findings=("picture-broken",))
-    return found
+    return decoded
 
 
 def _decoded(octets: bytes, kind: str, side: int) -> DecodedPicture:

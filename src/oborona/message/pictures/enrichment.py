@@ -42,28 +42,39 @@ def enrich_message(
             case.
 
     """
-    documents = tuple(one for one in pictures if one.kind == PAPER) or message.documents
-    pictures = tuple(one for one in pictures if one.kind != PAPER)
-    if not any(one.codes or one.text for one in (*pictures, *documents)):
+    documents = tuple(page for page in pictures if page.kind == PAPER) or message.documents
+    pictures = tuple(page for page in pictures if page.kind != PAPER)
+    if not any(picture.codes or picture.text for picture in (*pictures, *documents)):
         return msgspec.structs.replace(message, pictures=pictures, documents=documents)
     findings = Findings()  # counts what this costs
-    found = [
+    readings = [
         *(_of_code(code, regions, findings) for picture in pictures for code in picture.codes),
         *(_of_text(picture.text, regions, findings) for picture in pictures if picture.text),
-        *(_of_document(one, regions, findings) for one in documents if one.codes or one.text),
+        *(
+            _of_document(document, regions, findings)
+            for document in documents
+            if document.codes or document.text
+        ),
     ]
-    said = {(link.url, link.place): link for links_, _, _ in found for link in links_}
-    named = {(each.kind, each.value, each.place): each for _, _, named_ in found for each in named_}
+    known_links = {(link.url, link.place): link for links_, _, _ in readings for link in links_}
+    named = {
+        (entity.kind, entity.value, entity.place): entity
+        for _, _, named_ in readings
+        for entity in named_
+    }
     addresses = dict.fromkeys(message.addresses)
-    addresses.update((address, None) for _, addresses_, _ in found for address in addresses_)
+    addresses.update((address, None) for _, addresses_, _ in readings for address in addresses_)
     return msgspec.structs.replace(
         message,
         pictures=pictures,
         documents=documents,
-        links=(*(link for link in message.links if link.place not in OF_PICTURES), *said.values()),
+        links=(
+            *(link for link in message.links if link.place not in OF_PICTURES),
+            *known_links.values(),
+        ),
         addresses=tuple(addresses),
         entities=(
-            *(each for each in message.entities if each.place not in OF_PICTURES),
+            *(entity for entity in message.entities if entity.place not in OF_PICTURES),
             *named.values(),
         ),
     )
@@ -83,11 +94,15 @@ def _of_code(payload: str, regions: tuple[str, ...], findings: Findings) -> _Fou
         if links.link(payload, "", EntityLocation.CODE) is not None
         else links.in_text(words, DEFAULT.links)
     )
-    found = distinct_links.links([page], written, DEFAULT, findings, EntityLocation.CODE)
-    dotted = [] if found else [word.rpartition(":")[2] for word in words if "@" in word]
+    page_links = distinct_links.links([page], written, DEFAULT, findings, EntityLocation.CODE)
+    dotted = [] if page_links else [word.rpartition(":")[2] for word in words if "@" in word]
     addresses = distinct_links.addresses(dotted, [], [page], DEFAULT)
-    text = " ".join(words) if not found else ""
-    return found, addresses, _entities(text, [page], found, EntityLocation.CODE, regions, findings)
+    text = " ".join(words) if not page_links else ""
+    return (
+        page_links,
+        addresses,
+        _entities(text, [page], page_links, EntityLocation.CODE, regions, findings),
+    )
 
 
 def _of_text(text: str, regions: tuple[str, ...], findings: Findings) -> _Found:
@@ -96,11 +111,15 @@ def _of_text(text: str, regions: tuple[str, ...], findings: Findings) -> _Found:
     normal = normalise(text)
     urls, disguised = defanged_links.read(normal, DEFAULT.links)
     dotted = [word for word in text.split() if "." in word]
-    found = distinct_links.links(
+    page_links = distinct_links.links(
         [], [*links.in_text(dotted, DEFAULT.links), *urls], DEFAULT, findings, EntityLocation.DRAWN
     )
     addresses = distinct_links.addresses(dotted, disguised, [], DEFAULT)
-    return found, addresses, _entities(text, [], found, EntityLocation.DRAWN, regions, findings)
+    return (
+        page_links,
+        addresses,
+        _entities(text, [], page_links, EntityLocation.DRAWN, regions, findings),
+    )
 
 
 def _of_document(document: Picture, regions: tuple[str, ...], findings: Findings) -> _Found:
@@ -112,25 +131,25 @@ def _of_document(document: Picture, regions: tuple[str, ...], findings: Findings
     urls, disguised = defanged_links.read(normal, DEFAULT.links)
     dotted = [word for word in document.text.split() if "." in word]
     written = [*links.in_text(dotted, DEFAULT.links), *urls]
-    found = distinct_links.links([page], written, DEFAULT, findings, EntityLocation.DOCUMENT)
+    page_links = distinct_links.links([page], written, DEFAULT, findings, EntityLocation.DOCUMENT)
     addresses = distinct_links.addresses(dotted, disguised, [page], DEFAULT)
     return (
-        found,
+        page_links,
         addresses,
-        _entities(document.text, [page], found, EntityLocation.DOCUMENT, regions, findings),
+        _entities(document.text, [page], page_links, EntityLocation.DOCUMENT, regions, findings),
     )
 
 
 def _entities(
     text: str,
     pages: list[HtmlPage],
-    found: tuple[MessageLink, ...],
+    message_links: tuple[MessageLink, ...],
     place: EntityLocation,
     regions: tuple[str, ...],
     findings: Findings,
 ) -> tuple[NamedEntity, ...]:
     normal = normalise(text)
     named = entities.read(
-        text, normal, (), pages, found, regions, findings, hinted=entities.may_hold(normal)
+        text, normal, (), pages, message_links, regions, findings, hinted=entities.may_hold(normal)
     )
-    return tuple(msgspec.structs.replace(each, place=place) for each in named)
+    return tuple(msgspec.structs.replace(entity, place=place) for entity in named)

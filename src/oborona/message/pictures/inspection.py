@@ -96,19 +96,21 @@ def codes(image: Image.Image) -> tuple[str, ...]:
     if min(image.size) < MIN_CODE_SIDE:
         return ()
     grey = image.convert("L")
-    found = _read(grey, _QR)
-    if not found:
+    barcodes = _read(grey, _QR)
+    if not barcodes:
         factor = -(-max(grey.size) // MAX_OTHERS_SIDE)
-        found = _read(grey.reduce(factor) if factor > 1 else grey, _OTHERS, invert=False)
-    if not found and max(grey.size) < _SMALL:
-        found = _read(grey.resize((2 * grey.width, 2 * grey.height), Image.Resampling.BICUBIC), _QR)
-    if not found:
-        found = _read(
+        barcodes = _read(grey.reduce(factor) if factor > 1 else grey, _OTHERS, invert=False)
+    if not barcodes and max(grey.size) < _SMALL:
+        barcodes = _read(
+            grey.resize((2 * grey.width, 2 * grey.height), Image.Resampling.BICUBIC), _QR
+        )
+    if not barcodes:
+        barcodes = _read(
             ImageOps.autocontrast(grey.filter(ImageFilter.GaussianBlur(1)), cutoff=2),
             _QR,
             zxingcpp.Binarizer.GlobalHistogram,
         )
-    return found
+    return barcodes
 
 
 def legible(image: Image.Image, pixels: int) -> bool:
@@ -132,8 +134,10 @@ def _has_edges(image: Image.Image) -> bool:
     rows = np.asarray(image)[::EVERY_ROW]
     edges = 0
     for top in range(0, len(rows), _ROWS):
-        one, other = rows[top : top + _ROWS, 1:], rows[top : top + _ROWS, :-1]
-        edges += int(((np.maximum(one, other) - np.minimum(one, other)) >= EDGE).any(axis=2).sum())
+        left, right = rows[top : top + _ROWS, 1:], rows[top : top + _ROWS, :-1]
+        edges += int(
+            ((np.maximum(left, right) - np.minimum(left, right)) >= EDGE).any(axis=2).sum()
+        )
         if edges >= MIN_EDGES:
             return True
     return False
@@ -147,12 +151,12 @@ def _read(
     invert: bool = True,
 ) -> tuple[str, ...]:
     octets: NDArray[np.uint8] = np.asarray(grey)
-    found = zxingcpp.read_barcodes(
+    barcodes = zxingcpp.read_barcodes(
         octets,
         formats=formats,
         text_mode=zxingcpp.TextMode.Plain,
         binarizer=binarizer,
         try_invert=invert,
     )
-    payloads = (each.text.strip()[:MAX_PAYLOAD] for each in found if each.valid)
+    payloads = (barcode.text.strip()[:MAX_PAYLOAD] for barcode in barcodes if barcode.valid)
     return tuple(dict.fromkeys(filter(None, payloads)))[:MAX_CODES]

@@ -120,7 +120,7 @@ def _reading(words: Iterator[tuple[tuple[str, ...], float, str]]) -> OcrReading:
     letters = 0
     sum_sure = weight = 0.0
     for line, sure, word in words:
-        count = sum(each.isalnum() for each in word)
+        count = sum(character.isalnum() for character in word)
         letters += count
         sum_sure += count * sure
         if sure >= MIN_SURE:

@@ -44,7 +44,7 @@ def fold_confusions(text: str) -> str:
 
 def _folded_word(word: re.Match[str]) -> str:
     letters = word[0].rstrip("!|")  # a mark behind a word is read as one or not at all
-    if not any(each.isalpha() for each in letters):
+    if not any(character.isalpha() for character in letters):
         return letters
     return letters.replace("rn", "m").replace("vv", "w").translate(_ONE_FORM)
 
@@ -64,6 +64,6 @@ def correct_text(text: str) -> str:
 
 def _number(run: re.Match[str]) -> str:
     """Return a run as digits where most of it are digits; words otherwise."""
-    digits = sum(each in "0123456789" for each in run[0])
-    others = sum(each in _LIKE_DIGITS for each in run[0])
+    digits = sum(character in "0123456789" for character in run[0])
+    others = sum(character in _LIKE_DIGITS for character in run[0])
     return run[0].translate(_AS_DIGITS) if digits >= max(_FEW_DIGITS, others) else run[0]

@@ -64,7 +64,7 @@ def values(image: Image.Image) -> tuple[int, ...]:
     pixels = _small(image)
     inner = _without_border(pixels)
     greys = pixels @ _GREY
-    found: list[int] = []
+    hashes: list[int] = []
     for number, (view, fade, signs) in enumerate(
         ((greys, _WIDE, _EVEN), (greys[inner], _WIDE, _ODD), (greys[inner], _MIDDLE, _MORE))
     ):
@@ -72,8 +72,8 @@ def values(image: Image.Image) -> tuple[int, ...]:
             continue
         waves = _waves(view, fade)
         if waves is not None:
-            found += _codes(waves[signs], number)
-    return tuple(dict.fromkeys(found))
+            hashes += _codes(waves[signs], number)
+    return tuple(dict.fromkeys(hashes))
 
 
 def _small(image: Image.Image) -> Plane:
@@ -152,7 +152,7 @@ def _codes(waves: Plane, number: int) -> list[int]:
     )
     codes = [code]
     for weak in np.argsort(np.abs(waves))[:WEAK].tolist():
-        codes += [each ^ 1 << weak for each in codes]
+        codes += [variant ^ 1 << weak for variant in codes]
     return codes
 
 

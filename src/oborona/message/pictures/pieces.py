@@ -54,9 +54,9 @@ def pieces(message: Message, fingerprinter: Fingerprinter) -> Iterator[tuple[Shi
     if text:
         yield from _text(text, fingerprinter)
     phones = dict.fromkeys(
-        each.value
-        for each in message.entities
-        if each.kind is EntityKind.PHONE and each.place in _IN_PICTURES
+        entity.value
+        for entity in message.entities
+        if entity.kind is EntityKind.PHONE and entity.place in _IN_PICTURES
     )
     for phone in islice(phones, MAX_PHONES):
         yield ShingleType.PICTURE_PHONE, phone.encode()
