@@ -80,8 +80,10 @@ class _CommandGroup(click.Group):
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        told = load_index().get(cmd_name) if cmd_name in _COMMANDS else None
-        return self.imported(cmd_name) if told is None else lazy_command(cmd_name, told)
+        description = load_index().get(cmd_name) if cmd_name in _COMMANDS else None
+        return (
+            self.imported(cmd_name) if description is None else lazy_command(cmd_name, description)
+        )
 
     def imported(self, cmd_name: str) -> click.Command | None:
         """Return a command itself, with all that it uses."""

@@ -28,7 +28,7 @@ def test(context: CliContext) -> None:
     Exit status 1 when it was not, or nobody is set to be told.
     """
     settings = context.loaded.settings
-    told = open_alarm(settings, site_name(context.loaded), time.time)
+    alarm_channels = open_alarm(settings, site_name(context.loaded), time.time)
     alert = Alert(
         kind=AlertKind.TEST,
         title="A test of the alarm",
@@ -36,11 +36,11 @@ def test(context: CliContext) -> None:
         time=time.time(),
         evidence={"by": "oborona alarm test"},
     )
-    said = asyncio.run(told.now(alert))
+    problems = asyncio.run(alarm_channels.now(alert))
     to = {"webhook": settings.alarm.webhook, "mail": settings.alarm.mail_to}
-    for channel, trouble in said.items():
+    for channel, trouble in problems.items():
         echo(f"{channel}: {to[channel]}: {trouble or 'taken'}")
-    if not said:
+    if not problems:
         echo("nobody is told of alerts: set alarm.webhook or alarm.mail_to")
-    if not said or any(said.values()):
+    if not problems or any(problems.values()):
         click.get_current_context().exit(1)

@@ -133,8 +133,8 @@ def _answers(context: CliContext, postfix: PostfixInstance) -> None:
             ) from None
         if not key:
             peer.close()
-        elif (found := prove(peer, key)).outcome is GtubeOutcome.NOT_OURS:
-            raise RefusedError(f"{word}: {found.words}")
+        elif (proof := prove(peer, key)).outcome is GtubeOutcome.NOT_OURS:
+            raise RefusedError(f"{word}: {proof.words}")
 
 
 def _show(postfix: PostfixInstance, change: MainChange) -> None:
@@ -167,8 +167,8 @@ def _told(*, yes: bool, dry_run: bool) -> bool:
 
 
 def _make(postfix: PostfixInstance, change: MainChange) -> None:
-    kept = make(postfix, change)
-    echo(f"done; main.cf as it was is {kept}")
+    backup = make(postfix, change)
+    echo(f"done; main.cf as it was is {backup}")
     if not running(postfix):
         echo("Postfix does not run: it reads main.cf when it starts")
         return

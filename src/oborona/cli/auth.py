@@ -126,8 +126,8 @@ async def _steps(
         dkim, more = await verify_dkim(
             letter, witness, now=now, limit=table.max_signatures, from_domains=domains
         )
-    for one in dkim:
-        _result(console, one.result, _signature(one))
+    for signature in dkim:
+        _result(console, signature.result, _signature(signature))
     if not dkim:
         _line(console, "  none: no signature")
     if more:
@@ -166,8 +166,8 @@ def _told(
     console.print(f"{method}: {question}", style="bold", highlight=False)
     yield
     for step in witness.steps:
-        what = f"  ? {step.kind.name:<4} {quoted(step.name, 253)}  ({step.took_s * 1000:.1f} ms)"
-        _line(console, what)
+        line = f"  ? {step.kind.name:<4} {quoted(step.name, 253)}  ({step.took_s * 1000:.1f} ms)"
+        _line(console, line)
         for record in step.answer.records:
             _line(console, f"      {_record(record)}")
         if step.answer.outcome is not DnsOutcome.FOUND:
@@ -184,16 +184,16 @@ def _record(record: str | bytes | tuple[int, str]) -> str:
             return f"{preference} {quoted(exchange, SHOWN)}"
 
 
-def _signature(one: DkimSignature) -> str:
-    parts = [f"d={one.domain} s={one.selector}", one.algorithm]
-    if one.key_bits:
-        parts.append(f"key of {one.key_bits} bits")
-    if one.testing:
+def _signature(signature: DkimSignature) -> str:
+    parts = [f"d={signature.domain} s={signature.selector}", signature.algorithm]
+    if signature.key_bits:
+        parts.append(f"key of {signature.key_bits} bits")
+    if signature.testing:
         parts.append("the domain is testing (t=y)")
-    if one.length is not None:
-        parts.append(f"l={one.length}: {one.unsigned} octets behind are not signed")
-    if one.why:
-        parts.append(one.why)
+    if signature.length is not None:
+        parts.append(f"l={signature.length}: {signature.unsigned} octets behind are not signed")
+    if signature.why:
+        parts.append(signature.why)
     return ", ".join(part for part in parts if part)
 
 
@@ -207,7 +207,7 @@ def _chain(chain: Arc) -> str:
 
 def _dmarc(dmarc: Dmarc) -> str:
     aligned = [
-        what for what, holds in (("SPF", dmarc.spf_aligned), ("DKIM", dmarc.dkim_aligned)) if holds
+        name for name, holds in (("SPF", dmarc.spf_aligned), ("DKIM", dmarc.dkim_aligned)) if holds
     ]
     parts = [
         f"organisation {dmarc.organisational}" if dmarc.organisational else "",

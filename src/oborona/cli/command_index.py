@@ -23,19 +23,21 @@ _HELP: Final = frozenset({"-h", "--help"})
 class _LazyOption(click.Option):
     """An option whose line of help is told."""
 
-    def __init__(self, told: dict[str, Any]) -> None:
+    def __init__(self, description: dict[str, Any]) -> None:
         flag: dict[str, Any] = (
-            {"is_flag": True, "flag_value": True, "default": False} if told["is_flag"] else {}
+            {"is_flag": True, "flag_value": True, "default": False}
+            if description["is_flag"]
+            else {}
         )
         super().__init__(
-            [told["name"], *told["declared"]],
-            nargs=told["nargs"],
-            multiple=told["multiple"],
-            hidden=told["line"] is None,
-            type=None if flag else _kind(told),
+            [description["name"], *description["declared"]],
+            nargs=description["nargs"],
+            multiple=description["multiple"],
+            hidden=description["line"] is None,
+            type=None if flag else _kind(description),
             **flag,
         )
-        self._line = told["line"]
+        self._line = description["line"]
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         return None if self._line is None else (self._line[0], self._line[1])
@@ -44,9 +46,14 @@ class _LazyOption(click.Option):
 class _LazyArgument(click.Argument):
     """An argument whose part of the usage is told."""
 
-    def __init__(self, told: dict[str, Any]) -> None:
-        super().__init__([told["name"]], nargs=told["nargs"], required=False, type=_kind(told))
-        self._usage = told["usage"]
+    def __init__(self, description: dict[str, Any]) -> None:
+        super().__init__(
+            [description["name"]],
+            nargs=description["nargs"],
+            required=False,
+            type=_kind(description),
+        )
+        self._usage = description["usage"]
 
     def get_usage_pieces(self, ctx: click.Context) -> list[str]:
         return [self._usage]
@@ -60,15 +67,15 @@ class LazyCommand(click.Command):
         told: its part of `commands.json`.
     """
 
-    def __init__(self, name: str, told: dict[str, Any]) -> None:
+    def __init__(self, name: str, description: dict[str, Any]) -> None:
         super().__init__(
             name,
-            params=_parameters(told),
-            help=told["help"],
-            epilog=told["epilog"],
-            no_args_is_help=told["no_args_is_help"],
+            params=_parameters(description),
+            help=description["help"],
+            epilog=description["epilog"],
+            no_args_is_help=description["no_args_is_help"],
         )
-        self._told = told
+        self._told = description
 
     def make_context(
         self,
@@ -94,11 +101,11 @@ class LazyGroup(click.Group):
         told: its part of `commands.json`.
     """
 
-    def __init__(self, name: str, told: dict[str, Any]) -> None:
-        super().__init__(name, help=told["help"], epilog=told["epilog"])
-        for one, of_one in told["commands"].items():
-            self.add_command(lazy_command(one, of_one))
-        self._told = told
+    def __init__(self, name: str, description: dict[str, Any]) -> None:
+        super().__init__(name, help=description["help"], epilog=description["epilog"])
+        for command_name, of_one in description["commands"].items():
+            self.add_command(lazy_command(command_name, of_one))
+        self._told = description
 
     def make_context(
         self,
@@ -113,25 +120,29 @@ class LazyGroup(click.Group):
         return real(self._told).make_context(info_name, args, parent, **extra)
 
 
-def real(told: dict[str, Any]) -> click.Command:
+def real(description: dict[str, Any]) -> click.Command:
     """Return the command itself that a part of `commands.json` tells of."""
-    found: click.Command = getattr(import_module(told["module"]), told["attribute"])
-    return found
+    command: click.Command = getattr(import_module(description["module"]), description["attribute"])
+    return command
 
 
-def lazy_command(name: str, told: dict[str, Any]) -> click.Command:
+def lazy_command(name: str, description: dict[str, Any]) -> click.Command:
     """Return a command, or a group of them, as its part of `commands.json` tells it."""
-    return LazyGroup(name, told) if "commands" in told else LazyCommand(name, told)
+    return (
+        LazyGroup(name, description)
+        if "commands" in description
+        else LazyCommand(name, description)
+    )
 
 
 @cache
 def load_index() -> dict[str, Any]:
     """Return `commands.json`; nothing where it is not there, and every command is then imported."""
     try:
-        found: dict[str, Any] = json.loads(FILE.read_bytes())
+        index: dict[str, Any] = json.loads(FILE.read_bytes())
     except (OSError, ValueError):
         return {}
-    return found
+    return index
 
 
 def asks_help(args: Sequence[str]) -> bool:
@@ -148,60 +159,69 @@ def describe_command(command: click.Command, parent: click.Context) -> dict[str,
         parent: context of the group that it is in.
     """
     ctx = click.Context(command, parent=parent, info_name=command.name)
-    told: dict[str, Any] = {"help": command.help, "epilog": command.epilog}
+    description: dict[str, Any] = {"help": command.help, "epilog": command.epilog}
     if isinstance(command, click.Group):
         commands = {name: command.get_command(ctx, name) for name in command.list_commands(ctx)}
         if type(command) is not click.Group:  # it reads its arguments in a way of its own
-            told |= _place(command)
-        return told | {
-            "commands": {name: describe_command(one, ctx) for name, one in commands.items() if one}
+            description |= _place(command)
+        return description | {
+            "commands": {
+                name: describe_command(member, ctx) for name, member in commands.items() if member
+            }
         }
-    return told | {
+    return description | {
         **_place(command),
         "no_args_is_help": command.no_args_is_help,
-        "parameters": [_parameter(one, ctx) for one in command.params],
+        "parameters": [_parameter(parameter, ctx) for parameter in command.params],
     }
 
 
 def _place(command: click.Command) -> dict[str, str]:
     """Return where a command is: its module, and its name there."""
     module = command.callback.__module__ if command.callback is not None else ""
-    found = vars(import_module(module)).items()
-    return {"module": module, "attribute": next(name for name, value in found if value is command)}
+    attributes = vars(import_module(module)).items()
+    return {
+        "module": module,
+        "attribute": next(name for name, value in attributes if value is command),
+    }
 
 
-def _parameter(one: click.Parameter, ctx: click.Context) -> dict[str, Any]:
-    told: dict[str, Any] = {"name": one.name, "nargs": one.nargs}
-    if isinstance(one.type, click.Choice):
-        told["choices"] = [one.type.normalize_choice(choice, ctx) for choice in one.type.choices]
-    elif isinstance(one.type, click.File | click.Path):
-        told["path"] = (
-            "dir" if isinstance(one.type, click.Path) and not one.type.file_okay else "file"
+def _parameter(parameter: click.Parameter, ctx: click.Context) -> dict[str, Any]:
+    description: dict[str, Any] = {"name": parameter.name, "nargs": parameter.nargs}
+    if isinstance(parameter.type, click.Choice):
+        description["choices"] = [
+            parameter.type.normalize_choice(choice, ctx) for choice in parameter.type.choices
+        ]
+    elif isinstance(parameter.type, click.File | click.Path):
+        description["path"] = (
+            "dir"
+            if isinstance(parameter.type, click.Path) and not parameter.type.file_okay
+            else "file"
         )
-    if isinstance(one, click.Option):
-        told |= {
-            "declared": [*one.opts, *one.secondary_opts],
-            "is_flag": one.is_flag,
-            "multiple": one.multiple,
-            "line": one.get_help_record(ctx),
+    if isinstance(parameter, click.Option):
+        description |= {
+            "declared": [*parameter.opts, *parameter.secondary_opts],
+            "is_flag": parameter.is_flag,
+            "multiple": parameter.multiple,
+            "line": parameter.get_help_record(ctx),
         }
     else:
-        told["usage"] = one.make_metavar(ctx)
-    return told
+        description["usage"] = parameter.make_metavar(ctx)
+    return description
 
 
-def _parameters(told: dict[str, Any]) -> list[click.Parameter]:
+def _parameters(description: dict[str, Any]) -> list[click.Parameter]:
     return [
-        _LazyOption(one) if "declared" in one else _LazyArgument(one)
-        for one in told.get("parameters", ())
+        _LazyOption(parameter) if "declared" in parameter else _LazyArgument(parameter)
+        for parameter in description.get("parameters", ())
     ]
 
 
-def _kind(told: dict[str, Any]) -> click.ParamType[Any] | None:
-    if "choices" in told:
-        return click.Choice(told["choices"], case_sensitive=False)
-    if "path" in told:
-        return click.Path(dir_okay=True, file_okay=told["path"] == "file")
+def _kind(description: dict[str, Any]) -> click.ParamType[Any] | None:
+    if "choices" in description:
+        return click.Choice(description["choices"], case_sensitive=False)
+    if "path" in description:
+        return click.Path(dir_okay=True, file_okay=description["path"] == "file")
     return None
 
 
@@ -211,5 +231,9 @@ def document() -> str:
 
     ctx = click.Context(main, info_name="oborona")
     commands = {name: main.imported(name) for name in main.list_commands(ctx)}
-    found = {name: describe_command(one, ctx) for name, one in commands.items() if one is not None}
-    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+    index = {
+        name: describe_command(command, ctx)
+        for name, command in commands.items()
+        if command is not None
+    }
+    return json.dumps(index, indent=1, ensure_ascii=False) + "\n"

@@ -37,12 +37,12 @@ def completion(ctx: click.Context, shell: str) -> None:
     if kind is None:  # the names are click's own
         raise click.UsageError(f"no completion for {shell}")
     source = kind(ctx.find_root().command, {}, "oborona", VARIABLE).source().strip()
-    told = (
+    heading = (
         f"# Completion of oborona for {shell}. Put it in its place by one of:\n#     "
         f"{_PLACES[shell]}"
     )
     if shell == "zsh":  # zsh looks for this in the first line
         first, _, rest = source.partition("\n")
-        echo(f"{first}\n{told}\n{rest}")
+        echo(f"{first}\n{heading}\n{rest}")
     else:
-        echo(f"{told}\n{source}")
+        echo(f"{heading}\n{source}")

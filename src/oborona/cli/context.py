@@ -86,15 +86,15 @@ class CliContext:
     @property
     def state_asked(self) -> Path | None:
         """The state folder as the command line names it; None = it does not."""
-        asked = self._overrides.get("paths.state")
-        return Path(asked) if asked is not None else None
+        folder = self._overrides.get("paths.state")
+        return Path(folder) if folder is not None else None
 
     def under(self, policy: Path) -> CliContext:
         """Return the same settings with another policy folder of the site."""
         set_before = tuple(f"{name}={value}" for name, value in self._overrides.items())
-        other = CliContext(self._file, None, (*set_before, f"paths.policy={policy}"))
-        other._beside = self._beside
-        return other
+        derived = CliContext(self._file, None, (*set_before, f"paths.policy={policy}"))
+        derived._beside = self._beside
+        return derived
 
     @property
     def policy_folders(self) -> PolicyFolders:
@@ -122,15 +122,15 @@ class CliContext:
             click.echo(f"oborona: {error}; hashes are those of no site", err=True)
             return secret.UNKEYED
 
-    def seen(self, told: Envelope) -> Envelope:
+    def seen(self, envelope: Envelope) -> Envelope:
         """Return an envelope as the doors see it: a client in a network of the site is one of
         ours.
         """
         from oborona.reputation.networks import networks, plain
 
-        address = plain(told.client.ip)
+        address = plain(envelope.client.ip)
         own = address is not None and address in networks(self.loaded.settings.site.networks)
-        return msgspec.structs.replace(told, own=own)
+        return msgspec.structs.replace(envelope, own=own)
 
     @asynccontextmanager
     async def inquiries(self, *, dns: bool) -> AsyncIterator[Callable[[], Inquiry]]:
@@ -178,15 +178,15 @@ class CliContext:
         from oborona.stores.signatures.rows import SignatureState
         from oborona.stores.signatures.store import SignatureStore
 
-        found = list(self.policy().signatures.values())
+        filed = list(self.policy().signatures.values())
         path = self.state / state_files.SIGNATURES
         if path.exists():
             try:
                 with SignatureStore(path, make=False) as store:
-                    found += [one.signature for one in store.all(SignatureState.ACTIVE)]
+                    filed += [stored.signature for stored in store.all(SignatureState.ACTIVE)]
             except StoreError as error:
                 click.echo(f"oborona: {error}; judged without signatures of the store", err=True)
-        return SignatureBook.of(found)
+        return SignatureBook.of(filed)
 
     def pins(self) -> PinTable:
         """The pins in force; without their store none, with a word on standard error."""

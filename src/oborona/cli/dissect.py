@@ -99,15 +99,18 @@ async def _dissect(
             site=site_name(context.loaded),
         )
         for source in messages(file):
-            found = await _one(source, tools, inquire())
+            dissection = await _one(source, tools, inquire())
             if as_json:
-                echo(msgspec.json.encode(found))
+                echo(msgspec.json.encode(dissection))
             else:
                 # the command line with --json needs no tables
                 from oborona.cli.dissection_output import show  # noqa: PLC0415
                 from oborona.cli.terminal import PIPED, Terminal  # noqa: PLC0415
 
-                show(Terminal(soft_wrap=True, width=None if sys.stdout.isatty() else PIPED), found)
+                show(
+                    Terminal(soft_wrap=True, width=None if sys.stdout.isatty() else PIPED),
+                    dissection,
+                )
 
 
 @asynccontextmanager
@@ -175,15 +178,15 @@ async def _one(source: MailSource, tools: _Tools, inquiry: Inquiry) -> Dissectio
     )
 
 
-def _marked(one: Signature) -> DissectedSignature:
+def _marked(signature: Signature) -> DissectedSignature:
     return DissectedSignature(
-        id=one.id,
-        flag=one.flag,
-        kind=one.kind,
-        where=one.where,
-        value=one.value,
-        owner=one.owner,
-        reason=one.reason,
-        mode=one.mode,
-        score=one.score,
+        id=signature.id,
+        flag=signature.flag,
+        kind=signature.kind,
+        where=signature.where,
+        value=signature.value,
+        owner=signature.owner,
+        reason=signature.reason,
+        mode=signature.mode,
+        score=signature.score,
     )

@@ -25,35 +25,35 @@ MAX_WORDS: Final = 50  # read otherwise than written
 MAX_CHARACTERS: Final = 120  # of what a shingle was made of
 
 
-def show(console: Terminal, found: Dissection) -> None:
+def show(console: Terminal, dissection: Dissection) -> None:
     """Print a dissection; nothing of the message reaches the terminal but what it can print."""
-    console.print(Text(plain(found.file), style="bold"))
-    console.print(_tree(found.tree))
-    _text(console, found)
-    if found.removed.respelled:
+    console.print(Text(plain(dissection.file), style="bold"))
+    console.print(_tree(dissection.tree))
+    _text(console, dissection)
+    if dissection.removed.respelled:
         table = _table("written", "read", title="words read otherwise than written")
-        for one in found.removed.respelled[:MAX_WORDS]:
-            table.add_row(*_cells(one.written, one.read))
+        for respelling in dissection.removed.respelled[:MAX_WORDS]:
+            table.add_row(*_cells(respelling.written, respelling.read))
         console.print(table)
-        _more(console, len(found.removed.respelled), MAX_WORDS, "words")
-    if found.entities:
+        _more(console, len(dissection.removed.respelled), MAX_WORDS, "words")
+    if dissection.entities:
         table = _table(
             "kind", "value", "place", "as found, or what stands around it", title="entities"
         )
-        for entity in found.entities:
+        for entity in dissection.entities:
             around = [entity.raw, f'shown "{entity.shown}"' if entity.shown else "", f"in {entity.through}" if entity.through else "", f"user {entity.user}" if entity.user else ""]  # fmt: skip
             table.add_row(
                 *_cells(entity.kind, entity.value, entity.place, " ".join(filter(None, around)))
             )
         console.print(table)
-    if found.attachments:
-        console.print(_attachments(found.attachments))
-    if found.pictures:
-        console.print(_pictures(found.pictures))
-    _shingles(console, found)
-    if found.signatures:
+    if dissection.attachments:
+        console.print(_attachments(dissection.attachments))
+    if dissection.pictures:
+        console.print(_pictures(dissection.pictures))
+    _shingles(console, dissection)
+    if dissection.signatures:
         table = _table("signature", "marks", "what", "owner", "why", title="signatures")
-        for marked in found.signatures:
+        for marked in dissection.signatures:
             marks = f"{marked.flag}{' (shadow)' if marked.mode == RuleMode.SHADOW else ''}"
             table.add_row(
                 *_cells(
@@ -61,9 +61,9 @@ def show(console: Terminal, found: Dissection) -> None:
                 )
             )
         console.print(table)
-    if found.findings:
+    if dissection.findings:
         table = _table("finding", "evidence", "meaning", title="findings")
-        for finding in found.findings:
+        for finding in dissection.findings:
             table.add_row(*_cells(finding.name, finding.evidence, finding.meaning))
         console.print(table)
 
@@ -78,14 +78,14 @@ def _tree(root: DissectedPart) -> Tree:
 
 
 def _label(node: DissectedPart) -> Text:
-    said = [node.path, node.type, node.charset, node.encoding, node.disposition]
-    return Text(plain(" ".join([*filter(None, said), f"{node.size} octets", node.name]).rstrip()))
+    parts = [node.path, node.type, node.charset, node.encoding, node.disposition]
+    return Text(plain(" ".join([*filter(None, parts), f"{node.size} octets", node.name]).rstrip()))
 
 
-def _text(console: Terminal, found: Dissection) -> None:
+def _text(console: Terminal, dissection: Dissection) -> None:
     console.print(Text("text", style="italic"))
-    left_out = Counter(found.removed.not_own)
-    lines = found.shown.split("\n")
+    left_out = Counter(dissection.removed.not_own)
+    lines = dissection.shown.split("\n")
     for line in lines[:MAX_LINES]:
         if left_out[line]:
             left_out[line] -= 1
@@ -93,25 +93,30 @@ def _text(console: Terminal, found: Dissection) -> None:
         else:
             console.print(Text(f"    {plain(line)}"))
     _more(console, len(lines), MAX_LINES, "lines")
-    if found.removed.not_own:
+    if dissection.removed.not_own:
         console.print(Text("  - not the sender's own words: no part of likeness", style="dim"))
-    if found.hidden:
-        share = f"hidden text, {found.removed.hidden_share:.0%} of the words of the HTML"
+    if dissection.hidden:
+        share = f"hidden text, {dissection.removed.hidden_share:.0%} of the words of the HTML"
         console.print(Text(share, style="italic"))
-        for line in found.hidden.split("\n")[:MAX_LINES]:
+        for line in dissection.hidden.split("\n")[:MAX_LINES]:
             console.print(Text(f"  ! {plain(line)}", style="red"))
 
 
 def _attachments(attachments: list[DissectedAttachment]) -> Table:
     table = _table("name", "declared", "content", "octets", "sha256", "", title="attachments")
-    for each in attachments:
-        said = [name for name in ("picture", "encrypted", "macros") if getattr(each, name)]
+    for attachment in attachments:
+        traits = [name for name in ("picture", "encrypted", "macros") if getattr(attachment, name)]
         table.add_row(
             *_cells(
-                each.name, each.type, each.kind, str(each.size), each.sha256[:16], " ".join(said)
+                attachment.name,
+                attachment.type,
+                attachment.kind,
+                str(attachment.size),
+                attachment.sha256[:16],
+                " ".join(traits),
             )
         )
-        for file in each.files:
+        for file in attachment.files:
             table.add_row(
                 *_cells(
                     f"{'  ' * file.depth}{file.name}",
@@ -129,28 +134,30 @@ def _pictures(pictures: list[DissectedPicture]) -> Table:
     table = _table(
         "name", "kind", "place", "pixels", "frames", "codes in it", "text in it", title="pictures"
     )
-    for each in pictures:
+    for picture in pictures:
         pixels, frames = (
-            (f"{each.width} x {each.height}", str(each.frames)) if each.looked else ("", "")
+            (f"{picture.width} x {picture.height}", str(picture.frames))
+            if picture.looked
+            else ("", "")
         )
-        codes = "\n".join(map(plain, each.codes)) if each.looked else "not looked at"
-        text = "\n".join(map(plain, each.text.split("\n"))) if each.read else "not read"
-        cells = _cells(each.name, each.kind, each.place, pixels, frames)
+        codes = "\n".join(map(plain, picture.codes)) if picture.looked else "not looked at"
+        text = "\n".join(map(plain, picture.text.split("\n"))) if picture.read else "not read"
+        cells = _cells(picture.name, picture.kind, picture.place, pixels, frames)
         table.add_row(*cells, Text(codes), Text(text))
     return table
 
 
-def _shingles(console: Terminal, found: Dissection) -> None:
-    whose = "of the site's counters" if found.keyed else "of no site"
-    table = _table("type", "name", "hash", "made of", title=f"shingles; hashes {whose}")
-    for shingle in found.shingles:
+def _shingles(console: Terminal, dissection: Dissection) -> None:
+    scope = "of the site's counters" if dissection.keyed else "of no site"
+    table = _table("type", "name", "hash", "made of", title=f"shingles; hashes {scope}")
+    for shingle in dissection.shingles:
         table.add_row(
             *_cells(str(shingle.type), shingle.name, shingle.hash, shingle.source[:MAX_CHARACTERS])
         )
     console.print(table)
-    if found.pairs:
+    if dissection.pairs:
         table = _table("counts", "hash", "of", "this pair's hash", "with", title="unique pairs")
-        for pair in found.pairs:
+        for pair in dissection.pairs:
             table.add_row(
                 *_cells(f"{pair.counts_type} {pair.counts_name}", pair.counts_hash, pair.a[:MAX_CHARACTERS], pair.hash, pair.b[:MAX_CHARACTERS])
             )  # fmt: skip

@@ -51,7 +51,7 @@ def facts() -> str:
         ),
         "written there ([policy.md](policy.md#text-in-rules-capitals-cyrillic-look-alikes)).",
         "",
-        *(line for area, known in AREAS.items() for line in _area(area, known)),
+        *(line for area, facts in AREAS.items() for line in _area(area, facts)),
         "## Counts",
         "",
         (
@@ -123,23 +123,23 @@ def facts() -> str:
     return "\n".join(lines)
 
 
-def _area(area: FactArea, known: Sequence[Fact]) -> list[str]:
+def _area(area: FactArea, facts: Sequence[Fact]) -> list[str]:
     return [
         f"## {area.value}",
         "",
         "| fact | type | from | | unit | example |",
         "|---|---|---|---|---|---|",
         *(
-            f"| `{one.name}` | {one.kind.value}{f', {one.form.value}' if one.form is not TextForm.SENT else ''}{', or none' if one.optional else ''} | {one.stage} | {one.doc} | {one.unit} | {_example(one)} |"
-            for one in known
+            f"| `{fact.name}` | {fact.kind.value}{f', {fact.form.value}' if fact.form is not TextForm.SENT else ''}{', or none' if fact.optional else ''} | {fact.stage} | {fact.doc} | {fact.unit} | {_example(fact)} |"
+            for fact in facts
         ),
         "",
     ]
 
 
-def _example(one: Fact) -> str:
+def _example(fact: Fact) -> str:
     """Return an example as a rule would write it."""
-    value = one.example
+    value = fact.example
     if isinstance(value, bool):
         return f"`{str(value).lower()}`"
     if isinstance(value, frozenset):
@@ -174,11 +174,11 @@ def monitoring(described: Mapping[str, Sequence[exposed.MetricDescription]]) -> 
         "|---|---|---|---|",
         *(
             (
-                f"| `{one.name}{'_total' if one.kind == 'counter' else ''}` | {one.kind} | "
-                f"{_words(one.labels)} | {one.help} |"
+                f"| `{metric.name}{'_total' if metric.kind == 'counter' else ''}` | {metric.kind} | "
+                f"{_words(metric.labels)} | {metric.help} |"
             )
-            for told in described.values()
-            for one in told
+            for metrics in described.values()
+            for metric in metrics
         ),
         "",
         "Ready alert rules: `etc/prometheus/oborona.rules`.",

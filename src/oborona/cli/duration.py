@@ -18,7 +18,7 @@ class DurationParam(click.ParamType[float]):
         """Return the seconds."""
         if isinstance(value, int | float):
             return float(value)
-        found = parse_span(value)
-        if found is None:
+        span = parse_span(value)
+        if span is None:
             self.fail(f"{value!r}: write a number with s, m, h, d or w, such as 2h", param, ctx)
-        return found
+        return span

@@ -71,9 +71,9 @@ def exim(context: CliContext) -> Iterator[CheckReport]:
 
     Nothing is said where Postfix is its mail server, or none is there.
     """
-    found = program("exim4") or program("exim")
-    if found is not None and program("postconf") is None:
-        yield check_exim([found], context.loaded.settings)
+    path = program("exim4") or program("exim")
+    if path is not None and program("postconf") is None:
+        yield check_exim([path], context.loaded.settings)
 
 
 def check_exim(command: list[str], settings: Settings) -> CheckReport:
@@ -83,12 +83,12 @@ def check_exim(command: list[str], settings: Settings) -> CheckReport:
         command: Exim, and its options.
         settings: ours.
     """
-    what, hint = MAIL_SERVER, "oborona attach exim says what to add"
+    subject, hint = MAIL_SERVER, "oborona attach exim says what to add"
     try:
         config = run([*command, "-bP", "config"])
     except ProgramError as error:
         return CheckReport(
-            what,
+            subject,
             CheckState.WARN,
             f"Exim does not tell its configuration: {error}",
             "run this as root",
@@ -98,13 +98,16 @@ def check_exim(command: list[str], settings: Settings) -> CheckReport:
         words = (
             "asks us about recipients, and not about messages" if recipients else "does not ask us"
         )
-        return CheckReport(what, CheckState.FAIL, f"Exim {words}", hint)
+        return CheckReport(subject, CheckState.FAIL, f"Exim {words}", hint)
     closed = [
         f"doors.{name}" for name in ("exim", "spamd") if not getattr(settings.doors, name).listen
     ]
     if closed == ["doors.exim", "doors.spamd"]:
         return CheckReport(
-            what, CheckState.FAIL, f"Exim asks us, and neither {' nor '.join(closed)} is open", hint
+            subject,
+            CheckState.FAIL,
+            f"Exim asks us, and neither {' nor '.join(closed)} is open",
+            hint,
         )
     about = "recipients and messages" if recipients else "messages"
-    return CheckReport(what, CheckState.OK, f"Exim asks us about {about}")
+    return CheckReport(subject, CheckState.OK, f"Exim asks us about {about}")

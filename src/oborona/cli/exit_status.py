@@ -54,27 +54,27 @@ def line_of(error: OboronaError | OSError, state: Path | None) -> str:
         state: the state folder; None where it is not known.
     """
     if isinstance(error, OSError):
-        told = (
+        line = (
             f"{error.filename}: {error.strerror}"
             if error.filename and error.strerror
             else str(error)
         )
     else:
-        told = str(error)
+        line = str(error)
     if forbidden(error) and os.geteuid() != 0:
-        told += f"; run it as {_who(state)}"
-    return told
+        line += f"; run it as {_who(state)}"
+    return line
 
 
 def forbidden(error: BaseException) -> bool:
     """Whether it is so because this user may not do it."""
-    here: BaseException | None = error
+    cause: BaseException | None = error
     for _ in range(DEEP):
-        if here is None:
+        if cause is None:
             return False
-        if isinstance(here, PermissionError | StoreForbidden):
+        if isinstance(cause, PermissionError | StoreForbidden):
             return True
-        here = here.__cause__ or here.__context__
+        cause = cause.__cause__ or cause.__context__
     return False
 
 

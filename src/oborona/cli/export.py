@@ -28,31 +28,31 @@ def export(context: CliContext, dry_run: bool) -> None:
     if not dry_run and not settings.export.folder:
         raise click.UsageError("export.folder is not set: there is nowhere to write")
     with as_owner_of(context.state):
-        found = TableExporter(settings, context.state).round(time.time())
+        tables = TableExporter(settings, context.state).round(time.time())
         if dry_run:
-            _show(found.tables)
+            _show(tables.tables)
         else:
-            changed = ExportFiles(settings.export).write(found.tables)
-            echo(f"{settings.export.folder}: wrote {', '.join(changed)}; {_count(found.tables)}")
-    for trouble in found.troubles:
+            changed = ExportFiles(settings.export).write(tables.tables)
+            echo(f"{settings.export.folder}: wrote {', '.join(changed)}; {_count(tables.tables)}")
+    for trouble in tables.troubles:
         click.echo(f"oborona: {trouble}; what it would say is not in the tables", err=True)
-    if found.troubles:
+    if tables.troubles:
         sys.exit(1)
 
 
-def _show(found: ExportTables) -> None:
+def _show(tables: ExportTables) -> None:
     for sort, rows in (
-        ("client", found.clients.items()),
-        ("network", ((str(one), row) for one, row in found.networks)),
-        ("sender", found.senders.items()),
+        ("client", tables.clients.items()),
+        ("network", ((str(network), row) for network, row in tables.networks)),
+        ("sender", tables.senders.items()),
     ):
         for key, row in rows:
             echo(f"{sort} {key} {row.line}")
-    echo(_count(found))
+    echo(_count(tables))
 
 
-def _count(found: ExportTables) -> str:
+def _count(tables: ExportTables) -> str:
     return (
-        f"{len(found.clients)} clients, {len(found.networks)} networks, {len(found.senders)} "
+        f"{len(tables.clients)} clients, {len(tables.networks)} networks, {len(tables.senders)} "
         f"senders"
     )

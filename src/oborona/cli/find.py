@@ -74,10 +74,10 @@ def find(
     """  # noqa: D301 - the backspace has click leave the lines as they stand
     query = query_from_options(words, since, until, time.time())
     with JournalSearch(context.state / state_files.JOURNAL) as journal:
-        found = list(journal.find(query, limit)) if follow else journal.find(query, limit)
-        number = show(reversed(found) if isinstance(found, list) else found, as_json=as_json)
+        hits = list(journal.find(query, limit)) if follow else journal.find(query, limit)
+        number = show(reversed(hits) if isinstance(hits, list) else hits, as_json=as_json)
         if follow:
-            _follow(journal, query, {one.id for one in found}, as_json=as_json)
+            _follow(journal, query, {hit.id for hit in hits}, as_json=as_json)
             return
         if not as_json and number < limit:
             _told_of_the_rest(journal, query, number)
@@ -102,45 +102,49 @@ def query_from_options(words: Sequence[str], since: str, until: str, now: float)
     return query
 
 
-def show(found: Iterator[SearchHit], *, as_json: bool) -> int:
+def show(hits: Iterator[SearchHit], *, as_json: bool) -> int:
     """Print messages as they are found; return how many."""
     number = 0
-    for one in found:
+    for hit in hits:
         number += 1
         if as_json:
-            echo_json(as_object(one))
+            echo_json(as_object(hit))
         else:
-            for line in lines(one):
+            for line in lines(hit):
                 echo(line)
     return number
 
 
-def lines(one: SearchHit) -> Iterator[str]:
+def lines(message: SearchHit) -> Iterator[str]:
     """Yield a message in two lines: what came and what became of it; and the heaviest reasons."""
-    when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(one.time))
-    verdict = click.style(f"{one.verdict.value:<8}", fg=_COLOURS.get(one.verdict, "red"))
-    to = ", ".join(f"<{address}>" for address in one.recipients[:_TO])
-    if len(one.recipients) > _TO:
-        to += f" and {len(one.recipients) - _TO} more"
-    apart = one.header_from and (
-        not one.sender or one.sender.lower() not in one.header_from.lower()
+    when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(message.time))
+    verdict = click.style(f"{message.verdict.value:<8}", fg=_COLOURS.get(message.verdict, "red"))
+    to = ", ".join(f"<{address}>" for address in message.recipients[:_TO])
+    if len(message.recipients) > _TO:
+        to += f" and {len(message.recipients) - _TO} more"
+    apart = message.header_from and (
+        not message.sender or message.sender.lower() not in message.header_from.lower()
     )
-    who = f"<{one.sender}>{f' (From: {one.header_from})' if apart else ''} → {to or 'nobody'}"
-    about = f'{plain(who)}  "{plain(_cut(one.subject, _SUBJECT))}"'
-    yield f"{when}  {one.id}  {verdict} {one.score:>6.1f} / {one.line:g}  {about}"
+    people = (
+        f"<{message.sender}>{f' (From: {message.header_from})' if apart else ''} → {to or 'nobody'}"
+    )
+    about = f'{plain(people)}  "{plain(_cut(message.subject, _SUBJECT))}"'
+    yield f"{when}  {message.id}  {verdict} {message.score:>6.1f} / {message.line:g}  {about}"
     reasons = ", ".join(
         f"{hit.name} {hit.score:+g}{f' ({_cut(hit.say, _SAY)})' if hit.say else ''}"
-        for hit in one.reasons
+        for hit in message.reasons
     )
-    why = f"client {one.client or 'unknown'}, decided by {one.decided_by}"
+    why = f"client {message.client or 'unknown'}, decided by {message.decided_by}"
     yield f"{'':21}{plain(f'{why}: {reasons}' if reasons else why)}"
 
 
-def as_object(one: SearchHit) -> dict[str, object]:
+def as_object(message: SearchHit) -> dict[str, object]:
     """Return a message as `--json` shows it. Names and meaning of its fields stay."""
-    told = {name: getattr(one, name) for name in one.__struct_fields__}
-    return told | {
-        "reasons": [{"name": hit.name, "score": hit.score, "say": hit.say} for hit in one.reasons]
+    fields = {name: getattr(message, name) for name in message.__struct_fields__}
+    return fields | {
+        "reasons": [
+            {"name": hit.name, "score": hit.score, "say": hit.say} for hit in message.reasons
+        ]
     }
 
 
@@ -148,20 +152,22 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def _follow(journal: JournalSearch, query: JournalQuery, known: set[str], *, as_json: bool) -> None:
+def _follow(
+    journal: JournalSearch, query: JournalQuery, seen_ids: set[str], *, as_json: bool
+) -> None:
     """Show messages as they come; ends when somebody interrupts it, or nobody reads any more."""
     began = time.time()
-    shown = dict.fromkeys(known, began)
+    shown = dict.fromkeys(seen_ids, began)
     try:
         while True:
             now = time.time()
             since = max(began, now - BEHIND_S)
             fresh = journal.find(msgspec.structs.replace(query, since=since - LOOK_S), 100_000)
-            new = [one for one in reversed(list(fresh)) if one.id not in shown]
+            new = [hit for hit in reversed(list(fresh)) if hit.id not in shown]
             show(iter(new), as_json=as_json)
             sys.stdout.flush()
             shown = {name: at for name, at in shown.items() if at > now - 3 * BEHIND_S}
-            shown |= {one.id: now for one in new}
+            shown |= {hit.id: now for hit in new}
             time.sleep(LOOK_S)
     except KeyboardInterrupt:
         return
@@ -171,20 +177,21 @@ def _told_of_the_rest(journal: JournalSearch, query: JournalQuery, number: int) 
     """Say how far the journal goes back, and where the mail is that it never has."""
     oldest = journal.oldest()
     if oldest is None:
-        told = "the journal is empty"
+        line = "the journal is empty"
     else:
         since = max(oldest, query.since or 0.0)
-        told = (
+        line = (
             f"{'nothing' if not number else f'{number} in all'} since "
             f"{time.strftime('%Y-%m-%d %H:%M', time.localtime(since))}"
         )
-        told += ", where the journal begins" if oldest >= (query.since or 0.0) else ""
+        line += ", where the journal begins" if oldest >= (query.since or 0.0) else ""
     word = next(
-        (one.text for one in query.terms if one.field not in _NOT_LOGGED and not one.negated), ""
+        (term.text for term in query.terms if term.field not in _NOT_LOGGED and not term.negated),
+        "",
     )
     grep = (
         f"journalctl -u 'oborona*' -g {shlex.quote(re.escape(plain(word))) if word else 'verdict'}"
     )
     click.echo(
-        f"{told}; refused before its content: not in the journal but in the log: {grep}", err=True
+        f"{line}; refused before its content: not in the journal but in the log: {grep}", err=True
     )

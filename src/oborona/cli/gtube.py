@@ -79,21 +79,21 @@ async def _prove(peer: socket.socket, key: bytes) -> GtubeResult:
                 await _go_on(link, command, data)
             await _go_on(link, b"M", b"<>\0", **{MACRO: probe_value(key, time.time())})
             await _go_on(link, b"R", b"<doctor@oborona.invalid>\0")
-            said, edits = await link.message(_MESSAGE, "doctor")
+            answer, edits = await link.message(_MESSAGE, "doctor")
         finally:
             link.close()
-    return _judged(said, edits)
+    return _judged(answer, edits)
 
 
 async def _go_on(link: MilterClient, command: bytes, data: bytes, **macros: str) -> None:
-    said = await link.ask(command, data, **macros)
-    if said.letter != b"c":
-        raise PeerError(f"it answers {command.decode()} of localhost with {_words(said)}")
+    answer = await link.ask(command, data, **macros)
+    if answer.letter != b"c":
+        raise PeerError(f"it answers {command.decode()} of localhost with {_words(answer)}")
 
 
 def _judged(said: MilterAnswer, edits: list[AddHeader | RemoveHeader]) -> GtubeResult:
     words = _words(said)
-    marks = {one.name: one.value for one in edits if isinstance(one, AddHeader)}
+    marks = {edit.name: edit.value for edit in edits if isinstance(edit, AddHeader)}
     if said.letter in (b"y", b"r", b"t"):
         if said.letter == b"y" and f"({TOLD})" not in words:
             return GtubeResult(
@@ -112,8 +112,8 @@ def _judged(said: MilterAnswer, edits: list[AddHeader | RemoveHeader]) -> GtubeR
     )
 
 
-def _words(said: MilterAnswer) -> str:
-    if said.letter == b"y":
-        return said.data.rstrip(b"\0").decode("ascii", "replace")
+def _words(answer: MilterAnswer) -> str:
+    if answer.letter == b"y":
+        return answer.data.rstrip(b"\0").decode("ascii", "replace")
     names = {b"a": "accept", b"c": "go on", b"d": "discard", b"r": "reject", b"t": "try again"}
-    return names.get(said.letter, repr(said.letter))
+    return names.get(answer.letter, repr(answer.letter))

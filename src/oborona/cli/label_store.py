@@ -62,12 +62,12 @@ def wait(context: CliContext, done: Callable[[], bool]) -> None:
     while not done():
         if lock.holder(context.state / state_files.TRAINER_LOCK) is None:
             raise click.ClickException("the trainer has ended; the labels are stored, and wait")
-        said = status.read_process(context.state, status.TrainerStatus, time.time())
-        if said is not None and said.trouble:
+        trainer_status = status.read_process(context.state, status.TrainerStatus, time.time())
+        if trainer_status is not None and trainer_status.trouble:
             raise click.ClickException(
-                f"the trainer can't learn now ({said.trouble}); the labels are stored, and wait"
+                f"the trainer can't learn now ({trainer_status.trouble}); the labels are stored, and wait"
             )
-        if said is None and time.monotonic() > silent_at:
+        if trainer_status is None and time.monotonic() > silent_at:
             click.echo("oborona: the trainer says nothing; its log says why", err=True)
             silent_at = float("inf")
         time.sleep(LOOK_S)

@@ -90,21 +90,30 @@ def learn(
     with store(context, make=True) as taught, progress("messages") as advance:
         last = 0
         for some in _batches(context, _words(context, paths, LabelKind(kind), person)):
-            words = [one for one in some if isinstance(one.word, Label)]
-            became = taught.add(
-                [one.word for one in words if isinstance(one.word, Label)], now=time.time()
+            words = [learned for learned in some if isinstance(learned.word, Label)]
+            recorded = taught.add(
+                [learned.word for learned in words if isinstance(learned.word, Label)],
+                now=time.time(),
             )
-            _written(context, [one for one in words if isinstance(one.word, Label)], became)
-            told = iter(became)
+            _written(
+                context, [learned for learned in words if isinstance(learned.word, Label)], recorded
+            )
+            labels = iter(recorded)
             for name, word, _origin in some:
                 line: dict[str, object]
                 if isinstance(word, Label):
-                    one = next(told)
+                    label = next(labels)
                     line = {
-                        "result": "replaced" if one.replaced else "new" if one.new else "duplicate"
+                        "result": "replaced"
+                        if label.replaced
+                        else "new"
+                        if label.new
+                        else "duplicate"
                     }
-                    line |= {"id": one.id} | ({"instead_of": one.replaced} if one.replaced else {})
-                    last = one.id if one.new else last
+                    line |= {"id": label.id} | (
+                        {"instead_of": label.replaced} if label.replaced else {}
+                    )
+                    last = label.id if label.new else last
                 else:
                     line = {"result": "refused", "reason": str(word)}
                     if not as_json:
@@ -131,15 +140,15 @@ def learn(
 
 
 def _written(
-    context: CliContext, spoken: Sequence[_MessageToLearn], became: Sequence[RecordedLabel]
+    context: CliContext, spoken: Sequence[_MessageToLearn], recorded: Sequence[RecordedLabel]
 ) -> None:
     """Write down what follows from words for their persons' own mail, and a line of each in the log
     of events.
     """
     words = [
-        (one.word, one.origin, heard)
-        for one, heard in zip(spoken, became, strict=True)
-        if isinstance(one.word, Label)
+        (learned.word, learned.origin, label)
+        for learned, label in zip(spoken, recorded, strict=True)
+        if isinstance(learned.word, Label)
     ]
     own = (
         note_words(context, words)
@@ -148,8 +157,8 @@ def _written(
     )
     with as_owner_of(context.state), EventLog(context.state / state_files.EVENTS) as log:
         taught = [
-            TaughtLabel(word, heard, told)
-            for (word, _, heard), told in zip(words, own, strict=True)
+            TaughtLabel(word, label, lines)
+            for (word, _, label), lines in zip(words, own, strict=True)
         ]
         log_taught_labels(log, taught, source=person_of(), now=time.time())
 
@@ -160,10 +169,10 @@ def _words(
     """Yield what is to be written down of each message."""
     keys, settings, site = context.keys(), context.loaded.settings, site_name(context.loaded)
     hasher, source = Hasher(keys.shingles), _source(kind, person)
-    for found in (found for path in paths for found in messages(path)):
+    for mail in (mail for path in paths for mail in messages(path)):
         try:
             word, message = extract_label(
-                found.raw,
+                mail.raw,
                 kind,
                 source,
                 hasher=hasher,
@@ -174,11 +183,11 @@ def _words(
                 regions=settings.site.regions.split(),
             )
         except NotLabelable as error:
-            yield _MessageToLearn(found.name, error)
+            yield _MessageToLearn(mail.name, error)
             continue
         ident = verify(message.get("x-mras-id") or "", keys.signature)
         yield _MessageToLearn(
-            found.name,
+            mail.name,
             word if ident is None else msgspec.structs.replace(word, journal=ident),
             origin_from_message(message, site, ours=ident is not None),
         )
@@ -199,32 +208,36 @@ def _batches(
     proved then.
     """
     while some := list(islice(words, AT_ONCE)):
-        known = asyncio.run(
+        entries = asyncio.run(
             _journaled(
                 context,
                 [
-                    one.word.journal
-                    for one in some
-                    if isinstance(one.word, Label) and one.word.journal
+                    learned.word.journal
+                    for learned in some
+                    if isinstance(learned.word, Label) and learned.word.journal
                 ],
             )
         )
-        yield [_with(one, known) for one in some]
+        yield [_with(learned, entries) for learned in some]
 
 
-def _with(one: _MessageToLearn, known: Mapping[int, JournalEntry]) -> _MessageToLearn:
+def _with(learned: _MessageToLearn, entries: Mapping[int, JournalEntry]) -> _MessageToLearn:
     """Return a word with what the journal knows of its message."""
-    entry = known.get(one.word.journal or 0) if isinstance(one.word, Label) else None
-    if entry is None or not isinstance(one.word, Label):
-        return one
-    if entry.message_id and entry.message_id[:MESSAGE_ID_LENGTH] != one.word.message_id:
+    entry = entries.get(learned.word.journal or 0) if isinstance(learned.word, Label) else None
+    if entry is None or not isinstance(learned.word, Label):
+        return learned
+    if entry.message_id and entry.message_id[:MESSAGE_ID_LENGTH] != learned.word.message_id:
         # somebody put the id of one message above another: it speaks for nothing that stands there
-        word = msgspec.structs.replace(one.word, journal=None)
-        return _MessageToLearn(one.name, word, claimed_origin(one.origin))
-    word = msgspec.structs.replace(one.word, pieces=entry.shingles) if entry.shingles else one.word
+        word = msgspec.structs.replace(learned.word, journal=None)
+        return _MessageToLearn(learned.name, word, claimed_origin(learned.origin))
+    word = (
+        msgspec.structs.replace(learned.word, pieces=entry.shingles)
+        if entry.shingles
+        else learned.word
+    )
     same = bool(entry.message_id)  # else the mail server gave it one later
     return _MessageToLearn(
-        one.name, word, (origin_from_journal(entry.facts) if same else None) or one.origin
+        learned.name, word, (origin_from_journal(entry.facts) if same else None) or learned.origin
     )
 
 
@@ -234,8 +247,8 @@ async def _journaled(context: CliContext, idents: Sequence[int]) -> dict[int, Jo
         return {}
     try:
         async with await JournalReader.open(context.state / state_files.JOURNAL) as journal:
-            found = [await journal.get(ident) for ident in idents]
+            entries = [await journal.get(ident) for ident in idents]
     except StoreError as error:
         click.echo(f"oborona: {error}; counted without what the journal knows", err=True)
         return {}
-    return {entry.id: entry for entry in found if entry is not None}
+    return {entry.id: entry for entry in entries if entry is not None}

@@ -29,7 +29,7 @@ def metrics(context: CliContext) -> None:
     textfile collector.
     """
     state, now = context.state, time.time()
-    said = exposition(
+    text = exposition(
         read_workers(state, now),
         read_process(state, ReaderStatus, now),
         read_process(state, PolicyStatus, now),
@@ -39,4 +39,4 @@ def metrics(context: CliContext) -> None:
         store_birth.read_records(state),
         read_services(state, now),
     )
-    echo(said.rstrip(b"\n"))
+    echo(text.rstrip(b"\n"))

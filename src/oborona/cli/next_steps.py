@@ -79,7 +79,11 @@ def _postfix(settings: Settings, attach: str, attach_exim: str) -> list[str]:
 def _command(context: CliContext) -> str:
     """Return how this program was called, with its settings."""
     program_path = sys.argv[0]
-    here = os.path.relpath(program_path)
-    name = here if Path(program_path).is_absolute() and not here.startswith("..") else program_path
+    relative = os.path.relpath(program_path)
+    name = (
+        relative
+        if Path(program_path).is_absolute() and not relative.startswith("..")
+        else program_path
+    )
     file = context.loaded.file
     return shlex.join([name, *(["--config", str(file)] if file else [])])

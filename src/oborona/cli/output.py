@@ -47,8 +47,8 @@ def _unicode(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, dict):
-        return {_unicode(name): _unicode(one) for name, one in value.items()}
-    return [_unicode(one) for one in value] if isinstance(value, list | tuple) else value
+        return {_unicode(name): _unicode(member) for name, member in value.items()}
+    return [_unicode(member) for member in value] if isinstance(value, list | tuple) else value
 
 
 @contextmanager

@@ -83,7 +83,7 @@ def _run(context: CliContext, roles: Collection[ProcessRole]) -> None:
     settings = context.loaded.settings
     # before any process is started: Postfix's tools are asked, and a supervisor waits for no
     # children but its own
-    told = (
+    result = (
         what_next(context)
         if ProcessRole.WORKER in roles and not os.environ.get("NOTIFY_SOCKET")
         else []
@@ -96,7 +96,7 @@ def _run(context: CliContext, roles: Collection[ProcessRole]) -> None:
         where = " and ".join(door.address.postfix for door in doors.values())
         for name, door in doors.items():
             _warn_of_closed_folder(f"doors.{name}", door)
-        click.echo("\n".join([f"oborona: ready on {where or 'the delivery listener'}", *told]))
+        click.echo("\n".join([f"oborona: ready on {where or 'the delivery listener'}", *result]))
 
     click.get_current_context().exit(run(context.loaded, roles, ready))
 

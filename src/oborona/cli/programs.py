@@ -41,8 +41,8 @@ def run(command: list[str]) -> str:
     except subprocess.TimeoutExpired:
         raise ProgramError(f"{name} did not end within {WAIT_S:g} s") from None
     if done.returncode:
-        said = (
+        output = (
             "; ".join(done.stderr.split("\n")[-4:]).strip("; ") or f"exit status {done.returncode}"
         )
-        raise ProgramError(f"{name}: {said}")
+        raise ProgramError(f"{name}: {output}")
     return done.stdout

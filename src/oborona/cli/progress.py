@@ -11,11 +11,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 
 @contextmanager
-def progress(what: str, total: int | None = None) -> Iterator[Callable[[], None]]:
+def progress(noun: str, total: int | None = None) -> Iterator[Callable[[], None]]:
     """Show how far work has come; gives what is to be called after each piece of it.
 
     Args:
-        what: the pieces, such as `messages`.
+        noun: the pieces, such as `messages`.
         total: of them; None = not known.
     """
     shown = Progress(
@@ -27,6 +27,6 @@ def progress(what: str, total: int | None = None) -> Iterator[Callable[[], None]
         transient=True,
         disable=not sys.stderr.isatty(),
     )
-    task = shown.add_task(what, total=total)
+    task = shown.add_task(noun, total=total)
     with shown:
         yield lambda: shown.advance(task)

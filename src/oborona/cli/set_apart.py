@@ -46,13 +46,16 @@ def list_(context: CliContext, as_json: bool) -> None:
 
     Exit status 1 when there is none.
     """
-    told = [_told(context, one) for one in suspect_store.read_suspects(context.state, time.time())]
+    rows = [
+        _told(context, suspect)
+        for suspect in suspect_store.read_suspects(context.state, time.time())
+    ]
     if as_json:
-        echo_json([one._asdict() for one in told])
+        echo_json([row._asdict() for row in rows])
     else:
-        for one in told:
-            echo(logfmt(one._asdict()))
-    if not told:
+        for row in rows:
+            echo(logfmt(row._asdict()))
+    if not rows:
         click.get_current_context().exit(1)
 
 
@@ -65,27 +68,29 @@ def remove(context: CliContext, message: str) -> None:
 
     Exit status 1 when there is no such message.
     """
-    known = {one.identity for one in suspect_store.read_suspects(context.state, time.time())}
-    if message not in known:
+    identities = {
+        suspect.identity for suspect in suspect_store.read_suspects(context.state, time.time())
+    }
+    if message not in identities:
         echo(f"no message {message!a} is known; `oborona set-apart list` shows them")
         click.get_current_context().exit(1)
     suspect_store.remove_suspect(context.state, message)
     echo(f"{message}: forgotten")
 
 
-def _told(context: CliContext, one: Suspect) -> SetApartMessage:
-    file = suspect_store.message_file(context.state, one.identity)
+def _told(context: CliContext, suspect: Suspect) -> SetApartMessage:
+    file = suspect_store.message_file(context.state, suspect.identity)
     return SetApartMessage(
-        message=one.identity,
-        apart=one.apart,
-        deaths=one.deaths,
-        last=datetime.fromtimestamp(one.last, UTC)
+        message=suspect.identity,
+        apart=suspect.apart,
+        deaths=suspect.deaths,
+        last=datetime.fromtimestamp(suspect.last, UTC)
         .isoformat(timespec="seconds")
         .replace("+00:00", "Z"),
-        how=one.how,
-        queue=one.queue_id,
-        client=one.client,
-        sender=one.sender,
-        version=one.version,
+        how=suspect.how,
+        queue=suspect.queue_id,
+        client=suspect.client,
+        sender=suspect.sender,
+        version=suspect.version,
         kept=str(file) if file.exists() else "",
     )

@@ -33,8 +33,8 @@ def shingle_of(text: str) -> Shingle | None:
     Raises:
         click.BadParameter: it is, and there is no such type.
     """
-    found = _SHINGLE.fullmatch(text)
-    return Shingle(type_of(found[1]), int(found[2], 16)) if found is not None else None
+    match = _SHINGLE.fullmatch(text)
+    return Shingle(type_of(match[1]), int(match[2], 16)) if match is not None else None
 
 
 def shingle_named(text: str) -> Shingle:

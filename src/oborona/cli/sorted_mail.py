@@ -43,18 +43,18 @@ class SortedMail:
         no_mail: names of what was found and passed over: there is no message in it.
     """
 
-    def __init__(self, found: Iterator[tuple[MailSource, bool]], *, shuffled: bool) -> None:
+    def __init__(self, sources: Iterator[tuple[MailSource, bool]], *, shuffled: bool) -> None:
         self._octets = TemporaryFile()  # noqa: SIM115 - closed by `__exit__`
         self.no_mail: list[str] = []
-        kept = []
+        entries = []
         try:
-            for source, spam in found:
+            for source, spam in sources:
                 message = parse(source.raw)
                 if not is_mail(message):
                     self.no_mail.append(source.name)
                     continue
                 time = 0.0 if shuffled else arrival_time(message)
-                kept.append(
+                entries.append(
                     _SortedMessage(source.name, spam, time, self._octets.tell(), len(source.raw))
                 )
                 self._octets.write(source.raw)
@@ -62,20 +62,20 @@ class SortedMail:
             self._octets.close()
             raise
         if shuffled:
-            random.Random(SEED).shuffle(kept)  # noqa: S311 - the same for the same mail: no secret hangs on it
-        self._kept = kept
+            random.Random(SEED).shuffle(entries)  # noqa: S311 - the same for the same mail: no secret hangs on it
+        self._kept = entries
 
     def by_arrival(self) -> None:
         """Put it in the order in which it came; what nobody knows of comes first."""
-        self._kept.sort(key=lambda one: (one.time, one.name))
+        self._kept.sort(key=lambda entry: (entry.time, entry.name))
 
     def __len__(self) -> int:
         return len(self._kept)
 
     def __iter__(self) -> Iterator[SortedMessage]:
-        for one in self._kept:
-            self._octets.seek(one.place)
-            yield SortedMessage(one.name, self._octets.read(one.size), one.spam, one.time)
+        for entry in self._kept:
+            self._octets.seek(entry.place)
+            yield SortedMessage(entry.name, self._octets.read(entry.size), entry.spam, entry.time)
 
     def __enter__(self) -> Self:
         return self

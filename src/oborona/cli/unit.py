@@ -36,11 +36,19 @@ def addresses(context: CliContext, allow: str | None) -> None:
     keys. Without any, nothing is shown.
     """
     settings = context.loaded.settings
-    found = egress_networks(settings, parse_servers(settings.dns.servers) or system_servers())
-    for one in found:
-        echo(one)
-    if allow and found:
-        run(["systemctl", "set-property", "--runtime", allow, f"IPAddressAllow={' '.join(found)}"])
+    networks = egress_networks(settings, parse_servers(settings.dns.servers) or system_servers())
+    for network in networks:
+        echo(network)
+    if allow and networks:
+        run(
+            [
+                "systemctl",
+                "set-property",
+                "--runtime",
+                allow,
+                f"IPAddressAllow={' '.join(networks)}",
+            ]
+        )
 
 
 @unit.command()

@@ -71,7 +71,7 @@ def show(context: CliContext, what: str, every: bool, prefix: str) -> None:
 
 def _draw(
     store: ReadOnlyCounters | ClusterReader,
-    wanted: list[Shingle],
+    drawn: list[Shingle],
     prefix: CounterPrefix,
     *,
     every: bool,
@@ -79,9 +79,9 @@ def _draw(
     now = time.time()
 
     async def draw() -> None:
-        rows = await store.read(wanted, now, prefix)
+        rows = await store.read(drawn, now, prefix)
         unseen = 0
-        for shingle, row in zip(wanted, rows, strict=True):
+        for shingle, row in zip(drawn, rows, strict=True):
             if not every and not row[Window.FORTNIGHT][Metric.SEEN]:
                 unseen += 1
                 continue

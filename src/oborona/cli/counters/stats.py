@@ -28,81 +28,85 @@ def stats(context: CliContext, types: bool, as_json: bool) -> None:
     Of a cluster: its nodes, and what waits on this machine to be sent.
     """
     now = time.time()
-    found = store_stats(context.loaded.settings, context.state, now, types=types)
+    report = store_stats(context.loaded.settings, context.state, now, types=types)
     if as_json:
-        echo(msgspec.json.encode(found))
+        echo(msgspec.json.encode(report))
         return
     terminal = Terminal(soft_wrap=True)
     about = Table.grid(padding=(0, 2))
-    for what, words in _about(found) if isinstance(found, StoreStats) else _on_its_way(found):
-        about.add_row(what, words)
+    for label, words in _about(report) if isinstance(report, StoreStats) else _on_its_way(report):
+        about.add_row(label, words)
     terminal.print(about, highlight=False)
-    if isinstance(found, ClusterStats):
-        terminal.print(_nodes(found))
-    if found.spools:
+    if isinstance(report, ClusterStats):
+        terminal.print(_nodes(report))
+    if report.spools:
         spools = Table("spool", show_edge=False)
         for name in ("files", "waits", "oldest"):
             spools.add_column(name, justify="right")
-        for one in found.spools:
-            oldest = f"{now - one.oldest:.1f} s" if one.oldest is not None else ""
-            spools.add_row(one.owner, str(one.files), size(one.bytes), oldest)
+        for spool in report.spools:
+            oldest = f"{now - spool.oldest:.1f} s" if spool.oldest is not None else ""
+            spools.add_row(spool.owner, str(spool.files), size(spool.bytes), oldest)
         terminal.print(spools)
-    if isinstance(found, StoreStats) and found.types is not None:
+    if isinstance(report, StoreStats) and report.types is not None:
         shares = Table("", "type", show_edge=False)
         for name in ("records", "bytes", "a record"):
             shares.add_column(name, justify="right")
-        for share in sorted(found.types, key=lambda one: -one.bytes):
-            each = f"{share.bytes / share.records:.1f}"
+        for share in sorted(report.types, key=lambda share: -share.bytes):
+            average = f"{share.bytes / share.records:.1f}"
             shares.add_row(
-                share.prefix, type_name(share.type), f"{share.records:,}", size(share.bytes), each
+                share.prefix,
+                type_name(share.type),
+                f"{share.records:,}",
+                size(share.bytes),
+                average,
             )
         terminal.print(shares)
 
 
-def _about(found: StoreStats) -> list[tuple[str, str]]:
-    pages = found.pages
-    newest = found.newest
+def _about(report: StoreStats) -> list[tuple[str, str]]:
+    pages = report.pages
+    newest = report.newest
     return [
-        ("store", f"{found.directory}, version {found.version}"),
-        ("written by", found.writer or "nobody now"),
-        ("records", f"{found.records:,}"),
-        ("used", (f"{size(found.used_bytes)} of {size(found.file_bytes)}, {size(found.free_bytes)} "
+        ("store", f"{report.directory}, version {report.version}"),
+        ("written by", report.writer or "nobody now"),
+        ("records", f"{report.records:,}"),
+        ("used", (f"{size(report.used_bytes)} of {size(report.file_bytes)}, {size(report.free_bytes)} "
             f"free to be used again")),
-        ("map", f"{size(found.map_bytes)}; it grows by itself"),
+        ("map", f"{size(report.map_bytes)}; it grows by itself"),
         ("pages", (f"{pages.leaf:,} leaf, {pages.branch:,} branch, {pages.overflow:,} overflow of "
             f"{pages.bytes} bytes; depth {pages.depth}")),
         ("newest bucket", f"{datetime.fromtimestamp(newest, UTC):%Y-%m-%d %H:%M} UTC" if newest is not None else "none"),
-        ("doorkeeper", f"room for {found.doorkeeper_slots:,} seen once" if found.doorkeeper_slots else "off"),
-        ("waiting", _waiting(found)),
+        ("doorkeeper", f"room for {report.doorkeeper_slots:,} seen once" if report.doorkeeper_slots else "off"),
+        ("waiting", _waiting(report)),
     ]  # fmt: skip
 
 
-def _on_its_way(found: ClusterStats) -> list[tuple[str, str]]:
-    outbox = found.outbox
+def _on_its_way(report: ClusterStats) -> list[tuple[str, str]]:
+    outbox = report.outbox
     return [
-        ("store", f"a cluster; spools and outbox are in {found.directory}"),
-        ("sent by", found.writer or "nobody now"),
+        ("store", f"a cluster; spools and outbox are in {report.directory}"),
+        ("sent by", report.writer or "nobody now"),
         ("outbox", (f"{outbox.unsent_steps:,} steps unsent, {size(outbox.unsent_bytes)}; "
             f"{outbox.steps:,} kept, {size(outbox.bytes)}")),
-        ("waiting", _waiting(found)),
+        ("waiting", _waiting(report)),
     ]  # fmt: skip
 
 
-def _waiting(found: StoreStats | ClusterStats) -> str:
-    spools = f"{len(found.spools)} {'spool' if len(found.spools) == 1 else 'spools'}"
-    return f"{size(found.waiting_bytes)} in {spools}, the oldest {found.lag_s:.1f} s old"
+def _waiting(report: StoreStats | ClusterStats) -> str:
+    spools = f"{len(report.spools)} {'spool' if len(report.spools) == 1 else 'spools'}"
+    return f"{size(report.waiting_bytes)} in {spools}, the oldest {report.lag_s:.1f} s old"
 
 
-def _nodes(found: ClusterStats) -> Table:
+def _nodes(report: ClusterStats) -> Table:
     nodes = Table("node", "role", show_edge=False)
     for name in ("slots", "memory", "pages"):
         nodes.add_column(name, justify="right")
     nodes.add_column("")
-    for one in found.nodes:
-        memory = size(one.memory_bytes) if one.memory_bytes is not None else ""
-        pages = f"{one.pages:,}" if one.pages is not None else ""
+    for node in report.nodes:
+        memory = size(node.memory_bytes) if node.memory_bytes is not None else ""
+        pages = f"{node.pages:,}" if node.pages is not None else ""
         nodes.add_row(
-            one.address, one.role, f"{one.slots:,}", memory, pages, one.trouble or "answers"
+            node.address, node.role, f"{node.slots:,}", memory, pages, node.trouble or "answers"
         )
     return nodes
 

@@ -29,7 +29,7 @@ _NAMED: Final = {
 
 
 def _names(kind: type[Metric | Window]) -> click.Choice[str]:
-    return click.Choice([one.name.lower() for one in kind], case_sensitive=False)
+    return click.Choice([member.name.lower() for member in kind], case_sensitive=False)
 
 
 @click.command()
@@ -70,27 +70,30 @@ def top(
     ranks, totals = asyncio.run(_read(context, kind, by, within, CounterPrefix(prefix), limit))
     if as_json:
         rows = [{"shingle": name_of(shingle), "count": count} for shingle, count in ranks]
-        told = {
+        report = {
             "type": type_name(kind),
             "prefix": prefix,
             "metric": metric,
             "window": window,
             "top": rows,
         }
-        echo(msgspec.json.encode(told))
+        echo(msgspec.json.encode(report))
         return
     if not ranks:
         echo(f"no {type_name(kind)} counted {metric} in window {window}")
         return
     table = Table("shingle", show_edge=False)
-    for one in Window:
+    for column in Window:
         table.add_column(
-            f"{metric}, {one.name.lower()}" if one is within else one.name.lower(), justify="right"
+            f"{metric}, {column.name.lower()}" if column is within else column.name.lower(),
+            justify="right",
         )
     for (shingle, _count), row in zip(ranks, totals, strict=True):
-        table.add_row(name_of(shingle), *(str(row[one][by]) for one in Window))
+        table.add_row(name_of(shingle), *(str(row[column][by]) for column in Window))
     Terminal(soft_wrap=True).print(table)
-    named = next((label for label, one in KINDS.items() if one is _NAMED.get(kind, kind)), "")
+    named = next(
+        (label for label, named_kind in KINDS.items() if named_kind is _NAMED.get(kind, kind)), ""
+    )
     if named and prefix == CounterPrefix.IN:
         click.echo(f"these are hashes; with names: oborona reputation top {named}", err=True)
 

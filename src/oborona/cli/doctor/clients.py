@@ -35,10 +35,10 @@ def clients(context: CliContext) -> Iterator[CheckReport]:
     if not path.exists():
         return
     try:
-        found = asyncio.run(_recent(context))
+        entries = asyncio.run(_recent(context))
     except StoreError:
         return  # another report says so
-    hidden = _between(found)
+    hidden = _between(entries)
     if hidden:
         yield CheckReport(
             "clients",
@@ -68,6 +68,6 @@ def _between(entries: Sequence[JournalEntry]) -> str:
     for address, theirs in domains.items():
         if ip_address(address).is_loopback:
             continue  # programs of this machine, a mailing list among them
-        if len(theirs) >= ENOUGH and len({one for one in theirs if one}) >= STRANGERS:
+        if len(theirs) >= ENOUGH and len({domain for domain in theirs if domain}) >= STRANGERS:
             return address
     return ""

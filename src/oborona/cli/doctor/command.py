@@ -82,8 +82,8 @@ def doctor(context: CliContext, as_json: bool, folder: Path | None) -> None:
     if as_json:
         echo_json(
             [
-                DoctorFinding(one.what, one.state.value, one.words, one.hint)._asdict()
-                for one in reports
+                DoctorFinding(report.what, report.state.value, report.words, report.hint)._asdict()
+                for report in reports
             ]
         )
     else:
@@ -120,7 +120,7 @@ def _looked(context: CliContext, folder: Path | None) -> Iterator[CheckReport]:
         _policy, _state, stores, name, daemon, counters, doors, partial(postfix, folder=folder), exim, partial(traffic, folder=folder), clients, delivery, dns, engines,
         places, reader, signatures, pins, model, final, personal, intake, reports_by_mail, mailboxes, export,
     ):  # fmt: skip
-        what = getattr(check, "__name__", None) or check.func.__name__  # type: ignore[union-attr]
+        subject = getattr(check, "__name__", None) or check.func.__name__  # type: ignore[union-attr]
         try:
             yield from check(context)
         except (PermissionError, OboronaError, *ERRORS) as error:
@@ -131,7 +131,7 @@ def _looked(context: CliContext, folder: Path | None) -> Iterator[CheckReport]:
                 else ""
             )
             yield CheckReport(
-                what.strip("_"),
+                subject.strip("_"),
                 CheckState.WARN,
                 f"can't be looked at: {file}{words}",
                 "run this as root or as the daemon's user" if os.geteuid() else "",
@@ -210,8 +210,8 @@ async def _journal(path: Path) -> str:
         return f"{path} can be read: {await journal.count()} verdicts"
 
 
-def _try(what: str, looked: Callable[[], str]) -> CheckReport:
+def _try(subject: str, looked: Callable[[], str]) -> CheckReport:
     try:
-        return CheckReport(what, CheckState.OK, looked())
+        return CheckReport(subject, CheckState.OK, looked())
     except (OboronaError, StoreError) as error:
-        return CheckReport(what, CheckState.FAIL, str(error))
+        return CheckReport(subject, CheckState.FAIL, str(error))

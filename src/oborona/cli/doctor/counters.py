@@ -32,26 +32,26 @@ def counters(context: CliContext) -> Iterator[CheckReport]:
         yield CheckReport("counters", CheckState.WARN, f"{folder} is not there yet")
         return
     try:
-        found = store_stats(settings, context.state, time.time())
+        state = store_stats(settings, context.state, time.time())
     except (ConfigError, StoreError) as error:
         yield CheckReport("counters", CheckState.FAIL, str(error))
     else:
-        if isinstance(found, ClusterStats):
-            yield from _nodes(found)
+        if isinstance(state, ClusterStats):
+            yield from _nodes(state)
         else:
             yield CheckReport(
-                "counters", CheckState.OK, f"{folder} can be read: {found.records:,} records"
+                "counters", CheckState.OK, f"{folder} can be read: {state.records:,} records"
             )
-        yield _backlog(found)
+        yield _backlog(state)
         yield from _memory(context)
     for name in (state_files.WORKERS_LOCK, f"{state_files.COUNTERS}/{state_files.COUNTERS_LOCK}"):
         try:
-            held = holder(context.state / name)
+            lock_holder = holder(context.state / name)
         except StoreError as error:
             yield CheckReport("process", CheckState.WARN, f"unknown: {error}")
         else:
-            if held is not None:
-                yield CheckReport("process", CheckState.OK, str(held))
+            if lock_holder is not None:
+                yield CheckReport("process", CheckState.OK, str(lock_holder))
 
 
 def _memory(context: CliContext) -> Iterator[CheckReport]:
@@ -71,31 +71,31 @@ def _memory(context: CliContext) -> Iterator[CheckReport]:
     yield CheckReport("memory", CheckState.OK, f"reaches back {days} days: {words}")
 
 
-def _nodes(found: ClusterStats) -> Iterator[CheckReport]:
-    for node in found.nodes:
+def _nodes(state: ClusterStats) -> Iterator[CheckReport]:
+    for node in state.nodes:
         words = f"{node.address}, {node.role}: {node.trouble or f'answers, {node.slots:,} slots'}"
         away = CheckState.FAIL if node.role == "primary" else CheckState.WARN
         yield CheckReport("node", away if node.trouble else CheckState.OK, words)
-    homeless = SLOTS - sum(node.slots for node in found.nodes if node.role == "primary")
+    homeless = SLOTS - sum(node.slots for node in state.nodes if node.role == "primary")
     if homeless:
         words = f"no node has {homeless:,} of {SLOTS:,} slots: what is counted there waits here"
         yield CheckReport("cluster", CheckState.FAIL, words)
 
 
-def _backlog(found: StoreStats | ClusterStats) -> CheckReport:
-    outbox = found.outbox.unsent_bytes if isinstance(found, ClusterStats) else 0
+def _backlog(state: StoreStats | ClusterStats) -> CheckReport:
+    outbox = state.outbox.unsent_bytes if isinstance(state, ClusterStats) else 0
     places = f"{size(outbox)} in the outbox, " if outbox else ""
-    waits = f"{places}{size(found.waiting_bytes)} in spools, the oldest {found.lag_s:.1f} s old"
-    if found.lag_s <= LAG_S:
+    waits = f"{places}{size(state.waiting_bytes)} in spools, the oldest {state.lag_s:.1f} s old"
+    if state.lag_s <= LAG_S:
         return CheckReport("backlog", CheckState.OK, waits)
-    if found.writer is None:
+    if state.writer is None:
         return CheckReport(
             "backlog", CheckState.WARN, f"{waits}: nobody writes the counters, start the daemon"
         )
-    if found.writer == UNKNOWN:
+    if state.writer == UNKNOWN:
         return CheckReport(
             "backlog", CheckState.WARN, f"{waits}; who writes the counters is {UNKNOWN}"
         )
     return CheckReport(
-        "backlog", CheckState.FAIL, f"{waits}: {found.writer} does not keep up; its log says why"
+        "backlog", CheckState.FAIL, f"{waits}: {state.writer} does not keep up; its log says why"
     )

@@ -28,7 +28,7 @@ START: Final = "oborona serve, or systemctl start oborona, or make run"
 
 def daemon(context: CliContext) -> Iterator[CheckReport]:
     """Look at the processes."""
-    what, now = "daemon", time.time()
+    subject, now = "daemon", time.time()
     trouble = last_trouble.read_last_trouble(context.state)
     why = (
         f"; {ago(now - trouble.time)} ago {'it did not start' if trouble.process == 'start' else f'{trouble.process} ended'}: {trouble.why}"
@@ -36,34 +36,37 @@ def daemon(context: CliContext) -> Iterator[CheckReport]:
         else ""
     )
     try:
-        held = holder(context.state / state_files.WORKERS_LOCK)
+        lock_holder = holder(context.state / state_files.WORKERS_LOCK)
         workers = status.read_workers(context.state, now)
     except StoreError as error:
         yield CheckReport(
-            what,
+            subject,
             CheckState.WARN,
             f"can't be looked at: {error}",
             "run this as root or as the daemon's user",
         )
         return
-    if held is None:
+    if lock_holder is None:
         yield CheckReport(
-            what, CheckState.FAIL, f"no workers run on {context.state}{why}", f"start it: {START}"
+            subject,
+            CheckState.FAIL,
+            f"no workers run on {context.state}{why}",
+            f"start it: {START}",
         )
         return
-    wanted = context.loaded.settings.worker.processes or len(os.sched_getaffinity(0))
-    age_s = now - held.since.timestamp()
-    if not workers or (len(workers) < wanted and age_s > STARTING_S):
+    expected = context.loaded.settings.worker.processes or len(os.sched_getaffinity(0))
+    age_s = now - lock_holder.since.timestamp()
+    if not workers or (len(workers) < expected and age_s > STARTING_S):
         state = CheckState.WARN if age_s <= STARTING_S else CheckState.FAIL
         yield CheckReport(
-            what,
+            subject,
             state,
-            f"{held}: {len(workers)} of {wanted} workers serve{why}",
+            f"{lock_holder}: {len(workers)} of {expected} workers serve{why}",
             "its log says more",
         )
         return
-    yield CheckReport(what, CheckState.OK, f"{held}: {len(workers)} workers serve")
-    if _runs_as_root(held.pid):
+    yield CheckReport(subject, CheckState.OK, f"{lock_holder}: {len(workers)} workers serve")
+    if _runs_as_root(lock_holder.pid):
         yield CheckReport(
             "user",
             CheckState.WARN,
@@ -107,15 +110,15 @@ def _hung(context: CliContext, now: float) -> Iterator[CheckReport]:
 
 def _deadly(context: CliContext, now: float) -> Iterator[CheckReport]:
     """Tell of messages over which workers died."""
-    known = suspect_store.read_suspects(context.state, now)
-    if known:
-        apart = sum(one.apart for one in known)
+    suspects = suspect_store.read_suspects(context.state, now)
+    if suspects:
+        apart = sum(suspect.apart for suspect in suspects)
         yield CheckReport(
             "set-apart",
             CheckState.WARN,
             (
-                f"workers died over {len(known)} messages, the last one "
-                f"{ago(now - known[-1].last)} ago; {apart} are filed as spam without being "
+                f"workers died over {len(suspects)} messages, the last one "
+                f"{ago(now - suspects[-1].last)} ago; {apart} are filed as spam without being "
                 f"looked into"
             ),
             (

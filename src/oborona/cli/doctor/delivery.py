@@ -63,20 +63,20 @@ async def _next_hop(address: Address) -> CheckReport:
 
 
 def _postfix(postconf: str, address: Address) -> CheckReport:
-    what = "delivery"
+    subject = "delivery"
     try:
         done = subprocess.run(  # noqa: S603 - found in the path of the system
             [postconf, *TRANSPORTS], capture_output=True, text=True, timeout=WAIT_S, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        return CheckReport(what, CheckState.WARN, f"postconf: {error}")
+        return CheckReport(subject, CheckState.WARN, f"postconf: {error}")
     lines = (line.partition(" =") for line in done.stdout.splitlines())
-    said = {name: value.strip() for name, _, value in lines}
-    ours = [name for name, value in said.items() if _is(address, value)]
+    values = {name: value.strip() for name, _, value in lines}
+    ours = [name for name, value in values.items() if _is(address, value)]
     if ours:
-        return CheckReport(what, CheckState.OK, f"Postfix delivers to us: {' and '.join(ours)}")
+        return CheckReport(subject, CheckState.OK, f"Postfix delivers to us: {' and '.join(ours)}")
     return CheckReport(
-        what,
+        subject,
         CheckState.WARN,
         (
             f"Postfix does not deliver to us; put into main.cf: virtual_transport = "

@@ -32,7 +32,7 @@ def dns(context: CliContext) -> Iterator[CheckReport]:
     """Look at the resolvers and the DNS lists."""
     settings = context.loaded.settings
     try:
-        lists = [one for one in context.policy().dns_lists if one.enabled]
+        lists = [dns_list for dns_list in context.policy().dns_lists if dns_list.enabled]
     except OboronaError:
         lists = []  # another check says what is wrong with the policy
     yield from asyncio.run(_all(settings, lists))
@@ -41,9 +41,9 @@ def dns(context: CliContext) -> Iterator[CheckReport]:
 
 async def _all(settings: Settings, lists: list[DnsList]) -> list[CheckReport]:
     servers = parse_servers(settings.dns.servers) or system_servers()
-    reports = await asyncio.gather(*(_server(one, settings.dns.timeout_s) for one in servers))
+    reports = await asyncio.gather(*(_server(server, settings.dns.timeout_s) for server in servers))
     async with open_resolver(settings.dns) as resolver:
-        return [*reports, *await asyncio.gather(*(_list(one, resolver) for one in lists))]
+        return [*reports, *await asyncio.gather(*(_list(dns_list, resolver) for dns_list in lists))]
 
 
 async def _server(server: ResolverAddress, timeout_s: float) -> CheckReport:
@@ -66,31 +66,31 @@ def resolver_report(
         nobody: its answer about a name that nobody has.
         took_ms: both together.
     """
-    what = f"resolver {server}"
+    subject = f"resolver {server}"
     if root.outcome is DnsOutcome.TEMPERROR:
         words = f"no answer: {root.why}; without it SPF, DKIM, DMARC and DNS lists know nothing"
-        return CheckReport(what, CheckState.WARN, words)
+        return CheckReport(subject, CheckState.WARN, words)
     if nobody.outcome is DnsOutcome.FOUND:
         words = (
             f"makes up answers: {NOBODY} is {' '.join(nobody.names)[:100]}; no DNS list can "
             f"be trusted through it"
         )
-        return CheckReport(what, CheckState.FAIL, words)
+        return CheckReport(subject, CheckState.FAIL, words)
     if server.host in PUBLIC:
         return CheckReport(
-            what,
+            subject,
             CheckState.WARN,
             "is everybody's: most DNS lists refuse it; run a resolver of your own",
         )
-    return CheckReport(what, CheckState.OK, f"answers in {took_ms:.0f} ms")
+    return CheckReport(subject, CheckState.OK, f"answers in {took_ms:.0f} ms")
 
 
-async def _list(one: DnsList, asker: DnsAsker) -> CheckReport:
-    health, what = DnsblHealth([one]), f"DNS list {one.name}"
+async def _list(dns_list: DnsList, asker: DnsAsker) -> CheckReport:
+    health, subject = DnsblHealth([dns_list]), f"DNS list {dns_list.name}"
     probes = health.due(0.0)
     if not probes:
         return CheckReport(
-            what,
+            subject,
             CheckState.OK,
             "has no test points; it is trusted until its answers tell otherwise",
         )
@@ -102,9 +102,9 @@ async def _list(one: DnsList, asker: DnsAsker) -> CheckReport:
     (state,) = health.states()
     if state.state is ListState.HEALTHY:
         return CheckReport(
-            what, CheckState.OK, f"{len(probes)} test points are right, {took:.0f} ms"
+            subject, CheckState.OK, f"{len(probes)} test points are right, {took:.0f} ms"
         )
-    return CheckReport(what, CheckState.FAIL, f"counts nothing: {state.why}")
+    return CheckReport(subject, CheckState.FAIL, f"counts nothing: {state.why}")
 
 
 def _workers(context: CliContext) -> Iterator[CheckReport]:
@@ -112,25 +112,25 @@ def _workers(context: CliContext) -> Iterator[CheckReport]:
     now_asked = " ".join(
         map(str, parse_servers(context.loaded.settings.dns.servers) or system_servers())
     )
-    for one in status.read_workers(context.state, time.time()):
-        what = f"resolver of worker {one.worker}"
-        if one.dns_trouble:
+    for worker in status.read_workers(context.state, time.time()):
+        subject = f"resolver of worker {worker.worker}"
+        if worker.dns_trouble:
             yield CheckReport(
-                what,
+                subject,
                 CheckState.FAIL,
-                f"{one.dns_trouble}: SPF, DKIM, DMARC and DNS lists know nothing",
+                f"{worker.dns_trouble}: SPF, DKIM, DMARC and DNS lists know nothing",
             )
-        elif one.resolvers and one.resolvers != now_asked:
+        elif worker.resolvers and worker.resolvers != now_asked:
             yield CheckReport(
-                what,
+                subject,
                 CheckState.WARN,
-                f"asks {one.resolvers}; {now_asked} is set now",
+                f"asks {worker.resolvers}; {now_asked} is set now",
                 "restart the daemon if it stays so",
             )
-        for name, listed in one.lists.items():
+        for name, listed in worker.lists.items():
             if listed.state == ListState.SICK:
                 since = datetime.fromtimestamp(listed.since, UTC).isoformat(
                     sep=" ", timespec="seconds"
                 )
-                words = f"worker {one.worker} does not ask it since {since}: {listed.why}"
+                words = f"worker {worker.worker} does not ask it since {since}: {listed.why}"
                 yield CheckReport(f"DNS list {name}", CheckState.WARN, words)

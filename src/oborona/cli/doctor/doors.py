@@ -38,10 +38,10 @@ def _knock(door: ListenerProbe) -> Iterator[CheckReport]:
     try:
         with _connect(address) as peer:
             peer.sendall(door.hello)
-            heard = peer.recv(DECISIVE_BYTES)
-        if door.reply.match(heard):
+            reply = peer.recv(DECISIVE_BYTES)
+        if door.reply.match(reply):
             yield CheckReport(door.name, CheckState.OK, f"a {door.kind} answers on {address}")
-        elif door.closed and heard.startswith(door.closed):
+        elif door.closed and reply.startswith(door.closed):
             words = f"a {door.kind} answers on {address} and accepts no mail now: the log says why"
             yield CheckReport(door.name, CheckState.FAIL, words)
         else:

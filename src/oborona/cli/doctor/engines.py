@@ -20,33 +20,33 @@ def engines(context: CliContext) -> Iterator[CheckReport]:
     """Look at the engines that are set."""
     settings = context.loaded.settings
     try:
-        found = list(configured_engines(settings, site_name(context.loaded), time.time))
+        configured = list(configured_engines(settings, site_name(context.loaded), time.time))
     except ConfigError as error:
         yield CheckReport("engines", CheckState.FAIL, str(error))
         return
-    if found:
-        yield from asyncio.run(_pings(found))
+    if configured:
+        yield from asyncio.run(_pings(configured))
         yield from _seen(context)
 
 
-async def _pings(found: list[ConfiguredEngine]) -> list[CheckReport]:
-    return [await _ping(one) for one in found]
+async def _pings(configured: list[ConfiguredEngine]) -> list[CheckReport]:
+    return [await _ping(engine) for engine in configured]
 
 
-async def _ping(one: ConfiguredEngine) -> CheckReport:
-    what, where = f"engine {one.name}", one.settings.ask
+async def _ping(engine: ConfiguredEngine) -> CheckReport:
+    subject, where = f"engine {engine.name}", engine.settings.ask
     try:
-        async with asyncio.timeout(one.settings.deadline_s):
-            await one.client.ping()
+        async with asyncio.timeout(engine.settings.deadline_s):
+            await engine.client.ping()
     except TimeoutError:
         return CheckReport(
-            what, CheckState.FAIL, f"{where}: no answer within {one.settings.deadline_s:g} s"
+            subject, CheckState.FAIL, f"{where}: no answer within {engine.settings.deadline_s:g} s"
         )
     except (OboronaError, OSError) as error:
-        return CheckReport(what, CheckState.FAIL, f"{where}: {error}")
+        return CheckReport(subject, CheckState.FAIL, f"{where}: {error}")
     finally:
-        await one.client.close()
-    return CheckReport(what, CheckState.OK, f"{where} answers")
+        await engine.client.close()
+    return CheckReport(subject, CheckState.OK, f"{where} answers")
 
 
 def _seen(context: CliContext) -> Iterator[CheckReport]:

@@ -19,10 +19,10 @@ SLACK_S: Final = 60.0  # a round takes its time
 
 def export(context: CliContext) -> Iterator[CheckReport]:
     """Look at the files of the tables; nothing is said where there are to be none."""
-    wanted, now = context.loaded.settings.export, time.time()
-    if not wanted.folder:
+    export_settings, now = context.loaded.settings.export, time.time()
+    if not export_settings.folder:
         return
-    folder = Path(wanted.folder)
+    folder = Path(export_settings.folder)
     try:
         oldest = min((folder / name).stat().st_mtime for name in ALL)
     except OSError as error:
@@ -33,7 +33,7 @@ def export(context: CliContext) -> Iterator[CheckReport]:
         yield CheckReport("tables", CheckState.FAIL, why)
         return
     age_s = max(0.0, now - oldest)
-    if age_s > ROUNDS * wanted.interval_s + SLACK_S:
+    if age_s > ROUNDS * export_settings.interval_s + SLACK_S:
         yield CheckReport(
             "tables",
             CheckState.FAIL,

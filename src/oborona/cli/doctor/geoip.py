@@ -17,18 +17,18 @@ OLD_DAYS: Final = 60  # addresses change hands: free databases come out every mo
 def places(context: CliContext) -> Iterator[CheckReport]:
     """Look at each database that the settings name; nothing where they name none."""
     for path, purposes in files(context.loaded.settings.places).items():
-        what = f"database of {' and '.join(purposes)}"
+        subject = f"database of {' and '.join(purposes)}"
         try:
-            found = open_database(path, purposes)
+            database = open_database(path, purposes)
         except ConfigError as error:
-            yield CheckReport(what, CheckState.FAIL, str(error))
+            yield CheckReport(subject, CheckState.FAIL, str(error))
             continue
-        words = f"{path}: {found.kind}, of {day_of(found.built)}"
-        if time.time() - found.built > OLD_DAYS * 86_400:
+        words = f"{path}: {database.kind}, of {day_of(database.built)}"
+        if time.time() - database.built > OLD_DAYS * 86_400:
             yield CheckReport(
-                what,
+                subject,
                 CheckState.WARN,
                 f"{words}; older than {OLD_DAYS} days: fetch a new one (docs/senders/places.md)",
             )
         else:
-            yield CheckReport(what, CheckState.OK, words)
+            yield CheckReport(subject, CheckState.OK, words)

@@ -14,18 +14,18 @@ def name(context: CliContext) -> Iterator[CheckReport]:
     """Look at the name that stands in Authentication-Results, and that no stranger may greet us
     with.
     """
-    found = site_name(context.loaded)
-    if is_qualified(found):
+    site = site_name(context.loaded)
+    if is_qualified(site):
         yield CheckReport(
             "name",
             CheckState.OK,
-            f"{found}: our name in Authentication-Results; a client that uses it in HELO forges it",
+            f"{site}: our name in Authentication-Results; a client that uses it in HELO forges it",
         )
         return
     yield CheckReport(
         "name",
         CheckState.WARN,
-        f"{found!r} is no public name: the milter listener uses the name that the mail server "
+        f"{site!r} is no public name: the milter listener uses the name that the mail server "
         f"gives, other listeners have none;"
         " set site.name to the host name of your MX",
     )

@@ -44,26 +44,30 @@ def intake(context: CliContext) -> Iterator[CheckReport]:
 
 
 def _process(context: CliContext) -> CheckReport:
-    found = status.read_process(context.state, status.IntakeStatus, time.time())
-    if found is None:
+    intake_status = status.read_process(context.state, status.IntakeStatus, time.time())
+    if intake_status is None:
         return CheckReport(
             "intake", CheckState.WARN, "does not run, or not yet: reports of people are not taken"
         )
-    if found.trouble:
-        return CheckReport("intake", CheckState.FAIL, f"reports can't be stored: {found.trouble}")
-    heard = sum(EVENTS.samples(found.metrics).values())
-    refused = sum(REFUSED.samples(found.metrics).values())
+    if intake_status.trouble:
+        return CheckReport(
+            "intake", CheckState.FAIL, f"reports can't be stored: {intake_status.trouble}"
+        )
+    processed = sum(EVENTS.samples(intake_status.metrics).values())
+    refused = sum(REFUSED.samples(intake_status.metrics).values())
     return CheckReport(
         "intake",
         CheckState.OK,
-        f"runs (pid {found.pid}); {heard} reports and other events, {refused} requests refused",
+        f"runs (pid {intake_status.pid}); {processed} reports and other events, {refused} requests refused",
     )
 
 
 def _spool(folder: Path) -> CheckReport:
     try:
         mode = folder.stat().st_mode & 0o7777
-        waiting = sum(not name.startswith(".") for name in (one.name for one in folder.iterdir()))
+        waiting = sum(
+            not name.startswith(".") for name in (entry.name for entry in folder.iterdir())
+        )
     except OSError as error:
         return CheckReport(
             "spool",

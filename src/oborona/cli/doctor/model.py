@@ -32,8 +32,8 @@ def final(context: CliContext) -> Iterator[CheckReport]:
             return
         Forest(decode(octets), SCHEMA)
     except OboronaError as error:
-        told = str(error) if str(path) in str(error) else f"{path}: {error}"
-        yield CheckReport("final model", CheckState.FAIL, told)
+        reason = str(error) if str(path) in str(error) else f"{path}: {error}"
+        yield CheckReport("final model", CheckState.FAIL, reason)
         return
     yield CheckReport("final model", CheckState.OK, f"{path}: version {version(octets)}")
     for worker in status.read_workers(context.state, time.time()):
@@ -77,27 +77,29 @@ def model(context: CliContext) -> Iterator[CheckReport]:
         )
     else:
         yield CheckReport("model", CheckState.OK, learned)
-    found = status.read_process(context.state, status.TrainerStatus, time.time())
-    if found is None:
+    trainer_status = status.read_process(context.state, status.TrainerStatus, time.time())
+    if trainer_status is None:
         yield CheckReport("trainer", CheckState.WARN, "does not run, or not yet: reports wait")
-    elif found.trouble:
+    elif trainer_status.trouble:
         yield CheckReport(
-            "trainer", CheckState.FAIL, f"can't learn, and reports wait: {found.trouble}"
+            "trainer", CheckState.FAIL, f"can't learn, and reports wait: {trainer_status.trouble}"
         )
     else:
         waiting = sum(
             number
-            for (state, _), number in WORDS.samples(found.metrics).items()
+            for (state, _), number in WORDS.samples(trainer_status.metrics).items()
             if state == "queued"
         )
         yield CheckReport(
-            "trainer", CheckState.OK, f"runs (pid {found.pid}); {waiting} labels wait"
+            "trainer", CheckState.OK, f"runs (pid {trainer_status.pid}); {waiting} labels wait"
         )
-    if found is not None and found.events_trouble:
+    if trainer_status is not None and trainer_status.events_trouble:
         yield CheckReport(
-            "events", CheckState.FAIL, f"reports wait to be decided: {found.events_trouble}"
+            "events",
+            CheckState.FAIL,
+            f"reports wait to be decided: {trainer_status.events_trouble}",
         )
-    elif found is not None and (waiting := EVENTS_WAITING.of(found.metrics)):
+    elif trainer_status is not None and (waiting := EVENTS_WAITING.of(trainer_status.metrics)):
         yield CheckReport("events", CheckState.WARN, f"{waiting} wait to be decided")
     for worker in status.read_workers(context.state, time.time()):
         if WRONG.of(worker.metrics):

@@ -26,13 +26,13 @@ def personal(context: CliContext) -> Iterator[CheckReport]:
         return
     try:
         with PersonStore(path, make=False) as store:
-            there = store.counted()
+            counts = store.counted()
         yield CheckReport(
             "personal",
             CheckState.OK,
             (
-                f"{path}: {there.persons} persons, {there.entries - there.contacts} entries, "
-                f"{there.contacts} contacts"
+                f"{path}: {counts.persons} persons, {counts.entries - counts.contacts} entries, "
+                f"{counts.contacts} contacts"
             ),
         )
     except StoreError as error:

@@ -23,14 +23,14 @@ def pins(context: CliContext) -> Iterator[CheckReport]:
         return
     try:
         with PinStore(path, make=False) as store:
-            there = store.all(now)
+            in_force = store.all(now)
     except StoreError as error:
         yield CheckReport("overrides", CheckState.FAIL, str(error))
     else:
         counted = ", ".join(
-            f"{number} {flag}" for flag, number in PinTable(there).flags(now).items() if number
+            f"{number} {flag}" for flag, number in PinTable(in_force).flags(now).items() if number
         )
-        ever = sum(not pin.until for pin in there)
+        ever = sum(not pin.until for pin in in_force)
         words = f"{path}: {counted or 'none'} in force" + (
             f", {ever} of them without an end" if ever else ""
         )

@@ -23,13 +23,13 @@ def policy_files(context: CliContext) -> Iterator[CheckReport]:
     try:
         current = context.policy()
         unchanged = [
-            one for one in copies(context.policy_folders) if one.copy is CopyState.UNCHANGED
+            copy for copy in copies(context.policy_folders) if copy.copy is CopyState.UNCHANGED
         ]
     except PolicyError:
         return  # it is told with the policy itself
     for line in files(current):
-        what, _, words = line.partition(": ")
-        yield CheckReport(f"policy, {what}", CheckState.OK, words)
+        subject, _, words = line.partition(": ")
+        yield CheckReport(f"policy, {subject}", CheckState.OK, words)
     if unchanged:
         yield CheckReport(
             "policy layout",
@@ -43,32 +43,36 @@ def policy_files(context: CliContext) -> Iterator[CheckReport]:
 def policy(context: CliContext) -> Iterator[CheckReport]:
     """Look at what the publisher and the workers say."""
     now = time.time()
-    said = status.read_process(context.state, status.PolicyStatus, now)
+    policy_status = status.read_process(context.state, status.PolicyStatus, now)
     workers = status.read_workers(context.state, now)
-    if said is None:
+    if policy_status is None:
         state = CheckState.FAIL if workers else CheckState.WARN
         yield CheckReport(
             "policy in force", state, "nobody publishes it: no daemon runs, or not yet"
         )
         return
-    since = SINCE.of(said.metrics)
-    changes, refusals = CHANGES.of(said.metrics), REFUSALS.of(said.metrics)
+    since = SINCE.of(policy_status.metrics)
+    changes, refusals = CHANGES.of(policy_status.metrics), REFUSALS.of(policy_status.metrics)
     words = (
-        f"{said.version} since {datetime.fromtimestamp(since, UTC):%Y-%m-%d %H:%M:%S} UTC, "
+        f"{policy_status.version} since {datetime.fromtimestamp(since, UTC):%Y-%m-%d %H:%M:%S} UTC, "
         f"changed {changes} times, refused {refusals}"
     )
     # what a worker said before the change is no news
-    others = [one for one in workers if one.policy != said.version and one.time > since]
+    others = [
+        worker
+        for worker in workers
+        if worker.policy != policy_status.version and worker.time > since
+    ]
     if others:
         words += "; other policies: " + ", ".join(
-            f"worker {one.worker} {one.policy}" for one in others
+            f"worker {worker.worker} {worker.policy}" for worker in others
         )
     yield CheckReport("policy in force", CheckState.FAIL if others else CheckState.OK, words)
-    if said.refused is not None:
+    if policy_status.refused is not None:
         yield CheckReport(
             "policy files",
             CheckState.FAIL,
-            f"refused, the old policy stays: {render_problem(said.refused)}",
+            f"refused, the old policy stays: {render_problem(policy_status.refused)}",
         )
-    elif said.trouble:
-        yield CheckReport("policy files", CheckState.FAIL, f"not in force: {said.trouble}")
+    elif policy_status.trouble:
+        yield CheckReport("policy files", CheckState.FAIL, f"not in force: {policy_status.trouble}")

@@ -54,9 +54,9 @@ def postfix(context: CliContext, folder: Path | None = None) -> Iterator[CheckRe
         yield from _milter(context, instance)
         milter = settings.doors.milter.address
         by_milter = any(
-            leads_to(one.address, milter, smtpd, instance.queue)
+            leads_to(entry.address, milter, smtpd, instance.queue)
             for smtpd in instance.smtpds
-            for one in entries(smtpd.milters)
+            for entry in entries(smtpd.milters)
         )
     if settings.doors.policy_service.listen:
         yield _policy_service(settings.doors.policy_service.address, instance, by_milter=by_milter)
@@ -91,64 +91,65 @@ def _one(
     without: CheckState,
 ) -> CheckReport:
     """Tell of one smtpd whether its mail is filtered."""
-    what = f"{MAIL_SERVER} {smtpd.name}"
-    said = entries(smtpd.milters)
+    subject = f"{MAIL_SERVER} {smtpd.name}"
+    milters = entries(smtpd.milters)
     ours = next(
-        (one for one in said if leads_to(one.address, address, smtpd, instance.queue)), None
+        (entry for entry in milters if leads_to(entry.address, address, smtpd, instance.queue)),
+        None,
     )
     if ours is None:
-        meant = next((one for one in said if means(one.address, address)), None)
+        meant = next((entry for entry in milters if means(entry.address, address)), None)
         if meant is not None:
             return CheckReport(
-                what, CheckState.FAIL, _beside(meant, smtpd, instance), _hint(instance, address)
+                subject, CheckState.FAIL, _beside(meant, smtpd, instance), _hint(instance, address)
             )
-        there = f"{MILTERS} = {smtpd.milters}" if smtpd.milters else f"its {MILTERS} is empty"
+        setting = f"{MILTERS} = {smtpd.milters}" if smtpd.milters else f"its {MILTERS} is empty"
         where = " in master.cf" if smtpd.own else ""
         return CheckReport(
-            what, without, f"does not ask us: {there}{where}", _hint(instance, address)
+            subject, without, f"does not ask us: {setting}{where}", _hint(instance, address)
         )
     try:
         reached = reach(ours.address, smtpd, instance)
     except UnreachableError as error:
         return CheckReport(
-            what, CheckState.FAIL, f"{error}{_now(ours, instance)}", repair_advice(address)
+            subject, CheckState.FAIL, f"{error}{_now(ours, instance)}", repair_advice(address)
         )
     try:
         key = secret.load(context.state).signature
     except StoreError as error:
         reached.peer.close()
         return CheckReport(
-            what,
+            subject,
             CheckState.WARN,
             f"asks us at {ours.address}, where somebody listens; no GTUBE was sent: {error}",
             "run this as root",
         )
-    found = prove(reached.peer, key)
-    if found.outcome in (GtubeOutcome.REFUSED, GtubeOutcome.MARKED):
+    proof = prove(reached.peer, key)
+    if proof.outcome in (GtubeOutcome.REFUSED, GtubeOutcome.MARKED):
         how = (
             f"as user {instance.owner}{' in its chroot' if smtpd.chroot else ''}"
             if reached.proved
             else "as who asks now"
         )
-        if blocked := _blocked(said, ours, smtpd, instance):
+        if blocked := _blocked(milters, ours, smtpd, instance):
             return CheckReport(
-                what,
+                subject,
                 CheckState.FAIL,
                 blocked,
                 "oborona attach takes it out where it is of ours; else start it, or take it out",
             )
         return CheckReport(
-            what,
+            subject,
             CheckState.OK,
-            f"asks us at {ours.address}: a GTUBE, sent there {how}, comes back with: {found.words}"
+            f"asks us at {ours.address}: a GTUBE, sent there {how}, comes back with: {proof.words}"
             f"{_meanwhile(ours, instance)}",
         )
-    if found.outcome is GtubeOutcome.NOT_OURS:
-        return CheckReport(what, CheckState.FAIL, f"asks {ours.address}: {found.words}")
+    if proof.outcome is GtubeOutcome.NOT_OURS:
+        return CheckReport(subject, CheckState.FAIL, f"asks {ours.address}: {proof.words}")
     return CheckReport(
-        what,
+        subject,
         CheckState.FAIL,
-        f"asks us at {ours.address}, and a GTUBE is {found.outcome}: {found.words}",
+        f"asks us at {ours.address}, and a GTUBE is {proof.outcome}: {proof.words}",
         "does a rule of yours switch GTUBE off? oborona policy show --origin",
     )
 
@@ -160,22 +161,22 @@ def _meanwhile(ours: MilterEntry, instance: PostfixInstance) -> str:
 
 
 def _blocked(
-    said: Sequence[MilterEntry], ours: MilterEntry, smtpd: Smtpd, instance: PostfixInstance
+    milters: Sequence[MilterEntry], ours: MilterEntry, smtpd: Smtpd, instance: PostfixInstance
 ) -> str:
     """Say which other milter is not there and stops all mail; empty = none."""
-    for one in said:
+    for entry in milters:
         if (
-            one is ours
-            or not is_address(one.address)
-            or action_while_away(one, instance) == "accept"
+            entry is ours
+            or not is_address(entry.address)
+            or action_while_away(entry, instance) == "accept"
         ):
             continue
         try:
-            reach(one.address, smtpd, instance).peer.close()
+            reach(entry.address, smtpd, instance).peer.close()
         except UnreachableError as error:
             return (
                 f"asks us, and beside us a milter without which no mail is taken "
-                f"(default_action={action_while_away(one, instance)}): {error}"
+                f"(default_action={action_while_away(entry, instance)}): {error}"
             )
     return ""
 
@@ -183,8 +184,12 @@ def _blocked(
 def _now(ours: MilterEntry, instance: PostfixInstance) -> str:
     """Say what becomes of mail that comes now, while we are not reached."""
     action = action_while_away(ours, instance)
-    told = {"accept": "is let in unjudged", "tempfail": "waits with its senders"}
-    return f"; mail that comes {told[action]} (default_action={action})" if action in told else ""
+    outcomes = {"accept": "is let in unjudged", "tempfail": "waits with its senders"}
+    return (
+        f"; mail that comes {outcomes[action]} (default_action={action})"
+        if action in outcomes
+        else ""
+    )
 
 
 def _beside(meant: MilterEntry, smtpd: Smtpd, instance: PostfixInstance) -> str:
@@ -209,25 +214,27 @@ def _hint(instance: PostfixInstance, address: Address) -> str:
 
 
 def _policy_service(address: Address, instance: PostfixInstance, *, by_milter: bool) -> CheckReport:
-    what = "policy client"
-    said = instance.values(*RESTRICTIONS)
+    subject = "policy client"
+    restrictions = instance.values(*RESTRICTIONS)
     asking = [
         name
         for name in RESTRICTIONS
-        if any(_leads(address, word, instance) for word in _CHECK.findall(said.get(name, "")))
+        if any(
+            _leads(address, word, instance) for word in _CHECK.findall(restrictions.get(name, ""))
+        )
     ]
     if not asking:
         entry = f"check_policy_service {{ {address.postfix}, timeout=25s, default_action=DUNNO }}"
         words = f"Postfix does not ask us; put last into smtpd_recipient_restrictions: {entry}"
-        return CheckReport(what, CheckState.WARN, words)
+        return CheckReport(subject, CheckState.WARN, words)
     names = " and ".join(asking)
     if by_milter:
         words = (
             f"Postfix asks us in {names} and as a milter: each client is judged twice; "
             f"one of both is enough"
         )
-        return CheckReport(what, CheckState.WARN, words)
-    return CheckReport(what, CheckState.OK, f"Postfix asks us in {names}")
+        return CheckReport(subject, CheckState.WARN, words)
+    return CheckReport(subject, CheckState.OK, f"Postfix asks us in {names}")
 
 
 def _leads(address: Address, word: str, instance: PostfixInstance) -> bool:

@@ -37,29 +37,29 @@ def reader(context: CliContext) -> Iterator[CheckReport]:
             "reader.enabled is off: pictures are counted by their checksums alone",
         )
         return
-    for task, what, lacks in _WANTED:
+    for task, subject, lacks in _WANTED:
         if task not in wanted_tasks(settings):
             continue
-        gone = missing_requirement(settings, task)
-        if gone:
-            yield CheckReport(what, CheckState.WARN, f"not there: {gone}; {lacks}")
+        missing = missing_requirement(settings, task)
+        if missing:
+            yield CheckReport(subject, CheckState.WARN, f"not there: {missing}; {lacks}")
         elif task is ReaderTask.READ:
-            yield CheckReport(what, CheckState.OK, f"Tesseract with {settings.languages}")
-    found = status.read_process(context.state, status.ReaderStatus, time.time())
-    if found is None:
+            yield CheckReport(subject, CheckState.OK, f"Tesseract with {settings.languages}")
+    reader_status = status.read_process(context.state, status.ReaderStatus, time.time())
+    if reader_status is None:
         yield CheckReport(
             "image reader", CheckState.WARN, "does not run, or not yet: pictures are not looked at"
         )
         return
-    waits = WAITING.samples(found.metrics)
+    waits = WAITING.samples(reader_status.metrics)
     waiting = ", ".join(
         f"{waits[(task,)]} {_WAITS.get(task, task)}"
         for task in map(str, ReaderTask)
         if (task,) in waits
     )
-    running = sum(PROCESSES.samples(found.metrics).values())
+    running = sum(PROCESSES.samples(reader_status.metrics).values())
     yield CheckReport(
         "image reader",
         CheckState.OK,
-        f"runs (pid {found.pid}) with {running} processes; waiting pictures: {waiting}",
+        f"runs (pid {reader_status.pid}) with {running} processes; waiting pictures: {waiting}",
     )

@@ -62,11 +62,11 @@ def _postfix(postconf: str, postmap: str, addresses: list[str]) -> CheckReport:
     """Tell whether Postfix's transport_maps know the addresses."""
     try:
         maps = _said(postconf, "-xh", "transport_maps").replace(",", " ")
-        tables = [one for one in _split(maps) if one]
+        tables = [name for name in _split(maps) if name]
         missing = [
-            one
-            for one in addresses
-            if not any(_said(postmap, "-q", one, table) for table in tables)
+            address
+            for address in addresses
+            if not any(_said(postmap, "-q", address, table) for table in tables)
         ]
     except (OSError, subprocess.TimeoutExpired) as error:
         return CheckReport("reports", CheckState.WARN, f"Postfix can't be asked: {error}")
@@ -90,12 +90,12 @@ def _said(*command: str) -> str:
 
 def _split(maps: str) -> list[str]:
     """Return the tables of a setting; what stands in braces belongs to one."""
-    found, depth, word = [], 0, ""
+    tables, depth, word = [], 0, ""
     for letter in maps:
         depth += (letter == "{") - (letter == "}")
         if letter.isspace() and not depth:
-            found.append(word)
+            tables.append(word)
             word = ""
         else:
             word += letter
-    return [*found, word]
+    return [*tables, word]

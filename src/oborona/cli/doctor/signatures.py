@@ -53,16 +53,18 @@ def _counted(context: CliContext) -> str:
     now = time.time()
     with SignatureStore(context.state / state_files.SIGNATURES, make=False) as store:
         stored = store.all(Stands.ACTIVE, Stands.PROPOSED)
-    active = [one.signature for one in stored if one.state is Stands.ACTIVE]
+    active = [record.signature for record in stored if record.state is Stands.ACTIVE]
     filed = [
-        one for one in context.policy().signatures.values() if one.flag is not SignatureFlag.MARK
+        signature
+        for signature in context.policy().signatures.values()
+        if signature.flag is not SignatureFlag.MARK
     ]
     marks = len(context.policy().signatures) - len(filed)
-    known = [*active, *filed]
-    there = [one for one in known if not one.expired(now)]
-    shadow = sum(one.mode is RuleMode.SHADOW for one in there)
+    every = [*active, *filed]
+    in_force = [signature for signature in every if not signature.expired(now)]
+    shadow = sum(signature.mode is RuleMode.SHADOW for signature in in_force)
     return (
-        f"{len(there)} in force ({sum(not one.expired(now) for one in filed)} of policy files, "
+        f"{len(in_force)} in force ({sum(not one.expired(now) for one in filed)} of policy files, "
         f"{shadow} in shadow mode), {marks} words of mark lists, "
-        f"{len(known) - len(there)} expired, {len(stored) - len(active)} proposals wait"
+        f"{len(every) - len(in_force)} expired, {len(stored) - len(active)} proposals wait"
     )

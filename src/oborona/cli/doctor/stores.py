@@ -30,15 +30,15 @@ WAITS_S: Final = 30.0  # the journal is tried again each ten seconds at most
 
 def stores(context: CliContext) -> Iterator[CheckReport]:
     """Look at every store that was begun here."""
-    found = store_birth.read_records(context.state)
+    records = store_birth.read_records(context.state)
     wrong = [
         report
-        for store, record in found.items()
+        for store, record in records.items()
         for report in _wrong(context.state, store, record, time.time())
     ]
     yield from wrong
-    if found and not wrong:
-        yield CheckReport("stores", CheckState.OK, f"{', '.join(found)}: as they were begun")
+    if records and not wrong:
+        yield CheckReport("stores", CheckState.OK, f"{', '.join(records)}: as they were begun")
     yield from _spool(context.state, time.time())
     doubt = suspicion(context.state / state_files.JOURNAL)
     if doubt:
@@ -67,11 +67,11 @@ def _spool(state: Path, now: float) -> Iterator[CheckReport]:
     damaged, waiting, oldest = 0, 0, now
     for path in folder.iterdir():
         with suppress(FileNotFoundError):  # written just now
-            found = path.stat()
+            details = path.stat()
             damaged += ".damaged-" in path.name
-            if parse_name(path.name) is not None and found.st_size:
-                waiting += found.st_size
-                oldest = min(oldest, found.st_mtime)
+            if parse_name(path.name) is not None and details.st_size:
+                waiting += details.st_size
+                oldest = min(oldest, details.st_mtime)
     if damaged:
         yield CheckReport(
             "journal",
@@ -139,11 +139,11 @@ def _wrong(
                 "the next start says of when it is, and goes on with it",
             )
     if record.lost and now - record.lost_at < store_birth.LOSS_REPORTED_S:
-        found = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.lost_at))
+        lost = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.lost_at))
         yield CheckReport(
             "stores",
             CheckState.WARN,
-            f"{path} was lost and begun anew, found {found}: it {record.lost}",
+            f"{path} was lost and begun anew, found {lost}: it {record.lost}",
             (
                 "what it held is in a backup, if there is one (`oborona restore`); this is "
                 "said for 30 days"

@@ -57,19 +57,19 @@ async def _journal(path: Path, since: float) -> tuple[float | None, int]:
 
 
 def _held(last: float | None, lately: int, log: MailLog | None, now: float) -> CheckReport:
-    what, minutes = "verdicts", f"{LATELY_S / 60:.0f} min"
+    subject, minutes = "verdicts", f"{LATELY_S / 60:.0f} min"
     ours = (
         "none yet" if last is None else f"the last {ago(now - last)} ago, {lately} within {minutes}"
     )
     if log is None:
         state = CheckState.OK if last is not None else CheckState.WARN
         hint = "" if last is not None else "send a message through the mail server, then look again"
-        return CheckReport(what, state, ours, hint)
+        return CheckReport(subject, state, ours, hint)
     before = last or 0.0
     if log.away and log.away_at > before:
         words = f"{ours}; {ago(now - log.away_at)} ago Postfix could not ask a milter: {log.away}"
         return CheckReport(
-            what,
+            subject,
             CheckState.FAIL,
             words,
             f"{log.where} has it; `oborona attach` says what is in the way",
@@ -79,13 +79,13 @@ def _held(last: float | None, lately: int, log: MailLog | None, now: float) -> C
     if missed:
         state = CheckState.FAIL if missed >= FEW else CheckState.WARN
         return CheckReport(
-            what,
+            subject,
             state,
             f"{words}, {missed} of them since our last verdict",
             f"what became of them is in {log.where}",
         )
     state = CheckState.WARN if last is None and not log.messages else CheckState.OK
-    return CheckReport(what, state, words)
+    return CheckReport(subject, state, words)
 
 
 def ago(seconds: float) -> str:

@@ -91,26 +91,26 @@ def explain(
 
 
 def _search(
-    context: CliContext, what: str, message: Path | None, *, tell: Tell, as_json: bool, dns: bool
+    context: CliContext, terms: str, message: Path | None, *, tell: Tell, as_json: bool, dns: bool
 ) -> None:
     """Explain the one message that answers a question, or show which do."""
-    query = query_from_options([what], "", "", time.time())
+    query = query_from_options([terms], "", "", time.time())
     with JournalSearch(context.state / state_files.JOURNAL) as journal:
-        found = list(journal.find(query, SHOWN))
-    if not found:
+        hits = list(journal.find(query, SHOWN))
+    if not hits:
         click.echo(
             (
-                f"oborona: no file {what}, and no message in the journal with that id or "
+                f"oborona: no file {terms}, and no message in the journal with that id or "
                 f"these search terms"
             ),
             err=True,
         )
         click.get_current_context().exit(os.EX_NOINPUT)
-    if len(found) == 1:
-        asyncio.run(_entry(context, from_text(found[0].id), "", message, tell=tell, dns=dns))
+    if len(hits) == 1:
+        asyncio.run(_entry(context, from_text(hits[0].id), "", message, tell=tell, dns=dns))
         return
-    find.show(iter(found), as_json=as_json)
-    number = f"the newest {SHOWN}" if len(found) == SHOWN else str(len(found))
+    find.show(iter(hits), as_json=as_json)
+    number = f"the newest {SHOWN}" if len(hits) == SHOWN else str(len(hits))
     click.echo(
         f"{number} messages; oborona explain ID explains one, oborona find searches further",
         err=True,
@@ -131,19 +131,21 @@ async def _entry(
     async with await JournalReader.open(context.state / state_files.JOURNAL) as journal:
         entry = None if ident is None else await journal.get(ident)
         if (
-            entry is None and queue_id and (found := await journal.find(queue_id=queue_id))
+            entry is None and queue_id and (idents := await journal.find(queue_id=queue_id))
         ):  # some queue ids read as an id
-            entry = await journal.get(found[0])  # the newest: mail servers use queue ids again
+            entry = await journal.get(idents[0])  # the newest: mail servers use queue ids again
         if entry is None:
             return False
         late, versions = await journal.late(entry.id), await journal.policies()
     with context.site() as site:
         rules = versions.get(entry.policy_version)
-        told = await journal_entry.explain_entry(entry, late, rules, context.policy(), site)
-    told = msgspec.structs.replace(
-        told, feedback=feedback_on(context.state, entry.id), moves=moves_of(context.state, entry.id)
+        explanation = await journal_entry.explain_entry(entry, late, rules, context.policy(), site)
+    explanation = msgspec.structs.replace(
+        explanation,
+        feedback=feedback_on(context.state, entry.id),
+        moves=moves_of(context.state, entry.id),
     )
-    tell(told)
+    tell(explanation)
     if file is not None:
         await _file(context, file, _envelope(entry), tell=tell, dns=dns, expected=entry)
     return True
@@ -188,8 +190,8 @@ async def _file(
                 tell(await message_file.explain_message(source.name, result, site, now))
 
 
-def _tell(told: VerdictExplanation, *, as_json: bool, verbose: bool) -> None:
+def _tell(explanation: VerdictExplanation, *, as_json: bool, verbose: bool) -> None:
     if as_json:
-        echo_json(told)
+        echo_json(explanation)
     else:
-        show(Terminal(width=None if sys.stdout.isatty() else PIPED), told, verbose=verbose)
+        show(Terminal(width=None if sys.stdout.isatty() else PIPED), explanation, verbose=verbose)

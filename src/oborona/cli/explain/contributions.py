@@ -38,9 +38,9 @@ def final_parts(final: FinalModel, facts: Facts, hits: Sequence[RuleHit]) -> dic
         return None
     plain, _ = readable(facts)
     why = forest.why(plain, [hit for hit in hits if hit.name != NAME])
-    found: dict[str, Any] = msgspec.to_builtins(why)
-    found["parts"] = found["parts"][:MOST]
-    return found
+    parts: dict[str, Any] = msgspec.to_builtins(why)
+    parts["parts"] = parts["parts"][:MOST]
+    return parts
 
 
 def content_parts(
@@ -58,5 +58,5 @@ def content_parts(
     if weights is None or not (opinion.spam_learned or opinion.ham_learned):
         return None
     person = envelope.recipients[0].lower() if opinion.personal else ""
-    found: dict[str, Any] = msgspec.to_builtins(explain(message, weights, person))
-    return found
+    parts: dict[str, Any] = msgspec.to_builtins(explain(message, weights, person))
+    return parts

@@ -59,16 +59,16 @@ def opinion_of(opinion: ContentOpinion) -> dict[str, Any]:
 
 
 def rows_then(
-    counts: Sequence[tuple[int, Rows]], asked: Sequence[Shingle]
+    counts: Sequence[tuple[int, Rows]], shingles: Sequence[Shingle]
 ) -> list[dict[str, int] | None]:
     """Return what was counted of each piece then, in the order in which it was asked for."""
     left = {kind: iter(rows) for kind, rows in counts}
-    found = (next(left.get(shingle.type, iter(())), None) for shingle in asked)
-    return [None if row is None else _row(row) for row in found]
+    taken_rows = (next(left.get(shingle.type, iter(())), None) for shingle in shingles)
+    return [None if row is None else _row(row) for row in taken_rows]
 
 
 async def rows_now(
-    site: ScanSite, asked: Sequence[Shingle], now: float
+    site: ScanSite, shingles: Sequence[Shingle], now: float
 ) -> list[dict[str, int] | None]:
     """Return what is counted of each piece now.
 
@@ -76,25 +76,25 @@ async def rows_now(
     """
     totals: Totals
     try:
-        totals = await site.counters.read(asked, now)
+        totals = await site.counters.read(shingles, now)
     except StorePartial as error:
         click.echo(f"oborona: {error}; these counts may be too low", err=True)
         totals = error.totals
     except StoreError as error:
         click.echo(f"oborona: {error}; nothing is known of counts", err=True)
-        return [None] * len(asked)
+        return [None] * len(shingles)
     return [_row(row) for row in totals]
 
 
 def piece_counts(
-    asked: Sequence[Shingle],
+    shingles: Sequence[Shingle],
     then: Sequence[dict[str, int] | None],
     now: Sequence[dict[str, int] | None],
 ) -> tuple[CountedPiece, ...]:
     """Return pieces with their counts."""
     return tuple(
         CountedPiece(piece=name_of(shingle), then=before, now=after)
-        for shingle, before, after in zip(asked, then, now, strict=True)
+        for shingle, before, after in zip(shingles, then, now, strict=True)
     )
 
 

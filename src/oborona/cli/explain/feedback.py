@@ -79,35 +79,37 @@ def feedback_on(state: Path, ident: int) -> tuple[ExplainedFeedback, ...]:
                 if (state / state_files.PERSONS).exists()
                 else None
             )
-            return tuple(_said(one, log, words, own) for one in log.about(ident=ident))
+            return tuple(_said(event, log, words, own) for event in log.about(ident=ident))
     except StoreError as error:
         click.echo(f"oborona: {error}; what people said of it is not told", err=True)
         return ()
 
 
-def show(console: Terminal, said: tuple[ExplainedFeedback, ...]) -> None:
+def show(console: Terminal, reports: tuple[ExplainedFeedback, ...]) -> None:
     """Print what was said of a message."""
-    for one in said:
-        who = one.person or one.source or "the site"
-        told = (
-            f"{one.time}  {EventKind(one.what).report} of {who} by {one.way}: "
-            f"{_shown(one.decision)}"
+    for report in reports:
+        person = report.person or report.source or "the site"
+        heading = (
+            f"{report.time}  {EventKind(report.what).report} of {person} by {report.way}: "
+            f"{_shown(report.decision)}"
         )
-        told += f", weight {one.weight:.2f}" if one.decision == "believed" else ""
-        told += f" ({' '.join(one.rules)}: {one.say})" if one.rules or one.say else ""
-        console.print(plain(f"report {one.id}  {told}"), highlight=False)
-        lines = [*one.effects]
-        if one.word is not None:
+        heading += f", weight {report.weight:.2f}" if report.decision == "believed" else ""
+        heading += (
+            f" ({' '.join(report.rules)}: {report.say})" if report.rules or report.say else ""
+        )
+        console.print(plain(f"report {report.id}  {heading}"), highlight=False)
+        lines = [*report.effects]
+        if report.word is not None:
             lines.append(
-                f"label {one.word} is {one.word_state or 'forgotten'}; in the counters: "
-                f"{one.counted}"
+                f"label {report.word} is {report.word_state or 'forgotten'}; in the counters: "
+                f"{report.counted}"
             )
-        lines += [f"on the list of {one.person}: {entry}" for entry in one.own_list]
-        lines += [f"proposed signature {name}" for name in one.proposals]
-        lines += [] if one.done else ["not all of it is applied yet"]
+        lines += [f"on the list of {report.person}: {entry}" for entry in report.own_list]
+        lines += [f"proposed signature {name}" for name in report.proposals]
+        lines += [] if report.done else ["not all of it is applied yet"]
         lines += [
             f"before, {before.time}: {_shown(before.decision)} {' '.join(before.rules)}".rstrip()
-            for before in one.before
+            for before in report.before
         ]
         for line in lines:
             console.print(plain(f"      {line}"), highlight=False)
@@ -119,30 +121,32 @@ def _shown(decision: str) -> str:
 
 
 def _said(
-    one: StoredEvent, log: EventLog, words: LabelStore | None, own: Persons | None
+    event: StoredEvent, log: EventLog, words: LabelStore | None, own: Persons | None
 ) -> ExplainedFeedback:
-    decision = "waiting" if one.decided is None else _word(counts=one.counts, own=one.own)
-    state, counted = _became(one, log, words)
-    entries = [] if own is None or not one.person or not one.word else own.of(one.person).entries
+    decision = "waiting" if event.decided is None else _word(counts=event.counts, own=event.own)
+    state, counted = _became(event, log, words)
+    entries = (
+        [] if own is None or not event.person or not event.word else own.of(event.person).entries
+    )
     return ExplainedFeedback(
-        id=one.id,
-        what=one.what,
-        way=one.way,
-        time=_moment(one.time),
-        person=one.person,
-        source=one.source,
-        mailbox=one.mailbox,
+        id=event.id,
+        what=event.what,
+        way=event.way,
+        time=_moment(event.time),
+        person=event.person,
+        source=event.source,
+        mailbox=event.mailbox,
         decision=decision,
-        weight=one.weight,
-        rules=one.rules,
-        say=one.say,
-        effects=one.effects,
-        done=one.decided is not None and one.done >= one.turn,
-        word=one.word or None,
+        weight=event.weight,
+        rules=event.rules,
+        say=event.say,
+        effects=event.effects,
+        done=event.decided is not None and event.done >= event.turn,
+        word=event.word or None,
         word_state=state,
         counted=counted,
-        own_list=tuple(entry.say for entry in entries if entry.word == one.word),
-        proposals=tuple(proposals_of(log, one.campaign)) if one.campaign else (),
+        own_list=tuple(entry.say for entry in entries if entry.word == event.word),
+        proposals=tuple(proposals_of(log, event.campaign)) if event.campaign else (),
         before=tuple(
             ExplainedDecision(
                 time=_moment(old.time),
@@ -151,24 +155,24 @@ def _said(
                 rules=old.rules,
                 say=old.say,
             )
-            for old in log.decisions(one.id)
+            for old in log.decisions(event.id)
         ),
     )
 
 
-def _became(one: StoredEvent, log: EventLog, words: LabelStore | None) -> tuple[str, str]:
+def _became(event: StoredEvent, log: EventLog, words: LabelStore | None) -> tuple[str, str]:
     """Return the state of the word of an event, and whether the counters have what it counts."""
     if words is None:
         return "", "no"
-    if one.what in (EventKind.READ, EventKind.DELETED):
-        states = EffectOutbox(words).states(mark_of(log.origin(), one.id, one.turn))
-        held = next((held for _, held in states.values()), False)
-        return "", "in doubt" if held is None else "yes" if held else "no"
+    if event.what in (EventKind.READ, EventKind.DELETED):
+        states = EffectOutbox(words).states(mark_of(log.origin(), event.id, event.turn))
+        is_counted = next((held for _, held in states.values()), False)
+        return "", "in doubt" if is_counted is None else "yes" if is_counted else "no"
     try:
-        state = words.get(one.word).state.value if one.word else ""
+        state = words.get(event.word).state.value if event.word else ""
     except KeyError:
         state = ""
-    rows = words.rows("SELECT held FROM counted WHERE id = ? AND pieces <> x''", (one.word,))
+    rows = words.rows("SELECT held FROM counted WHERE id = ? AND pieces <> x''", (event.word,))
     return state, _HELD[rows[0][0]] if rows else "no"
 
 

@@ -53,18 +53,18 @@ async def explain_entry(
         after, faults = await facts_now(before, pieces, policy, site, now)
         for fault in faults:
             click.echo(f"oborona: {fault}", err=True)
-    again = None if after is None else Rejudger(policy, site.final).judge(entry, asked, after)
+    rejudged = None if after is None else Rejudger(policy, site.final).judge(entry, asked, after)
     then = _then(entry, policy)
     side = None
-    if again is not None:
+    if rejudged is not None:
         side = side_of(
-            again.verdict,
+            rejudged.verdict,
             policy=policy.version,
             lines=lines_of(policy),
-            facts=by_name(again.facts),
+            facts=by_name(rejudged.facts),
             model=then.model,
-            not_judged=dict(again.unjudged),
-            possible=tuple(dict.fromkeys((again.mildest, again.severest))),
+            not_judged=dict(rejudged.unjudged),
+            possible=tuple(dict.fromkeys((rejudged.mildest, rejudged.severest))),
         )
     return VerdictExplanation(
         id=to_text(entry.id),
@@ -88,8 +88,8 @@ async def explain_entry(
             await rows_now(site, pieces, now),
         ),
         final_model=None
-        if again is None
-        else final_parts(site.final, again.facts, again.verdict.rules),
+        if rejudged is None
+        else final_parts(site.final, rejudged.facts, rejudged.verdict.rules),
         **changes(then, side),
     )
 

@@ -95,11 +95,11 @@ def changes(then: VerdictSide | None, now: VerdictSide | None) -> dict[str, Any]
     """Return what is not what it was, as fields of an explanation."""
     if then is None or now is None:
         return {}
-    there, here = ({hit.name: hit.score for hit in side.rules} for side in (then, now))
+    before, after = ({hit.name: hit.score for hit in side.rules} for side in (then, now))
     rules = [
-        ExplanationChange(name=name, then=there.get(name), now=here.get(name))
-        for name in dict.fromkeys([*there, *here])
-        if there.get(name) != here.get(name) and name not in now.not_judged
+        ExplanationChange(name=name, then=before.get(name), now=after.get(name))
+        for name in dict.fromkeys([*before, *after])
+        if before.get(name) != after.get(name) and name not in now.not_judged
     ]
     facts = [
         ExplanationChange(name=name, then=then.facts[name], now=value)

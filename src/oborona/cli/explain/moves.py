@@ -37,34 +37,34 @@ def moves_of(state: Path, ident: int) -> tuple[CopyMove, ...]:
         return ()
     try:
         with MoveStore(state / state_files.MOVES, make=False) as moves:
-            found = moves.of(ident)
+            recorded = moves.of(ident)
     except StoreError as error:
         click.echo(f"oborona: {error}; its moves are not told", err=True)
         return ()
     return tuple(
         CopyMove(
-            time=datetime.fromtimestamp(one.time, UTC).isoformat(sep=" ", timespec="seconds"),
-            recipient=one.recipient,
-            source=one.source,
-            target=one.target,
-            state=one.state.value,
-            note=one.note,
-            why=one.why,
-            score=one.score,
-            line=one.line,
-            event=one.event,
-            because=one.because,
-            back=one.undoes is not None,
+            time=datetime.fromtimestamp(move.time, UTC).isoformat(sep=" ", timespec="seconds"),
+            recipient=move.recipient,
+            source=move.source,
+            target=move.target,
+            state=move.state.value,
+            note=move.note,
+            why=move.why,
+            score=move.score,
+            line=move.line,
+            event=move.event,
+            because=move.because,
+            back=move.undoes is not None,
         )
-        for one in found
+        for move in recorded
     )
 
 
 def show(console: Terminal, moves: tuple[CopyMove, ...]) -> None:
     """Print the moves of a message."""
-    for one in moves:
-        told = f"{one.time}  {one.recipient}: {one.source} → {one.target} {one.state}"
-        told += f" ({one.note})" if one.note else ""
-        told += f", by {one.event}: {one.why}, {one.score:.1f} / {one.line:g}"
-        told += f", because: {one.because}" if one.because else ""
-        console.print(plain(f"{'back ' if one.back else 'move '} {told}"), highlight=False)
+    for move in moves:
+        line = f"{move.time}  {move.recipient}: {move.source} → {move.target} {move.state}"
+        line += f" ({move.note})" if move.note else ""
+        line += f", by {move.event}: {move.why}, {move.score:.1f} / {move.line:g}"
+        line += f", because: {move.because}" if move.because else ""
+        console.print(plain(f"{'back ' if move.back else 'move '} {line}"), highlight=False)

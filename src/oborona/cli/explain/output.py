@@ -23,57 +23,64 @@ EXACT: Final = 1e6  # a larger number is shown whole, as the time is
 _COLOURS: Final = {Action.ACCEPT: "green", Action.SPAM: "yellow"}
 
 
-def show(console: Terminal, one: VerdictExplanation, *, verbose: bool) -> None:
+def show(console: Terminal, explanation: VerdictExplanation, *, verbose: bool) -> None:
     """Print an explanation: what an admin asks first; with `verbose` all of it."""
-    _about(console, one)
-    _verdicts(console, one)
-    _rules(console, one)
-    _not_counted(console, one)
-    _authentication(console, one)
-    if one.late is not None:
-        _late(console, one.late, verbose=verbose)
-    feedback.show(console, one.feedback)
-    moves.show(console, one.moves)
+    _about(console, explanation)
+    _verdicts(console, explanation)
+    _rules(console, explanation)
+    _not_counted(console, explanation)
+    _authentication(console, explanation)
+    if explanation.late is not None:
+        _late(console, explanation.late, verbose=verbose)
+    feedback.show(console, explanation.feedback)
+    moves.show(console, explanation.moves)
     if not verbose:
-        told = (
+        heading = (
             "-v shows findings, models, every fact, and what is counted of each part of the message"
         )
-        console.print(told, highlight=False, style="dim")
+        console.print(heading, highlight=False, style="dim")
         return
-    _findings(console, one)
-    _models(console, one)
-    _facts(console, one)
-    _counts(console, one)
+    _findings(console, explanation)
+    _models(console, explanation)
+    _facts(console, explanation)
+    _counts(console, explanation)
 
 
-def _about(console: Terminal, one: VerdictExplanation) -> None:
+def _about(console: Terminal, explanation: VerdictExplanation) -> None:
     about = Table.grid(padding=(0, 2))
     for name, value in (
-        ("file", one.file or ""),
-        ("id", one.id or ""),
-        ("time", one.time or ""),
-        ("queue id", one.queue_id),
-        ("client", f"{one.client} helo {one.helo}" if one.client or one.helo else ""),
-        ("from", f"<{one.sender}>" if one.sender or one.id else ""),
-        ("to", " ".join(one.recipients)),
-        ("login", one.login),
-        ("subject", one.subject),
-        ("Message-ID", one.message_id),
-        ("bytes", str(one.size)),
+        ("file", explanation.file or ""),
+        ("id", explanation.id or ""),
+        ("time", explanation.time or ""),
+        ("queue id", explanation.queue_id),
+        (
+            "client",
+            f"{explanation.client} helo {explanation.helo}"
+            if explanation.client or explanation.helo
+            else "",
+        ),
+        ("from", f"<{explanation.sender}>" if explanation.sender or explanation.id else ""),
+        ("to", " ".join(explanation.recipients)),
+        ("login", explanation.login),
+        ("subject", explanation.subject),
+        ("Message-ID", explanation.message_id),
+        ("bytes", str(explanation.size)),
     ):
         if value:
             about.add_row(name, plain(value))
     console.print(about, highlight=False)
 
 
-def _sides(one: VerdictExplanation) -> list[tuple[str, VerdictSide]]:
+def _sides(explanation: VerdictExplanation) -> list[tuple[str, VerdictSide]]:
     return [
-        (name, side) for name, side in (("then", one.then), ("now", one.now)) if side is not None
+        (name, side)
+        for name, side in (("then", explanation.then), ("now", explanation.now))
+        if side is not None
     ]
 
 
-def _verdicts(console: Terminal, one: VerdictExplanation) -> None:
-    for name, side in _sides(one):
+def _verdicts(console: Terminal, explanation: VerdictExplanation) -> None:
+    for name, side in _sides(explanation):
         colour = _COLOURS.get(side.verdict, "red")
         console.print(
             Text.assemble(f"{name}  ", (side.verdict, colour), f" {side.score:.1f} / {side.line:g}")
@@ -89,16 +96,16 @@ def _verdicts(console: Terminal, one: VerdictExplanation) -> None:
         console.print(f"      {plain('; '.join(words))}", highlight=False)
         if side.would is not None:
             would = side.would
-            told = f"{would.action} {would.score:.1f} / {would.line:g} by {would.decided_by}"
-            console.print(f"      with all in shadow mode live: {plain(told)}", highlight=False)
+            line = f"{would.action} {would.score:.1f} / {would.line:g} by {would.decided_by}"
+            console.print(f"      with all in shadow mode live: {plain(line)}", highlight=False)
         for rule, why in side.not_judged.items():
             console.print(f"      {plain(f'{rule}: not judged, {why}')}", highlight=False)
         if len(side.possible) > 1:
-            told = f"      so it could be {' or '.join(side.possible)}"
-            console.print(told, highlight=False)
-    if one.no_now and one.id is not None:
-        console.print(f"now   can't be told: {one.no_now}", highlight=False)
-    if one.changed_verdict:
+            line = f"      so it could be {' or '.join(side.possible)}"
+            console.print(line, highlight=False)
+    if explanation.no_now and explanation.id is not None:
+        console.print(f"now   can't be told: {explanation.no_now}", highlight=False)
+    if explanation.changed_verdict:
         console.print(f"{CHANGED} the verdict would change now", highlight=False)
 
 
@@ -111,20 +118,20 @@ def _distance(side: VerdictSide) -> list[str]:
     return [f"{left:.1f} points below {'spam' if spam else 'refusal'}"] if left > 0 else []
 
 
-def _not_counted(console: Terminal, one: VerdictExplanation) -> None:
+def _not_counted(console: Terminal, explanation: VerdictExplanation) -> None:
     """Print allow entries that match and were not counted, with what would be."""
-    told = dict.fromkeys(
+    names = dict.fromkeys(
         finding.evidence
-        for _, side in _sides(one)
+        for _, side in _sides(explanation)
         for finding in side.findings
         if finding.name == NOT_COUNTED
     )
-    for line in told:
+    for line in names:
         console.print(f"list  {plain(line)}", highlight=False)
 
 
-def _authentication(console: Terminal, one: VerdictExplanation) -> None:
-    side = one.then or one.now
+def _authentication(console: Terminal, explanation: VerdictExplanation) -> None:
+    side = explanation.then or explanation.now
     if side is None or "spf.result" not in side.facts:
         return
     facts = side.facts
@@ -152,8 +159,8 @@ def _method(name: str, result: object, of: object) -> str:
     return f"{name}={result or 'none'}{f' ({of})' if of else ''}"
 
 
-def _rules(console: Terminal, one: VerdictExplanation) -> None:
-    sides = _sides(one)
+def _rules(console: Terminal, explanation: VerdictExplanation) -> None:
+    sides = _sides(explanation)
     if not any(side.rules for _, side in sides):
         return
     table = Table(title="rules", title_justify="left")
@@ -162,16 +169,16 @@ def _rules(console: Terminal, one: VerdictExplanation) -> None:
     for name, _ in sides:
         table.add_column(name, justify="right")
     table.add_column("why", overflow="fold")
-    changed = {change.name for change in one.changed_rules}
+    changed = {change.name for change in explanation.changed_rules}
     hits = [{hit.name: hit for hit in side.rules} for _, side in sides]
-    for name in dict.fromkeys(name for found in reversed(hits) for name in found):
-        last = next(found[name] for found in reversed(hits) if name in found)
+    for name in dict.fromkeys(name for by_name in reversed(hits) for name in by_name):
+        last = next(by_name[name] for by_name in reversed(hits) if name in by_name)
         table.add_row(
             CHANGED if name in changed else "",
             plain(name),
             *(
-                _part(found.get(name), name, side)
-                for found, (_, side) in zip(hits, sides, strict=True)
+                _part(by_name.get(name), name, side)
+                for by_name, (_, side) in zip(hits, sides, strict=True)
             ),
             plain(last.say),
         )
@@ -184,13 +191,13 @@ def _part(hit: RuleHit | None, name: str, side: VerdictSide) -> str:
     return f"({hit.score:.1f})" if hit.mode is RuleMode.SHADOW else f"{hit.score:.1f}"
 
 
-def _findings(console: Terminal, one: VerdictExplanation) -> None:
-    side = one.then or one.now
+def _findings(console: Terminal, explanation: VerdictExplanation) -> None:
+    side = explanation.then or explanation.now
     for finding in side.findings if side is not None else ():
         if finding.name == NOT_COUNTED:
             continue
-        told = f"found {finding.name}  {finding.evidence}".rstrip()
-        console.print(plain(told), highlight=False)
+        line = f"found {finding.name}  {finding.evidence}".rstrip()
+        console.print(plain(line), highlight=False)
 
 
 def _late(console: Terminal, late: VerdictSide, *, verbose: bool) -> None:
@@ -213,56 +220,56 @@ def _late(console: Terminal, late: VerdictSide, *, verbose: bool) -> None:
         console.print(f"  {name} = {_value(value)}", highlight=False)
 
 
-def _models(console: Terminal, one: VerdictExplanation) -> None:
-    side = one.then or one.now
+def _models(console: Terminal, explanation: VerdictExplanation) -> None:
+    side = explanation.then or explanation.now
     if side is not None and side.model:
-        said = side.model
+        weights = side.model
         learned = (
-            f"{said['spam_learned']:,} spam and {said['ham_learned']:,} good messages "
-            f"learned, weights {said['version']}"
+            f"{weights['spam_learned']:,} spam and {weights['ham_learned']:,} good messages "
+            f"learned, weights {weights['version']}"
         )
-        probability = said["probability"]
+        probability = weights["probability"]
         word = (
             "not in use yet"
             if probability is None
-            else f"{probability:.4f} spam, margin {said['margin']:.2f}"
+            else f"{probability:.4f} spam, margin {weights['margin']:.2f}"
         )
         console.print(f"content model: {word}; {plain(learned)}", highlight=False)
-    if one.content_model is not None:
+    if explanation.content_model is not None:
         views = ", ".join(
-            f"{view} {part:+.2f}" for view, part in one.content_model["views"].items()
+            f"{view} {part:+.2f}" for view, part in explanation.content_model["views"].items()
         )
         console.print(f"what pulled it which way: {views}", highlight=False)
         table = Table("of", "what")
         table.add_column("part", justify="right")
-        for part in one.content_model["parts"]:
+        for part in explanation.content_model["parts"]:
             table.add_row(part["view"], plain(part["what"]), f"{part['part']:+.3f}")
-        table.add_row("", "all others", f"{one.content_model['rest']:+.3f}")
+        table.add_row("", "all others", f"{explanation.content_model['rest']:+.3f}")
         console.print(table, highlight=False)
-    if one.final_model is not None:
-        told = (
-            f"final model: {one.final_model['probability']:.4f} spam; before anything is "
-            f"known, log-odds {one.final_model['mean']:.2f}"
+    if explanation.final_model is not None:
+        line = (
+            f"final model: {explanation.final_model['probability']:.4f} spam; before anything is "
+            f"known, log-odds {explanation.final_model['mean']:.2f}"
         )
-        table = Table("feature", title=told, title_justify="left")
+        table = Table("feature", title=line, title_justify="left")
         table.add_column("value", justify="right")
         table.add_column("log-odds", justify="right")
-        for part in one.final_model["parts"]:
+        for part in explanation.final_model["parts"]:
             value = "none" if part["value"] is None else f"{part['value']:g}"
             table.add_row(plain(part["feature"]), value, f"{part['log_odds']:+.2f}")
         console.print(table, highlight=False)
 
 
-def _facts(console: Terminal, one: VerdictExplanation) -> None:
-    sides = _sides(one)
+def _facts(console: Terminal, explanation: VerdictExplanation) -> None:
+    sides = _sides(explanation)
     table = Table(title="facts that are not empty", title_justify="left")
     table.add_column("fact", no_wrap=True)
     table.add_column(sides[0][0] if sides else "", overflow="fold", max_width=VALUE)
-    if one.changed_facts:
+    if explanation.changed_facts:
         table.add_column("now, where it differs", overflow="fold", max_width=VALUE)
     table.add_column("unit", overflow="ellipsis", no_wrap=True, max_width=UNIT)
     table.add_column("meaning", overflow="ellipsis", no_wrap=True, max_width=VALUE)
-    changed = {change.name: change.now for change in one.changed_facts}
+    changed = {change.name: change.now for change in explanation.changed_facts}
     for fact in TABLE:
         values = [side.facts.get(fact.name) for _, side in sides]
         if any(values):
@@ -281,8 +288,10 @@ def _value(value: Any) -> str:
     return plain(str(value))[:200]
 
 
-def _counts(console: Terminal, one: VerdictExplanation) -> None:
-    table = Table(title="counted, then → now" if one.id else "counted", title_justify="left")
+def _counts(console: Terminal, explanation: VerdictExplanation) -> None:
+    table = Table(
+        title="counted, then → now" if explanation.id else "counted", title_justify="left"
+    )
     table.add_column("piece", no_wrap=True)
     columns = {
         "hour": "hour",
@@ -293,13 +302,15 @@ def _counts(console: Terminal, one: VerdictExplanation) -> None:
     }
     for title in columns.values():
         table.add_column(title, justify="right")
-    for piece in one.counts:
+    for piece in explanation.counts:
         row = []
         for key in columns:
             then, now = (
                 side[key] if side is not None else None for side in (piece.then, piece.now)
             )
-            both = f"{'?' if then is None else then} → {'?' if now is None else now}"
-            row.append(both if one.id and then != now else "?" if now is None else str(now))
+            change = f"{'?' if then is None else then} → {'?' if now is None else now}"
+            row.append(
+                change if explanation.id and then != now else "?" if now is None else str(now)
+            )
         table.add_row(piece.piece, *row)
     console.print(table, highlight=False)

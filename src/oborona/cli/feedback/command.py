@@ -46,7 +46,7 @@ for command in (show, persons, person, take_back, thresholds, rules):
 @click.option("--person", "by", metavar="ADDRESS", default="", help="Of this person alone.")
 @click.option(
     "--what",
-    type=click.Choice([one.value for one in EventKind]),
+    type=click.Choice([kind.value for kind in EventKind]),
     help="Of this kind alone; complaint: spam report, pardon: not-spam report.",
 )
 @click.option("--rule", metavar="NAME", default="", help="Those alone that this rule refused.")
@@ -70,7 +70,7 @@ def list_(
     as_json: bool,
 ) -> None:
     """List the last reports, the newest first."""
-    wanted = EventFilter(
+    selection = EventFilter(
         person=person_named(by) if by else "",
         what=None if what is None else EventKind(what),
         rule=rule.strip().upper(),
@@ -79,27 +79,27 @@ def list_(
         most=last,
     )
     with log(context) as opened:
-        found = events(opened, wanted)
+        matches = events(opened, selection)
     if as_json:
-        for one in found:
-            echo_json(one)
+        for event in matches:
+            echo_json(event)
     else:
-        print_events(found)
+        print_events(matches)
 
 
-def print_events(found: Sequence[StoredEvent]) -> None:
+def print_events(matches: Sequence[StoredEvent]) -> None:
     """Print events as a table."""
     table = Table("id", "time", "what", "way", "by", "message", "became", "rules")
-    for one in found:
+    for event in matches:
         table.add_row(
-            str(one.id),
-            shown_time(one.time),
-            one.what.report,
-            one.way.value,
-            plain(one.person or one.source),
-            plain(one.message_id) or ("" if one.ident is None else f"journal {one.ident}"),
-            opinion(one),
-            " ".join(one.rules),
+            str(event.id),
+            shown_time(event.time),
+            event.what.report,
+            event.way.value,
+            plain(event.person or event.source),
+            plain(event.message_id) or ("" if event.ident is None else f"journal {event.ident}"),
+            opinion(event),
+            " ".join(event.rules),
         )
     for column in table.columns:
         column.overflow = "fold"  # the end of an address is what tells it from others

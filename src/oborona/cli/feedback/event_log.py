@@ -59,23 +59,23 @@ def log(context: CliContext) -> Iterator[EventLog]:
         yield opened
 
 
-def events(opened: EventLog, wanted: EventFilter) -> list[StoredEvent]:
+def events(opened: EventLog, selection: EventFilter) -> list[StoredEvent]:
     """Return the last events that are asked for, the newest first."""
-    conditions, values = ["heard >= ?"], list[Any]([wanted.since])
-    if wanted.person:
+    conditions, values = ["heard >= ?"], list[Any]([selection.since])
+    if selection.person:
         conditions.append("person = ?")
-        values.append(wanted.person)
-    if wanted.what is not None:
+        values.append(selection.person)
+    if selection.what is not None:
         conditions.append("what = ?")
-        values.append(wanted.what)
-    if wanted.rule:
+        values.append(selection.what)
+    if selection.rule:
         conditions.append("' ' || rules || ' ' LIKE ?")
-        values.append(f"% {wanted.rule} %")
-    if wanted.counts is not None:
+        values.append(f"% {selection.rule} %")
+    if selection.counts is not None:
         conditions.append("decided IS NOT NULL AND counts = ?")
-        values.append(wanted.counts)
+        values.append(selection.counts)
     sql = f"SELECT id FROM event WHERE {' AND '.join(conditions)} ORDER BY id DESC LIMIT ?"  # noqa: S608 - literals above
-    return [opened.get(ident) for (ident,) in opened.rows(sql, (*values, wanted.most))]
+    return [opened.get(ident) for (ident,) in opened.rows(sql, (*values, selection.most))]
 
 
 def persons(
@@ -116,15 +116,15 @@ def thresholds(opened: EventLog, most: int) -> list[tuple[str, DailyThresholds]]
 
 def rule_refusals(opened: EventLog, since: float) -> dict[str, int]:
     """Return how many events written down since a time each rule spoke against."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     rows = opened.rows(
         "SELECT rules, count(*) FROM event WHERE rules <> '' AND heard >= ? GROUP BY rules",
         (since,),
     )
     for names, number in rows:
         for name in names.split():
-            found[name] = found.get(name, 0) + number
-    return found
+            counts[name] = counts.get(name, 0) + number
+    return counts
 
 
 def shown_time(at: float) -> str:

@@ -48,12 +48,12 @@ _ORDERS = ("wrong", "right", "complaints", "pardons", "first")
 def persons(context: CliContext, last: int, order: str, as_json: bool) -> None:
     """List the people who reported mail, with the weight of their reports."""
     with log(context) as opened:
-        found = known(opened, order, last, time.time())
+        summaries = known(opened, order, last, time.time())
     if as_json:
-        for one in found:
-            echo_json(one)
+        for summary in summaries:
+            echo_json(summary)
     else:
-        _print(found)
+        _print(summaries)
 
 
 @click.command()
@@ -71,41 +71,47 @@ def person(context: CliContext, address: str, last: int, as_json: bool) -> None:
     """Show the weight of a person's reports, and the last of them."""
     name, now = person_named(address), time.time()
     with log(context) as opened:
-        found = known(opened, "first", 1, now, name)
-        said = events(opened, EventFilter(person=name, most=last))
-        today = next((one for _, one in limits(opened, 1)), FLOORS)
-    if not found and not said:
+        summaries = known(opened, "first", 1, now, name)
+        reports = events(opened, EventFilter(person=name, most=last))
+        today = next((limit for _, limit in limits(opened, 1)), FLOORS)
+    if not summaries and not reports:
         raise click.ClickException(f"{name} has never reported anything")
     if as_json:
-        echo_json({"person": found[0] if found else None, "thresholds": today, "events": said})
+        echo_json(
+            {"person": summaries[0] if summaries else None, "thresholds": today, "events": reports}
+        )
         return
-    if found:
-        _print(found)
+    if summaries:
+        _print(summaries)
         echo(
             f"more than {today.complaints:.0f} spam reports or {today.pardons:.0f} "
             f"not-spam reports on one day are refused"
         )
-    for one in said:
-        why = f": {' '.join(one.rules)} ({plain(one.say)})" if one.rules else ""
-        about = plain(one.message_id) or ("" if one.ident is None else f"journal {one.ident}")
-        echo(f"{one.id}  {shown_time(one.time)}  {one.what.report} {about}  {opinion(one)}{why}")
+    for report in reports:
+        why = f": {' '.join(report.rules)} ({plain(report.say)})" if report.rules else ""
+        about = plain(report.message_id) or (
+            "" if report.ident is None else f"journal {report.ident}"
+        )
+        echo(
+            f"{report.id}  {shown_time(report.time)}  {report.what.report} {about}  {opinion(report)}{why}"
+        )
 
 
-def _print(found: Sequence[ReporterSummary]) -> None:
+def _print(summaries: Sequence[ReporterSummary]) -> None:
     table = Table(
         "person", "weight", "standing", "right", "wrong", "spam", "not spam", "today", "since"
     )
-    for one in found:
+    for summary in summaries:
         table.add_row(
-            plain(one.person),
-            f"{one.weight:.2f}",
-            one.standing,
-            f"{one.right:.0f}",
-            f"{one.wrong:.0f}",
-            str(one.complaints),
-            str(one.pardons),
-            f"{one.complaints_today}, {one.pardons_today}",
-            shown_time(one.first),
+            plain(summary.person),
+            f"{summary.weight:.2f}",
+            summary.standing,
+            f"{summary.right:.0f}",
+            f"{summary.wrong:.0f}",
+            str(summary.complaints),
+            str(summary.pardons),
+            f"{summary.complaints_today}, {summary.pardons_today}",
+            shown_time(summary.first),
         )
     for column in table.columns:
         column.overflow = "fold"

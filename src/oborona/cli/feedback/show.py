@@ -27,7 +27,7 @@ def show(context: CliContext, ids: Sequence[int], raw: bool, as_json: bool) -> N
     with log(context) as opened:
         for ident in ids:
             try:
-                one = opened.get(ident)
+                event = opened.get(ident)
             except KeyError:
                 raise click.BadParameter(f"there is no report {ident}", param_hint="ID") from None
             octets = opened.raw(ident)
@@ -41,37 +41,39 @@ def show(context: CliContext, ids: Sequence[int], raw: bool, as_json: bool) -> N
             if as_json:
                 echo_json(
                     {
-                        "event": one,
+                        "event": event,
                         "raw_octets": len(octets),
-                        "decisions_before": [each._asdict() for each in before],
+                        "decisions_before": [decision._asdict() for decision in before],
                     }
                 )
             else:
-                _print(one, before, len(octets))
+                _print(event, before, len(octets))
 
 
-def _print(one: StoredEvent, before: Sequence[ReplacedDecision], octets: int) -> None:
-    by = one.person or one.source or "nobody"
-    about = [f"journal {one.ident}"] if one.ident is not None else []
-    about += [plain(one.message_id)] if one.message_id else []
-    echo(f"report {one.id}: {one.what.report} by {plain(by)}, {shown_time(one.time)}")
+def _print(event: StoredEvent, before: Sequence[ReplacedDecision], octets: int) -> None:
+    by = event.person or event.source or "nobody"
+    about = [f"journal {event.ident}"] if event.ident is not None else []
+    about += [plain(event.message_id)] if event.message_id else []
+    echo(f"report {event.id}: {event.what.report} by {plain(by)}, {shown_time(event.time)}")
     echo(
-        f"  came       by {one.way}{f' from {plain(one.source)}' if one.source else ''}, "
-        f"recorded {shown_time(one.heard)}"
+        f"  came       by {event.way}{f' from {plain(event.source)}' if event.source else ''}, "
+        f"recorded {shown_time(event.heard)}"
     )
     echo(
         f"  message    {', '.join(about) or 'unknown'}{f', {octets:,} octets kept' if octets else ''}"
     )
-    if one.campaign:
-        echo(f"  campaign   {one.campaign}")
-    for each in before:
-        known = "accepted" if each.counts else "refused"
-        echo(f"  was        {known} at {shown_time(each.time)}{_why(each.rules, each.say)}")
-    when = "" if one.decided is None else f" since {shown_time(one.decided)}"
-    echo(f"  is         {opinion(one)}{when}{_why(one.rules, one.say)}")
-    if one.decided is not None and one.done < one.turn:
+    if event.campaign:
+        echo(f"  campaign   {event.campaign}")
+    for decision in before:
+        outcome = "accepted" if decision.counts else "refused"
+        echo(
+            f"  was        {outcome} at {shown_time(decision.time)}{_why(decision.rules, decision.say)}"
+        )
+    when = "" if event.decided is None else f" since {shown_time(event.decided)}"
+    echo(f"  is         {opinion(event)}{when}{_why(event.rules, event.say)}")
+    if event.decided is not None and event.done < event.turn:
         echo("  follows    the trainer has not applied it yet")
-    for effect in one.effects:
+    for effect in event.effects:
         echo(f"  followed   {plain(effect)}")
 
 

@@ -55,40 +55,44 @@ def take_back(
         raise click.UsageError("--since goes with --person")
     now = time.time()
     with log(context) as opened:
-        found = _asked_for(opened, ids, by, 0.0 if since is None else now - since)
-        wanted = [one for one in found if one.decided is None or one.counts or (own and one.own)]
-        said = f"by {who()}{f': {reason}' if reason else ''}"
-        if wanted and not dry_run:
+        matches = _asked_for(opened, ids, by, 0.0 if since is None else now - since)
+        standing = [
+            event
+            for event in matches
+            if event.decided is None or event.counts or (own and event.own)
+        ]
+        note = f"by {who()}{f': {reason}' if reason else ''}"
+        if standing and not dry_run:
             opened.decide(
                 [
                     (
-                        one.id,
+                        event.id,
                         EventDecision(
-                            counts=False, own=one.own and not own, rules=(TAKEN_BACK,), say=said
+                            counts=False, own=event.own and not own, rules=(TAKEN_BACK,), say=note
                         ),
                     )
-                    for one in wanted
+                    for event in standing
                 ],
                 now=now,
             )
-    for one in wanted:
+    for event in standing:
         if as_json:
             echo_json(
                 {
-                    "id": one.id,
-                    "what": one.what,
-                    "person": one.person,
-                    "was": opinion(one),
+                    "id": event.id,
+                    "what": event.what,
+                    "person": event.person,
+                    "was": opinion(event),
                     "dry_run": dry_run,
                 }
             )
         else:
             echo(
-                f"{'would take' if dry_run else 'took'} back report {one.id}: "
-                f"{one.what.report} by {plain(one.person or one.source or 'nobody')}, "
-                f"{opinion(one)}"
+                f"{'would take' if dry_run else 'took'} back report {event.id}: "
+                f"{event.what.report} by {plain(event.person or event.source or 'nobody')}, "
+                f"{opinion(event)}"
             )
-    if not wanted:
+    if not standing:
         click.echo("oborona: nothing to take back: none of these was accepted", err=True)
         click.get_current_context().exit(1)
     if not dry_run:
@@ -98,10 +102,10 @@ def take_back(
 def _asked_for(opened: EventLog, ids: Sequence[int], by: str, since: float) -> list[StoredEvent]:
     if by:
         return events(opened, EventFilter(person=person_named(by), since=since, most=MOST))
-    found = []
+    matches = []
     for ident in dict.fromkeys(ids):
         try:
-            found.append(opened.get(ident))
+            matches.append(opened.get(ident))
         except KeyError:
             raise click.BadParameter(f"there is no report {ident}", param_hint="ID") from None
-    return found
+    return matches

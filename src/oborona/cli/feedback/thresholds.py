@@ -43,23 +43,23 @@ def thresholds(context: CliContext, last: int, as_json: bool) -> None:
     first; computed from the day before.
     """
     with log(context) as opened:
-        found = limits(opened, last)
-    for day, one in found:
+        daily = limits(opened, last)
+    for day, day_limits in daily:
         if as_json:
             echo_json(
                 {
                     "day": day,
-                    "complaints": one.complaints,
-                    "pardons": one.pardons,
-                    "people": one.people,
+                    "complaints": day_limits.complaints,
+                    "pardons": day_limits.pardons,
+                    "people": day_limits.people,
                 }
             )
         else:
             echo(
-                f"{day}  {one.complaints:.0f} spam reports, {one.pardons:.0f} not-spam "
-                f"reports  (from {one.people} people)"
+                f"{day}  {day_limits.complaints:.0f} spam reports, {day_limits.pardons:.0f} not-spam "
+                f"reports  (from {day_limits.people} people)"
             )
-    if not found and not as_json:
+    if not daily and not as_json:
         echo(
             f"none were computed yet: {FLOORS.complaints:.0f} spam reports, "
             f"{FLOORS.pardons:.0f} not-spam reports"
@@ -79,9 +79,9 @@ def thresholds(context: CliContext, last: int, as_json: bool) -> None:
 def rules(context: CliContext, since: float, as_json: bool) -> None:
     """Show the rules that refuse a report, and how many reports each refused."""
     with log(context) as opened:
-        found = rule_refusals(opened, time.time() - since)
-    rows = [(rule.name, found.pop(rule.name, 0), rule.about) for rule in RULES]
-    rows += [(name, number, _OTHERS.get(name, "")) for name, number in sorted(found.items())]
+        refusals = rule_refusals(opened, time.time() - since)
+    rows = [(rule.name, refusals.pop(rule.name, 0), rule.about) for rule in RULES]
+    rows += [(name, number, _OTHERS.get(name, "")) for name, number in sorted(refusals.items())]
     if as_json:
         for name, number, about in rows:
             echo_json({"rule": name, "events": number, "about": about})

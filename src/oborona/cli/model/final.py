@@ -50,13 +50,13 @@ def status(context: CliContext, *, as_json: bool) -> None:
     model = _usable(octets, context.state / state_files.FINAL_MODEL)
     if as_json:
         summary = msgspec.to_builtins(model.summary)
-        told = {
+        report = {
             "model": version(octets),
             "trained_at": model.trained_at,
             "policy": model.policy,
             "summary": summary,
         }
-        echo_json({**told, "mode": table.mode, "spam": table.spam, "reject": table.reject})
+        echo_json({**report, "mode": table.mode, "spam": table.spam, "reject": table.reject})
         return
     moment = datetime.fromtimestamp(model.trained_at, UTC).isoformat(sep=" ", timespec="minutes")
     summary = model.summary
@@ -137,8 +137,10 @@ def quality_rows(summary: TrainingSummary) -> list[tuple[str, str, str]]:
     rows = [
         ("(1-ROCA)%, smaller is better", f"{summary.score.loss:.3f}", f"{summary.final.loss:.3f}")
     ]
-    for one, other in zip(summary.score.catches, summary.final.catches, strict=False):
-        rows.append((f"spam caught, {one.lost:.1%} false positives", _shown(one), _shown(other)))
+    for first, second in zip(summary.score.catches, summary.final.catches, strict=False):
+        rows.append(
+            (f"spam caught, {first.lost:.1%} false positives", _shown(first), _shown(second))
+        )
     return rows
 
 

@@ -30,26 +30,26 @@ def words(context: CliContext, last: int, person: str | None, as_json: bool) -> 
     takes.
     """
     with store(context) as opened:
-        found = opened.last(last, None if person is None else person.strip().lower())
+        newest = opened.last(last, None if person is None else person.strip().lower())
     if as_json:
-        for one in found:
-            echo_json(one)
+        for label in newest:
+            echo_json(label)
         return
     table = Table("id", "time", "label", "source", "by", "message", "predicted", "state")
-    for one in found:
+    for label in newest:
         table.add_row(
-            str(one.id),
-            datetime.fromtimestamp(one.time, UTC).isoformat(sep=" ", timespec="seconds"),
-            one.kind.value,
-            one.source.report,
-            plain(one.person),
-            plain(one.message_id),
-            "" if one.margin is None else f"{one.margin:+.2f}",
-            _state(one),
+            str(label.id),
+            datetime.fromtimestamp(label.time, UTC).isoformat(sep=" ", timespec="seconds"),
+            label.kind.value,
+            label.source.report,
+            plain(label.person),
+            plain(label.message_id),
+            "" if label.margin is None else f"{label.margin:+.2f}",
+            _state(label),
         )
     Terminal().print(table, highlight=False)
 
 
-def _state(one: StoredLabel) -> str:
-    why = ": ".join(part for part in (one.changed_by, one.reason) if part)
-    return plain(f"{one.state} ({why})" if why else one.state.value)
+def _state(label: StoredLabel) -> str:
+    why = ": ".join(part for part in (label.changed_by, label.reason) if part)
+    return plain(f"{label.state} ({why})" if why else label.state.value)

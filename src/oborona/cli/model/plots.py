@@ -59,8 +59,8 @@ def reliability(bins: tuple[ReliabilityBin, ...]) -> str:
     axes = figure.add_subplot()
     axes.plot((0, 1), (0, 1), color="#888888", linestyle=":", label="right")
     axes.plot(
-        [one.predicted for one in bins],
-        [one.happened for one in bins],
+        [group.predicted for group in bins],
+        [group.happened for group in bins],
         "o-",
         color=BLUE,
         label="final model",
@@ -75,7 +75,7 @@ def bars(parts: list[tuple[str, float]], name: str, label: str) -> str:
     """Return bars, the first on top."""
     figure = Figure(figsize=(6.4, 0.6 + 0.24 * len(parts)), layout="constrained")
     axes = figure.add_subplot()
-    axes.barh([one for one, _ in parts], [value for _, value in parts], color=BLUE)
+    axes.barh([name for name, _ in parts], [value for _, value in parts], color=BLUE)
     axes.invert_yaxis()
     axes.set(xlabel=label)
     axes.grid(visible=True, axis="x", alpha=0.3)

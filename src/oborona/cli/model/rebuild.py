@@ -74,13 +74,13 @@ def unlearn(
         chosen = [set(words)] if words else []
         chosen += [set(opened.of_person(person.strip().lower()))] if person is not None else []
         chosen += [set(opened.since(now - span))] if span is not None else []
-        wanted = sorted(set.intersection(*chosen))
-        gone = opened.take_back(wanted, reason=reason, by=who(), now=now)
-        take_back_words(context, wanted)
+        chosen_ids = sorted(set.intersection(*chosen))
+        removed = opened.take_back(chosen_ids, reason=reason, by=who(), now=now)
+        take_back_words(context, chosen_ids)
         if as_json:
-            echo_json({"taken_back": gone})
+            echo_json({"taken_back": removed})
         else:
-            echo(f"{len(gone)} labels are taken back")
+            echo(f"{len(removed)} labels are taken back")
         _wait(context, waits=waits)
 
 
@@ -99,5 +99,5 @@ def _wait(context: CliContext, *, waits: bool) -> None:
     if not warn_without_trainer(context) or not waits:
         return
     with TrainingStore(context.state / state_files.FEEDBACK, make=False) as lessons:
-        wanted = lessons.standing().edits
-        wait(context, lambda: lessons.standing().exact >= wanted)
+        target = lessons.standing().edits
+        wait(context, lambda: lessons.standing().exact >= target)

@@ -91,12 +91,12 @@ def report(training: TrainingResult, examples: Sequence[FinalExample]) -> str:
                 ("probability", "messages", "predicted, mean", "were spam"),
                 [
                     (
-                        f"{one.low:g} to {one.high:g}",
-                        str(one.messages),
-                        f"{one.predicted:.3f}",
-                        f"{one.happened:.3f}",
+                        f"{group.low:g} to {group.high:g}",
+                        str(group.messages),
+                        f"{group.predicted:.3f}",
+                        f"{group.happened:.3f}",
                     )
-                    for one in bins
+                    for group in bins
                 ],
             ),
             _figure(
@@ -128,12 +128,12 @@ def report(training: TrainingResult, examples: Sequence[FinalExample]) -> str:
 
 def _catches(score: ModelQuality, final: ModelQuality) -> str:
     rows = [("(1-ROCA)%, smaller is better", f"{score.loss:.3f}", f"{final.loss:.3f}")]
-    for one, other in zip(score.catches, final.catches, strict=True):
+    for first, second in zip(score.catches, final.catches, strict=True):
         rows.append(
             (
-                f"spam caught at {one.lost:.1%} false positives",
-                f"{one.caught:.1%} ({one.low:.1%} to {one.high:.1%})",
-                f"{other.caught:.1%} ({other.low:.1%} to {other.high:.1%})",
+                f"spam caught at {first.lost:.1%} false positives",
+                f"{first.caught:.1%} ({first.low:.1%} to {first.high:.1%})",
+                f"{second.caught:.1%} ({second.low:.1%} to {second.high:.1%})",
             )
         )
     return _table(
@@ -177,7 +177,7 @@ def _table(caption: str, head: Sequence[str] | None, rows: Iterable[Sequence[str
         ""
         if head is None
         else "<thead><tr>"
-        + "".join(f'<th scope="col">{_text(one)}</th>' for one in head)
+        + "".join(f'<th scope="col">{_text(title)}</th>' for title in head)
         + "</tr></thead>"
     )
     body = "".join(

@@ -38,7 +38,7 @@ def status(context: CliContext, as_json: bool) -> None:
     """
     header, trouble = weights(context.state)
     with store(context) as opened:
-        found = feedback_statistics(opened, header.calibration)
+        statistics = feedback_statistics(opened, header.calibration)
     trainer = said.read_process(context.state, said.TrainerStatus, time.time())
     missing = {
         kind.value: max(0, context.loaded.settings.learning.min_learned - number)
@@ -53,7 +53,7 @@ def status(context: CliContext, as_json: bool) -> None:
                 "trouble": trouble,
                 "weights": header,
                 "trainer": None if trainer is None else _as_json(trainer),
-                "figures": found,
+                "figures": statistics,
             }
         )
         return
@@ -72,18 +72,18 @@ def status(context: CliContext, as_json: bool) -> None:
             else "",
         ),
         ("trainer", _trainer(trainer)),
-        ("waiting", f"{found.waiting} labels" if found.waiting else ""),
-        ("last label", _when(found.last)),
+        ("waiting", f"{statistics.waiting} labels" if statistics.waiting else ""),
+        ("last label", _when(statistics.last)),
         (
             "kept to train again",
-            " and ".join(f"{number} of {kind}" for kind, number in found.kept.items()),
+            " and ".join(f"{number} of {kind}" for kind, number in statistics.kept.items()),
         ),
     ):
         if value:
             table.add_row(name, plain(value))
     console = Terminal()
     console.print(table, highlight=False)
-    _show_figures(console, found)
+    _show_figures(console, statistics)
 
 
 @click.command()
@@ -94,14 +94,14 @@ def history(context: CliContext, as_json: bool) -> None:
     with store(context), TrainingStore(context.state / state_files.FEEDBACK, make=False) as lessons:
         rows = lessons.snapshots()
     if as_json:
-        for one in rows:
-            echo_json(one._asdict() | {"octets": _size(snapshots.path_of(context.state, one.id))})
+        for row in rows:
+            echo_json(row._asdict() | {"octets": _size(snapshots.path_of(context.state, row.id))})
         return
     table = Table("snapshot", "time", "version", "spam", "ham", "why", "MB")
-    for one in rows:
-        size = _size(snapshots.path_of(context.state, one.id))
+    for row in rows:
+        size = _size(snapshots.path_of(context.state, row.id))
         table.add_row(
-            str(one.id), _when(one.time), f"{one.epoch}.{one.position}", str(one.spam), str(one.ham), one.why,
+            str(row.id), _when(row.time), f"{row.epoch}.{row.position}", str(row.spam), str(row.ham), row.why,
             "gone" if size is None else f"{size / 1e6:.1f}",
         )  # fmt: skip
     if rows:
@@ -137,18 +137,18 @@ def _speech(missing: dict[str, int]) -> str:
 
 
 def _as_json(trainer: said.TrainerStatus) -> dict[str, object]:
-    told = trainer.metrics
+    fields = trainer.metrics
     return {
         "pid": trainer.pid,
         "time": trainer.time,
         "version": trainer.version,
-        "changed": CHANGED.of(told),
-        "learned": _joined(LEARNED.samples(told)),
-        "words": _joined(WORDS.samples(told)),
+        "changed": CHANGED.of(fields),
+        "learned": _joined(LEARNED.samples(fields)),
+        "words": _joined(WORDS.samples(fields)),
         "relearning": trainer.relearning,
         "trouble": trainer.trouble,
-        "events": _joined(DECIDED.samples(told)),
-        "events_waiting": WAITING.of(told),
+        "events": _joined(DECIDED.samples(fields)),
+        "events_waiting": WAITING.of(fields),
         "events_trouble": trainer.events_trouble,
     }
 
@@ -171,19 +171,21 @@ def _trainer(trainer: said.TrainerStatus | None) -> str:
     return f"runs (pid {trainer.pid})"
 
 
-def _show_figures(console: Terminal, found: FeedbackStatistics) -> None:
+def _show_figures(console: Terminal, statistics: FeedbackStatistics) -> None:
     table = Table("label", "source", "state", title="labels", title_justify="left")
     table.add_column("number", justify="right")
-    for one in found.said:
-        table.add_row(one.kind, LabelSource(one.source).report, one.state, str(one.number))
-    if found.said:
+    for figure in statistics.said:
+        table.add_row(
+            figure.kind, LabelSource(figure.source).report, figure.state, str(figure.number)
+        )
+    if statistics.said:
         console.print(table)
-    if found.persons:
+    if statistics.persons:
         table = Table("person", "spam", "ham", title="by whom", title_justify="left")
-        for person in found.persons:
+        for person in statistics.persons:
             table.add_row(plain(person.person), str(person.spam), str(person.ham))
         console.print(table)
-    agreed = found.agreement
+    agreed = statistics.agreement
     if not agreed.number:
         return
     title = (

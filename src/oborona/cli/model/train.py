@@ -91,7 +91,7 @@ class ReplayOptions(NamedTuple):
 )  # fmt: skip
 @pass_cli_context
 def train_(
-    asked: CliContext,
+    context: CliContext,
     /,
     folder: Path | None,
     index: Path | None,
@@ -110,14 +110,14 @@ def train_(
     if lacks := missing_packages():
         raise NotTrainable(lacks)
     asked_for = ReplayOptions(**how)
-    found = (
+    sources = (
         folder_mail(folder)
         if folder is not None
         else index_mail(index)
         if index is not None
         else iter(())
     )
-    with SortedMail(found, shuffled=asked_for.shuffled) as mail, _progress() as step:
+    with SortedMail(sources, shuffled=asked_for.shuffled) as mail, _progress() as step:
         if mail.no_mail:
             more = f" (and {len(mail.no_mail) - 1} more)" if len(mail.no_mail) > 1 else ""
             click.echo(
@@ -126,11 +126,11 @@ def train_(
             )
         if folder is not None and not asked_for.shuffled:
             mail.by_arrival()
-        examples, rehearsal = asyncio.run(_rehearsed(asked, mail, step, asked_for))
+        examples, rehearsal = asyncio.run(_rehearsed(context, mail, step, asked_for))
         training = train(
             examples,
             rehearsal.observer.names,
-            policy=asked.policy().version,
+            policy=context.policy().version,
             now=time.time(),
             meaning=rehearsal.meaning(),
             progress=step,
@@ -158,9 +158,9 @@ async def _rehearsed(
                 least=context.loaded.settings.learning.min_learned,
                 encode=encode_text,
             )
-            for number, one in enumerate(mail):
+            for number, message in enumerate(mail):
                 step("messages", number, len(mail))
-                examples.append((await rehearsal.take(one)).example)
+                examples.append((await rehearsal.take(message)).example)
     return examples, rehearsal
 
 
@@ -211,4 +211,6 @@ def _progress() -> Iterator[_Step]:
         *columns, console=console, transient=True, disable=not console.is_terminal
     ) as bar:
         task = bar.add_task("", total=None)
-        yield lambda what, done, of: bar.update(task, description=what, completed=done, total=of)
+        yield lambda description, done, of: bar.update(
+            task, description=description, completed=done, total=of
+        )

@@ -92,12 +92,12 @@ for moved in (import_, export):
 @click.option("--note", default="", help="For people.")
 @pass_cli_context
 def allow(
-    asked: CliContext, /, person: str, what: Sequence[str], beside: str, **given: Any
+    context: CliContext, /, person: str, what: Sequence[str], beside: str, **given: Any
 ) -> None:
     """Allow a sender whose identity is proved: into the inbox, whatever the score."""
     if beside and given["kind"] != PersonalEntryKind.LIST:
         raise click.UsageError("--from goes with --list")
-    _put(asked, EntryAction.ALLOW, person, what, beside, **given)
+    _put(context, EntryAction.ALLOW, person, what, beside, **given)
 
 
 @personal.command()
@@ -112,16 +112,16 @@ def allow(
 )
 @click.option("--note", default="", help="For people.")
 @pass_cli_context
-def deny(asked: CliContext, /, person: str, what: Sequence[str], **given: Any) -> None:
+def deny(context: CliContext, /, person: str, what: Sequence[str], **given: Any) -> None:
     """Deny a sender, and whoever claims to be them: into the spam folder at least."""
-    _put(asked, EntryAction.DENY, person, what, "", **given)
+    _put(context, EntryAction.DENY, person, what, "", **given)
 
 
 def _put(
     context: CliContext,
     side: EntryAction,
     person: str,
-    what: Sequence[str],
+    values: Sequence[str],
     beside: str,
     *,
     kind: str | None,
@@ -134,25 +134,25 @@ def _put(
         PersonalEntryKind(kind or PersonalEntryKind.ADDRESS),
     )
     end = when(expires, now)
-    wanted = []
-    for one in what:
+    entries = []
+    for value in values:
         proof = (
-            (beside or registrable(list_name(one)))
+            (beside or registrable(list_name(value)))
             if of is PersonalEntryKind.LIST and side is EntryAction.ALLOW
             else ""
         )
         try:
-            wanted.append(
+            entries.append(
                 entry(
-                    side, of, one, beside=proof, time=now, expires=end, note=note or f"by {who()}"
+                    side, of, value, beside=proof, time=now, expires=end, note=note or f"by {who()}"
                 )
             )
         except InvalidPersonalEntry as fault:
             raise click.BadParameter(str(fault), param_hint="WHAT") from None
     with open_persons(context) as store:
-        store.put(address, wanted, now=now)
-    for put in wanted:
-        echo(f"{address}: {put.say}{f' from {put.beside}' if put.beside else ''}")
+        store.put(address, entries, now=now)
+    for own_entry in entries:
+        echo(f"{address}: {own_entry.say}{f' from {own_entry.beside}' if own_entry.beside else ''}")
 
 
 @personal.command()
@@ -172,36 +172,36 @@ def remove(
     if bool(what) is everything:
         raise click.UsageError("name WHAT is to be removed, or say --everything")
     with open_persons(context, make=False) as store:
-        gone = store.clear(address) if everything else store.remove(address, _things(what, kind))
-    echo(f"{address}: {gone} removed")
-    if not gone and not everything:
+        removed = store.clear(address) if everything else store.remove(address, _things(what, kind))
+    echo(f"{address}: {removed} removed")
+    if not removed and not everything:
         click.get_current_context().exit(1)
 
 
-def _things(what: Sequence[str], kind: str | None) -> list[tuple[PersonalEntryKind, str]]:
+def _things(values: Sequence[str], kind: str | None) -> list[tuple[PersonalEntryKind, str]]:
     """Return each thing under every kind that it may be of."""
-    found = []
-    for one in what:
+    things = []
+    for text in values:
         if kind is not None:
             value = (
-                list_name(one)
+                list_name(text)
                 if kind == PersonalEntryKind.LIST
-                else one.strip().lower().removeprefix("@")
+                else text.strip().lower().removeprefix("@")
             )
-            found.append(
+            things.append(
                 (
                     PersonalEntryKind(kind),
-                    mail_address(one) if kind == PersonalEntryKind.SENDER else value,
+                    mail_address(text) if kind == PersonalEntryKind.SENDER else value,
                 )
             )
-        elif mail_address(one):
-            found += [
-                (PersonalEntryKind.ADDRESS, mail_address(one)),
-                (PersonalEntryKind.CLAIMED, mail_address(one)),
+        elif mail_address(text):
+            things += [
+                (PersonalEntryKind.ADDRESS, mail_address(text)),
+                (PersonalEntryKind.CLAIMED, mail_address(text)),
             ]
         else:
-            found.append((PersonalEntryKind.TEXT, one.strip().lower()))
-    return found
+            things.append((PersonalEntryKind.TEXT, text.strip().lower()))
+    return things
 
 
 @personal.command()
@@ -233,49 +233,56 @@ def show(context: CliContext, person: str, contacts: bool, as_json: bool) -> Non
     """Show a person's entries, the newest last."""
     address, now = person_named(person), time.time()
     with open_persons(context, make=False) as store:
-        kept = store.of(address)
-    known = [one for one in kept.entries if one.side is EntryAction.CONTACT]
-    said = [one for one in kept.entries if one.side is not EntryAction.CONTACT]
+        profile = store.of(address)
+    known_contacts = [
+        own_entry for own_entry in profile.entries if own_entry.side is EntryAction.CONTACT
+    ]
+    listed = [
+        own_entry for own_entry in profile.entries if own_entry.side is not EntryAction.CONTACT
+    ]
     if as_json:
         echo_json(
             {
                 "person": address,
-                "strictness": kept.strictness,
-                "contacts": len(known),
-                "entries": [_object(one, now) for one in (kept.entries if contacts else said)],
+                "strictness": profile.strictness,
+                "contacts": len(known_contacts),
+                "entries": [
+                    _object(own_entry, now)
+                    for own_entry in (profile.entries if contacts else listed)
+                ],
             }
         )
         return
     echo(
-        f"{address}: spam threshold of the policy times {kept.strictness:g}, {len(known)} contacts"
+        f"{address}: spam threshold of the policy times {profile.strictness:g}, {len(known_contacts)} contacts"
     )
     table = Table("entry", "of", "value", "proved by", "since", "by", "until", "note")
-    for one in kept.entries if contacts else said:
+    for own_entry in profile.entries if contacts else listed:
         table.add_row(
-            one.side.value,
-            one.kind.value,
-            plain(one.value),
-            plain(one.beside),
-            time.strftime("%Y-%m-%d %H:%M", time.localtime(one.time)),
-            f"label {one.word}" if one.word else one.source.value,
-            until(one.expires) + (" (over)" if one.expired(now) else ""),
-            plain(one.note),
+            own_entry.side.value,
+            own_entry.kind.value,
+            plain(own_entry.value),
+            plain(own_entry.beside),
+            time.strftime("%Y-%m-%d %H:%M", time.localtime(own_entry.time)),
+            f"label {own_entry.word}" if own_entry.word else own_entry.source.value,
+            until(own_entry.expires) + (" (over)" if own_entry.expired(now) else ""),
+            plain(own_entry.note),
         )
     for column in table.columns:
         column.overflow = "fold"  # the end of an address is what tells it from others
     Terminal(width=None if sys.stdout.isatty() else PIPED).print(table, highlight=False)
 
 
-def _object(one: PersonalEntry, now: float) -> dict[str, object]:
+def _object(own_entry: PersonalEntry, now: float) -> dict[str, object]:
     return {
-        "side": one.side,
-        "kind": one.kind,
-        "value": one.value,
-        "beside": one.beside,
-        "time": one.time,
-        "source": one.source,
-        "expires": one.expires,
-        "expired": one.expired(now),
-        "word": one.word,
-        "note": one.note,
+        "side": own_entry.side,
+        "kind": own_entry.kind,
+        "value": own_entry.value,
+        "beside": own_entry.beside,
+        "time": own_entry.time,
+        "source": own_entry.source,
+        "expires": own_entry.expires,
+        "expired": own_entry.expired(now),
+        "word": own_entry.word,
+        "note": own_entry.note,
     }

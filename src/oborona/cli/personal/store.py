@@ -61,17 +61,17 @@ def note_words(
     Raises:
         StoreError: it can't be written; the words themselves stand, and saying them again mends it.
     """
-    told = []
+    lines = []
     with open_persons(context) as store:
-        for word, origin, became in words:
-            person, found = mail_address(word.person), list[PersonalEntry]()
+        for word, origin, recorded in words:
+            person, entries = mail_address(word.person), list[PersonalEntry]()
             if person:
-                found = entries_from_label(
-                    word.kind, origin, word.pieces, person=person, word=became.id, now=word.time
+                entries = entries_from_label(
+                    word.kind, origin, word.pieces, person=person, word=recorded.id, now=word.time
                 )
-                store.say(person, became.id, found, replaced=became.replaced, now=word.time)
-            told.append(tuple(f"{person}: {one.say}" for one in found))
-    return told
+                store.say(person, recorded.id, entries, replaced=recorded.replaced, now=word.time)
+            lines.append(tuple(f"{person}: {entry.say}" for entry in entries))
+    return lines
 
 
 def take_back_words(context: CliContext, words: Sequence[int]) -> None:

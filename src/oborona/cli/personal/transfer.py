@@ -63,7 +63,7 @@ def import_(context: CliContext, person: str, file: Path, dry_run: bool, as_json
         problems: tuple[str, ...] = ()
         if octets.lstrip()[:1] == b"{":
             exported = _exported(octets)
-            form, strictness, wanted, passed_over = (
+            form, strictness, entries, passed_over = (
                 FORMAT,
                 exported.strictness,
                 list(exported.entries),
@@ -72,31 +72,31 @@ def import_(context: CliContext, person: str, file: Path, dry_run: bool, as_json
         else:
             book = read_address_book(octets)
             form, passed_over, problems = book.format, book.passed_over, book.problems
-            wanted = [
+            entries = [
                 entry(
                     EntryAction.CONTACT,
                     PersonalEntryKind.ADDRESS,
-                    one,
+                    contact,
                     time=now,
                     source=PersonalEntrySource.BOOK,
                 )
-                for one in book.addresses
-                if one != address
+                for contact in book.addresses
+                if contact != address
             ]
     except BrokenAddressBook as fault:
         raise BrokenAddressBook(f"{file}: {fault}") from None
     new = 0
     if not dry_run:
         with open_persons(context) as store:
-            new = store.put(address, wanted, now=now)
+            new = store.put(address, entries, now=now)
             if strictness is not None:
                 store.strict(address, strictness)
     if as_json:
         echo_json(
             {
                 "format": form,
-                "taken": 0 if dry_run else len(wanted),
-                "would": len(wanted),
+                "taken": 0 if dry_run else len(entries),
+                "would": len(entries),
                 "new": new,
                 "passed_over": passed_over,
                 "problems": problems,
@@ -106,9 +106,9 @@ def import_(context: CliContext, person: str, file: Path, dry_run: bool, as_json
     for problem in problems:
         click.echo(f"oborona: {file}: {problem}", err=True)
     words = (
-        f"{len(wanted)} would be taken"
+        f"{len(entries)} would be taken"
         if dry_run
-        else f"{len(wanted)} taken, {new} of them not there before"
+        else f"{len(entries)} taken, {new} of them not there before"
     )
     echo(f"{address}: {words}" + (f"; {passed_over} are no mail address" if passed_over else ""))
 
@@ -120,10 +120,13 @@ def export(context: CliContext, person: str) -> None:
     """Print all that is kept of a person, as one JSON object that `import` takes."""
     address = person_named(person)
     with open_persons(context, make=False) as store:
-        kept = store.of(address)
+        profile = store.of(address)
     echo_json(
         PersonExport(
-            format=FORMAT, person=address, strictness=kept.strictness, entries=tuple(kept.entries)
+            format=FORMAT,
+            person=address,
+            strictness=profile.strictness,
+            entries=tuple(profile.entries),
         )
     )
 
@@ -145,30 +148,30 @@ def _exported(octets: bytes) -> PersonExport:
         BrokenBook: it is no such thing.
     """
     try:
-        found = msgspec.json.decode(octets, type=PersonExport)
-        if found.format != FORMAT:
+        exported = msgspec.json.decode(octets, type=PersonExport)
+        if exported.format != FORMAT:
             raise BrokenAddressBook(
-                f"is of format {found.format[:40]!a}, this Oborona knows {FORMAT}"
+                f"is of format {exported.format[:40]!a}, this Oborona knows {FORMAT}"
             )
-        return msgspec.structs.replace(found, entries=tuple(map(_anew, found.entries)))
+        return msgspec.structs.replace(exported, entries=tuple(map(_anew, exported.entries)))
     except (msgspec.DecodeError, UnicodeError, ValueError) as fault:
         raise BrokenAddressBook(f"is not what `export` writes: {fault}") from None
 
 
-def _anew(one: PersonalEntry) -> PersonalEntry:
+def _anew(own_entry: PersonalEntry) -> PersonalEntry:
     """Return an entry as somebody typed it: words of another site are none of this one."""
-    source = one.source if one.word == 0 else PersonalEntrySource.COMMAND
-    if one.kind is PersonalEntryKind.TEXT:
-        if len(one.text) > MAX_TEXT or one.side is EntryAction.CONTACT:
-            raise BrokenAddressBook(f"holds a text that can't be used: {one.value[:40]!a}")
-        return of_octets(one.side, one.text, time=one.time, source=source)
+    source = own_entry.source if own_entry.word == 0 else PersonalEntrySource.COMMAND
+    if own_entry.kind is PersonalEntryKind.TEXT:
+        if len(own_entry.text) > MAX_TEXT or own_entry.side is EntryAction.CONTACT:
+            raise BrokenAddressBook(f"holds a text that can't be used: {own_entry.value[:40]!a}")
+        return of_octets(own_entry.side, own_entry.text, time=own_entry.time, source=source)
     return entry(
-        one.side,
-        one.kind,
-        one.value,
-        beside=one.beside,
-        time=one.time,
+        own_entry.side,
+        own_entry.kind,
+        own_entry.value,
+        beside=own_entry.beside,
+        time=own_entry.time,
         source=source,
-        expires=one.expires,
-        note=one.note,
+        expires=own_entry.expires,
+        note=own_entry.note,
     )

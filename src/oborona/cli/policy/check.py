@@ -55,8 +55,8 @@ def check(context: CliContext, ham: Path | None, spam: Path | None) -> None:
         echo(f"warning: {problem}")
     tests = sum(len(rule.test) for rule in current.compiled.rules if rule.enabled)
     failed = list(run_tests(current.compiled, current.conditions))
-    for one in failed:
-        echo(str(failure(one)))
+    for test in failed:
+        echo(str(failure(test)))
     if tests:
         echo(f"{tests - len(failed)} of {tests} tests of rules hold")
     if failed:

@@ -41,15 +41,15 @@ def costs(policy: Policy, sample: Sequence[Facts]) -> dict[str, float]:
         return {}
     hanging = rule_dependencies(policy)
     rules = {rule.name: rule for rule in policy.rules if rule.enabled and not rule.scripted}
-    found = {}
+    seconds = {}
     for name, rule in rules.items():
         others = [rules[other] for other in sorted(hanging[name]) if other in rules]
         alone, beside = (_compiled(policy, some, hanging) for some in (others, [*others, rule]))
-        found[name] = max(0.0, _timed(_runs(beside), sample) - _timed(_runs(alone), sample))
+        seconds[name] = max(0.0, _timed(_runs(beside), sample) - _timed(_runs(alone), sample))
     scripts = policy.scripts
     if scripts is not None:
-        found[SCRIPTS] = _timed(lambda facts: scripts.judge(facts, Stage.CONTENT), sample)
-    return found
+        seconds[SCRIPTS] = _timed(lambda facts: scripts.judge(facts, Stage.CONTENT), sample)
+    return seconds
 
 
 def _compiled(
@@ -60,12 +60,14 @@ def _compiled(
     What else they name is a list or a script, and counts as not hit.
     """
     texts = " ".join(f"{rule.when} {rule.score}" for rule in rules)
-    there = {rule.name for rule in rules} | {one.name for one in policy.conditions}
-    before = {name: Stage.CONNECT for name in _NAME.findall(texts) if name not in there}
-    wanted = [
-        one for one in policy.conditions if any(one.name in hanging[rule.name] for rule in rules)
+    names = {rule.name for rule in rules} | {condition.name for condition in policy.conditions}
+    before = {name: Stage.CONNECT for name in _NAME.findall(texts) if name not in names}
+    conditions = [
+        condition
+        for condition in policy.conditions
+        if any(condition.name in hanging[rule.name] for rule in rules)
     ]
-    return compile_rules(rules, _SCHEMA, wanted, before)
+    return compile_rules(rules, _SCHEMA, conditions, before)
 
 
 def _runs(compiled: CompiledRules) -> Callable[[Facts], object]:

@@ -13,22 +13,22 @@ from oborona.policy.load import Policy
 def files(policy: Policy) -> Iterator[str]:
     """Yield a line on each of the two folders."""
     folders = policy.folders
-    whose: dict[FileOwner, list[str]] = {one: [] for one in FileOwner}
+    by_owner: dict[FileOwner, list[str]] = {owner: [] for owner in FileOwner}
     for name in policy.files:
-        whose[folders.whose(Path(name))].append(Path(name).name)
+        by_owner[folders.whose(Path(name))].append(Path(name).name)
     if folders.shipped is None:
         yield (
             f"shipped: none, by paths.shipped_policy; yours: {folders.own}: "
-            f"{_count(whose[FileOwner.OWN])}"
+            f"{_count(by_owner[FileOwner.OWN])}"
         )
         return
-    yield f"shipped: {folders.shipped}: {_count(whose[FileOwner.SHIPPED])}"
+    yield f"shipped: {folders.shipped}: {_count(by_owner[FileOwner.SHIPPED])}"
     if folders.own is None:
         yield "yours: none, paths.policy is the folder that ships; put what is yours into another"
     elif not folders.is_own_there():
         yield f"yours: {folders.own} is not there; what ships is in force alone"
     else:
-        own, instead = whose[FileOwner.OWN], whose[FileOwner.INSTEAD]
+        own, instead = by_owner[FileOwner.OWN], by_owner[FileOwner.INSTEAD]
         named = [
             ", ".join(own),
             f"instead of shipped ones: {', '.join(instead)}" if instead else "",

@@ -34,12 +34,12 @@ def table(folder: Path, older: Iterable[FileVersion] = ()) -> str:
         folder: with its table so far, if there is one; what is in that stays.
         older: further versions, oldest first.
     """
-    there = folder / MANIFEST
+    manifest = folder / MANIFEST
     now = {path.name: version(path.name, path.read_bytes()) for path in shipping(folder)}
-    before = [*older, *(read(there) if there.exists() else ())]
-    found = {(one.name, one.digest): one._replace(ships=False) for one in before}
-    found |= {(one.name, one.digest): one._replace(ships=True) for one in now.values()}
-    return shipped_table(found.values())
+    before = [*older, *(read(manifest) if manifest.exists() else ())]
+    entries = {(entry.name, entry.digest): entry._replace(ships=False) for entry in before}
+    entries |= {(entry.name, entry.digest): entry._replace(ships=True) for entry in now.values()}
+    return shipped_table(entries.values())
 
 
 def shipping(folder: Path) -> list[Path]:
@@ -53,23 +53,25 @@ def shipping(folder: Path) -> list[Path]:
 
 def version(name: str, raw: bytes) -> FileVersion:
     """Return what the table says of one version of a file."""
-    said = None
+    statements = None
     if name.endswith(".toml"):
         data = parse(raw, name, PolicyError).data
-        said = frozenset(fingerprint(key, value) for key, value in statements_of(data).items())
-    return FileVersion(name, ships=False, digest=digest(raw), said=said)
+        statements = frozenset(
+            fingerprint(key, value) for key, value in statements_of(data).items()
+        )
+    return FileVersion(name, ships=False, digest=digest(raw), said=statements)
 
 
 def committed(root: Path) -> Iterator[FileVersion]:
     """Yield all versions in the history of a clone, oldest first."""
     commits = _git(root, "log", "--reverse", "--format=%H", "--", FOLDER).decode().split()
-    seen: set[tuple[str, str]] = set()
+    blobs: set[tuple[str, str]] = set()
     for commit in commits:
         for line in _git(root, "ls-tree", "-r", commit, f"{FOLDER}/").decode().splitlines():
             about, path = line.split("\t")
             name, blob = Path(path).name, about.split()[2]
-            if (name, blob) not in seen and Path(path).suffix in (".toml", ".list", ".lua"):
-                seen.add((name, blob))
+            if (name, blob) not in blobs and Path(path).suffix in (".toml", ".list", ".lua"):
+                blobs.add((name, blob))
                 yield version(name, _git(root, "cat-file", "blob", blob))
 
 

@@ -74,11 +74,11 @@ class VerdictTally:
         """
         return sorted(
             self.rules.items(),
-            key=lambda one: (
-                -one[1].alone[0] * (max(one[1].scores) > 0),
-                -self.share(one[1].hits, spam=False) * (max(one[1].scores) > 0),
-                -one[1].hits[1],
-                one[0],
+            key=lambda entry: (
+                -entry[1].alone[0] * (max(entry[1].scores) > 0),
+                -self.share(entry[1].hits, spam=False) * (max(entry[1].scores) > 0),
+                -entry[1].hits[1],
+                entry[0],
             ),
         )
 

@@ -55,8 +55,8 @@ def _show(plan: MigrationPlan) -> None:
             echo(f"    {line}")
     for name in plan.new:
         echo(f"new file: {plan.folder / name}")
-    for one in plan.stays:
-        echo(f"stays, in the place of the one that ships: {one.name}: {one.why}")
+    for stay in plan.stays:
+        echo(f"stays, in the place of the one that ships: {stay.name}: {stay.why}")
     if plan.news:
         echo("what newer files that ship bring:")
         for news in plan.news:

@@ -51,16 +51,20 @@ def reload(context: CliContext) -> None:
 
 def _in_force(outcome: ReloadOutcome, took_s: float) -> str:
     """Return what is in force now, since when, and what was before."""
-    what = f"policy {outcome.version}: {outcome.rules} rules, in force in {outcome.workers} workers"
+    heading = (
+        f"policy {outcome.version}: {outcome.rules} rules, in force in {outcome.workers} workers"
+    )
     if outcome.changed:
-        return f"{what} after {took_s:.2f} s; before: {outcome.before}"
+        return f"{heading} after {took_s:.2f} s; before: {outcome.before}"
     since = time.strftime("%H:%M:%S", time.localtime(time.time() - outcome.age_s))
     if outcome.reworded:
-        return f"{what} since {since}; the files changed, and mean the same"
+        return f"{heading} since {since}; the files changed, and mean the same"
     if not outcome.before:
-        return f"{what} since the start at {since}; the files say the same: there was nothing to do"
+        return (
+            f"{heading} since the start at {since}; the files say the same: there was nothing to do"
+        )
     return (
-        f"{what} already since {since} ({outcome.age_s:.0f} s): that change was taken by "
+        f"{heading} already since {since} ({outcome.age_s:.0f} s): that change was taken by "
         f"itself; before: {outcome.before}"
     )
 

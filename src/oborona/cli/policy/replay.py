@@ -80,16 +80,16 @@ def replay(
         raise click.UsageError(
             "mailboxes are scored under two policies: name the other by --policy"
         )
-    other = context if folder is None else context.under(folder)
+    candidate = context if folder is None else context.under(folder)
     comparison = VerdictComparison(limit)
     if mailboxes:
         asyncio.run(
-            _mailboxes(context, other, mailboxes, context.seen(envelope), comparison, dns=dns)
+            _mailboxes(context, candidate, mailboxes, context.seen(envelope), comparison, dns=dns)
         )
     else:
         if envelope != Envelope() or dns:
             raise click.UsageError("the journal has its own envelopes and answers")
-        asyncio.run(_journal(context, other.policy(), since or 86_400.0, comparison))
+        asyncio.run(_journal(context, candidate.policy(), since or 86_400.0, comparison))
     if as_json:
         echo_json(as_object(comparison))
     else:
@@ -111,14 +111,14 @@ async def _journal(
                 if isinstance(entry, int):
                     comparison.leave_out("damaged in the journal")
                     continue
-                again = judge.judge(entry, versions.get(entry.policy_version))
-                if again is None:
+                rejudged = judge.judge(entry, versions.get(entry.policy_version))
+                if rejudged is None:
                     comparison.leave_out(why_not(entry))
                 else:
-                    comparison.add(_journaled(entry, again))
+                    comparison.add(_journaled(entry, rejudged))
 
 
-def _journaled(entry: JournalEntry, again: Rejudged) -> VerdictPair:
+def _journaled(entry: JournalEntry, rejudged: Rejudged) -> VerdictPair:
     return VerdictPair(
         name=to_text(entry.id),
         sender=entry.sender,
@@ -130,23 +130,23 @@ def _journaled(entry: JournalEntry, again: Rejudged) -> VerdictPair:
             decided_by=entry.decided_by,
             rules=entry.rules,
         ),
-        after=_judgement(again.verdict),
-        mildest=again.mildest,
-        severest=again.severest,
-        unjudged=tuple(again.unjudged),
+        after=_judgement(rejudged.verdict),
+        mildest=rejudged.mildest,
+        severest=rejudged.severest,
+        unjudged=tuple(rejudged.unjudged),
     )
 
 
 async def _mailboxes(
     context: CliContext,
-    other: CliContext,
+    candidate: CliContext,
     mailboxes: tuple[Path, ...],
     envelope: Envelope,
     comparison: VerdictComparison,
     *,
     dns: bool,
 ) -> None:
-    async with _sides(context, other, dns=dns) as (judge, judge_again):
+    async with _sides(context, candidate, dns=dns) as (judge, judge_again):
         with progress("messages") as one_more:
             for path in mailboxes:
                 for source in messages(path):
@@ -182,18 +182,21 @@ class _PolicyScorer:
 
 @asynccontextmanager
 async def _sides(
-    context: CliContext, other: CliContext, *, dns: bool
+    context: CliContext, candidate: CliContext, *, dns: bool
 ) -> AsyncIterator[tuple[_PolicyScorer, _PolicyScorer]]:
     async with (
         context.inquiries(dns=dns) as inquire,
-        other.inquiries(dns=dns) as inquire_again,
+        candidate.inquiries(dns=dns) as inquire_again,
         context.pictures() as pictures,
     ):
         with context.site(pictures) as of_all:
             # policies are compared, not readers' lists
             site = msgspec.structs.replace(of_all, persons=NoPersons())
-            there = msgspec.structs.replace(site, signatures=other.signatures())
-            yield _PolicyScorer(context, site, inquire), _PolicyScorer(other, there, inquire_again)
+            candidate_site = msgspec.structs.replace(site, signatures=candidate.signatures())
+            yield (
+                _PolicyScorer(context, site, inquire),
+                _PolicyScorer(candidate, candidate_site, inquire_again),
+            )
 
 
 def _judgement(verdict: Verdict) -> ComparedVerdict:

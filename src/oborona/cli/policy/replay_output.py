@@ -18,10 +18,10 @@ def show(comparison: VerdictComparison) -> None:
     console = Terminal(soft_wrap=True, width=None if sys.stdout.isatty() else PIPED)
     certain = comparison.differing
     uncertain = comparison.changes.total() - certain
-    told = f"{comparison.messages:,} messages: {certain:,} verdicts would change"
+    heading = f"{comparison.messages:,} messages: {certain:,} verdicts would change"
     if uncertain:
-        told += f", {uncertain:,} might"
-    console.print(told, highlight=False)
+        heading += f", {uncertain:,} might"
+    console.print(heading, highlight=False)
     for why, number in comparison.left_out.most_common():
         console.print(f"{number:,} messages can't be judged: {why}", highlight=False)
     if comparison.changes:
@@ -76,16 +76,16 @@ def _example(console: Terminal, pair: VerdictPair) -> None:
     console.print(f"  {plain(pair.name)}  <{plain(pair.sender)}>  {shown}", highlight=False)
     before, after = pair.before, pair.after
     console.print(f"      {_told(before)}  →  {_told(after)}", highlight=False)
-    there, here = ({hit.name for hit in one.rules} for one in (before, after))
-    moved = [f"+{name}" for name in sorted(here - there)]
-    moved += [f"-{name}" for name in sorted(there - here - set(pair.unjudged))]
+    before_hits, after_hits = ({hit.name for hit in verdict.rules} for verdict in (before, after))
+    moved = [f"+{name}" for name in sorted(after_hits - before_hits)]
+    moved += [f"-{name}" for name in sorted(before_hits - after_hits - set(pair.unjudged))]
     moved += [f"?{name}" for name in pair.unjudged]
     if moved:
         console.print(f"      {plain(' '.join(moved))}", highlight=False)
 
 
-def _told(one: ComparedVerdict) -> str:
-    return f"{one.action} {one.score:.1f} / {one.line:g} by {plain(one.decided_by)}"
+def _told(verdict: ComparedVerdict) -> str:
+    return f"{verdict.action} {verdict.score:.1f} / {verdict.line:g} by {plain(verdict.decided_by)}"
 
 
 def as_object(comparison: VerdictComparison) -> dict[str, Any]:

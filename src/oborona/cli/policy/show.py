@@ -55,16 +55,26 @@ def show(context: CliContext, origin: bool, as_json: bool) -> None:
     for name, turned in current.compiled.turned.items():
         sort = "rule" if f"rule.{name}.when" in current.origins else "condition"
         rows.append((f"{sort}.{name}.looked_for", turned, current.origins[f"{sort}.{name}.when"]))
-    for one in current.scripts.functions if current.scripts is not None else ():
-        if one.rule is None:
-            lines = f"function in lines {one.place.line} to {one.last}"
-            rows.append((f"check.{one.name}.run", lines, f"{one.place.file}:{one.place.line}"))
+    for function in current.scripts.functions if current.scripts is not None else ():
+        if function.rule is None:
+            lines = f"function in lines {function.place.line} to {function.last}"
+            rows.append(
+                (
+                    f"check.{function.name}.run",
+                    lines,
+                    f"{function.place.file}:{function.place.line}",
+                )
+            )
     rows += [(name, value, current.origins[name]) for name, value in current.lists.items()]
     if as_json:
-        found = {name: {"value": value, "origin": where} for name, value, where in settings}
+        by_name = {name: {"value": value, "origin": where} for name, value, where in settings}
         for name, value, where in rows:
-            found[name] = {"value": value, "origin": where, "whose": whose(current.folders, where)}
-        echo(msgspec.json.encode(found))
+            by_name[name] = {
+                "value": value,
+                "origin": where,
+                "whose": whose(current.folders, where),
+            }
+        echo(msgspec.json.encode(by_name))
         return
     shown = [(name, value, _short(where)) for name, value, where in settings]
     shown += [(name, value, place(current.folders, where)) for name, value, where in rows]

@@ -84,52 +84,54 @@ def stats(context: CliContext, since: float, as_json: bool) -> None:
     """Show what each rule did to the journal's messages: hits, verdicts that depend on its score,
     verdicts and reports of these messages.
     """
-    found = PolicyStats(context.policy())
-    asyncio.run(_read(context, found, since))
+    statistics = PolicyStats(context.policy())
+    asyncio.run(_read(context, statistics, since))
     if as_json:
-        echo_json(_as_object(found))
+        echo_json(_as_object(statistics))
     else:
-        _show(found)
+        _show(statistics)
 
 
-async def _read(context: CliContext, found: PolicyStats, since: float) -> None:
+async def _read(context: CliContext, statistics: PolicyStats, since: float) -> None:
     async with await JournalReader.open(context.state / state_files.JOURNAL) as journal:
         start = time.time() - since
         with progress("messages", await journal.count_since(start)) as one_more:
             async for entry in journal.since(start):
                 one_more()
                 if isinstance(entry, int):
-                    found.damaged += 1
+                    statistics.damaged += 1
                 else:
-                    found.add(entry)
+                    statistics.add(entry)
 
 
-def _as_object(found: PolicyStats) -> dict[str, Any]:
+def _as_object(statistics: PolicyStats) -> dict[str, Any]:
     return {
-        "messages": found.messages,
-        "damaged": found.damaged,
-        "verdicts": dict(found.verdicts),
-        "would": dict(found.would),
-        "rules": found.rules,
+        "messages": statistics.messages,
+        "damaged": statistics.damaged,
+        "verdicts": dict(statistics.verdicts),
+        "would": dict(statistics.would),
+        "rules": statistics.rules,
     }
 
 
-def _show(found: PolicyStats) -> None:
+def _show(statistics: PolicyStats) -> None:
     console = Terminal(soft_wrap=True, width=None if sys.stdout.isatty() else PIPED)
-    told = ", ".join(f"{action} {number:,}" for action, number in found.verdicts.most_common())
-    console.print(f"{found.messages:,} messages: {told or 'none'}", highlight=False)
-    for change, number in found.would.most_common():
+    line = ", ".join(f"{action} {number:,}" for action, number in statistics.verdicts.most_common())
+    console.print(f"{statistics.messages:,} messages: {line or 'none'}", highlight=False)
+    for change, number in statistics.would.most_common():
         console.print(f"with all in shadow mode live: {change} {number:,}", highlight=False)
-    if found.damaged:
-        console.print(f"{found.damaged:,} more are damaged in the journal", highlight=False)
+    if statistics.damaged:
+        console.print(f"{statistics.damaged:,} more are damaged in the journal", highlight=False)
     table = Table("rule")
     for column in ("hits", "share", "decided", "decisive", *(action.value for action in Action)):
         table.add_column(column, justify="right")
-    for name, rule in sorted(found.rules.items(), key=lambda one: (-one[1].hits, one[0])):
+    for name, rule in sorted(
+        statistics.rules.items(), key=lambda entry: (-entry[1].hits, entry[0])
+    ):
         table.add_row(
             plain(f"({name})" if rule.hits and rule.shadow == rule.hits else name),
             f"{rule.hits:,}",
-            f"{rule.hits / found.messages:.2%}" if found.messages else "",
+            f"{rule.hits / statistics.messages:.2%}" if statistics.messages else "",
             *(f"{number:,}" if number else "" for number in (rule.decided, rule.alone)),
             *(f"{rule.verdicts[action]:,}" if rule.verdicts[action] else "" for action in Action),
         )

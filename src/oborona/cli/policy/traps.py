@@ -26,7 +26,7 @@ def traps_in_use(traps: Traps, state: Path) -> Iterator[str]:
     """
     if not len(traps):
         return
-    found = {
+    in_use = {
         **dict.fromkeys(
             _asked(traps, state), "somebody reads mail there, or has said what is spam"
         ),
@@ -34,10 +34,10 @@ def traps_in_use(traps: Traps, state: Path) -> Iterator[str]:
             _known(traps, state), "somebody writes mail from it, or has lists of their own"
         ),
     }
-    for address in sorted(found)[:MOST_TOLD]:
-        yield f"{address} is a trap, and {found[address]}"
-    if len(found) > MOST_TOLD:
-        yield f"{len(found) - MOST_TOLD} more traps are in use"
+    for address in sorted(in_use)[:MOST_TOLD]:
+        yield f"{address} is a trap, and {in_use[address]}"
+    if len(in_use) > MOST_TOLD:
+        yield f"{len(in_use) - MOST_TOLD} more traps are in use"
 
 
 def _known(traps: Traps, state: Path) -> tuple[str, ...]:

@@ -73,10 +73,10 @@ def attach_change(postfix: PostfixInstance, address: Address) -> MainChange:
         if smtpd.own and not _asks(smtpd, address, postfix):
             raise RefusedError(_overridden(smtpd, word, postfix))
     raw = entries(postfix.raw(MILTERS))
-    left = [one for one in raw if _left(one, asking, address, postfix)]
+    left = [entry for entry in raw if _left(entry, asking, address, postfix)]
     if all(_asks(smtpd, address, postfix) for smtpd in asking):
         if left:
-            value = join_entries([one for one in raw if one not in left])
+            value = join_entries([entry for entry in raw if entry not in left])
             return MainChange(value, changes=True, notes=_notes(postfix, address))
         return MainChange(
             join_entries(raw),
@@ -86,8 +86,8 @@ def attach_change(postfix: PostfixInstance, address: Address) -> MainChange:
     ours = entry_for(word)
     # what was written for our socket and leads elsewhere goes: it would be asked in vain for each
     # message
-    kept = [one for one in raw if not means(one.address, address) and one not in left]
-    value = join_entries([MilterEntry(ours, word), *kept])
+    rest = [entry for entry in raw if not means(entry.address, address) and entry not in left]
+    value = join_entries([MilterEntry(ours, word), *rest])
     return MainChange(value, changes=True, notes=_notes(postfix, address))
 
 
@@ -99,20 +99,20 @@ def detach_change(postfix: PostfixInstance, address: Address) -> MainChange:
     """
     smtpds = postfix.smtpds or (Smtpd("smtp/inet", chroot=False, milters="", own=False),)
 
-    def ours(one: MilterEntry) -> bool:
-        return any(leads_to(one.address, address, smtpd, postfix.queue) for smtpd in smtpds)
+    def ours(entry: MilterEntry) -> bool:
+        return any(leads_to(entry.address, address, smtpd, postfix.queue) for smtpd in smtpds)
 
     raw = entries(postfix.raw(MILTERS))
-    kept = [one for one in raw if not ours(one)]
-    named = [one.text for one in raw if not is_address(one.address)]
-    if len(kept) == len(raw) and any(map(ours, entries(postfix.value(MILTERS)))):
+    rest = [entry for entry in raw if not ours(entry)]
+    named = [entry.text for entry in raw if not is_address(entry.address)]
+    if len(rest) == len(raw) and any(map(ours, entries(postfix.value(MILTERS)))):
         raise RefusedError(f"{MILTERS} names us by way of {' and '.join(named)}: take it out there")
     notes = tuple(
-        f"{one.name} has {MILTERS} of its own in master.cf, and still asks us: take it out there"
-        for one in smtpds
-        if one.own and any(map(ours, entries(one.milters)))
+        f"{smtpd.name} has {MILTERS} of its own in master.cf, and still asks us: take it out there"
+        for smtpd in smtpds
+        if smtpd.own and any(map(ours, entries(smtpd.milters)))
     )
-    return MainChange(join_entries(kept), changes=kept != raw, notes=notes)
+    return MainChange(join_entries(rest), changes=rest != raw, notes=notes)
 
 
 def diff(postfix: PostfixInstance, change: MainChange) -> str:
@@ -147,19 +147,19 @@ def make(postfix: PostfixInstance, change: MainChange) -> Path:
         PostfixError: it can't be made, or Postfix does not like it: then main.cf is as it was.
     """
     main = postfix.folder / "main.cf"
-    kept = main.with_name(f"main.cf.oborona-{time.strftime('%Y%m%d-%H%M%S')}")
+    backup = main.with_name(f"main.cf.oborona-{time.strftime('%Y%m%d-%H%M%S')}")
     try:
-        shutil.copy2(main, kept)
+        shutil.copy2(main, backup)
     except OSError as error:
         raise PostfixError(f"{error.filename}: {error.strerror}; nothing was changed") from error
     try:
         _set(postfix.folder, change.value)
         postfix.run("postfix", "check")
     except PostfixError as error:
-        shutil.copy2(kept, main)
-        kept.unlink()
+        shutil.copy2(backup, main)
+        backup.unlink()
         raise PostfixError(f"{error}; main.cf is as it was") from error
-    return kept
+    return backup
 
 
 def running(postfix: PostfixInstance) -> bool:
@@ -191,12 +191,12 @@ def must_ask(smtpds: Sequence[Smtpd]) -> Sequence[Smtpd]:
 
     Where none is told by its name, all.
     """
-    return [one for one in smtpds if one.public] or smtpds
+    return [smtpd for smtpd in smtpds if smtpd.public] or smtpds
 
 
 def _asks(smtpd: Smtpd, address: Address, postfix: PostfixInstance) -> bool:
     return any(
-        leads_to(one.address, address, smtpd, postfix.queue) for one in entries(smtpd.milters)
+        leads_to(entry.address, address, smtpd, postfix.queue) for entry in entries(smtpd.milters)
     )
 
 
@@ -213,29 +213,31 @@ def _elsewhere(address: Address, smtpd: Smtpd, postfix: PostfixInstance) -> str:
 
 def _overridden(smtpd: Smtpd, word: str, postfix: PostfixInstance) -> str:
     # postconf takes no space in a value of master.cf: what has some is a parameter of main.cf
-    there = "".join("," + re.sub(r"[\s,]+", ",", one.text) for one in entries(smtpd.milters))
+    addresses = "".join(
+        "," + re.sub(r"[\s,]+", ",", entry.text) for entry in entries(smtpd.milters)
+    )
     return (
         f"{smtpd.name} has {MILTERS} of its own in master.cf, which main.cf does not reach; write "
         f"it there:\n"
         f"    postconf -c {postfix.folder} -e 'oborona_milter = {entry_for(word)}'\n"
-        f"    postconf -c {postfix.folder} -P '{smtpd.name}/{MILTERS}=$oborona_milter{there}'\n"
+        f"    postconf -c {postfix.folder} -P '{smtpd.name}/{MILTERS}=$oborona_milter{addresses}'\n"
         f"    postfix -c {postfix.folder} reload"
     )
 
 
 def _left(
-    one: MilterEntry, asking: Sequence[Smtpd], address: Address, postfix: PostfixInstance
+    entry: MilterEntry, asking: Sequence[Smtpd], address: Address, postfix: PostfixInstance
 ) -> bool:
     """Tell whether we wrote an entry for a listener that is somewhere else now: nobody is there,
     and Postfix would put off all mail for it.
     """
-    if not _OURS.search(one.text):
+    if not _OURS.search(entry.text):
         return False
     for smtpd in asking:
-        if leads_to(one.address, address, smtpd, postfix.queue):
+        if leads_to(entry.address, address, smtpd, postfix.queue):
             return False
         try:
-            reach(one.address, smtpd, postfix).peer.close()
+            reach(entry.address, smtpd, postfix).peer.close()
         except UnreachableError:
             continue
         return False
@@ -254,12 +256,12 @@ def _lets_in(postfix: PostfixInstance, address: Address) -> Iterator[str]:
     """Yield what is to be known of entries that ask us as an older Oborona wrote them."""
     asking = must_ask(postfix.smtpds)
     ours = {
-        one
+        entry
         for smtpd in asking
-        for one in entries(smtpd.milters)
-        if leads_to(one.address, address, smtpd, postfix.queue)
+        for entry in entries(smtpd.milters)
+        if leads_to(entry.address, address, smtpd, postfix.queue)
     }
-    if any(action_while_away(one, postfix) == "accept" for one in ours):
+    if any(action_while_away(entry, postfix) == "accept" for entry in ours):
         yield (
             "while we are away Postfix lets mail in unjudged (default_action=accept); with "
             "default_action=tempfail it waits with its"
@@ -269,14 +271,14 @@ def _lets_in(postfix: PostfixInstance, address: Address) -> Iterator[str]:
 
 def _notes(postfix: PostfixInstance, address: Address) -> tuple[str, ...]:
     smtpds = postfix.smtpds
-    apart = [one.name for one in smtpds if one.own and not _asks(one, address, postfix)]
+    apart = [smtpd.name for smtpd in smtpds if smtpd.own and not _asks(smtpd, address, postfix)]
     notes = [f"{name} has {MILTERS} of its own in master.cf and does not ask us" for name in apart]
-    for one in entries(postfix.value(MILTERS)):
+    for entry in entries(postfix.value(MILTERS)):
         for smtpd in must_ask(smtpds):
-            meant = place(one.address, smtpd, postfix.queue)
+            meant = place(entry.address, smtpd, postfix.queue)
             if isinstance(meant, Path) and not os.path.lexists(meant):
                 notes.append(
-                    f"{one.address}, which stands there already, is not to be found "
+                    f"{entry.address}, which stands there already, is not to be found "
                     f"({meant}): take it out if nobody needs it"
                 )
                 break

@@ -78,7 +78,7 @@ class PostfixInstance:
         """Return several parameters of main.cf, with what they name filled in."""
         if not self._values.keys() >= set(names):
             lines = (line.partition(" =") for line in self._ask("-x", *_USED, *names).splitlines())
-            self._values |= {one: value.strip() for one, _, value in lines}
+            self._values |= {name: value.strip() for name, _, value in lines}
         return {name: self._values.get(name, "") for name in names}
 
     def raw(self, name: str) -> str:
@@ -88,8 +88,8 @@ class PostfixInstance:
     @property
     def version(self) -> tuple[int, int]:
         """Its version, such as (3, 7); (0, 0) where it can't be read."""
-        found = re.match(r"(\d+)\.(\d+)", self.value("mail_version"))
-        return (int(found[1]), int(found[2])) if found else (0, 0)
+        match = re.match(r"(\d+)\.(\d+)", self.value("mail_version"))
+        return (int(match[1]), int(match[2])) if match else (0, 0)
 
     @property
     def queue(self) -> Path:
@@ -133,12 +133,12 @@ class PostfixInstance:
             column == "-" and self.value("compatibility_level").partition(".")[0] in ("", "0")
         )
 
-    def _of_services(self, what: str) -> dict[tuple[str, str], str]:
+    def _of_services(self, option: str) -> dict[tuple[str, str], str]:
         """Return what postconf says of services, by their name and the name of a column or
         parameter.
         """
-        found = (_SETTING.fullmatch(line) for line in self._ask(what).splitlines())
-        return {(one[1], one[2]): one[3].strip() for one in found if one}
+        matches = (_SETTING.fullmatch(line) for line in self._ask(option).splitlines())
+        return {(match[1], match[2]): match[3].strip() for match in matches if match}
 
     def _ask(self, *words: str) -> str:
         assert self._postconf is not None
@@ -151,10 +151,10 @@ class PostfixInstance:
         Raises:
             PostfixError: it is not here, or says that it failed; the text has its words.
         """
-        found = program(tool)
-        if found is None:
+        path = program(tool)
+        if path is None:
             raise PostfixError(f"no {tool} here")
-        return _run([found, "-c", str(self.folder), *words])
+        return _run([path, "-c", str(self.folder), *words])
 
 
 def _run(command: list[str]) -> str:

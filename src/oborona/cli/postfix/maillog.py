@@ -50,29 +50,29 @@ def read_log(postfix: PostfixInstance, since: float) -> MailLog | None:
 
 def parse_log(text: str, since: float, where: str = "") -> MailLog:
     """Return what lines of a log say since a time; lines of others mean nothing."""
-    taken: dict[str, float] = {}
+    connected: dict[str, float] = {}
     whole: set[str] = set()
     away, away_at = "", 0.0
     for line in text.splitlines():
-        found = _LINE.match(line)
-        if found is None or (at := _time(found["iso"], found["old"])) < since:
+        match = _LINE.match(line)
+        if match is None or (at := _time(match["iso"], match["old"])) < since:
             continue
-        words = found["text"]
-        if found["service"].endswith("smtpd"):
-            if one := _TAKEN.match(words):
-                taken[one[1]] = at
-            elif one := _AWAY.match(words):
-                away, away_at = one[1], at
-        elif found["service"].endswith("cleanup") and (one := _WHOLE.match(words)):
-            whole.add(one[1])
+        words = match["text"]
+        if match["service"].endswith("smtpd"):
+            if connection := _TAKEN.match(words):
+                connected[connection[1]] = at
+            elif connection := _AWAY.match(words):
+                away, away_at = connection[1], at
+        elif match["service"].endswith("cleanup") and (connection := _WHOLE.match(words)):
+            whole.add(connection[1])
     return MailLog(
-        where, {ident: at for ident, at in taken.items() if ident in whole}, away, away_at
+        where, {ident: at for ident, at in connected.items() if ident in whole}, away, away_at
     )
 
 
 def _text(postfix: PostfixInstance, since: float) -> tuple[str, str | None]:
-    said = postfix.value("maillog_file")
-    for path in [Path(said)] if said.startswith("/") else PLACES:
+    log_file = postfix.value("maillog_file")
+    for path in [Path(log_file)] if log_file.startswith("/") else PLACES:
         try:
             with path.open("rb") as log:
                 log.seek(max(0, path.stat().st_size - END_BYTES))
@@ -80,7 +80,7 @@ def _text(postfix: PostfixInstance, since: float) -> tuple[str, str | None]:
         except OSError:
             continue
     journalctl = program("journalctl")
-    if journalctl is None or said:
+    if journalctl is None or log_file:
         return "", None
     age_s = int(time.time() - since)
     try:

@@ -26,7 +26,7 @@ def entries(value: str) -> list[MilterEntry]:
 
     A brace that nothing closes goes to the end, as Postfix has it.
     """
-    found: list[MilterEntry] = []
+    milter_entries: list[MilterEntry] = []
     at = 0
     while at < len(value):
         if value[at] in _BETWEEN:
@@ -37,14 +37,14 @@ def entries(value: str) -> list[MilterEntry]:
         inside = (
             re.split(r"[\s,]+", text.strip("{} \t\r\n,"), maxsplit=1)[0] if text[0] == "{" else text
         )
-        found.append(MilterEntry(text, inside))
+        milter_entries.append(MilterEntry(text, inside))
         at = end
-    return found
+    return milter_entries
 
 
 def join_entries(milters: list[MilterEntry]) -> str:
     """Return the value that names these."""
-    return ", ".join(one.text for one in milters)
+    return ", ".join(entry.text for entry in milters)
 
 
 def is_address(word: str) -> bool:

@@ -60,11 +60,11 @@ def place(word: str, smtpd: Smtpd, queue: Path) -> Path | tuple[str, int] | None
     scheme, _, rest = word.partition(":")
     if scheme.lower() in ("unix", "local") and rest:
         return Path(os.path.normpath(queue / rest.lstrip("/") if smtpd.chroot else queue / rest))
-    found = _INET.fullmatch(word)
-    if found is None:
+    match = _INET.fullmatch(word)
+    if match is None:
         return None
-    host = (found["host"] or "").strip("[]").lower()
-    return _LOCAL.get(host, host), int(found["port"])
+    host = (match["host"] or "").strip("[]").lower()
+    return _LOCAL.get(host, host), int(match["port"])
 
 
 def leads_to(word: str, address: Address, smtpd: Smtpd, queue: Path) -> bool:
@@ -180,23 +180,25 @@ def _why(meant: Path | tuple[str, int], error: OSError) -> str:
     """Return what is in the way, as who asks sees it: the first folder or the socket that stops
     him.
     """
-    said = str(error.strerror or error)
+    reason = str(error.strerror or error)
     if isinstance(meant, tuple) or isinstance(error, ConnectionRefusedError):
         return (
-            f"{said}: nobody listens there" if isinstance(error, ConnectionRefusedError) else said
+            f"{reason}: nobody listens there"
+            if isinstance(error, ConnectionRefusedError)
+            else reason
         )
     for folder in reversed(meant.parents):
         if not os.path.lexists(folder):
-            return f"{said}: there is no folder {folder}"
+            return f"{reason}: there is no folder {folder}"
         if not os.access(folder, os.X_OK):
-            return f"{said}: folder {folder} is {_mode(folder)}"
+            return f"{reason}: folder {folder} is {_mode(folder)}"
     if not os.path.lexists(meant):
-        return f"{said}: there is no {meant}"
-    return f"{said}: {meant} is {_mode(meant)}"
+        return f"{reason}: there is no {meant}"
+    return f"{reason}: {meant} is {_mode(meant)}"
 
 
 def _mode(path: Path) -> str:
     with suppress(OSError):
-        found = path.stat()
-        return f"{stat.filemode(found.st_mode)} of user {found.st_uid}, group {found.st_gid}"
+        details = path.stat()
+        return f"{stat.filemode(details.st_mode)} of user {details.st_uid}, group {details.st_gid}"
     return "closed"

@@ -61,16 +61,16 @@ def status(context: CliContext, as_json: bool) -> None:
     now = time.time()
     with _moves(context) as moves:
         paused, states = moves.paused(), moves.counted(now - 86_400)
-    said = statuses.read_process(context.state, statuses.RecheckStatus, now)
-    waiting = 0 if said is None else WAITING.of(said.metrics)
+    recheck_status = statuses.read_process(context.state, statuses.RecheckStatus, now)
+    waiting = 0 if recheck_status is None else WAITING.of(recheck_status.metrics)
     looked = (
         {}
-        if said is None
-        else {name: number for (name,), number in MESSAGES.samples(said.metrics).items()}
+        if recheck_status is None
+        else {name: number for (name,), number in MESSAGES.samples(recheck_status.metrics).items()}
     )
-    told = {
-        "runs": said is not None,
-        "trouble": "" if said is None else said.trouble,
+    report = {
+        "runs": recheck_status is not None,
+        "trouble": "" if recheck_status is None else recheck_status.trouble,
         "paused": None if paused is None else paused.why,
         "paused_since": None if paused is None else paused.since,
         "waiting": waiting,
@@ -78,19 +78,19 @@ def status(context: CliContext, as_json: bool) -> None:
         "moves": {state.value: states.get(state, 0) for state in MoveState},
     }
     if as_json:
-        echo_json(told)
+        echo_json(report)
         return
     echo(
         "runs"
-        if said is not None
+        if recheck_status is not None
         else (
             "does not run: the keeper (journal and recheck) does not run, or recheck.enabled "
             "= false"
         )
     )
-    if said is not None:
-        if said.trouble:
-            echo(f"trouble: {plain(said.trouble)}")
+    if recheck_status is not None:
+        if recheck_status.trouble:
+            echo(f"trouble: {plain(recheck_status.trouble)}")
         echo(f"changes that wait for a recheck: {waiting}")
         echo(
             "since its start: "
@@ -100,7 +100,7 @@ def status(context: CliContext, as_json: bool) -> None:
         )
     echo(
         "moves of the last day: "
-        + ", ".join(f"{states.get(one, 0)} {one.value}" for one in MoveState)
+        + ", ".join(f"{states.get(state, 0)} {state.value}" for state in MoveState)
     )
     if paused is not None:
         echo(f"MOVES HAVE STOPPED since {_moment(paused.since)}: {plain(paused.why)}")
@@ -124,15 +124,15 @@ def status(context: CliContext, as_json: bool) -> None:
 def moves(context: CliContext, ident: str, last: int, as_json: bool) -> None:
     """Show moves, those of one message where ID is given."""
     with _moves(context) as store:
-        found = store.of(_number(ident)) if ident else store.last(last)
+        listed = store.of(_number(ident)) if ident else store.last(last)
     if as_json:
-        for one in found:
+        for move in listed:
             echo_json(
-                {"message": to_text(one.message)}
-                | {k: v for k, v in msgspec.structs.asdict(one).items() if k != "message"}
+                {"message": to_text(move.message)}
+                | {k: v for k, v in msgspec.structs.asdict(move).items() if k != "message"}
             )
         return
-    shown(found)
+    shown(listed)
 
 
 @recheck.command()
@@ -156,11 +156,11 @@ def undo(context: CliContext, idents: tuple[str, ...], span: float | None, as_js
     now = time.time()
     with as_owner_of(context.state), _moves(context) as store:
         if span is not None:
-            found = store.since(now - span)
+            recent = store.since(now - span)
         else:
-            found = [move for one in idents for move in store.of(_number(one))]
-        taken = store.undo([one.id for one in found], now=now, event="undo")
-    _end(context, len(taken), "taken back", as_json=as_json)
+            recent = [move for ident in idents for move in store.of(_number(ident))]
+        undone = store.undo([move.id for move in recent], now=now, event="undo")
+    _end(context, len(undone), "taken back", as_json=as_json)
 
 
 @recheck.command()
@@ -190,25 +190,25 @@ def discard(context: CliContext, as_json: bool) -> None:
     _end(context, number, "given up", as_json=as_json)
 
 
-def shown(found: Sequence[Move]) -> None:
+def shown(listed: Sequence[Move]) -> None:
     """Print moves as a table."""
     table = Table(
         "time", "message", "recipient", "from → to", "state", "why", "score", "event", "note"
     )
-    for one in found:
+    for move in listed:
         table.add_row(
-            _moment(one.time),
-            to_text(one.message),
-            plain(one.recipient),
-            plain(f"{one.source} → {one.target}"),
-            f"{one.state}{' (back)' if one.undoes is not None else ''}",
-            plain(f"{one.why}, because: {one.because}" if one.because else one.why),
-            f"{one.score:.1f} / {one.line:g}",
-            one.event,
-            plain(one.note),
+            _moment(move.time),
+            to_text(move.message),
+            plain(move.recipient),
+            plain(f"{move.source} → {move.target}"),
+            f"{move.state}{' (back)' if move.undoes is not None else ''}",
+            plain(f"{move.why}, because: {move.because}" if move.because else move.why),
+            f"{move.score:.1f} / {move.line:g}",
+            move.event,
+            plain(move.note),
         )
     Terminal().print(table)
-    states = Counter(one.state.value for one in found)
+    states = Counter(move.state.value for move in listed)
     echo(", ".join(f"{number} {state}" for state, number in sorted(states.items())) or "no moves")
 
 
@@ -223,13 +223,13 @@ def _number(text: str) -> int:
     return number
 
 
-def _end(context: CliContext, number: int, what: str, *, as_json: bool) -> None:
+def _end(context: CliContext, number: int, outcome: str, *, as_json: bool) -> None:
     running = statuses.read_process(context.state, statuses.RecheckStatus, time.time()) is not None
     if as_json:
         echo_json({"moves": number, "runs": running})
     else:
         echo(
-            f"{number} {what}"
+            f"{number} {outcome}"
             + (
                 ""
                 if running or not number

@@ -74,19 +74,21 @@ def look(context: CliContext, what: str, dry_run: bool, every: bool, as_json: bo
     if number is None and "@" not in what:
         raise click.UsageError(f"{what!r} is no id of a message and no mail address")
     with as_owner_of(context.state):
-        told = asyncio.run(_looked(context, number, what, dry_run=dry_run))
-    if told is None:
+        looks = asyncio.run(_looked(context, number, what, dry_run=dry_run))
+    if looks is None:
         click.echo("oborona: there is no such message in the journal", err=True)
         click.get_current_context().exit(os.EX_NOINPUT)
-    shown = [one for one in told if every or number is not None or one.target or one.stays]
+    shown = [
+        result for result in looks if every or number is not None or result.target or result.stays
+    ]
     if as_json:
-        for one in shown:
-            echo_json(one)
+        for result in shown:
+            echo_json(result)
         return
     _show(shown)
-    moving = sum(bool(one.target) for one in told)
+    moving = sum(bool(result.target) for result in looks)
     words = "would be moved" if dry_run else "are decided, the keeper moves them"
-    echo(f"{len(told)} copies checked, {moving} {words}")
+    echo(f"{len(looks)} copies checked, {moving} {words}")
 
 
 async def _looked(
@@ -95,7 +97,7 @@ async def _looked(
     """Return what was found; None where there is no such message."""
     settings, now = context.loaded.settings, time.time()
     limits = limits_of(settings)
-    heard, path = PersonActions(context.state), context.state / state_files.MOVES
+    actions, path = PersonActions(context.state), context.state / state_files.MOVES
     moves = MoveStore(path) if path.exists() or not dry_run else None
     try:
         async with await DeliveredMessages.open(context.state / state_files.JOURNAL) as journal:
@@ -104,43 +106,43 @@ async def _looked(
             else:
                 ids = [number]
             versions: Mapping[str, Mapping[str, str]] = await journal.policies()
-            made: DecidedMoves = NoActionsOrMoves() if moves is None else moves
+            decided: DecidedMoves = NoActionsOrMoves() if moves is None else moves
             with context.site() as site:
                 rescorer = Rescorer(
                     site,
                     context.policy(),
                     asked=versions,
-                    people=heard,
-                    made=made,
+                    people=actions,
+                    made=decided,
                     folders=limits.folders,
                 )
-                found: list[RecheckResult] = []
+                results: list[RecheckResult] = []
                 for start in range(0, len(ids), AT_ONCE):
-                    taken = await journal.taken(ids[start : start + AT_ONCE])
-                    found += await rescorer.again(taken, RecheckCause.ASKED, now)
-        if number is not None and not found:
+                    entries = await journal.taken(ids[start : start + AT_ONCE])
+                    results += await rescorer.again(entries, RecheckCause.ASKED, now)
+        if number is not None and not results:
             return None
         only = None if number is not None else address.lower()
         decisions = [
             move
-            for one in found
-            for move in one.moves
+            for result in results
+            for move in result.moves
             if only is None or move.recipient.lower() == only
         ]
-        said: dict[tuple[int, str], MoveResult] = {}
+        answers: dict[tuple[int, str], MoveResult] = {}
         if dry_run:
-            said = await _asked_mailboxes(context, found, decisions)
+            answers = await _asked_mailboxes(context, results, decisions)
         elif moves is not None:
             moves.decide(decisions, now=now)
-        return [one for second in found for one in _told(second, only, said)]
+        return [line for second in results for line in _told(second, only, answers)]
     finally:
-        heard.close()
+        actions.close()
         if moves is not None:
             moves.close()
 
 
 async def _asked_mailboxes(
-    context: CliContext, found: Sequence[RecheckResult], decisions: Sequence[MoveDecision]
+    context: CliContext, results: Sequence[RecheckResult], decisions: Sequence[MoveDecision]
 ) -> dict[tuple[int, str], MoveResult]:
     """Return what mailboxes say of moves; nothing is changed in them."""
     settings = context.loaded.settings
@@ -151,39 +153,39 @@ async def _asked_mailboxes(
         return {}
     if boxes is None:
         return {}
-    names = {one.entry.id: one.entry.message_id for one in found}
-    said: dict[tuple[int, str], MoveResult] = {}
+    names = {result.entry.id: result.entry.message_id for result in results}
+    answers: dict[tuple[int, str], MoveResult] = {}
     try:
-        for source in {one.source for one in decisions}:
-            some = [one for one in decisions if one.source == source]
+        for source in {decision.source for decision in decisions}:
+            some = [decision for decision in decisions if decision.source == source]
             letters = [
                 MailboxItem(
-                    user=settings.mailboxes.owner(one.recipient),
-                    ident=to_text(one.message),
-                    message_id=names[one.message],
-                    delivered=time_of_id(one.message),
+                    user=settings.mailboxes.owner(decision.recipient),
+                    ident=to_text(decision.message),
+                    message_id=names[decision.message],
+                    delivered=time_of_id(decision.message),
                 )
-                for one in some
+                for decision in some
             ]
-            for one, done in zip(some, await boxes.look(letters, source), strict=True):
-                said[one.message, one.recipient] = done
+            for decision, done in zip(some, await boxes.look(letters, source), strict=True):
+                answers[decision.message, decision.recipient] = done
     finally:
         await boxes.close()
-    return said
+    return answers
 
 
 def _told(
-    found: RecheckResult, only: str | None, said: Mapping[tuple[int, str], MoveResult]
+    result: RecheckResult, only: str | None, answers: Mapping[tuple[int, str], MoveResult]
 ) -> list[RecheckLookResult]:
-    entry, again = found.entry, found.again
-    moving = {one.recipient: one for one in found.moves}
-    staying = {one.recipient: one.why for one in found.stays}
-    told = []
+    entry, rejudged = result.entry, result.again
+    moving = {move.recipient: move for move in result.moves}
+    staying = {stay.recipient: stay.why for stay in result.stays}
+    lines = []
     for recipient in entry.recipients:
         if only is not None and recipient.lower() != only:
             continue
-        move, done = moving.get(recipient), said.get((entry.id, recipient))
-        told.append(
+        move, done = moving.get(recipient), answers.get((entry.id, recipient))
+        lines.append(
             RecheckLookResult(
                 id=to_text(entry.id),
                 time=entry.time,
@@ -192,13 +194,13 @@ def _told(
                 subject=entry.subject,
                 then=entry.verdict.value,
                 then_score=entry.score,
-                now="" if again is None else again.verdict.action.value,
-                now_score=0.0 if again is None else again.verdict.score,
+                now="" if rejudged is None else rejudged.verdict.action.value,
+                now_score=0.0 if rejudged is None else rejudged.verdict.score,
                 possible=()
-                if again is None
-                else tuple(dict.fromkeys((again.mildest.value, again.severest.value))),
-                line=entry.line if again is None else again.verdict.line,
-                why=found.why_not if again is None else again.verdict.decided_by,
+                if rejudged is None
+                else tuple(dict.fromkeys((rejudged.mildest.value, rejudged.severest.value))),
+                line=entry.line if rejudged is None else rejudged.verdict.line,
+                why=result.why_not if rejudged is None else rejudged.verdict.decided_by,
                 source="" if move is None else move.source,
                 target="" if move is None else move.target,
                 because="" if move is None else move.because,
@@ -213,22 +215,22 @@ def _told(
                 ),
             )
         )
-    return told
+    return lines
 
 
-def _show(told: Sequence[RecheckLookResult]) -> None:
+def _show(looks: Sequence[RecheckLookResult]) -> None:
     table = Table("message", "from", "subject", "then", "now", "why", "what")
-    for one in told:
-        now = " or ".join(one.possible) if len(one.possible) > 1 else one.now
-        what = f"{one.source} → {one.target}" if one.target else one.stays or "stays"
-        what += f", because: {one.because}" if one.because else ""
+    for look in looks:
+        now = " or ".join(look.possible) if len(look.possible) > 1 else look.now
+        outcome = f"{look.source} → {look.target}" if look.target else look.stays or "stays"
+        outcome += f", because: {look.because}" if look.because else ""
         table.add_row(
-            one.id,
-            plain(one.sender),
-            plain(one.subject),
-            f"{one.then} {one.then_score:.1f}",
-            f"{now} {one.now_score:.1f} / {one.line:g}" if one.now else "?",
-            plain(one.why),
-            plain(" ".join(filter(None, (what, f"({one.mailbox})" if one.mailbox else "")))),
+            look.id,
+            plain(look.sender),
+            plain(look.subject),
+            f"{look.then} {look.then_score:.1f}",
+            f"{now} {look.now_score:.1f} / {look.line:g}" if look.now else "?",
+            plain(look.why),
+            plain(" ".join(filter(None, (outcome, f"({look.mailbox})" if look.mailbox else "")))),
         )
     Terminal().print(table)

@@ -40,11 +40,11 @@ def log(context: CliContext, entity: str | None, limit: int, as_json: bool) -> N
     """Show who changed what by hand, and why, the latest first: overrides, notes, forgiven
     messages, imports; of ENTITY alone, where one is given.
     """
-    wanted = (
+    selection = (
         None if entity is None else entity_named(entity, Hasher(context.keys().shingles)).shingle
     )
     with pins_for_reading(context) as store:
-        changes = [] if store is None else store.changes(wanted, limit)
+        changes = [] if store is None else store.changes(selection, limit)
     for change in changes:
         if as_json:
             echo_json(change_object(change))

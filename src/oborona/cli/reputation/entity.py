@@ -181,45 +181,45 @@ def _address(value: str) -> str:
 
 
 def _network(value: str) -> str:
-    found = network(value)
-    if found.prefixlen != (24 if found.version == 4 else 64):
+    parsed = network(value)
+    if parsed.prefixlen != (24 if parsed.version == 4 else 64):
         raise ValueError(
             "counted are networks of /24 (IPv4) and /64 (IPv6); of others `[[list]]` of "
             "the policy speaks"
         )
-    return client_network(str(found.network_address))
+    return client_network(str(parsed.network_address))
 
 
 def _as_number(value: str) -> str:
     digits = value.upper().removeprefix("AS")
-    there = (
+    valid = (
         digits.isascii() and digits.isdigit() and len(digits) <= 10 and 0 < int(digits) <= MAX_AS
     )
-    return str(int(digits)) if there else ""
+    return str(int(digits)) if valid else ""
 
 
 def _mailbox(value: str) -> str:
     local, sign, domain = value.removeprefix("<").removesuffix(">").rpartition("@")
     normal = fqdn(domain)
-    there = (
+    valid = (
         sign
         and 0 < len(local) <= MAX_LOCAL
         and domains.normal_host(normal)
         and not re.search(r"\s", local)
     )
-    return f"{local.lower()}@{normal}" if there else ""
+    return f"{local.lower()}@{normal}" if valid else ""
 
 
 def _domain(value: str) -> str:
     normal = domains.normal_host(value.removeprefix("."))
     if not normal or "." not in normal or plain(normal) is not None:
         return ""
-    found = domains.registrable(normal)
-    if found != normal:
-        raise ValueError(f"the domain that somebody registered is {found}: write that")
+    domain = domains.registrable(normal)
+    if domain != normal:
+        raise ValueError(f"the domain that somebody registered is {domain}: write that")
     if not domains.under_known_suffix(normal) and domains.under_known_suffix(f"a.{normal}"):
         raise ValueError("this is a public suffix: everybody's domains lie below it")
-    return found
+    return domain
 
 
 def _link(value: str) -> str:
@@ -278,13 +278,13 @@ def _as_signature(kind: ShingleType, value: str) -> str:
     """Return an entity in the form in which signatures are looked for, which is that of the
     scan.
     """
-    asked: dict[str, Any] = {
+    options: dict[str, Any] = {
         "id": "s1",
         "flag": SignatureFlag.SPAM,
         "kind": _SIGNED[kind],
         "value": value,
     }
     try:
-        return entity(Signature(**asked))[1]
+        return entity(Signature(**options))[1]
     except BrokenSignature as fault:
         raise ValueError(str(fault)) from None

@@ -74,44 +74,46 @@ def export(
     """
     if form is None:
         raise click.UsageError(f"which form? one of {', '.join(f'--{one}' for one in FORMS)}")
-    now, wanted = time.time(), ReputationFlag(flag)
-    said = _ACTIONS[wanted] if action is None else action
-    if not said.strip() or not said.isprintable():
+    now, least_flag = time.time(), ReputationFlag(flag)
+    policy_action = _ACTIONS[least_flag] if action is None else action
+    if not policy_action.strip() or not policy_action.isprintable():
         raise click.BadParameter("--action is one line of printable text")
-    found = selected(
-        flagged_entities(context, [ShingleType(KINDS[kind]) for kind in kinds], now), wanted
+    listed = selected(
+        flagged_entities(context, [ShingleType(KINDS[kind]) for kind in kinds], now), least_flag
     )
     if form == "json":
         # what came from elsewhere is theirs to tell
-        found = [one for one in found if not one.origin]
+        listed = [flagged for flagged in listed if not flagged.origin]
     if not dry_run:
         _write(
-            file, _octets(form, found, said, site_name(context.loaded), now), binary=form == "cdb"
+            file,
+            _octets(form, listed, policy_action, site_name(context.loaded), now),
+            binary=form == "cdb",
         )
     if dry_run or str(file) != "-":
-        told = "would be written to" if dry_run else "written to"
-        echo(f"{len(found)} {flag} entities {told} {file}")
+        outcome = "would be written to" if dry_run else "written to"
+        echo(f"{len(listed)} {flag} entities {outcome} {file}")
 
 
-def selected(found: list[FlaggedEntity], wanted: ReputationFlag) -> list[FlaggedEntity]:
+def selected(entities: list[FlaggedEntity], flag: ReputationFlag) -> list[FlaggedEntity]:
     """Return those with a flag, of poor also the bad ones, that have a name; sorted by it."""
-    flags = {ReputationFlag.POOR, ReputationFlag.BAD} if wanted is ReputationFlag.POOR else {wanted}
+    flags = {ReputationFlag.POOR, ReputationFlag.BAD} if flag is ReputationFlag.POOR else {flag}
     return sorted(
-        (one for one in found if one.flag in flags and one.entity.piece),
-        key=lambda one: (one.entity.type, one.entity.piece),
+        (flagged for flagged in entities if flagged.flag in flags and flagged.entity.piece),
+        key=lambda flagged: (flagged.entity.type, flagged.entity.piece),
     )
 
 
-def _octets(form: str, found: list[FlaggedEntity], action: str, site: str, now: float) -> bytes:
+def _octets(form: str, entities: list[FlaggedEntity], action: str, site: str, now: float) -> bytes:
     match form:
         case "rbldnsd":
-            return as_rbldnsd(found, site, now)
+            return as_rbldnsd(entities, site, now)
         case "cdb":
-            return as_cdb(found, action)
+            return as_cdb(entities, action)
         case "postfix-cidr":
-            return as_cidr(found, action)
+            return as_cidr(entities, action)
         case _:
-            return as_json(found, site, now)
+            return as_json(entities, site, now)
 
 
 def _write(file: Path, octets: bytes, *, binary: bool) -> None:

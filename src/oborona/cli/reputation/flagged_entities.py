@@ -66,43 +66,52 @@ def flagged_entities(
     Raises:
         StoreError: counters, journal or pins can't be read.
     """
-    wanted = dict.fromkeys(
+    wanted_kinds = dict.fromkeys(
         [*kinds, *([ShingleType.CLIENT_IP] if ShingleType.CLIENT_NETWORK in kinds else [])]
     )
     hasher = Hasher(context.keys().shingles)
     pinned = _pins(context, now)
-    names = of_journal(context.state / state_files.JOURNAL, now - DAYS * DAY_S, wanted)
-    found = entities(names, pinned.pins.values(), hasher)
+    names = of_journal(context.state / state_files.JOURNAL, now - DAYS * DAY_S, wanted_kinds)
+    named = entities(names, pinned.pins.values(), hasher)
     places = context.places()
     with open_readonly(context.loaded.settings, context.state) as store:
-        judged = asyncio.run(_judged(store, found, pinned, hasher, places, now))
+        judged = asyncio.run(_judged(store, named, pinned, hasher, places, now))
     flags: dict[str, list[ReputationFlag]] = defaultdict(list)
-    for one in judged:
-        if one.entity.type == ShingleType.CLIENT_IP:
-            flags[client_network(one.entity.piece)].append(one.flag)
-    blamed = (_by_members(_unshared(one, names.shared), flags[one.entity.piece]) for one in judged)
-    return [one for one in blamed if one.entity.type in kinds]
+    for flagged in judged:
+        if flagged.entity.type == ShingleType.CLIENT_IP:
+            flags[client_network(flagged.entity.piece)].append(flagged.flag)
+    blamed = (
+        _by_members(_unshared(flagged, names.shared), flags[flagged.entity.piece])
+        for flagged in judged
+    )
+    return [flagged for flagged in blamed if flagged.entity.type in kinds]
 
 
-def _unshared(one: FlaggedEntity, shared: Collection[str]) -> FlaggedEntity:
+def _unshared(flagged: FlaggedEntity, shared: Collection[str]) -> FlaggedEntity:
     """Return it without a bad flag, where it is a domain that everybody uses."""
-    if one.entity.type != ShingleType.LINK_DOMAIN or one.pinned or one.entity.piece not in shared:
-        return one
-    return msgspec.structs.replace(one, flag=ReputationFlag.UNKNOWN, say=f"everybody's; {one.say}")
-
-
-def _by_members(one: FlaggedEntity, flags: Sequence[ReputationFlag]) -> FlaggedEntity:
     if (
-        one.entity.type != ShingleType.CLIENT_NETWORK
-        or one.pinned
-        or one.flag not in (ReputationFlag.POOR, ReputationFlag.BAD)
+        flagged.entity.type != ShingleType.LINK_DOMAIN
+        or flagged.pinned
+        or flagged.entity.piece not in shared
     ):
-        return one
+        return flagged
+    return msgspec.structs.replace(
+        flagged, flag=ReputationFlag.UNKNOWN, say=f"everybody's; {flagged.say}"
+    )
+
+
+def _by_members(flagged: FlaggedEntity, flags: Sequence[ReputationFlag]) -> FlaggedEntity:
+    if (
+        flagged.entity.type != ShingleType.CLIENT_NETWORK
+        or flagged.pinned
+        or flagged.flag not in (ReputationFlag.POOR, ReputationFlag.BAD)
+    ):
+        return flagged
     members = sum(flag in (ReputationFlag.POOR, ReputationFlag.BAD) for flag in flags)
     if members >= LEAST_ADDRESSES and ReputationFlag.GOOD not in flags:
-        return one
+        return flagged
     return msgspec.structs.replace(
-        one, flag=ReputationFlag.UNKNOWN, say=f"{members} of its addresses alone; {one.say}"
+        flagged, flag=ReputationFlag.UNKNOWN, say=f"{members} of its addresses alone; {flagged.say}"
     )
 
 
@@ -141,20 +150,20 @@ async def _judged(
     others = [entity for entity in left if entity.type != ShingleType.CLIENT_IP]
     # their pasts are large, and nobody needs them all at once
     for begin in range(0, len(others), AT_ONCE):
-        for seen in await entity_records(store, others[begin : begin + AT_ONCE], hasher, now):
-            done.append(FlaggedEntity(seen.entity, seen.judgement.flag, seen.judgement.say))
+        for record in await entity_records(store, others[begin : begin + AT_ONCE], hasher, now):
+            done.append(FlaggedEntity(record.entity, record.judgement.flag, record.judgement.say))
     return done
 
 
-async def with_history(store: Reading, found: Sequence[EntityName], now: float) -> list[EntityName]:
+async def with_history(store: Reading, names: Sequence[EntityName], now: float) -> list[EntityName]:
     """Return those of which anything was counted in two weeks.
 
     Raises:
         StoreError: the store can't be read.
     """
-    rows = await totals(store, [entity.shingle for entity in found], now)
+    rows = await totals(store, [entity.shingle for entity in names], now)
     return [
         entity
-        for entity, row in zip(found, rows, strict=True)
+        for entity, row in zip(names, rows, strict=True)
         if any(row[Window.FORTNIGHT][metric] for metric in Metric)
     ]

@@ -50,9 +50,9 @@ def forgive(context: CliContext, ident: str, reason: str, dry_run: bool) -> None
         click.echo(f"{name}: {why}", err=True)
         click.get_current_context().exit(1)
     pieces = len(entry.shingles) + (len(late.shingles) if late is not None else 0)
-    told = f"{name} of {entry.client_ip or 'nobody known'}, {pieces} hashes"
+    description = f"{name} of {entry.client_ip or 'nobody known'}, {pieces} hashes"
     if dry_run:
-        echo(f"{told}: would be taken back")
+        echo(f"{description}: would be taken back")
         return
     change = PinChange(at=now, by=invoking_user(), what=PinAction.FORGIVE, reason=reason, name=name)
     with pins_for_writing(context) as store, spool(context) as counters:
@@ -60,18 +60,18 @@ def forgive(context: CliContext, ident: str, reason: str, dry_run: bool) -> None
         if first:
             _take_back(counters, entry, late)
             counters.flush(now)
-    echo(f"{told}: {'taken back' if first else 'somebody else has just taken it back'}")
+    echo(f"{description}: {'taken back' if first else 'somebody else has just taken it back'}")
 
 
 def _why_not(context: CliContext, entry: JournalEntry, now: float) -> str:
     """Return why there is nothing to take back; empty where there is."""
-    found = _counted(entry)
-    if found is None:
+    decision = _counted(entry)
+    if decision is None:
         return (
             "was decided by a list of its recipients, and the journal does not have what the "
             "site counted"
         )
-    action, decided_by = found
+    action, decided_by = decision
     verdict = Verdict(action=action, score=entry.score, line=entry.line, decided_by=decided_by)
     if action not in (Action.SPAM, Action.REJECT):
         return f"was not counted as spam, but as {action}"
@@ -93,7 +93,7 @@ def _pardoned(context: CliContext, number: int) -> bool:
         return False
     with LabelStore(context.state / state_files.FEEDBACK, make=False) as words:
         return any(
-            wanted for wanted, _ in EffectOutbox(words).states(forgiven_mark(number)).values()
+            is_wanted for is_wanted, _ in EffectOutbox(words).states(forgiven_mark(number)).values()
         )
 
 
@@ -116,8 +116,8 @@ def _counted(entry: JournalEntry) -> tuple[Action, str] | None:
 
 
 def _take_back(counters: CounterCorrector, entry: JournalEntry, late: LateFindings | None) -> None:
-    found = _counted(entry)
-    if found is not None:
-        undo_verdict(entry.shingles, found[0], counters, at=entry.time)
+    decision = _counted(entry)
+    if decision is not None:
+        undo_verdict(entry.shingles, decision[0], counters, at=entry.time)
         if late is not None:  # was counted with the verdict of the first time
-            undo_verdict(late.shingles, found[0], counters, at=late.time)
+            undo_verdict(late.shingles, decision[0], counters, at=late.time)

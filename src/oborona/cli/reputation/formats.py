@@ -58,78 +58,84 @@ class ReputationExport(msgspec.Struct, frozen=True, kw_only=True):
     entities: list[ExportedEntity]
 
 
-def as_json(found: Sequence[FlaggedEntity], site: str, now: float) -> bytes:
+def as_json(entities: Sequence[FlaggedEntity], site: str, now: float) -> bytes:
     """Return entities as JSON.
 
     What has no name is left out, for its hash means nothing elsewhere.
     """
-    said = [
-        ExportedEntity(entity=one.entity.name, flag=one.flag, say=one.say, until=one.until)
-        for one in found
-        if one.entity.piece
+    rows = [
+        ExportedEntity(
+            entity=flagged.entity.name, flag=flagged.flag, say=flagged.say, until=flagged.until
+        )
+        for flagged in entities
+        if flagged.entity.piece
     ]
-    export = ReputationExport(oborona_reputation=FORMAT, site=site, time=now, entities=said)
+    export = ReputationExport(oborona_reputation=FORMAT, site=site, time=now, entities=rows)
     return msgspec.json.format(msgspec.json.encode(export), indent=1) + b"\n"
 
 
-def as_rbldnsd(found: Sequence[FlaggedEntity], site: str, now: float) -> bytes:
+def as_rbldnsd(entities: Sequence[FlaggedEntity], site: str, now: float) -> bytes:
     """Return addresses, networks and domains as a zone of the type `combined`."""
     lines = [
         f"# flags of {site}; 127.0.0.2 bad, 127.0.0.3 poor, 127.0.0.5 good",
         f"$SOA {TTL_S} localhost. nobody.localhost. {int(now)} {TTL_S} {TTL_S} 7d {TTL_S}",
         f"$TTL {TTL_S}",
     ]
-    four, six = _split(found)
+    four, six = _split(entities)
     for title, test, entries in (
         ("ip4trie:addresses", "127.0.0.2", four),
         ("ip6trie:addresses6", "::ffff:7f00:2", six),
-        ("dnset:domains", "test", [(f".{one.entity.piece}", one.flag) for one in _domains(found)]),
+        (
+            "dnset:domains",
+            "test",
+            [(f".{flagged.entity.piece}", flagged.flag) for flagged in _domains(entities)],
+        ),
     ):
         lines += [f"$DATASET {title} @", f":{CODES[ReputationFlag.BAD]}:flag at {site}: $", test]
         lines += [f"{name} :{CODES[flag]}:{flag} at {site}: $" for name, flag in sorted(entries)]
     return "\n".join(lines).encode() + b"\n"
 
 
-def as_cidr(found: Sequence[FlaggedEntity], action: str) -> bytes:
+def as_cidr(entities: Sequence[FlaggedEntity], action: str) -> bytes:
     """Return addresses and networks as a table of Postfix, cidr_table(5), the narrow before the
     wide: the first that matches counts.
     """
-    four, six = _split(found)
+    four, six = _split(entities)
     networks = sorted(
-        (ip_network(name) for name, _ in (*four, *six)), key=lambda one: -one.prefixlen
+        (ip_network(name) for name, _ in (*four, *six)), key=lambda net: -net.prefixlen
     )
-    return "".join(f"{one} {action}\n" for one in networks).encode()
+    return "".join(f"{net} {action}\n" for net in networks).encode()
 
 
-def as_cdb(found: Sequence[FlaggedEntity], action: str) -> bytes:
+def as_cdb(entities: Sequence[FlaggedEntity], action: str) -> bytes:
     """Return addresses, networks and domains as a constant database.
 
     The value of each key is the action.
     """
     with tempfile.TemporaryFile() as file:
         maker = cdbx.CDB.make(file)
-        for key in dict.fromkeys(key for one in found for key in _keys(one)):
+        for key in dict.fromkeys(key for flagged in entities for key in _keys(flagged)):
             maker.add(key.encode(), action.encode())
         maker.commit().close()
         file.seek(0)
         return file.read()
 
 
-def _keys(one: FlaggedEntity) -> Iterator[str]:
+def _keys(flagged: FlaggedEntity) -> Iterator[str]:
     """Yield what Postfix and Exim look up for an entity."""
-    piece = one.entity.piece
-    if one.entity.type == ShingleType.CLIENT_IP:
+    piece = flagged.entity.piece
+    if flagged.entity.type == ShingleType.CLIENT_IP:
         yield piece
         if ":" in piece:
             yield _dotted(IPv6Address(piece))  # net-cdb of Exim
-    elif one.entity.type == ShingleType.CLIENT_NETWORK:
+    elif flagged.entity.type == ShingleType.CLIENT_NETWORK:
         if ":" in piece:
             network = IPv6Network(piece)
             yield f"{_dotted(network.network_address)}/{network.prefixlen}"  # net64-cdb of Exim
         else:
             yield piece  # net24-cdb of Exim
             yield piece.removesuffix(".0/24")  # access(5) of Postfix
-    elif _is_domain(one):
+    elif _is_domain(flagged):
         yield piece
 
 
@@ -138,34 +144,40 @@ def _dotted(address: IPv6Address) -> str:
 
 
 def _split(
-    found: Sequence[FlaggedEntity],
+    entities: Sequence[FlaggedEntity],
 ) -> tuple[list[tuple[str, ReputationFlag]], list[tuple[str, ReputationFlag]]]:
     """Return addresses and networks, IPv4 and IPv6, each with its flag."""
-    both = [
-        (one.entity.piece, one.flag)
-        for one in found
-        if one.entity.type in ADDRESSES and one.entity.piece
+    pairs = [
+        (flagged.entity.piece, flagged.flag)
+        for flagged in entities
+        if flagged.entity.type in ADDRESSES and flagged.entity.piece
     ]
-    return [one for one in both if ":" not in one[0]], [one for one in both if ":" in one[0]]
+    return [pair for pair in pairs if ":" not in pair[0]], [
+        pair for pair in pairs if ":" in pair[0]
+    ]
 
 
-def _is_domain(one: FlaggedEntity) -> bool:
+def _is_domain(flagged: FlaggedEntity) -> bool:
     """Tell whether it is a domain.
 
     Links may lead to bare addresses, which say nothing about clients.
 
     Names come from mail: one that is no host's would be more than one line of a zone.
     """
-    piece = one.entity.piece
-    return one.entity.type in DOMAINS and normal_host(piece) == piece != "" and plain(piece) is None
+    piece = flagged.entity.piece
+    return (
+        flagged.entity.type in DOMAINS
+        and normal_host(piece) == piece != ""
+        and plain(piece) is None
+    )
 
 
-def _domains(found: Sequence[FlaggedEntity]) -> list[FlaggedEntity]:
+def _domains(entities: Sequence[FlaggedEntity]) -> list[FlaggedEntity]:
     # a domain may be in both as an author's and as a link's; the worse flag of the two counts
     worst: dict[str, FlaggedEntity] = {}
-    for one in found:
-        if _is_domain(one):
-            known = worst.get(one.entity.piece)
-            if known is None or one.flag.order > known.flag.order:
-                worst[one.entity.piece] = one
+    for flagged in entities:
+        if _is_domain(flagged):
+            former = worst.get(flagged.entity.piece)
+            if former is None or flagged.flag.order > former.flag.order:
+                worst[flagged.entity.piece] = flagged
     return list(worst.values())

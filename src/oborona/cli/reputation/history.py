@@ -47,11 +47,11 @@ async def entity_records(
     pasts = await _pasts(store, entities, now)
     around = [_around(entity, hasher) for entity in entities]
     homes = list({home.shingle: home for home in around if home is not None}.values())
-    known = dict(
+    known_records = dict(
         zip((home.shingle for home in homes), await _pasts(store, homes, now), strict=True)
     )
     return [
-        EntityRecord(entity, own, judge(own, None if home is None else known[home.shingle]))
+        EntityRecord(entity, own, judge(own, None if home is None else known_records[home.shingle]))
         for entity, own, home in zip(entities, pasts, around, strict=True)
     ]
 
@@ -64,14 +64,14 @@ async def repips(
     Raises:
         StoreError: the store can't be read.
     """
-    wanted = [
+    groups = [
         shingles_to_read(
             envelope_shingles(Envelope(client=Client(ip=address)), hasher, places.find(address))
         )
         for address in addresses
     ]
-    rows = iter(await totals(store, [shingle for one in wanted for shingle in one], now))
-    return [MessageCounts(one, list(islice(rows, len(one)))).repip() for one in wanted]
+    rows = iter(await totals(store, [shingle for group in groups for shingle in group], now))
+    return [MessageCounts(group, list(islice(rows, len(group)))).repip() for group in groups]
 
 
 async def totals(store: Reading, shingles: Sequence[Shingle], now: float) -> Totals:
@@ -80,10 +80,10 @@ async def totals(store: Reading, shingles: Sequence[Shingle], now: float) -> Tot
     Raises:
         StoreError: the store can't be read.
     """
-    found: Totals = []
+    all_totals: Totals = []
     for begin in range(0, len(shingles), AT_ONCE):
-        found += await store.read(shingles[begin : begin + AT_ONCE], now)
-    return found
+        all_totals += await store.read(shingles[begin : begin + AT_ONCE], now)
+    return all_totals
 
 
 def octets(store: Reading, entity: EntityName, now: float) -> int | None:
@@ -101,19 +101,19 @@ def octets(store: Reading, entity: EntityName, now: float) -> int | None:
 
 
 async def _pasts(store: Reading, entities: Sequence[EntityName], now: float) -> list[EntityHistory]:
-    found = list[EntityHistory]()
+    pasts = list[EntityHistory]()
     for begin in range(0, len(entities), AT_ONCE):
         some = entities[begin : begin + AT_ONCE]
         shingles = [entity.shingle for entity in some]
         own, *beside = [await _lines(store, shingles, now, prefix) for prefix in PREFIXES]
         recipients = await _lines(store, [entity.recipients for entity in some], now)
-        found += [
+        pasts += [
             entity_history(
                 line or _EMPTY, refused=refused, first=first, deleted=deleted, recipients=people
             )
             for line, refused, first, deleted, people in zip(own, *beside, recipients, strict=True)
         ]
-    return found
+    return pasts
 
 
 async def _lines(
@@ -125,10 +125,10 @@ async def _lines(
     """Return time-lines; None where nothing was counted, which is most of them and costs next to
     nothing.
     """
-    there = [shingle for shingle in shingles if shingle is not None]
-    rows = await store.read(there, now, prefix)
+    present = [shingle for shingle in shingles if shingle is not None]
+    rows = await store.read(present, now, prefix)
     counted = [
-        shingle for shingle, row in zip(there, rows, strict=True) if any(row[Window.FORTNIGHT])
+        shingle for shingle, row in zip(present, rows, strict=True) if any(row[Window.FORTNIGHT])
     ]
     lines = (
         dict(zip(counted, await store.timelines(counted, now, prefix), strict=True))

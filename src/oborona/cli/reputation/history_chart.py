@@ -56,7 +56,7 @@ def _bars(series: Sequence[TimelineBucket], together: int, wide: int) -> Iterato
     nothing = True
     for field, (label, colour) in LABELS.items():
         columns = [
-            sum(getattr(one, field) for one in series[at : at + together])
+            sum(getattr(bucket, field) for bucket in series[at : at + together])
             for at in range(0, len(series), together)
         ]
         peak = max(columns, default=0)

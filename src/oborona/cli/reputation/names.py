@@ -81,33 +81,33 @@ def of_entry(entry: JournalEntry, kind: ShingleType) -> Iterator[str]:
     """
     match kind:
         case ShingleType.CLIENT_IP:
-            found: Any = entry.client_ip
+            value: Any = entry.client_ip
         case ShingleType.CLIENT_NETWORK:
-            found = client_network(entry.client_ip)
+            value = client_network(entry.client_ip)
         case ShingleType.ACCOUNT:
-            found = entry.login.lower()
+            value = entry.login.lower()
         case _:
-            found = entry.facts.get(_FACTS[kind])
-    yield from _texts(found)
+            value = entry.facts.get(_FACTS[kind])
+    yield from _texts(value)
 
 
-def _texts(found: object) -> Iterator[str]:
-    for one in found if isinstance(found, list | tuple) else (found,):
-        if one:
-            yield str(one)
+def _texts(value: object) -> Iterator[str]:
+    for member in value if isinstance(value, list | tuple) else (value,):
+        if member:
+            yield str(member)
 
 
 def entities(names: JournalNames, pins: Iterable[Pin], hasher: Hasher) -> list[EntityName]:
     """Return all that is named, and what else is pinned of these types, each once."""
-    found = {
+    by_piece = {
         entity.shingle: entity
         for kind, pieces in names.pieces.items()
         for entity in (entity_of(kind, piece, hasher) for piece in pieces)
     }
     for pin in pins:
-        if pin.type in names.pieces and pin.shingle not in found:
-            found[pin.shingle] = _pinned(pin, hasher)
-    return list(found.values())
+        if pin.type in names.pieces and pin.shingle not in by_piece:
+            by_piece[pin.shingle] = _pinned(pin, hasher)
+    return list(by_piece.values())
 
 
 def _pinned(pin: Pin, hasher: Hasher) -> EntityName:

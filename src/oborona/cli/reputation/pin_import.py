@@ -79,16 +79,16 @@ def import_(
             raise click.UsageError(
                 "--flag and --reason are of plain lists; this file says both itself"
             )
-        origin, said = _export(raw, called)
+        origin, statements = _export(raw, called)
     else:
         if flag is None or reason is None:
             raise click.UsageError("a plain list needs --flag and --reason")
-        origin, said = called, _plain(raw, called, ReputationFlag(flag), reason)
+        origin, statements = called, _plain(raw, called, ReputationFlag(flag), reason)
     pins: dict[EntityName, Pin] = {}
     hasher = require_hasher(context)
-    for place, one in said:
+    for place, statement in statements:
         try:
-            named = _judged(one.entity, hasher)
+            named = _judged(statement.entity, hasher)
         except click.BadParameter as fault:
             if not skip_broken:
                 raise click.UsageError(
@@ -96,16 +96,16 @@ def import_(
                 ) from None
             click.echo(f"oborona: {called}:{place}: {fault.message}", err=True)
             continue
-        ends = min(until, one.until) if one.until > 0 else until
+        ends = min(until, statement.until) if statement.until > 0 else until
         if ends > now:
             pins[named] = Pin(
-                type=named.type, hash=named.shingle.hash, name=named.name, flag=one.flag,
-                reason=_printable(f"{origin}: {one.say}"), by=by, since=now, until=ends,
+                type=named.type, hash=named.shingle.hash, name=named.name, flag=statement.flag,
+                reason=_printable(f"{origin}: {statement.say}"), by=by, since=now, until=ends,
             )  # fmt: skip
     if len(pins) > MAX_PINS:
         raise click.UsageError(f"{called}: holds more than {MAX_PINS:,} entities")
-    kept = [] if over else _kept(context, pins, now)
-    for named in kept:
+    retained = [] if over else _kept(context, pins, now)
+    for named in retained:
         del pins[named]
     if pins and not dry_run:
         with pins_for_writing(context) as store:
@@ -116,21 +116,21 @@ def import_(
             )
     echo(
         f"{len(pins)} {'would be' if dry_run else 'are'} set as {origin} says;"
-        f" {len(kept)} keep the manual override that somebody here has set"
+        f" {len(retained)} keep the manual override that somebody here has set"
     )
 
 
 def _export(raw: bytes, called: str) -> tuple[str, Iterator[tuple[int, ExportedEntity]]]:
     """Return where an export comes from, and what it says, each with its place."""
     try:
-        found = msgspec.json.decode(raw, type=ReputationExport)
+        exported = msgspec.json.decode(raw, type=ReputationExport)
     except (msgspec.DecodeError, UnicodeDecodeError) as fault:
         raise click.UsageError(f"{called}: is no export of Oborona: {fault}") from None
-    if found.oborona_reputation != FORMAT:
+    if exported.oborona_reputation != FORMAT:
         raise click.UsageError(
-            f"{called}: is of format {found.oborona_reputation}, this Oborona reads {FORMAT}"
+            f"{called}: is of format {exported.oborona_reputation}, this Oborona reads {FORMAT}"
         )
-    return _printable(found.site) or called, enumerate(found.entities, 1)
+    return _printable(exported.site) or called, enumerate(exported.entities, 1)
 
 
 def _plain(

@@ -146,5 +146,5 @@ def pin_object(pin: Pin) -> dict[str, Any]:
 def change_object(change: PinChange) -> dict[str, Any]:
     """Return what somebody did as `--json` shows it."""
     entity: Shingle | None = change.entity
-    found = msgspec.structs.asdict(change)
-    return found | {"entity": change.name or (name_of(entity) if entity else "")}
+    fields = msgspec.structs.asdict(change)
+    return fields | {"entity": change.name or (name_of(entity) if entity else "")}

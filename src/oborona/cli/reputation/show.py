@@ -77,13 +77,13 @@ def show(context: CliContext, entity: str, as_json: bool) -> None:
     named = entity_named(entity, hasher)
     places: GeoIpLookup = context.places() if named.type == ShingleType.CLIENT_IP else NoGeoIp()
     with open_readonly(context.loaded.settings, context.state) as store:
-        [seen], history = asyncio.run(_read(store, named, hasher, places, now))
+        [record], history = asyncio.run(_read(store, named, hasher, places, now))
         size = octets(store, named, now)
-    said = _said(context, named, hasher, now)
+    reports = _said(context, named, hasher, now)
     if as_json:
-        echo_json(_object(seen, history, said, size, now))
+        echo_json(_object(record, history, reports, size, now))
     else:
-        _print(seen, history, said, size, now)
+        _print(record, history, reports, size, now)
 
 
 async def _read(
@@ -108,22 +108,26 @@ def _said(context: CliContext, named: EntityName, hasher: Hasher, now: float) ->
 
 
 def _print(
-    seen: EntityRecord, history: RepIP | None, said: _PeopleReports, size: int | None, now: float
+    record: EntityRecord,
+    history: RepIP | None,
+    reports: _PeopleReports,
+    size: int | None,
+    now: float,
 ) -> None:
     terminal = Terminal(soft_wrap=True, width=None if sys.stdout.isatty() else PIPED)
-    entity, judgement = seen.entity, seen.judgement
+    entity, judgement = record.entity, record.judgement
     head = Text(f"{plain(entity.name)}  {entity.kind}  ", "bold")
-    pin = said.pin or said.network
+    pin = reports.pin or reports.network
     head.append(_flagged(pin.flag if pin else judgement.flag))
     terminal.print(head)
-    if said.pin is not None:
-        terminal.print(Text(plain(pin_line(said.pin))))
-    if said.network is not None:
+    if reports.pin is not None:
+        terminal.print(Text(plain(pin_line(reports.pin))))
+    if reports.network is not None:
         terminal.print(
             Text(
                 plain(
-                    f"its network {said.network.name or name_of(said.network.shingle)} is "
-                    f"{pin_line(said.network)}"
+                    f"its network {reports.network.name or name_of(reports.network.shingle)} is "
+                    f"{pin_line(reports.network)}"
                 )
             )
         )
@@ -131,18 +135,18 @@ def _print(
         counted = "at connect, without the manual override: " if pin else "at connect: "
         terminal.print(Text.assemble(counted, _flagged(history.flag), _words(history.say)))
     terminal.print()
-    for line in picture(seen.past, now):
+    for line in picture(record.past, now):
         terminal.print(line)
     terminal.print()
     _print_judgement(terminal, judgement)
     for title, lines in (
-        ("notes", [note_line(note) for note in said.notes]),
-        ("last changes", [change_line(change) for change in said.changes]),
+        ("notes", [note_line(note) for note in reports.notes]),
+        ("last changes", [change_line(change) for change in reports.changes]),
     ):
         if lines:
             terminal.print(Text(f"\n{title}", "bold"))
-            for told in lines:
-                terminal.print(Text(f"  {plain(told)}"))
+            for text in lines:
+                terminal.print(Text(f"  {plain(text)}"))
     if size is not None:
         terminal.print(
             Text(f"\n{size:,} octets in the counters, as {name_of(entity.shingle)}", "dim")
@@ -150,17 +154,21 @@ def _print(
 
 
 def _print_judgement(terminal: Terminal, judgement: EntityJudgement) -> None:
-    told = Text.assemble(
+    line = Text.assemble(
         ("judgement: ", "bold"), _flagged(judgement.flag), f", trust {judgement.trust:+.0f}"
     )
-    terminal.print(told.append(_words(judgement.say)))
+    terminal.print(line.append(_words(judgement.say)))
     table = Table("measure", show_edge=False)
     for column in ("value", "confidence", "points"):
         table.add_column(column, justify="right")
     table.add_column("evidence", overflow="fold")
-    for one in judgement.measures:
+    for measure in judgement.measures:
         table.add_row(
-            one.name, f"{one.value:.3g}", f"{one.confidence:.0%}", f"{one.points:+.0f}", one.say
+            measure.name,
+            f"{measure.value:.3g}",
+            f"{measure.confidence:.0%}",
+            f"{measure.points:+.0f}",
+            measure.say,
         )
     terminal.print(table)
 
@@ -174,21 +182,25 @@ def _words(say: str) -> str:
 
 
 def _object(
-    seen: EntityRecord, history: RepIP | None, said: _PeopleReports, size: int | None, now: float
+    record: EntityRecord,
+    history: RepIP | None,
+    reports: _PeopleReports,
+    size: int | None,
+    now: float,
 ) -> dict[str, Any]:
-    entity = seen.entity
+    entity = record.entity
     return {
         "entity": entity.name,
         "kind": entity.kind,
         "shingle": name_of(entity.shingle),
         "now": now,
-        "buckets": [one._asdict() for one in seen.past.buckets],
-        "days": [one._asdict() for one in seen.past.days],
+        "buckets": [bucket._asdict() for bucket in record.past.buckets],
+        "days": [day._asdict() for day in record.past.days],
         "connect": None if history is None else msgspec.structs.asdict(history),
-        "judgement": msgspec.to_builtins(seen.judgement),
-        "pin": None if said.pin is None else pin_object(said.pin),
-        "network_pin": None if said.network is None else pin_object(said.network),
-        "notes": [msgspec.structs.asdict(note) for note in said.notes],
-        "changes": [change_object(change) for change in said.changes],
+        "judgement": msgspec.to_builtins(record.judgement),
+        "pin": None if reports.pin is None else pin_object(reports.pin),
+        "network_pin": None if reports.network is None else pin_object(reports.network),
+        "notes": [msgspec.structs.asdict(note) for note in reports.notes],
+        "changes": [change_object(change) for change in reports.changes],
         "octets": size,
     }

@@ -36,13 +36,13 @@ def stats(context: CliContext, as_json: bool) -> None:
     All records are walked over in short steps; a running daemon is not disturbed.
     """
     check_is_local(context.loaded.settings)
-    found = store_stats(context.loaded.settings, context.state, time.time(), types=True)
-    if not isinstance(found, StoreStats):
-        raise TypeError(found)  # `check_is_local` has refused a cluster
+    report = store_stats(context.loaded.settings, context.state, time.time(), types=True)
+    if not isinstance(report, StoreStats):
+        raise TypeError(report)  # `check_is_local` has refused a cluster
     records: dict[tuple[int, CounterPrefix], int] = defaultdict(int)
     octets: dict[tuple[int, CounterPrefix], int] = defaultdict(int)
     largest: dict[int, int] = defaultdict(int)
-    for share in found.types or ():
+    for share in report.types or ():
         records[share.type, share.prefix] += share.records
         octets[share.type, share.prefix] += share.bytes
         largest[share.type] = max(largest[share.type], share.largest)
@@ -52,18 +52,18 @@ def stats(context: CliContext, as_json: bool) -> None:
     for kind, type_ in KINDS.items():
         number = records[type_, CounterPrefix.IN]
         whole = sum(octets[type_, prefix] for prefix in BESIDE)
-        each = whole / number if number else 0.0
+        average = whole / number if number else 0.0
         beside = {
-            said: records[type_, prefix]
-            for prefix, said in BESIDE.items()
+            label: records[type_, prefix]
+            for prefix, label in BESIDE.items()
             if prefix is not CounterPrefix.IN
         }
         if as_json:
-            told = {"kind": kind, "entities": number, "octets": whole, "each": each}
-            echo_json(told | {"largest": largest[type_], "records": beside})
+            fields = {"kind": kind, "entities": number, "octets": whole, "each": average}
+            echo_json(fields | {"largest": largest[type_], "records": beside})
         elif whole:
-            sizes = f"{whole:,}", f"{each:.0f}", f"{largest[type_]:,}"
-            row = (f"{number:,}", *sizes, *(f"{one:,}" for one in beside.values()))
+            sizes = f"{whole:,}", f"{average:.0f}", f"{largest[type_]:,}"
+            row = (f"{number:,}", *sizes, *(f"{size:,}" for size in beside.values()))
             table.add_row(kind, *row)
     if not as_json:
         Terminal(soft_wrap=True, width=None if sys.stdout.isatty() else PIPED).print(table)

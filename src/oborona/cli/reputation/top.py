@@ -65,41 +65,43 @@ def top(context: CliContext, kind: str, by: str, window: str, limit: int, as_jso
     names = of_journal(
         context.state / state_files.JOURNAL, now - DAYS * DAY_S, [type_] if type_ in NAMED else []
     )
-    named = {one.shingle: one for one in entities(names, pins, hasher) if one.type == type_}
+    named = {
+        entity.shingle: entity for entity in entities(names, pins, hasher) if entity.type == type_
+    }
     with open_readonly(context.loaded.settings, context.state) as store:
-        found = asyncio.run(_ranked(store, type_, named, by, within, hasher, now))[:limit]
+        ranked = asyncio.run(_ranked(store, type_, named, by, within, hasher, now))[:limit]
     flags = {pin.shingle: pin.flag for pin in pins}
     if as_json:
-        for seen in found:
-            judgement = seen.judgement
+        for record in ranked:
+            judgement = record.judgement
             echo_json(
                 {
-                    "entity": seen.entity.name, "shingle": name_of(seen.entity.shingle),
-                    "flag": judgement.flag, "pinned": flags.get(seen.entity.shingle),
-                    "trust": judgement.trust, "change": _change(seen), "seen": _counted(seen, within), "say": judgement.say,
+                    "entity": record.entity.name, "shingle": name_of(record.entity.shingle),
+                    "flag": judgement.flag, "pinned": flags.get(record.entity.shingle),
+                    "trust": judgement.trust, "change": _change(record), "seen": _counted(record, within), "say": judgement.say,
                 }
             )  # fmt: skip
         return
-    if not found:
+    if not ranked:
         echo(f"no {kind} had mail in that time")
         return
     table = Table(kind, "flag", show_edge=False)
     for column in ("trust", "change", f"in a {window}"):
         table.add_column(column, justify="right")
     table.add_column("evidence", overflow="fold")
-    for seen in found:
-        pin = flags.get(seen.entity.shingle)
+    for record in ranked:
+        pin = flags.get(record.entity.shingle)
         flag = Text(
-            f"{pin} by hand" if pin else seen.judgement.flag.value,
-            COLOURS[pin or seen.judgement.flag],
+            f"{pin} by hand" if pin else record.judgement.flag.value,
+            COLOURS[pin or record.judgement.flag],
         )
         numbers = (
-            f"{seen.judgement.trust:+.0f}",
-            f"{_change(seen):.1f}",
-            str(_counted(seen, within)),
+            f"{record.judgement.trust:+.0f}",
+            f"{_change(record):.1f}",
+            str(_counted(record, within)),
         )
         table.add_row(
-            Text(plain(seen.entity.name)), flag, *numbers, Text(plain(seen.judgement.say))
+            Text(plain(record.entity.name)), flag, *numbers, Text(plain(record.judgement.say))
         )
     Terminal(soft_wrap=True, width=None if sys.stdout.isatty() else PIPED).print(table)
 
@@ -113,46 +115,52 @@ async def _ranked(
     hasher: Hasher,
     now: float,
 ) -> list[EntityRecord]:
-    found = dict(named)
+    by_shingle = dict(named)
     for metric in _SKETCHED:
         for shingle, _ in await store.top(kind, metric, within, now, limit=NOTE_ROOM):
-            found.setdefault(shingle, EntityName(kind, "", shingle))
+            by_shingle.setdefault(shingle, EntityName(kind, "", shingle))
     candidates = await _heaviest(
-        store, await with_history(store, list(found.values()), now), within, now
+        store, await with_history(store, list(by_shingle.values()), now), within, now
     )
-    seen = [
-        one for one in await entity_records(store, candidates, hasher, now) if _counted(one, within)
+    records = [
+        record
+        for record in await entity_records(store, candidates, hasher, now)
+        if _counted(record, within)
     ]
     match by:
         case "worst":
-            return sorted(seen, key=lambda one: (one.judgement.trust, -_counted(one, within)))
+            return sorted(
+                records, key=lambda record: (record.judgement.trust, -_counted(record, within))
+            )
         case "best":
-            return sorted(seen, key=lambda one: (-one.judgement.trust, -_counted(one, within)))
+            return sorted(
+                records, key=lambda record: (-record.judgement.trust, -_counted(record, within))
+            )
         case "changed":
-            return sorted(seen, key=lambda one: (-_change(one), one.judgement.trust))
+            return sorted(records, key=lambda record: (-_change(record), record.judgement.trust))
         case _:
-            return sorted(seen, key=lambda one: -_counted(one, within))
+            return sorted(records, key=lambda record: -_counted(record, within))
 
 
 async def _heaviest(
-    store: Reading, found: Sequence[EntityName], within: Window, now: float
+    store: Reading, names: Sequence[EntityName], within: Window, now: float
 ) -> list[EntityName]:
     """Return the `LOOKED_AT` with the most mail in a window, what speaks against them included."""
-    if len(found) <= LOOKED_AT:
-        return list(found)
-    rows = await totals(store, [one.shingle for one in found], now)
+    if len(names) <= LOOKED_AT:
+        return list(names)
+    rows = await totals(store, [entity.shingle for entity in names], now)
     weights = [
         row[within][Metric.SEEN]
         + 10
         * (row[within][Metric.SPAM] + row[within][Metric.COMPLAINTS] + row[within][Metric.TRAPS])
         for row in rows
     ]
-    order = sorted(range(len(found)), key=lambda place: -weights[place])
-    return [found[place] for place in order[:LOOKED_AT]]
+    order = sorted(range(len(names)), key=lambda place: -weights[place])
+    return [names[place] for place in order[:LOOKED_AT]]
 
 
-def _counted(seen: EntityRecord, within: Window) -> int:
-    past = seen.past
+def _counted(record: EntityRecord, within: Window) -> int:
+    past = record.past
     match within:
         case Window.HOUR:
             return past.hour.seen
@@ -162,5 +170,7 @@ def _counted(seen: EntityRecord, within: Window) -> int:
             return past.fortnight.seen
 
 
-def _change(seen: EntityRecord) -> float:
-    return next((one.value for one in seen.judgement.measures if one.name == "change"), 0.0)
+def _change(record: EntityRecord) -> float:
+    return next(
+        (measure.value for measure in record.judgement.measures if measure.name == "change"), 0.0
+    )

@@ -96,7 +96,7 @@ for command in (test, import_, export, propose, proposals, accept, decline):
 @click.option("--json", "as_json", is_flag=True)
 @pass_cli_context
 def add(
-    asked: CliContext, /, value: str, ham: Path | None, most: float, as_json: bool, **given: Any
+    context: CliContext, /, value: str, ham: Path | None, most: float, as_json: bool, **given: Any
 ) -> None:
     """Add a signature; VALUE is a phrase, or what --kind says.
 
@@ -104,7 +104,7 @@ def add(
     """
     now = time.time()
     try:
-        one = check_signature(
+        checked = check_signature(
             Signature(
                 id="s1",
                 flag=SignatureFlag(given["flag"]),
@@ -123,13 +123,13 @@ def add(
         )
     except BrokenSignature as fault:
         raise click.BadParameter(str(fault)) from None
-    if ham is not None and one.flag is SignatureFlag.SPAM:
-        found, total = found_in_good_mail(asked, one, ham)
-        if found > most * total:
-            click.echo(f"oborona: not added: {found} of {total} good messages have it", err=True)
+    if ham is not None and checked.flag is SignatureFlag.SPAM:
+        hits, total = found_in_good_mail(context, checked, ham)
+        if hits > most * total:
+            click.echo(f"oborona: not added: {hits} of {total} good messages have it", err=True)
             click.get_current_context().exit(1)
-    with as_owner_of(asked.state), open_signatures(asked) as store:
-        ((name, new),) = store.add([one], now=now)
+    with as_owner_of(context.state), open_signatures(context) as store:
+        ((name, new),) = store.add([checked], now=now)
     if as_json:
         echo(msgspec.json.encode({"id": name, "new": new}))
     else:
@@ -158,14 +158,18 @@ def list_(
     """List signatures of policy files and of the store, with how often each was found."""
     now = time.time()
     rows: list[tuple[Signature, str, dict[str, Any]]] = [
-        (one, "file", {}) for one in context.policy().signatures.values()
+        (signature, "file", {}) for signature in context.policy().signatures.values()
     ]
     with open_signatures(context) as store:
         hits = store.hits(now)
         states = tuple(SignatureState) if every else (SignatureState.ACTIVE,)
         rows += [
-            (one.signature, one.state.value, {"decided": one.decided, "decided_by": one.decided_by})
-            for one in store.all(*states)
+            (
+                signature.signature,
+                signature.state.value,
+                {"decided": signature.decided, "decided_by": signature.decided_by},
+            )
+            for signature in store.all(*states)
         ]
     rows = [
         row
@@ -183,7 +187,7 @@ def list_(
         "id", "flag", "kind", "what", "owner", "why", "until", "today", "total", "last found"
     )
     for one_, state, _ in rows:
-        found = _hits(hits, one_)
+        hit_counts = _hits(hits, one_)
         table.add_row(
             one_.id,
             _flagged(one_, state),
@@ -194,9 +198,9 @@ def list_(
             ""
             if not one_.expires
             else shown_time(one_.expires) + (" (expired)" if one_.expired(now) else ""),
-            str(found.today),
-            str(found.total),
-            shown_time(found.last),
+            str(hit_counts.today),
+            str(hit_counts.total),
+            shown_time(hit_counts.last),
         )
     Terminal().print(table)
 
@@ -213,11 +217,16 @@ def show(context: CliContext, name: str) -> None:
         if filed is not None:
             echo(msgspec.json.encode(as_object(filed, "file", _hits(hits, filed), now)))
             return
-        one = store.get(name)
-        more = {"decided": one.decided, "decided_by": one.decided_by, "evidence": one.evidence}
+        record = store.get(name)
+        more = {
+            "decided": record.decided,
+            "decided_by": record.decided_by,
+            "evidence": record.evidence,
+        }
         echo(
             msgspec.json.encode(
-                as_object(one.signature, one.state.value, _hits(hits, one.signature), now) | more
+                as_object(record.signature, record.state.value, _hits(hits, record.signature), now)
+                | more
             )
         )
 
@@ -228,8 +237,10 @@ def show(context: CliContext, name: str) -> None:
 def remove(context: CliContext, names: Iterable[str]) -> None:
     """Take signatures out of use; who did it is kept."""
     with as_owner_of(context.state), open_signatures(context) as store:
-        for one in [store.get(name) for name in names]:  # all of them are there, or nothing is done
-            name = one.signature.id
+        for record in [
+            store.get(name) for name in names
+        ]:  # all of them are there, or nothing is done
+            name = record.signature.id
             store.decide(name, SignatureState.REMOVED, by=invoking_user(), now=time.time())
             echo(f"{name} removed")
 
@@ -269,16 +280,16 @@ def when(text: str, now: float) -> float:
     )
 
 
-def _hits(hits: dict[str, SignatureHits], one: Signature) -> SignatureHits:
-    return hits.get(one.id, SignatureHits())
+def _hits(hits: dict[str, SignatureHits], counted: Signature) -> SignatureHits:
+    return hits.get(counted.id, SignatureHits())
 
 
-def _flagged(one: Signature, state: str) -> str:
-    words = [one.flag.value]
-    if one.mode is RuleMode.SHADOW:
+def _flagged(listed: Signature, state: str) -> str:
+    words = [listed.flag.value]
+    if listed.mode is RuleMode.SHADOW:
         words.append("shadow")
-    if one.score is not None:
-        words.append(f"{one.score:g}")
+    if listed.score is not None:
+        words.append(f"{listed.score:g}")
     if state not in ("file", SignatureState.ACTIVE.value):
         words.append(state)
     return " ".join(words)

@@ -72,38 +72,44 @@ def propose(
         click.echo(
             f"oborona: more than {MAX_MESSAGES} messages of spam; the first are looked at", err=True
         )
-    known: dict[str, Rarity] = {}
+    rarities: dict[str, Rarity] = {}
 
     def allowed(candidates: Sequence[SignatureProposal]) -> Iterable[SignatureProposal]:
-        known.update(_rarities(context, candidates, _parsed(hams, regions)))
-        return [one for one in candidates if known[one.signature.id].rare]
+        rarities.update(_rarities(context, candidates, _parsed(hams, regions)))
+        return [candidate for candidate in candidates if rarities[candidate.signature.id].rare]
 
-    found = mined(spam[:MAX_MESSAGES], checked_by_ham=bool(hams), allowed=allowed, most=most)
-    who, now = invoking_user(), time.time()
+    mined_proposals = mined(
+        spam[:MAX_MESSAGES], checked_by_ham=bool(hams), allowed=allowed, most=most
+    )
+    user, now = invoking_user(), time.time()
     rows = [
         (
             msgspec.structs.replace(
-                one.signature,
-                owner=owner or who,
-                author=who,
-                reason=reason or f"in {one.support} of {one.of} spam messages",
+                proposal.signature,
+                owner=owner or user,
+                author=user,
+                reason=reason or f"in {proposal.support} of {proposal.of} spam messages",
                 created=now,
             ),
-            _evidence(one, known[one.signature.id]),
+            _evidence(proposal, rarities[proposal.signature.id]),
         )
-        for one in found
+        for proposal in mined_proposals
     ]
     names = [("-", True)] * len(rows)
     if not dry_run:
         with as_owner_of(context.state), open_signatures(context) as store:
             names = store.add(
-                [one for one, _ in rows],
+                [candidate for candidate, _ in rows],
                 now=now,
                 state=SignatureState.PROPOSED,
-                evidence=[told for _, told in rows],
+                evidence=[evidence for _, evidence in rows],
             )
     _show(
-        [(name, one, told) for (name, new), (one, told) in zip(names, rows, strict=True) if new],
+        [
+            (name, candidate, evidence)
+            for (name, new), (candidate, evidence) in zip(names, rows, strict=True)
+            if new
+        ],
         as_json=as_json,
     )
 
@@ -115,8 +121,8 @@ def proposals(context: CliContext, as_json: bool) -> None:
     """List the signatures that wait for a decision."""
     with open_signatures(context) as store:
         rows = [
-            (one.signature.id, one.signature, one.evidence)
-            for one in store.all(SignatureState.PROPOSED)
+            (record.signature.id, record.signature, record.evidence)
+            for record in store.all(SignatureState.PROPOSED)
         ]
     _show(rows, as_json=as_json)
 
@@ -139,9 +145,11 @@ def decline(context: CliContext, names: tuple[str, ...]) -> None:
 
 def _decide(context: CliContext, names: tuple[str, ...], state: SignatureState) -> None:
     with as_owner_of(context.state), open_signatures(context) as store:
-        for one in [store.get(name) for name in names]:
-            if one.state is not SignatureState.PROPOSED:
-                raise click.BadParameter(f"{one.signature.id} is no proposal, it is {one.state}")
+        for record in [store.get(name) for name in names]:
+            if record.state is not SignatureState.PROPOSED:
+                raise click.BadParameter(
+                    f"{record.signature.id} is no proposal, it is {record.state}"
+                )
         for name in names:
             store.decide(name, state, by=invoking_user(), now=time.time())
             echo(f"{name} {state}")
@@ -163,19 +171,23 @@ def _rarities(
     context: CliContext, candidates: Sequence[SignatureProposal], ham: Iterable[Message]
 ) -> dict[str, Rarity]:
     """Return what good mail and the counters say of each candidate, by its id."""
-    book, having, total = SignatureBook.of([one.signature for one in candidates]), Counter[str](), 0
+    book, having, total = (
+        SignatureBook.of([candidate.signature for candidate in candidates]),
+        Counter[str](),
+        0,
+    )
     for message in ham:
         total += 1
-        having.update(one.id for one in book.find(message, 0.0).signatures)
-    counted = _counted(context, [one.signature for one in candidates])
+        having.update(signature.id for signature in book.find(message, 0.0).signatures)
+    counted = _counted(context, [candidate.signature for candidate in candidates])
     return {
-        one.signature.id: Rarity(
-            support=one.support,
-            ham=having[one.signature.id],
+        candidate.signature.id: Rarity(
+            support=candidate.support,
+            ham=having[candidate.signature.id],
             ham_of=total,
-            **counted.get(one.signature.id, {}),
+            **counted.get(candidate.signature.id, {}),
         )
-        for one in candidates
+        for candidate in candidates
     }
 
 
@@ -184,11 +196,11 @@ def _counted(context: CliContext, signatures: Sequence[Signature]) -> dict[str, 
 
     Nothing without a store.
     """
-    entities = [one for one in signatures if one.kind in COUNTED]
+    entities = [signature for signature in signatures if signature.kind in COUNTED]
     hasher = Hasher(context.keys().shingles)
     shingles = []
-    for one in entities:
-        kind, value = entity(one)
+    for signature in entities:
+        kind, value = entity(signature)
         piece = bytes.fromhex(value) if len(value) == 64 and kind == "checksum" else value.encode()
         shingles.append(hasher.octets(COUNTED[kind], piece))
     try:
@@ -198,20 +210,20 @@ def _counted(context: CliContext, signatures: Sequence[Signature]) -> dict[str, 
         click.echo(f"oborona: {error}; the counters are not asked", err=True)
         return {}
     return {
-        one.id: {
+        entity.id: {
             "seen": row[Window.FORTNIGHT][Metric.SEEN],
             "spam": row[Window.FORTNIGHT][Metric.SPAM],
             "pardons": row[Window.FORTNIGHT][Metric.PARDONS],
         }
-        for one, row in zip(entities, rows, strict=True)
+        for entity, row in zip(entities, rows, strict=True)
     }
 
 
-def _evidence(one: SignatureProposal, rarity: Rarity) -> dict[str, Any]:
+def _evidence(proposal: SignatureProposal, rarity: Rarity) -> dict[str, Any]:
     return {
-        "support": one.support,
-        "of": one.of,
-        "fresh": one.fresh,
+        "support": proposal.support,
+        "of": proposal.of,
+        "fresh": proposal.fresh,
         "good_mail": rarity.words(),
         "expected_share_of_good_mail": rarity.share,
     }
@@ -219,21 +231,29 @@ def _evidence(one: SignatureProposal, rarity: Rarity) -> dict[str, Any]:
 
 def _show(rows: Sequence[tuple[str, Signature, dict[str, Any]]], *, as_json: bool) -> None:
     if as_json:
-        for name, one, told in rows:
+        for name, proposal, evidence in rows:
             echo(
                 msgspec.json.encode(
-                    {"id": name, "kind": one.kind, "where": one.where, "value": one.value, **told}
+                    {
+                        "id": name,
+                        "kind": proposal.kind,
+                        "where": proposal.where,
+                        "value": proposal.value,
+                        **evidence,
+                    }
                 )
             )
         return
     table = Table("id", "kind", "what", "spam", "not in others", "good mail")
-    for name, one, told in rows:
+    for name, proposal, evidence in rows:
         table.add_row(
             name,
-            one.kind.value if one.where == "any" else f"{one.kind} in {one.where}",
-            one.value,
-            f"{told.get('support')} of {told.get('of')}",
-            str(told.get("fresh")),
-            str(told.get("good_mail")),
+            proposal.kind.value
+            if proposal.where == "any"
+            else f"{proposal.kind} in {proposal.where}",
+            proposal.value,
+            f"{evidence.get('support')} of {evidence.get('of')}",
+            str(evidence.get("fresh")),
+            str(evidence.get("good_mail")),
         )
     Terminal().print(table)

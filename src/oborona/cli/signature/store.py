@@ -36,12 +36,12 @@ def open_signatures(context: CliContext) -> Iterator[SignatureStore]:
             raise click.BadParameter(f"no signature {unknown}") from None
 
 
-def as_object(one: Signature, state: str, hits: SignatureHits, now: float) -> dict[str, Any]:
+def as_object(signature: Signature, state: str, hits: SignatureHits, now: float) -> dict[str, Any]:
     """Return a signature as `--json` shows it."""
     return {
-        **msgspec.structs.asdict(one),
+        **msgspec.structs.asdict(signature),
         "state": state,
-        "expired": one.expired(now),
+        "expired": signature.expired(now),
         "hits": msgspec.structs.asdict(hits),
     }
 

@@ -50,7 +50,7 @@ MAX_FILE: Final = 128 << 20  # bytes: 200,000 signatures as JSON
     "--skip-broken", is_flag=True, help="Pass over lines that can't be used, and name them."
 )
 @pass_cli_context
-def import_(asked: CliContext, /, file: Any, skip_broken: bool, **given: str) -> None:
+def import_(context: CliContext, /, file: Any, skip_broken: bool, **given: str) -> None:
     """Add all lines of FILE (- is standard input) in one step: all or, if one can't be used, none.
 
     A line is a phrase, or what --kind says; lines that `export` wrote are signatures whole. A line
@@ -69,23 +69,23 @@ def import_(asked: CliContext, /, file: Any, skip_broken: bool, **given: str) ->
         author=given["author"] or invoking_user(),
         created=time.time(),
     )
-    found: list[Signature] = []
+    signatures: list[Signature] = []
     for number, line in enumerate(raw.split(b"\n"), 1):
         try:
-            one = _signature(line, pattern)
+            signature = _signature(line, pattern)
         except (BrokenSignature, msgspec.DecodeError, UnicodeDecodeError) as fault:
             place = f"{called}:{number}: {fault}"
             if not skip_broken:
                 raise click.UsageError(f"{place}; nothing was added") from None
             click.echo(f"oborona: {place}", err=True)
             continue
-        if one is not None:
-            found.append(one)
-    if len(found) > MAX_SIGNATURES:
+        if signature is not None:
+            signatures.append(signature)
+    if len(signatures) > MAX_SIGNATURES:
         raise click.UsageError(f"{called}: holds more than {MAX_SIGNATURES} signatures")
-    with as_owner_of(asked.state), open_signatures(asked) as store:
-        added = sum(new for _, new in store.add(found, now=pattern.created))
-    echo(f"{added} added, {len(found) - added} were there already")
+    with as_owner_of(context.state), open_signatures(context) as store:
+        added = sum(new for _, new in store.add(signatures, now=pattern.created))
+    echo(f"{added} added, {len(signatures) - added} were there already")
 
 
 def _signature(line: bytes, pattern: Signature) -> Signature | None:
@@ -106,7 +106,9 @@ def _signature(line: bytes, pattern: Signature) -> Signature | None:
 def export(context: CliContext, file: Path) -> None:
     """Write all active signatures of the store, one JSON object a line, as `import` takes them."""
     with open_signatures(context) as store:
-        lines = [msgspec.json.encode(one.signature) for one in store.all(SignatureState.ACTIVE)]
+        lines = [
+            msgspec.json.encode(record.signature) for record in store.all(SignatureState.ACTIVE)
+        ]
     if str(file) == "-":
         for line in lines:
             echo(line)

@@ -67,7 +67,7 @@ def test(
         _tried(context, paths, context.signatures(), as_json=as_json)
         return
     try:
-        one = check_signature(
+        signature = check_signature(
             Signature(
                 id="s1",
                 flag=SignatureFlag.SPAM,
@@ -79,44 +79,44 @@ def test(
         )
     except BrokenSignature as fault:
         raise click.BadParameter(str(fault)) from None
-    _tried(context, paths, SignatureBook.of([one]), as_json=as_json)
+    _tried(context, paths, SignatureBook.of([signature]), as_json=as_json)
 
 
 def _tried(
     context: CliContext, paths: tuple[Path, ...], signatures: SignatureFinder, *, as_json: bool
 ) -> None:
     now, total, hit = time.time(), 0, 0
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     regions = tuple(context.loaded.settings.site.regions.split())
     for path in paths:
         for source in messages(path):
             some = signatures.find(parse(source.raw, regions=regions), now).signatures
             total += 1
             hit += bool(some)
-            found.update(one.id for one in some)
+            counts.update(signature.id for signature in some)
             if as_json:
                 echo(
                     msgspec.json.encode(
-                        {"file": source.name, "signatures": [one.id for one in some]}
+                        {"file": source.name, "signatures": [signature.id for signature in some]}
                     )
                 )
     if as_json:
         return
     table = Table("id", "messages", "share", title=f"{hit} of {total} messages have a signature")
-    for name, times in found.most_common():
+    for name, times in counts.most_common():
         table.add_row(name, str(times), f"{times / total:.2%}")
     Terminal().print(table)
 
 
-def found_in_good_mail(context: CliContext, one: Signature, ham: Path) -> tuple[int, int]:
+def found_in_good_mail(context: CliContext, signature: Signature, ham: Path) -> tuple[int, int]:
     """Return how many of some good messages have a signature, and how many there are.
 
     Raises:
         Unread: they can't be read.
     """
-    book, found, total = SignatureBook.of([one]), 0, 0
+    book, hits, total = SignatureBook.of([signature]), 0, 0
     regions = tuple(context.loaded.settings.site.regions.split())
     for source in messages(ham):
         total += 1
-        found += bool(book.find(parse(source.raw, regions=regions), 0.0).signatures)
-    return found, total
+        hits += bool(book.find(parse(source.raw, regions=regions), 0.0).signatures)
+    return hits, total

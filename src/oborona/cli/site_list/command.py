@@ -59,21 +59,21 @@ def list_() -> None:
 @pass_cli_context
 def add(context: CliContext, name: str, entries: Sequence[str], reason: str) -> None:
     """Put entries on a list; the list `allow` or `deny` is begun with its first one."""
-    one = find_list(context, name)
-    with list_lock(one):
+    site_list = find_list(context, name)
+    with list_lock(site_list):
         try:
-            edited = with_entries(contents(one.path), entries, _note(reason))
+            edited = with_entries(contents(site_list.path), entries, _note(reason))
         except ValueError as fault:
             raise usage(fault) from None
         if edited.changed:
-            _write(one, edited.raw)
+            _write(site_list, edited.raw)
     for entry in edited.same:
-        echo(f"{one.name}: {entry} is there already")
+        echo(f"{site_list.name}: {entry} is there already")
     for entry in edited.changed:
-        echo(f"{one.name}: {entry} added")
-    _warn(context, one, edited.changed)
+        echo(f"{site_list.name}: {entry} added")
+    _warn(context, site_list, edited.changed)
     if edited.changed:
-        echo(in_force_line(one))
+        echo(in_force_line(site_list))
 
 
 @list_.command()
@@ -82,23 +82,25 @@ def add(context: CliContext, name: str, entries: Sequence[str], reason: str) -> 
 @pass_cli_context
 def remove(context: CliContext, name: str, entries: Sequence[str]) -> None:
     """Take entries off a list. Exit status 1 when one was not on it."""
-    one = find_list(context, name)
-    with list_lock(one):
+    site_list = find_list(context, name)
+    with list_lock(site_list):
         try:
-            edited = without_entries(contents(one.path), entries)
+            edited = without_entries(contents(site_list.path), entries)
         except ValueError as fault:
             raise usage(fault) from None
         if edited.changed:
-            _write(one, edited.raw or EMPTY)
+            _write(site_list, edited.raw or EMPTY)
     for entry in edited.changed:
-        echo(f"{one.name}: {entry} removed")
+        echo(f"{site_list.name}: {entry} removed")
     for entry in edited.same:
         click.echo(
-            (f"oborona: {one.name}: {entry} is not on it; oborona list show {name} shows what is"),
+            (
+                f"oborona: {site_list.name}: {entry} is not on it; oborona list show {name} shows what is"
+            ),
             err=True,
         )
     if edited.changed:
-        echo(in_force_line(one))
+        echo(in_force_line(site_list))
     if edited.same:
         click.get_current_context().exit(1)
 
@@ -109,7 +111,7 @@ def remove(context: CliContext, name: str, entries: Sequence[str]) -> None:
 @click.option(
     "--format",
     "form",
-    type=click.Choice([one.value for one in ForeignFormat]),
+    type=click.Choice([form.value for form in ForeignFormat]),
     help="Default: guessed from the content.",
 )
 @click.option(
@@ -152,24 +154,26 @@ def import_(
             f"{file}: {len(broken)} lines can't be used, nothing was added; --skip-broken "
             f"takes the others"
         )
-    one = find_list(context, name)
-    with list_lock(one):
-        before = contents(one.path)
+    site_list = find_list(context, name)
+    with list_lock(site_list):
+        before = contents(site_list.path)
         head = f"# {_note(f'from {plain(file.name)}' + (f': {reason}' if reason else ''))}\n"
         edited = with_entries(before, [entry.entry for entry in some if entry.entry], "")
         fresh = edited.raw[len(before.rstrip(b"\n")) + 1 if before else 0 :]
         if edited.changed and not dry_run:
             _write(
-                one,
+                site_list,
                 before
                 + (b"" if before.endswith(b"\n") or not before else b"\n")
                 + head.encode()
                 + fresh,
             )
-    told = "would be added" if dry_run else "added"
-    echo(f"{one.name}: {len(edited.changed)} {told}, {len(edited.same)} were there already")
+    outcome = "would be added" if dry_run else "added"
+    echo(
+        f"{site_list.name}: {len(edited.changed)} {outcome}, {len(edited.same)} were there already"
+    )
     if edited.changed and not dry_run:
-        echo(in_force_line(one))
+        echo(in_force_line(site_list))
 
 
 @list_.command()
@@ -177,14 +181,14 @@ def import_(
 @pass_cli_context
 def undo(context: CliContext, name: str) -> None:
     """Take back the last change that a command made to a list; twice is as before."""
-    one = find_list(context, name)
-    with list_lock(one):
-        before = contents(undo_file(one.path))
+    site_list = find_list(context, name)
+    with list_lock(site_list):
+        before = contents(undo_file(site_list.path))
         if not before:
-            raise UnknownListError(f"{one.name}: no change to take back")
-        _write(one, before)
-    echo(f"{one.name}: as before, {sum(1 for _ in lines(before))} entries")
-    echo(in_force_line(one))
+            raise UnknownListError(f"{site_list.name}: no change to take back")
+        _write(site_list, before)
+    echo(f"{site_list.name}: as before, {sum(1 for _ in lines(before))} entries")
+    echo(in_force_line(site_list))
 
 
 @list_.command()
@@ -196,10 +200,10 @@ def show(context: CliContext, name: str | None, as_json: bool) -> None:
     if name is None:
         _show_all(context, as_json=as_json)
         return
-    one = find_list(context, name)
-    for line in lines(contents(one.path)):
+    site_list = find_list(context, name)
+    for line in lines(contents(site_list.path)):
         if as_json:
-            echo_json({"list": one.name, "entry": line.entry, "comment": line.comment})
+            echo_json({"list": site_list.name, "entry": line.entry, "comment": line.comment})
         else:
             echo(plain(f"{line.entry}  # {line.comment}" if line.comment else line.entry))
 
@@ -208,13 +212,13 @@ def _show_all(context: CliContext, *, as_json: bool) -> None:
     policy = context.policy()
     table = Table("list", "does", "of", "entries", "mode", "file")
     rows = [
-        (one.name, one.action.value, [of.value for of in one.of], sum(map(len, one.tables)), one.mode.value, file_of(policy, one.name))
-        for one in policy.local_lists.lists
+        (local_list.name, local_list.action.value, [of.value for of in local_list.of], sum(map(len, local_list.tables)), local_list.mode.value, file_of(policy, local_list.name))
+        for local_list in policy.local_lists.lists
     ]  # fmt: skip
     for name, action, of, entries, mode, file in rows:
         if as_json:
-            told = {"list": name, "action": action, "of": of, "entries": entries, "mode": mode}
-            echo_json(told | {"file": None if file is None else str(file)})
+            fields = {"list": name, "action": action, "of": of, "entries": entries, "mode": mode}
+            echo_json(fields | {"file": None if file is None else str(file)})
         table.add_row(
             name, action, " ".join(of), str(entries), mode, "" if file is None else str(file)
         )
@@ -222,29 +226,33 @@ def _show_all(context: CliContext, *, as_json: bool) -> None:
         return
     if rows:
         Terminal(width=None if sys.stdout.isatty() else PIPED).print(table, highlight=False)
-    there = {name for name, *_ in rows}
-    for known in OWN:
-        if known.name not in there:
-            echo(f"{known.name}: no entry yet; oborona list add {known.word} ENTRY begins it")
+    names = {name for name, *_ in rows}
+    for implicit in OWN:
+        if implicit.name not in names:
+            echo(f"{implicit.name}: no entry yet; oborona list add {implicit.word} ENTRY begins it")
 
 
-def _write(one: SiteList, raw: bytes) -> None:
+def _write(site_list: SiteList, raw: bytes) -> None:
     try:
-        write(one, raw)
+        write(site_list, raw)
     except BrokenLine as fault:
         raise UnknownListError(
-            f"{one.path}:{fault.line}: {fault.problem}; nothing was changed"
+            f"{site_list.path}:{fault.line}: {fault.problem}; nothing was changed"
         ) from None
 
 
-def _warn(context: CliContext, one: SiteList, added: Sequence[str]) -> None:
+def _warn(context: CliContext, site_list: SiteList, added: Sequence[str]) -> None:
     """Say what an admin would wonder about later: an entry that another list outweighs, or that
     counts only when proved.
     """
     lists = context.policy().local_lists
-    known = implicit_list(one.name)
+    implicit = implicit_list(site_list.name)
     action = (
-        one.list.action if one.list is not None else known.action if known is not None else None
+        site_list.list.action
+        if site_list.list is not None
+        else implicit.action
+        if implicit is not None
+        else None
     )
     for entry in added:
         of = (
@@ -255,11 +263,11 @@ def _warn(context: CliContext, one: SiteList, added: Sequence[str]) -> None:
             else ListSubject.RDNS
         )
         probe = entry if not entry.startswith("@") else f"x{entry}"
-        there = lists.look(of, probe.removeprefix(".").partition("/")[0])
-        if there is not None and there.action is not action:
+        listing = lists.look(of, probe.removeprefix(".").partition("/")[0])
+        if listing is not None and listing.action is not action:
             click.echo(
                 (
-                    f"oborona: {there.list} has {there.entry} and would {there.action.value}: "
+                    f"oborona: {listing.list} has {listing.entry} and would {listing.action.value}: "
                     f"the narrower decides, of equals the denial"
                 ),
                 err=True,
@@ -279,8 +287,8 @@ def _numeric(entry: str) -> bool:
 
 
 def _note(reason: str) -> str:
-    who = f"{invoking_user()}, {time.strftime('%Y-%m-%d')}"
-    return plain(f"{reason.strip()} ({who})" if reason.strip() else who)
+    author = f"{invoking_user()}, {time.strftime('%Y-%m-%d')}"
+    return plain(f"{reason.strip()} ({author})" if reason.strip() else author)
 
 
 def _read(file: Path) -> str:

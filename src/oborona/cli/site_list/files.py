@@ -59,7 +59,9 @@ class SiteList(NamedTuple):
 
 def implicit_list(name: str) -> ImplicitList | None:
     """Return the list that is begun by itself under a name or word; None for any other."""
-    return next((one for one in OWN if name in (one.word, one.name)), None)
+    return next(
+        (known_list for known_list in OWN if name in (known_list.word, known_list.name)), None
+    )
 
 
 def find_list(context: CliContext, name: str) -> SiteList:
@@ -69,28 +71,30 @@ def find_list(context: CliContext, name: str) -> SiteList:
         PolicyError: the policy can't be read.
         NoList: there is none, or it has no file.
     """
-    policy, known = context.policy(), implicit_list(name)
-    wanted = name if known is None else known.name
-    there = next((one for one in policy.local_lists.lists if one.name == wanted), None)
-    path = file_of(policy, wanted)
-    if there is not None and path is not None:
+    policy, implicit = context.policy(), implicit_list(name)
+    own_name = name if implicit is None else implicit.name
+    local_list = next(
+        (candidate for candidate in policy.local_lists.lists if candidate.name == own_name), None
+    )
+    path = file_of(policy, own_name)
+    if local_list is not None and path is not None:
         if policy.folders.whose(path) is FileOwner.SHIPPED:
             raise UnknownListError(
-                f"{wanted} ships with the program, and an upgrade replaces {path}; keep a "
+                f"{own_name} ships with the program, and an upgrade replaces {path}; keep a "
                 f"list of your own"
             )
-        return SiteList(there, wanted, path)
-    if there is not None:
-        place = policy.origins.get(f"local_list.{wanted}.entries", "")
+        return SiteList(local_list, own_name, path)
+    if local_list is not None:
+        place = policy.origins.get(f"local_list.{own_name}.entries", "")
         raise UnknownListError(
-            f"{wanted} has its entries in {place}; change them there, or give it a file of its own"
+            f"{own_name} has its entries in {place}; change them there, or give it a file of its own"
         )
-    if known is None:
-        names = ", ".join(one.name for one in policy.local_lists.lists)
+    if implicit is None:
+        names = ", ".join(local_list.name for local_list in policy.local_lists.lists)
         raise UnknownListError(
             f"there is no list {name[:64]!a}; there are allow, deny{f', {names}' if names else ''}"
         )
-    return SiteList(None, known.name, context.policy_folders.main / known.file)
+    return SiteList(None, implicit.name, context.policy_folders.main / implicit.file)
 
 
 def file_of(policy: Policy, name: str) -> Path | None:
@@ -116,14 +120,14 @@ def contents(path: Path) -> bytes:
 
 
 @contextmanager
-def list_lock(one: SiteList) -> Iterator[None]:
+def list_lock(site_list: SiteList) -> Iterator[None]:
     """Nobody else changes a list by a command meanwhile.
 
     Raises:
         StoreBusy: somebody has been at it for too long.
         StoreError: there is no policy folder of the site, and none can be made.
     """
-    folder = one.path.parent
+    folder = site_list.path.parent
     try:
         folder.mkdir()
         folder.chmod(FOLDER_MODE)
@@ -131,17 +135,17 @@ def list_lock(one: SiteList) -> Iterator[None]:
         pass
     except OSError as error:
         raise StoreError(f"{folder}: {error.strerror}") from error
-    with lock.hold(one.path.with_name(f".{one.path.name}.lock"), "oborona list"):
+    with lock.hold(site_list.path.with_name(f".{site_list.path.name}.lock"), "oborona list"):
         yield
 
 
-def write(one: SiteList, raw: bytes) -> None:
+def write(site_list: SiteList, raw: bytes) -> None:
     """Put a list file in the place of the one before, which is kept for `oborona list undo`.
 
     Begins the list where it is new.
 
     Args:
-        one: the list, held.
+        site_list: the list, held.
         raw: the file.
 
     Raises:
@@ -149,13 +153,13 @@ def write(one: SiteList, raw: bytes) -> None:
         StoreError: it can't be written; what was there stays.
     """
     table = read(raw)
-    known = implicit_list(one.name)
-    if one.list is not None and (vain := in_vain(table, one.list.of)) is not None:
-        raise BrokenLine(f"list {one.name}: {vain[1]}", vain[0])
-    _put(undo_file(one.path), contents(one.path) or EMPTY, one.path)
-    _put(one.path, raw, one.path)
-    if one.list is None and known is not None:
-        _begin(one.path.with_name(KEPT_IN), known)
+    implicit = implicit_list(site_list.name)
+    if site_list.list is not None and (vain := in_vain(table, site_list.list.of)) is not None:
+        raise BrokenLine(f"list {site_list.name}: {vain[1]}", vain[0])
+    _put(undo_file(site_list.path), contents(site_list.path) or EMPTY, site_list.path)
+    _put(site_list.path, raw, site_list.path)
+    if site_list.list is None and implicit is not None:
+        _begin(site_list.path.with_name(KEPT_IN), implicit)
 
 
 def undo_file(path: Path) -> Path:
@@ -166,8 +170,8 @@ def undo_file(path: Path) -> Path:
 def _put(path: Path, raw: bytes, like: Path) -> None:
     """Write a file with the mode and owner of another, if that is there."""
     try:
-        there = like.stat()
-        mode, owner = there.st_mode & 0o7777, (there.st_uid, there.st_gid)
+        details = like.stat()
+        mode, owner = details.st_mode & 0o7777, (details.st_uid, details.st_gid)
     except FileNotFoundError:
         mode, owner = MODE, None
     with atomic_writer(path) as file:
@@ -177,30 +181,30 @@ def _put(path: Path, raw: bytes, like: Path) -> None:
         file.write(raw)
 
 
-def _begin(path: Path, known: ImplicitList) -> None:
+def _begin(path: Path, implicit: ImplicitList) -> None:
     table = (
-        f'[[local_list]]\nname = "{known.name}"\naction = "{known.action.value}"\nof = '
-        f'{_OF}\nfile = "{known.file}"\nwhy = "{known.says}"\n'
+        f'[[local_list]]\nname = "{implicit.name}"\naction = "{implicit.action.value}"\nof = '
+        f'{_OF}\nfile = "{implicit.file}"\nwhy = "{implicit.says}"\n'
     )
-    there = contents(path)
+    present = contents(path)
     head = (
         b"# Lists that `oborona list` keeps; what is in them stands in the files named here "
         b"(docs/policy/lists.md).\n"
     )
-    _put(path, (there or head) + b"\n" + table.encode(), path)
+    _put(path, (present or head) + b"\n" + table.encode(), path)
 
 
-def in_force_line(one: SiteList) -> str:
+def in_force_line(site_list: SiteList) -> str:
     """Return what is said once a list was changed."""
     return (
-        f"{one.path}; a running daemon takes it within 1.5 seconds; oborona list undo "
-        f"{_called(one)} takes it back"
+        f"{site_list.path}; a running daemon takes it within 1.5 seconds; oborona list undo "
+        f"{_called(site_list)} takes it back"
     )
 
 
-def _called(one: SiteList) -> str:
-    known = implicit_list(one.name)
-    return one.name if known is None else known.word
+def _called(site_list: SiteList) -> str:
+    implicit = implicit_list(site_list.name)
+    return site_list.name if implicit is None else implicit.word
 
 
 def usage(fault: ValueError) -> click.BadParameter:

@@ -89,17 +89,19 @@ def copy_changes(
                 words.append(f"{table}: {field} = {_shown(value)} ({ships})")
         elif table not in tables:
             tables[table] = {
-                one[len(table) + 1 :]: mine[one] for one in mine if table_of(one) == table
+                statement[len(table) + 1 :]: mine[statement]
+                for statement in mine
+                if table_of(statement) == table
             }
             was = "shipped once and no more" if _has(base, table) else "yours"
             words.append(f"{table}: {was}; the whole table is kept")
     for table in list(_named_by(tables, mine, theirs | others)):
-        tables[table] = {one[len(table) + 1 :]: mine[one] for one in mine if table_of(one) == table}
+        tables[table] = {key[len(table) + 1 :]: mine[key] for key in mine if table_of(key) == table}
         words.append(
             f"{table}: ships no more, and is named by what is kept; the whole table is kept"
         )
     for table in sorted(theirs - ours - others - SINGLE.keys()):
-        had = [_has(said, table) for said in bases]
+        had = [_has(base, table) for base in bases]
         if all(had) and table.partition(".")[0] in _ABLE_TO_BE_OFF:
             tables[table] = {"enabled": False}
             words.append(f"{table}: taken out of the file; switched off")
@@ -113,7 +115,7 @@ def copy_changes(
         field = key[len(table) + 1 :]
         if key in mine or table not in ours or field in NOTES:
             continue
-        if not any(fingerprint(key, value) in said for said in bases):
+        if not any(fingerprint(key, value) in base for base in bases):
             continue  # a later program's
         default = _default(table, field)
         if default is None:
@@ -159,25 +161,27 @@ def _bases(mine: Mapping[str, Any], versions: tuple[FileVersion, ...]) -> list[f
     One, unless several have as much.
     """
     prints = frozenset(fingerprint(key, value) for key, value in mine.items())
-    able = {one.said for one in versions if one.said is not None and one.said & prints}
-    least = min((len(said ^ prints) for said in able), default=0)
-    return [said for said in able if len(said ^ prints) == least]
+    able = {
+        version.said for version in versions if version.said is not None and version.said & prints
+    }
+    least = min((len(statements ^ prints) for statements in able), default=0)
+    return [statements for statements in able if len(statements ^ prints) == least]
 
 
 def _named_by(
-    tables: Tables, mine: Mapping[str, Any], there: frozenset[str] | set[str]
+    tables: Tables, mine: Mapping[str, Any], existing: frozenset[str] | set[str]
 ) -> Iterator[str]:
     """Yield tables of a copy that kept ones name, and those that these name, where nobody else
     gives them.
     """
     by_name = {table_of(key).partition(".")[2]: table_of(key) for key in mine}
     waiting = [value for fields in tables.values() for value in fields.values()]
-    found = set(tables)
+    named = set(tables)
     while waiting:
         for name in _NAME.findall(json.dumps(waiting.pop(), default=str)):
             table = by_name.get(name)
-            if table is not None and table not in found and table not in there:
-                found.add(table)
+            if table is not None and table not in named and table not in existing:
+                named.add(table)
                 waiting += [value for key, value in mine.items() if table_of(key) == table]
                 yield table
 
@@ -189,8 +193,10 @@ def _has(base: frozenset[bytes], table: str) -> bool:
 
 def _default(table: str, field: str) -> Any:
     if table in SINGLE:
-        found = {one.name: one.default for one in msgspec.structs.fields(SINGLE[table])}.get(field)
-        return list(found) if isinstance(found, tuple) else found
+        default = {
+            option.name: option.default for option in msgspec.structs.fields(SINGLE[table])
+        }.get(field)
+        return list(default) if isinstance(default, tuple) else default
     return BACK.get(field)
 
 
@@ -218,5 +224,9 @@ def _toml(value: Any) -> str:
             return f"'{value}'"
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{_key(key)} = {_toml(one)}" for key, one in value.items()) + " }"
+        return (
+            "{ "
+            + ", ".join(f"{_key(key)} = {_toml(member)}" for key, member in value.items())
+            + " }"
+        )
     return "[" + ", ".join(map(_toml, value)) + "]"

@@ -31,52 +31,54 @@ class PolicyDifference(NamedTuple):
 
     def told(self) -> str:
         """Return it in words."""
-        what = (
+        phrase = (
             f"[{self.sort}]" if not self.name else f"{_WORDS.get(self.sort, self.sort)} {self.name}"
         )
         if self.sort in ("script", "trapped"):
             return f"{_WORDS.get(self.sort, self.sort)}: others"
         if not self.key:
-            return f"{what}: {'new' if self.before is None else 'no more'}"
+            return f"{phrase}: {'new' if self.before is None else 'no more'}"
         if self.key == "file":
-            return f"{what}: other entries in its file"
-        return f"{what}: {self.key} {_shown(self.before)} → {_shown(self.after)}"
+            return f"{phrase}: other entries in its file"
+        return f"{phrase}: {self.key} {_shown(self.before)} → {_shown(self.after)}"
 
 
 def differences(before: Policy, after: Policy) -> Iterator[PolicyDifference]:
     """Yield what two policies do not have in common, by what they mean."""
     old, new = _tables(before), _tables(after)
     for sort, name in sorted(old.keys() | new.keys()):
-        one, other = old.get((sort, name)), new.get((sort, name))
-        if one == other:
+        was, becomes = old.get((sort, name)), new.get((sort, name))
+        if was == becomes:
             continue
-        if one is None or other is None:
-            yield PolicyDifference(sort, name, "", one, other)
+        if was is None or becomes is None:
+            yield PolicyDifference(sort, name, "", was, becomes)
             continue
-        for key in sorted(one.keys() | other.keys()):
-            if one.get(key) != other.get(key):
-                yield PolicyDifference(sort, name, key, one.get(key), other.get(key))
+        for key in sorted(was.keys() | becomes.keys()):
+            if was.get(key) != becomes.get(key):
+                yield PolicyDifference(sort, name, key, was.get(key), becomes.get(key))
 
 
-def is_as_shipped(one: PolicyDifference, shipped: Policy) -> bool:
+def is_as_shipped(difference: PolicyDifference, shipped: Policy) -> bool:
     """Tell whether what comes after is what the policy that ships says alone."""
-    table = _tables(shipped).get((one.sort, one.name))
-    if one.key:
-        return table is not None and bool(table.get(one.key) == one.after)
-    return bool(table == one.after)
+    table = _tables(shipped).get((difference.sort, difference.name))
+    if difference.key:
+        return table is not None and bool(table.get(difference.key) == difference.after)
+    return bool(table == difference.after)
 
 
 def _tables(policy: Policy) -> dict[tuple[str, str], Mapping[str, Any]]:
     """Return what a policy means, by sort and name of tables."""
     meant: dict[str, dict[str, Any]] = msgspec.json.decode(policy.means)
-    found: dict[tuple[str, str], Mapping[str, Any]] = {}
+    statements: dict[tuple[str, str], Mapping[str, Any]] = {}
     for sort, tables in meant.items():
         if sort in SINGLE:
-            found[sort, ""] = tables
+            statements[sort, ""] = tables
         else:
             for name, fields in tables.items():
-                found[sort, name] = fields if isinstance(fields, Mapping) else {"value": fields}
-    return found
+                statements[sort, name] = (
+                    fields if isinstance(fields, Mapping) else {"value": fields}
+                )
+    return statements
 
 
 def _shown(value: Any) -> str:

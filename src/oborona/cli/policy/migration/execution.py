@@ -61,8 +61,8 @@ def _back_up(folder: Path, backup: Path) -> None:
     fresh = backup.with_name(f".{backup.name}.{os.getpid()}")
     try:
         shutil.copytree(folder, fresh, symlinks=True)
-        for there, names, files in os.walk(folder):
-            for path in (Path(there), *(Path(there) / name for name in (*names, *files))):
+        for directory, names, files in os.walk(folder):
+            for path in (Path(directory), *(Path(directory) / name for name in (*names, *files))):
                 _own(fresh / path.relative_to(folder), path.lstat())
         fresh.rename(backup)
     except shutil.Error as error:
@@ -76,9 +76,9 @@ def _back_up(folder: Path, backup: Path) -> None:
 
 def _like(path: Path, folder: Path) -> None:
     """Let a new file be its folder's owner's, for everybody to read who may read the folder."""
-    found = folder.stat()
-    path.chmod(0o644 if found.st_mode & stat.S_IROTH else 0o640)
-    _own(path, found)
+    details = folder.stat()
+    path.chmod(0o644 if details.st_mode & stat.S_IROTH else 0o640)
+    _own(path, details)
 
 
 def _own(path: Path, like: os.stat_result) -> None:

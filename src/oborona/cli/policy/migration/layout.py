@@ -49,15 +49,15 @@ def copies(folders: PolicyFolders) -> Iterator[PolicyCopy]:
     """
     if folders.own is None or not folders.is_own_there():
         return
-    known = versions(folders)
+    shipped_versions = versions(folders)
     for path in PolicyFolders(own=folders.own).files(*SUFFIXES, ".tsv"):
-        of = tuple(one for one in known if one.name == path.name)
+        of = tuple(version for version in shipped_versions if version.name == path.name)
         if path.name == MANIFEST:
             yield PolicyCopy(path, CopyState.UNCHANGED, octets(path), ())
         elif of:
             raw = octets(path)
-            there = digest(raw) in {one.digest for one in of}
-            yield PolicyCopy(path, CopyState.UNCHANGED if there else CopyState.CHANGED, raw, of)
+            unchanged = digest(raw) in {version.digest for version in of}
+            yield PolicyCopy(path, CopyState.UNCHANGED if unchanged else CopyState.CHANGED, raw, of)
 
 
 def octets(path: Path) -> bytes:

@@ -71,31 +71,33 @@ def plan_migration(folders: PolicyFolders, backup: Path) -> MigrationPlan | None
     if folders.shipped is None:
         raise PolicyError("no policy that ships is read: paths.shipped_policy says so")
     own = folders.own
-    found = list(copies(folders))
-    if own is None or not found:
+    found_copies = list(copies(folders))
+    if own is None or not found_copies:
         return None
     before = load_policy(folders, SCHEMA)
     shipped = merged_tables(PolicyFolders(shipped=folders.shipped))
-    others = _tables_of_others(own, found)
-    gone, new, stays = list[Path](), dict[str, str](), list[KeptCopy]()
+    others = _tables_of_others(own, found_copies)
+    removed, new, stays = list[Path](), dict[str, str](), list[KeptCopy]()
     changes: dict[str, PolicyFileChanges] = {}
-    for one in found:
-        name = one.path.name
-        if one.copy is CopyState.UNCHANGED:
-            gone.append(one.path)
+    for copy in found_copies:
+        name = copy.path.name
+        if copy.copy is CopyState.UNCHANGED:
+            removed.append(copy.path)
             continue
-        if one.path.suffix != ".toml":
-            stays.append(KeptCopy(name, _lines(one, folders.shipped / name)))
+        if copy.path.suffix != ".toml":
+            stays.append(KeptCopy(name, _lines(copy, folders.shipped / name)))
             continue
-        what = copy_changes(name, one.raw, one.versions, shipped, others)
-        if what.unsayable:
-            stays.append(KeptCopy(name, "; ".join(what.unsayable)))
+        file_changes = copy_changes(name, copy.raw, copy.versions, shipped, others)
+        if file_changes.unsayable:
+            stays.append(KeptCopy(name, "; ".join(file_changes.unsayable)))
             continue
-        gone.append(one.path)
-        changes[name] = what
-        if what.tables:
-            new[_own_name(name)] = policy_text(what.tables, HEAD.format(name=name, backup=backup))
-    if not gone:
+        removed.append(copy.path)
+        changes[name] = file_changes
+        if file_changes.tables:
+            new[_own_name(name)] = policy_text(
+                file_changes.tables, HEAD.format(name=name, backup=backup)
+            )
+    if not removed:
         return None
     for name, text in new.items():
         if (own / name).exists() and _data(octets(own / name), own / name) != _data(
@@ -105,14 +107,14 @@ def plan_migration(folders: PolicyFolders, backup: Path) -> MigrationPlan | None
                 "is in the way of what was found to be changed by hand: move it away",
                 file=str(own / name),
             )
-    after = _after(folders, gone, new)
+    after = _after(folders, removed, new)
     alone = load_policy(PolicyFolders(shipped=folders.shipped), SCHEMA)
     news = tuple(differences(before, after.policy))
     _nothing_is_lost(folders, after, news, alone)
     return MigrationPlan(
         folder=own,
         backup=backup,
-        gone=tuple(gone),
+        gone=tuple(removed),
         new=new,
         changes=changes,
         stays=tuple(stays),
@@ -129,10 +131,10 @@ def state(folder: Path) -> dict[str, str]:
 
 def merged_tables(folders: PolicyFolders) -> dict[str, Any]:
     """Return what all TOML files of folders say together, later ones over earlier ones."""
-    found: dict[str, Any] = {}
+    tables: dict[str, Any] = {}
     for path in folders.files(".toml"):
-        found |= statements_of(_data(octets(path), path))
-    return found
+        tables |= statements_of(_data(octets(path), path))
+    return tables
 
 
 def _data(raw: bytes, path: Path) -> Mapping[str, Any]:
@@ -144,19 +146,21 @@ class _MigratedPolicy(NamedTuple):
     said: Mapping[str, Any]
 
 
-def _after(folders: PolicyFolders, gone: list[Path], new: Mapping[str, str]) -> _MigratedPolicy:
+def _after(folders: PolicyFolders, removed: list[Path], new: Mapping[str, str]) -> _MigratedPolicy:
     """Return the policy as it will be."""
     assert folders.own is not None
     with tempfile.TemporaryDirectory(prefix="oborona-policy-") as name:
         copy = Path(name) / "policy.d"
         copy.mkdir()
         for path in PolicyFolders(own=folders.own).files(*SUFFIXES):
-            if path not in gone:
+            if path not in removed:
                 shutil.copy(path, copy / path.name)
         for file, text in new.items():
             (copy / file).write_text(text, encoding="utf-8")
-        both = PolicyFolders(own=copy, shipped=folders.shipped)
-        return _MigratedPolicy(load_policy(both, SCHEMA, named=folders), merged_tables(both))
+        combined = PolicyFolders(own=copy, shipped=folders.shipped)
+        return _MigratedPolicy(
+            load_policy(combined, SCHEMA, named=folders), merged_tables(combined)
+        )
 
 
 def _nothing_is_lost(
@@ -171,7 +175,7 @@ def _nothing_is_lost(
         PolicyError: something would change that no newer file that ships brings, or a word of the
             site's would be gone.
     """
-    strange = [one for one in news if not is_as_shipped(one, alone)]
+    strange = [table for table in news if not is_as_shipped(table, alone)]
     if strange:
         raise PolicyError(
             (
@@ -180,7 +184,7 @@ def _nothing_is_lost(
             ),
             file=str(folders.own),
         )
-    ever = {one for version in versions(folders) for one in version.said or ()}
+    ever = {statement for version in versions(folders) for statement in version.said or ()}
     for key, value in merged_tables(folders).items():
         if fingerprint(key, value) not in ever and after.said.get(key) != value:
             raise PolicyError(
@@ -189,9 +193,9 @@ def _nothing_is_lost(
             )
 
 
-def _tables_of_others(own: Path, found: list[PolicyCopy]) -> frozenset[str]:
+def _tables_of_others(own: Path, found_copies: list[PolicyCopy]) -> frozenset[str]:
     """Return the tables that files of the site give which are no copies."""
-    copied = {one.path for one in found}
+    copied = {copy.path for copy in found_copies}
     mine = [path for path in PolicyFolders(own=own).files(".toml") if path not in copied]
     return frozenset(
         table_of(key) for path in mine for key in statements_of(_data(octets(path), path))
@@ -205,13 +209,13 @@ def _own_name(name: str) -> str:
     return f"{name.removesuffix('.toml')}_own.toml"
 
 
-def _lines(one: PolicyCopy, ships: Path) -> str:
+def _lines(copy: PolicyCopy, ships: Path) -> str:
     """Return what was changed in a list or a script, in words."""
     if not ships.exists():
         return "changed by hand, and ships no more"
-    there, now = (frozenset(_said(raw)) for raw in (one.raw, octets(ships)))
+    theirs, now = (frozenset(_said(raw)) for raw in (copy.raw, octets(ships)))
     return (
-        f"changed by hand: {len(there - now)} lines that don't ship, {len(now - there)} of "
+        f"changed by hand: {len(theirs - now)} lines that don't ship, {len(now - theirs)} of "
         f"those that ship are missing"
     )
 
