@@ -1,7 +1,7 @@
-"""A worker's adds on their way out: summed in a buffer, appended to its spool, then waiting until
-the store has them.
+"""The write path of a worker's adds: a buffer sums them, a flush appends them to the worker's
+spool, and they wait until the store has applied them.
 
-What waits is seen by this worker's reads; how, is the store's to say, through `FlushQueue`.
+This worker's reads see the waiting adds; the store decides how, through `FlushQueue`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What waits in the spools: counted by workers, and not in the store yet.
+"""The backlog of the spools: adds that workers have counted and the store has not applied yet.
 
-Only looks: no lock is touched, so a running writer is not disturbed. It moves on meanwhile, so what
-is said here is at most a little too much.
+Reading takes no lock, so it does not disturb a running writer. The writer goes on meanwhile, so the
+figures may be slightly too high.
 """
 
 from __future__ import annotations

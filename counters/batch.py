@@ -1,4 +1,4 @@
-"""One flush of one worker as bytes: a record of the spool. Bytes in, batches out; no file here.
+"""The encoding of one flush of one worker, which is one record of the spool. No file I/O here.
 
     header    magic "OBSP", version, segments, length of what follows the header, CRC-32 of all
               after itself, sequence in the spool (1, 2, ...), Unix time of the flush, entries,
@@ -8,12 +8,12 @@
               order
     pairs     key of P, key of U, bucket of the first sight
 
-Version 2 has one more segment before the others: keys to forget, their cells zero. Version 3 has it
-too, empty perhaps, and takes back: the last segments have cells of the levels for that. A record
-that takes nothing back is written as version 2, and as version 1 if it forgets nothing either. A
-record is applied whole or not at all: a pair and the count of its P never part. Reading tells a
-torn record (its end may still be coming) from a damaged one (no end will mend it). Limits: a length
-field that was itself damaged looks torn until the spool ends.
+Version 2 has one more segment before the others: the keys to forget, with zero cells. Version 3 has
+that segment too, possibly empty, and its last segments hold take-backs, in cells of the levels for
+them. A record without take-backs is written as version 2, and one that also forgets nothing as
+version 1. A record is applied as a whole or not at all, so a pair and the count of its P stay
+together. The reader distinguishes a torn record (its end may still come) from a damaged one.
+Limits: a damaged length field looks like a torn record until the spool ends.
 """
 
 from __future__ import annotations

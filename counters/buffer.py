@@ -3,12 +3,12 @@
 Per bucket a dictionary from key to one integer: six counts side by side, 96 bits each, so that
 adding a message is one lookup and one addition a shingle (five times 1 is 5), and four billion
 largest amounts meet no neighbour. Unique pairs are kept as the first sight of each (P, day) under
-its U: whether U grows is the store's to say, but a reader of this process may count on what it will
-say. What was forgotten is forgotten before anything here is added. What is taken back is summed
-beside what is added: a packed sum has no place for a sign.
+its U. The store decides whether U grows; a reader of this process may predict that decision. Keys
+to forget are forgotten before the adds of this buffer apply. Take-backs are summed apart from the
+adds, since a packed sum has no sign.
 
-The size is bounded: at ENTRIES new keys are turned away and counted in `dropped`; known ones go on
-summing. It gets there only when nothing can be flushed for minutes: the disk is full.
+The size is bounded: at ENTRIES keys, new keys are refused and counted in `dropped`, and known keys
+go on summing. The bound is reached only when flushing fails for minutes, as on a full disk.
 """
 
 from __future__ import annotations

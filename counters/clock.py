@@ -1,9 +1,9 @@
-"""Whether the clock may be believed before something is thrown away on its word.
+"""A guard against wrong clocks: whether the time is trusted enough to discard counts by age.
 
-Folding, dropping and purging destroy, and they go by the age of a count. A machine that boots in
-1970, or is set a year ahead for a minute, must not lose two weeks of counts for it. So a jump of
-more than a day, either way, is believed only after the new time has run on for an hour; until then
-counts are added and summed, and nothing is dropped.
+Folding, dropping and purging destroy counts by their age. A machine that boots in 1970, or whose
+clock is a year ahead for a minute, must not lose two weeks of counts. So a jump of more than a day
+in either direction is trusted only after the new time has run on for an hour; until then counts are
+added and summed, and nothing is dropped.
 """
 
 from __future__ import annotations

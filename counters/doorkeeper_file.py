@@ -81,7 +81,7 @@ class DoorkeeperWriter:
         if mapping is not None and len(mapping) == sets:
             self.slots = mapping
             for number in numbers:
-                self._again(txn.get(_change_key(number), b""))
+                self._apply_changes(txn.get(_change_key(number), b""))
         else:
             if note:
                 report("the table of shingles seen once does not fit this store: begun anew")
@@ -150,7 +150,7 @@ class DoorkeeperWriter:
             os.close(descriptor)
         return number
 
-    def _again(self, data: bytes) -> None:
+    def _apply_changes(self, data: bytes) -> None:
         try:
             SlotChanges.from_bytes(data, self.slots.size).make(self.slots)
         except ValueError as error:

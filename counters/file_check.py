@@ -60,7 +60,7 @@ def check(directory: Path, report: Callable[[str], None]) -> int:
     with as_store_error(directory):
         if not path.exists():
             return 0
-        recorded = _known(directory)
+        recorded = _read_note(directory)
         if not path.stat().st_size:
             if recorded is not None:
                 report(f"{path} is empty, and was not: a new store is begun")
@@ -136,7 +136,9 @@ def distrust(directory: Path) -> None:
         StoreError: the note cannot be written.
     """
     with as_store_error(directory):
-        recorded = _known(directory) if (directory / state_files.COUNTERS_DATA).exists() else None
+        recorded = (
+            _read_note(directory) if (directory / state_files.COUNTERS_DATA).exists() else None
+        )
     if recorded is not None:
         _write(directory, msgspec.structs.replace(recorded, failures=FAILURES))
 
@@ -154,7 +156,7 @@ def _write(directory: Path, recorded: KnownDataFile) -> None:
     sync_directory(directory)  # before anything is written without syncs
 
 
-def _known(directory: Path) -> KnownDataFile | None:
+def _read_note(directory: Path) -> KnownDataFile | None:
     """Return the note on the data file that is there, None if it is on another.
 
     Failures before a minute's work are none.

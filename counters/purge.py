@@ -54,8 +54,10 @@ def purge_from(
     done = len(walked) < limit
     sound = [(key, stored) for key, stored in walked if stored and not len(stored) % CELL_BYTES]
     if not sound:
-        return PurgeResult(scanned=len(walked), round_done=done, next=_behind(walked, done=done))
-    empty, stale = _judged([stored for _key, stored in sound], reference)
+        return PurgeResult(
+            scanned=len(walked), round_done=done, next=_next_place(walked, done=done)
+        )
+    empty, stale = _classify([stored for _key, stored in sound], reference)
     if len(stale) > TIDIED:  # the rest next time
         until = int(stale[TIDIED])
         empty, stale, done = empty[empty < until], stale[:TIDIED], False
@@ -65,12 +67,12 @@ def purge_from(
     return PurgeResult(
         scanned=len(walked),
         round_done=done,
-        next=_behind(walked, done=done),
+        next=_next_place(walked, done=done),
         changes=changes,
     )
 
 
-def _judged(
+def _classify(
     records: list[bytes], reference: int
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     """Return which records are out of every window, and which others are worth tidying."""
@@ -89,6 +91,6 @@ def _judged(
     )
 
 
-def _behind(walked: list[tuple[bytes, bytes]], *, done: bool) -> bytes:
+def _next_place(walked: list[tuple[bytes, bytes]], *, done: bool) -> bytes:
     """Return where the next walk begins: the smallest key behind the last one."""
     return FIRST_RECORD if done else walked[-1][0] + b"\0"

@@ -91,16 +91,16 @@ class StoreSnapshot:
         with as_store_error(target):
             (target / state_files.COUNTERS_SPOOL).mkdir(mode=0o700)
             for name, spool in self._spools.items():
-                with _made(target / state_files.COUNTERS_SPOOL / name) as file:
+                with _new_file(target / state_files.COUNTERS_SPOOL / name) as file:
                     shutil.copyfileobj(spool, file)
             if self._txn is None:
                 return
             if self._table:
-                with _made(target / state_files.DOORKEEPER) as file:
+                with _new_file(target / state_files.DOORKEEPER) as file:
                     file.write(self._table)
             environment = self._reader.environment
             assert environment is not None, "it has a transaction"
-            with _made(target / state_files.COUNTERS_DATA) as file:
+            with _new_file(target / state_files.COUNTERS_DATA) as file:
                 environment.copyfd(file.fileno(), compact=True, txn=self._txn)
 
     def _begin(self) -> lmdb.Transaction[bytes] | None:
@@ -148,7 +148,7 @@ def _owner(name: str) -> str:
 
 
 @contextmanager
-def _made(path: Path) -> Iterator[BinaryIO]:
+def _new_file(path: Path) -> Iterator[BinaryIO]:
     """Give a new file that its owner alone can read, and bring it to the disk."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "wb") as file:

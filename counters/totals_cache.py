@@ -69,7 +69,7 @@ class TotalsCache:
             if not record:
                 continue
             if len(record) <= FEW_BYTES:
-                rows[place] = short.get(record) or self._added_up(record)
+                rows[place] = short.get(record) or self._sum_record(record)
                 continue
             cached, start = self._starts.get(keys[place], UNKNOWN)
             if len(cached) == len(record) - CELL_BYTES and record.startswith(cached):
@@ -87,7 +87,7 @@ class TotalsCache:
                 rows[place] = self._with_last(row, records[place])
         return rows
 
-    def _added_up(self, record: bytes) -> Row:
+    def _sum_record(self, record: bytes) -> Row:
         """Return the totals of a short record."""
         row = [window[:] for window in NOTHING]
         windows = self._windows

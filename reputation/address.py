@@ -182,12 +182,14 @@ def judge(
         approximation of the Beta posterior.
     """
     quoted = address, network
-    address, network = _heard(address), _heard(network)
+    address, network = _without_few_traps(address), _without_few_traps(network)
     credited = _unsaid(address) if _vouched(address) else address
     own = _evidence(
         _without(credited.day, sender), _without(credited.fortnight, sender, credited.day)
     )
-    others = _evidence(_less(network.day, address.day), _less(network.fortnight, address.fortnight))
+    others = _evidence(
+        _subtract(network.day, address.day), _subtract(network.fortnight, address.fortnight)
+    )
     total = own.bad + own.good
     share = mean(
         SpamEvidence(own.bad, own.good), mean(SpamEvidence(others.all_bad, others.all_good))
@@ -197,7 +199,7 @@ def judge(
     neighbour = not own.spoken_for and _is_bad(others)
     flag = ReputationFlag.UNKNOWN
     if (
-        _judged(own, others, low)
+        _is_certain(own, others, low)
         or _cried_out(own)
         or (neighbour and 2 * own.bad_messages > own.all_good)
     ):
@@ -232,7 +234,7 @@ def _without(
     return counts._replace(seen=counts.seen - min(sender.good, _passed(day or counts)))
 
 
-def _heard(history: AddressHistory) -> AddressHistory:
+def _without_few_traps(history: AddressHistory) -> AddressHistory:
     """Return a history without trap hits where these are too few to say anything."""
     if not 0 < history.fortnight.traps < TRAPS_LEAST:
         return history
@@ -262,7 +264,7 @@ def _unsaid(address: AddressHistory) -> AddressHistory:
     )
 
 
-def _less(all_: AddressCounts, part: AddressCounts) -> AddressCounts:
+def _subtract(all_: AddressCounts, part: AddressCounts) -> AddressCounts:
     return AddressCounts(*(max(0, count - share) for count, share in zip(all_, part, strict=True)))
 
 
@@ -299,7 +301,7 @@ def _passed(counts: AddressCounts) -> int:
     return max(0, counts.seen - counts.spam - counts.complaints - counts.traps)
 
 
-def _judged(own: _AddressEvidence, others: _AddressEvidence, low: float) -> bool:
+def _is_certain(own: _AddressEvidence, others: _AddressEvidence, low: float) -> bool:
     return (
         own.fresh >= BAD_LEAST
         and low >= BAD_LOW
@@ -335,14 +337,14 @@ def _loud(address: AddressHistory, sender: SenderOwnCounts) -> bool:
 
 def _say(address: AddressHistory, network: AddressHistory, *, known: bool, neighbour: bool) -> str:
     fortnight = address.fortnight
-    around = f"network: {_words(network.fortnight)}"
+    around = f"network: {_describe_counts(network.fortnight)}"
     if not fortnight.seen and not known:
         return f"new here; {around}" if network.fortnight.seen else ""
-    own = f"{_words(fortnight)} in two weeks, {address.hour} in the last hour"
+    own = f"{_describe_counts(fortnight)} in two weeks, {address.hour} in the last hour"
     return f"{own}; {around}" if neighbour else own
 
 
-def _words(counts: AddressCounts) -> str:
+def _describe_counts(counts: AddressCounts) -> str:
     parts = [f"{counts.spam} spam of {counts.seen}"]
     for number, noun in (
         (counts.complaints, "complaints"),

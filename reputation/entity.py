@@ -133,7 +133,7 @@ def standing(row: Row, own: int = 0) -> EntityStanding:
     share = (bad + PRIOR / 2) / (bad + good + PRIOR)
     trust, flag = _trust(bad, good), _flag(bad, good)
     if trust > 0:
-        tried = _tried(row)
+        tried = _older_good_mail(row)
         trust = max(0.0, _trust(bad, tried)) * tried / (tried + SLOW)
         if flag is ReputationFlag.GOOD and (tried < GOOD_LEAST or trust == 0):
             flag = ReputationFlag.UNKNOWN
@@ -179,12 +179,12 @@ def judge(sorts: Iterable[EntityGroup], name: Name, shared: Shared, own: int = 0
                 fresh += row[_FORTNIGHT][_SEEN] <= today
                 if today >= SUDDEN_SEEN and is_sudden(row, _of(sort.senders, place)):
                     sudden += 1
-                    came.append(_suddenly(sort, place, name))
+                    came.append(_sudden_note(sort, place, name))
     if not (suspects or sudden or fresh):
         return CLEAR
     suspects.sort(key=_BY_TRUST)
     says = [
-        f"{_named(sort, place, name)} {pin.say if (pin := sort.pinned.get(place)) else words(sort.rows[place][_FORTNIGHT])}"
+        f"{_heading(sort, place, name)} {pin.say if (pin := sort.pinned.get(place)) else words(sort.rows[place][_FORTNIGHT])}"
         for _, sort, place in suspects[:TOLD]
     ]
     return RepEntity(
@@ -251,7 +251,7 @@ def _evidence(row: Row, own: int = 0) -> tuple[float, float]:
     return (today + OLD * (whole - today) if whole > today else today), max(0, fine) + good_pardons
 
 
-def _tried(row: Row) -> float:
+def _older_good_mail(row: Row) -> float:
     """Return how much good mail is older than a day, what people took out of the spam folder
     included.
     """
@@ -299,16 +299,16 @@ def _flag_of(sort: EntityGroup, place: int, own: int) -> ReputationFlag:
     return pin.flag if pin else _flag(*_evidence(sort.rows[place], own))
 
 
-def _named(sort: EntityGroup, place: int, name: Name) -> str:
+def _heading(sort: EntityGroup, place: int, name: Name) -> str:
     label = name(sort.kind, place)
     return f"{sort.word} {label}:" if label else f"{sort.word}:"
 
 
-def _suddenly(sort: EntityGroup, place: int, name: Name) -> str:
+def _sudden_note(sort: EntityGroup, place: int, name: Name) -> str:
     day, fortnight = sort.rows[place][_DAY], sort.rows[place][_FORTNIGHT]
     authors = _of(sort.senders, place)[_DAY][_SEEN]
     before = fortnight[_SEEN] - day[_SEEN]
     return (
-        f"{_named(sort, place, name)} {day[_SEEN]} today from {authors} authors, {before} "
+        f"{_heading(sort, place, name)} {day[_SEEN]} today from {authors} authors, {before} "
         f"in two weeks before"
     )

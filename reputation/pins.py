@@ -1,4 +1,4 @@
-"""Pins: what an analyst has said of an entity, which stands above what its past says; pure.
+"""Pins: an analyst's judgement of an entity, which overrides the judgement on its past; pure.
 
 A pin has a flag, a reason, who said it and until when. One is in force for an entity at a time: the
 next one takes its place. It speaks of the one entity alone: that of an address says nothing of its

@@ -1,4 +1,4 @@
-"""What share of a history is spam, as far as so few messages can tell.
+"""The share of spam in a history, estimated from few messages.
 
 A Beta posterior: the mean of Beta(spam + a, ham + b) with a prior that knows nothing of the sender
 but is cautious, so that one bad message makes nobody a spammer and one good one makes nobody

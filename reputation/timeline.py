@@ -213,12 +213,14 @@ def entity_history(
     """
     beside = (refused, first, deleted, recipients)
     return EntityHistory(
-        _laid(line.buckets, [None if other is None else other.buckets for other in beside]),
-        _laid(line.days, [None if other is None else other.days for other in beside]),
+        _merge_columns(
+            line.buckets, [None if other is None else other.buckets for other in beside]
+        ),
+        _merge_columns(line.days, [None if other is None else other.days for other in beside]),
     )
 
 
-def _laid(
+def _merge_columns(
     rows: list[list[int]], beside: Sequence[list[list[int]] | None]
 ) -> tuple[TimelineBucket, ...]:
     if all(other is None for other in beside):

@@ -1,10 +1,10 @@
-"""The function that adds, as the primaries hold it: loaded where it is missing, never over a newer
-one.
+"""The Redis function that applies steps: it is loaded into primaries that lack it, and never
+replaces a newer version.
 
-Its library's name ends in its version, which grows with any change of what it does or of what lies
-in the pages. An older one is taken out, so that who still calls it misses it, finds the newer one
-and stops. Replicas get it from their primaries; a primary that is new to the cluster gets it when
-it is first asked for it.
+The library's name ends in its version, which grows with any change of the function or of the page
+format. Older versions are deleted: a sender that still calls one fails, finds the newer version
+and stops. Replicas receive the function from their primaries; a primary that is new to the cluster
+is loaded when a call first misses the function.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Records as a worker last read them from the cluster: a busy key is not asked for with each
-message.
+"""A cache of the records that a worker read from the cluster, so that a busy key is not queried
+for each message.
 
-An answer serves for `stale_s`. Older ones stay, as far as there is room, for the time when their
+An entry is fresh for `stale_s`. Older entries stay, as far as there is room, and serve while their
 node is away.
 """
 

@@ -1,9 +1,10 @@
-"""All nodes of a cluster, for who may wait: each command to the node that has its slot, all nodes
-at once.
+"""A blocking client of a cluster: each command goes to the node that has its slot, and all nodes
+are queried at once.
 
-A node that is away is left in peace for a while, and the map is asked for anew; its commands come
-back as errors, the others' are answered. ASK is followed within a call, MOVED is noted for the
-next. Whatever a node refuses is the caller's to offer again: nothing is done twice here.
+A node that does not answer is not tried again for a while, and the slot map is fetched again. Its
+commands return errors; the commands of other nodes are answered. ASK is followed within a call,
+MOVED is noted for the next call. The caller repeats what a node refuses: this client repeats
+nothing.
 """
 
 from __future__ import annotations

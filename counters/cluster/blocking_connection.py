@@ -1,4 +1,4 @@
-"""A connection to one node for who may wait: many commands at once, then their answers in order."""
+"""A blocking connection to one node: it sends many commands at once, then reads their answers."""
 
 from __future__ import annotations
 

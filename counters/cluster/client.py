@@ -1,13 +1,12 @@
-"""All nodes of a cluster, for an event loop that must not wait: one connection to each, many
-questions on their way at once.
+"""An asynchronous client of a cluster: one pipelined connection to each node.
 
     ask    to each node its part, at once → wait until all have answered or the deadline is over →
            follow MOVED and ASK once
 
-A node that is known to be away, or that owes an answer for longer than the deadline, is not asked:
-who asks next does not wait for it again. What is owed is the probe: once it comes, the node is
-asked again. While something is away the map is asked for anew beside the questions, so that a
-replica that took over is found.
+A node that is away, or whose answer is overdue by more than the deadline, is not queried, so that
+later callers do not wait for it. The overdue answer is the probe: once it arrives, the node is
+queried again. While a node is away the slot map is fetched again beside the queries, so that a
+promoted replica is found.
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ class ClusterClient:
         if self._map_old:
             self._start(None, self._learn_map())
         if self._map is None:
-            await self._started(None, end)
+            await self._wait_for_start(None, end)
         if self._map is None:
             return answers
         by_node: dict[NodeAddress, list[int]] = {}
@@ -119,9 +118,9 @@ class ClusterClient:
             self._start(address, self._connect(address))
         for address, places in by_node.items():
             if not self._is_open(address):
-                await self._started(address, end)
+                await self._wait_for_start(address, end)
             connection = self._connections.get(address)
-            if connection is None or not self._answers(connection):
+            if connection is None or not self._is_usable(connection):
                 self._map_old = True
                 continue
             packed = b"".join([before_each + questions[place][1] for place in places])
@@ -169,7 +168,7 @@ class ClusterClient:
         connection = self._connections.get(address)
         return connection is not None and connection.usable
 
-    def _answers(self, connection: NodeConnection) -> bool:
+    def _is_usable(self, connection: NodeConnection) -> bool:
         """Whether it may be asked; one that was silent for too long is given up."""
         since = connection.oldest_unanswered()
         if since is None:
@@ -189,7 +188,7 @@ class ClusterClient:
         self._tasks[address] = now, task
         task.add_done_callback(lambda _task: self._tasks.pop(address, None))
 
-    async def _started(self, address: NodeAddress | None, end: float) -> None:
+    async def _wait_for_start(self, address: NodeAddress | None, end: float) -> None:
         """Wait for what was started, unless that was longer than a deadline ago."""
         began, task = self._tasks.get(address, (0.0, None))
         if task is not None and time.monotonic() - began < self._deadline_s:
@@ -229,7 +228,7 @@ class ClusterClient:
             if not self._is_open(address) and self._peace.get(address, 0.0) <= time.monotonic():
                 await self._connect(address)
             connection = self._connections.get(address)
-            if connection is None or not self._answers(connection):
+            if connection is None or not self._is_usable(connection):
                 continue
             done, _late = await asyncio.wait(
                 [connection.ask(MAP, 1)], timeout=self._access.connect_s

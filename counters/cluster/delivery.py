@@ -1,8 +1,8 @@
-"""Steps on their way: each tag is sent what it lacks, in order, until it says that it has it.
+"""Delivery of steps: each tag receives the steps that it lacks, in order, until it confirms them.
 
-What a tag has is what it last said. If that turns out to be less than it was, a primary died before
-its replica had everything: what is kept is sent again from there. If what it lacks is not kept any
-more, the loss is reported and the tag goes on with what there is.
+The last confirmation of a tag is its state. If a tag falls behind an earlier confirmation, a
+primary died before its replica had everything: the kept steps are sent again from there. If a
+missing step is not kept any more, the loss is reported and the tag goes on with the kept ones.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class OutboxDelivery:
             if answer is None or isinstance(answer, bytes):
                 has = int(answer.split()[0]) if answer else 0
                 if self._has.get(tag) != has:
-                    self._found(tag, has)
+                    self._note_applied(tag, has)
                 self._verified[tag] = outbox.applied[tag]
         now = time.monotonic()
         delivered = all_done(outbox.last, self._verified)
@@ -148,7 +148,7 @@ class OutboxDelivery:
         missing = False
         for (tag, number), answer in zip(sent, answers, strict=True):
             if isinstance(answer, int):
-                self._found(tag, answer)
+                self._note_applied(tag, answer)
                 if answer >= number:
                     self._has.pop(tag, None)
                 elif tag in self._has:
@@ -167,7 +167,7 @@ class OutboxDelivery:
                     trouble = str(error)
         return trouble, missing
 
-    def _found(self, tag: int, step: int) -> None:
+    def _note_applied(self, tag: int, step: int) -> None:
         """Note what a tag says that it has."""
         last = int(self._outbox.last[tag])
         if step > last:

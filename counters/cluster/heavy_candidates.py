@@ -1,9 +1,8 @@
-"""The heaviest keys of a cluster, as far as this machine can tell: those that most of its own
-counts go to.
+"""Candidates for the heaviest keys of a cluster: the keys that this machine counts most.
 
-The sketch is fed with each step, and its notes are kept in the outbox. Whether a unique pair was
-new is the cluster's to say; here each first sight of a (P, day) in a step counts for its U. Who
-asks reads the counts from the cluster.
+The sketch is fed with each step, and its notes are kept in the outbox. Only the cluster knows
+whether a unique pair was new, so each first sight of a (P, day) in a step counts for its U here.
+The true counts of the candidates are read from the cluster.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-r"""What is on its way to the cluster, kept on this machine: an LMDB environment of the sender's,
-read by the workers.
+r"""The steps on their way to the cluster, in an LMDB environment that the sender writes and the
+workers read.
 
     \0version                 format, u32
     \0id                      of this outbox, 8 random bytes: under it the cluster keeps which steps

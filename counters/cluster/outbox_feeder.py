@@ -1,5 +1,5 @@
-"""Flushes out of the spools and into the outbox: one transaction for what is new in all of them, as
-one step.
+"""Moves flushes from the spools into the outbox: one transaction makes one step of all that is new
+in them.
 """
 
 from __future__ import annotations

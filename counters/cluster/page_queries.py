@@ -1,7 +1,7 @@
-"""What the cluster has of some keys: one question to each page, and what is in its answer.
+"""Reads the records of some keys from the cluster, with one query to each page.
 
-A page is asked for the records, its shingles seen once, and the last step of our outbox that
-touched it, all at once. An answer is remembered, and serves for a while.
+A query returns the page's records, its shingles seen once, and the last step of our outbox that
+touched it. Answers are cached for a while.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""How far a worker's flushes are on their way, as the outbox tells it.
+"""How far a worker's flushes have come on the way to the cluster, read from the outbox.
 
     flush  --taken into-->  step  --applied to each tag in its own time-->  done everywhere
 
-A page that was last touched by step 7 has every flush that was taken up to step 7. What is done is
-dropped only when no answer that may still be used is older: answers from memory lack what came
-since.
+A page that was last touched by step 7 has every flush that was taken up to step 7. A flush that is
+applied everywhere is dropped only when no older answer may still be used: cached answers lack the
+flushes that came after them.
 """
 
 from __future__ import annotations

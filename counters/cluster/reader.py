@@ -1,8 +1,6 @@
-"""What the cluster has, for tools beside a running daemon.
+"""A read-only, blocking view of the cluster's counters, for tools beside a running daemon.
 
-Nothing is added, and answers are waited for.
-
-What this machine has counted and not sent yet, 0.2 s as a rule, is not in it.
+It does not include the counts that this machine has not sent yet, as a rule those of 0.2 s.
 """
 
 from __future__ import annotations

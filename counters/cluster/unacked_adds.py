@@ -1,4 +1,4 @@
-"""What a worker added itself and the cluster's answer does not hold: its flushes that wait, and its
+"""The adds of a worker that the cluster's answer does not include: its waiting flushes and its
 buffer.
 """
 

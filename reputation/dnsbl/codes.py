@@ -107,10 +107,10 @@ def parse(scores: Mapping[str, float], other: float | None) -> CodeWeights:
         if not math.isfinite(score):
             raise ValueError(f'"{text}": the score must be a number, -1000 to 1000')
         if text.startswith("&"):
-            _once(bits, _bit(text), score, text)
+            _put_once(bits, _bit(text), score, text)
             continue
         if match := _STAR.fullmatch(text):
-            _once(stars, _code(f"{match[1]}.0.{match[2]}", text), score, text)
+            _put_once(stars, _code(f"{match[1]}.0.{match[2]}", text), score, text)
             continue
         low, high = _span(text)
         if low & 0xFFFFFF00 == _REFUSED:
@@ -120,7 +120,7 @@ def parse(scores: Mapping[str, float], other: float | None) -> CodeWeights:
         if low == high:
             if low == _NEVER:
                 raise ValueError(f'"{text}": never counts (RFC 5782 section 5)')
-            _once(exact, low, score, text)
+            _put_once(exact, low, score, text)
             continue
         if any(_crossed(span, low, high) for span in spans):
             raise ValueError(
@@ -161,7 +161,7 @@ def _limit(texts: Sequence[str] | Mapping[str, float]) -> None:
         raise ValueError(f"more than {MAX_CODES} codes")
 
 
-def _once(table: dict[int, float], number: int, score: float, text: str) -> None:
+def _put_once(table: dict[int, float], number: int, score: float, text: str) -> None:
     if number in table:
         raise ValueError(f'"{text}": stands there twice')
     table[number] = score

@@ -135,7 +135,9 @@ class DnsblHealth:
         for dns_list in lists:
             if dns_list.enabled:
                 previous = before.get(dns_list.name)
-                if previous is not None and _way(previous.list) == _way(dns_list):
+                if previous is not None and _query_settings(previous.list) == _query_settings(
+                    dns_list
+                ):
                     previous.list = dns_list
                     self._lists[dns_list.name] = previous
                 else:
@@ -181,21 +183,21 @@ class DnsblHealth:
             now: as `due` is told.
         """
         state = self._lists.get(question.list.name)
-        if state is None or _way(state.list) != _way(question.list):
+        if state is None or _query_settings(state.list) != _query_settings(question.list):
             return None
         codes = listing_codes(question.list, answer)
         trouble = codes if isinstance(codes, DnsblFailure) else None
         if question.probe is None:
             # an answer that is kept or shared was heard before, and a kept one says nothing of the
             # list as it is now
-            return None if answer.again else self._told(state, trouble, now)
+            return None if answer.again else self._take_outcome(state, trouble, now)
         if question.name not in state.open:
             return None  # of a round that was given up
         if trouble is None and bool(codes) != question.probe:
             trouble = probe_error(question)
         return self._probed(state, question, trouble, now)
 
-    def _told(
+    def _take_outcome(
         self, state: _ListHealth, trouble: DnsblFailure | None, now: float
     ) -> DnsblStateChange | None:
         """Take an answer about mail, or a failed round of probes."""
@@ -209,7 +211,7 @@ class DnsblHealth:
             if not silent:
                 return None
             trouble = msgspec.structs.replace(trouble, why=f"{silent}: {trouble.why}")
-        return self._sick(state, trouble, now)
+        return self._mark_sick(state, trouble, now)
 
     def _probed(
         self, state: _ListHealth, question: DnsblQuestion, trouble: DnsblFailure | None, now: float
@@ -223,18 +225,18 @@ class DnsblHealth:
         if state.open:
             return None
         if state.failed is None:
-            return self._well(state, now)
+            return self._mark_healthy(state, now)
         if state.state is DnsblState.HEALTHY and state.failed.fault is DnsblFault.TEMPERROR:
             state.due = now + FIRST_S
-            return self._told(state, state.failed, now)
+            return self._take_outcome(state, state.failed, now)
         if state.state is DnsblState.SICK:
             state.why, state.fault = state.failed.why, state.failed.fault
             state.wait = min(2 * state.wait, LAST_S)
             state.due = now + state.wait
             return None
-        return self._sick(state, state.failed, now)
+        return self._mark_sick(state, state.failed, now)
 
-    def _sick(self, state: _ListHealth, trouble: DnsblFailure, now: float) -> DnsblStateChange:
+    def _mark_sick(self, state: _ListHealth, trouble: DnsblFailure, now: float) -> DnsblStateChange:
         # A list that was well for a short time only goes on waiting longer: else it would come and
         # go.
         shortly = (
@@ -256,7 +258,7 @@ class DnsblHealth:
             name=state.list.name, state=DnsblState.SICK, why=state.why, fault=state.fault, since=now
         )
 
-    def _well(self, state: _ListHealth, now: float) -> DnsblStateChange | None:
+    def _mark_healthy(self, state: _ListHealth, now: float) -> DnsblStateChange | None:
         state.due = now + HEALTHY_S
         state.silence = _UnansweredQueries()
         if state.state is DnsblState.HEALTHY:
@@ -267,7 +269,7 @@ class DnsblHealth:
         return DnsblStateChange(name=state.list.name, state=DnsblState.HEALTHY, since=since)
 
 
-def _way(dns_list: DnsList) -> tuple[object, ...]:
+def _query_settings(dns_list: DnsList) -> tuple[object, ...]:
     """How a list is asked, as far as its health depends on it."""
     return (
         dns_list.zone,

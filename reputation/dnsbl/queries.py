@@ -200,7 +200,7 @@ def _labels(
     """Yield what stands before the zone, and what it is about."""
     if dns_list.hash is not EmailHash.NONE:
         mailboxes = [mailbox for value in values if (mailbox := of_mailbox(value))]
-        for mailbox in _some(mailboxes, MAX_MAILBOXES):
+        for mailbox in _ends_of(mailboxes, MAX_MAILBOXES):
             yield hash_label(mailbox, dns_list.hash), mailbox
         return
     if of in MAILBOXES:
@@ -213,18 +213,18 @@ def _labels(
         if isinstance(host, str):
             if host:
                 hosts.append(host)
-        elif _asked_about(dns_list, of, host, own):
+        elif _is_queried(dns_list, of, host, own):
             hosts.append(host)
-    for host in _some(hosts, MAX_HOSTS):
+    for host in _ends_of(hosts, MAX_HOSTS):
         yield (host if isinstance(host, str) else of_address(host)), str(host)
 
 
-def _asked_about(dns_list: DnsList, of: ListSubject, address: Address, own: NetworkSet) -> bool:
+def _is_queried(dns_list: DnsList, of: ListSubject, address: Address, own: NetworkSet) -> bool:
     family = dns_list.ipv4 if address.version == 4 else dns_list.ipv6
     return family and (of is ListSubject.CLIENT or dns_list.ips) and public(address, own)
 
 
-def _some(values: Sequence[Value], most: int) -> list[Value]:
+def _ends_of(values: Sequence[Value], most: int) -> list[Value]:
     """The values, each once; of too many the first and the last."""
     distinct = list(dict.fromkeys(values))
     return (

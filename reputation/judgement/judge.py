@@ -105,7 +105,7 @@ def judge(past: EntityHistory, around: EntityHistory | None = None) -> EntityJud
         around: of the network, domain or AS that it lies in, its own mail included; None where
             there is none.
     """
-    return _judged(past, past, around)
+    return _judge_alone(past, past, around)
 
 
 def judge_sender(past: EntityHistory, around: EntityHistory | None = None) -> EntityJudgement:
@@ -119,10 +119,10 @@ def judge_sender(past: EntityHistory, around: EntityHistory | None = None) -> En
         past: his time-line.
         around: as of `judge`.
     """
-    return _judged(past, past.settled, None if around is None else around.settled)
+    return _judge_alone(past, past.settled, None if around is None else around.settled)
 
 
-def _judged(
+def _judge_alone(
     whole: EntityHistory, past: EntityHistory, around: EntityHistory | None
 ) -> EntityJudgement:
     own = share.evidence(past)
@@ -144,7 +144,7 @@ def _judged(
     }
     rate = by_name["complaints"].value
     clean = _clean(own) * (1 - ramp(rate, LIKED, DISLIKED))
-    earned = clean * _known(past)
+    earned = clean * _confidence(past)
     known, old = KNOWN * earned, AGE * earned * ramp(by_name["age"].value, 0, OLD_ENOUGH)
     read = READ * earned * ramp(by_name["readers"].value, 0, WELL_READ)
     lasting = 1 - (1 - AT_ONCE) * (1 - ramp(by_name["steady"].value, 1, OFTEN))
@@ -185,10 +185,10 @@ def _against(own: SpamEvidence, beside: SpamEvidence) -> float:
     """Points against it for the least share of bad mail that is to be expected."""
     alone = least(own)
     among = least(own, share.prior_share(beside))
-    return max(_counted(alone), min(NEIGHBOURS, _counted(among)))
+    return max(_evidence_share(alone), min(NEIGHBOURS, _evidence_share(among)))
 
 
-def _counted(lowest: float) -> float:
+def _evidence_share(lowest: float) -> float:
     return 100 * max(0.0, lowest - _IGNORANCE) / (1 - _IGNORANCE)
 
 
@@ -196,7 +196,7 @@ def _clean(own: SpamEvidence) -> float:
     return 1 - ramp(own.bad / own.known, CLEAN, UNCLEAN) if own.known else 0.0
 
 
-def _known(past: EntityHistory) -> float:
+def _confidence(past: EntityHistory) -> float:
     """How much good mail is known, 0 to 1."""
     tried = share.settled_good(past)
     good = tried + min(share.recent_good(past), tried + UNTRIED)

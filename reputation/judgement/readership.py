@@ -1,4 +1,4 @@
-"""What its readers do with what they get: read it, or delete it unread.
+"""What an entity's readers do with its mail: read it, or delete it unread.
 
     r, d, n      read, deleted unread, and messages that were not found to be spam; sums in which
                  the old is worth less

@@ -1,4 +1,4 @@
-"""How much like a machine's its rhythm is, and whether it ever sleeps.
+"""How machine-like an entity's sending rhythm is, and whether it ever pauses.
 
     value        `regularity` of the 144 ten-minute buckets of the last day: 1 like a clock, 0 at
                  random or in bursts

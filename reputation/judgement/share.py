@@ -1,4 +1,4 @@
-"""What share of its mail is bad, as far as so much mail can tell.
+"""The share of an entity's mail that is bad, as far as the amount of mail can tell.
 
     bad, good    as in `oborona.reputation.evidence`, of sums in which the old is worth less
                  (`oborona.reputation.timeline`)
@@ -82,15 +82,15 @@ def measure(past: EntityHistory, around: EntityHistory | None = None) -> History
     """
     own = evidence(past)
     prior = prior_share(surrounding_evidence(own, around))
-    say = _said(past.fortnight)
+    say = _describe(past.fortnight)
     if around is not None and prior > 0.5:
         street = around.fortnight
-        phrase = _said(street)
+        phrase = _describe(street)
         say = f"{say}; its neighbours: {phrase}" if say else f"its neighbours: {phrase}"
     return HistoryMeasure("share", mean(own, prior), own.known / (own.known + PRIOR), say)
 
 
-def _said(counts: TimelineBucket) -> str:
+def _describe(counts: TimelineBucket) -> str:
     parts = []
     if counts.spam:
         parts.append(f"{counts.spam:,} of {counts.seen:,} were spam")

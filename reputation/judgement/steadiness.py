@@ -1,4 +1,4 @@
-"""Whether it sends good mail steadily, or has sent it all at once.
+"""Whether an entity sends good mail steadily, or has sent it all at once.
 
     value        days of the fortnight with good mail, 0 to 14
     confidence   sum(all) / (sum(all) + 10)

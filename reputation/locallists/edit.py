@@ -1,5 +1,5 @@
-"""List files as text, changed entry by entry: comments, order and whatever else stands in them
-stay; pure.
+"""Edits of list files as text, entry by entry, which keep comments, order and all other lines;
+pure.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def normal_entry(text: str) -> str:
 def lines(raw: bytes) -> Iterable[ListFileLine]:
     """Yield the entries of a list file; lines that can't be used are passed over."""
     for line in _texts(raw):
-        normal = _quietly(line)
+        normal = _normal_or_empty(line)
         if normal:
             yield ListFileLine(normal, line.partition("#")[2].strip())
 
@@ -57,10 +57,10 @@ def with_entries(raw: bytes, texts: Sequence[str], note: str) -> EditedList:
     Raises:
         ValueError: a text is no entry; it says which.
     """
-    present = {normal for line in _texts(raw) if (normal := _quietly(line))}
+    present = {normal for line in _texts(raw) if (normal := _normal_or_empty(line))}
     new, same = list[str](), list[str]()
     for text in texts:
-        normal = _checked(text)
+        normal = _require_entry(text)
         (same if normal in present else new).append(normal)
         present.add(normal)
     ended = raw if not raw or raw.endswith(b"\n") else raw + b"\n"
@@ -75,10 +75,10 @@ def without_entries(raw: bytes, texts: Sequence[str]) -> EditedList:
     Raises:
         ValueError: a text is no entry; it says which.
     """
-    is_held = {_checked(text): False for text in texts}
+    is_held = {_require_entry(text): False for text in texts}
     rest = list[bytes]()
     for line in raw.splitlines(keepends=True):
-        normal = _quietly(line.decode("utf-8", "replace").rstrip("\r\n"))
+        normal = _normal_or_empty(line.decode("utf-8", "replace").rstrip("\r\n"))
         if normal in is_held:
             is_held[normal] = True
         else:
@@ -93,14 +93,14 @@ def _texts(raw: bytes) -> Iterable[str]:
     return raw.decode("utf-8", "replace").splitlines()
 
 
-def _quietly(line: str) -> str:
+def _normal_or_empty(line: str) -> str:
     try:
         return normal_entry(line)
     except ValueError:
         return ""
 
 
-def _checked(text: str) -> str:
+def _require_entry(text: str) -> str:
     shown = "".join(letter if letter.isprintable() else "?" for letter in text.strip()[:60])
     try:
         normal = "" if "#" in text or len(text.splitlines()) > 1 else normal_entry(text)

@@ -95,7 +95,7 @@ class LocalLists:
         """
         if of not in self.subjects or not value or len(value) > _MAX_TEXT:
             return None
-        address, text = _asked(of, value)
+        address, text = _lookup_key(of, value)
         best: tuple[int, bool] = (-1, False)
         match = None
         for local_list in self.lists:
@@ -118,7 +118,7 @@ class LocalLists:
         return match
 
 
-def _asked(of: ListSubject, value: str) -> tuple[Address | None, str]:
+def _lookup_key(of: ListSubject, value: str) -> tuple[Address | None, str]:
     """Return the address, or the name or mail address in normal form, that a value is.
 
     Empty where it is none.

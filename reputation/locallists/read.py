@@ -77,7 +77,7 @@ class _EntryCollector:
                 names.append(normal)
             elif normal is not None:
                 networks.append(normal)
-                self._seen(ListEntryType.NETWORK, before + number + 1)
+                self._note_first(ListEntryType.NETWORK, before + number + 1)
         for sort, at in ((ListEntryType.NAME, False), (ListEntryType.MAILBOX, True)):
             if sort not in self.first:
                 place = next(
@@ -99,9 +99,9 @@ class _EntryCollector:
     ) -> None:
         """Take IPv4 networks; `line` is that of the first."""
         self._networks.append(_NO_NETWORKS._replace(starts4=starts, lengths4=lengths))
-        self._seen(ListEntryType.NETWORK, line)
+        self._note_first(ListEntryType.NETWORK, line)
 
-    def _seen(self, sort: ListEntryType, line: int) -> None:
+    def _note_first(self, sort: ListEntryType, line: int) -> None:
         self.first[sort] = min(line, self.first.get(sort, line))
 
     def table(self) -> ListTable:

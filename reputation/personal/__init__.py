@@ -1,4 +1,4 @@
-"""What one person wants of mail: whom they deny and allow, whom they know, how strict they are."""
+"""One person's mail profile: denied and allowed senders, contacts, and strictness."""
 
 from oborona.reputation.personal.entry import (
     EntryAction,

@@ -1,4 +1,4 @@
-"""What is known of one person, and which of their entries decides about a message.
+"""One person's profile, and which of its entries decides about a message.
 
 Kinds are asked in this order, and the first that has an answer decides:
 
@@ -64,7 +64,7 @@ class PersonalMatch(NamedTuple):
     say: str
 
 
-def _asked(shown: MessageOrigin) -> tuple[tuple[PersonalEntryKind, str, str], ...]:
+def _lookup_keys(shown: MessageOrigin) -> tuple[tuple[PersonalEntryKind, str, str], ...]:
     """Return what entries are asked for, in order: kind, value, and what of it was proved."""
     claimed = "" if shown.own or shown.claimed == shown.author else shown.claimed
     return (
@@ -98,7 +98,9 @@ class PersonalProfile:
         self.size = _ENTRY  # octets of memory, about
         for entry in sorted(entries, key=lambda entry: -entry.time):
             if entry.side is EntryAction.CONTACT:
-                self._contacts[entry.value] = _later(self._contacts.get(entry.value), entry.expires)
+                self._contacts[entry.value] = _later_end(
+                    self._contacts.get(entry.value), entry.expires
+                )
                 self.size += _NAMED
                 continue
             self.size += _ENTRY + len(entry.text)
@@ -120,7 +122,7 @@ class PersonalProfile:
             now: Unix seconds.
             needed: how many values texts that are nearly the same share.
         """
-        for kind, value, proof in _asked(shown):
+        for kind, value, proof in _lookup_keys(shown):
             entry = self._of(kind, value, proof, now) if value and self._named else None
             if entry is not None:
                 return entry
@@ -142,7 +144,7 @@ class PersonalProfile:
             shown: by the message.
             now: Unix seconds.
         """
-        for kind, value, proof in _asked(shown):
+        for kind, value, proof in _lookup_keys(shown):
             newest = next(
                 (entry for entry in self._named.get((kind, value), ()) if not entry.expired(now)),
                 None,
@@ -193,6 +195,6 @@ def _most(_kind: int, values: int) -> int:
     return ceil(values * ALLOWED_SHARE)
 
 
-def _later(first: float | None, second: float) -> float:
+def _later_end(first: float | None, second: float) -> float:
     """Return the later of two ends; 0 is never."""
     return second if first is None else 0.0 if not first or not second else max(first, second)

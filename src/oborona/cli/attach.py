@@ -77,7 +77,7 @@ def attach(
         _note(change)
         return
     _show(postfix, change)
-    if _told(yes=yes, dry_run=dry_run):
+    if _confirmed(yes=yes, dry_run=dry_run):
         _make(postfix, change)
         echo(
             "Send yourself a message with the GTUBE text, or run `oborona doctor`: it "
@@ -108,7 +108,7 @@ def detach(context: CliContext, folder: Path | None, yes: bool, dry_run: bool) -
             click.get_current_context().exit(NOT_DONE)
         return
     _show(postfix, change)
-    if _told(yes=yes, dry_run=dry_run):
+    if _confirmed(yes=yes, dry_run=dry_run):
         _make(postfix, change)
 
 
@@ -149,7 +149,7 @@ def _note(change: MainChange) -> None:
         click.echo(f"note: {note}", err=True)
 
 
-def _told(*, yes: bool, dry_run: bool) -> bool:
+def _confirmed(*, yes: bool, dry_run: bool) -> bool:
     """Tell whether the change is to be made; ends the command where it is not."""
     leave = click.get_current_context().exit
     if dry_run:

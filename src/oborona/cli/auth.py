@@ -103,13 +103,17 @@ async def _steps(
     ip, helo = envelope.client.ip, envelope.helo
     reverse, spf, spf_helo = IpRev(), Spf(), Spf(scope="helo")
     if ip:
-        with _told(console, "iprev", f"does {ip} have a name that leads back to it?", witness):
+        with _method_section(
+            console, "iprev", f"does {ip} have a name that leads back to it?", witness
+        ):
             reverse = await check_iprev(ip, witness)
         _result(console, reverse.result, reverse.name)
-        with _told(console, "SPF of HELO", f"may {ip} call itself {quoted(helo, 80)}?", witness):
+        with _method_section(
+            console, "SPF of HELO", f"may {ip} call itself {quoted(helo, 80)}?", witness
+        ):
             spf_helo = await check_helo(ip=ip, helo=helo, asker=witness, receiver=name)
         _result(console, spf_helo.result, spf_helo.why)
-        with _told(
+        with _method_section(
             console,
             "SPF of MAIL FROM",
             f"may {ip} send for <{quoted(envelope.sender, 80)}>?",
@@ -122,7 +126,7 @@ async def _steps(
     else:
         _line(console, "SPF, iprev: not asked, for the client's address is not known (--ip)")
     now = time.time()
-    with _told(console, "DKIM", "which signatures hold?", witness):
+    with _method_section(console, "DKIM", "which signatures hold?", witness):
         dkim, more = await verify_dkim(
             letter, witness, now=now, limit=table.max_signatures, from_domains=domains
         )
@@ -138,10 +142,10 @@ async def _steps(
                 f"{table.max_signatures})"
             ),
         )
-    with _told(console, "ARC", "who says that he handled it?", witness):
+    with _method_section(console, "ARC", "who says that he handled it?", witness):
         chain = await verify_arc(letter, witness, now=now, trusted=table.trusted)
     _result(console, chain.result, _chain(chain))
-    with _told(
+    with _method_section(
         console,
         "DMARC",
         f"is From's domain ({' '.join(domains) or 'none'}) what was proved?",
@@ -158,7 +162,7 @@ async def _steps(
 
 
 @contextmanager
-def _told(
+def _method_section(
     console: Terminal, method: str, question: str, witness: _RecordingResolver
 ) -> Iterator[None]:
     """Print a method's heading and, when it is done, the questions that it put."""

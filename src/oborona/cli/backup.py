@@ -12,7 +12,7 @@ from oborona.cli.output import echo
 from oborona.cli.owner import as_owner_of
 from oborona.daemon.backup.creation import create_backup
 from oborona.daemon.backup.disk import octets_below
-from oborona.daemon.backup.restore import restore_backup as put_back
+from oborona.daemon.backup.restore import restore_backup
 
 
 @click.command()
@@ -46,7 +46,7 @@ def restore(context: CliContext, folder: Path, force: bool) -> None:
     there is kept: settings beside the new ones, as NAME.before-restore-TIME, a state within its
     folder.
     """
-    done = put_back(folder, state=context.state_asked, force=force)
+    done = restore_backup(folder, state=context.state_asked, force=force)
     echo(f"{done.state}: as on {done.manifest.host} at {done.manifest.made}")
     for path in done.aside:
         echo(f"kept what was there: {path}")

@@ -1,4 +1,4 @@
-"""What every command looks like, as data: `--help` and completion read it and import no command.
+"""The interface of every command as data: `--help` and completion read it and import no command.
 
 `commands.json` is written from the commands themselves by `make docs`; a test holds the two
 together.  A command that is run is imported, it and nothing beside it, and parses its own
@@ -75,7 +75,7 @@ class LazyCommand(click.Command):
             epilog=description["epilog"],
             no_args_is_help=description["no_args_is_help"],
         )
-        self._told = description
+        self._description = description
 
     def make_context(
         self,
@@ -90,7 +90,7 @@ class LazyCommand(click.Command):
 
     def real(self) -> click.Command:
         """Return the command itself."""
-        return real(self._told)
+        return real(self._description)
 
 
 class LazyGroup(click.Group):
@@ -105,7 +105,7 @@ class LazyGroup(click.Group):
         super().__init__(name, help=description["help"], epilog=description["epilog"])
         for command_name, of_one in description["commands"].items():
             self.add_command(lazy_command(command_name, of_one))
-        self._told = description
+        self._description = description
 
     def make_context(
         self,
@@ -114,10 +114,10 @@ class LazyGroup(click.Group):
         parent: click.Context | None = None,
         **extra: Any,
     ) -> click.Context:
-        own_way = "module" in self._told  # of reading its arguments
+        own_way = "module" in self._description  # of reading its arguments
         if not own_way or not args or extra.get("resilient_parsing") or asks_help(args):
             return super().make_context(info_name, args, parent, **extra)
-        return real(self._told).make_context(info_name, args, parent, **extra)
+        return real(self._description).make_context(info_name, args, parent, **extra)
 
 
 def real(description: dict[str, Any]) -> click.Command:

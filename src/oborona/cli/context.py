@@ -1,8 +1,8 @@
-"""What the options before the command ask for: which settings, and the parts that commands open
-with them.
+"""The context of a command: the settings that the global options name, and the parts that commands
+open with them.
 
-Each part is imported where it is opened: a command costs what it uses, and `--help` nothing of all
-this.
+Each part is imported where it is opened: a command loads only what it uses, and `--help` loads
+nothing.
 """
 
 from __future__ import annotations
@@ -67,7 +67,9 @@ class CliContext:
             self._overrides["paths.state"] = str(state)
         self._loaded: LoadedSettings | None = None
         self._policy: Policy | None = None
-        self._desk: PictureQueue | None = None  # while there are processes of our own that look
+        self._picture_queue: PictureQueue | None = (
+            None  # while there are processes of our own that look
+        )
 
     @property
     def loaded(self) -> LoadedSettings:
@@ -215,23 +217,28 @@ class CliContext:
         if not settings.enabled:
             yield NoPictures()
             return
-        desk = self._desk = PictureQueue(pool_plans(settings), cache_entries=settings.cache_entries)
+        picture_queue = self._picture_queue = PictureQueue(
+            pool_plans(settings), cache_entries=settings.cache_entries
+        )
         try:
-            yield PictureClient(LocalPictureReader(desk), look_s=PATIENCE_S, read_s=PATIENCE_S)
+            yield PictureClient(
+                LocalPictureReader(picture_queue), look_s=PATIENCE_S, read_s=PATIENCE_S
+            )
         finally:
-            self._desk = None
-            await desk.close()
+            self._picture_queue = None
+            await picture_queue.close()
 
     def _meanings(self, final: FollowedFinalModel) -> MeaningModel:
         """Who says what texts mean: the processes that look at pictures, while there are any."""
-        from oborona.daemon.reader.meaning import EncoderMeanings as EncodedMeanings
-        from oborona.daemon.reader.meaning import LocalTextEncoder
+        from oborona.daemon.reader.meaning import EncoderMeanings, LocalTextEncoder
         from oborona.daemon.reader.wire import ReaderTask
         from oborona.policy.models.meaning import NoMeaningModel
 
-        if self._desk is None or ReaderTask.MEAN not in self._desk.pools:
+        if self._picture_queue is None or ReaderTask.MEAN not in self._picture_queue.pools:
             return NoMeaningModel()
-        return EncodedMeanings(LocalTextEncoder(self._desk), final.meaning, within_s=PATIENCE_S)
+        return EncoderMeanings(
+            LocalTextEncoder(self._picture_queue), final.meaning, within_s=PATIENCE_S
+        )
 
     @contextmanager
     def site(self, pictures: Pictures | None = None) -> Iterator[ScanSite]:

@@ -99,7 +99,7 @@ async def _dissect(
             site=site_name(context.loaded),
         )
         for source in messages(file):
-            dissection = await _one(source, tools, inquire())
+            dissection = await _dissect_message(source, tools, inquire())
             if as_json:
                 echo(msgspec.json.encode(dissection))
             else:
@@ -130,7 +130,7 @@ async def _looking(context: CliContext) -> AsyncIterator[Pictures]:
             click.echo(f"oborona: pictures: no {task.value} without {lacks}", err=True)
 
 
-async def _one(source: MailSource, tools: _Tools, inquiry: Inquiry) -> Dissection:
+async def _dissect_message(source: MailSource, tools: _Tools, inquiry: Inquiry) -> Dissection:
     """Take a message apart as a scan does, and what is read late with it.
 
     What would have to ask the counters is left out.

@@ -1,6 +1,4 @@
-"""How a command ends that can't do what it was asked to: one line, and an exit status that says of
-what sort.
-"""
+"""How a failing command ends: one line, and an exit status that tells the kind of failure."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def find(
             _follow(journal, query, {hit.id for hit in hits}, as_json=as_json)
             return
         if not as_json and number < limit:
-            _told_of_the_rest(journal, query, number)
+            _print_range(journal, query, number)
     if not number:
         click.get_current_context().exit(1)
 
@@ -173,7 +173,7 @@ def _follow(
         return
 
 
-def _told_of_the_rest(journal: JournalSearch, query: JournalQuery, number: int) -> None:
+def _print_range(journal: JournalSearch, query: JournalQuery, number: int) -> None:
     """Say how far the journal goes back, and where the mail is that it never has."""
     oldest = journal.oldest()
     if oldest is None:

@@ -1,8 +1,8 @@
-"""A GTUBE through a milter's connection, told as a mail server tells it, that the daemon judges and
+"""A GTUBE message over a milter connection, as a mail server sends it, which the daemon judges and
 does not count.
 
-It shows that who listens there is Oborona, that it judges, and what the client of a mail server
-would hear.
+It proves that the listener is Oborona, that it judges, and which reply the client of a mail server
+would get.
 """
 
 from __future__ import annotations
@@ -82,17 +82,17 @@ async def _prove(peer: socket.socket, key: bytes) -> GtubeResult:
             answer, edits = await link.message(_MESSAGE, "doctor")
         finally:
             link.close()
-    return _judged(answer, edits)
+    return _to_result(answer, edits)
 
 
 async def _go_on(link: MilterClient, command: bytes, data: bytes, **macros: str) -> None:
     answer = await link.ask(command, data, **macros)
     if answer.letter != b"c":
-        raise PeerError(f"it answers {command.decode()} of localhost with {_words(answer)}")
+        raise PeerError(f"it answers {command.decode()} of localhost with {_reply_text(answer)}")
 
 
-def _judged(said: MilterAnswer, edits: list[AddHeader | RemoveHeader]) -> GtubeResult:
-    words = _words(said)
+def _to_result(said: MilterAnswer, edits: list[AddHeader | RemoveHeader]) -> GtubeResult:
+    words = _reply_text(said)
     marks = {edit.name: edit.value for edit in edits if isinstance(edit, AddHeader)}
     if said.letter in (b"y", b"r", b"t"):
         if said.letter == b"y" and f"({TOLD})" not in words:
@@ -112,7 +112,7 @@ def _judged(said: MilterAnswer, edits: list[AddHeader | RemoveHeader]) -> GtubeR
     )
 
 
-def _words(answer: MilterAnswer) -> str:
+def _reply_text(answer: MilterAnswer) -> str:
     if answer.letter == b"y":
         return answer.data.rstrip(b"\0").decode("ascii", "replace")
     names = {b"a": "accept", b"c": "go on", b"d": "discard", b"r": "reject", b"t": "try again"}

@@ -1,4 +1,4 @@
-"""Who is at the terminal, for what is written down with a name."""
+"""The user at the terminal, for records that name their author."""
 
 from __future__ import annotations
 

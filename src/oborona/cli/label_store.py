@@ -1,4 +1,4 @@
-"""The store of people's word, opened for a command, and the trainer waited for."""
+"""The label store as commands open it, and the wait for the trainer."""
 
 from __future__ import annotations
 

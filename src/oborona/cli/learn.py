@@ -15,7 +15,7 @@ import msgspec
 
 from oborona import state_files
 from oborona.cli.context import CliContext, pass_cli_context
-from oborona.cli.invoking_user import invoking_user as person_of
+from oborona.cli.invoking_user import invoking_user
 from oborona.cli.label_store import store, wait, warn_without_trainer
 from oborona.cli.mailboxes import messages
 from oborona.cli.output import echo, echo_json
@@ -89,13 +89,13 @@ def learn(
     results = Counter[str]()
     with store(context, make=True) as taught, progress("messages") as advance:
         last = 0
-        for some in _batches(context, _words(context, paths, LabelKind(kind), person)):
+        for some in _batches(context, _read_messages(context, paths, LabelKind(kind), person)):
             words = [learned for learned in some if isinstance(learned.word, Label)]
             recorded = taught.add(
                 [learned.word for learned in words if isinstance(learned.word, Label)],
                 now=time.time(),
             )
-            _written(
+            _record_effects(
                 context, [learned for learned in words if isinstance(learned.word, Label)], recorded
             )
             labels = iter(recorded)
@@ -139,7 +139,7 @@ def learn(
         click.get_current_context().exit(1)
 
 
-def _written(
+def _record_effects(
     context: CliContext, spoken: Sequence[_MessageToLearn], recorded: Sequence[RecordedLabel]
 ) -> None:
     """Write down what follows from words for their persons' own mail, and a line of each in the log
@@ -160,10 +160,10 @@ def _written(
             TaughtLabel(word, label, lines)
             for (word, _, label), lines in zip(words, own, strict=True)
         ]
-        log_taught_labels(log, taught, source=person_of(), now=time.time())
+        log_taught_labels(log, taught, source=invoking_user(), now=time.time())
 
 
-def _words(
+def _read_messages(
     context: CliContext, paths: Iterable[Path], kind: LabelKind, person: str
 ) -> Iterator[_MessageToLearn]:
     """Yield what is to be written down of each message."""
@@ -209,7 +209,7 @@ def _batches(
     """
     while some := list(islice(words, AT_ONCE)):
         entries = asyncio.run(
-            _journaled(
+            _journal_entries(
                 context,
                 [
                     learned.word.journal
@@ -218,10 +218,12 @@ def _batches(
                 ],
             )
         )
-        yield [_with(learned, entries) for learned in some]
+        yield [_with_journal_entry(learned, entries) for learned in some]
 
 
-def _with(learned: _MessageToLearn, entries: Mapping[int, JournalEntry]) -> _MessageToLearn:
+def _with_journal_entry(
+    learned: _MessageToLearn, entries: Mapping[int, JournalEntry]
+) -> _MessageToLearn:
     """Return a word with what the journal knows of its message."""
     entry = entries.get(learned.word.journal or 0) if isinstance(learned.word, Label) else None
     if entry is None or not isinstance(learned.word, Label):
@@ -241,7 +243,7 @@ def _with(learned: _MessageToLearn, entries: Mapping[int, JournalEntry]) -> _Mes
     )
 
 
-async def _journaled(context: CliContext, idents: Sequence[int]) -> dict[int, JournalEntry]:
+async def _journal_entries(context: CliContext, idents: Sequence[int]) -> dict[int, JournalEntry]:
     """Return messages of the journal, those that it still has."""
     if not idents:
         return {}

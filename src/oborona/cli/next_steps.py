@@ -1,4 +1,4 @@
-"""What somebody who has started the daemon by hand does next: said once all processes serve."""
+"""The next steps for somebody who started the daemon by hand, printed once all processes serve."""
 
 from __future__ import annotations
 

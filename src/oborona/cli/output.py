@@ -1,6 +1,4 @@
-"""Standard output: what can't be written there is said to be that, and blamed on no file that was
-read.
-"""
+"""Standard output: an error in writing it is not reported as an error of a file that was read."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Commands that write to the daemon's files: what root makes must be the daemon's, or the daemon
-can't open it.
+"""File ownership for commands that write to the daemon's files: a file that root creates must
+belong to the daemon's user, or the daemon can't open it.
 """
 
 from __future__ import annotations

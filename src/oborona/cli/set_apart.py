@@ -47,7 +47,7 @@ def list_(context: CliContext, as_json: bool) -> None:
     Exit status 1 when there is none.
     """
     rows = [
-        _told(context, suspect)
+        _set_apart_message(context, suspect)
         for suspect in suspect_store.read_suspects(context.state, time.time())
     ]
     if as_json:
@@ -78,7 +78,7 @@ def remove(context: CliContext, message: str) -> None:
     echo(f"{message}: forgotten")
 
 
-def _told(context: CliContext, suspect: Suspect) -> SetApartMessage:
+def _set_apart_message(context: CliContext, suspect: Suspect) -> SetApartMessage:
     file = suspect_store.message_file(context.state, suspect.identity)
     return SetApartMessage(
         message=suspect.identity,

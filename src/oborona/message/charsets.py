@@ -81,7 +81,7 @@ def decode(octets: bytes, charset: str, findings: Findings, *, second: str = "")
             return DecodedText(text, "utf-8")
     declared = _strictly(octets, codec) if codec != "ascii" else None
     if declared is not None and (wide or _makes_words(octets, codec, findings)):
-        return DecodedText(_whole(declared, codec), name_of(codec))
+        return DecodedText(_without_surrogates(declared, codec), name_of(codec))
     if not charset:
         findings.add("body-8bit")
     guess = _guessed(
@@ -91,14 +91,16 @@ def decode(octets: bytes, charset: str, findings: Findings, *, second: str = "")
         text, guessed = guess
         if codec != "ascii" and name_of(codec) != name_of(guessed):
             findings.add("charset-lies", f"{charset} is {name_of(guessed)}")
-        return DecodedText(_whole(text, guessed), name_of(guessed))
+        return DecodedText(_without_surrogates(text, guessed), name_of(guessed))
     if declared is not None:
-        return DecodedText(_whole(declared, codec), name_of(codec))
+        return DecodedText(_without_surrogates(declared, codec), name_of(codec))
     if codec == "ascii":
         return DecodedText(_strictly(octets, "cp1252") or octets.decode("latin-1"), "windows-1252")
     findings.add("charset-wrong", charset)
     try:
-        return DecodedText(_whole(octets.decode(codec, "replace"), codec), name_of(codec))
+        return DecodedText(
+            _without_surrogates(octets.decode(codec, "replace"), codec), name_of(codec)
+        )
     # a codec without replacement, such as utf-16 with half a unit
     except (UnicodeError, ValueError):
         return DecodedText(octets.decode("latin-1"), "windows-1252")
@@ -125,7 +127,7 @@ def _of_ascii(octets: bytes, codec: str, charset: str, findings: Findings) -> De
     if text is None:
         findings.add("charset-wrong", charset)
         text = octets.decode("ascii")
-    return DecodedText(_whole(text, codec), name_of(codec))
+    return DecodedText(_without_surrogates(text, codec), name_of(codec))
 
 
 _ASCII_SUPERSETS: Final = frozenset(
@@ -243,7 +245,7 @@ def _mostly_whole(octets: bytes) -> bool:
     return broken * 2 < sum(not character.isascii() for character in text)
 
 
-def _whole(text: str, codec: str) -> str:
+def _without_surrogates(text: str, codec: str) -> str:
     """Return `text` without lone surrogates, which utf-7 and utf-16 can smuggle in."""
     if not codec.startswith(_MAY_HOLD_SURROGATES):
         return text

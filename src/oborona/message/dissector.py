@@ -1,6 +1,4 @@
-"""Shows a message: takes what was parsed and what was hashed of it, and lays it out as a
-`Dissection`.
-"""
+"""Builds the `Dissection` of a message from its parsed form and its hashed pieces."""
 
 from __future__ import annotations
 
@@ -72,7 +70,7 @@ def build_dissection(
         entities=_entities(message),
         attachments=_attachments(message),
         pictures=[_shown(picture) for picture in message.pictures],
-        shingles=[_counted(shingle, sources[shingle]) for shingle in pieces.shingles],
+        shingles=[_dissect_shingle(shingle, sources[shingle]) for shingle in pieces.shingles],
         pairs=[_paired(pair, sources[pair.both]) for pair in pieces.pairs],
         findings=[
             DissectedFinding(finding.name, finding.evidence, meanings.get(finding.name, ""))
@@ -173,7 +171,7 @@ def _shown(picture: Picture) -> DissectedPicture:
     )
 
 
-def _counted(shingle: Shingle, source: bytes) -> DissectedShingle:
+def _dissect_shingle(shingle: Shingle, source: bytes) -> DissectedShingle:
     form, text = _source(shingle.type, source)
     return DissectedShingle(
         type=shingle.type,

@@ -93,7 +93,7 @@ _GROWS: Final = re.compile(f"[{_GROWING}]")
 _UNUSUAL: Final = re.compile(f"[{_INVISIBLE_CLASS}{_GROWING}]")
 _PILE: Final = re.compile(
     rf"[\W\uff9e\uff9f]{{{MAX_MARKS + 1},}}+"
-)  # every mark is one, and so is every dash: `_held` tells them apart
+)  # every mark is one, and so is every dash: `_limit_marks` tells them apart
 
 
 def _load() -> dict[int, str]:
@@ -162,10 +162,10 @@ def few_marks(text: str) -> str:
     """Return a text without the marks that stand behind `MAX_MARKS` others: what
     `unicodedata.normalize` takes in a time that its length bounds.
     """
-    return text if len(text) <= MAX_MARKS or text.isascii() else _PILE.sub(_held, text)
+    return text if len(text) <= MAX_MARKS or text.isascii() else _PILE.sub(_limit_marks, text)
 
 
-def _held(pile: re.Match[str]) -> str:
+def _limit_marks(pile: re.Match[str]) -> str:
     signs = pile[0]
     pieces = []
     end = 0

@@ -1,5 +1,5 @@
-"""What reading took off a text: words that were read otherwise than they are written, and lines
-that are not the sender's own.
+"""The difference between a text as written and as read: respelled words, and lines that are not
+the sender's own.
 
 Only for showing: normalisation and fingerprints do their work without knowing what they changed. A
 word is told here when more than case, accents and the fold of one script's letters to their

@@ -1,7 +1,7 @@
 """The pieces of a message that are counted, as shingles and unique pairs.
 
 Pieces are distinct, never empty, never shorter than a stated minimum. Who sent it is in
-`sender_pieces`, what is attached in `attached_pieces`, what is counted once a day for each two in
+`sender_pieces`, what is attached in `attachment_pieces`, what is counted once a day for each two in
 `unique_pairs`.
 
 Limits: `MAX_*` of each kind per message, so that one message cannot write thousands of counters.

@@ -62,21 +62,21 @@ class _BrokenError(Exception):
 
 
 def _read(octets: bytes) -> CmsContent:
-    outer = _wanted(octets, 0, _SEQUENCE)
-    kind = _wanted(octets, outer.start, _OID)
+    outer = _expect_element(octets, 0, _SEQUENCE)
+    kind = _expect_element(octets, outer.start, _OID)
     name = octets[kind.start : kind.end]
     if name in _ENCRYPTED:
         return CmsContent(encrypted=True)
     if name not in {_SIGNED, _COMPRESSED}:
         return CmsContent()
-    inside = _wanted(octets, _wanted(octets, kind.end, _FIRST).start, _SEQUENCE)
+    inside = _expect_element(octets, _expect_element(octets, kind.end, _FIRST).start, _SEQUENCE)
     position = _after(octets, inside.start)  # the version
     position = _after(octets, position)  # the digests, or the way of compression
-    wrapped = _wanted(octets, position, _SEQUENCE)
+    wrapped = _expect_element(octets, position, _SEQUENCE)
     position = _after(octets, wrapped.start)  # what it says the content is
     if position >= len(octets) or (0 <= wrapped.end <= position) or octets[position] != _FIRST:
         return CmsContent()  # a detached signature
-    content = _string(octets, _wanted(octets, position, _FIRST).start)
+    content = _string(octets, _expect_element(octets, position, _FIRST).start)
     if name == _COMPRESSED:
         try:
             content = zlib.decompressobj().decompress(content, MAX_CONTENT)
@@ -105,7 +105,7 @@ def _element(octets: bytes, position: int) -> _Element:
     )  # a message cut short is read as far as it goes
 
 
-def _wanted(octets: bytes, position: int, tag: int) -> _Element:
+def _expect_element(octets: bytes, position: int, tag: int) -> _Element:
     element = _element(octets, position)
     if element.tag != tag:
         raise _BrokenError

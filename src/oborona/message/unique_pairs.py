@@ -191,8 +191,8 @@ def recipient_pairs(
             ShingleType.LINK_DOMAIN,
             (domain for domain in linked if domain != identity.author_domain),
         ),
-        (ShingleType.PHONE, _named(message, EntityKind.PHONE)),
-        (ShingleType.WALLET, _named(message, EntityKind.WALLET)),
+        (ShingleType.PHONE, _entity_values(message, EntityKind.PHONE)),
+        (ShingleType.WALLET, _entity_values(message, EntityKind.WALLET)),
     )
     each_a = [
         bytes((kind,)) + piece
@@ -239,7 +239,7 @@ def entity_recipients(hasher: Hasher, kind: int, piece: str) -> Shingle:
     )
 
 
-def _named(message: Message, kind: EntityKind) -> Iterable[str]:
+def _entity_values(message: Message, kind: EntityKind) -> Iterable[str]:
     return (entity.value for entity in message.entities if entity.kind is kind)
 
 

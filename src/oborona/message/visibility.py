@@ -55,7 +55,7 @@ def mark(tree: LexborHTMLParser, findings: Findings) -> None:
     """
     styles: dict[int, CssStyle] = {}
     nodes: dict[int, LexborNode] = {}
-    for rule in _heeded(tree, findings):
+    for rule in _style_rules(tree, findings):
         try:
             selected = tree.css(rule.selector)
         except (SelectolaxError, ValueError):
@@ -89,7 +89,7 @@ def mark(tree: LexborHTMLParser, findings: Findings) -> None:
         surround(node, DROP)
 
 
-def _heeded(tree: LexborHTMLParser, findings: Findings) -> list[CssRule]:
+def _style_rules(tree: LexborHTMLParser, findings: Findings) -> list[CssRule]:
     """Return the rules of all style sheets, the lighter before the heavier."""
     css_rules: list[CssRule] = []
     for sheet in tree.css("style")[:20]:

@@ -22,7 +22,7 @@ from oborona.counters.readonly import ReadOnlyCounters
 from oborona.counters.timeline_chart import picture
 from oborona.message.parse import parse
 from oborona.message.shingles import Hasher, shingles
-from oborona.policy.counts import shingles_to_read as pieces_asked
+from oborona.policy.counts import shingles_to_read
 from oborona.stores.counters import open_readonly
 from oborona.types import CounterPrefix, Envelope, Metric, Shingle, Window
 
@@ -64,7 +64,7 @@ def show(context: CliContext, what: str, every: bool, prefix: str) -> None:
         for source in messages(path):
             echo(source.name)
             pieces = list(
-                pieces_asked(shingles(parse(source.raw, regions=regions), Envelope(), hasher))
+                shingles_to_read(shingles(parse(source.raw, regions=regions), Envelope(), hasher))
             )
             _draw(store, pieces, CounterPrefix(prefix), every=every)
 

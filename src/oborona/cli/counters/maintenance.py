@@ -13,7 +13,7 @@ from oborona.cli.counters.stats import size
 from oborona.cli.output import echo
 from oborona.cli.owner import as_owner_of
 from oborona.cli.shingle import name_of, of_service, shingle_named
-from oborona.counters.compact import compact as compacted
+from oborona.counters.compact import compact as compact_store
 from oborona.counters.verify_subprocess import verify_in_subprocess
 from oborona.errors import StoreError
 from oborona.lock import holder
@@ -53,7 +53,7 @@ def compact(context: CliContext) -> None:
     check_is_local(context.loaded.settings)
     folder = context.state / state_files.COUNTERS
     with as_owner_of(folder):
-        done = compacted(folder)
+        done = compact_store(folder)
     echo(f"{folder}: {size(done.before)} before, {size(done.after)} now")
 
 
@@ -70,7 +70,7 @@ def forget(context: CliContext, shingle: Shingle, prefix: str, yes: bool) -> Non
     """
     folder = context.state / state_files.COUNTERS
     service = CounterPrefix(prefix)
-    counted = asyncio.run(_counted(context, shingle, service))
+    counted = asyncio.run(_read_totals(context, shingle, service))
     echo(f"{name_of(shingle)}, {prefix}, in two weeks: {counted}")
     if not yes:
         click.confirm("Forget it?", abort=True)
@@ -90,7 +90,7 @@ def forget(context: CliContext, shingle: Shingle, prefix: str, yes: bool) -> Non
     )
 
 
-async def _counted(context: CliContext, shingle: Shingle, prefix: CounterPrefix) -> str:
+async def _read_totals(context: CliContext, shingle: Shingle, prefix: CounterPrefix) -> str:
     with open_readonly(context.loaded.settings, context.state) as store:
         [totals] = await store.read([shingle], time.time(), prefix)
     last = totals[Window.FORTNIGHT]

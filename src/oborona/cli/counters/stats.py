@@ -34,7 +34,9 @@ def stats(context: CliContext, types: bool, as_json: bool) -> None:
         return
     terminal = Terminal(soft_wrap=True)
     about = Table.grid(padding=(0, 2))
-    for label, words in _about(report) if isinstance(report, StoreStats) else _on_its_way(report):
+    for label, words in (
+        _about(report) if isinstance(report, StoreStats) else _about_cluster(report)
+    ):
         about.add_row(label, words)
     terminal.print(about, highlight=False)
     if isinstance(report, ClusterStats):
@@ -81,7 +83,7 @@ def _about(report: StoreStats) -> list[tuple[str, str]]:
     ]  # fmt: skip
 
 
-def _on_its_way(report: ClusterStats) -> list[tuple[str, str]]:
+def _about_cluster(report: ClusterStats) -> list[tuple[str, str]]:
     outbox = report.outbox
     return [
         ("store", f"a cluster; spools and outbox are in {report.directory}"),

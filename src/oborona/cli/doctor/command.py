@@ -78,7 +78,7 @@ def doctor(context: CliContext, as_json: bool, folder: Path | None) -> None:
 
     Exit status 1 when anything is FAIL.
     """
-    reports = list(_looked(context, folder))
+    reports = list(_run_checks(context, folder))
     if as_json:
         echo_json(
             [
@@ -110,7 +110,7 @@ def summary(reports: Sequence[CheckReport]) -> str:
     return f"{filtered}{named}"
 
 
-def _looked(context: CliContext, folder: Path | None) -> Iterator[CheckReport]:
+def _run_checks(context: CliContext, folder: Path | None) -> Iterator[CheckReport]:
     """Yield the reports of all checks.
 
     One that may not look, or meets what nobody thought of, is a report and ends none of the others.

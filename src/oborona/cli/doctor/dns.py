@@ -15,8 +15,7 @@ from oborona.cli.doctor.report import CheckReport, CheckState
 from oborona.config import ResolverAddress, Settings, parse_servers
 from oborona.dns import DnsAnswer, DnsAsker, DnsOutcome, DnsType
 from oborona.errors import OboronaError
-from oborona.reputation.dnsbl import DnsblHealth, DnsList
-from oborona.reputation.dnsbl import DnsblState as ListState
+from oborona.reputation.dnsbl import DnsblHealth, DnsblState, DnsList
 from oborona.resolver import Resolver, open_resolver, system_servers
 from oborona.telemetry import status
 
@@ -100,7 +99,7 @@ async def _list(dns_list: DnsList, asker: DnsAsker) -> CheckReport:
     for probe, answer in zip(probes, answers, strict=True):
         health.heard(probe, answer, 0.0)
     (state,) = health.states()
-    if state.state is ListState.HEALTHY:
+    if state.state is DnsblState.HEALTHY:
         return CheckReport(
             subject, CheckState.OK, f"{len(probes)} test points are right, {took:.0f} ms"
         )
@@ -128,7 +127,7 @@ def _workers(context: CliContext) -> Iterator[CheckReport]:
                 "restart the daemon if it stays so",
             )
         for name, listed in worker.lists.items():
-            if listed.state == ListState.SICK:
+            if listed.state == DnsblState.SICK:
                 since = datetime.fromtimestamp(listed.since, UTC).isoformat(
                     sep=" ", timespec="seconds"
                 )

@@ -26,7 +26,7 @@ def engines(context: CliContext) -> Iterator[CheckReport]:
         return
     if configured:
         yield from asyncio.run(_pings(configured))
-        yield from _seen(context)
+        yield from _of_workers(context)
 
 
 async def _pings(configured: list[ConfiguredEngine]) -> list[CheckReport]:
@@ -49,7 +49,7 @@ async def _ping(engine: ConfiguredEngine) -> CheckReport:
     return CheckReport(subject, CheckState.OK, f"{where} answers")
 
 
-def _seen(context: CliContext) -> Iterator[CheckReport]:
+def _of_workers(context: CliContext) -> Iterator[CheckReport]:
     try:
         workers = status.read_workers(context.state, time.time())
     except StoreError:

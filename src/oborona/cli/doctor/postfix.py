@@ -77,12 +77,12 @@ def _milter(context: CliContext, instance: PostfixInstance) -> Iterator[CheckRep
         must = smtpd in asking and not (
             other_doors or context.loaded.settings.doors.delivery.listen
         )
-        yield _one(
+        yield _check_smtpd(
             context, instance, smtpd, address, without=CheckState.FAIL if must else CheckState.WARN
         )
 
 
-def _one(
+def _check_smtpd(
     context: CliContext,
     instance: PostfixInstance,
     smtpd: Smtpd,
@@ -112,7 +112,10 @@ def _one(
         reached = reach(ours.address, smtpd, instance)
     except UnreachableError as error:
         return CheckReport(
-            subject, CheckState.FAIL, f"{error}{_now(ours, instance)}", repair_advice(address)
+            subject,
+            CheckState.FAIL,
+            f"{error}{_action_now(ours, instance)}",
+            repair_advice(address),
         )
     try:
         key = secret.load(context.state).signature
@@ -131,7 +134,7 @@ def _one(
             if reached.proved
             else "as who asks now"
         )
-        if blocked := _blocked(milters, ours, smtpd, instance):
+        if blocked := _blocked_by(milters, ours, smtpd, instance):
             return CheckReport(
                 subject,
                 CheckState.FAIL,
@@ -160,7 +163,7 @@ def _meanwhile(ours: MilterEntry, instance: PostfixInstance) -> str:
     return "; while we are away it lets mail in unjudged (default_action=accept)" if lets_in else ""
 
 
-def _blocked(
+def _blocked_by(
     milters: Sequence[MilterEntry], ours: MilterEntry, smtpd: Smtpd, instance: PostfixInstance
 ) -> str:
     """Say which other milter is not there and stops all mail; empty = none."""
@@ -181,7 +184,7 @@ def _blocked(
     return ""
 
 
-def _now(ours: MilterEntry, instance: PostfixInstance) -> str:
+def _action_now(ours: MilterEntry, instance: PostfixInstance) -> str:
     """Say what becomes of mail that comes now, while we are not reached."""
     action = action_while_away(ours, instance)
     outcomes = {"accept": "is let in unjudged", "tempfail": "waits with its senders"}

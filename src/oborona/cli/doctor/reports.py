@@ -61,12 +61,12 @@ async def _door(address: Address) -> CheckReport:
 def _postfix(postconf: str, postmap: str, addresses: list[str]) -> CheckReport:
     """Tell whether Postfix's transport_maps know the addresses."""
     try:
-        maps = _said(postconf, "-xh", "transport_maps").replace(",", " ")
+        maps = _output_of(postconf, "-xh", "transport_maps").replace(",", " ")
         tables = [name for name in _split(maps) if name]
         missing = [
             address
             for address in addresses
-            if not any(_said(postmap, "-q", address, table) for table in tables)
+            if not any(_output_of(postmap, "-q", address, table) for table in tables)
         ]
     except (OSError, subprocess.TimeoutExpired) as error:
         return CheckReport("reports", CheckState.WARN, f"Postfix can't be asked: {error}")
@@ -81,7 +81,7 @@ def _postfix(postconf: str, postmap: str, addresses: list[str]) -> CheckReport:
     )
 
 
-def _said(*command: str) -> str:
+def _output_of(*command: str) -> str:
     done = subprocess.run(  # noqa: S603 - found in the path of the system
         command, capture_output=True, text=True, timeout=WAIT_S, check=False
     )

@@ -13,7 +13,7 @@ from oborona.cli.doctor.report import CheckReport, CheckState
 from oborona.errors import PolicyError, StoreError
 from oborona.policy.signatures import SignatureFlag
 from oborona.stores.signatures.follower import SIGNATURES, STALE
-from oborona.stores.signatures.rows import SignatureState as Stands
+from oborona.stores.signatures.rows import SignatureState
 from oborona.stores.signatures.store import SignatureStore
 from oborona.telemetry import status
 from oborona.types import RuleMode
@@ -26,7 +26,7 @@ def signatures(context: CliContext) -> Iterator[CheckReport]:
         yield CheckReport("signatures", CheckState.WARN, f"{path} is not there yet")
         return
     try:
-        yield CheckReport("signatures", CheckState.OK, f"{path}: {_counted(context)}")
+        yield CheckReport("signatures", CheckState.OK, f"{path}: {_count_signatures(context)}")
     except PolicyError:
         yield CheckReport(
             "signatures", CheckState.WARN, f"{path}: not counted, for the policy is broken"
@@ -49,11 +49,11 @@ def signatures(context: CliContext) -> Iterator[CheckReport]:
             )
 
 
-def _counted(context: CliContext) -> str:
+def _count_signatures(context: CliContext) -> str:
     now = time.time()
     with SignatureStore(context.state / state_files.SIGNATURES, make=False) as store:
-        stored = store.all(Stands.ACTIVE, Stands.PROPOSED)
-    active = [record.signature for record in stored if record.state is Stands.ACTIVE]
+        stored = store.all(SignatureState.ACTIVE, SignatureState.PROPOSED)
+    active = [record.signature for record in stored if record.state is SignatureState.ACTIVE]
     filed = [
         signature
         for signature in context.policy().signatures.values()

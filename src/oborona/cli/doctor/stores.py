@@ -34,7 +34,7 @@ def stores(context: CliContext) -> Iterator[CheckReport]:
     wrong = [
         report
         for store, record in records.items()
-        for report in _wrong(context.state, store, record, time.time())
+        for report in _describe_damage(context.state, store, record, time.time())
     ]
     yield from wrong
     if records and not wrong:
@@ -100,7 +100,7 @@ def _spool(state: Path, now: float) -> Iterator[CheckReport]:
         )
 
 
-def _wrong(
+def _describe_damage(
     state: Path, store: str, record: store_birth.StoreBirthRecord, now: float
 ) -> Iterator[CheckReport]:
     path, since = state / store, time.strftime("%Y-%m-%d", time.localtime(record.since))

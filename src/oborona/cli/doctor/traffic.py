@@ -46,7 +46,7 @@ def traffic(context: CliContext, folder: Path | None = None) -> Iterator[CheckRe
             log = read_log(PostfixInstance(folder), now - LATELY_S)
         except PostfixError:
             log = None  # another report says so
-    yield _held(last, lately, log, now)
+    yield _compare_with_log(last, lately, log, now)
 
 
 async def _journal(path: Path, since: float) -> tuple[float | None, int]:
@@ -56,7 +56,9 @@ async def _journal(path: Path, since: float) -> tuple[float | None, int]:
         return (recent[0].time if recent else None), await journal.count_since(since)
 
 
-def _held(last: float | None, lately: int, log: MailLog | None, now: float) -> CheckReport:
+def _compare_with_log(
+    last: float | None, lately: int, log: MailLog | None, now: float
+) -> CheckReport:
     subject, minutes = "verdicts", f"{LATELY_S / 60:.0f} min"
     ours = (
         "none yet" if last is None else f"the last {ago(now - last)} ago, {lately} within {minutes}"

@@ -1,5 +1,5 @@
-"""What pulled the models which way: of the content model runs of text and traits of how a message
-is made, of the final model features.
+"""What each feature contributed to a model's score: text runs and message traits of the content
+model, features of the final model.
 """
 
 from __future__ import annotations

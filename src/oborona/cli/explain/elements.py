@@ -1,6 +1,4 @@
-"""Pieces that both sorts of explanations are made of: facts and opinions by name, lines, counts of
-pieces.
-"""
+"""What both kinds of explanations consist of: named facts and opinions, lines, counts of pieces."""
 
 from __future__ import annotations
 

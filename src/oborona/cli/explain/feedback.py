@@ -1,4 +1,4 @@
-"""What was said of a message, what was decided of it, and what is there of what followed."""
+"""The reports about a message, the decisions on them, and the effects that are still in place."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from oborona.feedback.events.model import EventChannel, EventKind, StoredEvent
 from oborona.feedback.label_store import LabelStore
 from oborona.feedback.processing.decision_effects import mark_of
 from oborona.feedback.processing.signature_proposals import proposals_of
-from oborona.stores.persons.store import PersonStore as Persons
+from oborona.stores.persons.store import PersonStore
 
 _HELD: Final = {0: "not yet", 1: "yes", 2: "in doubt"}
 
@@ -75,11 +75,11 @@ def feedback_on(state: Path, ident: int) -> tuple[ExplainedFeedback, ...]:
                 else None
             )
             own = (
-                stack.enter_context(Persons(state / state_files.PERSONS, make=False))
+                stack.enter_context(PersonStore(state / state_files.PERSONS, make=False))
                 if (state / state_files.PERSONS).exists()
                 else None
             )
-            return tuple(_said(event, log, words, own) for event in log.about(ident=ident))
+            return tuple(_explain_event(event, log, words, own) for event in log.about(ident=ident))
     except StoreError as error:
         click.echo(f"oborona: {error}; what people said of it is not told", err=True)
         return ()
@@ -120,11 +120,11 @@ def _shown(decision: str) -> str:
     return "accepted" if decision == "believed" else decision
 
 
-def _said(
-    event: StoredEvent, log: EventLog, words: LabelStore | None, own: Persons | None
+def _explain_event(
+    event: StoredEvent, log: EventLog, words: LabelStore | None, own: PersonStore | None
 ) -> ExplainedFeedback:
     decision = "waiting" if event.decided is None else _word(counts=event.counts, own=event.own)
-    state, counted = _became(event, log, words)
+    state, counted = _label_state(event, log, words)
     entries = (
         [] if own is None or not event.person or not event.word else own.of(event.person).entries
     )
@@ -160,7 +160,7 @@ def _said(
     )
 
 
-def _became(event: StoredEvent, log: EventLog, words: LabelStore | None) -> tuple[str, str]:
+def _label_state(event: StoredEvent, log: EventLog, words: LabelStore | None) -> tuple[str, str]:
     """Return the state of the word of an event, and whether the counters have what it counts."""
     if words is None:
         return "", "no"

@@ -97,7 +97,7 @@ def persons(
         " FROM person p LEFT JOIN person_day d ON d.person = p.person AND d.day = ?"
         f" WHERE ? IN ('', p.person) ORDER BY p.{order} DESC, p.person LIMIT ?"
     )
-    return [_known(row, now) for row in opened.rows(sql, (int(now // DAY_S), person, most))]
+    return [_known_persons(row, now) for row in opened.rows(sql, (int(now // DAY_S), person, most))]
 
 
 def thresholds(opened: EventLog, most: int) -> list[tuple[str, DailyThresholds]]:
@@ -141,7 +141,7 @@ def opinion(event: StoredEvent) -> str:
     return "own mail alone" if event.own else "refused"
 
 
-def _known(row: Sequence[Any], now: float) -> ReporterSummary:
+def _known_persons(row: Sequence[Any], now: float) -> ReporterSummary:
     person, right, wrong, complaints, pardons, complaints_today, pardons_today, first = row
     record = PersonRecord(first=first, weight=weight_of(right, wrong))
     standing = (

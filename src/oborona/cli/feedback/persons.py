@@ -17,9 +17,9 @@ from oborona.cli.feedback.event_log import (
     log,
     opinion,
     shown_time,
+    thresholds,
 )
-from oborona.cli.feedback.event_log import persons as known
-from oborona.cli.feedback.event_log import thresholds as limits
+from oborona.cli.feedback.event_log import persons as reporters
 from oborona.cli.output import echo, echo_json
 from oborona.cli.personal.store import person_named
 from oborona.cli.terminal import PIPED, Terminal, plain
@@ -48,7 +48,7 @@ _ORDERS = ("wrong", "right", "complaints", "pardons", "first")
 def persons(context: CliContext, last: int, order: str, as_json: bool) -> None:
     """List the people who reported mail, with the weight of their reports."""
     with log(context) as opened:
-        summaries = known(opened, order, last, time.time())
+        summaries = reporters(opened, order, last, time.time())
     if as_json:
         for summary in summaries:
             echo_json(summary)
@@ -71,9 +71,9 @@ def person(context: CliContext, address: str, last: int, as_json: bool) -> None:
     """Show the weight of a person's reports, and the last of them."""
     name, now = person_named(address), time.time()
     with log(context) as opened:
-        summaries = known(opened, "first", 1, now, name)
+        summaries = reporters(opened, "first", 1, now, name)
         reports = events(opened, EventFilter(person=name, most=last))
-        today = next((limit for _, limit in limits(opened, 1)), FLOORS)
+        today = next((limit for _, limit in thresholds(opened, 1)), FLOORS)
     if not summaries and not reports:
         raise click.ClickException(f"{name} has never reported anything")
     if as_json:

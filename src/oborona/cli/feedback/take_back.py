@@ -11,7 +11,7 @@ import click
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.duration import DurationParam
 from oborona.cli.feedback.event_log import EventFilter, events, log, opinion
-from oborona.cli.invoking_user import invoking_user as who
+from oborona.cli.invoking_user import invoking_user
 from oborona.cli.label_store import warn_without_trainer
 from oborona.cli.output import echo, echo_json
 from oborona.cli.personal.store import person_named
@@ -55,13 +55,13 @@ def take_back(
         raise click.UsageError("--since goes with --person")
     now = time.time()
     with log(context) as opened:
-        matches = _asked_for(opened, ids, by, 0.0 if since is None else now - since)
+        matches = _select_events(opened, ids, by, 0.0 if since is None else now - since)
         standing = [
             event
             for event in matches
             if event.decided is None or event.counts or (own and event.own)
         ]
-        note = f"by {who()}{f': {reason}' if reason else ''}"
+        note = f"by {invoking_user()}{f': {reason}' if reason else ''}"
         if standing and not dry_run:
             opened.decide(
                 [
@@ -99,7 +99,9 @@ def take_back(
         warn_without_trainer(context)
 
 
-def _asked_for(opened: EventLog, ids: Sequence[int], by: str, since: float) -> list[StoredEvent]:
+def _select_events(
+    opened: EventLog, ids: Sequence[int], by: str, since: float
+) -> list[StoredEvent]:
     if by:
         return events(opened, EventFilter(person=person_named(by), since=since, most=MOST))
     matches = []

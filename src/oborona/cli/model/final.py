@@ -93,7 +93,7 @@ def install(context: CliContext, file: Path) -> None:
         if before == octets:
             echo(f"model {version(octets)} is in force already")
             return
-        if before is not None and _whole(before):
+        if before is not None and _is_model(before):
             write_atomically(context.state / state_files.FINAL_MODEL_BEFORE, before)
         write_atomically(context.state / state_files.FINAL_MODEL, octets)
     echo(f"model {version(octets)} is in force, {context.policy().final.mode}")
@@ -148,7 +148,7 @@ def _shown(catch: CatchRate) -> str:
     return f"{catch.caught:.1%} ({catch.low:.1%} to {catch.high:.1%})"
 
 
-def _whole(octets: bytes) -> bool:
+def _is_model(octets: bytes) -> bool:
     """Tell whether a file holds a model: what does not is not worth going back to."""
     try:
         decode(octets)

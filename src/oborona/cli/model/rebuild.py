@@ -12,7 +12,7 @@ import click
 from oborona import state_files
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.duration import DurationParam
-from oborona.cli.invoking_user import invoking_user as who
+from oborona.cli.invoking_user import invoking_user
 from oborona.cli.label_store import store, wait, warn_without_trainer
 from oborona.cli.output import echo, echo_json
 from oborona.cli.personal.store import take_back_words
@@ -34,7 +34,7 @@ def rollback(context: CliContext, snapshot: int, waits: bool) -> None:
     """
     with store(context) as opened:
         try:
-            aside, back = opened.roll_back(snapshot, by=who(), now=time.time())
+            aside, back = opened.roll_back(snapshot, by=invoking_user(), now=time.time())
         except KeyError:
             raise click.BadParameter(
                 f"there is no snapshot {snapshot}; see `oborona model history`"
@@ -75,7 +75,7 @@ def unlearn(
         chosen += [set(opened.of_person(person.strip().lower()))] if person is not None else []
         chosen += [set(opened.since(now - span))] if span is not None else []
         chosen_ids = sorted(set.intersection(*chosen))
-        removed = opened.take_back(chosen_ids, reason=reason, by=who(), now=now)
+        removed = opened.take_back(chosen_ids, reason=reason, by=invoking_user(), now=now)
         take_back_words(context, chosen_ids)
         if as_json:
             echo_json({"taken_back": removed})

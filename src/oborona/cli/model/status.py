@@ -26,7 +26,7 @@ from oborona.feedback.processing.event_processor import DECIDED
 from oborona.feedback.statistics import FeedbackStatistics, feedback_statistics
 from oborona.feedback.training_store import TrainingStore
 from oborona.feedback.weights_file import WeightsFile, WeightsHeader
-from oborona.telemetry import status as said
+from oborona.telemetry import status as process_status
 
 
 @click.command()
@@ -39,7 +39,7 @@ def status(context: CliContext, as_json: bool) -> None:
     header, trouble = weights(context.state)
     with store(context) as opened:
         statistics = feedback_statistics(opened, header.calibration)
-    trainer = said.read_process(context.state, said.TrainerStatus, time.time())
+    trainer = process_status.read_process(context.state, process_status.TrainerStatus, time.time())
     missing = {
         kind.value: max(0, context.loaded.settings.learning.min_learned - number)
         for kind, number in _learned(header).items()
@@ -136,7 +136,7 @@ def _speech(missing: dict[str, int]) -> str:
     return f"not in use until it has learned {' and '.join(lacks)} more" if lacks else "in use"
 
 
-def _as_json(trainer: said.TrainerStatus) -> dict[str, object]:
+def _as_json(trainer: process_status.TrainerStatus) -> dict[str, object]:
     fields = trainer.metrics
     return {
         "pid": trainer.pid,
@@ -161,7 +161,7 @@ def _joined(
     return {" ".join(labels): value for labels, value in samples.items()}
 
 
-def _trainer(trainer: said.TrainerStatus | None) -> str:
+def _trainer(trainer: process_status.TrainerStatus | None) -> str:
     if trainer is None:
         return "does not run: reports wait"
     if trainer.trouble:

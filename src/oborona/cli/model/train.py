@@ -23,8 +23,7 @@ from oborona.cli.output import echo
 from oborona.cli.sorted_mail import SortedMail, folder_mail, index_mail
 from oborona.cli.terminal import Terminal
 from oborona.daemon.reader.meaning import LocalTextEncoder, encode_message
-from oborona.daemon.reader.picture_queue import PictureQueue, pool_plans
-from oborona.daemon.reader.picture_queue import missing_requirement as not_there
+from oborona.daemon.reader.picture_queue import PictureQueue, missing_requirement, pool_plans
 from oborona.daemon.reader.wire import ReaderTask
 from oborona.feedback.final.backtest import Backtest
 from oborona.feedback.final.meaning import Encode
@@ -174,7 +173,7 @@ async def _encoder(context: CliContext, how: ReplayOptions) -> AsyncIterator[Enc
         yield None
         return
     settings = msgspec.structs.replace(context.loaded.settings.reader, meaning=True)
-    if lacks := not_there(settings, ReaderTask.MEAN):
+    if lacks := missing_requirement(settings, ReaderTask.MEAN):
         raise NotTrainable(f"meaning needs what is not installed: {lacks}")
     desk = PictureQueue(
         {ReaderTask.MEAN: pool_plans(settings)[ReaderTask.MEAN]}, cache_entries=KEPT

@@ -11,7 +11,7 @@ import click
 from rich.table import Table
 
 from oborona.cli.context import CliContext, pass_cli_context
-from oborona.cli.invoking_user import invoking_user as who
+from oborona.cli.invoking_user import invoking_user
 from oborona.cli.output import echo, echo_json
 from oborona.cli.personal.store import open_persons, person_named, until
 from oborona.cli.personal.transfer import export, import_
@@ -144,7 +144,13 @@ def _put(
         try:
             entries.append(
                 entry(
-                    side, of, value, beside=proof, time=now, expires=end, note=note or f"by {who()}"
+                    side,
+                    of,
+                    value,
+                    beside=proof,
+                    time=now,
+                    expires=end,
+                    note=note or f"by {invoking_user()}",
                 )
             )
         except InvalidPersonalEntry as fault:
@@ -172,13 +178,15 @@ def remove(
     if bool(what) is everything:
         raise click.UsageError("name WHAT is to be removed, or say --everything")
     with open_persons(context, make=False) as store:
-        removed = store.clear(address) if everything else store.remove(address, _things(what, kind))
+        removed = (
+            store.clear(address) if everything else store.remove(address, _entry_keys(what, kind))
+        )
     echo(f"{address}: {removed} removed")
     if not removed and not everything:
         click.get_current_context().exit(1)
 
 
-def _things(values: Sequence[str], kind: str | None) -> list[tuple[PersonalEntryKind, str]]:
+def _entry_keys(values: Sequence[str], kind: str | None) -> list[tuple[PersonalEntryKind, str]]:
     """Return each thing under every kind that it may be of."""
     things = []
     for text in values:

@@ -153,12 +153,14 @@ def _exported(octets: bytes) -> PersonExport:
             raise BrokenAddressBook(
                 f"is of format {exported.format[:40]!a}, this Oborona knows {FORMAT}"
             )
-        return msgspec.structs.replace(exported, entries=tuple(map(_anew, exported.entries)))
+        return msgspec.structs.replace(
+            exported, entries=tuple(map(_imported_entry, exported.entries))
+        )
     except (msgspec.DecodeError, UnicodeError, ValueError) as fault:
         raise BrokenAddressBook(f"is not what `export` writes: {fault}") from None
 
 
-def _anew(own_entry: PersonalEntry) -> PersonalEntry:
+def _imported_entry(own_entry: PersonalEntry) -> PersonalEntry:
     """Return an entry as somebody typed it: words of another site are none of this one."""
     source = own_entry.source if own_entry.word == 0 else PersonalEntrySource.COMMAND
     if own_entry.kind is PersonalEntryKind.TEXT:

@@ -76,10 +76,10 @@ def _runs(compiled: CompiledRules) -> Callable[[Facts], object]:
 
 def _timed(run: Callable[[Facts], object], sample: Sequence[Facts]) -> float:
     """Return the median over all messages of what one run takes, in microseconds."""
-    return median(min(_once(run, facts) for _ in range(ROUNDS)) for facts in sample)
+    return median(min(_time_once(run, facts) for _ in range(ROUNDS)) for facts in sample)
 
 
-def _once(run: Callable[[Facts], object], facts: Facts) -> float:
+def _time_once(run: Callable[[Facts], object], facts: Facts) -> float:
     start = time.perf_counter_ns()
     for _ in range(REPEATED):
         run(facts)

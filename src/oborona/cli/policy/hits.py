@@ -1,4 +1,4 @@
-"""What the rules do on mail of which it is known whether it is good:
+"""How often the rules hit sorted good mail and spam:
 `oborona policy check --ham --spam`.
 """
 

@@ -115,10 +115,10 @@ async def _journal(
                 if rejudged is None:
                     comparison.leave_out(why_not(entry))
                 else:
-                    comparison.add(_journaled(entry, rejudged))
+                    comparison.add(_journal_pair(entry, rejudged))
 
 
-def _journaled(entry: JournalEntry, rejudged: Rejudged) -> VerdictPair:
+def _journal_pair(entry: JournalEntry, rejudged: Rejudged) -> VerdictPair:
     return VerdictPair(
         name=to_text(entry.id),
         sender=entry.sender,

@@ -75,7 +75,7 @@ def _example(console: Terminal, pair: VerdictPair) -> None:
     shown = f"{subject[:WIDE]}…" if len(subject) > WIDE else subject
     console.print(f"  {plain(pair.name)}  <{plain(pair.sender)}>  {shown}", highlight=False)
     before, after = pair.before, pair.after
-    console.print(f"      {_told(before)}  →  {_told(after)}", highlight=False)
+    console.print(f"      {_describe(before)}  →  {_describe(after)}", highlight=False)
     before_hits, after_hits = ({hit.name for hit in verdict.rules} for verdict in (before, after))
     moved = [f"+{name}" for name in sorted(after_hits - before_hits)]
     moved += [f"-{name}" for name in sorted(before_hits - after_hits - set(pair.unjudged))]
@@ -84,7 +84,7 @@ def _example(console: Terminal, pair: VerdictPair) -> None:
         console.print(f"      {plain(' '.join(moved))}", highlight=False)
 
 
-def _told(verdict: ComparedVerdict) -> str:
+def _describe(verdict: ComparedVerdict) -> str:
     return f"{verdict.action} {verdict.score:.1f} / {verdict.line:g} by {plain(verdict.decided_by)}"
 
 

@@ -28,10 +28,12 @@ def traps_in_use(traps: Traps, state: Path) -> Iterator[str]:
         return
     in_use = {
         **dict.fromkeys(
-            _asked(traps, state), "somebody reads mail there, or has said what is spam"
+            _traps_that_reported(traps, state),
+            "somebody reads mail there, or has said what is spam",
         ),
         **dict.fromkeys(
-            _known(traps, state), "somebody writes mail from it, or has lists of their own"
+            _traps_with_profiles(traps, state),
+            "somebody writes mail from it, or has lists of their own",
         ),
     }
     for address in sorted(in_use)[:MOST_TOLD]:
@@ -40,7 +42,7 @@ def traps_in_use(traps: Traps, state: Path) -> Iterator[str]:
         yield f"{len(in_use) - MOST_TOLD} more traps are in use"
 
 
-def _known(traps: Traps, state: Path) -> tuple[str, ...]:
+def _traps_with_profiles(traps: Traps, state: Path) -> tuple[str, ...]:
     try:
         with PersonStore(state / state_files.PERSONS, make=False) as store:
             return traps.among(store.persons())
@@ -48,7 +50,7 @@ def _known(traps: Traps, state: Path) -> tuple[str, ...]:
         return ()
 
 
-def _asked(traps: Traps, state: Path) -> tuple[str, ...]:
+def _traps_that_reported(traps: Traps, state: Path) -> tuple[str, ...]:
     try:
         with EventLog(state / state_files.EVENTS, make=False) as log:
             return traps.among(person for (person,) in log.rows(SAID))

@@ -24,7 +24,7 @@ from oborona.cli.terminal import Terminal, plain
 from oborona.ident import from_text, to_text
 from oborona.recheck.engine.loop import ALLOWED, MESSAGES, RESUMED_S, WAITING
 from oborona.recheck.moves import Move, MoveState, MoveStore
-from oborona.telemetry import status as statuses
+from oborona.telemetry import status as process_status
 
 _OUTCOMES: Final = {"glanced": "quick checks", "unjudged": "could not be judged"}
 
@@ -61,7 +61,7 @@ def status(context: CliContext, as_json: bool) -> None:
     now = time.time()
     with _moves(context) as moves:
         paused, states = moves.paused(), moves.counted(now - 86_400)
-    recheck_status = statuses.read_process(context.state, statuses.RecheckStatus, now)
+    recheck_status = process_status.read_process(context.state, process_status.RecheckStatus, now)
     waiting = 0 if recheck_status is None else WAITING.of(recheck_status.metrics)
     looked = (
         {}
@@ -224,7 +224,10 @@ def _number(text: str) -> int:
 
 
 def _end(context: CliContext, number: int, outcome: str, *, as_json: bool) -> None:
-    running = statuses.read_process(context.state, statuses.RecheckStatus, time.time()) is not None
+    running = (
+        process_status.read_process(context.state, process_status.RecheckStatus, time.time())
+        is not None
+    )
     if as_json:
         echo_json({"moves": number, "runs": running})
     else:

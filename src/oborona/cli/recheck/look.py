@@ -74,7 +74,7 @@ def look(context: CliContext, what: str, dry_run: bool, every: bool, as_json: bo
     if number is None and "@" not in what:
         raise click.UsageError(f"{what!r} is no id of a message and no mail address")
     with as_owner_of(context.state):
-        looks = asyncio.run(_looked(context, number, what, dry_run=dry_run))
+        looks = asyncio.run(_look_again(context, number, what, dry_run=dry_run))
     if looks is None:
         click.echo("oborona: there is no such message in the journal", err=True)
         click.get_current_context().exit(os.EX_NOINPUT)
@@ -91,7 +91,7 @@ def look(context: CliContext, what: str, dry_run: bool, every: bool, as_json: bo
     echo(f"{len(looks)} copies checked, {moving} {words}")
 
 
-async def _looked(
+async def _look_again(
     context: CliContext, number: int | None, address: str, *, dry_run: bool
 ) -> list[RecheckLookResult] | None:
     """Return what was found; None where there is no such message."""
@@ -131,17 +131,17 @@ async def _looked(
         ]
         answers: dict[tuple[int, str], MoveResult] = {}
         if dry_run:
-            answers = await _asked_mailboxes(context, results, decisions)
+            answers = await _ask_mailboxes(context, results, decisions)
         elif moves is not None:
             moves.decide(decisions, now=now)
-        return [line for second in results for line in _told(second, only, answers)]
+        return [line for second in results for line in _result_rows(second, only, answers)]
     finally:
         actions.close()
         if moves is not None:
             moves.close()
 
 
-async def _asked_mailboxes(
+async def _ask_mailboxes(
     context: CliContext, results: Sequence[RecheckResult], decisions: Sequence[MoveDecision]
 ) -> dict[tuple[int, str], MoveResult]:
     """Return what mailboxes say of moves; nothing is changed in them."""
@@ -174,7 +174,7 @@ async def _asked_mailboxes(
     return answers
 
 
-def _told(
+def _result_rows(
     result: RecheckResult, only: str | None, answers: Mapping[tuple[int, str], MoveResult]
 ) -> list[RecheckLookResult]:
     entry, rejudged = result.entry, result.again

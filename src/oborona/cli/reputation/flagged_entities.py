@@ -75,7 +75,7 @@ def flagged_entities(
     named = entities(names, pinned.pins.values(), hasher)
     places = context.places()
     with open_readonly(context.loaded.settings, context.state) as store:
-        judged = asyncio.run(_judged(store, named, pinned, hasher, places, now))
+        judged = asyncio.run(_judge_entities(store, named, pinned, hasher, places, now))
     flags: dict[str, list[ReputationFlag]] = defaultdict(list)
     for flagged in judged:
         if flagged.entity.type == ShingleType.CLIENT_IP:
@@ -122,7 +122,7 @@ def _pins(context: CliContext, now: float) -> _Pinned:
         return _Pinned({pin.shingle: pin for pin in store.all(now)}, store.origins(now))
 
 
-async def _judged(
+async def _judge_entities(
     store: Reading,
     found: Iterable[EntityName],
     pinned: _Pinned,

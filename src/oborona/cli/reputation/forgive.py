@@ -43,7 +43,7 @@ def forgive(context: CliContext, ident: str, reason: str, dry_run: bool) -> None
     number = from_text(ident.strip().partition(".")[0])
     if number is None:
         raise click.BadParameter(f"{ident!r} is no id of a message, such as 06PW8V5A3K7QX")
-    entry, late = asyncio.run(_journaled(context, number))
+    entry, late = asyncio.run(_journal_entry(context, number))
     name = to_text(number)
     why = _why_not(context, entry, now)
     if why:
@@ -65,7 +65,7 @@ def forgive(context: CliContext, ident: str, reason: str, dry_run: bool) -> None
 
 def _why_not(context: CliContext, entry: JournalEntry, now: float) -> str:
     """Return why there is nothing to take back; empty where there is."""
-    decision = _counted(entry)
+    decision = _counted_pieces(entry)
     if decision is None:
         return (
             "was decided by a list of its recipients, and the journal does not have what the "
@@ -97,7 +97,9 @@ def _pardoned(context: CliContext, number: int) -> bool:
         )
 
 
-async def _journaled(context: CliContext, number: int) -> tuple[JournalEntry, LateFindings | None]:
+async def _journal_entry(
+    context: CliContext, number: int
+) -> tuple[JournalEntry, LateFindings | None]:
     async with await JournalReader.open(context.state / state_files.JOURNAL) as journal:
         entry, late = await journal.get(number), await journal.late(number)
     if entry is None:
@@ -105,7 +107,7 @@ async def _journaled(context: CliContext, number: int) -> tuple[JournalEntry, La
     return entry, late
 
 
-def _counted(entry: JournalEntry) -> tuple[Action, str] | None:
+def _counted_pieces(entry: JournalEntry) -> tuple[Action, str] | None:
     """Return the action that was counted, and what decided it: the site's.
 
     None where that is not known.
@@ -116,7 +118,7 @@ def _counted(entry: JournalEntry) -> tuple[Action, str] | None:
 
 
 def _take_back(counters: CounterCorrector, entry: JournalEntry, late: LateFindings | None) -> None:
-    decision = _counted(entry)
+    decision = _counted_pieces(entry)
     if decision is not None:
         undo_verdict(entry.shingles, decision[0], counters, at=entry.time)
         if late is not None:  # was counted with the verdict of the first time

@@ -88,7 +88,7 @@ def import_(
     hasher = require_hasher(context)
     for place, statement in statements:
         try:
-            named = _judged(statement.entity, hasher)
+            named = _parse_entity(statement.entity, hasher)
         except click.BadParameter as fault:
             if not skip_broken:
                 raise click.UsageError(
@@ -104,7 +104,7 @@ def import_(
             )  # fmt: skip
     if len(pins) > MAX_PINS:
         raise click.UsageError(f"{called}: holds more than {MAX_PINS:,} entities")
-    retained = [] if over else _kept(context, pins, now)
+    retained = [] if over else _overrides_kept(context, pins, now)
     for named in retained:
         del pins[named]
     if pins and not dry_run:
@@ -146,7 +146,7 @@ def _plain(
             yield number, ExportedEntity(entity=entity, flag=flag, say=reason)
 
 
-def _judged(text: str, hasher: Hasher) -> EntityName:
+def _parse_entity(text: str, hasher: Hasher) -> EntityName:
     named = entity_named(text, hasher)
     if not named.piece:
         raise click.BadParameter(f"{text!r}: the hash of another machine means nothing here")
@@ -155,7 +155,9 @@ def _judged(text: str, hasher: Hasher) -> EntityName:
     return named
 
 
-def _kept(context: CliContext, pins: dict[EntityName, Pin], now: float) -> list[EntityName]:
+def _overrides_kept(
+    context: CliContext, pins: dict[EntityName, Pin], now: float
+) -> list[EntityName]:
     """Return the entities that somebody here has pinned."""
     with pins_for_reading(context) as store:
         origins = {} if store is None else store.origins(now)

@@ -79,7 +79,7 @@ def show(context: CliContext, entity: str, as_json: bool) -> None:
     with open_readonly(context.loaded.settings, context.state) as store:
         [record], history = asyncio.run(_read(store, named, hasher, places, now))
         size = octets(store, named, now)
-    reports = _said(context, named, hasher, now)
+    reports = _people_reports(context, named, hasher, now)
     if as_json:
         echo_json(_object(record, history, reports, size, now))
     else:
@@ -94,7 +94,9 @@ async def _read(
     return await entity_records(store, [named], hasher, now), next(iter(histories), None)
 
 
-def _said(context: CliContext, named: EntityName, hasher: Hasher, now: float) -> _PeopleReports:
+def _people_reports(
+    context: CliContext, named: EntityName, hasher: Hasher, now: float
+) -> _PeopleReports:
     with pins_for_reading(context) as store:
         if store is None:
             return _PeopleReports()

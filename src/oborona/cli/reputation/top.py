@@ -78,7 +78,7 @@ def top(context: CliContext, kind: str, by: str, window: str, limit: int, as_jso
                 {
                     "entity": record.entity.name, "shingle": name_of(record.entity.shingle),
                     "flag": judgement.flag, "pinned": flags.get(record.entity.shingle),
-                    "trust": judgement.trust, "change": _change(record), "seen": _counted(record, within), "say": judgement.say,
+                    "trust": judgement.trust, "change": _change(record), "seen": _seen_within(record, within), "say": judgement.say,
                 }
             )  # fmt: skip
         return
@@ -98,7 +98,7 @@ def top(context: CliContext, kind: str, by: str, window: str, limit: int, as_jso
         numbers = (
             f"{record.judgement.trust:+.0f}",
             f"{_change(record):.1f}",
-            str(_counted(record, within)),
+            str(_seen_within(record, within)),
         )
         table.add_row(
             Text(plain(record.entity.name)), flag, *numbers, Text(plain(record.judgement.say))
@@ -125,21 +125,21 @@ async def _ranked(
     records = [
         record
         for record in await entity_records(store, candidates, hasher, now)
-        if _counted(record, within)
+        if _seen_within(record, within)
     ]
     match by:
         case "worst":
             return sorted(
-                records, key=lambda record: (record.judgement.trust, -_counted(record, within))
+                records, key=lambda record: (record.judgement.trust, -_seen_within(record, within))
             )
         case "best":
             return sorted(
-                records, key=lambda record: (-record.judgement.trust, -_counted(record, within))
+                records, key=lambda record: (-record.judgement.trust, -_seen_within(record, within))
             )
         case "changed":
             return sorted(records, key=lambda record: (-_change(record), record.judgement.trust))
         case _:
-            return sorted(records, key=lambda record: -_counted(record, within))
+            return sorted(records, key=lambda record: -_seen_within(record, within))
 
 
 async def _heaviest(
@@ -159,7 +159,7 @@ async def _heaviest(
     return [names[place] for place in order[:LOOKED_AT]]
 
 
-def _counted(record: EntityRecord, within: Window) -> int:
+def _seen_within(record: EntityRecord, within: Window) -> int:
     past = record.past
     match within:
         case Window.HOUR:

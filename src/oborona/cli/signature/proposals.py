@@ -28,8 +28,12 @@ from oborona.message.parse import parse
 from oborona.message.shingles import Hasher
 from oborona.policy.signatures import Signature, SignatureBook
 from oborona.policy.signatures.check import entity
-from oborona.policy.signatures.mining import MAX_MESSAGES, MAX_PROPOSED, SignatureProposal
-from oborona.policy.signatures.mining import propose_signatures as mined
+from oborona.policy.signatures.mining import (
+    MAX_MESSAGES,
+    MAX_PROPOSED,
+    SignatureProposal,
+    propose_signatures,
+)
 from oborona.policy.signatures.rarity import COUNTED, Rarity
 from oborona.stores.counters import open_readonly
 from oborona.stores.signatures.rows import SignatureState
@@ -78,7 +82,7 @@ def propose(
         rarities.update(_rarities(context, candidates, _parsed(hams, regions)))
         return [candidate for candidate in candidates if rarities[candidate.signature.id].rare]
 
-    mined_proposals = mined(
+    mined_proposals = propose_signatures(
         spam[:MAX_MESSAGES], checked_by_ham=bool(hams), allowed=allowed, most=most
     )
     user, now = invoking_user(), time.time()
@@ -179,7 +183,7 @@ def _rarities(
     for message in ham:
         total += 1
         having.update(signature.id for signature in book.find(message, 0.0).signatures)
-    counted = _counted(context, [candidate.signature for candidate in candidates])
+    counted = _counts_of(context, [candidate.signature for candidate in candidates])
     return {
         candidate.signature.id: Rarity(
             support=candidate.support,
@@ -191,7 +195,7 @@ def _rarities(
     }
 
 
-def _counted(context: CliContext, signatures: Sequence[Signature]) -> dict[str, dict[str, int]]:
+def _counts_of(context: CliContext, signatures: Sequence[Signature]) -> dict[str, dict[str, int]]:
     """Return what the counters remember of entities, by the signature's id.
 
     Nothing without a store.

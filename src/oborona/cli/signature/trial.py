@@ -64,7 +64,7 @@ def test(
     and pictures are not read.
     """
     if value is None:
-        _tried(context, paths, context.signatures(), as_json=as_json)
+        _run_trial(context, paths, context.signatures(), as_json=as_json)
         return
     try:
         signature = check_signature(
@@ -79,10 +79,10 @@ def test(
         )
     except BrokenSignature as fault:
         raise click.BadParameter(str(fault)) from None
-    _tried(context, paths, SignatureBook.of([signature]), as_json=as_json)
+    _run_trial(context, paths, SignatureBook.of([signature]), as_json=as_json)
 
 
-def _tried(
+def _run_trial(
     context: CliContext, paths: tuple[Path, ...], signatures: SignatureFinder, *, as_json: bool
 ) -> None:
     now, total, hit = time.time(), 0, 0

@@ -198,11 +198,11 @@ def in_force_line(site_list: SiteList) -> str:
     """Return what is said once a list was changed."""
     return (
         f"{site_list.path}; a running daemon takes it within 1.5 seconds; oborona list undo "
-        f"{_called(site_list)} takes it back"
+        f"{_display_name(site_list)} takes it back"
     )
 
 
-def _called(site_list: SiteList) -> str:
+def _display_name(site_list: SiteList) -> str:
     implicit = implicit_list(site_list.name)
     return site_list.name if implicit is None else implicit.word
 

@@ -213,14 +213,14 @@ def _lines(copy: PolicyCopy, ships: Path) -> str:
     """Return what was changed in a list or a script, in words."""
     if not ships.exists():
         return "changed by hand, and ships no more"
-    theirs, now = (frozenset(_said(raw)) for raw in (copy.raw, octets(ships)))
+    theirs, now = (frozenset(_statements(raw)) for raw in (copy.raw, octets(ships)))
     return (
         f"changed by hand: {len(theirs - now)} lines that don't ship, {len(now - theirs)} of "
         f"those that ship are missing"
     )
 
 
-def _said(raw: bytes) -> Iterator[bytes]:
+def _statements(raw: bytes) -> Iterator[bytes]:
     for line in raw.splitlines():
         text = line.strip()
         if text and not text.startswith((b"#", b"--")):
