@@ -236,7 +236,7 @@ def test_all_at_once_and_half_a_message(way: Way) -> None:
         plain.recv(1000)
         said = (
             b"EHLO c\r\nMAIL FROM:<ann@a.example>\r\nRCPT TO:<zoe@example.test>\r\nDATA\r\n"
-            + LETTER % b"8"
+            + (LETTER % b"8").replace(b"\r\n.", b"\r\n..")
             + b"half"
         )
         plain.sendall(said)
